@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from nacelle.control.laws.adaptive import adapted_parameters
 from nacelle.library import load
 from nacelle.program.cost import count
-from support.adaptive_runs import CASES, LAW_SMOOTH, Experiment, wrong_model
+from support.adaptive_runs import CASES, LAW_SMOOTH, Experiment, perturbed_model
 
 ROBOTS = ("delta", "delta-codourey", "hexaglide")
 
@@ -42,7 +42,7 @@ def row(name: str, options: argparse.Namespace) -> None:
     begin = time.perf_counter()
     own = experiment.controller(robot)
     exact = experiment.errors(experiment.exact(own))
-    model = wrong_model(robot, seed)
+    model = perturbed_model(robot, seed)
     controller = experiment.controller(model)
     run = experiment.run(controller)
     if not run.ok:

@@ -182,7 +182,11 @@ class Mujoco:
 
     def __init__(self, robot, trees, force):
         self.bound = all(joint.kind is JointKind.SPHERICAL for joint in robot.closures)
-        engine = mujoco_loops.build(robot, mujoco_loops.Bonds()) if self.bound else mujoco.build(robot)
+        engine = (
+            mujoco_loops.build_engine(robot, mujoco_loops.ConstraintSettings())
+            if self.bound
+            else mujoco.build(robot)
+        )
         self.model = engine.model
         self.model.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONTACT
         joints = [actuator.joint for actuator in robot.actuators]
@@ -215,5 +219,5 @@ class Mujoco:
 
 def trees_of(robot, states):
     """States of the tree at random states, without external wrenches."""
-    moved = ours.kinematics(robot, states)
+    moved = ours.compute_kinematics(robot, states)
     return [moved.tree_state(k, states) for k in range(len(states))]

@@ -19,7 +19,7 @@ from tests.support.noisy_estimates import noisy_estimate, states
 
 import nacelle
 from nacelle.identification.consistency.consistent import consistent_parameters
-from nacelle.identification.consistency.mass_matrix import least_inertia
+from nacelle.identification.consistency.mass_matrix import smallest_inertia_ratio
 
 ROBOTS = ("fivebar", "delta", "hexa", "palida")
 
@@ -40,7 +40,9 @@ def row(name, shared, weight):
     result = consistent_parameters(data.base, data.beta, data.root, weight=weight)
     ms = 1e3 * best(lambda: consistent_parameters(data.base, data.beta, data.root, weight=weight))
     poses = states(robot, 60, 77)[0]
-    least = [np.nanmin(least_inertia(data.base, beta, poses)) for beta in (data.beta, result.base_values)]
+    least = [
+        np.nanmin(smallest_inertia_ratio(data.base, beta, poses)) for beta in (data.beta, result.base_values)
+    ]
     print(
         f"{name:9s} {'shared' if shared else 'own':6s} {weight:7.0e} {len(result.changes):6d}",
         f"{len(data.base):4d} {least[0]:8.3f} {least[1]:8.3f} {data.rms(data.beta):8.3f}",

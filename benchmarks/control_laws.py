@@ -23,9 +23,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from nacelle.compile import compile_function
-from nacelle.control.controller import law_of
-from nacelle.control.gains import masses_of, worst_damping
-from nacelle.control.laws.computed_torque import OBSERVER
+from nacelle.control.controller import law_function
+from nacelle.control.gains import effective_masses, smallest_damping_ratio
+from nacelle.control.laws.computed_torque import OBSERVER_RATIO
 from nacelle.control.named import controller
 from nacelle.control.pieces.desired import friction_along_twist
 from nacelle.control.poles import loop_poles
@@ -35,8 +35,8 @@ from nacelle.program.cost import count
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives, stiction_of
 from nacelle.simulation.plant import RigidPlant
-from support.control_loops import Loop, found_force, pushed, stiffness
-from support.uncompiled import any_robot
+from support.control_loops import Loop, observed_disturbance, platform_wrench, stiffness
+from support.uncompiled import named_robot
 
 T = 5e-4
 BANDWIDTH, DAMPING = 10.0, 0.7
@@ -65,7 +65,7 @@ def head(*entries):
 def poles():
     head("robot", "law", "delay, ms", "reference", "frequency off by", "damping off by")
     for name in ROBOTS:
-        robot = any_robot(name)
+        robot = named_robot(name)
         n = robot.motion.n
         start = 1e-3 * (1.0 + 0.3 * np.arange(n))
         for law in ("ct-cartesian", "ct-actuator"):
@@ -85,7 +85,7 @@ def margins():
     factors = (0.5, 0.7, 1.0, 1.4, 2.0)
     head("robot", "law", *(f"masses x {factor:g}" for factor in factors))
     for name in ("fivebar", "delta"):
-        robot = any_robot(name)
+        robot = named_robot(name)
         x = mechanism_of(robot).reference[0]
         for law in ("ct-cartesian", "ct-actuator", "ct-observer", "impedance"):
             found = []
@@ -106,8 +106,8 @@ def defaults():
         found = []
         for law in laws:
             for delay in (0.0, T):
-                own = controller(any_robot(name), law, period=T, delay=delay)
-                found.append(f"{worst_damping(own, delay=delay):.2f}")
+                own = controller(named_robot(name), law, period=T, delay=delay)
+                found.append(f"{smallest_damping_ratio(own, delay=delay):.2f}")
         row(name, *found)
 
 
@@ -115,15 +115,15 @@ def bandwidths():
     """What `sj` takes without a bandwidth at half a sample of delay, and its damping at 100 other poses."""
     head("robot", "bandwidth, Hz", "smallest damping ratio")
     for name in ("fivebar", "3rrr", "delta", "palida", "quattro", "orthoglide", "gough-stewart"):
-        robot = any_robot(name)
+        robot = named_robot(name)
         own = controller(robot, "sj", period=T, delay=T / 2.0)
-        w = math.sqrt(own.gain("stiffness")[0] / masses_of(robot)[0].held[0])
+        w = math.sqrt(own.gain("stiffness")[0] / effective_masses(robot)[0].held[0])
         poles = loop_poles(own, sample_poses(robot, 100, seed=11), delay=T / 2.0)
         row(name, f"{w / 2.0 / math.pi:.1f}", f"{np.min(poles.damping):.2f}")
 
 
 def observer():
-    w = 2.0 * math.pi * OBSERVER * BANDWIDTH
+    w = 2.0 * math.pi * OBSERVER_RATIO * BANDWIDTH
     print(f"two poles at {w:.0f} rad/s: 63 % at {2.146e3 / w:.1f} ms, 99 % at {6.638e3 / w:.1f} ms")
     head("robot", "force", "delay, ms", "63 % at, ms", "99 % at, ms", "off in the end by")
     for name, coordinate, size in (
@@ -132,11 +132,11 @@ def observer():
         ("palida", "y", 50.0),
         ("palida", "rx", 10.0),
     ):
-        robot = any_robot(name)
+        robot = named_robot(name)
         for delay in (0.0, T / 2.0):
             own = controller(robot, "ct-observer", period=T, bandwidth=BANDWIDTH, delay=delay)
-            t, d, step = found_force(
-                Loop(own, delay), pushed(robot, coordinate, size), rest=0.05, seconds=0.2
+            t, d, step = observed_disturbance(
+                Loop(own, delay), platform_wrench(robot, coordinate, size), rest=0.05, seconds=0.2
             )
             k = int(np.argmax(np.abs(step)))
             part = d[:, k] / step[k]
@@ -156,7 +156,7 @@ def impedance():
     head("robot", "stiffness, N/m and N m/rad", "off by, at most", "others, at most")
     for name, (stated, loads) in SPRINGS.items():
         own = controller(
-            any_robot(name), "impedance", period=T, delay=T / 2.0, damping=DAMPING, stiffness=stated
+            named_robot(name), "impedance", period=T, delay=T / 2.0, damping=DAMPING, stiffness=stated
         )
         K = stiffness(Loop(own, T / 2.0), loads, 0.6)
         off = np.max(np.abs(np.diag(K) / stated - 1.0))
@@ -167,7 +167,7 @@ def impedance():
         "robot", "force, N", "force over stiffness, mm", "way, mm", "band, mm", "friction over stiffness, mm"
     )
     for name, sizes in (("fivebar", (0.5, 1.0, 2.0, 4.0, 8.0)), ("palida", (50.0, 100.0, 200.0))):
-        robot = any_robot(name)
+        robot = named_robot(name)
         sticking = stiction_of(robot)
         k = SPRINGS[name][0][0]
         own = controller(robot, "impedance", period=T, damping=DAMPING, stiffness=SPRINGS[name][0])
@@ -176,7 +176,7 @@ def impedance():
         slow = 1e-2 * np.eye(robot.motion.n)[0]
         band = friction_along_twist(robot, *loop.reference, slow, 1e-5)[0] / k
         for size in sizes:
-            rigid = RigidPlant(sticking.robot, smooth=1e-3, external=pushed(robot, "x", size))
+            rigid = RigidPlant(sticking.robot, smooth=1e-3, external=platform_wrench(robot, "x", size))
             run = loop.run(0.6, plant=DrivenPlant(rigid, Drives(stiction=sticking.friction)))
             way = -loop.errors(run, loop.rows(0.6))[-1][0]
             row(name, f"{size:g}", *(f"{1e3 * v:.3f}" for v in (size / k, way, size / k - way, band)))
@@ -185,10 +185,10 @@ def impedance():
 def operations():
     head("robot", "law", "additions", "products", "roots, sines", "numbers remembered")
     for name in ("fivebar", "delta", "palida"):
-        robot = any_robot(name)
+        robot = named_robot(name)
         for law in ("cf-rb", "cf-rb-friction", "ct-cartesian", "ct-actuator", "ct-observer", "impedance"):
             kind = controller(robot, law).kind
-            own = count(compile_function(law_of(kind), robot).program)
+            own = count(compile_function(law_function(kind), robot).program)
             row(name, law, own.add, own.mul, own.sqrt + own.trig, kind.memory(robot).size)
 
 

@@ -33,7 +33,7 @@ from timing import in_turn, processor, say
 import nacelle
 from nacelle.dynamics.models import model
 from nacelle.program.cost import count
-from nacelle.verify.loops import independent
+from nacelle.verify.loops import independent_rates
 from nacelle.verify.states import random_states
 from support.model_states import Sample, inputs_of
 
@@ -112,7 +112,7 @@ class Case:
         pinocchio, all_states = self.pinocchio, range(STATES)
         tau = self.states.tau
         mine = nacelle.forward_dynamics(self.robot, self.states.x, self.states.v, tau, friction=False)
-        places = independent(self.robot)
+        places = independent_rates(self.robot)
         solvers = {
             "composition": pinocchio.forward,
             "constraintDynamics, call": self.constrained,

@@ -42,7 +42,7 @@ def rigid_velocity(t: np.ndarray) -> np.ndarray:
     def tip(at: np.ndarray) -> np.ndarray:
         first = (at <= T / 2)[:, None]
         there, back = 0.5 * ACCELERATION * at[:, None] ** 2, WAY - 0.5 * ACCELERATION * (T - at[:, None]) ** 2
-        return np.array([prrrp.tip(*pair) for pair in np.where(first, there, back)])
+        return np.array([prrrp.tip_position(*pair) for pair in np.where(first, there, back)])
 
     return (tip(t + h) - tip(t - h)) / (2.0 * h)
 

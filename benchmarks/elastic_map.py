@@ -20,7 +20,7 @@ import numpy as np
 from timing import say
 
 import nacelle
-from nacelle.elastic.extended import extended
+from nacelle.elastic.extended import flexible_tree
 from support.flexible.references import flexible_robot
 
 RANGES = {
@@ -43,7 +43,7 @@ def measured(name: str, points: int) -> list[str]:
     return [
         name,
         f"{points} x {points}",
-        str(extended(robot).ne),
+        str(flexible_tree(robot).ne),
         str(first.frequencies.shape[-1]),
         f"{ready:.1f}",
         f"{seconds:.2f}",

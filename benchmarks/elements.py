@@ -24,11 +24,11 @@ from nacelle.compile import make_program
 from nacelle.dynamics.models import model
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.solve.newton_steps import assembling_step, forward_step
+from nacelle.kinematics.shapes import twist_scales
+from nacelle.kinematics.solve.newton_steps import assembly_step, forward_step
 from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
-from nacelle.verify.states import moved_poses, random_states
+from nacelle.verify.states import integrate_poses, random_states
 from support.library import NAMES, library_robot
 
 _PERIOD = 1e-3
@@ -60,11 +60,11 @@ def encoders(robot, drawn):
         return {"encoders": count(model(robot, input="encoders").program()).total}
     except KinematicsError:
         pass
-    closed = mechanism_of(robot).closed_form
-    function = forward_step if closed else assembling_step
+    closed = mechanism_of(robot).has_closed_form
+    function = forward_step if closed else assembly_step
     step = count(make_program(function, robot, input_shapes(function, robot))).total
-    direction = np.sign(drawn.v) * twist_units(robot)
-    before = moved_poses(robot, drawn.x, -_PERIOD * direction)
+    direction = np.sign(drawn.v) * twist_scales(robot)
+    before = integrate_poses(robot, drawn.x, -_PERIOD * direction)
     q = nacelle.inverse_kinematics(robot, drawn.x, limits=False).actuators
     found = [
         nacelle.forward_kinematics(robot, q[k], guess=before[k]).iterations for k in range(min(20, len(q)))

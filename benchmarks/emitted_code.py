@@ -19,13 +19,13 @@ from timing import say
 
 from nacelle.emit.jit import compiler, compiler_worker
 from nacelle.emit.jit import target as jit
-from nacelle.emit.machine import other
+from nacelle.emit.machine import other_machine
 from nacelle.program.minimise import minimise
 
 FAMILIES = {
-    "Neoverse-N1": other("aarch64-unknown-linux-gnu", "neoverse-n1"),
-    "AVX2": other("x86_64-unknown-linux-gnu", "x86-64-v3"),
-    "AVX-512": other("x86_64-unknown-linux-gnu", "x86-64-v4"),
+    "Neoverse-N1": other_machine("aarch64-unknown-linux-gnu", "neoverse-n1"),
+    "AVX2": other_machine("x86_64-unknown-linux-gnu", "x86-64-v3"),
+    "AVX-512": other_machine("x86_64-unknown-linux-gnu", "x86-64-v4"),
 }
 COLUMNS = ("instructions", "negations", "copies", "stores to the tile", "stores to the stack")
 

@@ -19,7 +19,7 @@ from timing import say
 
 import nacelle
 from nacelle.identification.excitation.excite import excitation_problem
-from nacelle.identification.excitation.optimise import random_motions, values_of
+from nacelle.identification.excitation.optimise import criterion_values, random_motions
 
 
 def measured(name: str, count: int) -> dict:
@@ -29,7 +29,7 @@ def measured(name: str, count: int) -> dict:
     seconds, busy = time.perf_counter() - begin, time.process_time() - busy
     problem = excitation_problem(robot, result.base, result.limits)
     drawn = random_motions(problem, count, seed=99)
-    random = values_of(replace(problem, columns=result.columns), drawn, "condition")
+    random = criterion_values(replace(problem, columns=result.columns), drawn, "condition")
     return {
         "robot": name,
         "parameters": len(result.base),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import nacelle
-from nacelle.export.states import seeded_states
+from nacelle.export.states import random_states
 
 STATES, ROUNDS = 4096, 7
 
@@ -56,7 +56,7 @@ def _torch(model: nacelle.dynamics.Model, states: Any) -> dict[str, Callable[[],
 def measured(name: str) -> None:
     """Print the rows of a robot."""
     robot = nacelle.load(name)
-    few = seeded_states(robot, 64)
+    few = random_states(robot, 64)
     rows = np.arange(STATES) % 64
     states = type(few)(robot, few.x[rows], few.y[rows], few.v[rows], few.a[rows], {})
     model = nacelle.model(robot, "inverse_dynamics")

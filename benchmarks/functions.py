@@ -29,17 +29,17 @@ from nacelle.emit.jit.target import (
     DEFAULT,
     Library,
     address,
+    compile_kernel,
     compile_text,
-    kernel,
-    module,
+    module_source,
     module_texts,
     vector_width,
 )
 from nacelle.emit.jit.vectors import type_name
 from nacelle.spatial.pose import Pose
 from nacelle.tree.closure import closure_state
-from nacelle.tree.spanning_tree import tree_motion
-from support.functions import ENTRY, FUNCTIONS, call, loop, worst
+from nacelle.tree.spanning_tree import tree_kinematics
+from support.functions import ENTRY, FUNCTIONS, call, largest_ulp_error, loop
 
 COUNT, REPEATS = 1024, 50
 BOTH = "sin and cos"
@@ -108,7 +108,7 @@ def own(function, width, prefix):
 
 def measured(rounds=40):
     """Nanoseconds a value for each function: on vectors, one at a time, by the library."""
-    width, fma = vector_width(DEFAULT), DEFAULT.of_machine().fma
+    width, fma = vector_width(DEFAULT), DEFAULT.target_machine().fma
     functions = ("sin", "cos", BOTH, *FUNCTIONS[2:])
     parts, names = [], []
     for prefix, width_of in (("v_", width), ("s_", 1)):
@@ -121,7 +121,7 @@ def measured(rounds=40):
         ):
             names.append(f"{prefix}{number}")
             parts.append(loop(names[-1], lines, width_of))
-    library = Library(compile_text(module(parts, DEFAULT)), names)
+    library = Library(compile_text(module_source(parts, DEFAULT)), names)
     rng = np.random.default_rng(0)
     rows = {}
     for number, function in enumerate(functions):
@@ -158,13 +158,13 @@ def largest_errors(count):
     }
     drawn["cos"] = drawn["sin"]
     for op in FUNCTIONS:
-        yield op, [worst(op, *np.atleast_2d(arguments)) for arguments in drawn[op]]
+        yield op, [largest_ulp_error(op, *np.atleast_2d(arguments)) for arguments in drawn[op]]
 
 
 @nacelle.dynamics.physics(position=(3,), q=lambda robot: (robot.nq,))
 def closure(robot, position, q):
     """What the loops leave open at a position of the platform and joint coordinates, and its Jacobian."""
-    state = closure_state(robot, tree_motion(robot, Pose(np.eye(3), position), q))
+    state = closure_state(robot, tree_kinematics(robot, Pose(np.eye(3), position), q))
     return {"residual": state.residual, "jacobian": state.jacobian}
 
 
@@ -186,11 +186,11 @@ def with_either(program, count=2048):
     inputs = [rng.normal(size=(count, variable.size)) for variable in program.inputs]
     outputs = [np.empty((count, variable.size)) for variable in program.outputs]
     calls, compiling = {}, {}
-    machine = DEFAULT.of_machine()
+    machine = DEFAULT.target_machine()
     job = {"triple": machine.triple, "cpu": machine.cpu, "features": machine.features, "level": DEFAULT.level}
     for name, write in (("own", function_texts), ("library", library_texts)):
         instructions.function_texts = write
-        made, texts = kernel(program), module_texts(program)
+        made, texts = compile_kernel(program), module_texts(program)
         seconds = []
         for _ in range(5):
             start = time.process_time()

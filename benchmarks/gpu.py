@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 import nacelle
-from nacelle.compile.on_device import OnDevice
+from nacelle.compile.on_device import DeviceFunction
 from nacelle.emit.cuda.device import cupy
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.program.program import ARITY, Program, Variable, apply
@@ -142,7 +142,7 @@ def evaluations(program, x0, count, sizes):
         want = np.array(program.evaluate(list(flat)))
     for options in (CudaOptions(), CudaOptions(ieee=True), CudaOptions(real="float")):
         kind = np.float64 if options.real == "double" else np.float32
-        fast = OnDevice(program, options)
+        fast = DeviceFunction(program, options)
         shapes = [variable.shape for variable in program.inputs if variable.size]
         rows = [cp.asarray(array.astype(kind)) for array in host]
         given = [
@@ -167,7 +167,7 @@ def evaluations(program, x0, count, sizes):
             "error": error,
             "nan_passes": passes,
             **loaded.used["tiled" if "tiled" in loaded.used else "plain"],
-            "aside": (loaded.made.tiled or loaded.made.plain).aside,
+            "aside": (loaded.made.tiled or loaded.made.plain).spilled_values,
             "blocks": (loaded.made.tiled or loaded.made.plain).blocks,
             "states_a_thread": (loaded.made.tiled or loaded.made.plain).states,
         }

@@ -25,7 +25,7 @@ import nacelle
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.forward import JointSearch
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native, native_newton
+from nacelle.kinematics.native import compile_native, compile_native_newton
 from nacelle.kinematics.solve import newton_steps
 from nacelle.spatial.pose import Pose
 
@@ -122,11 +122,11 @@ def measure(name, count, rounds):
     x = path(robot, count)
     found = nacelle.inverse_kinematics(robot, x)
     y = found.y
-    inverse = native(kinematic_model.inverse_jacobian, robot)
+    inverse = compile_native(kinematic_model.inverse_jacobian, robot)
     row = {"robot": name, "operations (inverse and Jacobian)": inverse.count.total}
     active = np.ascontiguousarray(found.actuators)
-    if mechanism.closed_form:
-        solver, start = native_newton(newton_steps.forward_step, robot), x[:1]
+    if mechanism.has_closed_form:
+        solver, start = compile_native_newton(newton_steps.forward_step, robot), x[:1]
     else:
         whole = JointSearch(mechanism)
         solver, start = whole.solver, whole.start(x[:1])

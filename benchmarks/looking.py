@@ -25,28 +25,30 @@ from nacelle.control.vision.comparison import (
     QUICK,
     SWEEPS,
     Circumstances,
-    LookingBench,
-    LookingComparison,
-    compare_looking,
+    VisualFeedbackBench,
+    VisualFeedbackComparison,
+    compare_visual_feedback,
 )
-from nacelle.report.control import looking_table, plot_looking, verdicts
-from nacelle.report.draw.canvas import save
+from nacelle.report.control import plot_visual_comparison, sweep_verdicts, visual_comparison_table
+from nacelle.report.draw.canvas import save_figure
 
 ROBOTS = ("fivebar", "quattro", "gough-stewart")
 
 
 def sweeps(robots: list[str], seeds: int, out: Path, quick: bool) -> None:
     """All sweeps of all robots, as a table, a figure and a file."""
-    results: list[LookingComparison] = []
+    results: list[VisualFeedbackComparison] = []
     for name in robots:
         begin = time.perf_counter()
         values = QUICK if quick else SWEEPS
-        result = compare_looking(LookingBench(nacelle.load(name)), sweeps=values, seeds=range(1, seeds + 1))
+        result = compare_visual_feedback(
+            VisualFeedbackBench(nacelle.load(name)), sweeps=values, seeds=range(1, seeds + 1)
+        )
         results.append(result)
         screen = console()
         screen.print(f"\n{name}, seeds 1 to {seeds}, {time.perf_counter() - begin:.0f} s", markup=False)
-        screen.print(looking_table(result))
-        for line in verdicts(result):
+        screen.print(visual_comparison_table(result))
+        for line in sweep_verdicts(result):
             screen.print(line, markup=False)
         for case in result.cases:
             for words in case.lost:
@@ -55,14 +57,14 @@ def sweeps(robots: list[str], seeds: int, out: Path, quick: bool) -> None:
         (out / "looking.json").write_text(json.dumps([one.summary() for one in results], indent=1))
         picture = out / "looking.png"
         picture.unlink(missing_ok=True)
-        save(plot_looking(results, shown=False), picture, step=5)
+        save_figure(plot_visual_comparison(results, shown=False), picture, step=5)
 
 
 def check(robots: list[str], seeds: int) -> None:
     """Rms errors of observed and true poses with edges from images and with edges from their model."""
     for name in robots:
         for measurement in ("model", "rendered"):
-            bench = LookingBench(nacelle.load(name), measurement=measurement)
+            bench = VisualFeedbackBench(nacelle.load(name), measurement=measurement)
             begin = time.perf_counter()
             runs = [bench.run("vision", Circumstances(), seed) for seed in range(1, seeds + 1)]
             spent = (time.perf_counter() - begin) / seeds

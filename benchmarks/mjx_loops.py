@@ -41,7 +41,7 @@ def rate(model, data, count):
 
 def main():
     """Measure both integrators, with the default solver and with few iterations."""
-    model = mujoco_loops.build(nacelle.load("gough-stewart"), mujoco_loops.Bonds()).model
+    model = mujoco_loops.build_engine(nacelle.load("gough-stewart"), mujoco_loops.ConstraintSettings()).model
     model.opt.timestep = 1e-3
     data = mj.MjData(model)
     mj.mj_forward(model, data)

@@ -28,12 +28,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
 from nacelle.errors import ObserverError
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.vision.camera import Shutter
 from nacelle.vision.observer.anchors import anchors_of
 from nacelle.vision.observer.settings import ObserverSettings
 from nacelle.vision.observer.update import chi_square_interval, consistency, nees
-from support.observed import FINE, RenderingCamera, observed
+from support.observed import FINE, RenderingCamera, run_observer
 
 
 def cases(robot, options):
@@ -70,7 +70,7 @@ def row(robot, settings, arguments, options):
     for seed in range(options.first, options.first + options.runs):
         begin = time.process_time()
         try:
-            run = observed(
+            run = run_observer(
                 robot,
                 seed,
                 sigma=options.sigma,
@@ -84,15 +84,15 @@ def row(robot, settings, arguments, options):
         seconds += time.process_time() - begin
         errors.append(run.error[-1])
         covariances.append(run.covariance[-1])
-        said += [step.said for step in run.observer.steps]
+        said += [step.innovations for step in run.observer.steps]
     e, P = np.array(errors), np.array(covariances)
     n = robot.motion.n
     z = e.mean(axis=0) / (e.std(axis=0, ddof=1) / np.sqrt(len(e)))
     squares = nees(e, P) / (2 * n)
     low, high = chi_square_interval(2 * n * len(e))
     nis = consistency(said)
-    size = np.sqrt(np.mean((e[:, :n] / twist_units(robot) * robot.size) ** 2))
-    rate = np.sqrt(np.mean((e[:, n:] / twist_units(robot) * robot.size) ** 2))
+    size = np.sqrt(np.mean((e[:, :n] / twist_scales(robot) * robot.size) ** 2))
+    rate = np.sqrt(np.mean((e[:, n:] / twist_scales(robot) * robot.size) ** 2))
     return (
         f"{1e6 * size:9.1f} {1e3 * rate:9.2f} {np.max(np.abs(z)):6.2f} {squares.mean():7.3f} "
         f"[{low:.3f}, {high:.3f}] {nis.average:7.4f} [{nis.interval[0]:.3f}, {nis.interval[1]:.3f}] "

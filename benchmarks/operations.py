@@ -19,18 +19,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 from timing import once, say
 
 from nacelle.dynamics.models import INPUTS
-from nacelle.report.published import published
+from nacelle.report.published import published_counts
 from support.library import NAMES, library_robot
-from support.operation_bars import BARS, MODELS, counted
-from support.random_robots.varied import varied
+from support.operation_bars import MODELS, OPERATION_LIMITS, count_operations
+from support.random_robots.varied import varied_library_robot
 from support.rigid_robots import RIGID
 
 
 def library_row(case):
     """One robot and model: count, count after the change, bar, published counts."""
     robot, name, seed = case
-    seconds, own = once(lambda: counted(library_robot(robot), name))
-    changed = counted(varied(robot, seed), name)
+    seconds, own = once(lambda: count_operations(library_robot(robot), name))
+    changed = count_operations(varied_library_robot(robot, seed), name)
     say(f"{robot} {name}: {own.total}, {seconds:.0f} s")
     return {
         "robot": robot,
@@ -38,10 +38,12 @@ def library_row(case):
         "count": own.total,
         "add": own.add,
         "mul": own.mul,
-        "bar": BARS[robot, name],
+        "bar": OPERATION_LIMITS[robot, name],
         "varied": changed.total,
         "published": [
-            (entry.total, entry.source) for source in INPUTS for entry in published(robot, name, source)
+            (entry.total, entry.source)
+            for source in INPUTS
+            for entry in published_counts(robot, name, source)
         ],
     }
 
@@ -49,9 +51,9 @@ def library_row(case):
 def rigid_row(case):
     """A rigid robot outside the library: counts of inverse dynamics with two seeds."""
     name, seed = case
-    counts = [counted(RIGID[name].make(seed + k), "inverse_dynamics").total for k in range(2)]
+    counts = [count_operations(RIGID[name].make(seed + k), "inverse_dynamics").total for k in range(2)]
     say(f"{name}: {counts}")
-    return {"robot": name, "counts": counts, "bar": RIGID[name].bar}
+    return {"robot": name, "counts": counts, "bar": RIGID[name].operation_limit}
 
 
 def library_lines(rows):

@@ -34,9 +34,9 @@ from nacelle.compile import compile_function
 from nacelle.emit.c import parts as c_parts
 from nacelle.emit.c.target import COptions, c_source
 from nacelle.emit.jit import target as jit
-from nacelle.emit.jit.order import order
-from nacelle.emit.jit.plan import fuse, style_of
-from nacelle.emit.machine import host
+from nacelle.emit.jit.order import fewest_moves_order
+from nacelle.emit.jit.plan import fuse, machine_style
+from nacelle.emit.machine import host_machine
 from nacelle.emit.registry import target
 from nacelle.emit.schedule import is_operation, schedule
 from nacelle.emit.store import Store
@@ -50,7 +50,7 @@ def native_order(program):
     code = fuse(program)
     wanted = {k: program.code[k][1:] for k in range(len(program.code)) if is_operation(program, k)}
     done = {}
-    for k in order(code, program.results, style_of(host()).registers):
+    for k in fewest_moves_order(code, program.results, machine_style(host_machine()).registers):
         for step in depth_first([k], lambda item: [a for a in wanted[item] if a in wanted]):
             done[step] = None
     return list(done)
@@ -194,7 +194,7 @@ def main():
         whole = {"processor": processor(), "peak GFLOP/s": peak and peak / 1e9, "cached load ms": load}
         print(json.dumps(whole | {"rows": rows}, indent=2))
         return
-    print(f"{processor()}, vectors of {host().width}")
+    print(f"{processor()}, vectors of {host_machine().width}")
     if peak:
         print(f"one core's peak of fused multiply-adds: {peak / 1e9:.1f} GFLOP/s")
     print(f"compiled function through the cache, all included: {load:.1f} ms")

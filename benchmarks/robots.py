@@ -15,7 +15,7 @@ import numpy as np
 from timing import once, say
 
 import nacelle
-from nacelle.export.states import inputs_at, seeded_states
+from nacelle.export.states import model_inputs, random_states
 
 SAMPLES = 1_000_000
 
@@ -25,7 +25,7 @@ def measure(name):
     found = nacelle.model(robot, "inverse_dynamics")
     constant = found.compile()
     general = found.compile(parameters="input")
-    states = inputs_at(seeded_states(robot, 100), found.inputs)
+    states = model_inputs(random_states(robot, 100), found.inputs)
     rows = {
         key: np.tile(states[key], (SAMPLES // 100, 1)).reshape(SAMPLES, *shape)
         for key, shape in found.inputs.items()

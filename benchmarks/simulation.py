@@ -36,7 +36,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.verify.engine import TreeState
 from support import mujoco_loops
 from support.pinocchio_motion import PinocchioMotion
-from support.sprung import sprung
+from support.sprung import sprung_robot
 
 # Stiffness of the springs, and twist at the start.
 ROBOTS = {
@@ -47,8 +47,8 @@ STEP = 1e-4
 BLOCK = 1000
 # MuJoCo's usual bonds, and the hardest that it takes at this step.
 BONDS = {
-    "usual": mujoco_loops.Bonds(),
-    "hardest": mujoco_loops.Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999)),
+    "usual": mujoco_loops.ConstraintSettings(),
+    "hardest": mujoco_loops.ConstraintSettings((2.0 * STEP, 1.0), (0.9999, 0.9999)),
 }
 # What calls Pinocchio's loops back, 1/s.
 CORRECTOR = 100.0
@@ -61,7 +61,7 @@ class Case:
     def __init__(self, name, seconds):
         stiffness, push = ROBOTS[name]
         self.name, self.seconds, self.push = name, seconds, np.array(push)
-        self.robot, self.x = sprung(name, stiffness)
+        self.robot, self.x = sprung_robot(name, stiffness)
         self.plant = nacelle.simulation.RigidPlant(self.robot, friction=False)
         bodies = nacelle.inverse_kinematics(self.robot, self.x).bodies
         motion = nacelle.kinematics.joint_motion(self.robot, self.x, self.push)
@@ -117,7 +117,7 @@ def ours(case, events):
 
 
 def mujoco(case, bonds):
-    engine = mujoco_loops.build(case.robot, BONDS[bonds])
+    engine = mujoco_loops.build_engine(case.robot, BONDS[bonds])
     model = engine.model
     model.opt.timestep, model.opt.integrator = STEP, mj.mjtIntegrator.mjINT_RK4
     model.opt.tolerance = 1e-12

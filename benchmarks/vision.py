@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from nacelle import load
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import Scenery
-from support.line_errors import best_place, line_errors, zoomed
+from nacelle.vision.scene import RobotScenery
+from support.line_errors import best_place, line_errors, zoomed_camera
 
 ROBOTS = ("fivebar", "quattro", "gough-stewart")
 
@@ -44,14 +44,14 @@ def main():
     everything = []
     for name in options.robots:
         robot = load(name)
-        scenery = Scenery(robot)
+        scenery = RobotScenery(robot)
         places = [best_place(scenery, index) for index in range(len(scenery.cylinders))]
         for width in options.widths:
             for blur in options.blurs:
                 model = PixelModel(blur=blur)
                 rows = []
                 for index, place in enumerate(places):
-                    camera = zoomed(scenery, width, index, place)
+                    camera = zoomed_camera(scenery, width, index, place)
                     rows.append(line_errors(scenery, camera, index, model, options.runs, options.seed))
                 everything += rows
                 if options.json:

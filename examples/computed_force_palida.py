@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import nacelle
-from nacelle.identification.rehearsal import moved
+from nacelle.identification.rehearsal import perturb_parameters
 
 PERIOD, DELAY, CURRENT = 5e-4, 1.5e-4, 2000.0
 NAMES = ("sj", "cf-rb", "cf-rb-friction")
@@ -50,9 +50,9 @@ def harmonics(robot, seed):
 def measured(run, seed):
     """What encoders and currents show of a run, one of four samples."""
     rng = np.random.default_rng(seed)
-    q = run.actual + SENSORS.noise * rng.normal(size=run.actual.shape)
+    q = run.actual_coordinates + SENSORS.noise * rng.normal(size=run.actual_coordinates.shape)
     q = SENSORS.resolution * np.floor(q / SENSORS.resolution + 0.5)
-    force = run.acting + FORCE_NOISE * rng.normal(size=q.shape)
+    force = run.acting_forces + FORCE_NOISE * rng.normal(size=q.shape)
     return nacelle.identification.Measurement(run.robot, run.time[::4], q[::4], force[::4])
 
 
@@ -93,10 +93,10 @@ def experiment(machine, model, speed):
 def prediction(run, model):
     """Measured forces of a run, and those of the model without and with friction along the desired motion."""
     x, v, a = circle(model, 1.0)(run.time)
-    noise = FORCE_NOISE * np.random.default_rng(4).normal(size=run.acting.shape)
+    noise = FORCE_NOISE * np.random.default_rng(4).normal(size=run.acting_forces.shape)
     rigid = nacelle.inverse_dynamics(model, x, v, a, friction=False).force
     whole = nacelle.inverse_dynamics(model, x, v, a, smooth=1e-3).force
-    return run.acting + noise, rigid, whole
+    return run.acting_forces + noise, rigid, whole
 
 
 def figures(runs, model, folder):
@@ -123,7 +123,7 @@ def figures(runs, model, folder):
 def _figure(robot, draw, unit, path):
     """A picture of the first four actuators, one below the other."""
     from nacelle.report.draw import style
-    from nacelle.report.draw.canvas import new_figure, save
+    from nacelle.report.draw.canvas import new_figure, save_figure
 
     figure = new_figure(7.0, 7.6, shown=False)
     axes = figure.subplots(4, 1, sharex=True)
@@ -134,7 +134,7 @@ def _figure(robot, draw, unit, path):
     axes[-1].set_xlabel("time (s)")
     style.shared_legend(figure, axes[0])
     path.unlink(missing_ok=True)
-    save(figure, path, step=5)
+    save_figure(figure, path, step=5)
 
 
 def show(runs):
@@ -169,7 +169,7 @@ def sweep(cad, machine, model):
     print("friction over that of the description, rms of friction over that of rigid forces, tool as above")
     for factor in (0.1, 0.3, 1.0):
         rubbed = rubbing(cad, factor)
-        runs = experiment(machine_of(moved(rubbed, 10.0, seed=7, alike=True)), rubbed, 1.0)
+        runs = experiment(machine_of(perturb_parameters(rubbed, 10.0, seed=7, alike=True)), rubbed, 1.0)
         tool = " ".join(f"{1e3 * float(rms(run.tool_error)):7.3f}" for run in runs.runs)
         _, rigid, whole = prediction(runs.runs[0], rubbed)
         share = float(np.mean(rms(whole - rigid)) / np.mean(rms(rigid - rigid.mean(axis=0))))
@@ -190,7 +190,7 @@ def main():
     parser.add_argument("--sweep", action="store_true", help="speeds and ratios of friction too")
     options = parser.parse_args()
     cad = nacelle.load("palida")
-    machine = machine_of(moved(cad, 10.0, seed=7, alike=True))
+    machine = machine_of(perturb_parameters(cad, 10.0, seed=7, alike=True))
 
     motion = nacelle.control.closed_loop(
         machine,
@@ -203,7 +203,7 @@ def main():
         repeat=4,
     )
     result = nacelle.identification.identify(cad, measured(motion, 2), shared="legs", assume="zeros")
-    model = result.identified("palida-identified")
+    model = result.to_robot("palida-identified")
     print(f"identified: {len(result.base)} base parameters, R^2 {result.fit.score:.5f}")
 
     runs = experiment(machine, model, 1.0)

@@ -43,5 +43,5 @@ for label, model in (("described", robot), ("identified", result.estimator)):
 # Parameters of bodies that can be built, as a description of the robot.
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "fivebar-identified.yaml"
-    nacelle.identification.write_identified(result.identified("fivebar-identified"), path)
+    nacelle.identification.write_identified(result.to_robot("fivebar-identified"), path)
     print(nacelle.load(path))

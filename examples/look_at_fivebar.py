@@ -26,7 +26,7 @@ def main() -> None:
     if len(sys.argv) > 1:
         seen.plot(shown=False).savefig(sys.argv[1])
 
-    bench = nacelle.control.LookingBench(robot, camera=seen.camera)
+    bench = nacelle.control.VisualFeedbackBench(robot, camera=seen.camera)
     for feedback in ("encoders", "vision", "both"):
         run = bench.run(feedback, Circumstances(anchors=3e-4), seed=1)
         print(f"{feedback}: {1e3 * run.summary()['tool']['rms_error']:.4f} mm rms from the path")

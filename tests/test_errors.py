@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nacelle.errors import did_you_mean, number_of
+from nacelle.errors import did_you_mean, format_count
 from support.bench import BENCH, problems_of
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -30,5 +30,5 @@ def test_a_list_of_names_that_is_cut_says_so() -> None:
 
 
 def test_numbers_of_things() -> None:
-    assert number_of(1, "leg") == "1 leg"
-    assert number_of(3, "body", "bodies") == "3 bodies"
+    assert format_count(1, "leg") == "1 leg"
+    assert format_count(3, "body", "bodies") == "3 bodies"

@@ -28,28 +28,28 @@ import scipy.linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import nacelle
-from nacelle.capacity import memory, require_memory
-from nacelle.files import write_whole
+from nacelle.capacity import available_memory, require_memory
+from nacelle.files import write_atomically
 from nacelle.identification.excitation import excite as excitation
 from nacelle.one_thread import one_blas_thread
-from nacelle.progress import reported_to, task
+from nacelle.progress import report_progress_to, task
 from nacelle.results import _DRAWN
 from support.api_pages import main as write_api_pages
 from support.browser import chromium_page, fits, until
 from support.house import ROOT, House, bare_tuples, draw, many_arguments, read_house
 from support.library import library_robot
-from support.sessions import Command, Saved, difference, run, save, steps
+from support.sessions import Command, SavedFile, difference, run, save, steps
 
 # ---- What does not fit into memory is refused before it is allocated
 
 
 def test_half_of_the_memory_is_the_bound() -> None:
-    require_memory("points", memory() / 2.1 / 8, 8, "take fewer")
+    require_memory("points", available_memory() / 2.1 / 8, 8, "take fewer")
     with pytest.raises(
         nacelle.errors.TooLargeError, match=r"points need about .*B of memory.*: take fewer"
     ) as caught:
-        require_memory("points", memory() / 1.9 / 8, 8, "take fewer")
-    assert caught.value.bytes == pytest.approx(memory() / 1.9)
+        require_memory("points", available_memory() / 1.9 / 8, 8, "take fewer")
+    assert caught.value.bytes == pytest.approx(available_memory() / 1.9)
 
 
 @pytest.mark.parametrize("points", [100_000, 10_000_000_000])
@@ -58,7 +58,7 @@ def test_workspaces(points: int) -> None:
     with pytest.raises(nacelle.errors.TooLargeError, match="take fewer points"):
         nacelle.workspace(robot, {"x": (-0.1, 0.1, points), "y": (0.1, 0.3, points)})
     with pytest.raises(nacelle.errors.TooLargeError, match="rays need about"):
-        nacelle.kinematics.reach(robot, rays=10**12)
+        nacelle.kinematics.workspace_boundary(robot, rays=10**12)
 
 
 @pytest.mark.parametrize(
@@ -165,15 +165,15 @@ def test_every_example_is_run():
 def test_a_file_that_cannot_be_encoded_leaves_the_old_one(tmp_path: Path) -> None:
     """Files are written whole or not at all."""
     file = tmp_path / "a.txt"
-    write_whole(file, "first Ω")
+    write_atomically(file, "first Ω")
     with pytest.raises(UnicodeEncodeError):
-        write_whole(file, "x" * 100_000 + "\ud800")
+        write_atomically(file, "x" * 100_000 + "\ud800")
     with pytest.raises(FileExistsError):
-        write_whole(file, "second", new=True)
+        write_atomically(file, "second", new=True)
     assert file.read_text(encoding="utf-8") == "first Ω"
     assert list(tmp_path.iterdir()) == [file]
-    write_whole(file, "third")
-    write_whole(tmp_path / "b.txt", "new", new=True)
+    write_atomically(file, "third")
+    write_atomically(tmp_path / "b.txt", "new", new=True)
     assert sorted(path.read_text(encoding="utf-8") for path in tmp_path.iterdir()) == ["new", "third"]
 
 
@@ -319,7 +319,7 @@ def test_tasks_reach_the_listener_of_their_block() -> None:
     heard = Heard()
     with task("nobody listens") as report:
         report(0.5)
-    with reported_to(heard):
+    with report_progress_to(heard):
         with task("outer"), task("inner") as report:
             report(0.25)
         with pytest.raises(ZeroDivisionError), task("fails"):
@@ -331,7 +331,7 @@ def test_tasks_reach_the_listener_of_their_block() -> None:
 
 def test_workspaces_and_runs_report() -> None:
     robot, heard = nacelle.load("fivebar"), Heard()
-    with reported_to(heard):
+    with report_progress_to(heard):
         nacelle.workspace(robot, {"x": (-0.05, 0.05, 3), "y": (0.25, 0.3, 3)})
         nacelle.simulate(robot, [0.0, 0.28], until=0.002, method="rk4")
     assert "begin 9 poses of fivebar" in heard.lines
@@ -447,7 +447,7 @@ def follow(folder: Path, left_out: re.Pattern[str] | None) -> int:
     """Do what the tutorial says; how many commands were run."""
     count = 0
     for step in STEPS:
-        if isinstance(step, Saved):
+        if isinstance(step, SavedFile):
             save(step, folder)
         elif left_out is None or not left_out.match(step.line):
             answer = run(step.line)

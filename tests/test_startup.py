@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import nacelle
-from nacelle.cli.commands import COMMANDS, app, registered
+from nacelle.cli.commands import COMMANDS, app, command_registry
 
 HEAVY = {"numpy", "scipy", "pydantic", "ruamel", "llvmlite", "typer", "click", "rich", "matplotlib"}
 
@@ -167,7 +167,7 @@ def test_the_table_of_commands_is_true() -> None:
     """Each command is in the module that the table names, and the table has its line of help."""
     for name, entry in COMMANDS.items():
         importlib.import_module(f"nacelle.cli.{entry.module}")
-        info = next(info for info in registered.registered_commands if info.name == name)
+        info = next(info for info in command_registry.registered_commands if info.name == name)
         assert info.callback is not None
         assert info.callback.__module__ == f"nacelle.cli.{entry.module}"
         assert " ".join(inspect.getdoc(info.callback).split("\n\n")[0].split()) == entry.line
@@ -180,7 +180,7 @@ def test_every_command_is_in_the_table() -> None:
             importlib.import_module(
                 ".".join(("nacelle.cli", *file.relative_to(folder).with_suffix("").parts))
             )
-    assert {info.name for info in registered.registered_commands} == set(COMMANDS)
+    assert {info.name for info in command_registry.registered_commands} == set(COMMANDS)
     # Those of the application itself typer builds before every line.
     assert app.registered_commands == []
 

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 import nacelle
-from nacelle.control.named import PERIOD, controller
+from nacelle.control.named import DEFAULT_PERIOD, controller
 
 HERE = Path(__file__).parent
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-O3", "-fno-math-errno", "-fno-trapping-math"]
@@ -34,7 +34,7 @@ def packages(folder: Path, name: str) -> None:
     nacelle.export(
         robot,
         out=folder / "palida",
-        controller=controller(robot, name, period=PERIOD),
+        controller=controller(robot, name, period=DEFAULT_PERIOD),
         name="palida",
         **given,
     )

@@ -44,47 +44,47 @@ class Problem:
         return asdict(self)
 
 
-def shortened(text: str, most: int = 60) -> str:
+def shorten(text: str, max_length: int = 60) -> str:
     """A text for a message, cut where it is longer than that."""
-    return text if len(text) <= most else text[: most - 3] + "..."
+    return text if len(text) <= max_length else text[: max_length - 3] + "..."
 
 
 # As many names are listed where none is near.
-_KNOWN = 20
+_MAX_SUGGESTIONS = 20
 
 
-def number_of(number: int, one: str, many: str = "") -> str:
-    """A number of things in words, such as "3 legs"; `many` is for plurals without -s."""
-    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
+def format_count(number: int, singular: str, plural: str = "") -> str:
+    """A number of things in words, such as "3 legs"; `plural` is for plurals without -s."""
+    return f"{number} {singular}" if number == 1 else f"{number} {plural or singular + 's'}"
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Suggest the nearest of some names, or list them."""
     # Comparing takes time that grows with both: a long list or name is not worth it.
-    return _nearest(name, tuple(itertools.islice(candidates, 100))) if len(name) <= 80 else ""
+    return _suggestion(name, tuple(itertools.islice(candidates, 100))) if len(name) <= 80 else ""
 
 
 @functools.lru_cache(maxsize=256)  # the same wrong key stands in many joints
-def _nearest(name: str, names: tuple[str, ...]) -> str:
+def _suggestion(name: str, names: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     near = near or [other for other in names if other.lower() == name.lower()]
     if near:
         return f"did you mean {near[0]!r}?"
     if not names:
         return ""
-    more = " and more" if len(names) > _KNOWN else ""
-    return "known: " + ", ".join(names[:_KNOWN]) + more
+    more = " and more" if len(names) > _MAX_SUGGESTIONS else ""
+    return "known: " + ", ".join(names[:_MAX_SUGGESTIONS]) + more
 
 
 # More problems than this are counted, not listed.
-LISTED = 100
+MAX_PROBLEMS_LISTED = 100
 
 
-def count_words(problems: Sequence[Problem]) -> str:
+def describe_count(problems: Sequence[Problem]) -> str:
     """How many problems there are, and how many of them are listed."""
     count = len(problems)
-    counted = number_of(count, "problem")
-    return f"{counted}, the first {LISTED}" if count > LISTED else counted
+    counted = format_count(count, "problem")
+    return f"{counted}, the first {MAX_PROBLEMS_LISTED}" if count > MAX_PROBLEMS_LISTED else counted
 
 
 class NacelleError(Exception):
@@ -97,8 +97,8 @@ class DescriptionError(NacelleError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         """Keep all problems; the message lists the first of them, one a line."""
         self.problems = tuple(problems)
-        lines = [f"  {problem}" for problem in self.problems[:LISTED]]
-        super().__init__("\n".join([f"{count_words(self.problems)}:", *lines]))
+        lines = [f"  {problem}" for problem in self.problems[:MAX_PROBLEMS_LISTED]]
+        super().__init__("\n".join([f"{describe_count(self.problems)}:", *lines]))
 
 
 class UnknownRobotError(NacelleError):

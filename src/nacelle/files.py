@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def why_unread(path: str | Path, fault: OSError | UnicodeDecodeError, kind: str) -> tuple[str, str]:
+def unread_reason(path: str | Path, fault: OSError | UnicodeDecodeError, kind: str) -> tuple[str, str]:
     """Message and hint for a file that cannot be read.
 
     Args:
@@ -27,7 +27,7 @@ def why_unread(path: str | Path, fault: OSError | UnicodeDecodeError, kind: str)
     return f"cannot be read: {fault.strerror or fault}", hint
 
 
-def write_whole(path: Path, text: str | bytes, *, new: bool = False) -> None:
+def write_atomically(path: Path, text: str | bytes, *, new: bool = False) -> None:
     """Write a file so that it is there whole or not at all, whatever interrupts it.
 
     Args:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nacelle import robots
-from nacelle.errors import NacelleError, UnknownRobotError, did_you_mean, shortened
+from nacelle.errors import NacelleError, UnknownRobotError, did_you_mean, shorten
 from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.model.read import read_data, read_file, read_text
 from nacelle.model.robot import Robot
@@ -82,7 +82,7 @@ def check(name_or_file: str | os.PathLike[str]) -> Check:
         robot, source = read_text(robots.text(text), f"{text}.yaml")
     else:
         raise UnknownRobotError(
-            f"no robot of the library and no file is called {shortened(text, 80)!r}; "
+            f"no robot of the library and no file is called {shorten(text, 80)!r}; "
             + did_you_mean(text, robots.all_names())
         )
     return check_robot(robot, source)
@@ -94,13 +94,13 @@ def require_file(text: str) -> None:
     Raises:
         UnknownRobotError: if there is none, or it is a folder.
     """
-    if _kind(text) == "folder":
-        raise UnknownRobotError(f"{shortened(text, 80)!r} is a folder: name the YAML file in it")
-    if not _kind(text):
-        raise UnknownRobotError(f"there is no file {shortened(text, 80)!r}{_near_file(text)}")
+    if _path_kind(text) == "folder":
+        raise UnknownRobotError(f"{shorten(text, 80)!r} is a folder: name the YAML file in it")
+    if not _path_kind(text):
+        raise UnknownRobotError(f"there is no file {shorten(text, 80)!r}{_file_suggestion(text)}")
 
 
-def _near_file(text: str) -> str:
+def _file_suggestion(text: str) -> str:
     """A file of the same folder whose name is nearly that of a text, as a question; nothing if none is."""
     with suppress(OSError, ValueError):
         path = Path(text)
@@ -114,10 +114,10 @@ def looks_like_file(text: str) -> bool:
     """Whether a text names a file: it has a folder or a YAML ending, or it exists."""
     path = Path(text)
     ending = path.suffix.lower() in (".yaml", ".yml")
-    return ending or len(path.parts) > 1 or (bool(_kind(text)) and text not in robots.all_names())
+    return ending or len(path.parts) > 1 or (bool(_path_kind(text)) and text not in robots.all_names())
 
 
-def _kind(text: str) -> Literal["file", "folder", ""]:
+def _path_kind(text: str) -> Literal["file", "folder", ""]:
     """What a text names on disk, if anything."""
     with suppress(OSError, ValueError):
         if text and Path(text).is_dir():

@@ -6,7 +6,7 @@
             report((k + 1) / len(blocks))
 
 Without a listener nothing happens. The command line listens (`nacelle.cli.progress`); a program of the user's
-may, too: `with reported_to(listener): ...`. Imports nothing of nacelle.
+may, too: `with report_progress_to(listener): ...`. Imports nothing of nacelle.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Progress = Callable[[float], None]
 class Listener(Protocol):
     """Whoever shows what is being done. Tasks lie within each other: the last one begun ends first."""
 
-    def begin(self, what: str) -> None:
+    def begin(self, description: str) -> None:
         """Something begins, such as "compiling forward (1023 operations)"."""
 
-    def part(self, done: float) -> None:
+    def part(self, fraction: float) -> None:
         """So much of the innermost task is done, 0 to 1."""
 
     def end(self) -> None:
@@ -37,20 +37,20 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("nacelle_progress", default=
 
 
 @contextmanager
-def task(what: str) -> Iterator[Progress]:
+def task(description: str) -> Iterator[Progress]:
     """Say what is done while the block runs.
 
     Args:
-        what: in words, such as "workspace of delta".
+        description: in words, such as "workspace of delta".
 
     Yields:
         A function of the part that is done, 0 to 1; it need not be called.
     """
     listener = _LISTENER.get()
     if listener is None:
-        yield ignored
+        yield ignore_progress
         return
-    listener.begin(what)
+    listener.begin(description)
     try:
         yield listener.part
     finally:
@@ -58,7 +58,7 @@ def task(what: str) -> Iterator[Progress]:
 
 
 @contextmanager
-def reported_to(listener: Listener) -> Iterator[None]:
+def report_progress_to(listener: Listener) -> Iterator[None]:
     """Report the tasks of the block, in this thread, to a listener."""
     token = _LISTENER.set(listener)
     try:
@@ -67,5 +67,5 @@ def reported_to(listener: Listener) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def ignored(done: float) -> None:
+def ignore_progress(fraction: float) -> None:
     """Report to nobody."""

@@ -23,8 +23,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.library import check
 from support.command import run, run_json
 from support.golden import FOLDER
-from support.uncompiled import any_robot
-from support.urdf_files import ENDS, SIDE, TREE, robot, written
+from support.uncompiled import named_robot
+from support.urdf_files import ENDS, SIDE, TREE, robot_document, write_file
 
 # ---- The command `import`: what it writes, and that it writes nothing where it fails
 
@@ -42,11 +42,17 @@ def test_import_writes_a_new_file() -> None:
 
 
 def test_a_urdf_with_its_closure_file(tmp_path: Path) -> None:
-    command = ("import", str(written(tmp_path, robot(TREE + ENDS))), "--out", "bars.yaml", "--closures")
-    wrong = written(tmp_path, SIDE.replace("tip_B", "tip_C"), "wrong.yaml")
+    command = (
+        "import",
+        str(write_file(tmp_path, robot_document(TREE + ENDS))),
+        "--out",
+        "bars.yaml",
+        "--closures",
+    )
+    wrong = write_file(tmp_path, SIDE.replace("tip_B", "tip_C"), "wrong.yaml")
     assert "no joint or link 'tip_C'" in " ".join(run(*command, str(wrong), code=1).output.split())
     assert not Path("bars.yaml").exists()
-    run(*command, str(written(tmp_path, SIDE, "side.yaml")), "--floating")
+    run(*command, str(write_file(tmp_path, SIDE, "side.yaml")), "--floating")
     assert "motion: [se3, left_motor, right_motor, tip_A]" in Path("bars.yaml").read_text()
 
 
@@ -103,7 +109,7 @@ def options(kind: str, **changes: object) -> MotionOptions:
 
 def test_lines_circles_and_rest() -> None:
     """Motions that options describe: where they begin and end, and options that do not fit."""
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     line = make_trajectory(robot, options("line", at=["x=10mm"], to=["z=-650mm"]))
     np.testing.assert_allclose(line(0.0).x[0], 0.01, atol=1e-15)
     np.testing.assert_allclose(line(1.0).x, [0.01, line(0.0).x[1], -0.65], atol=1e-12)

@@ -52,7 +52,7 @@ main()
 """
 
 
-def started(*arguments: str) -> subprocess.Popen[str]:
+def start_process(*arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", MAIN, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -63,7 +63,7 @@ def test_ctrl_c_ends_a_long_run_promptly_with_its_results() -> None:
     settings = ("simulate", "fivebar", "--hold", "--method", "rk4", "--no-limits")
     # What it needs is compiled before.
     run(*settings, "--until", "0.01", code=0)
-    process = started(*settings, "--until", "1000", "--step", "1e-5", "--csv", "run.csv")
+    process = start_process(*settings, "--until", "1000", "--step", "1e-5", "--csv", "run.csv")
     assert process.stderr is not None
     line = process.stderr.readline()
     while "simulating fivebar" not in line:
@@ -87,7 +87,7 @@ def test_ctrl_c_ends_a_long_run_promptly_with_its_results() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 @pytest.mark.parametrize("arguments", [("robots",), ("show", "hexa"), ("schema",)])
 def test_a_closed_pipe_is_no_error(arguments: tuple[str, ...]) -> None:
-    process = started(*arguments)
+    process = start_process(*arguments)
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()

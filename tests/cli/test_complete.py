@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nacelle.cli.commands import COMMANDS, app
-from nacelle.cli.complete import completes, files_ending, robots_and_files
+from nacelle.cli.complete import complete_choices, complete_files, complete_robots
 from nacelle.robots import all_names
 
 # What completing must not wait for; typer itself takes pydantic.
@@ -26,7 +26,7 @@ main()
 """
 
 
-def asked(line: str) -> dict[str, str]:
+def completions(line: str) -> dict[str, str]:
     """What bash says of a line that is completed at its end."""
     return {"_NACELLE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
 
@@ -45,7 +45,7 @@ def asked(line: str) -> dict[str, str]:
 )
 def test_lines(line: str, expected: set[str]) -> None:
     Path("hexapod.yaml").write_text("name: hexapod\nmotion: [z, rx, ry]  # tilts\n", encoding="utf-8")
-    done = CliRunner(env=asked(line)).invoke(app, prog_name="nacelle")
+    done = CliRunner(env=completions(line)).invoke(app, prog_name="nacelle")
     assert set(done.stdout.split()) == expected
     assert done.stderr == ""
 
@@ -56,7 +56,7 @@ def test_nothing_heavy_is_imported() -> None:
         capture_output=True,
         text=True,
         timeout=60,
-        env=os.environ | asked("nacelle ik palida --at r"),
+        env=os.environ | completions("nacelle ik palida --at r"),
         check=False,
     )
     offered, _, modules = done.stdout.rpartition("\n#")
@@ -68,11 +68,11 @@ def test_files_are_completed_in_the_folder_that_is_typed() -> None:
     Path("robots").mkdir()
     for name in ("robots/one.yaml", "robots/two.csv", "three.yml", ".hidden.yaml"):
         Path(name).touch()
-    assert robots_and_files("robots/") == ["robots/one.yaml"]
-    assert robots_and_files("") == [*all_names(), "three.yml"]
-    assert files_ending(".csv")("robots/t") == ["robots/two.csv"]
-    assert robots_and_files("nowhere/x") == []
+    assert complete_robots("robots/") == ["robots/one.yaml"]
+    assert complete_robots("") == [*all_names(), "three.yml"]
+    assert complete_files(".csv")("robots/t") == ["robots/two.csv"]
+    assert complete_robots("nowhere/x") == []
 
 
 def test_the_last_of_several_words() -> None:
-    assert completes("sj", "cf-rb", "cf")("sj,c") == ["sj,cf-rb", "sj,cf"]
+    assert complete_choices("sj", "cf-rb", "cf")("sj,c") == ["sj,cf-rb", "sj,cf"]

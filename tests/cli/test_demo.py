@@ -22,7 +22,7 @@ def cheap_steps(monkeypatch: pytest.MonkeyPatch, error: BaseException | None = N
     """Two steps that cost nothing; the second may fail."""
 
     def first(robot: Robot, out: Path) -> demo.StepResult:
-        (out / demo.PAGE).write_text("<p>", encoding="utf-8")
+        (out / demo.PAGE_FILE).write_text("<p>", encoding="utf-8")
         return demo.StepResult(("report", robot.name, "--out", out / "my page"), ["[12] sections"], {"a": 1})
 
     def second(robot: Robot, out: Path) -> demo.StepResult:
@@ -44,7 +44,7 @@ def test_steps_are_printed_with_their_commands(monkeypatch: pytest.MonkeyPatch) 
         "   $ nacelle verify palida",
         "   agrees",
     ]
-    assert lines[-1] == f"Open the data sheet: {(OUT / demo.PAGE).absolute().as_uri()}"
+    assert lines[-1] == f"Open the data sheet: {(OUT / demo.PAGE_FILE).absolute().as_uri()}"
     data = run_json("demo", "--out", "other")
     assert data["ok"] is True
     assert Path(data["page"]).is_file()
@@ -59,7 +59,7 @@ def test_a_step_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     words = "step 2 of 2, The second: an engine [disagrees]"
     assert f"error: {words}" in run("demo", code=1).stderr
     assert run_json("demo", "--out", "other", code=1) == {"ok": False, "error": words}
-    assert (OUT / demo.PAGE).read_text(encoding="utf-8") == "<p>"
+    assert (OUT / demo.PAGE_FILE).read_text(encoding="utf-8") == "<p>"
 
 
 def test_ctrl_c_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,20 +67,23 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("demo", code=130)
     assert "interrupted: nacelle-demo has what steps before 2 have written" in done.stderr
     assert "passed" not in done.stdout
-    assert (OUT / demo.PAGE).exists()
+    assert (OUT / demo.PAGE_FILE).exists()
 
 
-@pytest.mark.parametrize("name", [demo.PAGE, demo.TRUE, demo.DATA, demo.MODEL, demo.SCENARIO, demo.CODE])
+@pytest.mark.parametrize(
+    "name",
+    [demo.PAGE_FILE, demo.TRUE_FILE, demo.DATA_FILE, demo.MODEL_FILE, demo.SCENARIO_FILE, demo.CODE_FOLDER],
+)
 def test_files_of_others_stay(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Nothing is computed, and nothing replaced, where a file is in the way; others do not matter."""
     cheap_steps(monkeypatch)
-    file = OUT / name / "mine.c" if name == demo.CODE else OUT / name
+    file = OUT / name / "mine.c" if name == demo.CODE_FOLDER else OUT / name
     file.parent.mkdir(parents=True)
     (OUT / "notes.txt").write_text("mine", encoding="utf-8")
     file.write_text("mine", encoding="utf-8")
     assert "it is left as it is" in run("demo", code=1).stderr
     assert file.read_text(encoding="utf-8") == "mine"
-    if name == demo.CODE:
+    if name == demo.CODE_FOLDER:
         # No package that an earlier run has written: --overwrite does not help.
         assert "it is left as it is" in run("demo", "--overwrite", code=1).stderr
     else:
@@ -123,7 +126,7 @@ def test_the_whole_demonstration() -> None:
     assert "pinocchio" in text
     assert "mujoco" in text
     assert "1074 operations" in text
-    page = (OUT / demo.PAGE).read_text(encoding="utf-8")
+    page = (OUT / demo.PAGE_FILE).read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "agrees with pinocchio" in page
 

@@ -11,7 +11,7 @@ import nacelle
 from nacelle import robots
 from nacelle.cli.dynamics import linearise as linearise_command
 from nacelle.cli.outputs import print_parts
-from nacelle.dynamics.reactions import PARTS, joint_reactions
+from nacelle.dynamics.reactions import WRENCH_COMPONENTS, joint_reactions
 from support import described
 from support.command import run, run_json
 
@@ -63,7 +63,7 @@ def test_table() -> None:
     robot = nacelle.load("fivebar")
     assert len(lines) == 52
     assert len(lines[0].split(",")) == 2 + 6 * len(robot.joints)
-    assert lines[0].startswith(f"t [s],{robot.joints[0].name}.{PARTS[0]} [N]")
+    assert lines[0].startswith(f"t [s],{robot.joints[0].name}.{WRENCH_COMPONENTS[0]} [N]")
     assert "exists already" in run("reactions", "fivebar", "--csv", "joints.csv", code=1).stderr
 
 
@@ -79,9 +79,9 @@ def test_only_joints_that_were_written_are_listed() -> None:
     text = (Path(described.__file__).parent / "coupled_gripper.yaml").read_text()
     Path("gripper.yaml").write_text(text)
     robot = nacelle.loads(text)
-    written = [robot.joints[j].name for j in robot.written_joints]
+    written = [robot.joints[j].name for j in robot.described_joints]
     assert robot.couplings
-    assert not robot.has_nacelle
+    assert not robot.has_platform
     assert len(written) == len(robot.joints) - len(robot.couplings) - 1
     command = ("reactions", "gripper.yaml", "--trajectory", "rest", "--duration", "0.01")
     assert [row["name"] for row in run_json(*command)["joints"]] == written
@@ -119,7 +119,7 @@ def test_wide_matrices_keep_all_names(capsys: pytest.CaptureFixture[str]) -> Non
     """Twenty columns do not fit beside each other: they follow below, and no name is cut."""
     names = tuple(f"v_leg{k}.some-joint" for k in range(20))
     rows = [f"d/dt {name}" for name in names]
-    print_parts(linearise_command._matrix("A", np.arange(400.0).reshape(20, 20), rows, names))
+    print_parts(linearise_command._matrix_tables("A", np.arange(400.0).reshape(20, 20), rows, names))
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 160
     heads = [line.split() for line in lines if line.startswith("A ")]
@@ -134,7 +134,7 @@ def test_wide_matrices_keep_all_names(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.slow
 def test_a_counterweight_and_the_robot_that_has_it() -> None:
-    Path("pendulum.yaml").write_text(described.text("pendulum"))
+    Path("pendulum.yaml").write_text(described.description_text("pendulum"))
     Path("poses.csv").write_text("rz [rad]\n-0.5\n0\n0.5\n")
     arguments = ("balance", "pendulum.yaml", "--counterweight", "arm=-200mm,0,0", "--csv", "poses.csv")
     found = run_json(*arguments)

@@ -29,7 +29,7 @@ FIVEBAR = robots.text("fivebar")
 WITHOUT_JSON = ("draw", "schema", "view")
 
 
-def written() -> dict[str, str]:
+def changed_robots() -> dict[str, str]:
     """Files by their names: robots in which one entry is other than in the library."""
     height = math.sqrt(0.45**2 - 0.1**2)
     weightless, heavy = "gravity: 0 0 0 m/s^2", "gravity: 0 0 -9.81 m/s^2"
@@ -39,7 +39,7 @@ def written() -> dict[str, str]:
         "motion.yaml": FIVEBAR.replace("motion: xy", "motion: [x]"),
         "coordinates.yaml": FIVEBAR.replace("motion: xy", "motion: [x, z]"),
         "heavy.yaml": robots.text("prrrp").replace(weightless, heavy),
-        "pendulum.yaml": described.text("pendulum"),
+        "pendulum.yaml": described.description_text("pendulum"),
     }
 
 
@@ -53,7 +53,7 @@ def _files(_in_an_empty_folder: None, monkeypatch: pytest.MonkeyPatch) -> None:
         shutil.copy(file, file.name)
     for name in ("cart_pole.yaml", "coupled_gripper.yaml"):
         shutil.copy(Path(described.__file__).with_name(name), name)
-    for name, text in written().items():
+    for name, text in changed_robots().items():
         Path(name).write_text(text, encoding="utf-8")
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.cli.identification import sharing
-from nacelle.identification.excitation.optimise import Design
+from nacelle.cli.identification import shared_legs
+from nacelle.identification.excitation.optimise import MotionDesign
 from nacelle.identification.excitation.result import read_motion
-from nacelle.identification.rehearsal import Experiment, moved
+from nacelle.identification.rehearsal import Experiment, perturb_parameters
 from nacelle.tables.csv import write_table
 from support.command import run, run_json
-from support.identified import measured
+from support.identified import measured_run
 from support.library import library_robot
 
 # ---- The command `base`: what is printed is the base parameters of Python
@@ -40,7 +40,7 @@ def test_printed_and_as_json() -> None:
 )
 def test_legs_that_share(given: list[str] | None, expected: object) -> None:
     """Options that commands of identification share."""
-    assert sharing(given) == expected
+    assert shared_legs(given) == expected
 
 
 @pytest.mark.slow
@@ -61,7 +61,7 @@ def test_a_rehearsal_makes_data_from_a_motion():
 
 @pytest.fixture
 def data() -> str:
-    run_ = measured("fivebar")
+    run_ = measured_run("fivebar")
     names = [actuator.name for actuator in run_.robot.actuators]
     header = ["time", *(f"q.{name}" for name in names), *(f"force.{name}" for name in names)]
     table = np.column_stack([run_.time, run_.q, run_.force])
@@ -123,7 +123,7 @@ def test_limits_of_single_actuators():
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
-    evaluate, calls = Design.evaluate, []
+    evaluate, calls = MotionDesign.evaluate, []
 
     def interrupted(self, *arguments):
         calls.append(1)
@@ -131,7 +131,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
             raise KeyboardInterrupt
         return evaluate(self, *arguments)
 
-    monkeypatch.setattr(Design, "evaluate", interrupted)
+    monkeypatch.setattr(MotionDesign, "evaluate", interrupted)
     result = run("excite", *QUICK, "--out", "motion.yaml", code=130)
     assert "interrupted: the best motion so far is kept" in result.stdout
     assert read_motion("motion.yaml").duration == 1.0
@@ -148,7 +148,7 @@ def runs(tmp_path_factory):
     """Two runs of a five-bar in closed loop, and one of the same machine with a payload of 300 g."""
     folder = tmp_path_factory.mktemp("runs")
     robot = library_robot("fivebar")
-    true = moved(robot, 10.0)
+    true = perturb_parameters(robot, 10.0)
     loaded = nacelle.with_payload(true, 0.3)
     for name, seed, plant in (("run", 1, true), ("other", 2, true), ("loaded", 1, loaded)):
         a, b = 0.03 * np.random.default_rng(seed).normal(size=(2, 4, 2)) / np.arange(1, 5)[:, None]
@@ -177,7 +177,7 @@ def test_parameters_are_printed_written_and_validated():
     better = run_json("validate", "identified.yaml", "other.csv")
     for before, after in zip(described["rows"], better["rows"], strict=True):
         assert after["rms"] < 0.5 * before["rms"]
-    truth = nacelle.base_parameters(moved(library_robot("fivebar"), 10.0)).values
+    truth = nacelle.base_parameters(perturb_parameters(library_robot("fivebar"), 10.0)).values
     mine = nacelle.base_parameters(identified).values
     k = nacelle.base_parameters(identified).names.index("left.proximal.Izz")
     assert abs(mine[k] - truth[k]) < 0.02 * truth[k]

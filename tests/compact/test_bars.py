@@ -12,17 +12,17 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.compact import models as general
-from nacelle.compact.bars.known import find_bars
+from nacelle.compact.bars.known import find_line_legs
 from nacelle.dynamics import reference as functions
 from nacelle.dynamics.physics import Physics
-from nacelle.kinematics.legs.parallelogram import parallelogram
+from nacelle.kinematics.legs.parallelogram import recognise_parallelogram
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind, Spring
 from nacelle.model.platform import Payload
 from nacelle.spatial.inertia import parameters_from_com
 from support.compare import assert_same
 from support.library import NAMES, library_robot
-from support.random_robots.legs import CASES, translating
+from support.random_robots.legs import CASES, translating_robot
 from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.uncompiled import poses_around
 
@@ -62,7 +62,7 @@ KEYS = {
 GENERAL = ("gough-stewart", "palida", "hexaglide", "hexa", "3rrr", "fivebar", "delta")
 
 
-def slid_on_axis(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
+def with_masses_on_axes(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
     """Put the centres of mass of struts' crosses and sliders on their axes; products of inertia stay."""
     rng = np.random.default_rng(seed)
     bodies = list(robot.bodies)
@@ -89,11 +89,11 @@ def slid_on_axis(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
     return dataclasses.replace(robot, bodies=tuple(bodies))
 
 
-def loaded(name: str, seed: int) -> nacelle.Robot:
+def loaded_robot(name: str, seed: int) -> nacelle.Robot:
     """A robot of a random family with masses, friction, drive rotors and springs, and a payload."""
     source = CASES[name](seed).robot if name in CASES else library_robot(name)
     robot = with_random_friction(with_random_inertias(source, seed), seed)
-    robot = slid_on_axis(robot, seed)
+    robot = with_masses_on_axes(robot, seed)
     rng = np.random.default_rng(seed)
     joints = list(robot.joints)
     for actuator in robot.actuators:
@@ -109,12 +109,12 @@ def loaded(name: str, seed: int) -> nacelle.Robot:
 
 def parallelograms(root: str, seed: int) -> nacelle.Robot:
     """Three legs with straight parallelograms; hubs and ends have their masses on their axes."""
-    robot = translating(seed, [f"{root}RPaR"], straight=True)
+    robot = translating_robot(seed, [f"{root}RPaR"], straight=True)
     robot = with_random_friction(with_random_inertias(robot, seed), seed)
     rng = np.random.default_rng(seed)
     bodies = list(robot.bodies)
     for leg in robot.legs:
-        found = parallelogram(robot, leg)
+        found = recognise_parallelogram(robot, leg)
         assert found is not None
         hub, wrist = robot.joints[found.hub], robot.joints[found.wrist]
         for body, frame in (
@@ -171,7 +171,7 @@ def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:
 
 def bars_of(robot: nacelle.Robot) -> int:
     """Number of legs that are bars; rods between spherical joints are not counted."""
-    return len(find_bars(mechanism_of(robot)))
+    return len(find_line_legs(mechanism_of(robot)))
 
 
 @pytest.mark.costly
@@ -188,7 +188,7 @@ def test_which_legs_are_bars() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", [*FAMILIES, *GENERAL])
 def test_random_robots(name: str, seed: int) -> None:
-    robot = loaded(name, seed)
+    robot = loaded_robot(name, seed)
     assert bars_of(robot) == FAMILIES.get(name, BARS.get(name, 0))
     check(robot, seed)
 
@@ -213,8 +213,8 @@ def test_one_leg_of_another_kind(name: str, body: int, count: int) -> None:
 @pytest.mark.slow
 def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
     robot = with_random_inertias(library_robot("hexa"), 3)
-    assert find_bars(mechanism_of(robot)) == (0, 1, 2, 3, 4, 5)
-    assert find_bars(mechanism_of(robot), asymmetric=False) == ()
+    assert find_line_legs(mechanism_of(robot)) == (0, 1, 2, 3, 4, 5)
+    assert find_line_legs(mechanism_of(robot), asymmetric=False) == ()
     check(robot, 3)
 
 
@@ -222,9 +222,9 @@ def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
 @settings(max_examples=6, deadline=None)
 @given(st.sampled_from(sorted(FAMILIES)), st.integers(2, 200))
 def test_random_robots_of_any_seed(name: str, seed: int) -> None:
-    robot = loaded(name, seed)
+    robot = loaded_robot(name, seed)
     # A random Delta may have parasitic motion, whose legs are not bars.
-    assume(not mechanism_of(robot).ny)
+    assume(not mechanism_of(robot).unknown_count)
     assert bars_of(robot) == FAMILIES[name]
     check(robot, seed, whole=False)
 
@@ -246,7 +246,7 @@ def test_weak_pivots_go_to_the_tree() -> None:
         np.abs(exact.force[good]), axis=1
     )
     assert np.max(error / exact.condition[good]) < 1e-13
-    assert_same(found.generalised[good][:3], exact.generalised[good][:3], 1e-12)
+    assert_same(found.generalised_force[good][:3], exact.generalised_force[good][:3], 1e-12)
     assert nacelle.inverse_dynamics(robot, reference, formulation="compact").formulation == "compact"
 
 

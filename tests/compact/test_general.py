@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compact.closure_step import finds_step
+from nacelle.compact.closure_step import is_step_determined
 from nacelle.compact.plan import plan_of, reason_for_tree
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_sample_states
 from nacelle.kinematics.solve import newton_steps
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import Form, written_in
+from nacelle.spatial.physics import Form, use_form
 from support.random_robots import inner_loops
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
@@ -42,10 +42,10 @@ def robot_of(name: str) -> Robot:
     return STRESS[name](1) if name in STRESS else nacelle.load(name)
 
 
-def determined(robot: Robot) -> np.ndarray:
+def determined_unknowns(robot: Robot) -> np.ndarray:
     """Which unknowns the loops determine: all but the rotations of rods, which may spin."""
     mechanism, plan = mechanism_of(robot), plan_of(robot)
-    kept = [True] * mechanism.chart_size
+    kept = [True] * mechanism.dependent_count
     for j in mechanism.iterated_joints:
         kept += [robot.joints[j].successor not in plan.parts.rods] * robot.joints[j].nq
     return np.array(kept)
@@ -57,8 +57,8 @@ def test_step(name: str) -> None:
     """A step leaves the square of what was open, and is that of the tree."""
     robot = robot_of(name)
     mechanism, plan = mechanism_of(robot), plan_of(robot)
-    assert finds_step(plan, len(mechanism.dependent))
-    x0, y0 = closed_samples(robot)[1]
+    assert is_step_determined(plan, len(mechanism.dependent))
+    x0, y0 = closed_sample_states(robot)[1]
     way = np.random.default_rng(2).normal(size=x0.shape)
     way *= np.where(np.array(mechanism.layout.units) == "m", robot.size, 1.0)
     left, apart = [], []
@@ -66,14 +66,14 @@ def test_step(name: str) -> None:
         x = x0 + h * way
         if mechanism.layout.quaternion is not None:
             x[mechanism.layout.quaternion] /= np.linalg.norm(x[mechanism.layout.quaternion])
-        step = newton_steps.closing_step(robot, y0, x)
-        after = newton_steps.closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
+        step = newton_steps.loop_closing_step(robot, y0, x)
+        after = newton_steps.loop_closing_step(robot, y0 + np.asarray(step["dy"], dtype=float), x)
         left.append(float(after["error"]) / float(step["error"]))
-        with written_in(Form.TREE):
-            dense = newton_steps.closing_step(robot, y0, x)
+        with use_form(Form.TREE):
+            dense = newton_steps.loop_closing_step(robot, y0, x)
         size = np.max(np.abs(np.asarray(dense["dy"], dtype=float)))
         off = np.abs(np.asarray(step["dy"] - dense["dy"], dtype=float))
-        apart.append(np.max(off[determined(robot)], initial=0.0) / size)
+        apart.append(np.max(off[determined_unknowns(robot)], initial=0.0) / size)
     assert left[1] < max(0.3 * left[0], 1e-10)
     assert left[1] < 0.05
     assert apart[1] < max(0.3 * apart[0], 1e-10)

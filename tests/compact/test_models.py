@@ -28,8 +28,8 @@ from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.jacobian import conditioning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.sample_states import sample_states
-from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.solve.weak import WEAK_PIVOT
+from nacelle.kinematics.shapes import twist_scales
+from nacelle.kinematics.solve.weak import ILL_CONDITIONED_PIVOT
 from nacelle.model.leg import Damper, LineSpring
 from nacelle.verify import verify
 from nacelle.verify.states import random_states
@@ -42,14 +42,14 @@ from support.random_robots.loads import with_random_friction, with_random_inerti
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
 from support.uncompiled import (
-    any_robot,
-    by_time,
-    difference,
-    path_states,
+    central_difference,
+    mark_slow_names,
+    named_robot,
     poses_around,
     run_uncompiled,
     solve_uncompiled,
-    stencil,
+    stencil_times,
+    trajectory_states,
 )
 
 Array = np.ndarray
@@ -110,12 +110,12 @@ def robot_of(name: str) -> nacelle.Robot:
 
 
 @cache
-def sampled(robot: nacelle.Robot, seed: int = 1, *, friction: bool = True) -> Sample:
+def sample_states_of(robot: nacelle.Robot, seed: int = 1, *, friction: bool = True) -> Sample:
     """States around the reference pose, with the actuators' forces by the tree, changed by 30 %."""
     rng = np.random.default_rng(seed)
     x = poses_around(robot, STATES, seed)
     y = solve_uncompiled(robot, x, stages=2)
-    unit = twist_units(robot)
+    unit = twist_scales(robot)
     v, a = (size * unit * rng.normal(size=(STATES, robot.motion.n)) for size in (1.0, 10.0))
     tree = run_uncompiled(
         partial(reference.inverse, physics=Physics(friction)), robot, x, y, v, a, np.zeros_like(v)
@@ -125,7 +125,7 @@ def sampled(robot: nacelle.Robot, seed: int = 1, *, friction: bool = True) -> Sa
     return Sample(robot, x, y, v, a, tree["force"] * push, np.linalg.cond(A))
 
 
-def by_tree(name: str, states: Sample, physics: Physics = ALL_TERMS) -> Array:
+def evaluate_by_tree(name: str, states: Sample, physics: Physics = ALL_TERMS) -> Array:
     """A model of the robot by the tree, as it is written."""
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
     none = np.zeros_like(v)
@@ -146,13 +146,13 @@ def by_tree(name: str, states: Sample, physics: Physics = ALL_TERMS) -> Array:
     return run_uncompiled(function, robot, *inputs)[OUTPUTS[name]]
 
 
-def compiled(found: Model, states: Sample) -> Array:
+def run_compiled(found: Model, states: Sample) -> Array:
     """What users run: the minimised program as native code."""
     values = found.compile()(**inputs_of(found, states))
     return np.asarray(values[OUTPUTS[found.name]] if isinstance(values, dict) else values)
 
 
-def error(values: Array, exact: Array) -> float:
+def largest_relative_error(values: Array, exact: Array) -> float:
     """The largest difference in a state over the largest entry there; the worst state."""
     apart = np.abs(values - exact).reshape(len(exact), -1).max(axis=1)
     size = np.abs(exact).reshape(len(exact), -1).max(axis=1)
@@ -167,10 +167,10 @@ def error(values: Array, exact: Array) -> float:
 
 @pytest.mark.thinned
 @pytest.mark.costly
-@pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name not in QUICK]))
+@pytest.mark.parametrize("name", mark_slow_names(ALL, long=[name for name in ALL if name not in QUICK]))
 def test_as_it_is_written(name: str) -> None:
     """All functions of the compact form, no trace, no pass, no compiler; its figures at good states."""
-    states = sampled(robot_of(name))
+    states = sample_states_of(robot_of(name))
     compare_as_written(states)
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
     none = np.zeros_like(v)
@@ -181,7 +181,7 @@ def test_as_it_is_written(name: str) -> None:
     # Margins of what iteration finds follow from determinants: the same up to a small factor.
     assert np.all(found["margins"] > 0.03 * tree["margins"])
     assert np.all(found["margins"] < 30.0 * tree["margins"])
-    assert np.all(found["pivot"] > WEAK_PIVOT)
+    assert np.all(found["pivot"] > ILL_CONDITIONED_PIVOT)
     energies, exact = (run_uncompiled(module.energies, robot, x, y, v) for module in (form, reference))
     for key in ("kinetic", "potential", "dissipation"):
         assert_same(energies[key], exact[key], TOLERANCE, key)
@@ -190,14 +190,14 @@ def test_as_it_is_written(name: str) -> None:
 def compare_as_written(states: Sample) -> None:
     """All functions of the compact form against the tree, with the options and a load."""
     robot, (x, y, v, a) = states.robot, (states.x, states.y, states.v, states.a)
-    load = np.random.default_rng(5).normal(size=v.shape) * np.max(np.abs(states.tau)) / twist_units(robot)
+    load = np.random.default_rng(5).normal(size=v.shape) * np.max(np.abs(states.tau)) / twist_scales(robot)
     limit = max(TOLERANCE, 1e-12 * float(np.max(states.condition)))
     for physics in (ALL_TERMS, *RIGID_AND_SMOOTH):
         inverse, tree = (
             run_uncompiled(partial(function, physics=physics), robot, x, y, v, a, load)["force"]
             for function in (form.inverse, partial(reference.inverse, formulation="tree"))
         )
-        assert error(inverse, tree) < limit, physics
+        assert largest_relative_error(inverse, tree) < limit, physics
     none = np.zeros_like(v)
     found = {
         "forward_dynamics": run_uncompiled(form.forward, robot, x, y, v, states.tau, none)["acceleration"],
@@ -206,7 +206,9 @@ def compare_as_written(states: Sample) -> None:
         "bias_forces": run_uncompiled(form.bias, robot, x, y, v)["h"],
         "gravity_forces": run_uncompiled(form.gravity, robot, x, y)["g"],
     }
-    errors = {key: error(values, by_tree(key, states)) for key, values in found.items()}
+    errors = {
+        key: largest_relative_error(values, evaluate_by_tree(key, states)) for key, values in found.items()
+    }
     assert all(value < limit for value in errors.values()), errors
 
 
@@ -231,8 +233,13 @@ def test_every_model_has_a_form(name: str, kind: str) -> None:
     ],
 )
 def test_models(name: str, kind: str) -> None:
-    states = sampled(robot_of(name))
-    assert error(compiled(model(states.robot, kind), states), by_tree(kind, states)) < TOLERANCE
+    states = sample_states_of(robot_of(name))
+    assert (
+        largest_relative_error(
+            run_compiled(model(states.robot, kind), states), evaluate_by_tree(kind, states)
+        )
+        < TOLERANCE
+    )
 
 
 @pytest.mark.thinned(4)
@@ -246,23 +253,27 @@ def test_the_whole_workspace(name: str) -> None:
     exact = nacelle.inverse_dynamics(robot, drawn.x, v, a, formulation="tree")
     found = nacelle.inverse_dynamics(robot, drawn.x, v, a)
     assert not np.any(found.flags & ~exact.flags)
-    assert error(found.force, exact.force) < TOLERANCE
+    assert largest_relative_error(found.force, exact.force) < TOLERANCE
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("physics", RIGID_AND_SMOOTH, ids=["rigid", "smooth"])
-@pytest.mark.parametrize("name", by_time(("point on sliders", "sprung five-bar", "3rps"), long=("3rps",)))
+@pytest.mark.parametrize(
+    "name", mark_slow_names(("point on sliders", "sprung five-bar", "3rps"), long=("3rps",))
+)
 def test_friction_of_all_kinds(name: str, physics: Physics) -> None:
-    states = sampled(robot_of(name), friction=physics.friction)
+    states = sample_states_of(robot_of(name), friction=physics.friction)
     for kind in ("inverse_dynamics", "forward_dynamics", "bias_forces"):
-        found = compiled(model(states.robot, kind, friction=physics.friction, smooth=physics.smooth), states)
-        assert error(found, by_tree(kind, states, physics)) < TOLERANCE, kind
+        found = run_compiled(
+            model(states.robot, kind, friction=physics.friction, smooth=physics.smooth), states
+        )
+        assert largest_relative_error(found, evaluate_by_tree(kind, states, physics)) < TOLERANCE, kind
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
-    by_time(
+    mark_slow_names(
         ("fivebar", "planar 3-RRR driven at the knee", "sprung five-bar", "redundant planar 4-RRR"),
         long=("planar 3-RRR driven at the knee", "redundant planar 4-RRR"),
     ),
@@ -270,7 +281,7 @@ def test_friction_of_all_kinds(name: str, physics: Physics) -> None:
 def test_external_wrenches(name: str) -> None:
     """By name, on the nacelle and on a body of a leg; on the nacelle's own wrench they act as a load."""
     robot = robot_of(name)
-    states = sampled(robot)
+    states = sample_states_of(robot)
     rng = np.random.default_rng(4)
     external = {body.name: rng.normal(size=6) for body in (robot.bodies[1], robot.bodies[-1])}
     settings = {"external": external, "smooth": 0.2}
@@ -278,11 +289,11 @@ def test_external_wrenches(name: str) -> None:
     found = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, formulation="compact", **settings)
     without = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, smooth=0.2)
     assert found.formulation == "compact"
-    assert error(found.force, tree.force) < TOLERANCE
-    assert error(found.generalised, tree.generalised) < TOLERANCE
-    assert error(without.force, tree.force) > 1e-6
+    assert largest_relative_error(found.force, tree.force) < TOLERANCE
+    assert largest_relative_error(found.generalised_force, tree.generalised_force) < TOLERANCE
+    assert largest_relative_error(without.force, tree.force) > 1e-6
     back = nacelle.forward_dynamics(robot, states.x, states.v, found.force, **settings)
-    assert error(back.acceleration, states.a) < TOLERANCE
+    assert largest_relative_error(back.acceleration, states.a) < TOLERANCE
 
 
 # ------------------------------------------------------------------------------ identities of mechanics
@@ -290,34 +301,36 @@ def test_external_wrenches(name: str) -> None:
 
 @pytest.mark.thinned(4)
 @pytest.mark.slow
-@pytest.mark.parametrize("name", by_time(ALL, long=SLOW))
+@pytest.mark.parametrize("name", mark_slow_names(ALL, long=SLOW))
 def test_mechanics(name: str) -> None:
     """M a + h, forward after inverse, the Jacobian, the energies and their balance, through the API."""
     robot = robot_of(name)
     times = np.array([0.2, 0.45, 0.8])
-    x, _, v, a = path_states(robot, times)
+    x, _, v, a = trajectory_states(robot, times)
     found = nacelle.inverse_dynamics(robot, x, v, a)
     M, h = nacelle.mass_matrix(robot, x), nacelle.bias_forces(robot, x, v)
-    assert error(np.einsum("sij,sj->si", M, a) + h, found.generalised) < TOLERANCE
-    assert error(M, np.swapaxes(M, 1, 2)) < 1e-12
+    assert largest_relative_error(np.einsum("sij,sj->si", M, a) + h, found.generalised_force) < TOLERANCE
+    assert largest_relative_error(M, np.swapaxes(M, 1, 2)) < 1e-12
     J = nacelle.jacobian(robot, x).inverse
-    assert error(np.einsum("sij,si->sj", J, found.force), found.generalised) < TOLERANCE
+    assert (
+        largest_relative_error(np.einsum("sij,si->sj", J, found.force), found.generalised_force) < TOLERANCE
+    )
 
-    unit = twist_units(robot)
+    unit = twist_scales(robot)
     lost = np.max(1.0 / conditioning(M * np.outer(unit, unit)))
     back = nacelle.forward_dynamics(robot, x, v, found.force).acceleration
-    assert error(back / unit, a / unit) < max(TOLERANCE, 1e-13 * lost)
+    assert largest_relative_error(back / unit, a / unit) < max(TOLERANCE, 1e-13 * lost)
 
     kinetic = nacelle.kinetic_energy(robot, x, v)
-    assert error(kinetic, 0.5 * np.einsum("si,sij,sj->s", v, M, v)) < TOLERANCE
-    around = stencil(times)
-    xs, _, vs, _ = path_states(robot, around.ravel())
+    assert largest_relative_error(kinetic, 0.5 * np.einsum("si,sij,sj->s", v, M, v)) < TOLERANCE
+    around = stencil_times(times)
+    xs, _, vs, _ = trajectory_states(robot, around.ravel())
     total = nacelle.kinetic_energy(robot, xs, vs) + nacelle.potential_energy(robot, xs)
     rates = nacelle.kinematics.joint_motion(robot, x, v).actuators[1]
     power = np.sum(found.force * rates, axis=1) - nacelle.dynamics.dissipation(robot, x, v)
     # Differences of an energy over steps of 1e-2 s keep about eleven digits of it.
     scale = np.max(np.abs(power)) + 0.1 * np.max(np.abs(total))
-    assert np.max(np.abs(difference(total.reshape(around.shape)) - power)) < 1e-9 * scale
+    assert np.max(np.abs(central_difference(total.reshape(around.shape)) - power)) < 1e-9 * scale
 
 
 # ------------------------------------------------------------------------------------- random robots
@@ -332,17 +345,17 @@ def test_random_robots_of_all_legs(name: str, seed: int) -> None:
 
 def check_random(name: str, seed: int) -> None:
     robot = with_random_friction(with_random_inertias(CASES[name](seed).robot, seed), seed)
-    states = sampled(robot, seed)
-    exact = by_tree("inverse_dynamics", states)
+    states = sample_states_of(robot, seed)
+    exact = evaluate_by_tree("inverse_dynamics", states)
     limit = max(TOLERANCE, 1e-12 * float(np.max(states.condition)))
-    assert error(compiled(model(robot, "inverse_dynamics"), states), exact) < limit
+    assert largest_relative_error(run_compiled(model(robot, "inverse_dynamics"), states), exact) < limit
 
 
 @pytest.mark.thinned(4)
 @pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
-    by_time(
+    mark_slow_names(
         CASES,
         long=[name for name in CASES if name not in ("planar RRR + PRR + RPR", "3 R[SS|SS]", "3 P[SS|SS]")],
     ),
@@ -350,14 +363,14 @@ def check_random(name: str, seed: int) -> None:
 def test_legs_of_all_kinds(name: str) -> None:
     """The compact form as it is written, with random bodies in random frames."""
     robot = with_random_friction(with_random_inertias(CASES[name](1).robot, 1), 1)
-    compare_as_written(sampled(robot))
+    compare_as_written(sample_states_of(robot))
 
 
 # -------------------------------------------------------------------------------------- other engines
 
 
 @pytest.mark.thinned(4)
-@pytest.mark.parametrize("name", by_time(ALL, long=[name for name in ALL if name != "prrrp"]))
+@pytest.mark.parametrize("name", mark_slow_names(ALL, long=[name for name in ALL if name != "prrrp"]))
 def test_other_engines_agree(name: str) -> None:
     """Pinocchio and MuJoCo, on what users run."""
     report = verify(robot_of(name), states=5, seed=3)
@@ -370,7 +383,7 @@ def test_other_engines_agree(name: str) -> None:
 @pytest.mark.parametrize("what", ["damper", "spring"])
 @pytest.mark.parametrize("name", ["fivebar", "gough-stewart", "prrrp"])
 def test_what_acts_between_bodies_of_every_kind(name: str, what: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     rng = np.random.default_rng(3)
     x, y = sample_states(mechanism_of(robot), 1)[0]
     n = robot.motion.n

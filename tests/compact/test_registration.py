@@ -8,24 +8,24 @@ import pytest
 import nacelle
 from nacelle.compact import models as general
 from nacelle.compact import plan
-from nacelle.compact.plan import has_bar_axes
+from nacelle.compact.plan import prefers_line_axes
 from nacelle.compile import make_program
 from nacelle.dynamics import model_functions
 from nacelle.dynamics import reference as tree
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import CompilerWarning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve import weak
 from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot
 from support.stress_robots import STRESS
-from support.transformed import Change
+from support.transformed import RobotTransform
 
 
 def state(name):
-    robot = library_robot(name).alike
+    robot = library_robot(name).without_rounding_differences
     v, a = np.random.default_rng(1).normal(size=(2, robot.motion.n))
     return robot, *mechanism_of(robot).reference, v, a
 
@@ -64,7 +64,7 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
     ("name", "bar_axes"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
 )
 def test_axes_of_bars_are_those_that_make_the_program_short(name: str, bar_axes: bool) -> None:
-    robot = library_robot(name).numeric.alike
+    robot = library_robot(name).numeric.without_rounding_differences
     shapes = input_shapes(general.inverse, robot)
     sizes = {
         way: count(
@@ -72,7 +72,7 @@ def test_axes_of_bars_are_those_that_make_the_program_short(name: str, bar_axes:
         ).total
         for way in (False, True)
     }
-    assert has_bar_axes(robot, friction=True) == bar_axes == (sizes[True] < sizes[False])
+    assert prefers_line_axes(robot, friction=True) == bar_axes == (sizes[True] < sizes[False])
 
 
 def test_outputs_are_those_that_are_wanted():
@@ -109,7 +109,7 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(3)
     v, a = rng.normal(size=(2, 20, 3))
     y, load = np.zeros((20, 0)), np.zeros((20, 3))
-    pivot = native(model_functions.inverse, robot)(x, y, v, a, load)["pivot"]
+    pivot = compile_native(model_functions.inverse, robot)(x, y, v, a, load)["pivot"]
     limit = float(np.median(pivot))
     monkeypatch.setattr(weak, "WEAK_PIVOT", limit)
     found = nacelle.inverse_dynamics(robot, x, v, a).force
@@ -126,7 +126,7 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("factor", [1e-3, 1e-6, 1e-9])
 def test_very_small_robots(factor: float) -> None:
     """Lengths times a factor, inertia times its square: the compact form gives the forces of the tree."""
-    robot = Change(length=factor).robot(library_robot("fivebar"))
+    robot = RobotTransform(length=factor).robot(library_robot("fivebar"))
     x = nacelle.reference_pose(robot)
     v, a = robot.size * np.random.default_rng(0).normal(size=(2, robot.motion.n))
     force = nacelle.inverse_dynamics(robot, x, v, a, friction=False).force

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nacelle.compile.cache import CachedForm, kept, remembered
-from nacelle.compile.specification import Checked, Specification
+from nacelle.compile.cache import CachedForm, cached_search, load_or_compile
+from nacelle.compile.specification import Specification, WithCheck
 from nacelle.emit.store import Store
 from nacelle.errors import CompilerWarning
 from nacelle.program.program import Program
@@ -39,12 +39,12 @@ class Maker:
         self.compiled += 1
         return program.name.encode()
 
-    def make(self) -> Checked[Program]:
+    def make(self) -> WithCheck[Program]:
         self.traced += 1
-        return self.specification.checked_program()
+        return self.specification.program_with_check()
 
     def kept(self, store: Store | None) -> str:
-        return kept(self.form, self.specification, self.make, store)
+        return load_or_compile(self.form, self.specification, self.make, store)
 
 
 def test_made_once(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_results_of_searches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         made.append(1)
         return f"result {len(made)}"
 
-    assert remembered("kind", robot, [1], search) == "result 1"
-    assert remembered("kind", robot, [1], search) == "result 1"
-    assert remembered("kind", robot, [2], search) == "result 2"
-    assert remembered("other", robot, [1], search) == "result 3"
-    assert remembered("kind", library_robot("delta"), [1], search) == "result 4"
+    assert cached_search("kind", robot, [1], search) == "result 1"
+    assert cached_search("kind", robot, [1], search) == "result 1"
+    assert cached_search("kind", robot, [2], search) == "result 2"
+    assert cached_search("other", robot, [1], search) == "result 3"
+    assert cached_search("kind", library_robot("delta"), [1], search) == "result 4"

@@ -13,8 +13,8 @@ import pytest
 import nacelle
 from nacelle.compact import efforts, models, placed
 from nacelle.compile import cache, compile_function, specification
-from nacelle.compile.check import ROUNDING, expectation
-from nacelle.compile.refusals import refused_form
+from nacelle.compile.check import ROUNDING, expected_results
+from nacelle.compile.refusals import refusal_reason
 from nacelle.dynamics import model_functions, reference
 from nacelle.emit.jit import vectors
 from nacelle.emit.registry import warn_once
@@ -55,7 +55,7 @@ def flipped(program: Program) -> Program:
 
 def wrong_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a pass: of constant and of parametric programs."""
-    whole, parts = specification.with_identities, specification.split_with_identities
+    whole, parts = specification.apply_identities, specification.apply_split_identities
     monkeypatch.setattr(specification, "with_identities", lambda *given: flipped(whole(*given)))
 
     def split(*given: Any) -> Split:
@@ -67,14 +67,14 @@ def wrong_sign(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def dropped_term(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the compact form: friction, springs and rotors are forgotten."""
-    left = tuple(require for require in models.AT_JOINTS if require is not efforts.require_efforts)
-    assert len(left) == len(models.AT_JOINTS) - 1
+    left = tuple(require for require in models.JOINT_FORCE_TERMS if require is not efforts.add_joint_efforts)
+    assert len(left) == len(models.JOINT_FORCE_TERMS) - 1
     monkeypatch.setattr(models, "AT_JOINTS", left)
 
 
 def wrong_pivot(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the elimination: the solution is off by a thousandth."""
-    solved = placed.SolveOrder.solved
+    solved = placed.SolveOrder.solve_terms
 
     def off(self: Any, *given: Any) -> Any:
         values, pivot = solved(self, *given)
@@ -85,7 +85,7 @@ def wrong_pivot(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def swapped_closure(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the compact form: forces along the closures of the legs are taken in the wrong order."""
-    right = models.inward
+    right = models.propagate_forces
 
     def wrong(into: Any) -> Any:
         gamma = right(into)
@@ -139,7 +139,7 @@ def test_planted_defects_are_caught(
 def test_the_reason_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A form that failed is out of use for the robot, in later processes too; ops and show say so."""
     robot = library_robot("3rrr")
-    assert not refused_form(robot)
+    assert not refusal_reason(robot)
     dropped_term(monkeypatch)
     with pytest.warns(CompilerWarning, match="is taken"):
         compile_function(model_functions.inverse, robot, store=store)
@@ -151,9 +151,9 @@ def test_the_reason_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> No
     assert form_for(robot.hash) is Form.COMPACT
     from nacelle.compile import refusals
 
-    refusals._recall.cache_clear()
+    refusals._load_refusals.cache_clear()
     with pytest.warns(CompilerWarning, match="another form is taken"):
-        assert "disagrees" in refused_form(robot)
+        assert "disagrees" in refusal_reason(robot)
     assert form_for(robot.hash) is Form.TREE
     assert nacelle.operation_count(robot, "inverse_dynamics").form == "tree"
 
@@ -189,7 +189,7 @@ def test_what_was_checked_at_random_is_not_taken_for_stale(
 
 def test_robots_with_screws_are_checked_at_states() -> None:
     """Couplings of hundreds of rad/m: shaken joints would leave the branch of the reference."""
-    assert samples._states(mechanism("ball_screws").alike, ()) is not None
+    assert samples._states(mechanism("ball_screws").without_rounding_differences, ()) is not None
 
 
 def heavier(name: str) -> Robot:
@@ -206,10 +206,10 @@ def test_machine_code_of_the_cache_is_run_before_it_answers(store: Store) -> Non
     compile_function(model_functions.inverse, heavier("fivebar"), store=store)
     assert key is not None
     assert other is not None
-    own, foreign = (cache.unpack(cache._there(store.get(k))) for k in (key, other))
+    own, foreign = (cache.unpack_entry(cache._require_payload(store.get(k))) for k in (key, other))
     entry = own._replace(image=foreign.image)
     program = compile_function(model_functions.inverse, robot, store=store).program
-    store.put(key, cache.packed_function(program, entry.image, entry.check))
+    store.put(key, cache.pack_entry(program, entry.image, entry.check))
     with pytest.warns(CompilerWarning, match="compiled anew"):
         again = compile_function(model_functions.inverse, robot, store=store)
     assert not again.from_cache
@@ -217,7 +217,7 @@ def test_machine_code_of_the_cache_is_run_before_it_answers(store: Store) -> Non
 
 
 def _specification(robot: Robot) -> specification.Specification:
-    shapes = specification.shapes_of_inputs(model_functions.inverse, robot)
+    shapes = specification.resolve_input_shapes(model_functions.inverse, robot)
     return specification.Specification(model_functions.inverse, robot, shapes)
 
 
@@ -245,13 +245,13 @@ def test_rounding_times_condition() -> None:
         return {"f": np.array([row[0] + row[1]])}
 
     wide, narrow = (
-        expectation(f, rows, out, lambda rows, f=f: np.array([f(row)["f"] for row in rows]))
+        expected_results(f, rows, out, lambda rows, f=f: np.array([f(row)["f"] for row in rows]))
         for f in (steep, flat)
     )
     # The slope is 1e6 along the first input, whose change is at least half of 1.5.
     assert wide.allowed[0, 0] > ROUNDING * (np.max(np.abs(wide.outputs)) + 0.5e6)
     assert np.all(narrow.allowed < 20.0 * ROUNDING)
-    assert not narrow.disagreement(narrow.outputs * (1.0 + 0.01 * ROUNDING), out)
-    assert "f is off by" in narrow.disagreement(narrow.outputs * (1.0 + 100.0 * ROUNDING), out)
+    assert not narrow.disagreement_reason(narrow.outputs * (1.0 + 0.01 * ROUNDING), out)
+    assert "f is off by" in narrow.disagreement_reason(narrow.outputs * (1.0 + 100.0 * ROUNDING), out)
     lost = np.where(np.arange(2)[:, None] == 0, np.nan, narrow.outputs)
-    assert "off by inf" in narrow.disagreement(lost, out)
+    assert "off by inf" in narrow.disagreement_reason(lost, out)

@@ -12,11 +12,11 @@ import pytest
 
 import nacelle
 from nacelle.compile import BatchRk4, compile_function, compile_irk5, drivers, make_program, refusals
-from nacelle.compile.compiled import arguments_of, batches_of
+from nacelle.compile.compiled import batch_shapes, match_arguments
 from nacelle.compile.drivers import compile_rk4
 from nacelle.compile.function import DIFFERENTIABLE
-from nacelle.compile.native import compiled, target_that_runs
-from nacelle.compile.specification import Checked, Specification, groups_of
+from nacelle.compile.native import compile_program, runnable_target
+from nacelle.compile.specification import Specification, WithCheck, parameter_groups
 from nacelle.compile.specification import make_program as specification_make_program
 from nacelle.dynamics.physics import Physics
 from nacelle.emit.irk5 import NumpyIrk5
@@ -25,13 +25,13 @@ from nacelle.emit.store import Store
 from nacelle.errors import CompileError, CompilerWarning
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
-from nacelle.program.derivative import directional_program
+from nacelle.program.derivative import tangent_program
 from nacelle.simulation.flow import flow
 from nacelle.spatial.physics import Form, forget_refusals, form_for, physics
 from nacelle.spatial.scalar import Array, pack
 from support import fake_cupy, square_root
 from support.library import library_robot
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 # ---- arguments
 #
@@ -51,18 +51,18 @@ INPUTS = {"x": (2,), "y": (0,), "M": (2, 3)}
 )
 def test_mistakes(given: tuple[int, ...], named: dict[str, int], message: str) -> None:
     with pytest.raises(CompileError, match=message):
-        arguments_of("f", INPUTS, given, named)
+        match_arguments("f", INPUTS, given, named)
 
 
 def test_batches_broadcast() -> None:
     inputs = {"x": (2,), "M": (2, 3)}
-    batches, batch = batches_of("f", inputs, (np.zeros((5, 2)), np.ones((4, 1, 2, 3))))
+    batches, batch = batch_shapes("f", inputs, (np.zeros((5, 2)), np.ones((4, 1, 2, 3))))
     assert batches == [(5,), (4, 1)]
     assert batch == (4, 5)
     with pytest.raises(CompileError, match="do not broadcast"):
-        batches_of("f", inputs, (np.zeros((5, 2)), np.ones((4, 2, 3))))
+        batch_shapes("f", inputs, (np.zeros((5, 2)), np.ones((4, 2, 3))))
     with pytest.raises(CompileError, match="has shape"):
-        batches_of("f", {"x": (2,)}, (np.zeros(3),))
+        batch_shapes("f", {"x": (2,)}, (np.zeros(3),))
 
 
 # ---- Many robots by fixed steps: on the processor and on a device that is replaced
@@ -85,9 +85,9 @@ def test_processor_and_device_agree() -> None:
     angle = rate * 0.2
     exact = middle + (s[:, 0] - middle) * np.cos(angle) + s[:, 1] / rate * np.sin(angle)
     assert np.allclose(native.final[:, 0], exact, atol=1e-9)
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+    with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
         driver = BatchRk4(falling, robot, target="cuda")
-        assert not driver.own_numbers
+        assert not driver.has_parameters
         moved = driver.integrate(cupy.asarray(s), cupy.asarray(u), (w,), None, **counts)
     assert np.allclose(moved.x, native.x, rtol=1e-13)
     assert np.array_equal(moved.completed, native.completed)
@@ -99,12 +99,12 @@ def test_processor_and_device_agree() -> None:
 
 
 def test_the_step_has_the_derivative_of_the_solution() -> None:
-    closing = square_root.closing()
+    closing = square_root.square_root_closing()
     assert closing.step is not None
     program = make_program(closing.step, closing.robot, {"y": (1,), "x": (2,)})
     x, dx = np.array([2.5, 0.7]), np.array([0.3, -0.2])
     (y,) = closing.find(x[None], None)[0]
-    slope = directional_program(program, by=("x",)).evaluate([y, *x, *dx])[0]
+    slope = tangent_program(program, by=("x",)).evaluate([y, *x, *dx])[0]
     np.testing.assert_allclose(slope, (dx[0] + 2 * x[1] * dx[1]) / (2 * y), rtol=1e-14)
 
 
@@ -243,14 +243,14 @@ def _square(x):
 def test_parts_are_kept_apart(tmp_path: Path) -> None:
     specification = Specification(_square, None, {"x": (2,)})
     double = Specification(lambda x: x + x, None, {"x": (2,)}).program()
-    store, jit = Store(tmp_path), target_that_runs("jit")
+    store, jit = Store(tmp_path), runnable_target("jit")
     for again in (False, True):
-        first = compiled(specification, specification.checked_program, jit, store)
-        second = compiled(specification, lambda: Checked(double, None), jit, store, "other")
+        first = compile_program(specification, specification.program_with_check, jit, store)
+        second = compile_program(specification, lambda: WithCheck(double, None), jit, store, "other")
         assert first.from_cache is again
         np.testing.assert_array_equal(first([2.0, 3.0]), [4.0, 9.0])
         np.testing.assert_array_equal(second([2.0, 3.0]), [4.0, 6.0])
-    plain = compiled(specification, specification.checked_program, target_that_runs("numpy"), store)
+    plain = compile_program(specification, specification.program_with_check, runnable_target("numpy"), store)
     assert plain.target == "numpy"
 
 
@@ -260,35 +260,35 @@ def test_parts_are_kept_apart(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("NACELLE_CACHE", str(tmp_path))
-    for forget in (forget_refusals, warn_once.cache_clear, refusals._recall.cache_clear):
+    for forget in (forget_refusals, warn_once.cache_clear, refusals._load_refusals.cache_clear):
         forget()
     yield
-    for forget in (forget_refusals, warn_once.cache_clear, refusals._recall.cache_clear):
+    for forget in (forget_refusals, warn_once.cache_clear, refusals._load_refusals.cache_clear):
         forget()
 
 
 def test_a_later_process_knows_the_reason() -> None:
     robot, other = library_robot("fivebar"), library_robot("delta")
-    assert refusals.refused_form(robot) == ""
-    refusals.note_refusal(robot, (other,), Form.COMPACT, "forces were off")
+    assert refusals.refusal_reason(robot) == ""
+    refusals.record_refusal(robot, (other,), Form.COMPACT, "forces were off")
     for _ in range(2):
         with pytest.warns(CompilerWarning, match="fivebar: forces were off"):
-            assert refusals.refused_form(robot) == "forces were off"
+            assert refusals.refusal_reason(robot) == "forces were off"
         with pytest.warns(CompilerWarning, match="delta: forces were off"):
-            refusals.refused_form(other)
+            refusals.refusal_reason(other)
         assert form_for(robot.hash) is form_for(other.hash) is Form.JOINTS
         # As if the process began.
         forget_refusals()
         warn_once.cache_clear()
-        refusals._recall.cache_clear()
+        refusals._load_refusals.cache_clear()
 
 
 def test_another_cache_knows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = library_robot("fivebar")
-    refusals.note_refusal(robot, (), Form.COMPACT, "forces were off")
+    refusals.record_refusal(robot, (), Form.COMPACT, "forces were off")
     forget_refusals()
     monkeypatch.setenv("NACELLE_CACHE", str(tmp_path / "another"))
-    assert refusals.refused_form(robot) == ""
+    assert refusals.refusal_reason(robot) == ""
 
 
 # ---- specification
@@ -297,11 +297,11 @@ def test_another_cache_knows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_groups_of_numbers() -> None:
-    assert groups_of("constant") == ()
-    assert groups_of("input") == GROUPS
-    assert groups_of(("inertia", "friction")) == ("inertia", "friction")
+    assert parameter_groups("constant") == ()
+    assert parameter_groups("input") == GROUPS
+    assert parameter_groups(("inertia", "friction")) == ("inertia", "friction")
     with pytest.raises(CompileError, match="did you mean 'inertia'"):
-        groups_of("inertias")
+        parameter_groups("inertias")
 
 
 def test_what_cannot_be_traced_is_named() -> None:
@@ -309,15 +309,15 @@ def test_what_cannot_be_traced_is_named() -> None:
         return x[5]
 
     with pytest.raises(CompileError, match="faulty cannot be traced"):
-        specification_make_program(faulty, any_robot("fivebar"), {"x": (2,)})
+        specification_make_program(faulty, named_robot("fivebar"), {"x": (2,)})
 
 
 # ---- The target that runs a program: any of the registry, NumPy where there is no compiler
 
 
 def test_names() -> None:
-    assert target_that_runs("numpy").name == "numpy"
+    assert runnable_target("numpy").name == "numpy"
     with pytest.raises(CompileError, match="fortran"):
-        target_that_runs("fortran")
+        runnable_target("fortran")
     with pytest.raises(CompileError, match="gives source only"):
-        target_that_runs("c")
+        runnable_target("c")

@@ -19,20 +19,20 @@ from nacelle.dynamics.physics import Physics
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.program.identities.values import PreciseInputs
-from nacelle.program.precise import arithmetic
+from nacelle.program.precise import decimal_context
 from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.physics import physics, sampled
+from nacelle.spatial.physics import draw_inputs_with, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat
 from nacelle.tree.closure import closure_state
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.spanning_tree import tree_kinematics
 
 FOLDER = Path(__file__).parent
 
 
 @physics(position=(3,), quat_xyzw=(4,), q=lambda robot: (robot.nq,))
 def closures(robot, position, quat_xyzw, q):
-    state = closure_state(robot, tree_motion(robot, Pose(rotation_quat(quat_xyzw), position), q))
+    state = closure_state(robot, tree_kinematics(robot, Pose(rotation_quat(quat_xyzw), position), q))
     return {"residual": state.residual, "jacobian": state.jacobian}
 
 
@@ -270,7 +270,7 @@ def test_what_changes_the_key(store):
 
 def drawn(robot, shapes):
     """Two inputs that are the cosine and sine of an angle, and another."""
-    over = arithmetic().divide
+    over = decimal_context().divide
     triples = [(3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25), (20, 21, 29), (9, 40, 41)]
     rows = [(*(over(Decimal(k), Decimal(c)) for k in (a, b)), Decimal(a) / 8) for a, b, c in triples]
     return PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (1.0, 1.0, 0.0))
@@ -289,7 +289,7 @@ def test_identities_of_declared_samples(store):
     shapes = {"c": (), "s": (), "x": ()}
     plain = compile_function(rotated_length, inputs=shapes, store=store)
     assert plain.count.total > 1
-    known = sampled(drawn)(types.FunctionType(rotated_length.__code__, globals(), "rotated_length"))
+    known = draw_inputs_with(drawn)(types.FunctionType(rotated_length.__code__, globals(), "rotated_length"))
     found = compile_function(known, inputs=shapes, store=store)
     assert not found.from_cache
     assert found.count.total == 1
@@ -298,7 +298,9 @@ def test_identities_of_declared_samples(store):
     assert make_program(known, None, shapes, minimised=False) == make_program(
         rotated_length, None, shapes, minimised=False
     )
-    other = sampled(seen_otherwise)(types.FunctionType(rotated_length.__code__, globals(), "rotated_length"))
+    other = draw_inputs_with(seen_otherwise)(
+        types.FunctionType(rotated_length.__code__, globals(), "rotated_length")
+    )
     without = compile_function(other, inputs=shapes, store=store)
     assert not without.from_cache
     assert without.count == plain.count

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from nacelle.compile.closing import Derivable
+from nacelle.compile.closing import DerivableProgram
 from nacelle.compile.on_jax import Operation
 from nacelle.program.trace import trace
 from nacelle.spatial import scalar
@@ -24,7 +24,7 @@ def _doubles() -> Iterator[None]:
 
 def _operation() -> Operation:
     program = trace(lambda a, b: {"y": [scalar.sin(a[0]) * b[0] * b[0], a[1] * b[0]]}, {"a": (2,), "b": (1,)})
-    return Operation(Derivable(program.program(), lambda part, make: make()))
+    return Operation(DerivableProgram(program.program(), lambda part, make: make()))
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compile.on_device import OnDevice
+from nacelle.compile.on_device import DeviceFunction
 from nacelle.emit.store import Store
 from support import fake_cupy
 
@@ -21,16 +21,16 @@ def function(R, p):
 INPUTS = {"R": (2, 2), "p": (2,)}
 
 
-def made(tmp_path: Path, **options: object) -> OnDevice:
+def compile_on_device(tmp_path: Path, **options: object) -> DeviceFunction:
     compiled = nacelle.compile(function, inputs=INPUTS, target="cuda", store=Store(tmp_path), **options)
-    assert isinstance(compiled, OnDevice)
+    assert isinstance(compiled, DeviceFunction)
     return compiled
 
 
 def test_batches_shared_inputs_and_layouts(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
-        compiled = made(tmp_path)
+    with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
+        compiled = compile_on_device(tmp_path)
         R, p = rng.normal(size=(5, 3, 2, 2)), rng.normal(size=(5, 3, 2))
         want = np.einsum("...ij,...j->...i", R, p)
         got = compiled(cupy.asarray(R), cupy.asarray(p))
@@ -50,8 +50,8 @@ def test_batches_shared_inputs_and_layouts(tmp_path: Path) -> None:
 
 
 def test_errors(tmp_path: Path) -> None:
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
-        compiled = made(tmp_path)
+    with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
+        compiled = compile_on_device(tmp_path)
         R, p = cupy.asarray(np.eye(2)), cupy.asarray(np.ones((4, 2)))
         with pytest.raises(nacelle.errors.DeviceError, match="processor's memory"):
             compiled(np.eye(2), p)
@@ -64,12 +64,12 @@ def test_errors(tmp_path: Path) -> None:
         with pytest.raises(nacelle.errors.CompileError, match=r"'p' would be copied"):
             compiled.bind(R=R, p=p)
         with pytest.raises(nacelle.errors.CompileError, match="no precision"):
-            made(tmp_path, precision="half")
+            compile_on_device(tmp_path, precision="half")
 
 
 def test_fixed_arrays(tmp_path: Path) -> None:
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
-        compiled = made(tmp_path)
+    with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
+        compiled = compile_on_device(tmp_path)
         p = cupy.moveaxis(cupy.asarray(np.ones((2, 4))), 0, -1)
         bound = compiled.bind(R=cupy.asarray(np.eye(2)), p=p)
         bound()
@@ -81,10 +81,10 @@ def test_fixed_arrays(tmp_path: Path) -> None:
 
 def test_memory(tmp_path: Path) -> None:
     with (
-        fake_cupy.in_place(fake_cupy.fake(memory=100)) as cupy,
+        fake_cupy.in_place(fake_cupy.fake_module(memory=100)) as cupy,
         pytest.raises(nacelle.errors.DeviceError, match=r"results of function.*fewer states.*jit"),
     ):
-        made(tmp_path)(cupy.asarray(np.eye(2)), cupy.asarray(np.ones((40, 2))))
+        compile_on_device(tmp_path)(cupy.asarray(np.eye(2)), cupy.asarray(np.ones((40, 2))))
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_numbers_of_the_robot_are_inputs(tmp_path: Path) -> None:
     numbers = robot.numbers.vector("inertia") * np.linspace(0.9, 1.1, 7)[:, None]
     x = np.asarray(nacelle.reference_pose(robot))
     want = model.compile(**options, target="numpy")(numbers, x)
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+    with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
         compiled = model.compile(**options, target="cuda")
         got = compiled(cupy.asarray(numbers), cupy.asarray(x))
         again = model.compile(**options, target="cuda")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compile.on_jax import OnJax
+from nacelle.compile.on_jax import JaxFunction
 from nacelle.emit.store import Store
-from nacelle.export.states import inputs_at, seeded_states
+from nacelle.export.states import model_inputs, random_states
 from support import square_root
 from support.library import library_robot
 from support.pairwise import FAMILIES, pairwise
@@ -33,7 +33,7 @@ def test_numbers_types_batches_and_errors(tmp_path: Path) -> None:
         return {"turned": R @ p, "length": p @ p}
 
     made = nacelle.compile(function, inputs={"R": (2, 2), "p": (2,)}, target="jax", store=Store(tmp_path))
-    assert isinstance(made, OnJax)
+    assert isinstance(made, JaxFunction)
     rng = np.random.default_rng(0)
     R, p = rng.normal(size=(5, 3, 2, 2)), rng.normal(size=(3, 2))
     got = made(R, p=p)
@@ -64,7 +64,7 @@ def test_what_iteration_finds_has_all_derivatives() -> None:
         square_root.function,
         library_robot("fivebar"),
         inputs=square_root.INPUTS,
-        closing=square_root.closing(),
+        closing=square_root.square_root_closing(),
         target="jax",
     )
     x = jnp.array([2.5, 0.7])
@@ -91,12 +91,12 @@ def test_what_iteration_finds_has_all_derivatives() -> None:
     np.testing.assert_allclose(made(jnp.float32([2.5, 0.7])), exact(x), rtol=1e-6)
 
 
-def _checked(robot: nacelle.Robot, name: str) -> None:
+def _check_derivatives(robot: nacelle.Robot, name: str) -> None:
     """Against the native program; derivatives against differences of the native program."""
     model = nacelle.model(robot, name, smooth=1e-2)
     made, native = model.compile(target="jax"), model.compile()
-    states = seeded_states(robot, 4)
-    inputs = {key: value for key, value in inputs_at(states, model.inputs).items() if value.size}
+    states = random_states(robot, 4)
+    inputs = {key: value for key, value in model_inputs(states, model.inputs).items() if value.size}
     moving = {key: jnp.asarray(value) for key, value in inputs.items() if key != "y"}
     want = native(**inputs)
     rng = np.random.default_rng(1)
@@ -129,7 +129,7 @@ def test_values_of_every_robot(name: str, model: str) -> None:
     """XLA takes long for derivatives of long programs: those are held to differences for a few."""
     robot = library_robot(name)
     named = nacelle.model(robot, model, smooth=1e-2)
-    inputs = inputs_at(seeded_states(robot, 4), named.inputs)
+    inputs = model_inputs(random_states(robot, 4), named.inputs)
     want = named.compile()(**inputs)
     got = named.compile(target="jax")(**{key: value for key, value in inputs.items() if key != "y"})
     assert np.max(np.abs(got - want)) < 1e-11 * np.max(np.abs(want))
@@ -145,9 +145,9 @@ def test_values_of_every_robot(name: str, model: str) -> None:
 )
 def test_derivatives_of_a_few(name: str) -> None:
     if name in STRESS:
-        _checked(STRESS[name](1), "forward_dynamics")
+        _check_derivatives(STRESS[name](1), "forward_dynamics")
     else:
-        _checked(library_robot(name), "inverse_dynamics")
+        _check_derivatives(library_robot(name), "inverse_dynamics")
 
 
 @pytest.mark.slow

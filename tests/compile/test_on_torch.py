@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compile.on_torch import OnTorch
+from nacelle.compile.on_torch import TorchFunction
 from nacelle.emit.store import Store
-from nacelle.export.states import inputs_at, seeded_states
+from nacelle.export.states import model_inputs, random_states
 from support import square_root
 from support.library import NAMES, library_robot
 from support.stress_robots import STRESS
@@ -26,7 +26,7 @@ def test_numbers_types_batches_and_errors(tmp_path: Path) -> None:
         return {"turned": R @ p, "length": p @ p}
 
     made = nacelle.compile(function, inputs={"R": (2, 2), "p": (2,)}, target="torch", store=Store(tmp_path))
-    assert isinstance(made, OnTorch)
+    assert isinstance(made, TorchFunction)
     rng = np.random.default_rng(0)
     R, p = (torch.from_numpy(rng.normal(size=shape)) for shape in ((5, 3, 2, 2), (3, 2)))
     got = made(R, p=p)
@@ -58,7 +58,7 @@ def test_what_iteration_finds_has_derivatives_up_to_the_third() -> None:
         square_root.function,
         library_robot("fivebar"),
         inputs=square_root.INPUTS,
-        closing=square_root.closing(),
+        closing=square_root.square_root_closing(),
         target="torch",
     )
     x = torch.tensor([2.5, 0.7], dtype=torch.float64)
@@ -85,12 +85,12 @@ def test_what_iteration_finds_has_derivatives_up_to_the_third() -> None:
     )
 
 
-def _checked(robot: nacelle.Robot, name: str) -> None:
+def _check_derivatives(robot: nacelle.Robot, name: str) -> None:
     """Against the native program; derivatives against differences, forwards, backwards and twice."""
     model = nacelle.model(robot, name, smooth=1e-2)
     made, native = model.compile(target="torch"), model.compile()
-    states = seeded_states(robot, 2)
-    inputs = {key: value for key, value in inputs_at(states, model.inputs).items() if value.size}
+    states = random_states(robot, 2)
+    inputs = {key: value for key, value in model_inputs(states, model.inputs).items() if value.size}
     want = native(**inputs)
     keys = [key for key in inputs if key != "y"]
     values = [torch.tensor(inputs[key], requires_grad=True) for key in keys]
@@ -111,7 +111,7 @@ def _checked(robot: nacelle.Robot, name: str) -> None:
 
 
 def test_a_robot() -> None:
-    _checked(library_robot("fivebar"), "forward_dynamics")
+    _check_derivatives(library_robot("fivebar"), "forward_dynamics")
 
 
 @pytest.mark.slow
@@ -123,12 +123,12 @@ def test_a_robot() -> None:
     ],
 )
 def test_every_robot(name: str, model: str) -> None:
-    _checked(STRESS[name](1) if name in STRESS else library_robot(name), model)
+    _check_derivatives(STRESS[name](1) if name in STRESS else library_robot(name), model)
 
 
 def test_second_derivatives_backwards() -> None:
     robot = library_robot("fivebar")
     made = nacelle.model(robot, "inverse_dynamics", smooth=1e-2).compile(target="torch")
-    states = seeded_states(robot, 1)
+    states = random_states(robot, 1)
     x, v, a = (torch.tensor(values[0], requires_grad=True) for values in (states.x, states.v, states.a))
     assert torch.autograd.gradgradcheck(lambda *z: made(z[0], v=z[1], a=z[2]), (x, v, a), atol=1e-4)

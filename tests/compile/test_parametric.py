@@ -16,7 +16,7 @@ from nacelle.dynamics import reference
 from nacelle.dynamics.models import model
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
-from nacelle.export.states import inputs_at, seeded_states
+from nacelle.export.states import model_inputs, random_states
 from nacelle.model.numbers import GROUPS
 from nacelle.program.cost import count
 from support.library import library_robot
@@ -38,8 +38,8 @@ def other_numbers(robot, seed=3, part=0.02):
 
 
 def states_of(robot, found, number=4):
-    states = seeded_states(robot, number)
-    rows = inputs_at(states, {name: shape for name, shape in found.inputs.items() if name != "load"})
+    states = random_states(robot, number)
+    rows = model_inputs(states, {name: shape for name, shape in found.inputs.items() if name != "load"})
     return {name: rows.get(name, np.zeros((number, *shape))).reshape(number, *shape)
             for name, shape in found.inputs.items()}  # fmt: skip
 
@@ -134,7 +134,7 @@ def test_other_robots_of_a_kind(seed, name):
     first = first.with_numbers(other_numbers(first, seed, 0.05))
     vector = other_numbers(first, seed + 1, 0.05)
     second = first.with_numbers(vector)
-    states = seeded_states(second, 3, seed=seed)
+    states = random_states(second, 3, seed=seed)
     rows = (states.x, states.y, states.v, states.a, np.zeros_like(states.a))
     settings_ = {"minimised": False, "target": "numpy"}
     got = compile_function(reference.inverse, first, parameters="input", **settings_)(vector, *rows)
@@ -153,7 +153,7 @@ def test_random_hexapods(seed, kinds):
     groups = ("inertia", "gravity")
     vector = robot.numbers.vector(*groups) * 1.1
     other = robot.with_numbers(vector, *groups)
-    states = seeded_states(robot, 2)
+    states = random_states(robot, 2)
     rows = (states.x, states.y, states.v)
     settings_ = {"minimised": False, "target": "numpy"}
     got = compile_function(reference.bias, robot, parameters=groups, **settings_)(vector, *rows)
@@ -172,7 +172,7 @@ def test_batches_of_robots_and_states(fivebar, monkeypatch):
     """Every shape that broadcasts, in one part and in many, gives what single calls give."""
     robot, compiled = fivebar
     rng = np.random.default_rng(0)
-    states = seeded_states(robot, 3)
+    states = random_states(robot, 3)
     numbers = robot.numbers.vector() * rng.uniform(0.98, 1.02, (4, 1, len(robot.numbers.names())))
     rows = (states.x, states.y, states.v, states.a, np.zeros_like(states.a))
     one_by_one = np.array(
@@ -192,7 +192,7 @@ def test_batches_of_robots_and_states(fivebar, monkeypatch):
 
 def test_parts_and_buffers(fivebar):
     robot, compiled = fivebar
-    states = seeded_states(robot, 1)
+    states = random_states(robot, 1)
     vector = robot.numbers.vector()
     rows = {"x": states.x[0], "y": states.y[0], "v": states.v[0], "a": states.a[0], "load": np.zeros(2)}
     expected = compiled(vector, **rows)["force"]
@@ -221,7 +221,7 @@ def test_cache_tells_declarations_apart(store):
     assert not two.from_cache
     again = compile_function(reference.gravity, shared, parameters="input", store=store)
     assert again.from_cache
-    states = seeded_states(shared, 1)
+    states = random_states(shared, 1)
     numbers = [robot.numbers.vector() for robot in (shared, apart)]
     a, b = (f(p, states.x, states.y)["g"] for f, p in zip((again, two), numbers, strict=True))
     np.testing.assert_allclose(a, b, rtol=1e-12)
@@ -262,7 +262,7 @@ def test_compiled_derivatives(name):
 @pytest.mark.parametrize("name", ["fivebar", "3rps"])
 def test_derivatives_of_the_dynamics(name):
     robot = library_robot(name)
-    states = seeded_states(robot, 1)
+    states = random_states(robot, 1)
     x, v, a = states.x[0], states.v[0], states.a[0]
     found = nacelle.dynamics.dynamics_derivatives(robot, x, v, a, numbers=GROUPS, parameters="friction")
     assert found.number_names == robot.numbers.names()

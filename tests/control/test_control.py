@@ -12,17 +12,17 @@ import pytest
 import nacelle
 from nacelle.compile import Specification, make_program
 from nacelle.control.compare import Comparison, compare
-from nacelle.control.controller import Controller, law_of
-from nacelle.control.gains import ControlWarning, masses_of
-from nacelle.control.kind import DesiredMotion, desired_of_row, row_size
+from nacelle.control.controller import Controller, law_function
+from nacelle.control.gains import ControlWarning, effective_masses
+from nacelle.control.kind import DesiredMotion, desired_motion_from_row, desired_row_shape
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.control.loop.closed_loop import closed_loop
-from nacelle.control.named import CONTROLLERS, KINDS, controller
+from nacelle.control.named import CONTROL_LAWS, CONTROLLERS, controller
 from nacelle.control.poles import loop_poles
-from nacelle.control.written import read_written
+from nacelle.control.written import read_specification
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import DescriptionError, KinematicsError, UnderactuatedError
-from nacelle.export.states import seeded_states
+from nacelle.export.states import random_states
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.description.fields import Strict
@@ -30,12 +30,12 @@ from nacelle.model.robot import Robot
 from nacelle.program.cost import cost
 from nacelle.simulation.digital_controller import DigitalController, law_alone, native_loop
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sensors import MISSING, Gap, Sensors, sensed
+from nacelle.simulation.sensors import MISSING, Gap, Sensors, law_with_encoders
 from nacelle.spatial.physics import Form, check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.paths import Circle
 from support.described import mechanism
-from support.hostile import HOSTILE, PERIOD, admissible, hostile_robot, hostile_samples, way_out
+from support.hostile import HOSTILE, PERIOD, admissible, hostile_robot, hostile_samples, path_out_of_reach
 from support.library import library_robot
 from support.pairwise import pairwise
 
@@ -96,11 +96,11 @@ def test_a_sample_is_that_of_the_law_on_numbers(name: str) -> None:
     x = nacelle.reference_pose(robot)
     motion = DesiredMotion(x + 0.002, np.array([0.1, 0.2]), np.array([1.0, -2.0]))
     row = np.concatenate(motion)
-    assert row_size(robot) == row.shape
-    assert all(np.array_equal(a, b) for a, b in zip(desired_of_row(robot, row), motion, strict=True))
+    assert desired_row_shape(robot) == row.shape
+    assert all(np.array_equal(a, b) for a, b in zip(desired_motion_from_row(robot, row), motion, strict=True))
     z, q = law.start(x), law.coordinates(x)
     for _ in range(3):
-        expected = law_of(law.kind)(robot, z, q, row, law.gains)
+        expected = law_function(law.kind)(robot, z, q, row, law.gains)
         force, z = law.step(z, q, motion)
         assert np.max(np.abs(force - expected["force"])) < 1e-9 * np.max(np.abs(expected["force"]))
         np.testing.assert_allclose(z, expected["memory"].astype(float), rtol=1e-7, atol=1e-9)
@@ -129,7 +129,7 @@ NAMES = {
 
 def well_damped(name: str, delay: float, count: int) -> None:
     robot = library_robot(name)
-    law = controller(robot, "cf-rb-friction", period=T, delay=delay).kind.feedback
+    law = controller(robot, "cf-rb-friction", period=T, delay=delay).kind.feedback_law
     law = controller(robot, law.name, period=T, delay=delay)
     poles = loop_poles(law, sample_poses(robot, count, seed=11), delay=delay)
     assert poles.stable.all()
@@ -157,7 +157,7 @@ def test_a_bandwidth_beyond_a_natural_frequency_is_warned_of() -> None:
         controller(library_robot("fivebar"), "sj", period=T, bandwidth=15.0, natural_frequency=30.0)
     # What is chosen stays below it.
     law = controller(library_robot("fivebar"), "sj", period=T, natural_frequency=30.0)
-    chosen = np.sqrt(law.gain("stiffness") / masses_of(law.robot)[0].held) / (2.0 * np.pi)
+    chosen = np.sqrt(law.gain("stiffness") / effective_masses(law.robot)[0].held) / (2.0 * np.pi)
     assert np.all(chosen <= 10.0 + 1e-9)
 
 
@@ -176,21 +176,21 @@ def test_unknown_controllers() -> None:
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_every_kind_holds_the_robot_where_it_is(name: str) -> None:
     """At rest at the desired pose the model's holding force is given, and the memory keeps its size."""
-    robot, kind = library_robot("fivebar"), KINDS[name]()
+    robot, kind = library_robot("fivebar"), CONTROL_LAWS[name]()
     assert kind.name == name
     law = controller(robot, kind, period=5e-4, bandwidth=5.0)
     x = nacelle.reference_pose(robot)
-    shapes = input_shapes(law_of(kind), robot)
+    shapes = input_shapes(law_function(kind), robot)
     assert shapes == {
         "z": (kind.memory(robot).size,),
         "q": (2,),
-        "r": row_size(robot),
+        "r": desired_row_shape(robot),
         "gains": law.gains.shape,
     }
     row = np.concatenate([x, np.zeros(4)])
     z = law.start(x)
     assert "stopped" in kind.memory(robot).names
-    result = law_of(kind)(robot, z, law.coordinates(x), row, law.gains)
+    result = law_function(kind)(robot, z, law.coordinates(x), row, law.gains)
     assert np.shape(result["memory"]) == z.shape
     held = nacelle.inverse_dynamics(robot, x, np.zeros(2), np.zeros(2)).force
     expected = 0.0 * held if name == "sj" else held
@@ -266,12 +266,12 @@ def test_lag_of_the_current_loops_takes_damping() -> None:
 @pytest.mark.slow
 def test_shorter_and_newtons_steps_are_kept() -> None:
     robot, kind = library_robot("3rps"), SingleJoint("none")
-    law = law_of(kind)
+    law = law_function(kind)
     shapes = input_shapes(law, robot)
     program = make_program(law, robot, shapes)
     plain = make_program(partial(law), robot, shapes)
     assert cost(program) < 0.7 * cost(plain)
-    states, m = seeded_states(robot, 4, seed=3), len(robot.actuators)
+    states, m = random_states(robot, 4, seed=3), len(robot.actuators)
     rng = np.random.default_rng(2)
     gains = rng.uniform(0.5, 1.5, shapes["gains"])
     for x, y, v, a in zip(states.x, states.y, states.v, states.a, strict=True):
@@ -288,22 +288,22 @@ def test_shorter_and_newtons_steps_are_kept() -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("name", ["sj", "ct-cartesian", "adaptive", "impedance"])
 def test_programs_are_checked_where_laws_give_forces_in_every_form(name: str) -> None:
-    robot, kind = library_robot("quattro"), KINDS[name]()
-    law = law_of(kind)
+    robot, kind = library_robot("quattro"), CONTROL_LAWS[name]()
+    law = law_function(kind)
     shapes = input_shapes(law, robot)
     specification = Specification(law, robot, shapes)
     for row in check_sampler_of(law)(robot, shapes).check:
         given = np.array(row, dtype=float)
-        own, tree = (specification.evaluated(given, form=form) for form in (None, Form.TREE))
+        own, tree = (specification.evaluate(given, form=form) for form in (None, Form.TREE))
         assert np.min(np.abs(own["force"])) > 0.0
         for output, values in tree.items():
             assert np.max(np.abs(own[output] - values)) < 1e-12 * np.max(np.abs(values))
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", CONTROL_LAWS)
 def test_every_part_has_words(name: str) -> None:
     """Every part of every controller is explained."""
-    robot, kind = library_robot("fivebar"), KINDS[name]()
+    robot, kind = library_robot("fivebar"), CONTROL_LAWS[name]()
     words = kind.labels
     for what, fields in (("memory", kind.memory(robot)), ("gains", kind.gains(robot))):
         assert not [part for part in fields.names if not words.get(f"{what}.{part}")]
@@ -322,15 +322,15 @@ def test_from_everywhere(tmp_path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text("number: 3\n")
     for source in (path, str(path), "number: 3\n", {"number": 3}, "three"):
-        assert read_written(Small, source, {"three": {"number": 3}})[0].number == 3.0
+        assert read_specification(Small, source, {"three": {"number": 3}})[0].number == 3.0
 
 
 def test_places_of_what_is_wrong() -> None:
     with pytest.raises(DescriptionError) as caught:
-        read_written(Small, "number: 1\nnumbr: 2\n")
+        read_specification(Small, "number: 1\nnumbr: 2\n")
     assert [(one.line, one.column) for one in caught.value.problems] == [(2, 1)]
     with pytest.raises(DescriptionError, match="or one of three"):
-        read_written(Small, "four", {"three": {"number": 3}})
+        read_specification(Small, "four", {"three": {"number": 3}})
 
 
 # ---- Hostile desired motions and measured states, in every law: no force leaves, and the status says why
@@ -361,7 +361,7 @@ def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, na
     robot = made.robot
     stopped = made.kind.memory(robot).place("stopped").start
     for seed in range(3):
-        motions = way_out(robot, seed)
+        motions = path_out_of_reach(robot, seed)
         good = admissible(robot, motions)
         first = int(np.argmin(good))
         assert 3 < first < len(motions)
@@ -440,7 +440,9 @@ def echo(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, 
 
 
 def test_readings_are_counted_noisy_and_missing(fivebar: Robot) -> None:
-    law = law_alone(DigitalController(sensed(echo), 1e-3, memory=np.zeros(2), gains=np.zeros(3)), fivebar)
+    law = law_alone(
+        DigitalController(law_with_encoders(echo), 1e-3, memory=np.zeros(2), gains=np.zeros(3)), fivebar
+    )
     rng = np.random.default_rng(0)
     for _ in range(20):
         q, noise, step = rng.normal(size=2), 0.01 * rng.normal(size=2), 0.003
@@ -474,8 +476,8 @@ def test_rows_follow_seed_and_gaps(fivebar: Robot) -> None:
     # What is late is late for all actuators at once.
     both = Sensors(late=0.2).rows(fivebar, time, 0)[:, 2:]
     assert np.array_equal(both[:, 0], both[:, 1])
-    assert Sensors.ideal().complete
-    assert not sensors.complete
+    assert Sensors.ideal().is_complete
+    assert not sensors.is_complete
 
 
 def test_mistakes_of_sensors(fivebar: Robot) -> None:

@@ -16,18 +16,23 @@ from scipy.spatial.transform import Rotation
 import nacelle
 from nacelle.dynamics import evaluation, forward
 from nacelle.dynamics import tree_form as tree
-from nacelle.dynamics.derivatives.derivatives import POINT_SHAPES, OperatingPoint, at_point, operating_point
+from nacelle.dynamics.derivatives.derivatives import (
+    POINT_SHAPES,
+    OperatingPoint,
+    operating_point,
+    takes_operating_point,
+)
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.models import NAMES, model
-from nacelle.dynamics.physics import Physics, above_zero
+from nacelle.dynamics.physics import Physics, check_positive
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.state import state_at
 from nacelle.dynamics.wrench import inertial_wrench
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import moved, solved
+from nacelle.kinematics.motion import integrate_pose, solve_loops
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.spatial.inertia import parameters_from_com
 from nacelle.spatial.pose import Pose
@@ -37,44 +42,44 @@ from support.described import mechanism
 from support.library import library_robot
 from support.random_programs import evaluate
 from support.stress_robots import STRESS
-from support.uncompiled import any_robot, solve_uncompiled
-from support.uncompiled import path_states as states
+from support.uncompiled import named_robot, solve_uncompiled
+from support.uncompiled import trajectory_states as states
 
 # ---- Redundant actuation: forces of least norm
 
 
 @pytest.mark.slow
 def test_redundant_actuation() -> None:
-    robot = any_robot("redundant")
+    robot = named_robot("redundant")
     x, _, v, a = (array[0] for array in states(robot, np.array([0.3])))
     A = nacelle.jacobian(robot, x).inverse
     count, n = A.shape
     assert count > n
     least = nacelle.inverse_dynamics(robot, x, v, a)
-    np.testing.assert_allclose(A.T @ least.force, least.generalised, rtol=1e-10)
-    np.testing.assert_allclose(least.force, np.linalg.pinv(A.T) @ least.generalised, rtol=1e-9)
+    np.testing.assert_allclose(A.T @ least.force, least.generalised_force, rtol=1e-10)
+    np.testing.assert_allclose(least.force, np.linalg.pinv(A.T) @ least.generalised_force, rtol=1e-9)
     weights = np.linspace(1.0, 3.0, count)
     weighted = nacelle.inverse_dynamics(robot, x, v, a, weights=weights).force
     W = np.diag(1.0 / weights)
-    expected = W @ A @ np.linalg.solve(A.T @ W @ A, least.generalised)
+    expected = W @ A @ np.linalg.solve(A.T @ W @ A, least.generalised_force)
     np.testing.assert_allclose(weighted, expected, rtol=1e-9)
     preload = np.arange(1.0, count + 1.0)
     held = nacelle.inverse_dynamics(robot, x, v, a, preload=preload).force
     inner = preload - A @ np.linalg.lstsq(A, preload, rcond=None)[0]
     np.testing.assert_allclose(held - least.force, inner, atol=1e-9)
-    np.testing.assert_allclose(A.T @ held, least.generalised, rtol=1e-9)
+    np.testing.assert_allclose(A.T @ held, least.generalised_force, rtol=1e-9)
 
 
 # ---- The compact form with the tree where its pivots are weak: one answer, whichever form gave it
 
 
 def test_both_forms_give_one_answer() -> None:
-    robot = any_robot("fivebar")
-    x, y, flags = solved(robot, sample_poses(robot, 4, seed=7))
+    robot = named_robot("fivebar")
+    x, y, flags = solve_loops(robot, sample_poses(robot, 4, seed=7))
     v, a = np.random.default_rng(0).normal(size=(2, 4, 2))
     states = (x, y, v, a, np.zeros((4, 2)))
     found = evaluation.evaluate_states("inverse", robot, states, flags)
-    by_tree = evaluation.pivoted("inverse", robot)(*states)
+    by_tree = evaluation.pivoted_model("inverse", robot)(*states)
     np.testing.assert_allclose(found["force"], by_tree["force"], rtol=1e-9)
     assert "pivot" not in found
     assert np.all((found["parallel_margin"] > 0.0) & (found["parallel_margin"] <= 1.0))
@@ -133,18 +138,18 @@ def test_what_is_wrong_is_said() -> None:
 
 def test_forces_hold_the_pose_and_the_pose_the_forces() -> None:
     """Under gravity in its plane a five-bar rests where inverse dynamics says so, and is led back there."""
-    robot = dataclasses.replace(any_robot("fivebar"), gravity=(0.0, -9.81, 0.0))
+    robot = dataclasses.replace(named_robot("fivebar"), gravity=(0.0, -9.81, 0.0))
     x = nacelle.reference_pose(robot)
     held = equilibrium(robot, x)
     np.testing.assert_allclose(held, nacelle.inverse_dynamics(robot, x).force, rtol=1e-9)
-    aside = moved(robot, x, np.array([0.004, -0.003]))
+    aside = integrate_pose(robot, x, np.array([0.004, -0.003]))
     np.testing.assert_allclose(aside - x, [0.004, -0.003], atol=1e-15)
     np.testing.assert_allclose(equilibrium_pose(robot, held, guess=aside), x, atol=1e-8)
 
 
 @pytest.mark.slow
 def test_faults_of_equilibria_are_told() -> None:
-    robot = any_robot("delta-codourey")
+    robot = named_robot("delta-codourey")
     for arguments, words in (
         ({"tau": [0.0, 0.0]}, "3 actuators"),
         ({"tau": [0.0, 0.0, np.nan]}, "not finite"),
@@ -185,7 +190,7 @@ def test_a_batch_of_a_robot_with_a_motion_that_nothing_drives() -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("name", ["fivebar", "redundant"])
 def test_equation_of_motion(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = sample_poses(robot, 3, seed=5)
     rng = np.random.default_rng(1)
     v = rng.normal(size=(3, robot.motion.n)) * 0.2
@@ -200,7 +205,7 @@ def test_equation_of_motion(name: str) -> None:
 
 
 def test_gravity_is_the_slope_of_the_potential_energy() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x, h = sample_poses(robot, 2, seed=6), 1e-5
     steps = h * np.eye(2)[:, None]
     slope = (forward.potential_energy(robot, x + steps) - forward.potential_energy(robot, x - steps)) / (
@@ -218,7 +223,7 @@ def test_gravity_is_the_slope_of_the_potential_energy() -> None:
 
 JOINTS = {
     joint.kind: joint
-    for robot in (any_robot("everything"), any_robot("c5"), STRESS["planar-spherical joints"](1))
+    for robot in (named_robot("everything"), named_robot("c5"), STRESS["planar-spherical joints"](1))
     for joint in robot.joints
 }
 
@@ -269,14 +274,14 @@ def test_rates_are_those_of_the_coordinates() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_inputs_are_those_of_the_program(name: str) -> None:
-    found = model(any_robot("fivebar"), name)
+    found = model(named_robot("fivebar"), name)
     program = found.program(minimised=False)
     assert {variable.name: variable.shape for variable in program.inputs} == dict(found.inputs)
     assert set(found.meaning) >= set(found.inputs)
 
 
 def test_the_model_is_what_the_api_computes() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x = nacelle.reference_pose(robot)
     v, a = np.array([0.2, -0.1]), np.array([1.0, 2.0])
     found = model(robot)
@@ -286,7 +291,7 @@ def test_the_model_is_what_the_api_computes() -> None:
 
 
 def test_what_there_is_not() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     with pytest.raises(KinematicsError, match="did you mean"):
         model(robot, "inverse_dynamic")
     with pytest.raises(KinematicsError):
@@ -297,7 +302,7 @@ def test_what_there_is_not() -> None:
 
 
 def test_forward_is_the_inverse_of_inverse() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x = sample_poses(robot, 4, seed=2)
     v, a = np.random.default_rng(0).normal(size=(2, 4, 2)) * 0.3
     first, flags = operating_point(robot, x, v, a=a)
@@ -308,7 +313,7 @@ def test_forward_is_the_inverse_of_inverse() -> None:
 
 
 def test_a_point_travels_as_one() -> None:
-    fields = at_point(lambda robot, point: point)(None, *range(5))
+    fields = takes_operating_point(lambda robot, point: point)(None, *range(5))
     assert fields == OperatingPoint(0, 1, 2, 3, 4)
     assert tuple(POINT_SHAPES) == OperatingPoint._fields
 
@@ -319,7 +324,7 @@ def test_a_point_travels_as_one() -> None:
 
 
 def test_poses_are_fit_for_work() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x = sample_poses(robot, 50, seed=3)
     assert x.shape == (50, 2)
     assert np.array_equal(x, sample_poses(robot, 50, seed=3))
@@ -335,7 +340,7 @@ def test_poses_are_fit_for_work() -> None:
 
 
 def test_coriolis_forces_do_no_more_work_than_the_mass_matrix_takes() -> None:
-    robot = any_robot("delta-codourey")
+    robot = named_robot("delta-codourey")
     mechanism = mechanism_of(robot)
     x, _ = mechanism.reference
     v, v_ref = np.array([0.3, -0.2, 0.5]), np.array([-0.4, 0.1, 0.2])
@@ -374,7 +379,7 @@ def test_coriolis_forces_do_no_more_work_than_the_mass_matrix_takes() -> None:
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, "fast", None])
 def test_rates_are_above_zero(value: object) -> None:
     with pytest.raises(KinematicsError, match="smooth"):
-        above_zero(value, "smooth")
+        check_positive(value, "smooth")
     if value is not None:
         with pytest.raises(KinematicsError):
             Physics(**{"smooth": value})

@@ -19,8 +19,8 @@ from nacelle.errors import KinematicsError
 from nacelle.model.joint import FrictionTerm
 from support.compare import relative_error
 from support.library import library_robot
-from support.uncompiled import any_robot, run_uncompiled
-from support.uncompiled import path_states as states
+from support.uncompiled import named_robot, run_uncompiled
+from support.uncompiled import trajectory_states as states
 
 
 @pytest.mark.parametrize("name", ["fivebar", "3rrr", "delta-codourey", "c5", "3rps"])
@@ -119,7 +119,7 @@ def test_mistakes(options: dict, words: str) -> None:
 @pytest.mark.slow
 def test_massive_slides_of_the_c5() -> None:
     """With massless cross slides the C5 with slides is the C5; with massive ones it is heavier."""
-    plain, slides = library_robot("c5"), any_robot("c5-slides")
+    plain, slides = library_robot("c5"), named_robot("c5-slides")
     x, _, v, a = states(plain, np.array([0.3]))
     names = [body.name for body in slides.bodies]
     inertia = slides.parameter_vector("inertia").reshape(-1, 10)
@@ -194,7 +194,7 @@ def test_the_arm_of_a_wrench_turns_with_the_tool() -> None:
         step = h * np.eye(6)[k]
         ends = [
             nacelle.inverse_dynamics(
-                robot, nacelle.kinematics.moved(robot, x, s * step), v, a, external=external
+                robot, nacelle.kinematics.integrate_pose(robot, x, s * step), v, a, external=external
             ).force
             for s in (1, -1)
         ]

@@ -10,7 +10,7 @@ from nacelle.compact import regressor as general
 from nacelle.dynamics import reference as tree
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.kinematics.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_sample_states
 from support import rigid_robots, stress_robots
 
 BODY = 10
@@ -33,7 +33,7 @@ def _other(robot, seed=3):
 def _states(robot, count=2, seed=5):
     """States (x, y, v, a) near the reference."""
     rng = np.random.default_rng(seed)
-    for x, y in closed_samples(robot)[1 : 1 + count]:
+    for x, y in closed_sample_states(robot)[1 : 1 + count]:
         v, a = rng.normal(size=(2, robot.motion.n))
         yield x, y, v, a
 
@@ -133,7 +133,7 @@ def test_along_a_reference(name, module):
     step = 1e-4 / np.max(np.abs(v))
     moved = []
     for s in (step, -step):
-        pose = nacelle.kinematics.moved(robot, x, s * v)
+        pose = nacelle.kinematics.integrate_pose(robot, x, s * v)
         moved.append(mass(pose, nacelle.inverse_kinematics(robot, pose, guess=y).y))
     skew = (moved[0] - moved[1]) / (2.0 * step) - 2.0 * C
     assert np.max(np.abs(skew + skew.T)) < 1e-4 * np.max(np.abs(C))

@@ -11,7 +11,7 @@ import pytest
 import nacelle
 from nacelle.dynamics import reference
 from nacelle.dynamics.physics import ALL_TERMS, Physics
-from nacelle.dynamics.simplify import lumped, neglected, rods
+from nacelle.dynamics.simplify import find_rods, lump_rods, neglect_masses
 from nacelle.errors import ParameterError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -75,8 +75,8 @@ def state(robot: Robot, seed: int = 0) -> tuple[Array, Array, Array]:
 
 
 def test_which_bodies_are_rods() -> None:
-    assert {name: len(rods(library_robot(name))) for name in NAMES} == {n: RODS.get(n, 0) for n in NAMES}
-    for rod in rods(library_robot("delta")):
+    assert {name: len(find_rods(library_robot(name))) for name in NAMES} == {n: RODS.get(n, 0) for n in NAMES}
+    for rod in find_rods(library_robot("delta")):
         names = [library_robot("delta").bodies[end.body].name for end in (rod.inner, rod.outer)]
         assert names[0].endswith(".arm")
         assert names[1] == "plate"
@@ -85,15 +85,15 @@ def test_which_bodies_are_rods() -> None:
 @pytest.mark.parametrize("name", RODS)
 def test_lumping_keeps_the_mass_and_moves_it_to_the_ends(name: str) -> None:
     robot = library_robot(name)
-    simple = lumped(robot)
+    simple = lump_rods(robot)
     assert_same([total_mass(simple)], [total_mass(robot)], 1e-14, name)
-    for rod in rods(robot):
+    for rod in find_rods(robot):
         assert simple.bodies[rod.body].massless
     for body in simple.bodies:
         assert not inertia_faults(np.asarray(body.inertia)), body.name
     # What each end gains: mass and first moment about its own frame.
-    gained = {end.body: np.zeros(4) for rod in rods(robot) for end in rod[1:]}
-    for rod in rods(robot):
+    gained = {end.body: np.zeros(4) for rod in find_rods(robot) for end in rod[1:]}
+    for rod in find_rods(robot):
         mass = robot.bodies[rod.body].mass
         gained[rod.inner.body] += 2.0 / 3.0 * mass * np.array([1.0, *rod.inner.point])
         gained[rod.outer.body] += 1.0 / 3.0 * mass * np.array([1.0, *rod.outer.point])
@@ -105,15 +105,18 @@ def test_lumping_keeps_the_mass_and_moves_it_to_the_ends(name: str) -> None:
 @pytest.mark.parametrize("name", RODS)
 def test_neglected_rods_have_no_mass(name: str) -> None:
     robot = library_robot(name)
-    simple = neglected(robot)
-    lost = sum(robot.bodies[rod.body].mass for rod in rods(robot))
+    simple = neglect_masses(robot)
+    lost = sum(robot.bodies[rod.body].mass for rod in find_rods(robot))
     assert_same([total_mass(simple)], [total_mass(robot) - lost], 1e-13, name)
     assert_same(simple.parameter_vector("geometry"), robot.parameter_vector("geometry"), 0.0)
 
 
 def test_neglected_bodies_by_name_and_index() -> None:
     robot = library_robot("fivebar")
-    by_name, by_index = neglected(robot, ["left.distal"]), neglected(robot, [robot.body("left.distal")])
+    by_name, by_index = (
+        neglect_masses(robot, ["left.distal"]),
+        neglect_masses(robot, [robot.body("left.distal")]),
+    )
     assert by_name == by_index
     assert by_name.bodies[robot.body("left.distal")].massless
     assert not by_name.bodies[robot.body("right.distal")].massless
@@ -138,12 +141,12 @@ def test_a_rod_that_hangs_on_the_nacelle_is_lumped_the_same_way() -> None:
             del elbow["guess"]
             leg["closures"][f"elbow-{side}"] = elbow
     hanging = nacelle.build(data)
-    for rod in rods(hanging):
+    for rod in find_rods(hanging):
         assert hanging.bodies[rod.inner.body].name.endswith(".arm")
         assert rod.outer.body == 1
-    assert len(rods(hanging)) == len(rods(ordinary)) == 6
+    assert len(find_rods(hanging)) == len(find_rods(ordinary)) == 6
     x, v, a = state(ordinary)
-    forces = [actuator_forces(lumped(robot), x, v, a, Physics()) for robot in (ordinary, hanging)]
+    forces = [actuator_forces(lump_rods(robot), x, v, a, Physics()) for robot in (ordinary, hanging)]
     assert_same(forces[1], forces[0], 1e-12)
 
 
@@ -152,7 +155,7 @@ def test_a_rod_that_hangs_on_the_nacelle_is_lumped_the_same_way() -> None:
 
 def test_lumped_delta_is_the_delta_of_codourey() -> None:
     """Rods lumped by 2/3 and 1/3, the plate only translates: three arms and a point ([CB1997] (45))."""
-    simple, codourey = lumped(library_robot("delta")), library_robot("delta-codourey")
+    simple, codourey = lump_rods(library_robot("delta")), library_robot("delta-codourey")
     for duration in (0.3, 1.0):
         found = simplification_error(simple, codourey, *pick_and_place(duration), DRY)
         assert found.maximum < 1e-13
@@ -166,17 +169,17 @@ def test_error_on_the_delta() -> None:
     robot = library_robot("delta")
     for duration, friction in ((0.4, False), (0.4, True), (1.0, False)):
         motion, settings = pick_and_place(duration), Physics(friction=friction)
-        thirds = simplification_error(robot, lumped(robot), *motion, settings)
-        none = simplification_error(robot, neglected(robot), *motion, settings)
+        thirds = simplification_error(robot, lump_rods(robot), *motion, settings)
+        none = simplification_error(robot, neglect_masses(robot), *motion, settings)
         assert 0.01 < thirds.rms < 0.03
         assert 0.01 < thirds.maximum < 0.04
         assert 0.15 < none.rms < 0.3
     # Fast motions like thirds, rest likes halves.
     fast = [
-        simplification_error(robot, lumped(robot, s), *pick_and_place(0.2), DRY).rms for s in (2 / 3, 0.5)
+        simplification_error(robot, lump_rods(robot, s), *pick_and_place(0.2), DRY).rms for s in (2 / 3, 0.5)
     ]
     slow = [
-        simplification_error(robot, lumped(robot, s), *pick_and_place(20.0), DRY).rms for s in (2 / 3, 0.5)
+        simplification_error(robot, lump_rods(robot, s), *pick_and_place(20.0), DRY).rms for s in (2 / 3, 0.5)
     ]
     assert fast[0] < fast[1] / 3.0
     assert slow[1] < slow[0] / 100.0
@@ -186,10 +189,10 @@ def test_halves_hold_the_weight_exactly() -> None:
     robot = library_robot("hexaglide")
     x, v, a = state(robot)
     share = 0.5
-    coms = [np.asarray(robot.bodies[rod.body].inertia) for rod in rods(robot)]
+    coms = [np.asarray(robot.bodies[rod.body].inertia) for rod in find_rods(robot)]
     assert all(p[0] > 0.0 for p in coms)
-    still = simplification_error(robot, lumped(robot, share), x, 0.0 * v, 0.0 * a, DRY)
-    moving = simplification_error(robot, lumped(robot, share), x, v, a, DRY)
+    still = simplification_error(robot, lump_rods(robot, share), x, 0.0 * v, 0.0 * a, DRY)
+    moving = simplification_error(robot, lump_rods(robot, share), x, v, a, DRY)
     assert still.maximum < 1e-12
     assert moving.maximum > 1e-4
 
@@ -199,7 +202,7 @@ def test_halves_hold_the_weight_exactly() -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in RODS])
 def test_a_robot_without_rods_says_so(name: str) -> None:
-    for simplify in (lumped, neglected):
+    for simplify in (lump_rods, neglect_masses):
         with pytest.raises(
             ParameterError, match=f"no leg of {name} has a rod: a rod is a leg body between two"
         ):
@@ -209,10 +212,10 @@ def test_a_robot_without_rods_says_so(name: str) -> None:
 def test_errors() -> None:
     robot = library_robot("delta")
     with pytest.raises(ParameterError, match=r"between 0 and 1, got 1\.5"):
-        lumped(robot, 1.5)
+        lump_rods(robot, 1.5)
     with pytest.raises(ParameterError, match=r"no leg of delta has a body 'leg1\.arn'.*leg1\.arm"):
-        neglected(robot, ["leg1.arn"])
+        neglect_masses(robot, ["leg1.arn"])
     with pytest.raises(ParameterError, match="no leg of delta has a body 'plate'"):
-        neglected(robot, ["plate"])
+        neglect_masses(robot, ["plate"])
     with pytest.raises(ParameterError, match="no leg of delta has a body 99"):
-        neglected(robot, [99])
+        neglect_masses(robot, [99])

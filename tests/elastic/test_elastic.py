@@ -10,9 +10,9 @@ import pytest
 import nacelle
 from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.models import elastic_gaps
-from nacelle.elastic.dynamics.plan import rate_choice
-from nacelle.elastic.extended import extended, plane_normal
+from nacelle.elastic.dynamics.models import elastic_closure_gaps
+from nacelle.elastic.dynamics.plan import choose_independent_rates
+from nacelle.elastic.extended import flexible_tree, plane_normal
 from nacelle.elastic.forms import form_of
 from nacelle.elastic.frames import ElasticFrames, frames_at, stiffness_matrix
 from nacelle.elastic.named import elastic_model, random_inputs
@@ -23,11 +23,11 @@ from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot, body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.pose import Pose
-from nacelle.tree.closure import closure_gaps
+from nacelle.tree.closure import closure_residual
 from support.beam_points import mass_points
 from support.elastic_states import general_state, natural_state
-from support.flexible_robots import flexible, prrrp
-from support.random_robots.flexible import reframed
+from support.flexible_robots import prrrp, with_flexible_links
+from support.random_robots.flexible import with_other_frames
 
 # ---- Robots as trees of frames: which links can be flexible, planes, and what is refused
 
@@ -40,27 +40,27 @@ def turned_about(axis: int, degrees: float) -> Pose:
 
 def test_planes() -> None:
     np.testing.assert_array_equal(np.abs(plane_normal(prrrp())), [0.0, 1.0, 0.0])
-    assert plane_normal(flexible("delta")) is None
-    frame = extended(prrrp())
+    assert plane_normal(with_flexible_links("delta")) is None
+    frame = flexible_tree(prrrp())
     assert frame.in_plane
     assert frame.names[:3] == ("leg1.2.axial-1", "leg1.2.bend-y-1", "leg1.2.bend-y-2")
-    space = extended(prrrp(), planar=False)
+    space = flexible_tree(prrrp(), planar=False)
     assert not space.in_plane
     assert space.ne > frame.ne
 
 
 def test_a_section_across_the_plane_is_refused() -> None:
-    robot = flexible("fivebar", section={"rectangle": (0.01, 0.02)})
+    robot = with_flexible_links("fivebar", section={"rectangle": (0.01, 0.02)})
     index = next(k for k, body in enumerate(robot.bodies) if "distal" in body.name)
     # Turned about the beam by a right angle it bends about its other axis; by 30 degrees about neither.
-    extended(reframed(robot, index, turned_about(0, 90.0)))
+    flexible_tree(with_other_frames(robot, index, turned_about(0, 90.0)))
     with pytest.raises(KinematicsError, match="does not lie in the plane"):
-        extended(reframed(robot, index, turned_about(0, 30.0)))
+        flexible_tree(with_other_frames(robot, index, turned_about(0, 30.0)))
 
 
 def test_robots_without_flexible_links() -> None:
     robot = nacelle.load("fivebar")
-    for function in (extended, rate_choice, form_of, ElasticPlant):
+    for function in (flexible_tree, choose_independent_rates, form_of, ElasticPlant):
         with pytest.raises(KinematicsError, match="no flexible link"):
             function(robot)
 
@@ -72,9 +72,9 @@ def test_forms_that_do_not_exist() -> None:
     with pytest.raises(KinematicsError, match="condensed"):
         form_of(prrrp(), "condensd")
     with pytest.raises(KinematicsError, match="does not support"):
-        form_of(flexible("orthoglide"), "condensed")
-    assert form_of(flexible("orthoglide")).name == "assembled"
-    assert form_of(flexible("fivebar", ("proximal",))).name == "general"
+        form_of(with_flexible_links("orthoglide"), "condensed")
+    assert form_of(with_flexible_links("orthoglide")).name == "assembled"
+    assert form_of(with_flexible_links("fivebar", ("proximal",))).name == "general"
 
 
 @pytest.mark.slow
@@ -102,8 +102,11 @@ def test_all_forms_are_one_model() -> None:
 
 def test_the_smallest_form() -> None:
     assert elastic_model(prrrp(), "elastic_inverse_dynamics").form == "lengths"
-    assert elastic_model(flexible("delta"), "elastic_inverse_dynamics").form == "condensed"
-    assert elastic_model(flexible("fivebar", ("proximal",)), "elastic_forward_dynamics").form == "general"
+    assert elastic_model(with_flexible_links("delta"), "elastic_inverse_dynamics").form == "condensed"
+    assert (
+        elastic_model(with_flexible_links("fivebar", ("proximal",)), "elastic_forward_dynamics").form
+        == "general"
+    )
 
 
 @pytest.mark.parametrize("form", ["condensed", "general"])
@@ -116,7 +119,7 @@ def test_sampled_inputs_fit_their_model(form: str) -> None:
     assert set(model.inputs) <= set(model.meaning)
     if form == "general":
         for p in inputs["p"]:
-            assert np.max(np.abs(elastic_gaps(robot, p)["gap"])) < 1e-10
+            assert np.max(np.abs(elastic_closure_gaps(robot, p)["gap"])) < 1e-10
     forces = [model.function(robot, *(value[k] for value in inputs.values()))["force"] for k in range(3)]
     assert np.all(np.isfinite(forces))
 
@@ -141,7 +144,7 @@ Array = np.ndarray
 
 
 def found(radius: float) -> tuple[Array, Array]:
-    robot = flexible("fivebar", section={"circle": radius})
+    robot = with_flexible_links("fivebar", section={"circle": radius})
     plant = ElasticPlant(robot, friction=False)
     s = plant.state(nacelle.reference_pose(robot), np.zeros(2))
     return vibrations(plant.form, plant.positions(s), WITHOUT_FRICTION)
@@ -157,13 +160,13 @@ def test_stretch_and_bending() -> None:
     assert np.sum(stretch > 0.5) == 4
     assert np.min(np.abs(stretch - 0.5)) > 0.45
     # These are about the undeformed pose without gravity.
-    robot = flexible("fivebar", section={"circle": 0.004})
+    robot = with_flexible_links("fivebar", section={"circle": 0.004})
     expected = nacelle.elastic.natural_frequencies(robot, nacelle.reference_pose(robot), modes=8).frequencies
     np.testing.assert_allclose(thin[:8] / 2.0 / np.pi, expected, rtol=1e-3)
 
 
 def test_the_step_follows_what_bends() -> None:
-    robot = flexible("fivebar", section={"circle": 0.004})
+    robot = with_flexible_links("fivebar", section={"circle": 0.004})
     plant = ElasticPlant(robot, friction=False)
     s = plant.state(nacelle.reference_pose(robot), np.zeros(2))
     w, stretch = found(0.004)
@@ -175,7 +178,7 @@ def test_the_step_follows_what_bends() -> None:
 
 # ---- Frames of bent robots: kinetic energy and constraints against sums over points of mass
 
-CASES = [prrrp, lambda: flexible("delta", number=1)]
+CASES = [prrrp, lambda: with_flexible_links("delta", number=1)]
 STEP = 1e-6
 
 
@@ -184,11 +187,11 @@ def bent(
 ) -> tuple[ElasticFrames, np.ndarray, Callable[[np.ndarray], ElasticFrames]]:
     """A robot in a bent state, rates that keep its loops closed, and the robot after a small motion."""
     robot = make()
-    own = rate_choice(robot).extended
+    own = choose_independent_rates(robot).extended
     state = general_state(robot, np.random.default_rng(3))
 
     def after(step: np.ndarray) -> ElasticFrames:
-        return frames_at(own, *positions.split_positions(own, positions.stepped(own, state.p, step)))
+        return frames_at(own, *positions.split_positions(own, positions.step_positions(own, state.p, step)))
 
     return after(np.zeros(len(state.r))), state.r, after
 
@@ -209,7 +212,7 @@ def rotation_energy(frames: ElasticFrames, r: np.ndarray) -> float:
         pose, part = frames.floating(k), own.slices[k]
         w = pose.R.T @ (frames.jacobian(shapes.beam.body, pose.p) @ r)[3:]
         rates = r[nz + part.start : nz + part.stop]
-        spins = np.array([w + shapes.movement(at)[3:] @ rates for at in xi])
+        spins = np.array([w + shapes.section_motion(at)[3:] @ rates for at in xi])
         total += 0.5 * shapes.beam.length * float(weights @ (spins**2 @ shapes.section_inertia))
     return total
 
@@ -229,7 +232,7 @@ def test_constraints_are_the_rates_of_the_gaps(make: Callable[[], Robot]) -> Non
     frames, r, after = bent(make)
     tree = frames.extended.tree
     r = r + np.random.default_rng(1).normal(size=len(r))  # rates that open the loops
-    opened = [np.asarray(closure_gaps(tree, after(t * r).motion), dtype=float) for t in (STEP, -STEP)]
+    opened = [np.asarray(closure_residual(tree, after(t * r).motion), dtype=float) for t in (STEP, -STEP)]
     rates = (opened[0] - opened[1]) / (2.0 * STEP) / row_scale(tree)
     np.testing.assert_allclose((frames.constraints() @ r)[: len(rates)], rates, atol=1e-7)
     assert np.max(np.abs(rates)) > 0.1
@@ -237,7 +240,7 @@ def test_constraints_are_the_rates_of_the_gaps(make: Callable[[], Robot]) -> Non
 
 def test_stiffness_of_a_bar() -> None:
     """Axial: E A / L of both beams of [BK2013]; platform and joints have none."""
-    own = rate_choice(prrrp()).extended
+    own = choose_independent_rates(prrrp()).extended
     K = stiffness_matrix(own)
     nz = len(own.rigid_rates)
     axial = [nz + k for k, name in enumerate(own.names) if name.endswith("axial-1")]

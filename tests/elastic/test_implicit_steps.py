@@ -11,7 +11,7 @@ import pytest
 import nacelle
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.model.robot import Robot
-from support.flexible_robots import flexible, prrrp
+from support.flexible_robots import prrrp, with_flexible_links
 from support.library import library_robot
 
 Array = np.ndarray
@@ -113,7 +113,7 @@ def test_forms_give_the_same_motion() -> None:
 @pytest.mark.slow
 def test_energy() -> None:
     """What actuators do is energy and what friction and damping take; with shorter steps the more exactly."""
-    robot = flexible("fivebar", section={"circle": 0.005}, **DAMPED)
+    robot = with_flexible_links("fivebar", section={"circle": 0.005}, **DAMPED)
     plant = ElasticPlant(robot, smooth=0.5)
     missing = []
     for step in (2e-4, 1e-4):
@@ -126,7 +126,7 @@ def test_energy() -> None:
             method="irk5",
             step=step,
         )
-        assert run.dissipated[-1] > 1e-3 * run.work[-1]
+        assert run.dissipated_energy[-1] > 1e-3 * run.work[-1]
         missing.append(np.max(np.abs(run.balance)) / np.max(run.energies["kinetic"]))
     assert missing[1] < 1e-4
     assert missing[1] < 0.5 * missing[0]
@@ -143,7 +143,7 @@ def test_a_stiff_servo_is_part_of_the_step() -> None:
     plant = ElasticPlant(prrrp((0.0, 0.0, 9.81), **DAMPED))
     x = nacelle.reference_pose(plant.robot)
     run = nacelle.simulate(
-        plant, x, None, nacelle.simulation.feedback(servo), until=0.2, method="irk5", step=1e-3
+        plant, x, None, nacelle.simulation.feedback_law(servo), until=0.2, method="irk5", step=1e-3
     )
     assert run.ok
     q, _ = plant.encoders(run.states[-1])

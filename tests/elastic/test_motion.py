@@ -37,7 +37,7 @@ def rigid_velocity() -> np.ndarray:
         q = np.where(
             (at <= T / 2)[:, None], 0.5 * a * at[:, None] ** 2, WAY - 0.5 * a * (T - at[:, None]) ** 2
         )
-        return np.array([prrrp.tip(*pair) for pair in q])
+        return np.array([prrrp.tip_position(*pair) for pair in q])
 
     return (tip(t + h) - tip(t - h)) / (2.0 * h)
 

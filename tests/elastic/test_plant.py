@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.extended import extended
+from nacelle.elastic.extended import flexible_tree
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.simulation.protocol import Plant
-from support.flexible_robots import flexible, prrrp, stiffened
+from support.flexible_robots import prrrp, with_flexible_links, with_scaled_modulus
 
 Array = np.ndarray
 THIN = {"circle": 0.005}
@@ -38,9 +38,9 @@ def bang_bang(
 
 ROBOTS: dict[str, Callable[[], Robot]] = {
     "prrrp": lambda: prrrp((1.0, 0.0, 9.81)),
-    "fivebar": lambda: flexible("fivebar", section=THIN),
-    "3rrr": lambda: flexible("3rrr", section=THIN),
-    "delta": lambda: flexible("delta", section=THIN),
+    "fivebar": lambda: with_flexible_links("fivebar", section=THIN),
+    "3rrr": lambda: with_flexible_links("3rrr", section=THIN),
+    "delta": lambda: with_flexible_links("delta", section=THIN),
 }
 
 
@@ -85,7 +85,7 @@ def test_a_rest_pose_carries_the_load(form: str) -> None:
     plant = ElasticPlant(robot, static=True, prescribed=True, form=form)
     s = plant.state(start_of(robot), np.zeros(2))
     np.testing.assert_allclose(plant.derivatives(s, np.zeros(2)), 0.0, atol=1e-5)
-    own = extended(robot).shapes[0]
+    own = flexible_tree(robot).shapes[0]
     beam = own.beam
     rise = 0.264575131106459 / 0.4
     # Half of each beam's weight hangs on P; along the beam its own weight is taken in the middle.
@@ -106,7 +106,7 @@ def test_buckled_rest_poses_are_refused() -> None:
         ElasticPlant(robot, static=True).state(start_of(robot), np.zeros(2))
     # Thicker beams carry it.
     nacelle.simulate(
-        ElasticPlant(stiffened(robot, 4.0), static=True, prescribed=True),
+        ElasticPlant(with_scaled_modulus(robot, 4.0), static=True, prescribed=True),
         start_of(robot),
         None,
         np.zeros((20, 2)),
@@ -118,17 +118,17 @@ def test_buckled_rest_poses_are_refused() -> None:
 
 @pytest.mark.slow
 def test_large_deflections_end_a_run() -> None:
-    robot = stiffened(prrrp((0.3, 0.0, -9.81)), 0.002)
+    robot = with_scaled_modulus(prrrp((0.3, 0.0, -9.81)), 0.002)
     plant = ElasticPlant(robot, prescribed=True)
     run = nacelle.simulate(plant, start_of(robot), None, np.zeros((1, 2)), until=2.0, method="dop853")
     assert run.t[-1] < 2.0
     assert "30 %" in run.message
-    largest = np.max(np.abs(plant.elastic(run.states[-1])) / extended(robot).scales)
+    largest = np.max(np.abs(plant.elastic(run.states[-1])) / flexible_tree(robot).scales)
     assert largest == pytest.approx(0.3, rel=1e-6)
 
 
 def test_scales_of_rotations_are_angles() -> None:
-    own = extended(prrrp(shapes="hermite", number=1, frame="clamped")).shapes[0]
+    own = flexible_tree(prrrp(shapes="hermite", number=1, frame="clamped")).shapes[0]
     # Axial and the end's deflection displace by what they are; the end's rotation by 4/27 of the length.
     np.testing.assert_allclose(own.scales, [0.4, 0.4, 27.0 / 4.0], rtol=1e-2)
 
@@ -146,7 +146,7 @@ def test_compiled_feedback_measures_encoders() -> None:
         plant,
         start_of(robot),
         None,
-        nacelle.simulation.feedback(spring),
+        nacelle.simulation.feedback_law(spring),
         until=h * count,
         method="rk4",
         step=h,
@@ -178,7 +178,7 @@ def test_feedback_in_python() -> None:
 
 def test_feedback_that_is_refused() -> None:
     robot = prrrp()
-    law = nacelle.simulation.feedback(spring)
+    law = nacelle.simulation.feedback_law(spring)
     with pytest.raises(KinematicsError, match="prescribed=False"):
         ElasticPlant(robot, prescribed=True).closed(law)
     with pytest.raises(KinematicsError, match="plain function"):
@@ -193,7 +193,7 @@ def test_feedback_that_is_refused() -> None:
             ElasticPlant(robot),
             start_of(robot),
             None,
-            nacelle.simulation.feedback(by_pose),
+            nacelle.simulation.feedback_law(by_pose),
             until=0.01,
             method="rk4",
         )
@@ -217,7 +217,11 @@ def test_unstable_steps_are_refused() -> None:
     ],
 )
 def test_forms_give_the_same_motion(name: str, forms: tuple[str, ...], step: float) -> None:
-    robot = prrrp((1.0, 0.0, 9.81), **DAMPED) if name == "prrrp" else flexible(name, section=THIN, **DAMPED)
+    robot = (
+        prrrp((1.0, 0.0, 9.81), **DAMPED)
+        if name == "prrrp"
+        else with_flexible_links(name, section=THIN, **DAMPED)
+    )
     runs = [
         bang_bang(
             ElasticPlant(robot, prescribed=True, form=form, smooth=0.5),
@@ -254,18 +258,18 @@ def test_forms_give_the_same_motion(name: str, forms: tuple[str, ...], step: flo
 )
 def test_energy(name: str, prescribed: bool, until: float) -> None:
     """What actuators do is kinetic and potential energy and what friction and damping take."""
-    robot = prrrp(TENSION, **DAMPED) if name == "prrrp" else flexible(name, section=THIN, **DAMPED)
+    robot = prrrp(TENSION, **DAMPED) if name == "prrrp" else with_flexible_links(name, section=THIN, **DAMPED)
     plant = ElasticPlant(robot, prescribed=prescribed, smooth=0.5)
     run = bang_bang(plant, 20.0 if prescribed else 2.0, until)
     assert run.t[-1] == pytest.approx(until)
-    assert run.dissipated[-1] > 0.0
+    assert run.dissipated_energy[-1] > 0.0
     assert np.max(np.abs(run.balance)) < 1e-8 * np.max(run.energies["kinetic"])
 
 
 @pytest.mark.slow
 def test_an_overconstrained_robot() -> None:
     """The rods of an orthoglide are strained by its closures: assembled, in motion, energy kept."""
-    robot = flexible("orthoglide", number=0, section={"circle": 0.004}, **DAMPED)
+    robot = with_flexible_links("orthoglide", number=0, section={"circle": 0.004}, **DAMPED)
     plant = ElasticPlant(robot, prescribed=True, smooth=0.5)
     assert plant.form.name == "assembled"
     run = bang_bang(plant, 20.0, 5e-5, rtol=1e-9, atol=1e-12)

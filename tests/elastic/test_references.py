@@ -10,7 +10,7 @@ import pytest
 
 from nacelle.kinematics.pose_input import reference_pose
 from support.flexible import prrrp
-from support.flexible.beamed import beamed, laden
+from support.flexible.beamed import with_beam_links, with_end_masses
 from support.flexible.frame import frame_frequencies
 from support.flexible.references import POSES, flexible_robot, frequencies, motion
 from support.library import library_robot
@@ -60,7 +60,7 @@ def test_kept_motion_is_that_of_exudyn() -> None:
 
     kept, run = motion(), extrapolated_motion(dt=1e-4)
     sliders = [bang_bang(kept["t"], stroke)[0] for stroke in STROKES]
-    rigid = np.array([prrrp.tip(*pair) for pair in zip(*sliders, strict=True)])
+    rigid = np.array([prrrp.tip_position(*pair) for pair in zip(*sliders, strict=True)])
     vibration = np.max(np.abs(kept["velocity"] - np.gradient(rigid, kept["t"], axis=0)))
     assert np.max(np.abs(run.velocity - kept["velocity"])) < 0.02 * vibration
     assert np.nanmax(np.abs(run.force - kept["force"])) < 0.02 * np.nanmax(np.abs(kept["force"]))
@@ -79,7 +79,7 @@ def test_exudyn_and_frame_agree(name: str) -> None:
     """For every kind of joint; of the flexible robots with masses at the ends and elastic drives."""
     from support.flexible.exudyn_model import extrapolated_frequencies
 
-    robot = laden(flexible_robot(name)) if name in POSES else beamed(library_robot(name))
+    robot = with_end_masses(flexible_robot(name)) if name in POSES else with_beam_links(library_robot(name))
     x, close = (POSES[name][-1], 3e-4) if name in POSES else (reference_pose(robot), 2e-3)
     np.testing.assert_allclose(
         extrapolated_frequencies(robot, x, (4, 8), 8), frame_frequencies(robot, x, 8, 8), rtol=close

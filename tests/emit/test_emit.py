@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nacelle.emit import registry
 from nacelle.emit import store as module
-from nacelle.emit.names import LONGEST, RESERVED, entry_name, identifier, remark
+from nacelle.emit.names import LONGEST, RESERVED, comment_text, entry_name, identifier
 from nacelle.emit.registry import NAMES, Target, TargetError, register, target
 from nacelle.emit.store import Store
 from nacelle.errors import CompilerWarning
@@ -84,12 +84,12 @@ def test_entries_are_not_of_the_c_library() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_remarks(text: str) -> None:
-    _check_remark(remark(text))
+    _check_remark(comment_text(text))
 
 
 @given(st.text(alphabet=st.sampled_from("*/?\\\n\r\"'x θ\u2028\u202e")))
 def test_any_remark(text: str) -> None:
-    _check_remark(remark(text))
+    _check_remark(comment_text(text))
 
 
 def _check_remark(text: str) -> None:
@@ -100,8 +100,8 @@ def _check_remark(text: str) -> None:
 
 
 def test_readable_remarks() -> None:
-    assert remark("kg·m²") == "kg.m2"
-    assert remark("20°, in the base's frame") == "20deg, in the base's frame"
+    assert comment_text("kg·m²") == "kg.m2"
+    assert comment_text("20°, in the base's frame") == "20deg, in the base's frame"
 
 
 # ---- A store gives back what it was given, whole, or nothing

@@ -22,13 +22,13 @@ from nacelle.emit.irk5 import (
     NumpyIrk5,
     Radau,
     T,
-    extrapolation,
+    extrapolation_weights,
 )
 from nacelle.emit.jit.irk5 import Irk5, compile_irk5
 from nacelle.emit.jit.target import JitOptions
 from nacelle.spatial.scalar import Array, pack, sin, tanh
 from support.cc import COMPILERS
-from support.drivers import HAS_CUDA, CompiledIrk5, EmulatedIrk5, numpy_kernel
+from support.drivers import HAS_CPP_COMPILER, CompiledIrk5, EmulatedIrk5, numpy_kernel
 
 
 def test_coefficients() -> None:
@@ -45,7 +45,7 @@ def test_coefficients() -> None:
         return t * (1.0 - 2.0 * t + 0.5 * t * t)
 
     for longer in (0.25, 1.0, 2.0):
-        start = extrapolation(longer) @ cubic(STAGES)
+        start = extrapolation_weights(longer) @ cubic(STAGES)
         np.testing.assert_allclose(start, cubic(1.0 + longer * STAGES) - cubic(1.0), atol=1e-13)
 
 
@@ -147,7 +147,7 @@ def law(x: Array, w: Array, p: Array) -> Array:
 
 # Languages of which there is a compiler, and the method in each.
 LANGUAGES: dict[str, Any] = {"c": CompiledIrk5} if COMPILERS else {}
-LANGUAGES |= {"cuda": EmulatedIrk5} if HAS_CUDA else {}
+LANGUAGES |= {"cuda": EmulatedIrk5} if HAS_CPP_COMPILER else {}
 SMOOTH, ROUGH = [9.0, 0.5, 1.0], [9.0, 5.0, 1e-6]
 
 

@@ -11,12 +11,12 @@ import pytest
 
 import nacelle
 from nacelle.compile import cache, drivers, make_program, native
-from nacelle.compile.specification import Checked
+from nacelle.compile.specification import WithCheck
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.irk5 import compile_irk5
 from nacelle.emit.jit.newton import compile_newton
 from nacelle.emit.jit.rk4 import compile_rk4
-from nacelle.emit.machine import other
+from nacelle.emit.machine import other_machine
 from nacelle.emit.registry import TargetError
 from nacelle.kinematics.solve import newton_steps
 from nacelle.program.program import Program
@@ -27,12 +27,12 @@ from support.random_programs import random_program
 
 LINUX_ARM, LINUX_X86 = "aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"
 MACHINES = {
-    "neoverse-n1": other(LINUX_ARM, "neoverse-n1"),
-    "cortex-a72": other(LINUX_ARM, "cortex-a72"),
-    "apple-m1": other("arm64-apple-macosx13.0.0", "apple-m1"),
-    "x86-64-v2": other(LINUX_X86, "x86-64-v2"),
-    "x86-64-v3": other(LINUX_X86, "x86-64-v3"),
-    "x86-64-v4": other(LINUX_X86, "x86-64-v4"),
+    "neoverse-n1": other_machine(LINUX_ARM, "neoverse-n1"),
+    "cortex-a72": other_machine(LINUX_ARM, "cortex-a72"),
+    "apple-m1": other_machine("arm64-apple-macosx13.0.0", "apple-m1"),
+    "x86-64-v2": other_machine(LINUX_X86, "x86-64-v2"),
+    "x86-64-v3": other_machine(LINUX_X86, "x86-64-v3"),
+    "x86-64-v4": other_machine(LINUX_X86, "x86-64-v4"),
 }
 # Samples in a vector, vector registers, fused multiply-adds.
 EXPECTED = {
@@ -53,7 +53,7 @@ def no_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "host", lambda: pytest.fail("the host was looked at"))
 
 
-def undefined(image: bytes) -> set[str]:
+def undefined_symbols(image: bytes) -> set[str]:
     """Names of the symbols that an ELF object expects from elsewhere."""
     (start,) = struct.unpack_from("<Q", image, 40)
     entry, count = struct.unpack_from("<HH", image, 58)
@@ -76,12 +76,12 @@ def check_object(image: bytes, name: str) -> None:
         return
     assert image[:6] == b"\x7fELF\x02\x01"
     assert struct.unpack_from("<H", image, 18) == (X86_64 if name.startswith("x86") else AARCH64,)
-    assert undefined(image) == set()
+    assert undefined_symbols(image) == set()
 
 
 def check_image(kind: str, image: bytes, name: str) -> None:
-    """What `compile_two` makes holds one object or two; an integrator is one."""
-    for part in (image,) if kind in ("rk4", "irk5") else jit.objects(image):
+    """What `compile_modules` makes holds one object or two; an integrator is one."""
+    for part in (image,) if kind in ("rk4", "irk5") else jit.split_objects(image):
         if part:
             check_object(part, name)
 
@@ -98,7 +98,7 @@ def test_choices_follow_the_machine(name: str) -> None:
     assert {w for w in (2, 4, 8) if f"<{w} x double>" in many} == {machine.width}
     assert "x double>" not in one
     assert ("@llvm.fma" in many) == machine.fma
-    assert machine.cpu in jit.host_key(options)
+    assert machine.cpu in jit.machine_key(options)
     check_image("function", jit.compile_object(program, options), name)
 
 
@@ -106,7 +106,7 @@ def test_choices_follow_the_machine(name: str) -> None:
 @pytest.mark.parametrize("name", [*MACHINES, "x86-64"])
 def test_programs_need_no_library(name: str) -> None:
     """A processor without an instruction for an operation must not make a call of it."""
-    machine = MACHINES.get(name) or other(LINUX_X86, name)
+    machine = MACHINES.get(name) or other_machine(LINUX_X86, name)
     operations = ("add", "floor", "abs", "where", "sin", "cos", "tanh", "exp", "atan2")
     program = random_program(5, 60, operations=operations)
     assert set(operations) <= {step[0] for step in program.code}
@@ -125,7 +125,7 @@ def test_processors_without_a_level_need_their_features() -> None:
     with pytest.raises(
         TargetError, match=r"'skylake' is not one of x86-64, x86-64-v2, .*: give its features"
     ):
-        other(LINUX_X86, "skylake")
+        other_machine(LINUX_X86, "skylake")
 
 
 def programs_of(
@@ -133,10 +133,10 @@ def programs_of(
 ) -> list[Any]:
     """What the public functions compile for a robot: kind, label, program, and how it is emitted."""
     found: list[Any] = []
-    real = cache.kept
+    real = cache.load_or_compile
 
     def recording(form: Any, specification: Any, make: Any, *given: Any, **more: Any) -> Any:
-        def made() -> Checked[Program]:
+        def made() -> WithCheck[Program]:
             checked = make()
             found.append((form.kind, specification.label, checked.made, form.emit))
             return checked

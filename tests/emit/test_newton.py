@@ -10,14 +10,14 @@ import pytest
 
 from nacelle.compile import make_program
 from nacelle.emit.jit.newton import compile_newton
-from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NumpyNewton, Solver
+from nacelle.emit.newton import CONVERGED, ITERATION_CAP, NOT_FINITE, NewtonSolver, NumpyNewton
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, absolute, divide, maximum, pack
 from support import drivers
-from support.uncompiled import any_robot, poses_around
+from support.uncompiled import named_robot, poses_around
 
 CONVENIENT = ("native", "numpy")
 """Targets whose solvers follow paths and are bound to buffers."""
@@ -33,12 +33,12 @@ def root_step(y: Array, p: Array) -> dict[str, Array]:
 
 
 @cache
-def solvers(name: str) -> dict[str, Solver]:
+def solvers(name: str) -> dict[str, NewtonSolver]:
     """Solvers around one program: the root in every target, or the forward step of a robot in two."""
     if name == "root":
         return drivers.solvers(make_program(root_step, None, {"y": (2,), "p": (1,)}))
-    robot = any_robot(name)
-    step = newton_steps.closing_step if mechanism_of(robot).ny else newton_steps.forward_step
+    robot = named_robot(name)
+    step = newton_steps.loop_closing_step if mechanism_of(robot).unknown_count else newton_steps.forward_step
     program = make_program(step, robot, input_shapes(step, robot))
     kernel = drivers.numpy_kernel()(program)
     return {
@@ -73,7 +73,7 @@ def plain(
     return y, max_iterations, ITERATION_CAP
 
 
-def assert_plain(solver: Solver, y0: Array, p: Array, **rules: Any) -> None:
+def assert_plain(solver: NewtonSolver, y0: Array, p: Array, **rules: Any) -> None:
     found = solver.solve(y0, p, **rules)
     count = len(found.y)
     starts, numbers = np.broadcast_to(y0, (count, 2)), np.broadcast_to(p, (count, 1))
@@ -155,10 +155,10 @@ def test_numbers_of_samples(count: int, threads: int) -> None:
 @pytest.mark.parametrize("name", ["3rps", "3rrr", "fivebar"])
 def test_robots(name: str) -> None:
     """Steps of robots of the library: dependent joints from the pose, or the pose from the actuators."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     known = mechanism_of(robot)
     x = poses_around(robot, 19, seed=4)
-    if known.ny:
+    if known.unknown_count:
         start, wanted = known.reference[1], x
     else:
         start, wanted = known.reference[0], inverse_kinematics(robot, x, limits=False).actuators
@@ -183,7 +183,7 @@ def test_bound_buffers_get_the_same_solution(name: str, polish: bool) -> None:
         if name == "root":
             cases = [([1.0, 1.0], [4.0]), ([1.0, 1.0], [-1.0]), ([1.0, 1.0], [-2.0]), ([1.0, 1.0], [2.0])]
         else:
-            robot = any_robot(name)
+            robot = named_robot(name)
             cases = [(mechanism_of(robot).reference[1], x) for x in poses_around(robot, 3)]
         for start[:], p[:] in cases:
             found = solver.solve(start, p, **settings)

@@ -11,18 +11,18 @@ import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.par import read_par
 from nacelle.exchange.sdf.read import read_sdf
-from nacelle.exchange.urdf.gepetto import read_side
+from nacelle.exchange.urdf.gepetto import read_closure_file
 from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import read_xml
 from support import described
 from support.sdf_files import sdf
-from support.urdf_files import DRIVES, ENDS, LOOPS, SIDE, TREE, robot, written
+from support.urdf_files import DRIVES, ENDS, LOOPS, SIDE, TREE, robot_document, write_file
 
 PAR = (
     "NL = 2\nNJ = 2\nant = {0,1}\nsigma = {0,1}\nd = {0,Pi/2}\ntheta = {th1,0}\nM = {1,2}\nG = {0,0,-9.81}\n"
 )
 SEEDS = {
-    "robot.urdf": robot(TREE + ENDS + "".join(LOOPS.values()) + DRIVES),
+    "robot.urdf": robot_document(TREE + ENDS + "".join(LOOPS.values()) + DRIVES),
     "robot.sdf": sdf('<frame name="f" attached_to="left_rod"/><model name="m"><link name="x"/></model>'),
     "robot.par": PAR,
     "side.yaml": SIDE + "joint_name: [left_pin]\njoint_type: [UJOINT_YZ]\n",
@@ -50,17 +50,19 @@ def broken(text: str, chance: random.Random) -> str:
 @pytest.mark.parametrize("name", SEEDS)
 def test_one_error_that_names_the_file(tmp_path: Path, name: str) -> None:
     chance = random.Random(name)
-    whole = written(tmp_path, SEEDS["robot.urdf"])
+    whole = write_file(tmp_path, SEEDS["robot.urdf"])
     refused = 0
     for _ in range(60):
-        path = written(tmp_path, broken(SEEDS[name], chance), name)
+        path = write_file(tmp_path, broken(SEEDS[name], chance), name)
         try:
             if name == "robot.par":
                 read_par(path)
             elif name == "robot.sdf":
                 read_sdf(read_xml(path), path)
             else:
-                side = read_side(path if name == "side.yaml" else written(tmp_path, SIDE, "side.yaml"))
+                side = read_closure_file(
+                    path if name == "side.yaml" else write_file(tmp_path, SIDE, "side.yaml")
+                )
                 file = whole if name == "side.yaml" else path
                 read_urdf(read_xml(file), file, side=side)
         except DescriptionError as error:
@@ -116,7 +118,7 @@ def with_wild_numbers(text: str, chance: random.Random) -> str:
     return text
 
 
-def imported(path: Path) -> nacelle.Robot:
+def import_text(path: Path) -> nacelle.Robot:
     return nacelle.load(str(path)) if path.suffix == ".yaml" else nacelle.import_robot(path).robot
 
 
@@ -127,9 +129,9 @@ def test_numbers_that_no_robot_has(tmp_path: Path, name: str) -> None:
     """A robot with finite numbers, or errors that name the file; nothing of other libraries."""
     chance, named = random.Random(name), []
     for _ in range(50):
-        path = written(tmp_path, with_wild_numbers(WHOLE[name], chance), name)
+        path = write_file(tmp_path, with_wild_numbers(WHOLE[name], chance), name)
         try:
-            robot = imported(path)
+            robot = import_text(path)
         except DescriptionError as error:
             named.append({problem.file for problem in error.problems} == {str(path)})
         else:
@@ -153,9 +155,9 @@ def test_numbers_that_no_robot_has(tmp_path: Path, name: str) -> None:
 )
 def test_the_number_is_named(tmp_path: Path, name: str, old: str, new: str, words: str) -> None:
     assert old in WHOLE[name]
-    path = written(tmp_path, WHOLE[name].replace(old, new), name)
+    path = write_file(tmp_path, WHOLE[name].replace(old, new), name)
     with pytest.raises(DescriptionError, match=re.escape(words)) as caught:
-        imported(path)
+        import_text(path)
     (problem,) = caught.value.problems
     assert (problem.file, problem.line > 0) == (str(path), True)
 
@@ -166,4 +168,4 @@ def test_large_limits_switch_them_off(tmp_path: Path, limit: str) -> None:
     assert axis in WHOLE["robot.sdf"]
     bounds = f"<limit><lower>-{limit}</lower><upper>{limit}</upper><effort>{limit}</effort></limit>"
     text = WHOLE["robot.sdf"].replace(axis, axis + bounds)
-    assert imported(written(tmp_path, text, "robot.sdf")).joints
+    assert import_text(write_file(tmp_path, text, "robot.sdf")).joints

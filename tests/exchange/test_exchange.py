@@ -11,14 +11,14 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Solid
-from nacelle.exchange.tree import spanned
-from nacelle.exchange.xml import finite_numbers, parsed, possible_solid, read_xml, text_of, with_includes
+from nacelle.exchange.tree import with_spanning_tree
+from nacelle.exchange.xml import finite_numbers, parse_xml, read_xml, require_physical, text_of, with_includes
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
 from nacelle.verify.comparison import verify
 from support.described import mechanism
-from support.mujoco_files import compared
-from support.urdf_files import written
+from support.mujoco_files import import_and_compare
+from support.urdf_files import write_file
 
 # ---- Numbers in XML, with errors at their places
 
@@ -28,15 +28,15 @@ def test_what_no_body_has() -> None:
         Solid(1.0, np.ones(3), np.diag([1.0, 2.0, 3.0])),
         Solid(1.0, np.ones(3), np.diag([1.0, 2.0, 4.0])),
     )
-    assert possible_solid(flat, parsed(b"<a/>", "f").fault) is flat
+    assert require_physical(flat, parse_xml(b"<a/>", "f").fault) is flat
     with pytest.raises(DescriptionError, match=r"f:1:1.*triangle inequality.*mend the numbers"):
-        possible_solid(long, parsed(b"<a/>", "f").fault)
+        require_physical(long, parse_xml(b"<a/>", "f").fault)
 
 
 @pytest.mark.parametrize("text", ["1 2", "1 2 x", "nan 0 0", "1 inf 0", ""])
 def test_what_is_not_three_numbers(text: str) -> None:
     with pytest.raises(DescriptionError, match=r"f:1:1.*'v' must be 3 numbers"):
-        finite_numbers(parsed(b"<a/>", "f"), text, 3, "'v'")
+        finite_numbers(parse_xml(b"<a/>", "f"), text, 3, "'v'")
 
 
 # ---- Joints of a graph seen from both ends, and the poses that they give bodies
@@ -44,7 +44,7 @@ def test_what_is_not_three_numbers(text: str) -> None:
 X, Y = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
 
 
-def place(seed: int) -> Pose:
+def random_pose_of(seed: int) -> Pose:
     """A pose without any zeros."""
     rng = np.random.default_rng(seed)
     quat = rng.normal(size=4)
@@ -52,11 +52,19 @@ def place(seed: int) -> Pose:
 
 
 LINKS = (
-    Link("weld", BASE, "a", place(1), place(2)),
-    Link("hinge", BASE, "a", place(1), place(2), (Axis(X, value=0.4),)),
-    Link("slide", BASE, "a", place(1), place(2), (Axis(Y, turns=False, value=-0.3),)),
-    Link("cross", BASE, "a", place(1), place(2), (Axis(X, value=0.4), Axis(Y, value=1.1))),
-    Link("ball", BASE, "a", place(1), place(2), spherical=True, quat=np.array([0.5, 0.1, -0.7, 0.5])),
+    Link("weld", BASE, "a", random_pose_of(1), random_pose_of(2)),
+    Link("hinge", BASE, "a", random_pose_of(1), random_pose_of(2), (Axis(X, value=0.4),)),
+    Link("slide", BASE, "a", random_pose_of(1), random_pose_of(2), (Axis(Y, turns=False, value=-0.3),)),
+    Link("cross", BASE, "a", random_pose_of(1), random_pose_of(2), (Axis(X, value=0.4), Axis(Y, value=1.1))),
+    Link(
+        "ball",
+        BASE,
+        "a",
+        random_pose_of(1),
+        random_pose_of(2),
+        spherical=True,
+        quat=np.array([0.5, 0.1, -0.7, 0.5]),
+    ),
 )
 
 
@@ -74,7 +82,7 @@ def test_a_body_that_nothing_carries_is_an_error() -> None:
 def problem(text: str) -> str:
     """The one error of a document."""
     with pytest.raises(DescriptionError) as caught:
-        parsed(text.encode(), "robot.xml")
+        parse_xml(text.encode(), "robot.xml")
     assert len(caught.value.problems) == 1
     return str(caught.value.problems[0])
 
@@ -97,7 +105,7 @@ def test_includes_stay_in_the_folder(tmp_path: Path) -> None:
     main.write_text('<mujoco>\n<include file="part.xml"/>\n<c/></mujoco>')
     whole = with_includes(read_xml(main), main.parent)
     assert [child.tag for child in whole.children] == ["b", "c"]
-    again = parsed(text_of(whole).encode(), str(main))
+    again = parse_xml(text_of(whole).encode(), str(main))
     assert again.children[0].get("n") == '<"'
     assert again.children[1].line == 3
     for file, words in (
@@ -120,13 +128,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_numbers_that_no_robot_has_are_refused() -> None:
-    root = parsed(b'<a>\n<b name="inf" pos="0 0 1e12"/><b pos="0 nan 0"/></a>', "robot.xml")
-    root.children[0].require_sound(("name",))
+    root = parse_xml(b'<a>\n<b name="inf" pos="0 0 1e12"/><b pos="0 nan 0"/></a>', "robot.xml")
+    root.children[0].require_finite(("name",))
     with pytest.raises(DescriptionError, match=r"robot\.xml:2:31: pos of <b> is nan"):
-        root.children[1].require_sound()
+        root.children[1].require_finite()
     # MuJoCo 4.0 stays locked for good after an empty anchor.
     with pytest.raises(DescriptionError, match="anchor of <c> is empty"):
-        parsed(b'<c anchor=" "/>', "robot.xml").require_sound()
+        parse_xml(b'<c anchor=" "/>', "robot.xml").require_finite()
 
 
 # ---- A spanning tree does not cut what acts, and reaches every body
@@ -163,16 +171,16 @@ def test_what_acts_is_not_cut() -> None:
         hinge("j3", "b", "c", 3),
         hinge("j4", BASE, "c", 4),
     ]
-    assert [c.name for c in spanned(graph(*links)).closures] == ["j4"]
+    assert [c.name for c in with_spanning_tree(graph(*links)).closures] == ["j4"]
     links[3] = replace(links[3], axes=(replace(links[3].axes[0], motor=Motor("m")),))
-    made = spanned(graph(*links))
+    made = with_spanning_tree(graph(*links))
     assert [c.name for c in made.closures] == ["j3"]
     assert [j.name for j in made.joints] == ["j1", "j4", "j2"]
 
 
 def test_a_body_without_a_joint() -> None:
     with pytest.raises(DescriptionError, match="no joint leads from the base to the body 'c'"):
-        spanned(graph(hinge("ab", BASE, "a", 1), hinge("bc", "a", "b", 2)))
+        with_spanning_tree(graph(hinge("ab", BASE, "a", 1), hinge("bc", "a", "b", 2)))
 
 
 # ---- Import of MJCF: dynamics against MuJoCo's own equations, losses, errors with their places
@@ -216,8 +224,8 @@ GRIPPER = f"""<mujoco model="gripper">
 
 @pytest.mark.slow
 def test_dynamics_are_those_of_mujoco(tmp_path: Path) -> None:
-    path = written(tmp_path, GRIPPER, "robot.xml")
-    done, found = compared(path, 20)
+    path = write_file(tmp_path, GRIPPER, "robot.xml")
+    done, found = import_and_compare(path, 20)
     assert done.robot.motion.coordinates == ("left.motor",)
     assert done.losses == ("meshes left out (1)",)
     assert "type: revolute" in done.text.split("closures:")[1]
@@ -248,7 +256,7 @@ def hexapod(folder: Path) -> Path:
     sites = "".join(f'<site name="t{k}" pos="{x} {y} 0"/>' for k, (x, y) in enumerate(tops))
     ends = "".join(f'<connect site1="e{k}" site2="t{k}"/>' for k in range(6))
     motors = "".join(f'<motor name="m{k}" joint="s{k}" gear="-10"/>' for k in range(6))
-    return written(folder, HEXAPOD.format(sites, legs, ends, motors), "robot.xml")
+    return write_file(folder, HEXAPOD.format(sites, legs, ends, motors), "robot.xml")
 
 
 def test_a_free_platform_on_six_legs_is_a_nacelle(tmp_path: Path) -> None:
@@ -261,7 +269,7 @@ def test_a_free_platform_on_six_legs_is_a_nacelle(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_hexapod_moves_as_in_mujoco(tmp_path: Path) -> None:
-    assert max(compared(hexapod(tmp_path), 20)[1].values()) < 1e-9
+    assert max(import_and_compare(hexapod(tmp_path), 20)[1].values()) < 1e-9
 
 
 LEG_FILE = Path(__file__).parent.parent / "support" / "described" / "cassie_leg.xml"
@@ -276,7 +284,7 @@ def test_the_leg_of_cassie_is_imported_as_it_is_described() -> None:
 
 @pytest.mark.slow
 def test_the_leg_of_cassie_moves_as_in_mujoco() -> None:
-    done, found = compared(LEG_FILE, 100)
+    done, found = import_and_compare(LEG_FILE, 100)
     assert max(found.values()) < 1e-9
     assert verify(done.robot, states=4).ok
 
@@ -306,6 +314,6 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]><mujoco model="&c;"/>
 )  # fmt: skip
 def test_broken_files_are_one_error_with_its_place(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DescriptionError) as caught:
-        nacelle.import_robot(written(tmp_path, text, "robot.xml"))
+        nacelle.import_robot(write_file(tmp_path, text, "robot.xml"))
     assert message in str(caught.value)
     assert len(caught.value.problems) == 1

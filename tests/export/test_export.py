@@ -19,16 +19,23 @@ from nacelle.control.named import controller
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError
 from nacelle.export import trial
-from nacelle.export.about import plain
+from nacelle.export.about import escape_markdown
 from nacelle.export.c import package as c_package
-from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_within
-from nacelle.export.entries import LONGEST, check_wanted, entries, package_name
-from nacelle.export.entry import Entry, Wanted
+from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_with_timeout
+from nacelle.export.entries import LONGEST, check_request, entries, package_name
+from nacelle.export.entry import Entry, ExportRequest
 from nacelle.export.export import MANIFEST, check_file, write_file, write_folder
-from nacelle.export.states import inputs_at, seeded_states
-from nacelle.export.trial import try_package
-from nacelle.export.vectors import TOLERANCES, closing_condition, relation_error, rounded, tolerated, vectors
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.export.states import model_inputs, random_states
+from nacelle.export.trial import run_self_test
+from nacelle.export.vectors import (
+    TOLERANCES,
+    closing_condition,
+    error_tolerance,
+    evaluate_rounded,
+    reference_vectors,
+    relation_error,
+)
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from support.cc import COMPILERS
 from support.described import mechanism
 from support.hostile_names import HOSTILE
@@ -50,7 +57,7 @@ def test_a_compiler_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch,
     assert found.name == "my-cc -m32 -g"
     assert found.version == "one"
     # It says that it has compiled, and has made nothing.
-    assert not found.works()
+    assert not found.is_working()
     monkeypatch.setenv("CC", "no-such-cc")
     assert find_compiler("c") is None
     with pytest.raises(ExportError, match="there is no C\\+\\+ compiler 'no-such-c\\+\\+'"):
@@ -62,7 +69,7 @@ def test_the_compilers_of_this_machine(language: str, tmp_path: Path) -> None:
     found = find_compiler(language)
     if found is None:
         pytest.skip(f"there is no compiler of {language}")
-    assert found.works()
+    assert found.is_working()
     (tmp_path / "a.c").write_text("int f(void) { return wrong; }\n")
     with pytest.raises(ExportError, match=r"a\.c:1.*error.*wrong"):
         found.build(["-c", "a.c"], tmp_path, 60.0)
@@ -71,10 +78,10 @@ def test_the_compilers_of_this_machine(language: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("sleep"), reason="there is no sleep")
 def test_programs_that_take_too_long_or_do_not_start(tmp_path: Path) -> None:
     with pytest.raises(TimeLimitError, match=r"sleep takes longer than 0\.1 s"):
-        run_within(["sleep", "20"], tmp_path, 0.1)
+        run_with_timeout(["sleep", "20"], tmp_path, 0.1)
     with pytest.raises(ExportError, match="nothing does not run"):
-        run_within(["./nothing"], tmp_path, 1.0)
-    assert not Compiler("c", ("./nothing",)).works()
+        run_with_timeout(["./nothing"], tmp_path, 1.0)
+    assert not Compiler("c", ("./nothing",)).is_working()
 
 
 # ---- Functions of a package: names, inputs that are left, outputs to be watched
@@ -94,14 +101,14 @@ def test_names_of_packages() -> None:
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (Wanted(()), "at least one model"),
-        (Wanted(("jacobian", "jacobian")), "named twice"),
-        (Wanted(("jacobian",), input="encoders"), "is one of inverse_dynamics"),
+        (ExportRequest(()), "at least one model"),
+        (ExportRequest(("jacobian", "jacobian")), "named twice"),
+        (ExportRequest(("jacobian",), input="encoders"), "is one of inverse_dynamics"),
     ],
 )
-def test_what_cannot_be_exported(wanted: Wanted, words: str) -> None:
+def test_what_cannot_be_exported(wanted: ExportRequest, words: str) -> None:
     with pytest.raises(nacelle.errors.ExportError, match=words):
-        check_wanted(wanted)
+        check_request(wanted)
 
 
 # ---- The function `export`: what it refuses, and the names that it makes
@@ -164,11 +171,11 @@ def test_the_same_export_twice_is_the_same(tmp_path: Path) -> None:
 
 def test_markup_is_taken_as_words() -> None:
     for text in ("a_b*c", "# head", "[x](y)", "`code`", "<b>", "a|b", "line\nbreak"):
-        found = plain(text)
+        found = escape_markdown(text)
         assert "\n" not in found
         # What would mean something is escaped, or written as a character's number.
         assert not re.search(r"(?<!\\)[_*`\[<|]", found)
-    assert plain("delta robot") == "delta robot"
+    assert escape_markdown("delta robot") == "delta robot"
 
 
 # ---- Inputs of models at states: every kind of input gives the forces of `inverse_dynamics`
@@ -191,19 +198,19 @@ CASES = [
 @pytest.mark.parametrize(("name", "source"), CASES)
 def test_forces_are_those_of_the_api(name: str, source: str) -> None:
     robot = library_robot(name)
-    states = seeded_states(robot)
-    entry = entries(robot, "p", Wanted(("inverse_dynamics",), source))[-1]
-    inputs = inputs_at(states, {variable.name: variable.shape for variable in entry.program.inputs})
+    states = random_states(robot)
+    entry = entries(robot, "p", ExportRequest(("inverse_dynamics",), source))[-1]
+    inputs = model_inputs(states, {variable.name: variable.shape for variable in entry.program.inputs})
     rows = np.concatenate(list(inputs.values()), axis=1)
-    found = rounded(entry.program, rows, np.float64)[:, : len(robot.actuators)]
+    found = evaluate_rounded(entry.program, rows, np.float64)[:, : len(robot.actuators)]
     wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
     assert np.max(np.abs(found - wanted)) < 1e-12 * np.max(np.abs(wanted))
 
 
 def test_vectors_are_numbers_of_single_precision() -> None:
     robot = library_robot("fivebar")
-    entry = entries(robot, "p", Wanted(("inverse_dynamics",)))[0]
-    found = vectors(entry, seeded_states(robot))
+    entry = entries(robot, "p", ExportRequest(("inverse_dynamics",)))[0]
+    found = reference_vectors(entry, random_states(robot))
     for values in found.inputs.values():
         assert np.array_equal(values, values.astype(np.float32))
     assert 0 < found.tolerance["double"]["force"] < 1e-12
@@ -212,11 +219,11 @@ def test_vectors_are_numbers_of_single_precision() -> None:
 
 def test_what_nothing_drives_is_left_out_of_vectors() -> None:
     robot = mechanism("cart_pole")
-    states = seeded_states(robot, 3)
+    states = random_states(robot, 3)
     free = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, free=("cart.pivot",))
     np.testing.assert_array_equal(states.tau, free.force)
-    for entry in entries(robot, "p", Wanted(("forward_dynamics", "inverse_kinematics"))):
-        found = vectors(entry, states)
+    for entry in entries(robot, "p", ExportRequest(("forward_dynamics", "inverse_kinematics"))):
+        found = reference_vectors(entry, states)
         assert all(np.isfinite(values).all() for values in found.outputs.values())
 
 
@@ -317,10 +324,10 @@ def test_a_file_appears_whole_and_is_not_overwritten(tmp_path: Path) -> None:
 
 def test_tolerances() -> None:
     eps = float(np.finfo(np.float64).eps)
-    assert tolerated(0.0, np.float64) == float(f"{200.0 * eps:.1e}")
-    assert tolerated(1e-9, np.float64) == 3e-8
+    assert error_tolerance(0.0, np.float64) == float(f"{200.0 * eps:.1e}")
+    assert error_tolerance(1e-9, np.float64) == 3e-8
     # A program that loses all digits, or gives no number, is held to a tenth.
-    assert tolerated(1.0, np.float32) == tolerated(np.nan, np.float32) == 0.1
+    assert error_tolerance(1.0, np.float32) == error_tolerance(np.nan, np.float32) == 0.1
 
 
 def test_inputs_of_a_function_of_its_own() -> None:
@@ -328,10 +335,10 @@ def test_inputs_of_a_function_of_its_own() -> None:
     program = make_program(lambda x: {"y": (1.0 + x[0] * x[0]) - 1.0}, None, {"x": (1,)}, minimised=False)
     given = {"x": np.full((3, 1), 1e-3)}
     entry = Entry("lossy", "", program, {}, None, at=lambda states: given)
-    found = vectors(entry, seeded_states(library_robot("fivebar"), 3))
+    found = reference_vectors(entry, random_states(library_robot("fivebar"), 3))
     exact = float(np.float32(1e-3)) ** 2
     assert np.allclose(found.outputs["y"], exact, rtol=1e-15)
-    off = abs(rounded(program, given["x"][:1], np.float32)[0, 0] - exact) / exact
+    off = abs(evaluate_rounded(program, given["x"][:1], np.float32)[0, 0] - exact) / exact
     assert off > 1e-3
     assert found.tolerance["float"]["y"] > 0.01
     assert found.tolerance["double"]["y"] < 1e-8
@@ -345,9 +352,9 @@ WALKLEG = Path(__file__).parents[1] / "robots" / "walkleg.yaml"
 def test_unknowns_are_off_by_the_condition_at_most(name: str) -> None:
     """|y - y*| <= c * error for any y near a solution, as the step's own error says, and some y attain it."""
     robot = nacelle.load(WALKLEG) if name == "walkleg" else library_robot(name)
-    states = seeded_states(robot, 2)
+    states = random_states(robot, 2)
     shapes = {"y": (states.y.shape[1],), "x": (states.x.shape[1],)}
-    step = make_program(closing_step, robot, shapes, minimised=False)
+    step = make_program(loop_closing_step, robot, shapes, minimised=False)
     condition = closing_condition(robot, states.x, states.y)
     rng, count = np.random.default_rng(0), 200
     for x, y, c in zip(states.x, states.y, condition, strict=True):
@@ -370,9 +377,9 @@ def test_unknowns_are_off_by_the_condition_at_most(name: str) -> None:
 def test_an_iteration_is_known_to_its_tolerance_times_the_condition() -> None:
     """Each state and unknown has its own limit; steps of 50 digits end at closed loops."""
     robot = nacelle.load(WALKLEG)
-    states = seeded_states(robot)
-    entry = entries(robot, "p", Wanted(("inverse_kinematics",)))[0]
-    found = vectors(entry, states)
+    states = random_states(robot)
+    entry = entries(robot, "p", ExportRequest(("inverse_kinematics",)))[0]
+    found = reference_vectors(entry, states)
     closed = found.closed
     assert closed is not None
     np.testing.assert_allclose(closed.y, states.y, atol=1e-4)  # poses are rounded to single precision
@@ -385,7 +392,7 @@ def test_an_iteration_is_known_to_its_tolerance_times_the_condition() -> None:
         assert t == TOLERANCES[real]
         assert 2.0 * t <= closed.limit[real] < 2.0 * t + 100.0 * eps
         assert closed.step[real] < 100.0 * eps
-        assert closed.known(real) == closed.limit[real] * np.max(closed.condition)
+        assert closed.worst_error(real) == closed.limit[real] * np.max(closed.condition)
     most = np.max(closing_condition(robot, states.x, states.y))
     np.testing.assert_allclose(relation_error(states), 3e-5 * most, rtol=0.05)
 
@@ -404,7 +411,7 @@ def ending(printed: str, status: int) -> dict[str, str]:
 
 @needs_compiler
 def test_a_package_that_passes() -> None:
-    done = try_package("a", "c", GOOD)
+    done = run_self_test("a", "c", GOOD)
     assert done.compiler
     assert done.data == {"run": True, "passed": True, "compiler": done.compiler, "host": False}
     assert f"passed when the package was written: {done.compiler}" in done.sentence
@@ -421,27 +428,27 @@ def test_the_worst_error_is_named() -> None:
         r"nothing is written: a_c_f_newton \(float\), y / condition: worst error 3\.0e-03, tolerated 2\.0e-05"
     )
     with pytest.raises(ExportError, match=rf"{words}; 2 bad in all .*precision double leaves float out"):
-        try_package("a", "c", ending(lines, 1))
+        run_self_test("a", "c", ending(lines, 1))
     with pytest.raises(ExportError, match=r"a_b \(double\), force: worst error inf") as raised:
-        try_package("a", "c", ending("a_b   force   worst error inf, tolerated 4.4e-14: BAD\\n", 1))
+        run_self_test("a", "c", ending("a_b   force   worst error inf, tolerated 4.4e-14: BAD\\n", 1))
     assert "leaves float out" not in str(raised.value)
     with pytest.raises(ExportError, match="ends with status 3"):
-        try_package("a", "c", ending("", 3))
+        run_self_test("a", "c", ending("", 3))
     with pytest.raises(ExportError, match=r"does not compile with .*src/a\.c"):
-        try_package("a", "c", {**GOOD, "src/a.c": "int one(void) { return two; }\n"})
+        run_self_test("a", "c", {**GOOD, "src/a.c": "int one(void) { return two; }\n"})
 
 
 @needs_compiler
 def test_without_a_compiler_that_works_it_has_not_been_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_RUNNING", 0.1)
     slow = {**GOOD, "test/self_test.c": "int main(void) { for (volatile int k = 1; k;) { } return 0; }\n"}
-    assert try_package("a", "c", slow).data == {"run": False, "reason": "self_test takes longer than 0.1 s"}
+    assert run_self_test("a", "c", slow).data == {"run": False, "reason": "self_test takes longer than 0.1 s"}
     for name, words in (
         ("no-such-cc", "there was no compiler of C"),
         ("false", "makes no program that runs"),
     ):
         monkeypatch.setenv("CC", name)
-        done = try_package("a", "c", GOOD)
+        done = run_self_test("a", "c", GOOD)
         assert not done.compiler
         assert words in done.reason
         assert "has not been run yet" in done.sentence

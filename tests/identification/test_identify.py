@@ -18,7 +18,7 @@ from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.estimator import CadPrior
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, ReweightedLeastSquares
 from nacelle.identification.identify import Identification, identify
-from nacelle.identification.rehearsal import Sensors, rehearse
+from nacelle.identification.rehearsal import Sensors, simulate_experiment
 from nacelle.identification.validation import Validation, noise_floor, validate, validation
 from support.identification import (
     ExactRun,
@@ -63,7 +63,7 @@ def test_every_method_gives_the_truth_without_noise(method: str) -> None:
 
 
 def test_what_is_written_can_be_built_and_moves_like_the_true_robot() -> None:
-    robot = identified().identified("mine")
+    robot = identified().to_robot("mine")
     assert robot.name == "mine"
     x, v, a = (part[100:2000:100] for part in (run().x, run().v, run().a))
     force = nacelle.inverse_dynamics(robot, x, v, a).force
@@ -87,7 +87,7 @@ def test_words_and_plain_data() -> None:
 
 def test_the_inessential_is_named() -> None:
     """Moments across bars are zero in the true robot: most of them go, those along bars stay."""
-    removed = identified().essential.removed
+    removed = identified().essential.removed_names
     assert sum(name.endswith(".my") for name in removed) >= 3
     assert "left.proximal.mx" not in removed
 
@@ -125,7 +125,7 @@ def test_poor_excitation_is_reported() -> None:
 def test_a_short_run_with_noisy_encoders_is_reported() -> None:
     """One period, noise of 20 counts: few samples count, and the controller shakes the robot."""
     counts = Sensors().resolutions(library_robot("fivebar"))
-    run = rehearse(
+    run = simulate_experiment(
         library_robot("fivebar"),
         fourier(library_robot("fivebar"), 0.05, frequency=0.2),
         sensors=Sensors(noise=(20.0 * counts).tolist()),
@@ -223,8 +223,8 @@ def test_parameters_that_explain_nothing_are_not_ok_and_make_no_robot() -> None:
     assert not result.ok
     assert "check the unit of time" in result.words()[0]
     with pytest.raises(IdentificationError, match=r"do not explain the forces: R\^2 is"):
-        result.identified()
-    assert result.identified(force=True).name == "fivebar"
+        result.to_robot()
+    assert result.to_robot(force=True).name == "fivebar"
     assert identified().ok
 
 

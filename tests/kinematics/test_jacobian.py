@@ -30,16 +30,16 @@ from nacelle.spatial.scalar import Array
 from support import mechanisms
 from support.compare import assert_same
 from support.random_robots.legs import CASES
-from support.transformed import Change
+from support.transformed import RobotTransform
 from support.uncompiled import (
-    any_robot,
-    by_time,
-    difference,
-    moved,
+    central_difference,
+    integrate_poses,
+    mark_slow_names,
+    named_robot,
     poses_around,
     run_uncompiled,
     solve_uncompiled,
-    stencil,
+    stencil_times,
 )
 
 SQUARE = ("3rps", "3rrr", "c5", "dymo", "fivebar", "prrrp", "space", "palida")
@@ -47,7 +47,7 @@ SQUARE = ("3rps", "3rrr", "c5", "dymo", "fivebar", "prrrp", "space", "palida")
 
 @pytest.mark.parametrize("name", SQUARE)
 def test_inverse_of_each_other(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     found = jacobian(robot, poses_around(robot, 7, seed=2))
     eye = np.broadcast_to(np.eye(robot.motion.n), found.inverse.shape)
     # Rounding grows with the condition of the Jacobian.
@@ -62,7 +62,7 @@ def test_inverse_of_each_other(name: str) -> None:
 
 def test_more_actuators_than_motions() -> None:
     """Redundant actuation: J_r is the inverse of least squares."""
-    robot = any_robot("redundant")
+    robot = named_robot("redundant")
     found = jacobian(robot, poses_around(robot, 5, seed=2))
     assert found.inverse.shape == (5, len(robot.actuators), 2)
     assert len(robot.actuators) > 2
@@ -79,10 +79,10 @@ def row_from_leg(robot: Robot, J: Array, Jv: Array, actuator: int, rates: tuple[
     return np.linalg.solve(J[:3], Jv[:3])[place]
 
 
-@pytest.mark.parametrize("name", by_time(["palida", "hexaglide", "hexa"], long=["hexa"]))
+@pytest.mark.parametrize("name", mark_slow_names(["palida", "hexaglide", "hexa"], long=["hexa"]))
 def test_rows_of_the_legs(name: str) -> None:
     """UPS, RUS and PUS legs: the rows from J_i and J_vi, beside those of plain statics (power of a rod)."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, 1, seed=3)[0]
     inverse = jacobian(robot, x).inverse
     legs = leg_jacobians(robot, x)
@@ -115,7 +115,7 @@ def test_rows_of_random_legs(kind: str) -> None:
 @pytest.mark.slow
 def test_strut_row_is_its_line() -> None:
     """Of a telescopic leg the row is the line of the strut: [s, r x s]."""
-    robot = any_robot("gough-stewart")
+    robot = named_robot("gough-stewart")
     x = poses_around(robot, 1, seed=4)[0]
     bodies = inverse_kinematics(robot, x).bodies
     rows = []
@@ -137,20 +137,20 @@ def test_platform_jacobian_of_parasitic_motion() -> None:
     The path is a chain of poses of the nacelle, so the twist is read from its poses: v gives three of the six
     entries, the others are the parasitic ones.
     """
-    robot = any_robot("3rps")
+    robot = named_robot("3rps")
     rng = np.random.default_rng(0)
     x0 = poses_around(robot, 1, seed=5)[0]
     S = platform_jacobian(robot, x0)
     assert S.shape == (6, 3)
     assert_same(S[[2, 3, 4]], np.eye(3), 1e-13)
     mechanism = mechanism_of(robot)
-    t = stencil(np.zeros(1)).reshape(-1)
+    t = stencil_times(np.zeros(1)).reshape(-1)
     for _ in range(3):
         rate = rng.normal(size=3) * [0.2, 0.5, 0.5]
-        x = moved(mechanism, np.broadcast_to(x0, (9, 3)), t[:, None] * rate)
+        x = integrate_poses(mechanism, np.broadcast_to(x0, (9, 3)), t[:, None] * rate)
         bodies = inverse_kinematics(robot, x, limits=False).bodies
-        v = difference(bodies.p[None, :, 1])[0]
-        R_rate = difference(bodies.R[None, :, 1])[0]
+        v = central_difference(bodies.p[None, :, 1])[0]
+        R_rate = central_difference(bodies.R[None, :, 1])[0]
         W = R_rate @ bodies.R[4, 1].T
         w = 0.5 * np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]])
         twist = np.concatenate([v, w])
@@ -158,9 +158,9 @@ def test_platform_jacobian_of_parasitic_motion() -> None:
         assert np.linalg.norm(twist[[0, 1, 5]]) > 1e-4
 
 
-@pytest.mark.parametrize("name", by_time(["3rps", "fivebar", "c5", "space"], long=["space"]))
+@pytest.mark.parametrize("name", mark_slow_names(["3rps", "fivebar", "c5", "space"], long=["space"]))
 def test_consistent_with_motions(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, 5, seed=6)
     v = np.random.default_rng(1).normal(size=(5, robot.motion.n))
     bodies, joints = body_motion(robot, x, v), joint_motion(robot, x, v)
@@ -177,8 +177,8 @@ def test_consistent_with_motions(name: str) -> None:
 @pytest.mark.parametrize("name", ["gough-stewart", "fivebar", "3rps"])
 def test_conditioning_without_units(name: str) -> None:
     """Lengths in millimetres: the scaled Jacobian and its condition stay."""
-    robot = any_robot(name)
-    other = Change(length=1000.0).robot(robot)
+    robot = named_robot(name)
+    other = RobotTransform(length=1000.0).robot(robot)
     mechanism = mechanism_of(robot)
     x = poses_around(robot, 3, seed=7)
     lengths = np.array([1000.0 if name in ("x", "y", "z") else 1.0 for name in mechanism.layout.x_names])
@@ -214,14 +214,14 @@ def test_parallel_singularity() -> None:
     [jacobian, platform_jacobian, joint_jacobian, body_jacobian, leg_jacobians, body_motion, joint_motion],
 )
 def test_unreachable_names_the_leg(function: Callable[..., object]) -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     with pytest.raises(UnreachableError, match=r"leg '.*' does not reach") as error:
         function(robot, reference_pose(robot) + np.array([0.3, 0.0]))
     assert len(error.value.legs) == 1
 
 
 def test_leg_jacobians_of_one_pose() -> None:
-    robot = any_robot("palida")
+    robot = named_robot("palida")
     with pytest.raises(KinematicsError, match="one pose"):
         leg_jacobians(robot, poses_around(robot, 2))
 
@@ -238,7 +238,7 @@ def test_leg_jacobians_of_one_pose() -> None:
     ],
 )
 def test_wrong_rates(v: object, words: str) -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x = poses_around(robot, 4) if np.ndim(v) == 2 else reference_pose(robot)
     with pytest.raises(KinematicsError, match=words):
         body_motion(robot, x, v)
@@ -248,7 +248,7 @@ def test_wrong_rates(v: object, words: str) -> None:
 
 def test_bad_rows_of_motions() -> None:
     """One sample of a batch with a rate that is not finite, one out of reach: NaN there, and only there."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x = poses_around(robot, 4)
     x[1] += 5.0
     v = np.ones((4, 2))
@@ -261,7 +261,7 @@ def test_bad_rows_of_motions() -> None:
 
 
 def test_broadcast_one_pose_and_many_rates() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     v = np.random.default_rng(0).normal(size=(5, 2))
     many = body_motion(robot, reference_pose(robot), v)
     assert many.twist.shape == (5, len(robot.bodies), 6)

@@ -13,21 +13,26 @@ import nacelle
 from nacelle.dynamics.state import state_at
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.pose import pose
-from nacelle.kinematics.pose_input import checked_poses, reference_pose
-from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
+from nacelle.kinematics.pose_input import check_poses, reference_pose
+from nacelle.kinematics.underactuated import (
+    coordinate_indices,
+    free_coordinates_hint,
+    require_driven,
+    undriven_coordinates,
+)
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_from_matrices
-from nacelle.trajectory.along import motion_samples, solved_samples
+from nacelle.trajectory.along import motion_samples, solved_mask
 from nacelle.tree.actuation import actuator_biases, actuator_rows
 from support.compare import assert_same
 from support.described import mechanism
 from support.library import NAMES
 from support.stress_robots import STRESS
-from support.uncompiled import any_robot, by_time, poses_around, run_uncompiled, solve_uncompiled
+from support.uncompiled import mark_slow_names, named_robot, poses_around, run_uncompiled, solve_uncompiled
 
 # ---- actuation
 #
@@ -62,7 +67,7 @@ def test_rates_and_accelerations(name: str) -> None:
 
 
 def test_both_ends_are_sampled() -> None:
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     start = mechanism_of(robot).reference[0]
     way = np.array([0.02, 0.0, 0.01])
     line = nacelle.Line(start, start + way, motion="xyz", duration=0.55)
@@ -77,17 +82,17 @@ def test_both_ends_are_sampled() -> None:
 
 
 def test_some_sample_must_be_solved() -> None:
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     flags = np.array([0, int(Flag.UNREACHABLE), int(Flag.NEAR_SINGULAR)])
-    assert solved_samples(robot, flags).tolist() == [True, False, True]
+    assert solved_mask(robot, flags).tolist() == [True, False, True]
     with pytest.raises(UnreachableError, match="reaches no pose"):
-        solved_samples(robot, flags[1:2])
+        solved_mask(robot, flags[1:2])
 
 
 @pytest.mark.slow
 def test_rates_of_dependent_orientations() -> None:
     """Where a platform tilts by itself the twist along given coordinates is that of the whole motion."""
-    robot = any_robot("3rps")
+    robot = named_robot("3rps")
     start = mechanism_of(robot).reference[0]
     line = nacelle.Line(start, start + np.array([0.02, 0.03, -0.02]), motion=robot.motion, duration=1.0)
     times, sample = motion_samples(robot, line, 2000.0)
@@ -102,19 +107,19 @@ def test_rates_of_dependent_orientations() -> None:
 
 def test_a_free_base_is_driven_by_nothing() -> None:
     robot = mechanism("biped")
-    assert undriven(robot) == ("x", "y", "z", "rx", "ry", "rz")
-    assert undriven(mechanism("gripper")) == ()
+    assert undriven_coordinates(robot) == ("x", "y", "z", "rx", "ry", "rz")
+    assert undriven_coordinates(mechanism("gripper")) == ()
     with pytest.raises(nacelle.errors.UnderactuatedError, match="a test needs an actuator for every motion"):
         require_driven(robot, "a test needs")
-    assert "free=('x', 'y', 'z', 'rx', 'ry', 'rz') leaves" in free_hint(robot)
+    assert "free=('x', 'y', 'z', 'rx', 'ry', 'rz') leaves" in free_coordinates_hint(robot)
 
 
 def test_coordinates_by_full_names_bare_names_and_named_motions() -> None:
     robot = mechanism("biped")
-    assert coordinate_places(robot, ["left.hip", "se3"]) == (0, 1, 2, 3, 4, 5, 6)
-    assert coordinate_places(mechanism("cart_pole"), "pivot") == (1,)
+    assert coordinate_indices(robot, ["left.hip", "se3"]) == (0, 1, 2, 3, 4, 5, 6)
+    assert coordinate_indices(mechanism("cart_pole"), "pivot") == (1,)
     with pytest.raises(nacelle.KinematicsError, match="'hip' is not a coordinate"):
-        coordinate_places(robot, "hip")
+        coordinate_indices(robot, "hip")
 
 
 # ---- The physics functions of kinematics give the same over batches and compiled
@@ -140,7 +145,7 @@ def check_compiled(robot: Robot, function: Callable[..., Any]) -> None:
     rng = np.random.default_rng(7)
     motions = rng.normal(size=(2, 14, robot.motion.n)) if function in OF_MOTIONS else ()
     expected = run_uncompiled(function, robot, x, y, *motions)
-    found = native(function, robot)(*(a.reshape(2, 7, -1) for a in (x, y, *motions)))
+    found = compile_native(function, robot)(*(a.reshape(2, 7, -1) for a in (x, y, *motions)))
     found = found if isinstance(found, dict) else {"": found}
     assert set(found) == set(expected)
     for key, value in expected.items():
@@ -150,15 +155,15 @@ def check_compiled(robot: Robot, function: Callable[..., Any]) -> None:
 
 
 @pytest.mark.thinned(3)
-@pytest.mark.parametrize("name", by_time(NAMES, long=set(NAMES) - set(QUICK)))
+@pytest.mark.parametrize("name", mark_slow_names(NAMES, long=set(NAMES) - set(QUICK)))
 def test_compiled_equals_uncompiled(name: str) -> None:
     for function in (*OF_POSES, *OF_MOTIONS):
-        check_compiled(any_robot(name), function)
+        check_compiled(named_robot(name), function)
 
 
 @pytest.mark.parametrize("name", ["dymo", "hexaglide", "palida"])
 def test_compiled_jacobian_equals_uncompiled(name: str) -> None:
-    check_compiled(any_robot(name), kinematic_model.inverse_jacobian)
+    check_compiled(named_robot(name), kinematic_model.inverse_jacobian)
 
 
 # ---- Poses as users write them
@@ -178,7 +183,7 @@ def test_quaternions_of_half_turns() -> None:
 
 
 def test_orientations_of_all_kinds() -> None:
-    robot = any_robot("gough-stewart")
+    robot = named_robot("gough-stewart")
     r = np.array([0.1, -0.2, 0.3])
     R = Rotation.from_rotvec(r)
     angles = R.as_euler("XYZ")
@@ -195,14 +200,14 @@ def test_orientations_of_all_kinds() -> None:
 
 
 def test_coordinates_by_name_and_batches() -> None:
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     x = pose(robot, z=np.linspace(-0.6, -0.5, 4)[:, None], x=[0.0, 0.1, 0.2])
     assert x.shape == (4, 3, 3)
     assert_same(x[2, 1], [0.1, reference_pose(robot)[1], -0.6 + 0.2 / 3], 1e-15)
-    quattro = any_robot("quattro")
+    quattro = named_robot("quattro")
     assert pose(quattro, [0.0, 0.0, -0.6], swing=0.2)[-1] == 0.2
     # A planar robot takes what it has of a position.
-    assert_same(pose(any_robot("prrrp"), [0.1, 9.0, 0.3]), [0.1, 0.3], 1e-16)
+    assert_same(pose(named_robot("prrrp"), [0.1, 9.0, 0.3]), [0.1, 0.3], 1e-16)
 
 
 @pytest.mark.parametrize(
@@ -227,15 +232,15 @@ def test_coordinates_by_name_and_batches() -> None:
 )
 def test_wrong_words(name: str, arguments: dict[str, object], words: str) -> None:
     with pytest.raises(KinematicsError, match=words):
-        pose(any_robot(name), **arguments)
+        pose(named_robot(name), **arguments)
 
 
 def test_checked_poses() -> None:
-    robot = any_robot("palida")
+    robot = named_robot("palida")
     x = np.stack([reference_pose(robot)] * 3) * [1, 1, 1, 2, 2, 2, 2]
     x[1, 3:] = 0.0
     x[2, 0] = np.nan
-    poses, valid = checked_poses(robot, x)
+    poses, valid = check_poses(robot, x)
     assert list(valid) == [True, False, False]
     assert_same(poses[0], reference_pose(robot), 1e-16)
     assert np.all(np.isnan(poses[1:]))
@@ -245,15 +250,15 @@ def test_checked_poses() -> None:
 @pytest.mark.parametrize("size", [1e155, 1e200, 1e308, 1e-200, 1e-13, 0.0, np.inf, np.nan])
 def test_a_quaternion_without_a_usable_length_is_no_orientation(size: float) -> None:
     """Its square overflows or vanishes: an identity in its place would be an invented pose."""
-    robot = any_robot("palida")
+    robot = named_robot("palida")
     x = np.stack([reference_pose(robot)] * 2)
     with np.errstate(all="ignore"):
         x[1, 3:] = np.array([0.5, -0.5, 0.5, 0.5]) * size
-    poses, valid = checked_poses(robot, x)
+    poses, valid = check_poses(robot, x)
     assert list(valid) == [True, False]
     assert np.all(np.isnan(poses[1]))
     result = nacelle.inverse_dynamics(robot, x)
-    assert list(failed(result.flags)) == [False, True]
+    assert list(has_failed(result.flags)) == [False, True]
     assert np.all(np.isnan(result.force[1]))
     with pytest.raises(KinematicsError, match="no pose of palida"):
         nacelle.inverse_dynamics(robot, x[1])
@@ -261,8 +266,8 @@ def test_a_quaternion_without_a_usable_length_is_no_orientation(size: float) -> 
 
 @pytest.mark.parametrize("size", [1e-9, 0.3, 1e100, 1e150])
 def test_a_long_quaternion_is_made_unit(size: float) -> None:
-    robot = any_robot("palida")
+    robot = named_robot("palida")
     x = reference_pose(robot)
     quat = np.array([0.1, -0.2, 0.3, 0.9])
     x[3:] = quat * size
-    assert_same(checked_poses(robot, x)[0][3:], quat / np.linalg.norm(quat), 1e-15)
+    assert_same(check_poses(robot, x)[0][3:], quat / np.linalg.norm(quat), 1e-15)

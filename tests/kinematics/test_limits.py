@@ -9,21 +9,21 @@ import pytest
 
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.limits import (
-    actuator_outside,
     closure_coordinates,
     has_limit,
-    outside,
-    read_actuators,
+    is_beyond_actuator_limits,
+    is_beyond_limits,
     relative_pose,
+    wrap_actuators,
 )
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.robot import Robot
-from support.random_robots.legs import CASES, made_joint
+from support.random_robots.legs import CASES, bare_joint
 from support.random_robots.numbers import random_pose, random_rotation
 from support.random_robots.numbers import relative_pose as motion_of
-from support.uncompiled import any_robot, poses_around
+from support.uncompiled import named_robot, poses_around
 
 TAU = 2.0 * np.pi
 KINDS = [str(kind) for kind in JointKind if kind is not JointKind.COUPLING]
@@ -53,7 +53,7 @@ def test_coordinates_of_every_kind(kind: str) -> None:
     """Frames on two bodies somewhere, at coordinates q: q is found again, in a batch."""
     rng = np.random.default_rng(1)
     first, second = random_pose(rng), random_pose(rng)
-    joint = made_joint("j", kind, 0, 1, first, second)
+    joint = bare_joint("j", kind, 0, 1, first, second)
     expected, R, p = [], [], []
     for _ in range(20):
         q = coordinates(kind, rng)
@@ -91,28 +91,28 @@ def test_closures_of_random_robots(name: str) -> None:
 
 def limited_joint(kind: str, *limits: tuple[float, float]) -> Joint:
     return dataclasses.replace(
-        made_joint("j", kind, 0, 1, *(random_pose(np.random.default_rng(0)),) * 2), limits=limits
+        bare_joint("j", kind, 0, 1, *(random_pose(np.random.default_rng(0)),) * 2), limits=limits
     )
 
 
 def test_limits_of_slides() -> None:
     joint = limited_joint("prismatic", (0.2, 0.5))
     q = np.array([[0.1], [0.2], [0.3], [0.5], [0.51], [0.2 - 1e-10], [TAU + 0.3]])
-    assert list(outside(joint, q)) == [True, False, False, False, True, False, True]
+    assert list(is_beyond_limits(joint, q)) == [True, False, False, False, True, False, True]
     assert has_limit(joint)
     assert not has_limit(limited_joint("prismatic", (-np.inf, np.inf)))
     half = limited_joint("prismatic", (-np.inf, 0.5))
     assert has_limit(half)
-    assert list(outside(half, np.array([[-9.0], [0.6]]))) == [False, True]
+    assert list(is_beyond_limits(half, np.array([[-9.0], [0.6]]))) == [False, True]
 
 
 def test_limits_of_turns() -> None:
     """An angle is within limits as it is: a turn more is another angle, where a motion has counted it."""
     joint = limited_joint("revolute", tuple(np.deg2rad([90.0, 250.0])))
     q = np.deg2rad([[100.0], [-160.0], [200.0], [0.0], [240.0], [460.0]])
-    assert list(outside(joint, q)) == [False, True, False, True, False, True]
+    assert list(is_beyond_limits(joint, q)) == [False, True, False, True, False, True]
     joint = limited_joint("revolute", tuple(np.deg2rad([-250.0, -90.0])))
-    assert list(outside(joint, np.deg2rad([[-100.0], [160.0], [-200.0]]))) == [False, True, False]
+    assert list(is_beyond_limits(joint, np.deg2rad([[-100.0], [160.0], [-200.0]]))) == [False, True, False]
 
 
 @pytest.mark.parametrize("kind", ["revolute", "cylindrical", "universal"])
@@ -127,14 +127,14 @@ def test_angles_of_closures_are_read_within_their_limits(kind: str) -> None:
         moved = motion_of(kind, q)
         found = closure_coordinates(joint, moved.R, moved.p)
         np.testing.assert_allclose(found, q, rtol=0, atol=1e-12)
-        assert not outside(joint, found)
+        assert not is_beyond_limits(joint, found)
 
 
 def test_limits_of_several_axes() -> None:
     joint = limited_joint("universal", (-0.5, 0.5), (-np.inf, np.inf))
-    assert list(outside(joint, np.array([[0.4, 3.0], [0.6, 0.0]]))) == [False, True]
+    assert list(is_beyond_limits(joint, np.array([[0.4, 3.0], [0.6, 0.0]]))) == [False, True]
     joint = limited_joint("cylindrical", (-np.inf, np.inf), (0.0, 1.0))
-    assert list(outside(joint, np.array([[5.0, 0.5], [5.0, 1.5]]))) == [False, True]
+    assert list(is_beyond_limits(joint, np.array([[5.0, 0.5], [5.0, 1.5]]))) == [False, True]
 
 
 @pytest.mark.parametrize("kind", ["spherical", "planar-spherical"])
@@ -149,7 +149,7 @@ def test_tilt_of_balls(kind: str) -> None:
         axis = Rotation.from_euler("z", rng.uniform(-3, 3)).apply([1.0, 0.0, 0.0])
         R = Rotation.from_rotvec(tilt * axis) * Rotation.from_euler("z", rng.uniform(-3, 3))
         q = np.concatenate([rng.normal(size=len(free)), R.as_quat()])
-        assert bool(outside(joint, q)) == beyond
+        assert bool(is_beyond_limits(joint, q)) == beyond
 
 
 def with_limits(robot: Robot, name: str, *limits: tuple[float, float]) -> Robot:
@@ -161,7 +161,7 @@ def with_limits(robot: Robot, name: str, *limits: tuple[float, float]) -> Robot:
 
 def test_limits_of_closures_are_kept() -> None:
     """A limit on the ball where a loop is cut: poses that tilt it further are flagged."""
-    robot = any_robot("gough-stewart")
+    robot = named_robot("gough-stewart")
     head = robot.joints[robot.legs[0].closures[0]].name
     x = poses_around(robot, 30, seed=2)
     free = inverse_kinematics(robot, x)
@@ -175,22 +175,28 @@ def test_limits_of_closures_are_kept() -> None:
 
 
 def test_limits_of_drives() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
     actuators = tuple(
         dataclasses.replace(a, position=(q - 0.1, q + 0.1)) for a, q in zip(robot.actuators, q0, strict=True)
     )
     tight = dataclasses.replace(robot, actuators=actuators)
     q = q0 + np.array([[0.0, 0.0], [0.09, -0.09], [0.11, 0.0], [TAU, 0.0], [0.0, np.nan]])
-    assert list(actuator_outside(tight, q)) == [False, False, True, True, True]
+    assert list(is_beyond_actuator_limits(tight, q)) == [False, False, True, True, True]
     # Coordinates that are given may be a turn off where the motor cannot make one.
-    assert list(actuator_outside(tight, read_actuators(tight, q))) == [False, False, True, False, True]
+    assert list(is_beyond_actuator_limits(tight, wrap_actuators(tight, q))) == [
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_matrices_are_rotations() -> None:
     """relative_pose is a pose: used by the flags of every batch."""
     rng = np.random.default_rng(4)
-    joint = made_joint("j", "spherical", 0, 1, random_pose(rng), random_pose(rng))
+    joint = bare_joint("j", "spherical", 0, 1, random_pose(rng), random_pose(rng))
     R = np.stack([random_rotation(rng) for _ in range(2)])
     found, _ = relative_pose(joint, R, rng.normal(size=(2, 3)))
     np.testing.assert_allclose(found @ found.T, np.eye(3), atol=1e-15)
@@ -199,12 +205,12 @@ def test_matrices_are_rotations() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_sample_and_a_batch_agree(kind: str) -> None:
     rng = np.random.default_rng(4)
-    joint = made_joint("j", kind, 0, 1, random_pose(rng), random_pose(rng))
+    joint = bare_joint("j", kind, 0, 1, random_pose(rng), random_pose(rng))
     for limits in ((-0.3, 0.4), (-np.inf, 0.2), (3.0, 3.5), (-np.inf, np.inf)):
         held = dataclasses.replace(joint, limits=(limits,) * len(joint.primitives))
         q = np.array([coordinates(kind, rng) for _ in range(60)])
-        together = outside(held, q)
-        assert [bool(outside(held, row)) for row in q] == together.tolist()
+        together = is_beyond_limits(held, q)
+        assert [bool(is_beyond_limits(held, row)) for row in q] == together.tolist()
         if q.shape[1] and np.isfinite(limits).all():
             assert np.count_nonzero(together) > 0
         assert has_limit(held) == bool(q.shape[1] and np.isfinite(limits).any())

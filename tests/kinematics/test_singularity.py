@@ -11,7 +11,7 @@ from nacelle.dynamics.forward import gravity_forces
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.jacobian import nearest, singularities
+from nacelle.kinematics.jacobian import nearest_kind, singularities
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion
 from nacelle.kinematics.pose import pose
@@ -23,15 +23,15 @@ from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from support import mechanisms
 from support.compare import assert_same
-from support.transformed import Change
-from support.uncompiled import ALL, any_robot, by_time, poses_around
+from support.transformed import RobotTransform
+from support.uncompiled import ALL, mark_slow_names, named_robot, poses_around
 
 LINKS = (0.2, 0.25)
 HALF_BASE = 0.1
 
 
 def fivebar() -> Robot:
-    return any_robot("fivebar")
+    return named_robot("fivebar")
 
 
 def reach_of_the_left_leg(part: float) -> np.ndarray:
@@ -48,9 +48,9 @@ LONG = {"delta", "delta-codourey", "delta4", "dymo/mixed", "everything", "gough-
 LONG |= {"hexaglide", "orthoglide", "quattro", "dymo/orientational", "dymo/planar", "c5-slides"}
 
 
-@pytest.mark.parametrize("name", by_time(ALL, long=LONG))
+@pytest.mark.parametrize("name", mark_slow_names(ALL, long=LONG))
 def test_reference_poses_are_regular(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     found = singularities(robot, poses_around(robot, 3, seed=1, length=0.01, angle=0.02))
     assert np.all(found.flags & Flag.SINGULAR == 0)
     assert np.all(found.serial > 1e-4)
@@ -93,7 +93,7 @@ def test_beyond_a_stretched_leg() -> None:
 
 def test_loops_that_do_not_close() -> None:
     """Where legs are found by iteration there is no leg to blame: the loops are."""
-    robot = any_robot("shared")
+    robot = named_robot("shared")
     far = reference_pose(robot) + 10.0
     for function in (inverse_kinematics, jacobian, body_motion):
         with pytest.raises(UnreachableError, match="the loops do not close at the pose"):
@@ -200,7 +200,7 @@ def test_platform_turned_by_a_right_angle() -> None:
 
 def test_three_rrr_lines_through_a_point() -> None:
     """A planar 3-RRR is singular where the lines of its distal links meet in a point."""
-    robot = any_robot("3rrr")
+    robot = named_robot("3rrr")
     mechanism = mechanism_of(robot)
     x0 = reference_pose(robot)
     turns = np.linspace(-1.5, 1.5, 61)
@@ -228,7 +228,7 @@ def test_three_rrr_lines_through_a_point() -> None:
     assert abs(int(np.argmin(measure)) - int(np.argmin(figures))) <= 1
     order = np.argsort(np.argsort(measure)), np.argsort(np.argsort(figures))
     assert np.corrcoef(*order)[0, 1] > 0.9
-    assert mechanism.closed_form
+    assert mechanism.has_closed_form
 
 
 # ---------------------------------------------------------------------------------------- constraint
@@ -236,7 +236,7 @@ def test_three_rrr_lines_through_a_point() -> None:
 
 def test_constraint_singularity_of_dymo() -> None:
     """DYMO changes its mode where its constraints lose rank: straight above the base, untwisted."""
-    robot = any_robot("dymo")
+    robot = named_robot("dymo")
     x0 = reference_pose(robot)
     x = np.stack([[part * x0[0], part * x0[1], x0[2]] for part in (1.0, 0.1, 0.01, 0.0)])
     found = singularities(robot, x)
@@ -249,10 +249,12 @@ def test_constraint_singularity_of_dymo() -> None:
 # --------------------------------------------------------------------------------------------- units
 
 
-@pytest.mark.parametrize("name", by_time(["fivebar", "3rps", "dymo", "palida"], long=["dymo", "palida"]))
+@pytest.mark.parametrize(
+    "name", mark_slow_names(["fivebar", "3rps", "dymo", "palida"], long=["dymo", "palida"])
+)
 def test_measures_have_no_units(name: str) -> None:
-    robot = any_robot(name)
-    other = Change(length=1000.0).robot(robot)
+    robot = named_robot(name)
+    other = RobotTransform(length=1000.0).robot(robot)
     x = poses_around(robot, 4, seed=2)
     lengths = np.array([1000.0 if n in ("x", "y", "z") else 1.0 for n in mechanism_of(robot).layout.x_names])
     one, two = singularities(robot, x), singularities(other, x * lengths)
@@ -297,7 +299,7 @@ def test_a_stretched_knee_is_a_serial_singularity() -> None:
     """With both joints driven nothing is left to a parallel one."""
     robot, _ = read_text(ARM)
     at = np.array([0.6 - 1e-14, 0.0])
-    assert nearest(robot, at, np.zeros(0)) == ("serial", ("leg",))
+    assert nearest_kind(robot, at, np.zeros(0)) == ("serial", ("leg",))
     with pytest.raises(SingularError, match="leg 'leg' is at a serial singularity"):
         inverse_kinematics(robot, at, limits=False)
     plant = RigidPlant(robot)
@@ -320,4 +322,4 @@ def test_a_flat_five_bar_is_a_parallel_singularity() -> None:
                 best, found = measure, at
     assert found is not None
     assert best < 1e-2
-    assert nearest(robot, found.x[0], found.y[0]) == ("parallel", ())
+    assert nearest_kind(robot, found.x[0], found.y[0]) == ("parallel", ())

@@ -14,12 +14,12 @@ from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.kinematics.workspace import reach, workspace
+from nacelle.kinematics.workspace import workspace, workspace_boundary
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from support.compare import assert_same
 from support.random_robots import inner_loops
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 INF = (-np.inf, np.inf)
 
@@ -32,7 +32,7 @@ def without_limits(robot: Robot) -> Robot:
 
 def fivebar(first: float = 0.2, second: float = 0.25) -> Robot:
     """The five-bar with links of other lengths, and a reference pose on the boundary of nothing."""
-    robot = without_limits(any_robot("fivebar"))
+    robot = without_limits(named_robot("fivebar"))
     joints = []
     for joint in robot.joints:
         frames = {}
@@ -63,7 +63,7 @@ def test_area_of_two_discs() -> None:
     assert found.volume == pytest.approx(expected, rel=1e-3)
     assert np.all(np.isnan(found.conditioning))
     # By rays the area is as exact as the sum over them: the radius is smooth but for two kinks.
-    assert reach(robot, rays=4000).volume == pytest.approx(expected, rel=1e-5)
+    assert workspace_boundary(robot, rays=4000).volume == pytest.approx(expected, rel=1e-5)
 
 
 def test_area_of_two_rings() -> None:
@@ -90,7 +90,7 @@ def test_area_of_two_rings() -> None:
 
 def test_slice_of_a_prrrp() -> None:
     """Two rods on vertical rails: the height is free, so the reach is a strip as wide as the rods allow."""
-    robot = without_limits(any_robot("prrrp"))
+    robot = without_limits(named_robot("prrrp"))
     x0 = reference_pose(robot)
     over = {"x": (-0.7, 0.7, 281), "z": (x0[1] - 0.05, x0[1] + 0.05, 3)}
     found = workspace(robot, over, conditioned=False)
@@ -112,9 +112,9 @@ def test_slice_of_a_prrrp() -> None:
 
 def test_volume_two_ways() -> None:
     """A DELTA: cells counted, and rays from the middle, which see all of its workspace."""
-    robot = any_robot("delta-codourey")
+    robot = named_robot("delta-codourey")
     x0 = reference_pose(robot)
-    by_rays = reach(robot, rays=600)
+    by_rays = workspace_boundary(robot, rays=600)
     box = {n: (x0[k] - 0.8, x0[k] + 0.8, 41) for k, n in enumerate(("x", "y", "z"))}
     counted = workspace(robot, box, conditioned=False)
     assert by_rays.volume == pytest.approx(counted.volume, rel=0.1)
@@ -127,15 +127,15 @@ def test_volume_two_ways() -> None:
 
 def test_rays_without_a_boundary_are_named() -> None:
     """Struts without limits reach anywhere; with those of the library every ray ends."""
-    robot = any_robot("gough-stewart")
-    assert not np.any(reach(robot, rays=6).endless)
-    free = reach(without_limits(robot), rays=6, steps=5)
-    assert np.all(free.endless)
+    robot = named_robot("gough-stewart")
+    assert not np.any(workspace_boundary(robot, rays=6).is_unbounded)
+    free = workspace_boundary(without_limits(robot), rays=6, steps=5)
+    assert np.all(free.is_unbounded)
     assert np.all(free.distance >= free.furthest)
 
 
 def test_grid_and_conditioning() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x0 = reference_pose(robot)
     found = workspace(robot, {"y": (0.1, 0.4, 7), "x": (-0.2, 0.2)}, at=x0)
     assert found.names == ("y", "x")
@@ -157,7 +157,7 @@ def test_grid_and_conditioning() -> None:
 
 def test_large_grids_in_blocks() -> None:
     """More points than are solved at a time: the same as a small grid where they share points."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     large = workspace(robot, {"x": (-0.4, 0.4, 401), "y": (0.0, 0.4, 201)}, conditioned=False)
     small = workspace(robot, {"x": (-0.4, 0.4, 41), "y": (0.0, 0.4, 21)}, conditioned=False)
     assert large.flags.size > 1 << 16
@@ -165,7 +165,7 @@ def test_large_grids_in_blocks() -> None:
 
 
 def test_one_coordinate_and_an_angle() -> None:
-    robot = any_robot("3rrr")
+    robot = named_robot("3rrr")
     found = workspace(robot, {"rz": (-1.0, 1.0, 21)})
     assert found.flags.shape == (21,)
     assert found.inside_limits[10] == bool(inverse_kinematics(robot, pose(robot, rz=0.0)).ok)
@@ -199,7 +199,7 @@ def test_beyond_a_flat_loop_is_not_within_limits() -> None:
 )
 def test_free_orientations_are_turned_from_the_pose(name: str, over: dict[str, tuple[float, ...]]) -> None:
     """R = exp([rx, ry, rz]) R_at, zero where a component does not vary; the matrices come from SciPy."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     at = reference_pose(robot)
     if name == "gough-stewart":
         at = pose(robot, [0.02, -0.03, 0.65], rotation_vector=[0.1, -0.2, 0.3])
@@ -216,13 +216,13 @@ def test_free_orientations_are_turned_from_the_pose(name: str, over: dict[str, t
         for k, axis in enumerate(names):
             if axis in "xyz":
                 assert found.x[index][k] == given.get(axis, at[k])
-    assert found.turned == tuple(axis for axis in over if axis.startswith("r"))
+    assert found.rotation_names == tuple(axis for axis in over if axis.startswith("r"))
     np.testing.assert_array_equal(found.flags, inverse_kinematics(robot, found.x).flags)
     assert found.reachable.any()
 
 
 def test_units_of_sizes() -> None:
-    robot = any_robot("gough-stewart")
+    robot = named_robot("gough-stewart")
     units = {
         ("z",): "m",
         ("rx",): "rad",
@@ -234,13 +234,13 @@ def test_units_of_sizes() -> None:
     for names, unit in units.items():
         found = workspace(robot, dict.fromkeys(names, (-0.1, 0.1, 3)), conditioned=False)
         assert found.unit == unit
-    turning = workspace(any_robot("quattro"), {"swing": (-0.1, 0.1, 3), "z": (-0.8, -0.7, 2)})
+    turning = workspace(named_robot("quattro"), {"swing": (-0.1, 0.1, 3), "z": (-0.8, -0.7, 2)})
     assert turning.units == ("rad", "m")
 
 
 def test_intervals_end_where_the_reach_ends() -> None:
     """A DELTA along its axis: the ends found by bisection are those of the rays, and lie between points."""
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     found = workspace(robot, {"z": (-0.95, -0.3, 53)})
     ((low, high),) = found.intervals
     for end, out in ((low, -1e-6), (high, 1e-6)):
@@ -286,24 +286,24 @@ def test_intervals_with_a_hole() -> None:
 )
 def test_wrong_ranges(over: dict[str, tuple[float, ...]], words: str) -> None:
     with pytest.raises(KinematicsError, match=words):
-        workspace(any_robot("palida"), over)
+        workspace(named_robot("palida"), over)
 
 
 def test_wrong_rays() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     with pytest.raises(KinematicsError, match="rays take two or three of the translations of fivebar"):
-        reach(robot, names=("x",))
+        workspace_boundary(robot, names=("x",))
     with pytest.raises(KinematicsError, match="rays take two or three of the translations of fivebar"):
-        reach(robot, names=("x", "z"))
+        workspace_boundary(robot, names=("x", "z"))
     with pytest.raises(KinematicsError, match="fivebar cannot take the pose from which the rays start"):
-        reach(robot, at=[3.0, 0.0])
+        workspace_boundary(robot, at=[3.0, 0.0])
 
 
 def test_rays_take_no_quaternion() -> None:
     with pytest.raises(KinematicsError, match="rays take two or three of the translations of palida"):
-        reach(any_robot("palida"), names=("x", "qx"), rays=4)
+        workspace_boundary(named_robot("palida"), names=("x", "qx"), rays=4)
 
 
 def test_no_rays() -> None:
     with pytest.raises(KinematicsError, match="ray"):
-        reach(any_robot("fivebar"), rays=0)
+        workspace_boundary(named_robot("fivebar"), rays=0)

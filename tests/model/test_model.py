@@ -14,8 +14,17 @@ import nacelle
 from nacelle import robots
 from nacelle.errors import DescriptionError, ParameterError, Problem
 from nacelle.kinematics.mechanism.check import check_robot, implausible_masses
-from nacelle.model.data import hanging_chains
-from nacelle.model.joint import LETTERS, LOCKS, MOTION, Joint, JointKind, Primitive, Spring, neutral
+from nacelle.model.data import platform_branches
+from nacelle.model.joint import (
+    LETTERS,
+    LOCKS,
+    MOTION,
+    Joint,
+    JointKind,
+    Primitive,
+    Spring,
+    neutral_coordinates,
+)
 from nacelle.model.leg import Damper
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.platform import AXES, NAMED_MOTIONS, Motion, MotionError, parse_motion
@@ -24,13 +33,13 @@ from nacelle.model.reduced import ReducedLayout
 from nacelle.model.robot import body_parameters
 from nacelle.model.write import write_yaml
 from support.bench import problems_of
-from support.described import COUPLED, mechanism
+from support.described import COUPLED_NAMES, mechanism
 from support.described import NAMES as HANGING
 from support.library import NAMES, as_written, in_full, library_robot
 from support.random_robots import random_robot
-from support.random_robots.loads import with_all
+from support.random_robots.loads import with_springs_and_stops
 from support.stress_robots import STRESS
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 # ---- Angular dampers as data: their number, their hash, their text
 
@@ -55,12 +64,12 @@ def test_dampers_are_numbers_of_the_robot_and_keep_their_hash_in_text() -> None:
 def test_a_ground_and_couplings_are_not_written_parts() -> None:
     """Without a nacelle everything stands on a ground that is in no file, and so is its joint."""
     robot = mechanism("digger")
-    assert [robot.bodies[b].name for b in robot.written_bodies][:2] == ["arm.post", "arm.boom"]
-    assert len(robot.written_bodies) == len(robot.bodies) - 2 == 7
-    assert len(robot.written_joints) == len(robot.joints) - 1 == 9
+    assert [robot.bodies[b].name for b in robot.described_bodies][:2] == ["arm.post", "arm.boom"]
+    assert len(robot.described_bodies) == len(robot.bodies) - 2 == 7
+    assert len(robot.described_joints) == len(robot.joints) - 1 == 9
     robot = library_robot("fivebar")
-    assert list(robot.written_bodies) == list(range(1, len(robot.bodies)))
-    assert list(robot.written_joints) == list(range(len(robot.joints)))
+    assert list(robot.described_bodies) == list(range(1, len(robot.bodies)))
+    assert list(robot.described_joints) == list(range(len(robot.joints)))
 
 
 # ---- Chains of the nacelle's mechanism: written as legs, read as its bodies, written again
@@ -82,7 +91,7 @@ legs:
       bend: {type: revolute, parent: rod, child: tip, axis: z}
 """
     robot = nacelle.loads(text)
-    assert [chain.name for chain in hanging_chains(robot)] == ["b", "a"]
+    assert [chain.name for chain in platform_branches(robot)] == ["b", "a"]
     assert nacelle.loads(robot.to_yaml()).hash == robot.hash
 
 
@@ -94,7 +103,11 @@ def test_freedoms_and_locks_add_up_to_six(kind: JointKind) -> None:
     """What a joint does not move it locks; a point locks its place alone."""
     joint = Joint("j", kind, 0, 1)
     assert joint.nv + len(joint.locks) == 6
-    assert len(neutral(kind)) == joint.nq == joint.nv + sum(p is Primitive.SPHERICAL for p in MOTION[kind])
+    assert (
+        len(neutral_coordinates(kind))
+        == joint.nq
+        == joint.nv + sum(p is Primitive.SPHERICAL for p in MOTION[kind])
+    )
     assert kind in LETTERS
     assert kind in LOCKS
 
@@ -127,7 +140,7 @@ def test_where_angles_are_read(
 
 
 def test_springs_stops_and_rotors_are_numbers_of_the_robot_and_keep_their_hash_in_text() -> None:
-    robot = with_all(nacelle.load("delta")).alike
+    robot = with_springs_and_stops(nacelle.load("delta")).without_rounding_differences
     names = robot.parameter_names()
     assert {"springs.s0.first.x", "springs.s0.stiffness", "springs.s0.length", "springs.s0.damping"} <= set(
         names
@@ -172,7 +185,7 @@ def test_wrong_vectors() -> None:
 
 
 def test_parameters_add_up() -> None:
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     carrying = nacelle.with_payload(robot, 2.0, com=[0.0, 0.1, -0.2])
     added = body_parameters(carrying, 1) - body_parameters(robot, 1)
     expected = [2.0, 0.0, 0.2, -0.4]
@@ -391,7 +404,7 @@ def round_trip_robot(name: str | int) -> nacelle.Robot:
     return nacelle.load(FOLDER / f"{name}.yaml") if name in FILES else mechanism(name)
 
 
-@pytest.mark.parametrize("name", [*NAMES, *FILES, *HANGING, *COUPLED, 0, 1, 2])
+@pytest.mark.parametrize("name", [*NAMES, *FILES, *HANGING, *COUPLED_NAMES, 0, 1, 2])
 def test_there_and_back(name: str | int) -> None:
     robot = round_trip_robot(name)
     text = write_yaml(robot)

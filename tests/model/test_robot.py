@@ -13,7 +13,7 @@ from nacelle import robots
 from nacelle.compact import models as general
 from nacelle.dynamics import reference as tree
 from nacelle.errors import DescriptionError, ParameterError
-from nacelle.model.flexible import beam_of, section_of
+from nacelle.model.flexible import make_beam, make_section
 from nacelle.model.numbers import GROUPS
 from nacelle.model.read import read_data, read_text
 from nacelle.spatial.inertia import parameters_from_com
@@ -169,9 +169,9 @@ def test_payloads_are_chosen_by_name_or_left_out_and_sit_on_any_body() -> None:
     text = robots.text("delta").replace("format: nacelle/1", "format: nacelle/2") + _GRIPPERS
     robot = nacelle.loads(text)
     assert [load.name for load in robot.payload] == ["gripper", "motor"]
-    assert nacelle.dynamics.carrying(robot).hash == robot.hash
-    assert nacelle.dynamics.carrying(robot, "none").payload == ()
-    only = nacelle.dynamics.carrying(robot, "motor", "mass=2 kg; on=flange; name=part")
+    assert nacelle.dynamics.with_payloads(robot).hash == robot.hash
+    assert nacelle.dynamics.with_payloads(robot, "none").payload == ()
+    only = nacelle.dynamics.with_payloads(robot, "motor", "mass=2 kg; on=flange; name=part")
     assert [load.name for load in only.payload] == ["motor", "part"]
     assert nacelle.loads(robot.to_yaml()).hash == robot.hash
     # On a body of a leg it counts as that body: the same forces as with one body of both.
@@ -202,7 +202,7 @@ def test_payloads_are_chosen_by_name_or_left_out_and_sit_on_any_body() -> None:
 def test_wrong_choices_of_payloads(texts: tuple[str, ...], words: str) -> None:
     robot = nacelle.with_payload(nacelle.load("delta"), 1.0, name="gripper")
     with pytest.raises(ParameterError, match=words):
-        nacelle.dynamics.carrying(robot, *texts)
+        nacelle.dynamics.with_payloads(robot, *texts)
 
 
 # ---- Flexible links in descriptions: what cannot be a beam is refused with its place
@@ -268,7 +268,7 @@ def test_masses_may_be_left_out() -> None:
 def test_tips_and_options_are_written_and_read() -> None:
     robot = flexible_robot("fivebar-flexible")
     index = robot.body("left.distal")
-    beam = beam_of(robot, index)
+    beam = make_beam(robot, index)
     options = {
         "shapes": "hermite",
         "number": 3,
@@ -281,17 +281,17 @@ def test_tips_and_options_are_written_and_read() -> None:
     bodies[index] = dataclasses.replace(bodies[index], beam=options)
     changed = dataclasses.replace(robot, bodies=tuple(bodies))
     again = nacelle.loads(changed.to_yaml())
-    read = beam_of(again, again.body("left.distal"))
+    read = make_beam(again, again.body("left.distal"))
     assert (read.shapes, read.number, read.pinned, read.shear) == ("hermite", 3, False, True)
     assert (read.geometric, read.ratio, read.length) == (False, 0.01, beam.length)
     assert again.hash == changed.hash != robot.hash
 
 
 def test_sections() -> None:
-    square, rectangle = section_of({"square": 2e-3}), section_of({"rectangle": (2e-3, 2e-3)})
+    square, rectangle = make_section({"square": 2e-3}), make_section({"rectangle": (2e-3, 2e-3)})
     assert square == rectangle
-    tube, circle = section_of({"tube": (5e-3, 1e-9)}), section_of({"circle": 5e-3})
+    tube, circle = make_section({"tube": (5e-3, 1e-9)}), make_section({"circle": 5e-3})
     np.testing.assert_allclose(tube[:4], circle[:4])
-    flat = section_of({"rectangle": (1e-4, 1e-1)})
+    flat = make_section({"rectangle": (1e-4, 1e-1)})
     np.testing.assert_allclose(flat.J, 1e-1 * 1e-12 / 3.0, rtol=1e-3)
     assert flat.Iy > flat.Iz

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nacelle.page import markup
-from nacelle.page.markup import document, number, percent, text
+from nacelle.page.markup import document, escape_text, format_number, format_percent
 from nacelle.page.svg import CellKind, ChartPanel, MapAxis, MapPoint, map_chart, span, ticks
 
 # ---- What pages carry: a style and scripts that cannot end their own element, with their hashes
@@ -44,7 +44,7 @@ def test_pages_without_scripts_run_none() -> None:
 @pytest.mark.slow
 @given(st.text())
 def test_any_text_is_shown_as_it_is(words: str) -> None:
-    marked = text(words)
+    marked = escape_text(words)
     assert not set(marked) & set("<>\"'")
     kept = [
         a == b
@@ -56,15 +56,15 @@ def test_any_text_is_shown_as_it_is(words: str) -> None:
 
 
 def test_numbers() -> None:
-    assert number(math.nan) == "not known"
-    assert number(math.inf) == "unbounded"
-    assert number(-math.inf) == "unbounded below"
-    assert number(-0.0) == "0"
-    assert number(-1234.5678) == "-1235"
-    assert percent(0.01234) == "1.2 %"
-    assert percent(math.inf) == "unbounded"
-    assert percent(4.03) == "403 %"
-    assert percent(1e6) == "over 10 000 %"
+    assert format_number(math.nan) == "not known"
+    assert format_number(math.inf) == "unbounded"
+    assert format_number(-math.inf) == "unbounded below"
+    assert format_number(-0.0) == "0"
+    assert format_number(-1234.5678) == "-1235"
+    assert format_percent(0.01234) == "1.2 %"
+    assert format_percent(math.inf) == "unbounded"
+    assert format_percent(4.03) == "403 %"
+    assert format_percent(1e6) == "over 10 000 %"
 
 
 # ---- Axes and curves: round numbers, gaps, and many points in a pixel

@@ -20,14 +20,21 @@ from support.library import NAMES
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.stress_robots import STRESS
-from support.uncompiled import ALL, SharedStates, any_robot, difference, run_uncompiled, stencil
-from support.uncompiled import path_states as states
+from support.uncompiled import (
+    ALL,
+    SharedStates,
+    central_difference,
+    named_robot,
+    run_uncompiled,
+    stencil_times,
+)
+from support.uncompiled import trajectory_states as states
 
 # ---- Body by body: mass matrix and gravity are those of energies
 
 
 def test_gravity_is_what_a_resting_robot_without_springs_needs() -> None:
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     x, y = mechanism_of(robot).reference
     state = state_at(robot, x, y, np.zeros(3))
     assert_same(tree.gravity_force(state), tree.generalised_force(state, np.zeros(3), Physics()), 1e-12)
@@ -44,7 +51,7 @@ def test_rotors_of_sliding_closures() -> None:
     v, a = np.random.default_rng(3).normal(size=(2, robot.motion.n))
     state = state_at(robot, x, y, v)
     expected = tree.generalised_force(state, a, Physics())
-    for name in served(robot):
+    for name in supporting_formulations(robot):
         assert_same(FORMULATIONS[name].generalised_force(state, a, Physics()), expected, 1e-11, name)
 
 
@@ -55,11 +62,11 @@ RANDOM = tuple(CASES)
 
 def robot_of(name: str) -> nacelle.Robot:
     """A random robot, or one of the library, with random inertias and friction everywhere."""
-    robot = CASES[name](1).robot if name in CASES else any_robot(name)
+    robot = CASES[name](1).robot if name in CASES else named_robot(name)
     return with_random_friction(with_random_inertias(robot, 3), 4)
 
 
-def served(robot: nacelle.Robot) -> list[str]:
+def supporting_formulations(robot: nacelle.Robot) -> list[str]:
     """The other formulations that serve a robot."""
     mechanism = mechanism_of(robot)
     return [
@@ -73,8 +80,8 @@ def served(robot: nacelle.Robot) -> list[str]:
 def test_every_formulation_serves_many() -> None:
     counts = {name: 0 for name in nacelle.papers.FORMULATIONS if name != "tree"}
     for name in (*NAMES, *RANDOM):
-        robot = CASES[name](1).robot if name in CASES else any_robot(name)
-        for formulation in served(robot):
+        robot = CASES[name](1).robot if name in CASES else named_robot(name)
+        for formulation in supporting_formulations(robot):
             counts[formulation] += 1
     everyone = len(NAMES) + len(RANDOM)
     assert counts["bodies"] == counts["jourdain"] == everyone
@@ -93,7 +100,7 @@ def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     x, y, v, a = states(robot, times)
     load = np.zeros_like(v)
     tree = run(functions.inverse, robot, x, y, v, a, load)
-    for formulation in served(robot):
+    for formulation in supporting_formulations(robot):
         found = run(partial(functions.inverse, formulation=formulation), robot, x, y, v, a, load)
         assert relative_error(found["generalised"], tree["generalised"]) < 1e-11, formulation
         assert relative_error(found["force"], tree["force"]) < 1e-10, formulation
@@ -102,14 +109,14 @@ def test_power_forms_and_returns(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     energy = run(functions.energies, robot, x, y, v)
     assert np.all(energy["dissipation"] >= 0.0)
     assert np.all(energy["kinetic"] > 0.0)
-    around = stencil(times)
+    around = stencil_times(times)
     xs, ys, vs, _ = states(robot, around.ravel())
     near = run(functions.energies, robot, xs, ys, vs)
     total = (near["kinetic"] + near["potential"]).reshape(around.shape)
     power = np.sum(tree["force"] * motion["active_rate"], axis=-1)
     # Ninth-order differences of an energy of size E over steps of 1e-2 s keep about eleven digits of E.
     scale = np.max(np.abs(power)) + np.max(np.abs(energy["dissipation"])) + 0.1 * np.max(np.abs(total))
-    assert np.max(np.abs(difference(total) - (power - energy["dissipation"]))) < 1e-9 * scale
+    assert np.max(np.abs(central_difference(total) - (power - energy["dissipation"]))) < 1e-9 * scale
 
     back = run(functions.forward, robot, x, y, v, tree["force"], load)
     M = run(functions.inertia, robot, x, y)["M"]

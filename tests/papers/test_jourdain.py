@@ -16,9 +16,9 @@ from nacelle.papers.registration import FORMULATIONS
 from papers.test_legs import (
     cases,
     chain_of_all_joints,
-    general,
-    loaded,
+    furnished_robot,
     motions,
+    with_external_wrenches,
 )
 from support.compare import assert_same
 
@@ -26,7 +26,7 @@ from support.compare import assert_same
 def test_every_kind_of_joint() -> None:
     """A chain with all kinds of joints and all rates free: tau is the force of the tree itself."""
     state, a = chain_of_all_joints()
-    state, physics = loaded(state), Physics()
+    state, physics = with_external_wrenches(state), Physics()
     assert_same(jourdain.generalised_force(state, a, physics), tree.tree_forces(state, a, physics), 1e-12)
 
 
@@ -77,11 +77,11 @@ def turned_round(joint: Joint) -> Joint:
 
 def test_planes_on_the_successor_of_a_closure() -> None:
     """Friction and springs of slides act along axes of the plane, wherever it is, in every formulation."""
-    robot = general("c5")
+    robot = furnished_robot("c5")
     closures = (turned_round(joint) for joint in robot.closures)
     robot = dataclasses.replace(robot, joints=(*robot.tree_joints, *closures))
     x, y, v, a = (part[0] for part in motions("c5", 1))
-    state, physics = loaded(state_at(robot, x, y, v)), Physics()
+    state, physics = with_external_wrenches(state_at(robot, x, y, v)), Physics()
     expected = tree.generalised_force(state, a, physics)
     for name in ("bodies", "legs", "jourdain"):
         assert_same(FORMULATIONS[name].generalised_force(state, a, physics), expected, 1e-12, name)

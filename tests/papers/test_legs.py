@@ -18,7 +18,7 @@ from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.jacobian import leg_jacobians
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
-from nacelle.model.leg import Body, Leg, Nacelle
+from nacelle.model.leg import Body, Leg, MovingPlatform
 from nacelle.model.platform import AXES, Motion
 from nacelle.model.robot import Robot
 from nacelle.papers import legs
@@ -29,21 +29,21 @@ from nacelle.spatial.scalar import Array
 from nacelle.spatial.screw import Wrench
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import closure_frames
-from nacelle.tree.rates import MovingTree
+from nacelle.tree.rates import TreeRates
 from nacelle.tree.spanning_tree import (
-    motion_of_steps,
     point_acceleration,
     point_velocity,
-    steps_from_coordinates,
+    tree_kinematics_from_transforms,
+    tree_transforms,
     tree_velocity,
 )
 from support import leg_direct_model
 from support.compare import assert_same
 from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
 from support.library import NAMES
-from support.random_robots.loads import furnished, random_inertia
+from support.random_robots.loads import random_inertia, with_random_loads
 from support.random_robots.numbers import random_coordinates, random_rotation
-from support.uncompiled import ALL, any_robot, poses_around, solve_uncompiled
+from support.uncompiled import ALL, named_robot, poses_around, solve_uncompiled
 
 # Which robots the formulation does not serve, and a word of the reason.
 REFUSED = {
@@ -61,20 +61,20 @@ NOT_SQUARE = ("3rps", "delta", "delta4", "h4", "orthoglide", "quattro")
 
 
 @cache
-def general(name: str, seed: int = 1) -> Robot:
+def furnished_robot(name: str, seed: int = 1) -> Robot:
     """A robot with general inertias, gravity and payload, with friction, springs and rotors in its joints."""
-    return furnished(any_robot(name), seed)
+    return with_random_loads(named_robot(name), seed)
 
 
 def motions(name: str, count: int, seed: int = 0) -> tuple[Array, Array, Array, Array]:
     """x, y, v and a (count, ...) around the reference pose."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, count, seed)
     v, a = np.random.default_rng(seed).normal(size=(2, count, robot.motion.n))
     return x, solve_uncompiled(robot, x), v, 3.0 * a
 
 
-def loaded(state: State, seed: int = 7) -> State:
+def with_external_wrenches(state: State, seed: int = 7) -> State:
     """The state with external wrenches on all bodies."""
     rng = np.random.default_rng(seed)
     bodies = range(1, len(state.robot.bodies))
@@ -82,14 +82,17 @@ def loaded(state: State, seed: int = 7) -> State:
     return dataclasses.replace(state, external=wrenches)
 
 
-def variants(state: State) -> list[tuple[State, Physics]]:
+def load_variants(state: State) -> list[tuple[State, Physics]]:
     """The state without friction; and with friction, sudden and smooth, under wrenches on all bodies."""
-    return [(state, Physics(friction=False)), *((loaded(state), Physics(smooth=s)) for s in (None, 0.2))]
+    return [
+        (state, Physics(friction=False)),
+        *((with_external_wrenches(state), Physics(smooth=s)) for s in (None, 0.2)),
+    ]
 
 
 def cases(name: str, count: int = 2) -> list[tuple[State, Array]]:
     """States of the general robot, and accelerations."""
-    robot = general(name)
+    robot = furnished_robot(name)
     return [(state_at(robot, x, y, v), a) for x, y, v, a in zip(*motions(name, count), strict=True)]
 
 
@@ -98,19 +101,19 @@ def cases(name: str, count: int = 2) -> list[tuple[State, Array]]:
 
 def test_which_robots_are_served() -> None:
     for name in ALL:
-        reason = legs.reason_not(mechanism_of(any_robot(name)))
+        reason = legs.reason_not(mechanism_of(named_robot(name)))
         assert (REFUSED[name] in reason) if name in REFUSED else not reason, name
-    reported = legs.reason_not(mechanism_of(any_robot("delta4")))
+    reported = legs.reason_not(mechanism_of(named_robot("delta4")))
     assert (
         reported
         == "its nacelle has joints of its own (turn), and F_p of [KI2007] (12) is that of one rigid body"
     )
-    reported = legs.reason_not(mechanism_of(any_robot("c5-slides")))
+    reported = legs.reason_not(mechanism_of(named_robot("c5-slides")))
     assert reported == "body leg1.outer hangs on the nacelle, and the legs of [KI2007] start from the base"
 
 
 def test_which_legs_are_square() -> None:
-    found = [n for n in NAMES if not all(plan.square for plan in mechanism_of(any_robot(n)).legs)]
+    found = [n for n in NAMES if not all(plan.square for plan in mechanism_of(named_robot(n)).legs)]
     assert tuple(found) == NOT_SQUARE
 
 
@@ -120,14 +123,14 @@ def test_which_legs_are_square() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_forces_are_those_of_the_tree(name: str) -> None:
     """By every formulation that serves the robot; [AGH2005] serves all."""
-    mechanism = mechanism_of(general(name))
+    mechanism = mechanism_of(furnished_robot(name))
     served = {
         key: own for key, own in FORMULATIONS.items() if key != "tree" and not own.reason_not(mechanism)
     }
     assert "jourdain" in served
     assert ("legs" in served) == (name in SERVED)
     for state, a in cases(name):
-        for at, physics in variants(state):
+        for at, physics in load_variants(state):
             expected = tree.generalised_force(at, a, physics)
             for key, formulation in served.items():
                 close = 1e-11 if key == "elements" else 1e-12
@@ -137,7 +140,7 @@ def test_forces_are_those_of_the_tree(name: str) -> None:
 @pytest.mark.parametrize("name", SERVED)
 def test_mass_matrix_and_bias(name: str) -> None:
     for state, a in cases(name):
-        state = loaded(state)
+        state = with_external_wrenches(state)
         M, h = leg_direct_model.mass_matrix(state), leg_direct_model.bias(state, ALL_TERMS)
         assert_same(M, tree.mass_matrix(state), 1e-12, f"{name} A_robot")
         assert_same(M, M.T, 1e-13, f"{name} symmetry")
@@ -149,7 +152,7 @@ def test_mass_matrix_and_bias(name: str) -> None:
 def test_active_forces_need_no_projection(name: str) -> None:
     """Gamma = H^a + J_r^T (the rest) ([KI2007] (22))."""
     for state, a in cases(name):
-        state = loaded(state)
+        state = with_external_wrenches(state)
         A = actuator_rows(state.robot, state.now.motion) @ state.moving.U
         F = legs.generalised_force(state, a, ALL_TERMS)
         own, rest = leg_direct_model.split_force(state, a, ALL_TERMS)
@@ -180,17 +183,17 @@ def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
         tuple(joints),
         count,
         (leg,),
-        Nacelle("rigid", (1,), (), ()),
+        MovingPlatform("rigid", (1,), (), ()),
         Motion(AXES),
         (),
         gravity=(1.0, 2.0, -9.0),
     )
     q = random_coordinates(robot, rng)
-    steps = steps_from_coordinates(robot, q)
-    motion = motion_of_steps(robot, frame(), steps)
+    steps = tree_transforms(robot, q)
+    motion = tree_kinematics_from_transforms(robot, frame(), steps)
     rates = robot.platform_nv + robot.nv
     u, a = rng.normal(size=(2, rates))
-    moving = MovingTree(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
+    moving = TreeRates(np.eye(rates), u, np.zeros(rates), tree_velocity(robot, motion, u))
     state = State(Configuration(robot, tuple(steps), motion, ()), moving)
     return state, a
 
@@ -214,7 +217,7 @@ def test_every_kind_of_joint_in_a_leg() -> None:
         assert_same(found.a, point_acceleration(V, dV, pose.p), 1e-12, "a")
         assert_same(found.w, V[3:], 1e-12, "w")
         assert_same(found.dw, dV[3:], 1e-12, "dw")
-    state = loaded(state)
+    state = with_external_wrenches(state)
     H = legs.leg_dynamics(state, 0, dq, ddq, ALL_TERMS)
     assert_same(H, tree.tree_forces(state, a, ALL_TERMS)[m:], 1e-12, "H_i")
 
@@ -226,7 +229,7 @@ def test_jacobians_of_the_gough_stewart_robot() -> None:
     """J_i = [a_1 x BP, a_2 x BP, a_3] (35) and J_vi = [1, -PP_i^] (49), in the axes of the ball's frame."""
     name = "gough-stewart"
     x, y, v, _ = (part[0] for part in motions(name, 1))
-    state = state_at(any_robot(name), x, y, v)
+    state = state_at(named_robot(name), x, y, v)
     for k, expected in enumerate(leg_jacobians(state.robot, x)):
         J, Jv = legs.leg_jacobian(state, k)
         ball = state.robot.joints[state.robot.legs[k].closures[0]]
@@ -238,7 +241,7 @@ def test_jacobians_of_the_gough_stewart_robot() -> None:
 def test_inverse_jacobian_of_the_space_robot() -> None:
     """J_1^-1 in the base's axes is (36), as corrected."""
     x, y, v, _ = (part[0] for part in motions("space", 1))
-    state = state_at(any_robot("space"), x, y, v)
+    state = state_at(named_robot("space"), x, y, v)
     leg = legs.leg_states(state)[0]
     ball = state.robot.joints[state.robot.legs[0].closures[0]]
     R = closure_frames(ball, state.now.motion)[0].R
@@ -258,7 +261,7 @@ def test_accelerations_of_the_c5_slide_on_its_faces() -> None:
     r.a q'' = r.(dv + dw x PP + w x (w x PP) + 2 w x v_rel)
     """
     for x, y, v, a in zip(*motions("c5", 2), strict=True):
-        state = state_at(any_robot("c5"), x, y, v)
+        state = state_at(named_robot("c5"), x, y, v)
         robot, w, dw = state.robot, v[3:], a[3:]
         for leg in legs.leg_states(state):
             face = robot.joints[robot.legs[leg.leg].closures[0]]
@@ -273,7 +276,7 @@ def test_accelerations_of_the_c5_slide_on_its_faces() -> None:
 
 def test_friction_of_the_last_joint_counts() -> None:
     """Friction in the balls alone, which q_i does not hold: its power is what friction takes, and no less."""
-    robot = any_robot("gough-stewart")
+    robot = named_robot("gough-stewart")
     joints = tuple(
         dataclasses.replace(
             joint,
@@ -306,12 +309,12 @@ def test_friction_of_the_last_joint_counts() -> None:
     + [("elements", name) for name in ("fivebar", "delta", "gough-stewart", "h4", "3rps", "c5", "delta4")],
 )
 def test_batches_are_samples(formulation: str, name: str) -> None:
-    robot, force = general(name), FORMULATIONS[formulation].generalised_force
+    robot, force = furnished_robot(name), FORMULATIONS[formulation].generalised_force
     x, y, v, a = motions(name, 4)
-    state = loaded(state_at(robot, *(from_samples(part, 1) for part in (x, y, v))))
+    state = with_external_wrenches(state_at(robot, *(from_samples(part, 1) for part in (x, y, v))))
     F = to_samples(force(state, from_samples(a, 1), ALL_TERMS))
     for k in range(4):
-        one = loaded(state_at(robot, x[k], y[k], v[k]))
+        one = with_external_wrenches(state_at(robot, x[k], y[k], v[k]))
         assert_same(F[k], force(one, a[k], ALL_TERMS), 1e-12 if formulation == "elements" else 1e-13, name)
         if formulation == "legs":
             M = to_samples(leg_direct_model.mass_matrix(state))
@@ -327,14 +330,16 @@ def test_batches_are_samples(formulation: str, name: str) -> None:
 )
 def test_forty_digits(formulation: str, name: str) -> None:
     """They agree with the tree to the digits that are carried, with frames that are rotations to as many."""
-    robot, force = general(name), FORMULATIONS[formulation].generalised_force
+    robot, force = furnished_robot(name), FORMULATIONS[formulation].generalised_force
     x, y, v, a = (part[0] for part in motions(name, 1))
     with mpmath.workdps(DIGITS):
-        state = loaded(state_at(precise_robot(robot), precise_pose(robot, x), precise(y), precise(v)))
+        state = with_external_wrenches(
+            state_at(precise_robot(robot), precise_pose(robot, x), precise(y), precise(v))
+        )
         expected = tree.generalised_force(state, precise(a), ALL_TERMS)
         found = force(state, precise(a), ALL_TERMS)
         assert largest_difference(found, expected) < AGREE
-    floats = force(loaded(state_at(robot, x, y, v)), a, ALL_TERMS)
+    floats = force(with_external_wrenches(state_at(robot, x, y, v)), a, ALL_TERMS)
     assert_same(floats, [float(value) for value in found], 1e-12, name)
 
 
@@ -350,7 +355,7 @@ def test_forty_digits(formulation: str, name: str) -> None:
     ],
 )
 def test_compiled(formulation: str, name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x, _, v, a = motions(name, 3)
     found = inverse_dynamics(robot, x, v, a, formulation=formulation).force
     assert_same(found, inverse_dynamics(robot, x, v, a).force, 1e-11, name)

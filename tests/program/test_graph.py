@@ -14,7 +14,7 @@ from nacelle.program.cost import count
 from nacelle.program.graph import Graph
 from nacelle.program.minimise import minimise
 from nacelle.program.split import split
-from nacelle.program.trace import Symbol, symbols, trace
+from nacelle.program.trace import Symbol, input_symbols, trace
 from nacelle.spatial import scalar
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.scalar import absolute, atan2, cos, floor, maximum, pack, sign, sin, sqrt, where
@@ -85,7 +85,7 @@ def test_constants_fold(xy):
 
 def test_symbols_in_array_code():
     g = Graph()
-    x = symbols(g, 0, (3,))
+    x = input_symbols(g, 0, (3,))
     A = np.arange(9.0).reshape(3, 3)
     assert isinstance((A @ x)[0], Symbol)
     assert (2.0 * x)[1].index == (x + x)[1].index

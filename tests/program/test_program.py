@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from nacelle.program.cost import WEIGHTS, Count, cost, cost_of, count
-from nacelle.program.derivative import cotangent, directional_program, jacobian, with_jacobians
+from nacelle.program.derivative import cotangent_program, jacobian, tangent_program, with_jacobians
 from nacelle.program.graph import Graph
 from nacelle.program.precise import evaluate
-from nacelle.program.program import ARITY, Program, Variable, regrouped
-from nacelle.program.trace import Symbol, graph_of, linear, node_of, symbols, trace
+from nacelle.program.program import ARITY, Program, Variable, regroup_inputs
+from nacelle.program.trace import Symbol, input_symbols, node_of, program_graph, straight_line_program, trace
 from nacelle.spatial import scalar
 from nacelle.spatial.scalar import (
     absolute,
@@ -81,7 +81,7 @@ def test_both_are_the_jacobian_times_a_direction() -> None:
     y_bar = rng.normal(size=5)
     entries = np.array(whole.evaluate([*A, *b])[5:])
     J = np.concatenate([entries[: 5 * 4].reshape(5, 4), entries[5 * 4 :].reshape(5, 2)], axis=1)
-    moved = directional_program(program)
+    moved = tangent_program(program)
     assert [v.name for v in (*moved.inputs, *moved.outputs)] == [
         "A",
         "b",
@@ -92,7 +92,7 @@ def test_both_are_the_jacobian_times_a_direction() -> None:
         "d_none",
     ]
     np.testing.assert_allclose(moved.evaluate([*A, *b, *dA, *db]), J @ [*dA, *db], atol=1e-13)
-    back = cotangent(program)
+    back = cotangent_program(program)
     assert [v.name for v in (*back.inputs, *back.outputs)] == [
         "A",
         "b",
@@ -103,7 +103,7 @@ def test_both_are_the_jacobian_times_a_direction() -> None:
         "b_bar",
     ]
     np.testing.assert_allclose(back.evaluate([*A, *b, *y_bar]), y_bar @ J, atol=1e-13)
-    with_values = directional_program(program, by=("b",), values=True)
+    with_values = tangent_program(program, by=("b",), values=True)
     got = with_values.evaluate([*A, *b, *db])
     np.testing.assert_allclose(got[:5], program.evaluate([*A, *b]), rtol=1e-13)
     np.testing.assert_allclose(got[5:], J[:, 4:] @ db, atol=1e-13)
@@ -112,11 +112,11 @@ def test_both_are_the_jacobian_times_a_direction() -> None:
 def test_of_any_order() -> None:
     """The derivatives of x^4, again and again."""
     program = trace(lambda x: {"y": x * x * x * x}, {"x": ()}).program()
-    second = directional_program(cotangent(program))
+    second = tangent_program(cotangent_program(program))
     assert [v.name for v in second.inputs] == ["x", "y_bar", "d_x", "d_y_bar"]
     # x_bar = 4 x^3 y_bar; its tangent by x alone is 12 x^2 y_bar dx.
     np.testing.assert_allclose(second.evaluate([1.5, 2.0, 3.0, 0.0]), 12 * 1.5**2 * 2.0 * 3.0)
-    third = directional_program(second)
+    third = tangent_program(second)
     # By x once more, all other directions held: 24 x y_bar dx dx.
     np.testing.assert_allclose(
         third.evaluate([1.5, 2.0, 3.0, 0.0, 0.5, 0.0, 0.0, 0.0]), 24 * 1.5 * 2.0 * 3.0 * 0.5
@@ -220,12 +220,12 @@ def test_faults(step: tuple[Any, ...]) -> None:
 def test_inputs_move() -> None:
     code = (*(("input", k) for k in range(4)), ("sub", 0, 1), ("div", 4, 2), ("add", 5, 3))
     program = Program("p", (Variable("a", (2,)), Variable("b"), Variable("c")), (Variable("y"),), code, (6,))
-    moved = regrouped(program, {"x": ["c"], "none": [], "p": ["b", "a"]})
+    moved = regroup_inputs(program, {"x": ["c"], "none": [], "p": ["b", "a"]})
     moved.check()
     assert [(v.name, v.size) for v in moved.inputs] == [("x", 1), ("none", 0), ("p", 3)]
     assert moved.evaluate([4.0, 3.0, 1.0, 2.0]) == program.evaluate([1.0, 2.0, 3.0, 4.0])
     with pytest.raises(ValueError, match="has the inputs a, b, c, not a, b"):
-        regrouped(program, {"x": ["a", "b"]})
+        regroup_inputs(program, {"x": ["a", "b"]})
 
 
 # ---- symbol
@@ -235,7 +235,7 @@ def test_inputs_move() -> None:
 
 def test_a_constant_has_its_value_and_an_input_none() -> None:
     graph = Graph()
-    x = symbols(graph, 0, ())
+    x = input_symbols(graph, 0, ())
     assert (x.sample, x.settled) == (None, x)
     two = Symbol(graph, node_of(graph, 2.0))
     assert (two.sample, two.settled) == (2.0, 2.0)
@@ -269,8 +269,8 @@ def test_values(seed: int) -> None:
     expected = np.concatenate([np.ravel(value) for value in function_of_trace(A, b, s).values()])
     np.testing.assert_allclose(program.evaluate(flat), expected, rtol=1e-12)
     np.testing.assert_allclose(program.evaluate(flat)[3:6], np.linalg.solve(A, b), rtol=1e-12)
-    graph, roots = graph_of(program)
-    again = linear(program.name, graph, program.inputs, program.outputs, roots)
+    graph, roots = program_graph(program)
+    again = straight_line_program(program.name, graph, program.inputs, program.outputs, roots)
     assert again.evaluate(flat) == program.evaluate(flat)
 
 

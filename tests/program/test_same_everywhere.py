@@ -19,7 +19,7 @@ from nacelle.dynamics.models import model
 from nacelle.program.cost import count
 from nacelle.program.program import Program
 from support import program_hashes
-from support.last_bits import forget_everything, moved_robot, noisy_libraries
+from support.last_bits import forget_everything, noisy_libraries, perturbed_robot
 from support.library import NAMES as ROBOTS
 from support.library import library_robot
 from support.pairwise import FAMILIES, pairwise
@@ -57,13 +57,13 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any], place: str) -> 
 @pytest.mark.parametrize("robot", sorted(ROBOTS))
 def test_operations(robot: str) -> None:
     found = {name: own["operations"] for name, own in program_hashes.records(library_robot(robot)).items()}
-    assert found == program_hashes.kept()["operations"][robot]
+    assert found == program_hashes.stored_hashes()["operations"][robot]
 
 
 @pytest.mark.parametrize("robot", sorted(ROBOTS))
 def test_robots_are_the_same_to_the_last_bit(robot: str) -> None:
     """Frames, inertias and all else that is read from a description, in the robot's own hash."""
-    assert library_robot(robot).hash == program_hashes.kept()["robots"][robot]
+    assert library_robot(robot).hash == program_hashes.stored_hashes()["robots"][robot]
 
 
 def same_programs(robots: list[nacelle.Robot], name: str) -> Program:
@@ -83,8 +83,8 @@ def same_programs(robots: list[nacelle.Robot], name: str) -> Program:
 @pytest.mark.parametrize(("robot", "name"), SAMPLE)
 def test_hashes_and_moved_numbers(robot: str, name: str) -> None:
     """The program is that of the file, and stays where every number moves by up to three last places."""
-    own, kept = library_robot(robot), program_hashes.kept()
-    found = program_hashes.record(same_programs([own, moved_robot(own, 1)], name))
+    own, kept = library_robot(robot), program_hashes.stored_hashes()
+    found = program_hashes.record(same_programs([own, perturbed_robot(own, 1)], name))
     assert found["operations"] == kept["operations"][robot][name]
     assert_same(found, kept["programs"][f"{robot} {name}"], robot)
 
@@ -94,7 +94,7 @@ def test_hashes_and_moved_numbers(robot: str, name: str) -> None:
 @pytest.mark.parametrize(("robot", "name"), pairwise(robot=FAMILIES, name=MODELS))
 def test_moved_numbers(robot: str, name: str) -> None:
     own = library_robot(robot)
-    same_programs([own, *(moved_robot(own, seed) for seed in (2, 3, 4, 5))], name)
+    same_programs([own, *(perturbed_robot(own, seed) for seed in (2, 3, 4, 5))], name)
 
 
 def noisy(robot: str, name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def noisy(robot: str, name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> 
     expected = program_hashes.record(model(library_robot(robot), name).program())
     noisy_libraries(monkeypatch, seed)
     own = nacelle.load(robot)
-    assert own.hash == program_hashes.kept()["robots"][robot]
+    assert own.hash == program_hashes.stored_hashes()["robots"][robot]
     assert_same(program_hashes.record(model(own, name).program()), expected, robot)
 
 
@@ -138,7 +138,7 @@ def in_another_process(settings: dict[str, str], robots: str, models: str, folde
 def assert_same_there(settings: dict[str, str], robots: str, models: str, folder: Path) -> None:
     found = in_another_process(settings, robots, models, folder)
     for robot, listed in found["records"].items():
-        assert found["robots"][robot] == program_hashes.kept()["robots"][robot]
+        assert found["robots"][robot] == program_hashes.stored_hashes()["robots"][robot]
         for name, own in program_hashes.records(library_robot(robot), tuple(models.split(","))).items():
             assert_same(listed[name], own, f"{robot} {name}")
 

@@ -22,14 +22,14 @@ from nacelle.errors import Problem
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.report.flagged import flag_line
 from nacelle.report.operations import operation_count
-from nacelle.report.published import published
-from nacelle.report.summary import problem_line, show, summary, tree_data
+from nacelle.report.published import published_counts
+from nacelle.report.summary import print_summary, problem_line, summary, tree_children
 from nacelle.report.table import plain_table
 from nacelle.report.workspace import workspace_data
 from support import gallery
 from support.gallery import draw_lumping
 from support.library import NAMES, library_robot
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 # ---- Flagged samples in words
 
@@ -88,15 +88,15 @@ def test_errors_are_on_the_picture(tmp_path: Path) -> None:
 
 def test_stages_add_up() -> None:
     """Counts of models: stages add up, and published counts stand beside."""
-    found = operation_count(any_robot("fivebar"))
+    found = operation_count(named_robot("fivebar"))
     assert found.total == found.count.total
-    measured = operation_count(any_robot("fivebar"), input="elements")
+    measured = operation_count(named_robot("fivebar"), input="elements")
     for one in (found, measured):
         if one.stages:
             assert sum(stage.add + stage.mul for stage in one.stages) == one.total
     data = found.data()
     assert data["robot"] == "fivebar"
-    assert all(entry.total > found.total for entry in found.published)
+    assert all(entry.total > found.total for entry in found.published_counts)
 
 
 def test_the_nearest_singularities_of_a_grid() -> None:
@@ -116,11 +116,11 @@ def test_the_nearest_singularities_of_a_grid() -> None:
 
 def test_counts_of_the_papers() -> None:
     """[AGH2005]: 801 + and 1186 x; [OAM]: 404 + and 656 x from vision."""
-    assert 801 + 1186 in {entry.total for entry in published("palida", "inverse_dynamics", "pose")}
-    assert 404 + 656 in {entry.total for entry in published("fivebar", "inverse_dynamics", "elements")}
-    assert published("fivebar", "nothing", "pose") == ()
+    assert 801 + 1186 in {entry.total for entry in published_counts("palida", "inverse_dynamics", "pose")}
+    assert 404 + 656 in {entry.total for entry in published_counts("fivebar", "inverse_dynamics", "elements")}
+    assert published_counts("fivebar", "nothing", "pose") == ()
     for robot, source in product(("palida", "fivebar", "prrrp"), ("pose", "elements", "encoders")):
-        for entry in published(robot, "inverse_dynamics", source):
+        for entry in published_counts(robot, "inverse_dynamics", source):
             assert sum(add + mul for _, add, mul in entry.stages) <= entry.total
 
 
@@ -133,7 +133,7 @@ def test_numbers_fit(name: str) -> None:
     assert data["name"] == name
     assert len(data["legs"]) == len(robot.legs)
     assert len(data["joints"]) == len(robot.joints)
-    tree = tree_data(robot)
+    tree = tree_children(robot)
     assert sorted(j for joints in tree.values() for j in joints) == list(range(robot.tree))
     for body, joints in tree.items():
         assert all(robot.joints[j].predecessor == body for j in joints)
@@ -156,16 +156,16 @@ def test_columns_move_together_where_there_is_little_room() -> None:
     assert len(wide) == len(narrow) == 2
 
 
-def shown(robot) -> str:
+def terminal_text(robot) -> str:
     console = Console(record=True, width=200, file=io.StringIO())
-    show(check_robot(robot), console)
+    print_summary(check_robot(robot), console)
     return console.export_text()
 
 
 def test_names_are_no_markup() -> None:
     """The summary of a robot on a terminal: its numbers, and names that are no markup."""
     robot = dataclasses.replace(library_robot("fivebar"), name="[bold]x[/nothing]", title="[red]t")
-    assert "[bold]x[/nothing]  [red]t" in shown(robot)
+    assert "[bold]x[/nothing]  [red]t" in terminal_text(robot)
     line = problem_line(Problem("a[b].yaml", 3, 4, "legs[0]", "no [x]", "write [y]", "warning"))
     console = Console(record=True, width=200, file=io.StringIO())
     console.print(line)

@@ -16,10 +16,10 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
-from nacelle.scene.faces import simplified
+from nacelle.scene.faces import simplify_mesh
 from nacelle.scene.figure import SceneItem, scene_figure
 from nacelle.scene.geometry import RobotGeometry, body_meshes, robot_geometry
-from nacelle.scene.motion import poses_along, still
+from nacelle.scene.motion import motion_at_rest, poses_along
 from nacelle.scene.placed import scene
 from nacelle.shapes.solid import Mesh, Rod
 from support.library import library_robot
@@ -204,7 +204,7 @@ def test_meshes_are_read_scaled_and_placed(tmp_path: Path, kind: str) -> None:
     np.testing.assert_allclose(np.ptp(mesh.points, axis=0), [0.1, 0.2, 0.02], rtol=1e-6)
     np.testing.assert_allclose(mesh.points.mean(axis=0), [0.0, 0.0, 0.01], atol=1e-9)
     assert len(mesh.triangles) == 12
-    assert '"mesh":{"points":' in scene_figure([SceneItem(geometry, still(robot))])
+    assert '"mesh":{"points":' in scene_figure([SceneItem(geometry, motion_at_rest(robot))])
     painted = next(part for part in scene(robot).bodies if part.name == "plate")
     np.testing.assert_allclose(np.ptp(painted.points, axis=0), [0.1, 0.2, 0.02], rtol=1e-6)
 
@@ -258,6 +258,6 @@ def test_mirrored_meshes_look_outwards(tmp_path: Path) -> None:
 
 def test_fine_meshes_are_made_coarser() -> None:
     fine = trimesh.creation.icosphere(subdivisions=5)
-    few = simplified(Mesh(np.array(fine.vertices), np.array(fine.faces)), 2000)
+    few = simplify_mesh(Mesh(np.array(fine.vertices), np.array(fine.faces)), 2000)
     assert 500 < len(few.triangles) <= 2000
     assert np.all(np.abs(np.linalg.norm(few.points, axis=1) - 1.0) < 0.03)

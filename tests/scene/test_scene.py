@@ -18,23 +18,23 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
-from nacelle.scene.colours import _NUMBERS, hexadecimal, rgb
-from nacelle.scene.faces import box_faces, cylinder, outward_normals, plate, sphere
+from nacelle.scene.colours import _HEX_BY_NAME, hex_colour, rgb
+from nacelle.scene.faces import box_faces, cylinder_faces, outward_normals, plate_faces, sphere_faces
 from nacelle.scene.figure import (
-    LONGEST,
+    MAX_ARROW_LENGTH,
     Arrows,
     SceneItem,
-    _motion,
+    _as_motion,
     animate,
     body_points,
     finite_points,
     scene_figure,
     scene_page,
 )
-from nacelle.scene.geometry import Between, joint_marks, link_frame, robot_geometry, stretched_link
-from nacelle.scene.motion import poses_along, rotations, still
+from nacelle.scene.geometry import BodyLink, joint_marks, link_frame, robot_geometry, stretch_link
+from nacelle.scene.motion import motion_at_rest, poses_along, rotation_matrices_wxyz
 from nacelle.scene.placed import scene
-from nacelle.shapes.placed import PlacedRobot
+from nacelle.shapes.placed import ConfiguredRobot
 from nacelle.shapes.solid import Ball, Rod
 from nacelle.spatial.pose import Pose, identity
 from support.browser import chromium_page, fits, until
@@ -60,13 +60,13 @@ def test_results_give_their_times() -> None:
     robot = nacelle.load("fivebar")
     x = np.tile(reference_pose(robot), (1300, 1))
     result = SimpleNamespace(t=np.linspace(0.0, 2.6, 1300), x=x)
-    motion = _motion(robot, result, None)
+    motion = _as_motion(robot, result, None)
     assert len(motion.times) <= 600
     assert motion.times[0] == 0.0
     assert motion.times[-1] == pytest.approx(2.6, abs=0.01)
-    assert _motion(robot, x[:3], None).times[1] == pytest.approx(0.04)
+    assert _as_motion(robot, x[:3], None).times[1] == pytest.approx(0.04)
     with pytest.raises(NacelleError, match="shape"):
-        _motion(robot, np.zeros((2, 2, 2)), None)
+        _as_motion(robot, np.zeros((2, 2, 2)), None)
 
 
 # ---- Arrows: one scale for a set, and shapes that fit
@@ -78,7 +78,7 @@ def test_the_longest_arrow_is_a_part_of_the_extent() -> None:
     vectors[2, 1] = np.nan
     arrows = Arrows("f", np.zeros((3, 2, 3)), vectors)
     assert arrows.largest == 50.0
-    assert arrows.scale(2.0) * 50.0 == pytest.approx(2.0 * LONGEST)
+    assert arrows.scale(2.0) * 50.0 == pytest.approx(2.0 * MAX_ARROW_LENGTH)
     assert Arrows("none", np.zeros((1, 1, 3)), np.zeros((1, 1, 3))).scale(1.0) == 0.0
     with pytest.raises(NacelleError, match=r"\(T, N, 3\)"):
         Arrows("f", np.zeros((3, 3)), np.zeros((3, 3)))
@@ -95,27 +95,27 @@ def test_traces_leave_out_what_is_not_finite() -> None:
 def test_names_are_those_of_css() -> None:
     from matplotlib.colors import CSS4_COLORS
 
-    assert {name: f"#{number}" for name, number in _NUMBERS.items()} == {
+    assert {name: f"#{number}" for name, number in _HEX_BY_NAME.items()} == {
         name: number.lower() for name, number in CSS4_COLORS.items()
     }
 
 
 def test_colours() -> None:
-    assert hexadecimal(" Orange ") == "#ffa500"
-    assert hexadecimal("#AbC") == "#aabbcc"
+    assert hex_colour(" Orange ") == "#ffa500"
+    assert hex_colour("#AbC") == "#aabbcc"
     assert rgb("#ff0080") == (1.0, 0.0, 128 / 255)
     with pytest.raises(NacelleError, match="is no colour"):
-        hexadecimal("red; background: url(x)")
+        hex_colour("red; background: url(x)")
 
 
 @pytest.mark.parametrize(
     "solid",
     [
-        cylinder(np.zeros(3), np.array([0.0, 0.3, 0.4]), 0.05, 0.1),
-        cylinder(np.zeros(3), np.array([0.0, 0.3, 0.4]), 0.05, 0.1, end=0.0),
-        sphere(np.array([1.0, 2.0, 3.0]), 0.2),
+        cylinder_faces(np.zeros(3), np.array([0.0, 0.3, 0.4]), 0.05, 0.1),
+        cylinder_faces(np.zeros(3), np.array([0.0, 0.3, 0.4]), 0.05, 0.1, end=0.0),
+        sphere_faces(np.array([1.0, 2.0, 3.0]), 0.2),
         box_faces(identity(), np.array([0.1, 0.2, 0.3]), 0.07),
-        plate([np.zeros(3), np.array([0.3, 0.0, 0.1]), np.array([0.1, 0.4, 0.0])], 0.01, 0.05),
+        plate_faces([np.zeros(3), np.array([0.3, 0.0, 0.1]), np.array([0.1, 0.4, 0.0])], 0.01, 0.05),
     ],
 )
 def test_solids_are_closed(solid):
@@ -132,7 +132,7 @@ def test_marks_are_at_their_joints() -> None:
     for name in ("delta", "gough-stewart", "3rps"):
         robot = library_robot(name)
         bodies = inverse_kinematics(robot, reference_pose(robot)).bodies
-        placed = PlacedRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
+        placed = ConfiguredRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
         for j, joint in enumerate(robot.joints):
             for b, solid in joint_marks(placed, j):
                 assert b in (joint.predecessor, joint.successor)
@@ -158,11 +158,11 @@ def test_bodies_are_where_the_kinematics_says() -> None:
     x[:, 0] += np.linspace(0.0, 0.1, 5)
     motion = poses_along(robot, np.arange(5.0), x)
     R, p = inverse_kinematics(robot, x).bodies
-    np.testing.assert_allclose(rotations(motion.quaternion), R, atol=1e-12)
+    np.testing.assert_allclose(rotation_matrices_wxyz(motion.quaternion), R, atol=1e-12)
     np.testing.assert_array_equal(motion.position, p)
     assert motion.ok.all()
     assert np.all(np.sum(motion.quaternion[1:] * motion.quaternion[:-1], axis=-1) > 0.0)
-    one = still(robot)
+    one = motion_at_rest(robot)
     np.testing.assert_allclose(one.position[0], p[0], atol=1e-12)
 
 
@@ -189,7 +189,7 @@ def placed(robot: Robot, x: np.ndarray) -> list[Pose]:
     return [Pose(R, p) for R, p in zip(*bodies, strict=True)]
 
 
-def only(robot: Robot, kind: str) -> Between:
+def only(robot: Robot, kind: str) -> BodyLink:
     (link,) = (link for link in robot_geometry(robot).links if link.kind == kind)
     return link
 
@@ -218,7 +218,7 @@ def test_a_coil_changes_its_pitch_and_not_its_wire() -> None:
     link = only(mechanism("sprung_arm"), "spring")
     winding = max(link.pieces, key=lambda piece: float(np.hypot(piece[..., 0], piece[..., 1]).max()))
     for length in (0.1, 0.4):
-        ring = stretched_link(winding, length)[:, 0]
+        ring = stretch_link(winding, length)[:, 0]
         np.testing.assert_allclose(np.ptp(ring[:, 2]), np.ptp(winding[:, 0, 2]), rtol=1e-12)
     corners, triangles = link.mesh
     assert len(np.unique(triangles)) == len(corners)
@@ -291,7 +291,7 @@ def test_hostile_names_stay_names() -> None:
     bodies = tuple(replace(body, name=HOSTILE) for body in robot.bodies)
     joints = tuple(replace(joint, name=HOSTILE) for joint in robot.joints)
     hostile = replace(robot, name=HOSTILE, bodies=bodies, joints=joints)
-    geometry, motion = robot_geometry(hostile), still(hostile)
+    geometry, motion = robot_geometry(hostile), motion_at_rest(hostile)
     arrows = Arrows(HOSTILE, np.zeros((1, 1, 3)), np.ones((1, 1, 3)))
     item = SceneItem(geometry, motion, (arrows,), label=HOSTILE)
     markup = scene_figure([item, item], caption=HOSTILE)

@@ -17,9 +17,17 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
 from nacelle.model.source.yaml import read_yaml
-from nacelle.shapes.mesh_file import described_meshes, why_no_mesh
-from nacelle.shapes.placed import BALL, PlacedRobot, arc, arc_solids, body_solids, rail, telescope
-from nacelle.shapes.points import distinct_points, rim
+from nacelle.shapes.mesh_file import find_meshes, mesh_reason
+from nacelle.shapes.placed import (
+    BALL_RADIUS,
+    ConfiguredRobot,
+    arc_points,
+    arc_solids,
+    body_solids,
+    rail_of_stroke,
+    telescope_of_stroke,
+)
+from nacelle.shapes.points import distinct_points, planar_rim
 from nacelle.shapes.solid import Ball, Block, Plate, Rod, described_solids
 from nacelle.spatial.pose import Pose
 from support.described import mechanism
@@ -31,13 +39,13 @@ from support.described import mechanism
 
 def test_arcs_lie_on_a_great_circle() -> None:
     centre, a, b = np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0])
-    way = arc(a, b, centre)
+    way = arc_points(a, b, centre)
     np.testing.assert_allclose(np.linalg.norm(way - centre, axis=1), 1.0, atol=1e-14)
     np.testing.assert_allclose(way[[0, -1]], [a, b], atol=1e-14)
     steps = np.linalg.norm(np.diff(way, axis=0), axis=1)
     assert steps.sum() == pytest.approx(np.pi / 2, rel=1e-2)
     np.testing.assert_allclose(steps, steps[0])
-    opposite = arc(a, 2.0 * centre - a, centre)
+    opposite = arc_points(a, 2.0 * centre - a, centre)
     np.testing.assert_allclose(np.linalg.norm(opposite - centre, axis=1), 1.0, atol=1e-14)
 
 
@@ -48,7 +56,7 @@ def test_rods_reach_from_joint_to_joint() -> None:
     assert (rod.start[2], rod.stop[2]) == (0.0, 2.0)
     (ball,) = body_solids([], [], np.array([1.0, 0.0, 0.0]), 1.0, platform=False)
     assert isinstance(ball, Ball)
-    assert (ball.radius, tuple(ball.centre)) == (BALL, (1.0, 0.0, 0.0))
+    assert (ball.radius, tuple(ball.centre)) == (BALL_RADIUS, (1.0, 0.0, 0.0))
     assert len(arc_solids([], np.zeros(3), 0.01)) == 1
 
 
@@ -61,16 +69,16 @@ def test_meshes_are_below_the_description(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     (tmp_path / "robot" / "link.stl").symlink_to(tmp_path / "b.stl")
     folder = str(tmp_path / "robot")
-    assert why_no_mesh(folder, "a.STL") == ("", "")
-    assert "leaves" in why_no_mesh(folder, "../b.stl")[0]
-    assert "leaves" in why_no_mesh(folder, "link.stl")[0]
-    assert "no file" in why_no_mesh("", "a.STL")[0]
-    assert "cannot be read" in why_no_mesh(folder, "a\0.stl")[0]
+    assert mesh_reason(folder, "a.STL") == ("", "")
+    assert "leaves" in mesh_reason(folder, "../b.stl")[0]
+    assert "leaves" in mesh_reason(folder, "link.stl")[0]
+    assert "no file" in mesh_reason("", "a.STL")[0]
+    assert "cannot be read" in mesh_reason(folder, "a\0.stl")[0]
 
 
 def test_meshes_are_found_in_a_description() -> None:
     source = read_yaml("legs:\n- bodies: {a: {display: [{mesh: {file: a.stl}}]}}\nmesh: {file: 3}\n", "f")
-    ((path, file),) = described_meshes(source.root)
+    ((path, file),) = find_meshes(source.root)
     assert path == ("legs", 0, "bodies", "a", "display", 0, "mesh", "file")
     assert file == "a.stl"
 
@@ -78,9 +86,9 @@ def test_meshes_are_found_in_a_description() -> None:
 # ---- Solids of placed robots: at their joints, also where nothing is described
 
 
-def placed(robot: Robot) -> PlacedRobot:
+def placed(robot: Robot) -> ConfiguredRobot:
     bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
-    return PlacedRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
+    return ConfiguredRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
 
 
 def test_described_and_default_rods_have_the_same_axes() -> None:
@@ -133,13 +141,13 @@ def test_equal_points_are_one() -> None:
 
 
 def test_rim_goes_round_without_the_middle() -> None:
-    edges = rim([*SQUARE, np.array([1.0, 1.0, 1.0])], 1e-3)
+    edges = planar_rim([*SQUARE, np.array([1.0, 1.0, 1.0])], 1e-3)
     assert len(edges) == 4
     lengths = [np.linalg.norm(SQUARE[i] - SQUARE[k]) for i, k in edges]
     assert np.allclose(lengths, 2.0)
-    assert rim([*SQUARE, np.array([1.0, 1.0, 3.0])], 1e-3) == []
-    assert rim(SQUARE[:2], 1e-3) == [(0, 1)]
-    assert rim(SQUARE[:1], 1e-3) == []
+    assert planar_rim([*SQUARE, np.array([1.0, 1.0, 3.0])], 1e-3) == []
+    assert planar_rim(SQUARE[:2], 1e-3) == [(0, 1)]
+    assert planar_rim(SQUARE[:1], 1e-3) == []
 
 
 # ---- Solids of descriptions, and solids moved to another frame
@@ -186,7 +194,7 @@ def test_pairs_hold_together_within_their_limits(one: float, two: float, part: f
     assume(b <= 3.0 * a)
     moved = a + (b - a) * (part - 0.05) / 4.95
     lower, upper = sorted((sign * a, sign * b))
-    pair = telescope((lower, upper), (sign * moved, sign * moved), 1.0)
+    pair = telescope_of_stroke((lower, upper), (sign * moved, sign * moved), 1.0)
     assert pair is not None
     back, mouth = sorted(sign * s for s in pair.tube)
     for s in (a, moved, b):
@@ -200,7 +208,7 @@ def test_pairs_hold_together_within_their_limits(one: float, two: float, part: f
 
 @given(st.floats(0.3, 3.0))
 def test_pairs_without_limits_fit_what_is_shown(stroke: float) -> None:
-    pair = telescope((-math.inf, math.inf), (0.8 * stroke, stroke), 1.0)
+    pair = telescope_of_stroke((-math.inf, math.inf), (0.8 * stroke, stroke), 1.0)
     assert pair is not None
     assert pair.tube[0] == 0.0
     assert stroke + pair.rod[0] < pair.tube[1] <= 0.8 * stroke + 1e-12
@@ -208,11 +216,11 @@ def test_pairs_without_limits_fit_what_is_shown(stroke: float) -> None:
 
 def test_strokes_through_zero_have_rails() -> None:
     free = (-math.inf, math.inf)
-    assert telescope(free, (-0.1, 0.3), 1.0) is None
-    assert telescope(free, (0.001, 0.001), 1.0) is None
-    assert telescope((0.0, 9.0), (0.05, 0.9), 1.0) is None
-    low, high = rail((0.2, 0.7), (0.4, 0.4), 1.0, from_anchor=False)
+    assert telescope_of_stroke(free, (-0.1, 0.3), 1.0) is None
+    assert telescope_of_stroke(free, (0.001, 0.001), 1.0) is None
+    assert telescope_of_stroke((0.0, 9.0), (0.05, 0.9), 1.0) is None
+    low, high = rail_of_stroke((0.2, 0.7), (0.4, 0.4), 1.0, from_anchor=False)
     assert low < 0.2 < 0.7 < high < 0.75
-    assert rail((0.2, 0.7), (0.4, 0.4), 1.0, from_anchor=True)[0] == 0.0
+    assert rail_of_stroke((0.2, 0.7), (0.4, 0.4), 1.0, from_anchor=True)[0] == 0.0
     # Limits far beyond the robot are none.
-    assert rail((-100.0, 100.0), (0.4, 0.4), 1.0, from_anchor=False)[1] < 0.5
+    assert rail_of_stroke((-100.0, 100.0), (0.4, 0.4), 1.0, from_anchor=False)[1] < 0.5

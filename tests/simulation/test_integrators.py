@@ -10,13 +10,13 @@ from scipy.optimize import brentq
 
 import nacelle
 from nacelle.errors import KinematicsError
-from nacelle.simulation.inputs import make_drive
-from nacelle.simulation.integrators import ImplicitStepper, event_within, first_bad
+from nacelle.simulation.inputs import plant_inputs
+from nacelle.simulation.integrators import ImplicitStepper, find_event, first_violation
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Event, EventGroup
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
-from support.sprung import shaken, sprung
+from support.sprung import random_twist, sprung_robot
 from support.sprung_mass import SprungMass
 
 Array = np.ndarray
@@ -69,16 +69,16 @@ def test_a_held_force_is_of_first_order() -> None:
 
 
 def test_order_of_a_robot_with_a_function_of_time() -> None:
-    robot, x = sprung("fivebar", 20.0)
+    robot, x = sprung_robot("fivebar", 20.0)
     plant = RigidPlant(robot, friction=False)
 
     def force(t: float) -> Array:
         return np.array([np.sin(20.0 * t), 0.5 * np.cos(15.0 * t)])
 
-    exact = simulate(plant, x, shaken(robot), force, until=0.2, events=[]).states[-1]
+    exact = simulate(plant, x, random_twist(robot), force, until=0.2, events=[]).states[-1]
     errors = []
     for step in (2e-3, 1e-3):
-        run = simulate(plant, x, shaken(robot), force, until=0.2, method="rk4", step=step, events=[])
+        run = simulate(plant, x, random_twist(robot), force, until=0.2, method="rk4", step=step, events=[])
         errors.append(np.max(np.abs(run.states[-1] - exact)))
     assert 14.0 < errors[0] / errors[1] < 18.5
 
@@ -96,7 +96,7 @@ HIGH = Event("high", lambda t, s: 0.9 - s[:, 1])
 
 @pytest.mark.parametrize(("end", "name"), [(0.7, "low"), (0.6, None), (2.5, "low")])
 def test_the_first_event_within_a_step(end: float, name: str | None) -> None:
-    found = event_within([HIGH, LOW], 0.0, end, states)
+    found = find_event([HIGH, LOW], 0.0, end, states)
     if name is None:
         assert found is None
         return
@@ -110,10 +110,10 @@ def test_the_first_event_within_a_step(end: float, name: str | None) -> None:
 def test_states_that_are_not_finite_and_groups() -> None:
     t, s = np.arange(4.0), np.ones((4, 2))
     group = EventGroup(("one", "two"), lambda t, s: np.column_stack([s[:, 0], 2.5 - t]))
-    assert first_bad([group], t, s) == 3
+    assert first_violation([group], t, s) == 3
     s[2, 1] = np.nan
-    assert first_bad([group], t, s) == 2
-    assert first_bad([], t[:2], s[:2]) is None
+    assert first_violation([group], t, s) == 2
+    assert first_violation([], t[:2], s[:2]) is None
 
 
 # ---- Implicit fixed steps of plants: every kind of force, events, stiff friction, against the other methods
@@ -136,7 +136,7 @@ def gap(run: Any, other: Any) -> float:
 @pytest.mark.parametrize("kind", ["function", "feedback"])
 def test_native_steps_are_of_order_five(kind: str) -> None:
     """Functions of time and a compiled feedback, evaluated at the stages."""
-    robot, x = sprung("fivebar", 20.0)
+    robot, x = sprung_robot("fivebar", 20.0)
     plant = RigidPlant(robot, friction=False)
 
     def force(t: float) -> Any:
@@ -144,10 +144,10 @@ def test_native_steps_are_of_order_five(kind: str) -> None:
 
     steps = (0.02, 0.01)
     if kind == "feedback":
-        force, steps = nacelle.simulation.feedback(springs, moving), (0.005, 0.0025)
+        force, steps = nacelle.simulation.feedback_law(springs, moving), (0.005, 0.0025)
     settings: Any = {"until": 0.2, "events": []}
-    exact = simulate(plant, x, shaken(robot), force, **settings)
-    runs = [simulate(plant, x, shaken(robot), force, method="irk5", step=h, **settings) for h in steps]
+    exact = simulate(plant, x, random_twist(robot), force, **settings)
+    runs = [simulate(plant, x, random_twist(robot), force, method="irk5", step=h, **settings) for h in steps]
     errors = [gap(run, exact) for run in runs]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(5.0, abs=0.6)
     assert 1e-11 < errors[1] < 1e-6
@@ -157,7 +157,7 @@ def test_native_steps_are_of_order_five(kind: str) -> None:
 
 def test_held_forces_are_those_of_the_explicit_method() -> None:
     """With a force that is held, both methods converge to the same motion: rows, laws, laws in Python."""
-    robot, x = sprung("fivebar", 20.0)
+    robot, x = sprung_robot("fivebar", 20.0)
     plant = RigidPlant(robot, friction=False)
     rows = np.random.default_rng(1).normal(size=(10, 2))
 
@@ -166,7 +166,7 @@ def test_held_forces_are_those_of_the_explicit_method() -> None:
 
     for force, hold in (
         (rows, False),
-        (nacelle.simulation.feedback(springs, moving), True),
+        (nacelle.simulation.feedback_law(springs, moving), True),
         (in_python, True),
     ):
         settings: Any = {"until": 0.02, "step": 0.002, "hold": hold, "events": []}
@@ -179,7 +179,7 @@ def test_held_forces_are_those_of_the_explicit_method() -> None:
 def test_feedback_in_python_is_part_of_the_derivative() -> None:
     """A drive's own stiff spring and damper, in Python, of a plant without a native loop."""
     soft = SprungMass(stiffness=4.5)
-    assert ImplicitStepper(make_drive(soft, None))._driver is None
+    assert ImplicitStepper(plant_inputs(soft, None))._driver is None
     run = simulate(
         soft, [1.0], [0.5], lambda t, x, v: np.cos(1.3 * t) - 4.5 * x, until=2.0, method="irk5", step=0.05
     )
@@ -200,7 +200,7 @@ def test_stiff_friction() -> None:
     run = simulate(plant, x, v, hold, method="irk5", step=5e-3, **settings)
     way = np.max(np.abs(exact.x[-1] - x))
     assert np.max(np.abs(run.x[-1] - exact.x[-1])) < 1e-6 * way
-    assert run.dissipated[-1] == pytest.approx(run.energy[0] - run.energy[-1] + run.work[-1], rel=1e-2)
+    assert run.dissipated_energy[-1] == pytest.approx(run.energy[0] - run.energy[-1] + run.work[-1], rel=1e-2)
 
 
 def test_events_end_a_step() -> None:

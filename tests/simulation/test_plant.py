@@ -19,7 +19,7 @@ from nacelle.simulation.integrators import integrate_fixed
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Event, user_event
 from nacelle.simulation.simulate import simulate
-from support.sprung import shaken, sprung
+from support.sprung import random_twist, sprung_robot
 from support.sprung_mass import SprungMass
 
 Array = np.ndarray
@@ -54,24 +54,24 @@ def test_exact_solution(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_friction_and_forces_in_the_balance(method: str) -> None:
     run = run_of(method, SprungMass(damping=0.7))
-    assert run.dissipated[-1] > 0.5
+    assert run.dissipated_energy[-1] > 0.5
     assert abs(run.work[-1]) > 0.05
     assert np.max(np.abs(run.balance)) < 1e-8 * np.max(run.energy)
 
 
 def test_balance_of_a_robot_with_held_rows() -> None:
-    robot, x = sprung("fivebar", 20.0)
+    robot, x = sprung_robot("fivebar", 20.0)
     rows = 0.5 * np.sin(np.linspace(0.0, 9.0, 200))[:, None] * np.array([1.0, -0.5])
     run = simulate(RigidPlant(robot, smooth=0.5), x, force=rows, until=0.2, method="rk4", step=1e-3)
     assert np.max(np.abs(run.work)) > 1e-3
-    assert np.max(run.dissipated) > 1e-5
+    assert np.max(run.dissipated_energy) > 1e-5
     assert np.max(np.abs(run.balance)) < 1e-7 * np.max(np.abs(run.work))
 
 
 def test_without_friction_none_is_dissipated() -> None:
-    robot, x = sprung("fivebar", 20.0)
-    run = simulate(RigidPlant(robot, friction=False), x, shaken(robot), until=0.1, events=[])
-    assert np.all(run.dissipated == 0.0)
+    robot, x = sprung_robot("fivebar", 20.0)
+    run = simulate(RigidPlant(robot, friction=False), x, random_twist(robot), until=0.1, events=[])
+    assert np.all(run.dissipated_energy == 0.0)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -170,7 +170,7 @@ def test_resumed_after_an_interruption(method: str) -> None:
 
 
 def test_rows_go_on_where_they_stopped() -> None:
-    robot, x = sprung("fivebar", 20.0)
+    robot, x = sprung_robot("fivebar", 20.0)
     plant = RigidPlant(robot, friction=False)
     rows = np.random.default_rng(1).normal(size=(2500, 2))
     settings = {"until": 0.25, "method": "rk4", "step": 1e-4, "events": []}
@@ -293,7 +293,7 @@ def test_mistakes(options: dict, words: str) -> None:
 
 @pytest.mark.slow
 def test_states_of_one_plant_keep_their_own_orientations() -> None:
-    robot, x = sprung("gough-stewart", 2e4)
+    robot, x = sprung_robot("gough-stewart", 2e4)
     plant = RigidPlant(robot, friction=False)
     poses = [x, nacelle.pose(robot, x[:3], rotation_vector=[0.1, -0.2, 3.0])]
     states = np.array([plant.state(pose, np.arange(6.0)) for pose in poses])
@@ -312,9 +312,9 @@ def test_states_of_one_plant_keep_their_own_orientations() -> None:
 )
 def test_the_jacobian_is_exact(name: str, stiffness: float) -> None:
     """Against differences of fourth order; the 3-RPS has iterated legs."""
-    robot, x = sprung(name, stiffness)
+    robot, x = sprung_robot(name, stiffness)
     plant = RigidPlant(robot, smooth=1e-1, exact_jacobian=True)
-    s = plant.state(x, shaken(robot))
+    s = plant.state(x, random_twist(robot))
     u = np.ones(plant.inputs)
     f, J = plant.derivative(), plant.jacobian()(s, u)
     for k in range(2 * robot.motion.n):
@@ -326,10 +326,10 @@ def test_the_jacobian_is_exact(name: str, stiffness: float) -> None:
 
 @pytest.mark.slow
 def test_the_implicit_method_with_either_jacobian() -> None:
-    robot, x = sprung("fivebar", 20.0)
+    robot, x = sprung_robot("fivebar", 20.0)
     ends = [
         simulate(
-            RigidPlant(robot, smooth=1e-3, exact_jacobian=exact), x, shaken(robot), until=0.2, method="radau",
+            RigidPlant(robot, smooth=1e-3, exact_jacobian=exact), x, random_twist(robot), until=0.2, method="radau",
             rtol=1e-8, atol=1e-10, events=[],
         ).states[-1]
         for exact in (True, False)
@@ -354,7 +354,7 @@ def test_a_run_without_a_step_has_a_balance(method: str) -> None:
     assert cut.status == "interrupted"
     assert len(cut.t) == 1
     np.testing.assert_array_equal(cut.work, [0.0])
-    np.testing.assert_array_equal(cut.dissipated, [0.0])
+    np.testing.assert_array_equal(cut.dissipated_energy, [0.0])
     np.testing.assert_array_equal(cut.balance, [0.0])
 
 
@@ -373,7 +373,7 @@ def test_an_event_before_the_first_sample(method: str, samples: int) -> None:
 
 
 def test_derivatives_of_many_states_are_those_of_each() -> None:
-    robot, x = sprung("fivebar", 20.0)
+    robot, x = sprung_robot("fivebar", 20.0)
     plant = RigidPlant(robot, friction=False)
     rng = np.random.default_rng(3)
     s = plant.state(x, [0.1, 0.2]) + 1e-3 * rng.normal(size=(5, plant.size))

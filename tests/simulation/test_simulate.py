@@ -12,27 +12,41 @@ from scipy.integrate import solve_ivp
 import nacelle
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
-from nacelle.kinematics.limits import actuator_outside, closure_coordinates, outside, relative_pose
+from nacelle.kinematics.limits import (
+    closure_coordinates,
+    is_beyond_actuator_limits,
+    is_beyond_limits,
+    relative_pose,
+)
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind, Primitive
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import turn_from
-from nacelle.simulation.plant import SINGULAR, RigidPlant, limits_of, standard_events, watched, watched_names
+from nacelle.simulation.flow import rotation_vector_between
+from nacelle.simulation.plant import (
+    SINGULARITY_THRESHOLD,
+    RigidPlant,
+    event_margins,
+    event_names,
+    joint_limits,
+    standard_events,
+)
 from nacelle.simulation.protocol import Event, user_event
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 from support.random_robots.legs import CASES
-from support.sprung import HEAVY, shaken, sprung
+from support.sprung import HEAVY, random_twist, sprung_robot
 from support.sprung_mass import SprungMass
-from support.uncompiled import any_robot, poses_around, run_uncompiled, solve_uncompiled
+from support.uncompiled import named_robot, poses_around, run_uncompiled, solve_uncompiled
 
 Array = np.ndarray
 CASES_OF_SIMULATE = [("fivebar", 20.0), ("delta-codourey", 200.0), ("3rps", 2e4)]
 
 
 def kept_energy(name: str, stiffness: float, until: float) -> None:
-    robot, x = sprung(name, stiffness)
-    run = simulate(RigidPlant(robot, friction=False), x, shaken(robot), until=until, samples=201, events=[])
+    robot, x = sprung_robot(name, stiffness)
+    run = simulate(
+        RigidPlant(robot, friction=False), x, random_twist(robot), until=until, samples=201, events=[]
+    )
     assert run.ok
     assert np.ptp(run.energy) < 1e-9 * np.max(run.energies["kinetic"])
     assert run.closure_error < 1e-13
@@ -53,18 +67,20 @@ def test_energy_is_kept_over_ten_seconds(name: str, stiffness: float) -> None:
 
 @pytest.mark.parametrize("name", ["fivebar", "3rps"])
 def test_order_of_the_fixed_step(name: str) -> None:
-    robot, x = sprung(name, 20.0 if name == "fivebar" else 2e4)
+    robot, x = sprung_robot(name, 20.0 if name == "fivebar" else 2e4)
     plant = RigidPlant(robot, friction=False)
-    exact = simulate(plant, x, shaken(robot), until=0.2, events=[]).states[-1]
+    exact = simulate(plant, x, random_twist(robot), until=0.2, events=[]).states[-1]
     errors = []
     for step in (2e-3, 1e-3):
-        end = simulate(plant, x, shaken(robot), until=0.2, method="rk4", step=step, events=[]).states[-1]
+        end = simulate(plant, x, random_twist(robot), until=0.2, method="rk4", step=step, events=[]).states[
+            -1
+        ]
         errors.append(np.max(np.abs(end - exact)))
     assert 14.0 < errors[0] / errors[1] < 18.5
 
 
 def test_native_and_python_steps_are_the_same() -> None:
-    robot, x = sprung("fivebar", 20.0)
+    robot, x = sprung_robot("fivebar", 20.0)
     plant = RigidPlant(robot)
     force = np.array([0.3, -0.2])
     native = simulate(plant, x, force=force, until=0.3, method="rk4", step=1e-3, events=[])
@@ -76,8 +92,8 @@ def test_native_and_python_steps_are_the_same() -> None:
 
 def test_the_same_motion_by_other_accelerations() -> None:
     """Accelerations from the floats' own mass matrix and bias, with SciPy's integrator."""
-    robot, x = sprung("fivebar", 20.0)
-    v = shaken(robot)
+    robot, x = sprung_robot("fivebar", 20.0)
+    v = random_twist(robot)
 
     def f(t: float, s: Array) -> Array:
         M = nacelle.mass_matrix(robot, s[:2])
@@ -90,8 +106,10 @@ def test_the_same_motion_by_other_accelerations() -> None:
 
 
 def test_friction_takes_what_is_missing() -> None:
-    robot, x = sprung("fivebar", 20.0)
-    run = simulate(RigidPlant(robot, smooth=1e-2), x, shaken(robot), until=0.5, samples=20_001, events=[])
+    robot, x = sprung_robot("fivebar", 20.0)
+    run = simulate(
+        RigidPlant(robot, smooth=1e-2), x, random_twist(robot), until=0.5, samples=20_001, events=[]
+    )
     lost = run.energy[0] - run.energy[-1]
     power = run.energies["dissipation"]
     taken = np.sum(0.5 * (power[1:] + power[:-1]) * np.diff(run.t))
@@ -100,7 +118,7 @@ def test_friction_takes_what_is_missing() -> None:
     stiff = simulate(
         RigidPlant(robot, smooth=1e-2),
         x,
-        shaken(robot),
+        random_twist(robot),
         until=0.5,
         method="radau",
         rtol=1e-8,
@@ -146,10 +164,10 @@ def test_events_end_the_run_and_keep_it() -> None:
 
 
 def test_resume_and_files(tmp_path: Path) -> None:
-    robot, x = sprung("fivebar", 20.0)
+    robot, x = sprung_robot("fivebar", 20.0)
     plant = RigidPlant(robot, friction=False)
-    whole = simulate(plant, x, shaken(robot), until=0.4, events=[])
-    first = simulate(plant, x, shaken(robot), until=0.2, events=[])
+    whole = simulate(plant, x, random_twist(robot), until=0.4, events=[])
+    first = simulate(plant, x, random_twist(robot), until=0.2, events=[])
     both = first.resume(0.4, events=[])
     np.testing.assert_allclose(both.x[-1], whole.x[-1], atol=1e-10)
     assert np.all(np.diff(both.t) > 0.0)
@@ -250,7 +268,7 @@ MADE = ("6 P-C5", "6 UPS cut at the slide", "3 R[SS|SS]")
 
 
 def robot_called(name: str) -> Robot:
-    return CASES[name](1).robot if name in CASES else any_robot(name)
+    return CASES[name](1).robot if name in CASES else named_robot(name)
 
 
 def states_at(robot: Robot, x: Array, y: Array) -> Array:
@@ -258,14 +276,14 @@ def states_at(robot: Robot, x: Array, y: Array) -> Array:
     place = mechanism.layout.quaternion
     c = x
     if place is not None:
-        turns = np.array([turn_from(plant.quat_0, quat) for quat in x[:, place]])
+        turns = np.array([rotation_vector_between(plant.quat_0, quat) for quat in x[:, place]])
         c = np.concatenate([x[:, : place.start], turns, x[:, place.stop :]], axis=1)
     return np.concatenate([c, np.zeros((len(x), robot.motion.n)), y], axis=1)
 
 
 def numbers(robot: Robot, x: Array, y: Array) -> Array:
     quat_0 = np.broadcast_to(RigidPlant(robot).quat_0, (len(x), 4))
-    return run_uncompiled(watched, robot, states_at(robot, x, y), quat_0)[""]
+    return run_uncompiled(event_margins, robot, states_at(robot, x, y), quat_0)[""]
 
 
 def coordinates(robot: Robot, x: Array, y: Array) -> tuple[list[Array], Array]:
@@ -318,8 +336,8 @@ def test_limits_are_met_where_the_coordinates_say(name: str) -> None:
     q, active = coordinates(plain, x, y)
     robot = tightly_limited(plain, q, active)
     found = numbers(robot, x, y)
-    limits = limits_of(robot)
-    assert found.shape == (60, len(watched_names(robot)))
+    limits = joint_limits(robot)
+    assert found.shape == (60, len(event_names(robot)))
     bad = found[:, found.shape[1] - len(limits) :] <= 0.0
     driven = {drive.joint for drive in robot.actuators}
     assert any(bad.any(axis=0))
@@ -327,9 +345,11 @@ def test_limits_are_met_where_the_coordinates_say(name: str) -> None:
         if joint.kind is JointKind.POINT or j in driven:
             continue
         mine = [k for k, limit in enumerate(limits) if limit.place is not None and limit.joint == j]
-        np.testing.assert_array_equal(bad[:, mine].any(axis=1), outside(joint, q[j]), err_msg=joint.name)
+        np.testing.assert_array_equal(
+            bad[:, mine].any(axis=1), is_beyond_limits(joint, q[j]), err_msg=joint.name
+        )
     mine = [k for k, limit in enumerate(limits) if limit.place is None]
-    np.testing.assert_array_equal(bad[:, mine].any(axis=1), actuator_outside(robot, active))
+    np.testing.assert_array_equal(bad[:, mine].any(axis=1), is_beyond_actuator_limits(robot, active))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -337,7 +357,7 @@ def test_the_bound_is_below_the_condition(name: str) -> None:
     robot = robot_called(name)
     x = poses_around(robot, 40, seed=4)
     y = solve_uncompiled(robot, x)
-    bound = numbers(robot, x, y)[:, 0] + SINGULAR
+    bound = numbers(robot, x, y)[:, 0] + SINGULARITY_THRESHOLD
     J = run_uncompiled(kinematic_model.inverse_jacobian, robot, x, y)["J"]
     square = conditioning(scaled_inverse(robot, J)) ** 2
     assert np.all(bound <= square * (1.0 + 1e-9))
@@ -345,7 +365,7 @@ def test_the_bound_is_below_the_condition(name: str) -> None:
 
 
 def test_a_limit_that_an_angle_cannot_meet_is_not_watched() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     whole = tuple(dataclasses.replace(drive, position=(-3.5, 3.5)) for drive in robot.actuators)
     joints = tuple(dataclasses.replace(joint, limits=()) for joint in robot.joints)
-    assert limits_of(dataclasses.replace(robot, actuators=whole, joints=joints)) == []
+    assert joint_limits(dataclasses.replace(robot, actuators=whole, joints=joints)) == []

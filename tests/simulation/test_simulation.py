@@ -14,13 +14,13 @@ from nacelle.dynamics.reference import inverse
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.simulation.flow import (
-    coordinates_of,
+    coordinates_from_pose,
     flow,
     pose_from_coordinates,
     reference_orientation,
     state_size,
 )
-from nacelle.simulation.inputs import make_drive
+from nacelle.simulation.inputs import plant_inputs
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.run import RunSettings, first_grid, next_grid
 from nacelle.simulation.simulate import simulate
@@ -37,7 +37,7 @@ def test_derivative_of_the_state(name: str) -> None:
     quat_0, n = reference_orientation(mechanism), robot.motion.n
     random = np.random.default_rng(0)
     x = np.asarray(mechanism.reference[0])
-    c = np.asarray(coordinates_of(mechanism, x, quat_0), dtype=float) + 0.01 * random.normal(size=n)
+    c = np.asarray(coordinates_from_pose(mechanism, x, quat_0), dtype=float) + 0.01 * random.normal(size=n)
     v, tau = 0.2 * random.normal(size=n), 10.0 * random.normal(size=len(robot.actuators))
     s = np.concatenate([c, v])
     assert state_size(robot) == s.shape
@@ -69,7 +69,7 @@ class Two:
 def test_mistakes() -> None:
     for force in ([1.0], [1.0, np.nan], "much"):
         with pytest.raises(KinematicsError):
-            make_drive(Two(), force)
+            plant_inputs(Two(), force)
 
 
 # ---- many
@@ -98,7 +98,7 @@ def test_each_robot_moves_as_it_does_alone() -> None:
     alone = nacelle.simulate(other, x[3], v[3], force[3], until=0.02, method="rk4", step=1e-3, events=[])
     assert np.allclose(motions.x[3, -1], alone.x[-1], atol=1e-12)
     assert np.allclose(motions.v[3, -1], alone.v[-1], atol=1e-10)
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+    with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
         given = [cupy.asarray(array) for array in (x, v, force)]
         options["parameters"] = cupy.asarray(numbers)
         moved = nacelle.simulation.simulate_many(robot, *given, **options, target="cuda")
@@ -197,7 +197,7 @@ def test_computed_force_in_one_native_loop(hold: bool) -> None:
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
     settings = {"until": 0.2, "method": "rk4", "step": 1e-3, "hold": hold}
-    law = nacelle.simulation.feedback(computed_force, reference=circle)
+    law = nacelle.simulation.feedback_law(computed_force, reference=circle)
     native = simulate(plant, x0, circle(0.0)[2:4], law, **settings)
     asked = simulate(plant, x0, circle(0.0)[2:4], lambda t, x, v: in_python(robot, t, x, v), **settings)
     np.testing.assert_allclose(native.states, asked.states, rtol=0.0, atol=1e-12)
@@ -212,10 +212,14 @@ def test_a_reference_in_rows_is_held() -> None:
     plant, x0, v0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot), circle(0.0)[2:4]
     rows = np.array([circle(1e-3 * k) for k in range(100)])
     settings = {"until": 0.1, "method": "rk4", "step": 1e-3}
-    held = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, circle), hold=True, **settings)
-    table = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, rows), hold=True, **settings)
+    held = simulate(
+        plant, x0, v0, nacelle.simulation.feedback_law(computed_force, circle), hold=True, **settings
+    )
+    table = simulate(
+        plant, x0, v0, nacelle.simulation.feedback_law(computed_force, rows), hold=True, **settings
+    )
     np.testing.assert_array_equal(table.states, held.states)
-    staged = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, rows), **settings)
+    staged = simulate(plant, x0, v0, nacelle.simulation.feedback_law(computed_force, rows), **settings)
 
     def late(t: float, x: Array, v: Array) -> Array:
         r = rows[min(int(np.floor(t * 1e3 + 1e-9)), 99)]
@@ -232,7 +236,7 @@ def test_options_shape_the_law() -> None:
     """Critically damped, so the tip comes to its circle as e(t) = e0 (1 + w t) exp(-w t)."""
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
-    law = nacelle.simulation.feedback(computed_force, circle, stiffness=100.0, damping=20.0)
+    law = nacelle.simulation.feedback_law(computed_force, circle, stiffness=100.0, damping=20.0)
     run = simulate(plant, x0 + np.array([0.01, 0.0]), circle(0.0)[2:4], law, until=0.3, method="rk4")
     end = np.linalg.norm(run.x[-1] - circle(0.3)[:2])
     assert end == pytest.approx(0.01 * 4.0 * np.exp(-3.0), rel=1e-6)
@@ -297,10 +301,10 @@ def wrong_result(robot, x):
         (unknown_signal, "takes 'speed'"),
         (wrong_size, r"takes x with the shape \(3,\); of fivebar it is \(2,\)"),
         (wrong_result, r"gives the shape \(1,\); fivebar has 2 actuators"),
-        (nacelle.simulation.feedback(computed_force), "the reference of 'computed_force' is missing"),
-        (nacelle.simulation.feedback(computed_force, np.zeros((3, 6))), "for 1000 steps of fivebar"),
+        (nacelle.simulation.feedback_law(computed_force), "the reference of 'computed_force' is missing"),
+        (nacelle.simulation.feedback_law(computed_force, np.zeros((3, 6))), "for 1000 steps of fivebar"),
         (
-            nacelle.simulation.feedback(computed_force, lambda t: np.zeros(5)),
+            nacelle.simulation.feedback_law(computed_force, lambda t: np.zeros(5)),
             r"gives \(6,\) numbers, got the shape \(5,\)",
         ),
     ],
@@ -313,14 +317,14 @@ def test_mistakes_of_feedback(law, words: str) -> None:
 
 def test_a_plain_function_is_no_law() -> None:
     with pytest.raises(nacelle.KinematicsError, match="does not declare its inputs"):
-        nacelle.simulation.feedback(lambda t: np.zeros(2))
+        nacelle.simulation.feedback_law(lambda t: np.zeros(2))
 
 
 def test_a_slow_controller_on_short_steps() -> None:
     """Held over three steps of the method: as forces that are given by row for each of them."""
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, smooth=0.01), nacelle.reference_pose(robot)
-    law = nacelle.simulation.feedback(computed_force, reference=circle)
+    law = nacelle.simulation.feedback_law(computed_force, reference=circle)
     settings = {"until": 0.1, "method": "rk4", "hold": True}
     slow = simulate(plant, x0, circle(0.0)[2:4], law, step=1e-3, substeps=3, **settings)
     rows = np.repeat(slow.inputs[:-1], 3, axis=0)

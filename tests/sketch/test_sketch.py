@@ -13,22 +13,29 @@ from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.library import loads
 from nacelle.model.read import read_text
 from nacelle.sketch.legs import (
-    ALONG,
-    FREEDOMS,
-    UP,
+    JOINT_FREEDOMS,
+    TANGENTIAL,
+    UPWARDS,
     LegLetters,
     RobotLengths,
     Vector,
-    cross,
-    dot,
-    is_counted,
-    less,
-    named,
-    plus,
-    posture,
+    add_vectors,
+    cross_product,
+    dot_product,
+    has_leg_count,
+    legs_notation,
+    place_joints,
     read_legs,
+    subtract_vectors,
 )
-from nacelle.sketch.search import Arrangement, LegPlacement, LegScrews, arranged, leg_screws, motion_on_legs
+from nacelle.sketch.search import (
+    Arrangement,
+    LegPlacement,
+    LegScrews,
+    find_arrangement,
+    leg_screws,
+    motion_on_legs,
+)
 from nacelle.sketch.sketch import Sketch, sketch
 from nacelle.spatial.inertia import inertia_about_com
 
@@ -75,7 +82,7 @@ def random_sketch(seed: int) -> Sketch | None:
     rng = random.Random(seed)
     while True:
         letters = "".join(rng.choice("RRPPUSC") for _ in range(rng.choice([2, 3, 3, 4, 4, 5])))
-        if sum(FREEDOMS[letter] for letter in letters) <= 7:
+        if sum(JOINT_FREEDOMS[letter] for letter in letters) <= 7:
             break
     motion = rng.choice([None, None, "xyz", "xy+rz", "z+rx+ry", "se3", "xyz+rz", "rx+ry+rz", "z"])
     count = rng.choice([None, None, 2, 3, 4, 6])
@@ -136,75 +143,79 @@ def test_several_legs() -> None:
     assert read_legs("RUS,RUS,PRR") == [rus, rus, prr]
     assert read_legs("2-RUS, 1-PRR") == [rus, rus, prr]
     assert read_legs("RUS", 4) == read_legs("4-RUS", 4) == [rus] * 4
-    assert named([rus, rus, prr]) == "2-[R]US, 1-[P]RR"
-    assert [is_counted(text) for text in ("UPS", "6-UPS", "UPS,UPS")] == [False, True, True]
+    assert legs_notation([rus, rus, prr]) == "2-[R]US, 1-[P]RR"
+    assert [has_leg_count(text) for text in ("UPS", "6-UPS", "UPS,UPS")] == [False, True, True]
 
 
 # ---- Joints of a leg at exact places
 
-SHAPE = RobotLengths(500, 200, 600, 30.0, ALONG)
+SHAPE = RobotLengths(500, 200, 600, 30.0, TANGENTIAL)
 
 
 @pytest.mark.parametrize("letters", ["UPS", "RRR", "PRRS", "RPPR", "PPS", "PPP", "URU", "SRP", "CPR"])
 def test_a_leg_goes_from_base_to_platform(letters: str) -> None:
-    leg = posture(read_legs(letters)[0], SHAPE)
+    leg = place_joints(read_legs(letters)[0], SHAPE)
     assert leg.points[0] == (500, 0, 0)
-    assert leg.points[-1] == plus(SHAPE.origin, SHAPE.anchor)
+    assert leg.points[-1] == add_vectors(SHAPE.origin, SHAPE.anchor)
     assert all(value % 10 == 0 for value in SHAPE.anchor)
 
 
 def test_a_rail_lies_between_its_neighbours_exactly() -> None:
-    leg = posture(read_legs("UPS")[0], SHAPE)
+    leg = place_joints(read_legs("UPS")[0], SHAPE)
     first, rail, last = leg.points
-    assert cross(less(rail, first), less(last, first)) == (0, 0, 0)
-    assert 0 < dot(less(rail, first), less(last, first)) < dot(less(last, first), less(last, first))
-    assert leg.choices(1, planar=False)[0] == (less(last, rail),)
+    assert cross_product(subtract_vectors(rail, first), subtract_vectors(last, first)) == (0, 0, 0)
+    assert (
+        0
+        < dot_product(subtract_vectors(rail, first), subtract_vectors(last, first))
+        < dot_product(subtract_vectors(last, first), subtract_vectors(last, first))
+    )
+    assert leg.choices(1, planar=False)[0] == (subtract_vectors(last, rail),)
 
 
 def test_axes_of_a_universal_joint_are_perpendicular_to_each_other_and_to_the_link() -> None:
-    leg = posture(read_legs("UPU")[0], SHAPE)
+    leg = place_joints(read_legs("UPU")[0], SHAPE)
     for k in (0, 2):
         for a, b in leg.choices(k, planar=False):
-            assert dot(a, b) == 0
-            assert 0 in (dot(a, leg.links[k]), dot(b, leg.links[k]))
+            assert dot_product(a, b) == 0
+            assert 0 in (dot_product(a, leg.links[k]), dot_product(b, leg.links[k]))
     # Seen from the platform the joint at the end is that at the beginning.
     assert leg.choices(2, planar=False)[0] == leg.choices(0, planar=False)[0][::-1]
 
 
 def test_in_the_plane_axes_are_upright() -> None:
-    flat = posture(read_legs("RRR")[0], RobotLengths(400, 120, 0, 0.0, ALONG))
-    assert all(flat.choices(k, planar=True) == [(UP,)] for k in range(3))
+    flat = place_joints(read_legs("RRR")[0], RobotLengths(400, 120, 0, 0.0, TANGENTIAL))
+    assert all(flat.choices(k, planar=True) == [(UPWARDS,)] for k in range(3))
     assert {point[2] for point in flat.points} == {0}
 
 
 # ---- Motions of platforms whose legs textbooks discuss
 
-SHAPE_OF_SCREWS = RobotLengths(500, 200, 600, 0.0, cross(ALONG, (-300, 0, 600)))
+SHAPE_OF_SCREWS = RobotLengths(500, 200, 600, 0.0, cross_product(TANGENTIAL, (-300, 0, 600)))
 
 THREE = [LegPlacement(120.0 * k) for k in range(3)]
 
 
 def leg(letters: str, *axes: tuple[Vector, ...]) -> LegScrews:
-    return leg_screws(posture(read_legs(letters)[0], SHAPE_OF_SCREWS), axes)
+    return leg_screws(place_joints(read_legs(letters)[0], SHAPE_OF_SCREWS), axes)
 
 
 def test_three_rps_lift_and_tilt() -> None:
-    rps = leg("RPS", (ALONG,), ((-300, 0, 600),), ())
+    rps = leg("RPS", (TANGENTIAL,), ((-300, 0, 600),), ())
     motion = motion_on_legs([rps] * 3, THREE, (2, 3, 4))
-    assert (motion.freedoms, motion.spanned, motion.pure) == (3, True, True)
+    assert (motion.freedoms, motion.is_spanned, motion.is_pure) == (3, True, True)
     assert motion.conditioning > 0.1
-    assert not motion_on_legs([rps] * 3, THREE, (0, 1, 2)).spanned
+    assert not motion_on_legs([rps] * 3, THREE, (0, 1, 2)).is_spanned
 
 
 def test_a_regular_hexapod_is_singular_and_a_semiregular_one_is_not() -> None:
     """Fichter 1986: similar hexagons of anchors leave a motion uncontrolled."""
-    ups = leg("UPS", (ALONG, (2, 0, 1)), ((-300, 0, 600),), ())
+    ups = leg("UPS", (TANGENTIAL, (2, 0, 1)), ((-300, 0, 600),), ())
     regular = motion_on_legs([ups] * 6, [LegPlacement(60.0 * k) for k in range(6)], tuple(range(6)))
     assert regular.freedoms == 6
     assert regular.conditioning < 1e-12
-    shape = RobotLengths(500, 200, 600, 30.0, ALONG)
-    place = posture(read_legs("UPS")[0], shape)
-    ups = leg_screws(place, ((ALONG, cross(ALONG, place.links[0])), (place.links[1],), ()))
+    shape = RobotLengths(500, 200, 600, 30.0, TANGENTIAL)
+    place = place_joints(read_legs("UPS")[0], shape)
+    ups = leg_screws(place, ((TANGENTIAL, cross_product(TANGENTIAL, place.links[0])), (place.links[1],), ()))
     pairs = [LegPlacement(120.0 * k + 15.0 * s, s < 0) for k in range(3) for s in (-1, 1)]
     assert motion_on_legs([ups] * 6, pairs, tuple(range(6))).conditioning > 0.05
 
@@ -226,7 +237,7 @@ def test_a_mirrored_leg_moves_as_its_image() -> None:
 
 
 def test_a_revolute_joint_turns_the_origin_about_its_axis() -> None:
-    rrr = leg("RRR", (UP,), (UP,), (UP,))
+    rrr = leg("RRR", (UPWARDS,), (UPWARDS,), (UPWARDS,))
     arm = np.array([-500.0, 0.0, 600.0]) / 200.0
     np.testing.assert_allclose(rrr.twists[:, 0], [*np.cross([0.0, 0.0, 1.0], arm), 0.0, 0.0, 1.0])
     assert math.isclose(np.linalg.norm(rrr.twists[3:, 1]), 1.0)
@@ -243,16 +254,16 @@ def accept(arrangement: Arrangement) -> str:
 
 def test_a_robot_that_does_not_pass_the_check_is_none() -> None:
     with pytest.raises(NacelleError, match="passes the check: no"):
-        arranged(read_legs("3-UPU"), ("x", "y", "z"), lambda arrangement: "no")
+        find_arrangement(read_legs("3-UPU"), ("x", "y", "z"), lambda arrangement: "no")
 
 
 def test_the_usual_arrangement_comes_first() -> None:
     """A planar 3-RRR has upright axes; legs of a hexapod are in pairs."""
-    planar = arranged(read_legs("3-RRR"), ("x", "y", "rz"), accept)
+    planar = find_arrangement(read_legs("3-RRR"), ("x", "y", "rz"), accept)
     assert {axis for leg in planar.legs for axes in leg.axes for axis in axes} == {(0, 0, 1)}
-    hexapod = arranged(read_legs("6-UPS"), SE3, accept)
+    hexapod = find_arrangement(read_legs("6-UPS"), SE3, accept)
     assert [place.mirrored for place in hexapod.places] == [True, False] * 3
-    assert hexapod.motion.pure
+    assert hexapod.motion.is_pure
 
 
 # ---- The file that is written: names, comments, and masses of uniform rods

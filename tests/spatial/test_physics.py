@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.program.trace import trace
-from nacelle.spatial.physics import gathers, input_shapes, physics, sampled, sampler_of
+from nacelle.spatial.physics import draw_inputs_with, gather_arguments, input_shapes, physics, sampler_of
 from support.random_programs import evaluate
 
 
@@ -17,7 +17,7 @@ class Point(NamedTuple):
 
 
 @physics(load=(1,), x=lambda robot: (robot,), v=(2,))
-@gathers(Point, 2)
+@gather_arguments(Point, 2)
 def power(robot: int, load: Any, point: Point, *, factor: float = 1.0) -> dict[str, Any]:
     return {"power": factor * (point.x @ point.v) + load[0] * robot}
 
@@ -38,6 +38,6 @@ def test_gathered_arrays_are_one_argument() -> None:
 
 
 def test_samplers_are_declared_beside() -> None:
-    drawn = sampled(len)(lambda robot: robot)
+    drawn = draw_inputs_with(len)(lambda robot: robot)
     assert sampler_of(drawn) is len
     assert sampler_of(power) is None

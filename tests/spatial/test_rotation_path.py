@@ -11,15 +11,15 @@ from scipy.spatial.transform import Rotation
 
 from nacelle.spatial.rotation import (
     RotationMotion,
-    compose,
+    compose_motions,
+    fixed_axis_motion,
+    make_quat_continuous,
     quat_conjugate,
-    quat_continuous,
     quat_exp,
     quat_log,
     quat_multiply,
     quat_rotate,
-    turn_motion,
-    vector_motion,
+    rotation_vector_motion,
 )
 
 components = st.floats(-1, 1)
@@ -67,7 +67,7 @@ def test_signs_become_continuous() -> None:
     quats = quat_exp(angles[:, None] * np.array([0.6, 0.0, 0.8]))
     signs = np.where(np.random.default_rng(6).uniform(size=300) < 0.5, -1.0, 1.0)
     signs[0] = 1.0
-    np.testing.assert_array_equal(quat_continuous(signs[:, None] * quats), quats)
+    np.testing.assert_array_equal(make_quat_continuous(signs[:, None] * quats), quats)
 
 
 def exact_motion(r: list[float], dr: list[float], ddr: list[float]) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +105,7 @@ def test_angular_velocity_of_a_rotation_vector(
     direction: np.ndarray, length: float, dr: np.ndarray, ddr: np.ndarray
 ) -> None:
     r = direction / np.linalg.norm(direction) * length
-    motion = vector_motion(r, dr, ddr)
+    motion = rotation_vector_motion(r, dr, ddr)
     w, dw = exact_motion(list(r), list(dr), list(ddr))
     np.testing.assert_allclose(motion.quat, quat_exp(r), atol=0)
     np.testing.assert_allclose(motion.w, w, rtol=0, atol=4e-15)
@@ -115,7 +115,7 @@ def test_angular_velocity_of_a_rotation_vector(
 @pytest.mark.parametrize("angle", [np.sqrt(10.0) - 1e-9, np.sqrt(10.0) + 1e-9])
 def test_series_and_closed_form_meet(angle: float) -> None:
     r, dr, ddr = angle * np.array([0.48, 0.6, 0.64]), np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.1, 2.0])
-    motion = vector_motion(r, dr, ddr)
+    motion = rotation_vector_motion(r, dr, ddr)
     w, dw = exact_motion(list(r), list(dr), list(ddr))
     np.testing.assert_allclose(motion.w, w, atol=1e-14)
     np.testing.assert_allclose(motion.dw, dw, atol=1e-13)
@@ -124,8 +124,8 @@ def test_series_and_closed_form_meet(angle: float) -> None:
 def test_a_turn_is_a_rotation_vector_along_a_line() -> None:
     r = np.array([0.3, -1.2, 0.7])
     s, ds, dds = np.random.default_rng(7).normal(size=(3, 20))
-    turn = turn_motion(r, s, ds, dds)
-    full = vector_motion(s[:, None] * r, ds[:, None] * r, dds[:, None] * r)
+    turn = fixed_axis_motion(r, s, ds, dds)
+    full = rotation_vector_motion(s[:, None] * r, ds[:, None] * r, dds[:, None] * r)
     for found, expected in zip(turn, full, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-14)
 
@@ -136,13 +136,13 @@ def test_composition_differentiates_the_product() -> None:
 
     def motion(t: np.ndarray) -> RotationMotion:
         def part(k: np.ndarray) -> RotationMotion:
-            return vector_motion(
+            return rotation_vector_motion(
                 k[0] + k[1] * t[:, None] + k[2] * t[:, None] ** 2,
                 k[1] + 2 * k[2] * t[:, None],
                 2 * k[2] + 0 * t[:, None],
             )
 
-        return compose(part(c), part(d))
+        return compose_motions(part(c), part(d))
 
     h = 1e-3
     times = 0.2 + h * np.arange(-4, 5)

@@ -17,27 +17,27 @@ from scipy.spatial.transform import Rotation
 
 from nacelle.program.graph import Graph
 from nacelle.program.program import Variable
-from nacelle.program.trace import linear
+from nacelle.program.trace import straight_line_program
 from nacelle.spatial.linear_form import LinearForm, coefficients
-from nacelle.spatial.operators import Functions, each
-from nacelle.spatial.physics import Form, forget_refusals, form_for, refusal, refuse, written_in
+from nacelle.spatial.operators import Functions, map_entries
+from nacelle.spatial.physics import Form, forget_refusals, form_for, refusal_reason, refuse_form, use_form
 from nacelle.spatial.recorded import Recorded
 from nacelle.spatial.rotation import (
+    cheapest_rotation,
     left_jacobian,
     left_jacobian_bias,
     log_rotation,
     rotation,
     rotation_cost,
     rotation_vector,
-    shortest,
     skew,
 )
 from nacelle.spatial.rounding import (
     ULPS,
     Constants,
-    first_largest,
-    first_smallest,
-    ordered_composition,
+    compose_poses,
+    index_of_largest,
+    index_of_smallest,
     ordered_product,
     ordered_sum,
 )
@@ -57,25 +57,25 @@ def nothing_is_refused() -> Iterator[None]:
 
 def test_the_first_form_that_is_in_use() -> None:
     assert form_for("a") is Form.COMPACT
-    refuse("a", Form.COMPACT, "it was off")
+    refuse_form("a", Form.COMPACT, "it was off")
     assert form_for("a") is Form.JOINTS
     assert form_for("b") is Form.COMPACT
-    refuse("a", Form.JOINTS, "it was off, too")
+    refuse_form("a", Form.JOINTS, "it was off, too")
     # The tree is the reference: nothing comes after it.
-    refuse("a", Form.TREE, "never")
+    refuse_form("a", Form.TREE, "never")
     assert form_for("a") is Form.TREE
-    assert refusal("a") == "it was off"
-    assert refusal("b") == ""
+    assert refusal_reason("a") == "it was off"
+    assert refusal_reason("b") == ""
 
 
 def test_a_form_that_is_wanted() -> None:
-    refuse("a", Form.COMPACT, "it was off")
-    with written_in(Form.TREE):
+    refuse_form("a", Form.COMPACT, "it was off")
+    with use_form(Form.TREE):
         assert form_for("a") is form_for("b") is Form.TREE
-        with written_in(Form.COMPACT):
+        with use_form(Form.COMPACT):
             assert form_for("a") is Form.COMPACT
     assert form_for("a") is Form.JOINTS
-    with pytest.raises(ZeroDivisionError), written_in(Form.TREE):
+    with pytest.raises(ZeroDivisionError), use_form(Form.TREE):
         raise ZeroDivisionError
     assert form_for("b") is Form.COMPACT
 
@@ -140,7 +140,7 @@ def test_operations_by_name_and_order() -> None:
 
 
 def test_each_entry_of_an_array() -> None:
-    found = each(lambda value: value * value, np.array([[1.0, 2.0], [3.0, 4.0]]))
+    found = map_entries(lambda value: value * value, np.array([[1.0, 2.0], [3.0, 4.0]]))
     assert found.dtype == object
     assert found.tolist() == [[1.0, 4.0], [9.0, 16.0]]
 
@@ -157,7 +157,7 @@ def test_a_tape_is_run_at_other_numbers() -> None:
     graph, sample = Graph(), (0.3, 1.7, 2.5)
     value = function(*(Recorded(number, graph, graph.input(k)) for k, number in enumerate(sample)))
     inputs = [Variable(name) for name in "abc"]
-    program = linear("f", graph, inputs, [Variable("f")], [value.node])
+    program = straight_line_program("f", graph, inputs, [Variable("f")], [value.node])
     rng = np.random.default_rng(5)
     for numbers in (sample, *rng.uniform(0.1, 1.9, (20, 3)).tolist()):
         a, b, c = numbers
@@ -220,7 +220,7 @@ def test_products_are_those_of_numpy(shape: tuple[tuple[int, ...], tuple[int, ..
     A, B = (rng.normal(size=size) for size in shape)
     np.testing.assert_allclose(ordered_product(A, B), A @ B, rtol=0, atol=1e-14)
     if shape[0] == (3, 3):
-        R, p = ordered_composition(A, B[:, 3], B[:, :3], B[:, 0])
+        R, p = compose_poses(A, B[:, 3], B[:, :3], B[:, 0])
         np.testing.assert_allclose(R, A @ B[:, :3], rtol=0, atol=1e-14)
         np.testing.assert_allclose(p, A @ B[:, 0] + B[:, 3], rtol=0, atol=1e-14)
 
@@ -242,8 +242,8 @@ def test_constants_within_the_margin_are_the_first_of_them() -> None:
 
 
 def test_of_equal_candidates_the_first() -> None:
-    assert first_largest([1.0, 3.0, 3.0 + 1e-12, 2.0]) == 1
-    assert first_smallest([1.0, 1e-12, 0.0, 2.0]) == 1
+    assert index_of_largest([1.0, 3.0, 3.0 + 1e-12, 2.0]) == 1
+    assert index_of_smallest([1.0, 1e-12, 0.0, 2.0]) == 1
 
 
 # ---- Short rotations: they take an axis where the long one does, for fewer operations
@@ -265,7 +265,7 @@ def test_shortest(plane: int, k: int, angle: float) -> None:
     R = np.linalg.qr(np.column_stack([image, np.random.default_rng(k).normal(size=(3, 2))]))[0]
     R[:, 0], R[:, 2] = image, np.cross(image, R[:, 1])
     R = np.roll(R, k, axis=1)
-    short = shortest(R, k)
+    short = cheapest_rotation(R, k)
     assert short is not None
     short = np.asarray(short, dtype=float)
     np.testing.assert_allclose(short[:, k], image, rtol=0, atol=1e-15)
@@ -276,7 +276,7 @@ def test_shortest(plane: int, k: int, angle: float) -> None:
 
 
 def test_an_image_in_no_plane_has_none() -> None:
-    assert shortest(Rotation.from_rotvec([0.3, 0.4, 0.5]).as_matrix(), 1) is None
+    assert cheapest_rotation(Rotation.from_rotvec([0.3, 0.4, 0.5]).as_matrix(), 1) is None
 
 
 # ---- Small linear systems against NumPy

@@ -34,21 +34,21 @@ from nacelle.dynamics.forward import bias_forces, forward_dynamics, mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.models import Model, model
-from nacelle.kinematics.solve.weak import WEAK_PIVOT
+from nacelle.kinematics.solve.weak import ILL_CONDITIONED_PIVOT
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from support import published_models, wide
 from support.library import NAMES, library_robot
 from support.model_states import Sample, inputs_of, sample
-from support.operation_bars import alone
+from support.operation_bars import single_output_program
 from support.truth import (
     FUNCTIONS,
     Truth,
-    evaluated,
+    evaluate_exactly,
     output_units,
+    perturb_constants,
+    perturb_inputs,
     sensitivity,
-    shaken,
-    shaken_constants,
     truth,
 )
 
@@ -57,7 +57,7 @@ Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 BOUND = 1000.0
 # Part of the states that is moved towards a singularity.
-NEAR = 0.3
+SINGULAR_SHARE = 0.3
 # Where a model gives several results, which one is meant.
 _RESULTS = {
     "inverse_dynamics": ("force",),
@@ -67,7 +67,7 @@ _RESULTS = {
     "bias_forces": ("h",),
 }
 # The robots of the published counts: how they are changed, and whether friction counts.
-_PUBLISHED: dict[str, tuple[Callable[[int], Robot], bool]] = {
+_PUBLISHED_ROBOTS: dict[str, tuple[Callable[[int], Robot], bool]] = {
     "palida": (published_models.palida, True),
     "palida-general": (published_models.palida_general, True),
     "fivebar": (published_models.fivebar, True),
@@ -107,14 +107,14 @@ class Row:
     def load(self) -> Robot:
         if not self.changed:
             return library_robot(self.robot)
-        if self.robot in _PUBLISHED:
-            return _PUBLISHED[self.robot][0](1)
-        return _changed(library_robot(self.robot))
+        if self.robot in _PUBLISHED_ROBOTS:
+            return _PUBLISHED_ROBOTS[self.robot][0](1)
+        return _with_varied_inertia(library_robot(self.robot))
 
 
-def _changed(robot: Robot) -> Robot:
+def _with_varied_inertia(robot: Robot) -> Robot:
     """The robot with inertias and friction changed by 1 %; moments of inertia that are equal remain so."""
-    found = published_models.changed(robot, np.random.default_rng(1), alike=True)
+    found = published_models.vary_inertia(robot, np.random.default_rng(1), alike=True)
     bodies = []
     for old, new in zip(robot.bodies, found.bodies, strict=True):
         inertia = list(new.inertia)
@@ -125,18 +125,24 @@ def _changed(robot: Robot) -> Robot:
     return dataclasses.replace(found, bodies=tuple(bodies))
 
 
-def _five(robot: str, changed: bool, friction: bool = True) -> tuple[Row, ...]:
+def _rows_of_robot(robot: str, changed: bool, friction: bool = True) -> tuple[Row, ...]:
     return tuple(Row(robot, name, changed, friction) for name in FUNCTIONS)
 
 
-LIBRARY = tuple(row for name in NAMES for row in _five(name, changed=False))
-PUBLISHED = (
-    *(row for name, (_, friction) in _PUBLISHED.items() for row in _five(name, True, friction)),
+LIBRARY_ROWS = tuple(row for name in NAMES for row in _rows_of_robot(name, changed=False))
+PUBLISHED_ROWS = (
+    *(
+        row
+        for name, (_, friction) in _PUBLISHED_ROBOTS.items()
+        for row in _rows_of_robot(name, True, friction)
+    ),
     Row("fivebar", input="elements"),
     Row("fivebar", input="encoders"),
 )
-CHANGED = tuple(row for name in NAMES if name not in _PUBLISHED for row in _five(name, changed=True))
-ROWS = (*LIBRARY, *PUBLISHED, *CHANGED)
+VARIED_ROWS = tuple(
+    row for name in NAMES if name not in _PUBLISHED_ROBOTS for row in _rows_of_robot(name, changed=True)
+)
+ROWS = (*LIBRARY_ROWS, *PUBLISHED_ROWS, *VARIED_ROWS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +177,7 @@ class Errors:
         """Where the pivot is weak, so that users get the tree."""
         if self.pivot is None:
             return np.zeros(len(self.condition), dtype=bool)
-        return ~(self.pivot >= WEAK_PIVOT)
+        return ~(self.pivot >= ILL_CONDITIONED_PIVOT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +193,7 @@ class _Case:
 @lru_cache(maxsize=2)
 def _case(row: Row, count: int, seed: int) -> _Case:
     """The row's states; rows of one robot share them."""
-    states = sample(row.load(), count, seed, friction=row.friction, near=NEAR)
+    states = sample(row.load(), count, seed, friction=row.friction, near=SINGULAR_SHARE)
     found = truth(states, friction=row.friction)
     return _Case(states, found, states.leg_condition(), states.inertia_condition())
 
@@ -204,10 +210,10 @@ def errors_of(row: Row, count: int, seed: int = 0) -> Errors:
     unit = output_units(robot)[row.name]
     literal = _single_result(found.program(minimised=False), row.name)
     flat = _flat(list(inputs.values()))
-    own = evaluated(literal, wide.in_parts(flat))
+    own = evaluate_exactly(literal, wide.split_into_parts(flat))
     relative = {"own": relative_errors(values, own, unit)}
     few = np.linspace(0, count - 1, 3).astype(int)
-    agreement = wide.disagreement(literal, flat[few])
+    agreement = wide.largest_disagreement(literal, flat[few])
     if row.input == "pose":
         exact = case.truth.exact[row.name]
         relative |= {
@@ -253,7 +259,7 @@ def _flat(arrays: list[Array]) -> Array:
 def _single_result(program: Program, name: str) -> Program:
     """The program with the result that is meant alone, and nothing that only the others need."""
     names = [variable.name for variable in program.outputs]
-    return alone(program, next((key for key in _RESULTS[name] if key in names), names[0]))
+    return single_output_program(program, next((key for key in _RESULTS[name] if key in names), names[0]))
 
 
 def relative_errors(values: Array, exact: Array, unit: Array) -> Array:
@@ -264,10 +270,12 @@ def relative_errors(values: Array, exact: Array, unit: Array) -> Array:
 
 def _own_condition(program: Program, flat: Array, exact: Array, unit: Array) -> Array:
     """Condition numbers of a program's result by changes of its inputs and constants."""
-    inputs = wide.in_parts(flat)
+    inputs = wide.split_into_parts(flat)
 
     def changed(rng: np.random.Generator) -> dict[str, Array]:
-        return {"own": evaluated(program, shaken(inputs, rng), shaken_constants(program, rng))}
+        return {
+            "own": evaluate_exactly(program, perturb_inputs(inputs, rng), perturb_constants(program, rng))
+        }
 
     return sensitivity(changed, {"own": exact}, {"own": unit})["own"]
 

@@ -61,14 +61,14 @@ def _units(robot: Robot) -> list[str]:
     return ["rad" if "rad" in unit else "m" for unit in layout_of(robot.motion).v_units]
 
 
-def rows_of(trajectory: Fourier, cycles: int, frequency: float) -> Array:
+def desired_rows(trajectory: Fourier, cycles: int, frequency: float) -> Array:
     """The desired motion [x; v; a] of some cycles, a row for every sample and one more."""
     t = PERIOD * np.arange(round(cycles / frequency / PERIOD) + 1)
     motion = trajectory(np.mod(t, 1.0 / frequency))
     return np.concatenate([motion.x, motion.v, motion.a], axis=1)
 
 
-def wrong_model(robot: Robot, seed: int | None) -> Robot:
+def perturbed_model(robot: Robot, seed: int | None) -> Robot:
     """A model whose base parameters are half or one and a half times the true ones, at random; half if None.
 
     At random a mass matrix need not be positive definite all over the workspace, and gains are refused then.
@@ -85,7 +85,7 @@ def wrong_model(robot: Robot, seed: int | None) -> Robot:
     return with_linear_parameters(robot, values)
 
 
-def loaded_values(robot: Robot, loaded: Robot) -> Array:
+def parameters_with_payload(robot: Robot, loaded: Robot) -> Array:
     """The base parameters of a robot with its payload counted to the nacelle's bodies."""
     base, own = adapted_parameters(robot), linear_parameters(robot)
     values, column = own.values.copy(), {name: k for k, name in enumerate(own.names)}
@@ -95,7 +95,7 @@ def loaded_values(robot: Robot, loaded: Robot) -> Array:
     return np.asarray(base.K @ [values[group[0]] for group in base.choice.groups()])
 
 
-def measured(law: DigitalController, resolution: float, noise: Array | None) -> DigitalController:
+def with_sensor_noise(law: DigitalController, resolution: float, noise: Array | None) -> DigitalController:
     """A law whose readings are counted, and have noise (N, actuators) added before."""
     inner, robot = law.function, law.robot
     assert robot is not None
@@ -148,7 +148,7 @@ class Experiment:
     def rows(self) -> Array:
         """The desired motion."""
         path = lissajous(self.robot, self.size, self.turn, self.frequency)
-        return rows_of(path, 2 * self.cycles, self.frequency)
+        return desired_rows(path, 2 * self.cycles, self.frequency)
 
     @property
     def x0(self) -> Array:
@@ -173,7 +173,7 @@ class Experiment:
             controller = controller.with_gains(adaptation=0.0)
         law = controller.digital(self.x0, self.rows, delay=self.delay)
         if self.resolution:
-            law = measured(law, self.resolution, None)
+            law = with_sensor_noise(law, self.resolution, None)
         if parameters is not None:
             memory = fields.split(law.memory) | {"parameters": parameters[0]}
             law = dataclasses.replace(law, memory=fields.join(memory))
@@ -191,7 +191,7 @@ class Experiment:
     def exact(self, controller: Controller) -> Simulation:
         """The run of the same law with the true parameters, not adapted."""
         base = adapted_parameters(self.robot)
-        return self.run(controller, (base.values, loaded_values(self.robot, self.loaded)))
+        return self.run(controller, (base.values, parameters_with_payload(self.robot, self.loaded)))
 
     def errors(self, run: Simulation) -> Array:
         """The rms error of the actuators, rad or m, over every cycle (2 cycles,)."""

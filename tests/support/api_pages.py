@@ -103,7 +103,7 @@ def entries(text: str) -> list[tuple[str, str]]:
 # ------------------------------------------------------------------------------ markdown
 
 
-def linked(text: str, wing: str) -> str:
+def link_names(text: str, wing: str) -> str:
     """Prose of a docstring as markdown, public names in backticks linked to their place."""
     out = []
     for piece in re.split(r"(`[^`]*`)", text):
@@ -128,7 +128,7 @@ def body(text: str, wing: str) -> str:
         else:
             blocks.append(
                 "\n".join(
-                    line if line.startswith("    ") else linked(line, wing) for line in block.splitlines()
+                    line if line.startswith("    ") else link_names(line, wing) for line in block.splitlines()
                 )
             )
     return "\n\n".join(blocks)
@@ -152,7 +152,7 @@ def shown_type(annotation: Any) -> str:
     return "" if annotation is inspect.Parameter.empty else text
 
 
-def described(doc: str, wing: str, types: dict[str, str]) -> str:
+def describe_entry(doc: str, wing: str, types: dict[str, str]) -> str:
     """A docstring as markdown: text, then a table for each section."""
     parts = sections(doc)
     out = [body(parts.pop(""), wing)]
@@ -161,13 +161,17 @@ def described(doc: str, wing: str, types: dict[str, str]) -> str:
             rows = []
             for entry, what in entries(text):
                 kind = types.get(entry.lstrip("*"), "")
-                label = linked(f"`{entry}`", wing) if name == "Raises" else f"`{entry}`"
+                label = link_names(f"`{entry}`", wing) if name == "Raises" else f"`{entry}`"
                 rows.append(
-                    (label, *([f"`{kind}`" if kind else ""] if name != "Raises" else []), linked(what, wing))
+                    (
+                        label,
+                        *([f"`{kind}`" if kind else ""] if name != "Raises" else []),
+                        link_names(what, wing),
+                    )
                 )
             out += [table((name, *(["type"] if name != "Raises" else []), ""), rows)]
         else:
-            out += [f"**{name}**: {linked(' '.join(text.split()), wing)}"]
+            out += [f"**{name}**: {link_names(' '.join(text.split()), wing)}"]
     return "\n\n".join(out)
 
 
@@ -184,7 +188,7 @@ def signature(name: str, thing: Any) -> str:
             star = True
         star = star or parameter.kind is parameter.VAR_POSITIONAL
         if parameter.name != "self":
-            default = parameter.default
+            default = parameter.default_solids
             shown = str(default) if isinstance(default, enum.Enum) else repr(default)
             if " at 0x" in shown or "<factory>" in shown or len(shown) > 60:
                 shown = "..."
@@ -220,10 +224,10 @@ def members(thing: type, wing: str) -> list[str]:
         inner = member.__func__ if isinstance(member, (classmethod, staticmethod)) else member
         doc = inspect.getdoc(inner)
         if isinstance(inner, property) or (doc and type(inner).__name__ == "cached_property"):
-            out.append(f"**`.{name}`** {linked(' '.join((doc or '').split()), wing)}")
+            out.append(f"**`.{name}`** {link_names(' '.join((doc or '').split()), wing)}")
         elif inspect.isfunction(inner) and doc:
             out.append(signature(f".{name}", inner))
-            out.append(described(doc, wing, annotations(inner)))
+            out.append(describe_entry(doc, wing, annotations(inner)))
     return out
 
 
@@ -232,15 +236,15 @@ def described_name(name: str, wing: str) -> str:
     thing = HOMES[name].value(name)
     out = [f"## {name} {{ #{name} }}"]
     if isinstance(thing, ModuleType):
-        out.append(described(inspect.getdoc(thing) or "", wing, {}))
+        out.append(describe_entry(inspect.getdoc(thing) or "", wing, {}))
     elif inspect.isclass(thing) and issubclass(thing, enum.Enum):
         out += [
-            described(inspect.getdoc(thing) or "", wing, {}),
+            describe_entry(inspect.getdoc(thing) or "", wing, {}),
             ", ".join(f"`{m}`" for m in thing.__members__),
         ]
     elif callable(thing):
         out.append(signature(name, thing))
-        out.append(described(inspect.getdoc(thing) or "", wing, annotations(thing)))
+        out.append(describe_entry(inspect.getdoc(thing) or "", wing, annotations(thing)))
         out += members(thing, wing) if inspect.isclass(thing) else []
     else:
         out.append(f"`{thing!r}`")
@@ -271,7 +275,7 @@ def pages() -> dict[str, str]:
         for name in names:
             value = HOMES[name].value(name)
             first = (inspect.getdoc(value) or "").split("\n\n")[0]
-            plain = "" if isinstance(value, (tuple, str)) else linked(" ".join(first.split()), "")
+            plain = "" if isinstance(value, (tuple, str)) else link_names(" ".join(first.split()), "")
             rows.append((f"[`{name}`]({wing}.md#{name})", plain.replace("](#", f"]({wing}.md#")))
         index.append(table(("name", ""), rows))
         texts[f"{wing}.md"] = (

@@ -19,7 +19,7 @@ Array = np.ndarray
 _STEP = mpmath.mpf(10) ** -14
 
 
-def numbers(values: Any) -> Array:
+def to_mpmath(values: Any) -> Array:
     """Floats as numbers of mpmath."""
     return np.array([mpmath.mpf(float(v)) for v in np.ravel(values)], dtype=object).reshape(np.shape(values))
 
@@ -34,7 +34,7 @@ def rotation(angles: Array) -> Array:
     return Rz @ Ry @ Rx
 
 
-def turning(angles: Array) -> Array:
+def angular_velocity_map(angles: Array) -> Array:
     """E (3, 3): angular velocity in the beam's axes from the rates of the angles."""
     _, y, x = angles
     one, zero = mpmath.mpf(1), mpmath.mpf(0)
@@ -80,7 +80,7 @@ class FreeBeam:
     def kinetic(self, X: Array, V: Array) -> Any:
         """T at coordinates [x; angles; q] and their rates."""
         beam, n = self.shapes.beam, self.shapes.n
-        R, w = rotation(X[3:6]), turning(X[3:6]) @ V[3:6]
+        R, w = rotation(X[3:6]), angular_velocity_map(X[3:6]) @ V[3:6]
         q, rate = X[6:], V[6:]
         rho = mpmath.mpf(beam.density)
         section = beam.section

@@ -27,7 +27,7 @@ def mass_points(frames: ElasticFrames) -> tuple[np.ndarray, np.ndarray]:
         pose, q = frames.floating(k), frames.qe[own.slices[k]]
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
             xi = 0.5 * (node + 1.0)
-            moved = shapes.movement(xi)[:3] @ q
+            moved = shapes.section_motion(xi)[:3] @ q
             masses.append(0.5 * weight * shapes.beam.mass)
             positions.append(pose.p + pose.R @ (np.array([xi * shapes.beam.length, 0.0, 0.0]) + moved))
     return np.array(masses), np.array(positions, dtype=float)

@@ -6,10 +6,10 @@ import pytest
 
 import nacelle
 from nacelle import DescriptionError, Problem
-from support.described import text
+from support.described import description_text
 
 # A planar robot of three legs with two bars each.
-BENCH = text("bench")
+BENCH = description_text("bench")
 
 
 def problems_of(text: str) -> tuple[Problem, ...]:

@@ -22,7 +22,9 @@ EXACT = ("-ffp-contract=off",)
 SANITIZE = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
-def build(files: Mapping[str, str], folder: Path, output: str, compiler: str, flags: Sequence[str]) -> Path:
+def compile_sources(
+    files: Mapping[str, str], folder: Path, output: str, compiler: str, flags: Sequence[str]
+) -> Path:
     """Compile all sources among the files into `output`.
 
     Raises:
@@ -44,7 +46,7 @@ def compile_shared(
     """Compile files to a shared library and load it."""
     with tempfile.TemporaryDirectory() as folder:
         flags = ("-shared", "-fPIC", *flags)
-        path = build(files, Path(folder), "library.so", compiler or COMPILERS[0], flags)
+        path = compile_sources(files, Path(folder), "library.so", compiler or COMPILERS[0], flags)
         return ctypes.CDLL(str(path))
 
 
@@ -57,7 +59,7 @@ def run_executable(
         AssertionError: if it ends with an error, as under a sanitizer that found something.
     """
     with tempfile.TemporaryDirectory() as folder:
-        path = build(files, Path(folder), "program", compiler, flags)
+        path = compile_sources(files, Path(folder), "program", compiler, flags)
         # Leaks cannot be looked for under every tracer, and there is no heap to leak from.
         environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
         done = subprocess.run([str(path)], input=given, capture_output=True, env=environment, check=False)

@@ -18,7 +18,7 @@ from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from nacelle.identification.estimation.regression import regression
-from nacelle.identification.rehearsal import Effects, Experiment, Sensors, moved
+from nacelle.identification.rehearsal import Effects, Experiment, Sensors, perturb_parameters
 from nacelle.model.robot import Robot
 from support.identification import fourier, truth_of, without_coulomb
 from support.library import library_robot
@@ -56,7 +56,7 @@ class ClosedLoop:
 
     @cached_property
     def true(self) -> Robot:
-        return moved(self.robot, 10.0, alike=self.shared is not None)
+        return perturb_parameters(self.robot, 10.0, alike=self.shared is not None)
 
     @cached_property
     def base(self) -> BaseParameters:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.pieces.pose import displaced, pose_difference
+from nacelle.control.pieces.pose import displace_pose, pose_difference
 from nacelle.dynamics.evaluation import external_load
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -29,7 +29,7 @@ class Poles(NamedTuple):
     damping: float
 
 
-def identified(e: Array, period: float) -> Poles:
+def identify_poles(e: Array, period: float) -> Poles:
     """The poles of errors (N,) by least squares, e_k = c_1 e_k-1 + c_2 e_k-2."""
     c, *_ = np.linalg.lstsq(np.column_stack([e[1:-1], e[:-2]]), e[2:], rcond=None)
     s = np.log(np.roots([1.0, -c[0], -c[1]]).astype(complex)) / period
@@ -50,7 +50,7 @@ class Loop:
 
     controller: Controller
     delay: float = 0.0
-    swing: Array | None = None
+    swing_amplitude: Array | None = None
     rate: float = 20.0
 
     @property
@@ -62,31 +62,34 @@ class Loop:
         x, y = mechanism_of(self.robot).reference
         return np.asarray(x, dtype=float), np.asarray(y, dtype=float)
 
-    def off(self, w: Array) -> Array:
+    def displaced_pose(self, w: Array) -> Array:
         """The pose that is a displacement w (n,) away."""
-        return np.asarray(displaced(self.robot, *self.reference, np.asarray(w)), dtype=float)
+        return np.asarray(displace_pose(self.robot, *self.reference, np.asarray(w)), dtype=float)
 
     def rows(self, seconds: float) -> Array:
         """The desired motion, a row for each sample."""
         t = self.controller.period * np.arange(round(seconds / self.controller.period))
         n = self.robot.motion.n
-        if self.swing is None:
+        if self.swing_amplitude is None:
             return np.tile(np.concatenate([self.reference[0], np.zeros(2 * n)]), (len(t), 1))
         s, c, r = np.sin(self.rate * t), np.cos(self.rate * t), self.rate
-        x = [self.off(self.swing * value) for value in s**3]
-        v = np.multiply.outer(3.0 * r * s**2 * c, self.swing)
-        a = np.multiply.outer(3.0 * r**2 * (2.0 * s * c**2 - s**3), self.swing)
+        x = [self.displaced_pose(self.swing_amplitude * value) for value in s**3]
+        v = np.multiply.outer(3.0 * r * s**2 * c, self.swing_amplitude)
+        a = np.multiply.outer(3.0 * r**2 * (2.0 * s * c**2 - s**3), self.swing_amplitude)
         return np.column_stack([x, v, a])
 
     def run(self, seconds: float, *, w: Any = None, plant: Plant | None = None) -> Simulation:
         """A run from rest, a displacement w (n,) away from the reference pose."""
         plant = RigidPlant(self.robot, friction=False) if plant is None else plant
-        x = self.off(np.zeros(self.robot.motion.n) if w is None else w)
+        x = self.displaced_pose(np.zeros(self.robot.motion.n) if w is None else w)
         zero = np.zeros(self.robot.motion.n)
         held = inverse_dynamics(self.robot, x, zero, zero, friction=False).force
         rows = self.rows(seconds)
         law = self.controller.digital(
-            self.reference[0], rows[0] if self.swing is None else rows, delay=self.delay, first_force=held
+            self.reference[0],
+            rows[0] if self.swing_amplitude is None else rows,
+            delay=self.delay,
+            first_force=held,
         )
         T = self.controller.period
         return simulate(plant, x, None, law, until=len(rows) * T, method="rk4", step=T / 2.0)
@@ -118,24 +121,24 @@ class Loop:
         rows = self.rows(seconds)
         measure = self.actuator_errors if actuators else self.errors
         e = measure(self.run(seconds, w=w), rows)
-        if self.swing is not None:
+        if self.swing_amplitude is not None:
             e = e - measure(self.run(seconds), rows)
         # The first samples find the pose.
-        return [identified(own, self.controller.period) for own in e[5:].T]
+        return [identify_poles(own, self.controller.period) for own in e[5:].T]
 
 
-def pushed(robot: Robot, coordinate: str, size: float) -> dict[str, Array]:
+def platform_wrench(robot: Robot, coordinate: str, size: float) -> dict[str, Array]:
     """A wrench on the platform along one of its coordinates, N or N m."""
     return {robot.bodies[1].name: size * np.eye(6)[AXES.index(coordinate)]}
 
 
-def load_of(robot: Robot, x: Array, wrench: dict[str, Array]) -> Array:
+def generalised_load(robot: Robot, x: Array, wrench: dict[str, Array]) -> Array:
     """A wrench as a force along the twist (n,) at a pose (nx,)."""
     y = inverse_kinematics(robot, x, limits=False).y
     return np.asarray(external_load(robot, x[None], y[None], wrench))[0]
 
 
-def found_force(
+def observed_disturbance(
     loop: Loop, wrench: dict[str, Array], *, rest: float, seconds: float
 ) -> tuple[Array, Array, Array]:
     """Times after a step of force (N,), what the observer says (N, n), the step along the twist (n,)."""
@@ -147,16 +150,16 @@ def found_force(
     every = loop.every(run)
     d = run.memory[1::every, fields.place("disturbance")]
     t = run.t[:-1:every] - rest
-    return t[t >= 0.0], d[t >= 0.0], load_of(loop.robot, loop.reference[0], wrench)
+    return t[t >= 0.0], d[t >= 0.0], generalised_load(loop.robot, loop.reference[0], wrench)
 
 
 def stiffness(loop: Loop, coordinates: dict[str, float], seconds: float) -> Array:
     """The stiffness that is measured (n, n): loads along each coordinate at rest, over displacements."""
     F, E = [], []
     for coordinate, size in coordinates.items():
-        wrench = pushed(loop.robot, coordinate, size)
+        wrench = platform_wrench(loop.robot, coordinate, size)
         run = loop.run(seconds, plant=RigidPlant(loop.robot, friction=False, external=wrench))
         assert run.ok, run.message
         E.append(-loop.errors(run, loop.rows(seconds))[-1])
-        F.append(load_of(loop.robot, run.x[-1], wrench))
+        F.append(generalised_load(loop.robot, run.x[-1], wrench))
     return np.asarray(np.linalg.solve(np.array(E), np.array(F)).T)

@@ -12,15 +12,15 @@ import numpy as np
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.simulation.flow import pose_from_coordinates, reference_orientation
-from support.packages import compiled
+from support.packages import compile_package
 
 QUICK = ("-O1", "-fno-math-errno", "-fno-trapping-math")
 Array = np.ndarray
 
 
-def at(array: Array) -> ctypes.c_void_p:
+def address_of(array: Array) -> ctypes.c_void_p:
     """The address of an array."""
     assert array.flags.c_contiguous
     return ctypes.c_void_p(array.ctypes.data)
@@ -51,21 +51,21 @@ class CController:
 
     def reset(self, x: Array) -> int:
         """Start at a pose."""
-        return int(self._reset(at(self.struct), at(np.array(x, dtype=self.real))))
+        return int(self._reset(address_of(self.struct), address_of(np.array(x, dtype=self.real))))
 
     def step(self, q: Array, motion: DesiredMotion) -> tuple[int, Array]:
         """A sample: what it returns, and forces."""
         force = np.full(self.m, np.nan, self.real)
         arrays = [np.array(array, dtype=self.real) for array in (q, *motion)]
-        return int(self._step(at(self.struct), *map(at, arrays), at(force))), force
+        return int(self._step(address_of(self.struct), *map(address_of, arrays), address_of(force))), force
 
 
-def library_of(folder: Path, flags: Any = QUICK) -> ctypes.CDLL:
+def compile_package(folder: Path, flags: Any = QUICK) -> ctypes.CDLL:
     """A package as a library."""
-    return compiled(folder, flags)
+    return compile_package(folder, flags)
 
 
-def macro(folder: Path, name: str) -> int:
+def macro_value(folder: Path, name: str) -> int:
     """The value of a macro in a package's headers."""
     text = "".join(path.read_text() for path in (folder / "include").glob("*.h"))
     found = re.search(rf"#define {name} (\d+)", text)
@@ -73,7 +73,7 @@ def macro(folder: Path, name: str) -> int:
     return int(found[1])
 
 
-def swing(
+def swinging_motion(
     controller: Controller, count: int, *, reach: float = 0.05, seed: int = 0
 ) -> tuple[Array, list[DesiredMotion]]:
     """Readings (count, actuators) and a desired motion around the reference pose, from rest.
@@ -83,7 +83,7 @@ def swing(
     """
     robot, T = controller.robot, controller.period
     mechanism, rng = mechanism_of(robot), np.random.default_rng(seed)
-    d = rng.uniform(-1.0, 1.0, robot.motion.n) * twist_units(robot) * reach
+    d = rng.uniform(-1.0, 1.0, robot.motion.n) * twist_scales(robot) * reach
     x0, layout = np.array(mechanism.reference[0]), mechanism.layout
     if layout.quaternion is not None:
         x0 = np.concatenate([x0[: layout.quaternion.start], np.zeros(3), x0[layout.quaternion.stop :]])

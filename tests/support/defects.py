@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from support.mutants import package_copy, run_mutated
+from support.mutants import package_copy, run_mutated_tests
 from support.tiers import ROOT
 
 
@@ -119,7 +119,9 @@ def found_by(defect: Defect, source: Path) -> str:
     assert defect.right in text, f"{defect.module} has no {defect.right!r}"
     text = text.replace(defect.right, defect.wrong)
     paths = [str(ROOT / "tests" / folder) for folder in defect.folders]
-    _, test = run_mutated(source, f"nacelle/{defect.module}", text, paths, "-m", "not slow and not soak")
+    _, test = run_mutated_tests(
+        source, f"nacelle/{defect.module}", text, paths, "-m", "not slow and not soak"
+    )
     return test.removeprefix(f"{ROOT}/")
 
 

@@ -21,7 +21,7 @@ from nacelle.emit.irk5 import ImplicitIntegrator, Irk5Result
 from nacelle.emit.jit.newton import Newton, compile_newton
 from nacelle.emit.jit.rk4 import Rk4, compile_rk4
 from nacelle.emit.jit.target import DEFAULT, JitOptions
-from nacelle.emit.newton import CONVERGED, NewtonResult, NumpyNewton, Rules, Solver, sample_count
+from nacelle.emit.newton import CONVERGED, NewtonResult, NewtonRules, NewtonSolver, NumpyNewton, sample_count
 from nacelle.emit.registry import target
 from nacelle.emit.rk4 import IntegrationTask, Integrator, NumpyRk4
 from nacelle.program.program import Program, Variable
@@ -29,7 +29,7 @@ from support import fake_cupy
 from support.cc import COMPILERS, EXACT, WARNINGS, compile_shared, pointer
 
 FLAGS = (*WARNINGS, "-O2", *EXACT)
-HAS_CUDA = bool(shutil.which("g++") or shutil.which("clang++"))
+HAS_CPP_COMPILER = bool(shutil.which("g++") or shutil.which("clang++"))
 
 
 def numpy_kernel() -> Any:
@@ -94,19 +94,19 @@ def integrators(
         made[name] = Rk4(image, program, control, sampled=sampled)
     for compiler in COMPILERS:
         made[compiler] = CompiledRk4(program, control, compiler, sampled=sampled)
-    if HAS_CUDA:
+    if HAS_CPP_COMPILER:
         made["cuda"] = EmulatedRk4(program, control, sampled=sampled)
     return made
 
 
-def solvers(program: Program) -> dict[str, Solver]:
+def solvers(program: Program) -> dict[str, NewtonSolver]:
     """Newton's iteration in every target that can be compiled."""
-    made: dict[str, Solver] = {
+    made: dict[str, NewtonSolver] = {
         "numpy": NumpyNewton(program, numpy_kernel()(program)),
         "native": Newton(compile_newton(program), program),
     }
     made |= {compiler: CompiledNewton(program, compiler) for compiler in COMPILERS}
-    return made | ({"cuda": EmulatedNewton(program)} if HAS_CUDA else {})
+    return made | ({"cuda": EmulatedNewton(program)} if HAS_CPP_COMPILER else {})
 
 
 class CompiledRk4(Integrator):
@@ -144,14 +144,14 @@ class CompiledRk4(Integrator):
         return final, completed
 
 
-class CompiledNewton(Solver):
+class CompiledNewton(NewtonSolver):
     """Newton's iteration in C: one sample by the entry for one, several by that for batches."""
 
     def __init__(self, program: Program, compiler: str) -> None:
         super().__init__(program)
         self._library = compile_shared(newton_source(program, COptions(name="newton_step")), compiler, FLAGS)
 
-    def _solve(self, y0: Any, p: Any, rules: Rules, follow: bool, threads: int) -> NewtonResult:
+    def _solve(self, y0: Any, p: Any, rules: NewtonRules, follow: bool, threads: int) -> NewtonResult:
         assert not follow
         count = sample_count(y0, p)
         y, weights = np.broadcast_to(y0, (count, self.n)).copy(), rules.weights(self.n)
@@ -169,7 +169,7 @@ class CompiledNewton(Solver):
         np.testing.assert_array_equal(error <= rules.tolerance, status == CONVERGED)
         return NewtonResult(y, taken, status)
 
-    def _bind(self, y0: Any, p: Any, y: Any, rules: Rules) -> Callable[[], int]:
+    def _bind(self, y0: Any, p: Any, y: Any, rules: NewtonRules) -> Callable[[], int]:
         raise NotImplementedError
 
 
@@ -212,7 +212,7 @@ class EmulatedRk4(Integrator):
 
     def _integrate(self, task: IntegrationTask, h: float, stored: Any, threads: int) -> tuple[Any, Any]:
         program, control, sampled = self._made
-        with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+        with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
             x0 = np.broadcast_to(task.x0, (task.count, self.sizes.n))
             p = task.p[0] if len(task.p) == 1 else task.p.T.copy()
             motion = DeviceRk4(program, control, sampled=sampled).integrate(
@@ -223,18 +223,18 @@ class EmulatedRk4(Integrator):
         return np.asarray(motion.final).T, np.asarray(motion.completed)
 
 
-class EmulatedNewton(Solver):
+class EmulatedNewton(NewtonSolver):
     """Newton's iteration of a device, its statements run on this machine."""
 
-    def _solve(self, y0: Any, p: Any, rules: Rules, follow: bool, threads: int) -> NewtonResult:
+    def _solve(self, y0: Any, p: Any, rules: NewtonRules, follow: bool, threads: int) -> NewtonResult:
         assert not follow
         y = np.broadcast_to(y0, (sample_count(y0, p), self.n))
-        with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+        with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
             parameters = cupy.asarray(p[0] if len(p) == 1 else p.T.copy())
             found = DeviceNewton(self.program).solve(cupy.asarray(y.T.copy()), parameters, rules)
         return NewtonResult(np.asarray(found.y).T, np.asarray(found.iterations), np.asarray(found.status))
 
-    def _bind(self, y0: Any, p: Any, y: Any, rules: Rules) -> Callable[[], int]:
+    def _bind(self, y0: Any, p: Any, y: Any, rules: NewtonRules) -> Callable[[], int]:
         raise NotImplementedError
 
 
@@ -250,7 +250,7 @@ class EmulatedIrk5(ImplicitIntegrator):
         x0, p = np.repeat(task.x0, 3, axis=0).T.copy(), np.repeat(task.p, 3, axis=0).T.copy()
         x0[:, ::2] = 0.0
         u = task.u.reshape(-1, 3, self.sizes.m, 1) if task.staged else task.u[:, :, None]
-        with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+        with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
             motion = DeviceIrk5(*self._made).integrate(
                 *(cupy.asarray(x0), cupy.asarray(u), cupy.asarray(p)),
                 **{"h": h, "steps": task.steps, "every": task.every, "held": task.held},

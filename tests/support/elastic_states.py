@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.condensed.natural import natural_of
+from nacelle.elastic.condensed.natural import reduced_coordinates
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.models import elastic_closing, posed, reduced_motion
-from nacelle.elastic.dynamics.plan import rate_choice
+from nacelle.elastic.dynamics.models import configure_robot, elastic_closing_step, reduced_motion
+from nacelle.elastic.dynamics.plan import choose_independent_rates
 from nacelle.elastic.frames import frames_at
 from nacelle.model.robot import Robot
 
@@ -27,7 +27,7 @@ class ElasticState(NamedTuple):
 
 def general_state(robot: Robot, random: np.random.Generator, size: float = 2e-3) -> ElasticState:
     """A random state near the reference, links bent by about `size`, or less if loops do not close."""
-    plan = rate_choice(robot)
+    plan = choose_independent_rates(robot)
     extended = plan.extended
     step = np.zeros(extended.embedding.shape[1])
     bent = random.standard_normal(extended.ne)
@@ -35,21 +35,23 @@ def general_state(robot: Robot, random: np.random.Generator, size: float = 2e-3)
     for part in (1.0, 0.25, 0.0625):
         p = plan.reference.copy()
         p[-extended.ne :] += part * size * bent
-        p = positions.stepped(extended, p, part * step)
+        p = positions.step_positions(extended, p, part * step)
         for _ in range(8):
-            p = elastic_closing(robot, p)["p"]
-        left = np.max(np.abs(elastic_closing(robot, p)["step"]), initial=0.0)
+            p = elastic_closing_step(robot, p)["p"]
+        left = np.max(np.abs(elastic_closing_step(robot, p)["step"]), initial=0.0)
         if left < 1e-12:
             break
     assert left < 1e-12
     y = 0.3 * random.standard_normal(plan.n)
-    return ElasticState(p, y, reduced_motion(posed(plan, p), y).motion.r, random.standard_normal(plan.na))
+    return ElasticState(
+        p, y, reduced_motion(configure_robot(plan, p), y).motion.r, random.standard_normal(plan.na)
+    )
 
 
 def natural_state(robot: Robot, state: ElasticState) -> tuple[Array, Array]:
     """The same positions and rates in the small form."""
-    natural = natural_of(robot)
-    structure, stumps = natural.structure, natural.structure.stumps
+    natural = reduced_coordinates(robot)
+    structure, stumps = natural.structure, natural.structure.subchains
     extended = structure.extended
     m, nz = positions.platform_size(extended), len(extended.rigid_rates)
     q, qe = state.p[m : m + robot.nq], state.p[m + robot.nq :]

@@ -10,14 +10,14 @@ from nacelle.dynamics.state import State, state_at
 from nacelle.model.robot import Robot
 from nacelle.spatial.screw import Wrench
 from support.random_robots import random_robot
-from support.random_robots.loads import furnished
-from support.uncompiled import ALL, any_robot, poses_around, solve_uncompiled
+from support.random_robots.loads import with_random_loads
+from support.uncompiled import ALL, named_robot, poses_around, solve_uncompiled
 
 Array = np.ndarray
 
 
 # The robots of the library and of the tests that are written as elements, and what they are made of.
-COVERED = {
+ELEMENT_ROBOTS = {
     "3rps": "3 T",
     "3rrr": "3 BB",
     "c5": "6 T",
@@ -43,16 +43,16 @@ COVERED = {
 REFUSED_LEGS = ("URS", "PSPP", "PCS", "RUPU", "RRRS", "URU", "with a pair first")
 
 
-def cased(name: str) -> bool:
+def is_element_case(name: str) -> bool:
     """Whether a random robot of some leg types is covered."""
     kinds = name.replace(" + ", " ").replace("RRRS with axes that meet", "").replace("PRRS", "").split(" ", 1)
     return not any(word in kinds[1] for word in REFUSED_LEGS)
 
 
 @cache
-def general(name: str, seed: int = 3) -> Robot:
+def furnished_robot(name: str, seed: int = 3) -> Robot:
     """A robot with general inertias, gravity, friction, rotors, springs and a payload."""
-    return furnished(any_robot(name) if name in ALL else random_robot(name, seed), seed)
+    return with_random_loads(named_robot(name) if name in ALL else random_robot(name, seed), seed)
 
 
 def samples(robot: Robot, count: int = 2, seed: int = 0) -> list[tuple[State, Array, dict[int, Wrench]]]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import nacelle
-from nacelle.identification.excitation.limits import limits
-from nacelle.identification.excitation.motions import functions
-from nacelle.identification.excitation.optimise import Design
+from nacelle.identification.excitation.limits import motion_limits
+from nacelle.identification.excitation.motions import motion_functions
+from nacelle.identification.excitation.optimise import MotionDesign
 from support.library import library_robot
 
 SMOOTH = 0.05
@@ -24,16 +24,16 @@ def base_of(robot: nacelle.Robot) -> nacelle.dynamics.BaseParameters:
 
 def problem_of(
     robot: nacelle.Robot, *, kind: str = "fourier", harmonics: int = 3, count: int = 40, duration: float = 1.0
-) -> Design:
+) -> MotionDesign:
     """A problem about the reference pose, every column of length one."""
     base, center = base_of(robot), nacelle.reference_pose(robot)
-    made = limits(robot, center)
+    made = motion_limits(robot, center)
     ones = np.ones(len(base))
-    return Design(
+    return MotionDesign(
         robot=robot,
         base=base,
         center=center,
-        functions=functions(kind, duration, harmonics),
+        functions=motion_functions(kind, duration, harmonics),
         limits=made,
         sigma=made.force * np.linspace(1.0, 2.0, len(made.force)),
         smooth=SMOOTH,
@@ -43,18 +43,18 @@ def problem_of(
     )
 
 
-def small_motion(problem: Design, seed: int = 0, size: float = 0.1) -> Any:
+def small_motion(problem: MotionDesign, seed: int = 0, size: float = 0.1) -> Any:
     """Variables of a motion in the middle of the limits."""
     return size * np.random.default_rng(seed).normal(size=len(problem.units))
 
 
-def public_states(problem: Design, z: Any, t: Any) -> nacelle.trajectory.Sample:
+def public_states(problem: MotionDesign, z: Any, t: Any) -> nacelle.trajectory.Sample:
     """The motion at times by its trajectory."""
     path = problem.functions.trajectory(problem.center, problem.coefficients(z), problem.robot.motion)
-    return nacelle.trajectory.along(problem.robot, path, t)
+    return nacelle.trajectory.sample_trajectory(problem.robot, path, t)
 
 
-def public_rows(problem: Design, z: Any, t: Any) -> Any:
+def public_rows(problem: MotionDesign, z: Any, t: Any) -> Any:
     """Weighted rows (N, n, parameters): A^T Y whitened by the Cholesky factor of A^T S A."""
     robot = problem.robot
     state = public_states(problem, z, t)

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import numpy as np
 
 import nacelle
-from nacelle.exchange.graph import Names
-from nacelle.kinematics.underactuated import undriven
+from nacelle.exchange.graph import UniqueNames
+from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -77,15 +77,15 @@ def without_losses(robot: Robot) -> Robot:
     return replace(robot, joints=joints)
 
 
-def owners(robot: Robot, names: list[str]) -> dict[int, int]:
+def body_mapping(robot: Robot, names: list[str]) -> dict[int, int]:
     """For bodies of a file the robot's bodies; pieces of a body are the body, carriers are left out."""
-    given = Names(("base",))
+    given = UniqueNames(("base",))
     own = {given.new(body.name, f"body{k}"): k for k, body in enumerate(robot.bodies) if k}
     own["base"] = 0
-    return matched(own, names)
+    return match_bodies(own, names)
 
 
-def matched(own: dict[str, int], names: list[str]) -> dict[int, int]:
+def match_bodies(own: dict[str, int], names: list[str]) -> dict[int, int]:
     """For bodies of a file those of a robot that have its names there, or the beginning of them."""
     found = {}
     for number, name in enumerate(names):
@@ -111,7 +111,7 @@ def coordinates(file: EngineFile, own: dict[int, int], R: Array, p: Array, start
             np.concatenate([p[b] - now.poses[k].p, _rotation_vector(R[b] @ now.poses[k].R.T)])
             for k, b in own.items()
         ]
-        step = np.linalg.lstsq(stack(now.jacobian, own), np.concatenate(gaps), rcond=1e-10)[0]
+        step = np.linalg.lstsq(stack_bodies(now.jacobian, own), np.concatenate(gaps), rcond=1e-10)[0]
         q = file.moved(q, step / max(1.0, float(np.max(np.abs(step))) / 0.7))
         if np.max(np.abs(step)) < 1e-13:
             break
@@ -119,7 +119,7 @@ def coordinates(file: EngineFile, own: dict[int, int], R: Array, p: Array, start
     return q
 
 
-def stack(blocks: Array, own: dict[int, int]) -> Array:
+def stack_bodies(blocks: Array, own: dict[int, int]) -> Array:
     """Blocks of the bodies of a file that are the robot's, on top of each other."""
     return np.concatenate([blocks[k] for k in own])
 
@@ -128,13 +128,13 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
     """Largest relative errors of poses, rates, closures and inverse dynamics over random states."""
     robot = without_losses(robot)
     drawn = random_states(robot, states, seed)
-    inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven(robot))
+    inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven_coordinates(robot))
     a = drawn.a if inverse.acceleration is None else inverse.acceleration
     bodies = nacelle.inverse_kinematics(robot, drawn.x).bodies
     motion = nacelle.kinematics.body_motion(robot, drawn.x, drawn.v, a)
-    own = owners(robot, file.names)
+    own = body_mapping(robot, file.names)
     point = {1} if robot.nacelle.kind == "point" else set()
-    assert set(range(len(robot.bodies))) - set(own.values()) <= merged(robot) | point
+    assert set(range(len(robot.bodies))) - set(own.values()) <= mergeable_bodies(robot) | point
     drive_indices = [file.drives[name] for name in actuator_names(robot)]
     worst = {"poses": 0.0, "rates": 0.0, "closures": 0.0, "inverse": 0.0}
 
@@ -148,19 +148,19 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
         for number, body in own.items():
             worse("poses", float(np.max(np.abs(now.poses[number].R - bodies.R[k, body]))))
             worse("poses", float(np.max(np.abs(now.poses[number].p - bodies.p[k, body]))) / robot.size)
-        J = stack(now.jacobian, own)
+        J = stack_bodies(now.jacobian, own)
         twists = np.concatenate([motion.twist[k, b] for b in own.values()])
         u = np.linalg.lstsq(J, twists, rcond=1e-10)[0]
-        worse("rates", _over(J @ u - twists, twists))
-        bias = stack(file.kinematics(q, u).bias, own)
+        worse("rates", _relative_error(J @ u - twists, twists))
+        bias = stack_bodies(file.kinematics(q, u).bias, own)
         accelerations = np.concatenate([motion.acceleration[k, b] for b in own.values()])
         u_dot = np.linalg.lstsq(J, accelerations - bias, rcond=1e-10)[0]
-        worse("rates", _over(J @ u_dot + bias - accelerations, accelerations))
+        worse("rates", _relative_error(J @ u_dot + bias - accelerations, accelerations))
         M, constant, rows = file.dynamics(q, u)
         force = M @ u_dot + constant
         size = float(np.max(np.abs(force)))
         force[drive_indices] -= inverse.force[k]
-        worse("closures", _over(rows @ u, u) if len(rows) else 0.0)
+        worse("closures", _relative_error(rows @ u, u) if len(rows) else 0.0)
         _, s, Vt = np.linalg.svd(rows) if len(rows) else (None, np.zeros(0), np.eye(len(u)))
         N = Vt[int(np.sum(s > 1e-8 * np.max(s, initial=1.0))) :]
         assert len(N) >= robot.motion.n
@@ -168,7 +168,7 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
     return worst
 
 
-def merged(robot: Robot) -> set[int]:
+def mergeable_bodies(robot: Robot) -> set[int]:
     """Bodies that a file may leave out: massless ones, and those that a fixed joint holds."""
     fixed = {b for j in robot.joints if j.kind == "fixed" for b in (j.predecessor, j.successor)}
     return {k for k, body in enumerate(robot.bodies) if body.massless} | fixed | {0}
@@ -176,10 +176,10 @@ def merged(robot: Robot) -> set[int]:
 
 def actuator_names(robot: Robot) -> list[str]:
     """Names of the joints that are driven, in the order of the forces, as in the graph."""
-    given = Names(())
+    given = UniqueNames(())
     tree = {k: given.new(joint.name, f"joint{k}") for k, joint in enumerate(robot.tree_joints)}
     return [tree[drive.joint] for drive in robot.actuators]
 
 
-def _over(error: Array, scale: Array) -> float:
+def _relative_error(error: Array, scale: Array) -> float:
     return float(np.max(np.abs(error))) / (float(np.max(np.abs(scale))) or 1.0)

@@ -19,17 +19,17 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import TreeState
 from nacelle.verify.engines.mujoco import build
-from nacelle.verify.loops import closure_at_state, coupling, efforts, tree_axes
-from support.exported_files import EngineFile, coordinates, owners, stack
+from nacelle.verify.loops import closure_constraint, coupling_constraint, joint_efforts, tree_axes
+from support.exported_files import EngineFile, body_mapping, coordinates, stack_bodies
 
-_KEPT = ("viscous", "coulomb", "quadratic", "cubic")
+_EXPORTED_FRICTION = ("viscous", "coulomb", "quadratic", "cubic")
 
 
-def plain(robot: Robot) -> Robot:
+def without_unexported_friction(robot: Robot) -> Robot:
     """The robot without friction that no file holds, and without dampers of end stops."""
 
     def terms(joint_terms: tuple[Any, ...], primitive: Primitive) -> tuple[Any, ...]:
-        kept = ("viscous",) if primitive is Primitive.SPHERICAL else _KEPT
+        kept = ("viscous",) if primitive is Primitive.SPHERICAL else _EXPORTED_FRICTION
         return tuple(term for term in joint_terms if term.basis in kept)
 
     joints = tuple(
@@ -63,14 +63,16 @@ def errors(
     def at(u: Array, u_dot: Array) -> tuple[Any, ...]:
         now = engine.at(TreeState(found.platform, found.q, u, u_dot, none))
         shut = [
-            coupling(robot, joint, found.q) if joint.is_coupling else closure_at_state(robot, joint, now, u)
+            coupling_constraint(robot, joint, found.q)
+            if joint.is_coupling
+            else closure_constraint(robot, joint, now, u)
             for joint in robot.closures
         ]
         return now, shut
 
     m = robot.platform_nv + robot.nv
     _, shut = at(np.zeros(m), np.zeros(m))
-    J = np.concatenate([np.zeros((0, m)), *(one.forbidden for one in shut)])
+    J = np.concatenate([np.zeros((0, m)), *(one.constraint_rows for one in shut)])
     unit = rate_scale(robot)
     _, s, Vt = np.linalg.svd(J * unit)
     N = unit[:, None] * Vt[int(np.sum(s > 1e-9 * np.max(s, initial=1.0))) :].T
@@ -82,20 +84,20 @@ def errors(
     u_dot = N @ rng.normal(size=N.shape[1]) - unit * (np.linalg.pinv(J * unit, rcond=1e-9) @ bias)
     now, shut = at(u, u_dot)
     axes = [tree_axes(robot, k, found.q) for k in range(robot.tree)] + [one.axes for one in shut]
-    more = efforts(robot, now, axes, u, engine.rotors_inside)
+    more = joint_efforts(robot, now, axes, u, engine.includes_rotors)
     force = now.force + more.friction + more.springs + more.rotor_matrix @ u_dot + more.rotor_bias
 
-    own = owners(robot, file.names) if own is None else own
+    own = body_mapping(robot, file.names) if own is None else own
     q = coordinates(file, own, now.R, now.p, file.start)
     there = file.kinematics(q, np.zeros(file.nv))
     gaps = [np.abs(there.poses[k].R - now.R[b]).max() for k, b in own.items()]
     gaps += [np.abs(there.poses[k].p - now.p[b]).max() for k, b in own.items()]
-    K = stack(there.jacobian, own)
+    K = stack_bodies(there.jacobian, own)
     body_rows = np.concatenate([now.jacobian[b] for b in own.values()])
     W = np.linalg.lstsq(K, body_rows @ N, rcond=1e-10)[0]
     w = np.linalg.lstsq(K, body_rows @ u, rcond=1e-10)[0]
     accelerations = np.concatenate([now.acceleration[b] for b in own.values()])
-    bias = stack(file.kinematics(q, w).bias, own)
+    bias = stack_bodies(file.kinematics(q, w).bias, own)
     w_dot = np.linalg.lstsq(K, accelerations - bias, rcond=1e-10)[0]
     M, constant, rows = file.dynamics(q, w)
     theirs = M @ w_dot + constant
@@ -103,13 +105,13 @@ def errors(
     scale = float(np.max(np.abs(N.T) @ np.abs(force)))
     return {
         "poses": float(max(gaps)),
-        "rates": _over(K @ W - body_rows @ N, body_rows @ N)
-        + _over(K @ w_dot + bias - accelerations, accelerations),
+        "rates": _relative_error(K @ W - body_rows @ N, body_rows @ N)
+        + _relative_error(K @ w_dot + bias - accelerations, accelerations),
         "closures": float(np.max(np.abs(rows @ W), initial=0.0)) / float(np.max(np.abs(W))),
         "freedoms": float(abs(file.nv - rank - np.linalg.matrix_rank(body_rows @ N, 1e-9))),
         "powers": float(np.max(np.abs(W.T @ theirs - N.T @ force))) / scale,
     }
 
 
-def _over(error: Array, scale: Array) -> float:
+def _relative_error(error: Array, scale: Array) -> float:
     return float(np.max(np.abs(error))) / (float(np.max(np.abs(scale))) or 1.0)

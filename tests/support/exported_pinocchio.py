@@ -47,22 +47,22 @@ class PinocchioFile:
         self.frames = [k for k, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY]
         self.names = [model.frames[k].name for k in self.frames]
         self.offsets = [offsets.get(name, np.zeros(3)) for name in self.names]
-        self.drives = {name: self._place(name) for name in beside["name_mot"]}
+        self.drives = {name: self._velocity_index(name) for name in beside["name_mot"]}
         self.armature = np.zeros(model.nv)
         for name, value in beside.get("armature", {}).items():
-            self.armature[self._place(name)] = value
+            self.armature[self._velocity_index(name)] = value
         root = ElementTree.parse(path).getroot()
         mimics = [(joint.get("name"), joint.find("mimic")) for joint in root.findall("joint")]
         self.couplings = [self._row(name, mimic) for name, mimic in mimics if mimic is not None]
         self.start = pin.neutral(model)
 
-    def _place(self, joint: str) -> int:
+    def _velocity_index(self, joint: str) -> int:
         return int(self.model.joints[self.model.getJointId(joint)].idx_v)
 
     def _row(self, joint: str, mimic: ElementTree.Element) -> Array:
         row = np.zeros(self.nv)
-        row[self._place(joint)] = 1.0
-        row[self._place(mimic.get("joint"))] = -float(mimic.get("multiplier"))
+        row[self._velocity_index(joint)] = 1.0
+        row[self._velocity_index(mimic.get("joint"))] = -float(mimic.get("multiplier"))
         return row
 
     def _constraint(self, one: str, other: str, kind: str) -> pin.RigidConstraintModel:

@@ -22,7 +22,7 @@ class DeviceNdarray(np.ndarray):
         return types.SimpleNamespace(ptr=self.ctypes.data)
 
 
-def _on(array: Any) -> Any:
+def _device_array(array: Any) -> Any:
     return np.asarray(array).view(DeviceNdarray)
 
 
@@ -56,10 +56,10 @@ class _Function:
     def __call__(self, grid: Any, block: Any, arguments: Any, shared_mem: int = 0) -> None:
         assert block == (cuda_host.THREADS,)
         assert shared_mem <= max(self.max_dynamic_shared_size_bytes, 0)
-        cuda_host.call(self.code, self.name, grid[0], tuple(_passed(a) for a in arguments))
+        cuda_host.call(self.code, self.name, grid[0], tuple(_ctypes_argument(a) for a in arguments))
 
 
-def _passed(value: Any) -> Any:
+def _ctypes_argument(value: Any) -> Any:
     if isinstance(value, DeviceNdarray):
         return ctypes.c_void_p(value.ctypes.data)
     kinds = {"uint64": ctypes.c_uint64, "int64": ctypes.c_int64, "int32": ctypes.c_int32}
@@ -76,7 +76,7 @@ class _RawModule:
         return _Function(self.code, name)
 
 
-def fake(*, devices: int = 1, failure: Exception | None = None, memory: float = np.inf) -> Any:
+def fake_module(*, devices: int = 1, failure: Exception | None = None, memory: float = np.inf) -> Any:
     """A module in CuPy's place.
 
     Args:
@@ -93,13 +93,13 @@ def fake(*, devices: int = 1, failure: Exception | None = None, memory: float = 
     def empty(shape: Any, dtype: Any = float) -> Any:
         if np.prod(shape) * np.dtype(dtype).itemsize > memory:
             raise OutOfMemoryError("out of memory")
-        return _on(np.empty(shape, dtype))
+        return _device_array(np.empty(shape, dtype))
 
     def full(shape: Any, value: Any, dtype: Any = float) -> Any:
-        return _on(np.full(shape, value, dtype))
+        return _device_array(np.full(shape, value, dtype))
 
     def broadcast_to(array: Any, shape: Any) -> Any:
-        return _on(np.broadcast_to(array, shape))
+        return _device_array(np.broadcast_to(array, shape))
 
     cuda = types.SimpleNamespace(
         runtime=types.SimpleNamespace(
@@ -117,12 +117,12 @@ def fake(*, devices: int = 1, failure: Exception | None = None, memory: float = 
         empty=empty,
         full=full,
         broadcast_to=broadcast_to,
-        asarray=lambda a, dtype=None: _on(np.asarray(a, dtype=dtype)),
-        ascontiguousarray=lambda a: _on(np.ascontiguousarray(a)),
-        concatenate=lambda arrays, axis=0: _on(np.concatenate(arrays, axis)),
-        moveaxis=lambda a, x, y: _on(np.moveaxis(a, x, y)),
-        where=lambda c, a, b: _on(np.where(c, a, b)),
-        from_dlpack=lambda a: _on(a.array),
+        asarray=lambda a, dtype=None: _device_array(np.asarray(a, dtype=dtype)),
+        ascontiguousarray=lambda a: _device_array(np.ascontiguousarray(a)),
+        concatenate=lambda arrays, axis=0: _device_array(np.concatenate(arrays, axis)),
+        moveaxis=lambda a, x, y: _device_array(np.moveaxis(a, x, y)),
+        where=lambda c, a, b: _device_array(np.where(c, a, b)),
+        from_dlpack=lambda a: _device_array(a.array),
     )
 
 

@@ -3,7 +3,7 @@
     PYTHONPATH=tests python -m support.far_states --robots 25 --states 40000
 
 Each robot of the library in turn has its numbers changed (`varied_library`) and is put somewhere
-(`transformed.random_change`). Forces by the smallest program are compared with those by the tree at every
+(`transformed.random_transform`). Forces by the smallest program are compared with those by the tree at every
 state that is not flagged, and with Pinocchio at some. A silent error is one beyond 1e-9 for a
 scaled condition below 1e3, growing with it beyond, and the rounding of the robot's coordinates.
 """
@@ -22,8 +22,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.verify import verify
 from support.library import NAMES
-from support.random_robots.varied import varied
-from support.transformed import Change, random_change
+from support.random_robots.varied import varied_library_robot
+from support.transformed import RobotTransform, random_transform
 
 Array = np.ndarray
 
@@ -44,24 +44,24 @@ def random_states(robot: Robot, count: int, seed: int) -> tuple[Array, Array, Ar
     return x, v, 3.0 * a
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Unflagged states, silent errors, the largest errors over what is allowed, and which robot it was."""
 
-    unflagged: int
-    silent: int
+    unflagged_count: int
+    silent_errors: int
     worst: float
     worst_by_pinocchio: float
     robot: str
 
 
-def search(seed: int, states: int, engine_states: int) -> Found:
+def search(seed: int, states: int, engine_states: int) -> SearchResult:
     """Look at one robot at states, at some of them with Pinocchio."""
     name = NAMES[seed % len(NAMES)]
-    change: Change = random_change(varied(name, seed), seed)
-    robot = change.robot(varied(name, seed))
+    change: RobotTransform = random_transform(varied_library_robot(name, seed), seed)
+    robot = change.robot(varied_library_robot(name, seed))
     report = verify(robot, "pinocchio", engine_states, seed)
     by_pinocchio = max(
-        quantity.error / _allowed(robot, quantity.tolerance, report.condition)
+        quantity.error / _error_bound(robot, quantity.tolerance, report.condition)
         for quantity in report.engines[0].quantities
     )
     x, v, a = random_states(robot, states, seed)
@@ -72,17 +72,17 @@ def search(seed: int, states: int, engine_states: int) -> Found:
     error = np.max(np.abs(ours.force - theirs.force) / scale, axis=-1)
     error = error / np.maximum(np.max(np.abs(theirs.force) / scale, axis=-1), 1e-300)
     condition = 1.0 / np.maximum(nacelle.jacobian(robot, x).conditioning, 1e-300)
-    allowed = _allowed(robot, 1e-9, condition)
+    allowed = _error_bound(robot, 1e-9, condition)
     with np.errstate(all="ignore"):
         ratio = np.where(good, error / allowed, 0.0)
     silent = good & ~(ratio <= 1.0)
     away = float(np.linalg.norm(change.t))
     label = f"{name} {seed}: {change.length:.1e} long, {change.mass:.1e} heavy, {away:.1e} m away"
     count = int(silent.sum()) + (not by_pinocchio <= 1.0)
-    return Found(int(good.sum()), count, float(np.max(ratio)), float(by_pinocchio), label)
+    return SearchResult(int(good.sum()), count, float(np.max(ratio)), float(by_pinocchio), label)
 
 
-def _allowed(robot: Robot, tolerance: float, condition: Array | float) -> Any:
+def _error_bound(robot: Robot, tolerance: float, condition: Array | float) -> Any:
     return tolerance * np.maximum(1.0, condition / 1e3) + 1e3 * robot.coordinate_rounding * condition
 
 
@@ -98,9 +98,9 @@ def main() -> None:
     for seed in range(chosen.first, chosen.first + chosen.robots):
         start = time.perf_counter()
         found = search(seed, chosen.states, chosen.engine_states)
-        unflagged, silent = unflagged + found.unflagged, silent + found.silent
+        unflagged, silent = unflagged + found.unflagged_count, silent + found.silent_errors
         print(
-            f"{found.robot}: {found.unflagged} unflagged, {found.silent} silent errors, "
+            f"{found.robot}: {found.unflagged_count} unflagged, {found.silent_errors} silent errors, "
             f"worst {found.worst:.2g} of allowed, {found.worst_by_pinocchio:.2g} by Pinocchio, "
             f"{time.perf_counter() - start:.0f} s",
             flush=True,

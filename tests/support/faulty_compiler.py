@@ -92,7 +92,7 @@ def script(folder: Path, fault: str = "", where: str = "True", before: str = "")
     return path
 
 
-def asked(folder: Path) -> list[int]:
+def logged_requests(folder: Path) -> list[int]:
     """At which levels the scripts in a folder were asked to compile."""
     log = folder / "log"
     return [int(line) for line in log.read_text().split()] if log.exists() else []

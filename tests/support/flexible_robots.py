@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from nacelle.model.flexible import beams
+from nacelle.model.flexible import robot_beams
 from nacelle.model.robot import Robot
 from support.library import library_robot
 
@@ -21,7 +21,7 @@ LINKS = {
 }
 
 
-def flexible(
+def with_flexible_links(
     robot: Robot | str,
     words: tuple[str, ...] = (),
     *,
@@ -43,7 +43,7 @@ def flexible(
         else body
         for body in robot.bodies
     )
-    return weighed(dataclasses.replace(robot, bodies=bodies))
+    return with_beam_inertia(dataclasses.replace(robot, bodies=bodies))
 
 
 def with_beams(robot: Robot, **beam: Any) -> Robot:
@@ -52,10 +52,10 @@ def with_beams(robot: Robot, **beam: Any) -> Robot:
         dataclasses.replace(body, beam={**(body.beam or {}), **beam}) if body.section else body
         for body in robot.bodies
     )
-    return weighed(dataclasses.replace(robot, bodies=bodies))
+    return with_beam_inertia(dataclasses.replace(robot, bodies=bodies))
 
 
-def stiffened(robot: Robot, factor: float) -> Robot:
+def with_scaled_modulus(robot: Robot, factor: float) -> Robot:
     """A robot whose flexible links have E times a factor."""
     bodies = tuple(
         dataclasses.replace(body, material={**body.material, "E": body.material["E"] * factor})
@@ -66,10 +66,10 @@ def stiffened(robot: Robot, factor: float) -> Robot:
     return dataclasses.replace(robot, bodies=bodies)
 
 
-def weighed(robot: Robot) -> Robot:
+def with_beam_inertia(robot: Robot) -> Robot:
     """A robot whose flexible bodies have the inertia of their beams."""
     bodies = list(robot.bodies)
-    for beam in beams(robot):
+    for beam in robot_beams(robot):
         bodies[beam.body] = dataclasses.replace(bodies[beam.body], inertia=tuple(beam.inertia.tolist()))
     return dataclasses.replace(robot, bodies=tuple(bodies))
 

@@ -45,7 +45,7 @@ def _fmu(robot: str, what: str) -> Path:
     return out
 
 
-class Loaded:
+class FmuInstance:
     """An instance of an FMU with its variables by name."""
 
     def __init__(self, instance: Any, description: Any) -> None:
@@ -71,7 +71,7 @@ class Loaded:
 
 
 @contextmanager
-def loaded(path: Path, *, exchanged: bool = False) -> Iterator[Loaded]:
+def open_fmu(path: Path, *, exchanged: bool = False) -> Iterator[FmuInstance]:
     """An instance of an FMU, for Model Exchange or for Co-Simulation."""
     import fmpy
     from fmpy.fmi3 import FMU3Model, FMU3Slave
@@ -87,7 +87,7 @@ def loaded(path: Path, *, exchanged: bool = False) -> Iterator[Loaded]:
             instanceName="one",
         )
         instance.instantiate()
-        yield Loaded(instance, description)
+        yield FmuInstance(instance, description)
         instance.terminate()
         instance.freeInstance()
     finally:

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 
 from nacelle.emit.jit.functions.texts import function_texts
-from nacelle.emit.jit.target import DEFAULT, Library, address, compile_text, module
+from nacelle.emit.jit.target import DEFAULT, Library, address, compile_text, module_source
 from nacelle.emit.jit.vectors import type_name
 
 Array = np.ndarray
@@ -69,7 +69,7 @@ ENTRY = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)
 
 
 @functools.cache
-def _compiled(fma: bool) -> Library:
+def _compile_loops(fma: bool) -> Library:
     """All functions at all widths, each in a loop."""
     parts, names = [], []
     for width in WIDTHS:
@@ -78,13 +78,13 @@ def _compiled(fma: bool) -> Library:
         for op in FUNCTIONS:
             names.append(f"{op}{width}")
             parts.append(loop(names[-1], call(op, width, prefix), width))
-    return Library(compile_text(module(parts, DEFAULT, max(WIDTHS))), names)
+    return Library(compile_text(module_source(parts, DEFAULT, max(WIDTHS))), names)
 
 
 def values(op: str, *arguments: Array, width: int = 2, fma: bool | None = None) -> Array:
     """Values of a function in native code, with so many lanes; as many arguments as all widths divide."""
-    machine = DEFAULT.of_machine().fma
-    library = _compiled(machine if fma is None else fma)
+    machine = DEFAULT.target_machine().fma
+    library = _compile_loops(machine if fma is None else fma)
     a = np.ascontiguousarray(arguments[0], dtype=float)
     b = np.ascontiguousarray(arguments[-1], dtype=float)
     results = np.empty(len(a))
@@ -107,13 +107,13 @@ def errors(op: str, results: Array, *arguments: Array) -> Array:
     return found
 
 
-def worst(op: str, *arguments: Array) -> float:
+def largest_ulp_error(op: str, *arguments: Array) -> float:
     """Largest error of a function over arguments; all widths must give the same bits.
 
     With fused multiply-adds where the machine has them, and without.
     """
     most = 0.0
-    for fma in {DEFAULT.of_machine().fma, False}:
+    for fma in {DEFAULT.target_machine().fma, False}:
         results = values(op, *arguments, fma=fma)
         for width in WIDTHS:
             again = values(op, *arguments, width=width, fma=fma)

@@ -16,14 +16,14 @@ import numpy as np
 
 from nacelle import robots
 from nacelle.dynamics.inverse import inverse_dynamics
-from nacelle.dynamics.simplify import lumped, neglected
+from nacelle.dynamics.simplify import lump_rods, neglect_masses
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import load
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.report.draw import canvas, style
-from nacelle.report.draw.canvas import new_axes, save
+from nacelle.report.draw.canvas import new_axes, save_figure
 from nacelle.report.draw.robot import plot_scene
 from nacelle.report.draw.workspace import plot_workspace
 from nacelle.scene.placed import scene
@@ -39,8 +39,8 @@ def draw_lumping(path: str | os.PathLike[str]) -> Path:
     times = np.linspace(0.0, course.duration, 401)
     sample = course(times)
     exact = inverse_dynamics(robot, *sample, friction=False).force[:, 0]
-    split = inverse_dynamics(lumped(robot), *sample, friction=False).force[:, 0]
-    without = inverse_dynamics(neglected(robot), *sample, friction=False).force[:, 0]
+    split = inverse_dynamics(lump_rods(robot), *sample, friction=False).force[:, 0]
+    without = inverse_dynamics(neglect_masses(robot), *sample, friction=False).force[:, 0]
     rms = float(np.sqrt(np.mean(exact**2)))
     shares = [100.0 * float(np.sqrt(np.mean((other - exact) ** 2))) / rms for other in (split, without)]
     ax = new_axes(flat=True, shown=False)
@@ -55,7 +55,7 @@ def draw_lumping(path: str | os.PathLike[str]) -> Path:
     style.plain_axes(ax)
     style.axes_title(ax, "delta: a circle of 150 mm in 0.6 s, without friction")
     style.legend_below(ax, 1)
-    return save(ax.figure.figure, path, step=5)
+    return save_figure(ax.figure.figure, path, step=5)
 
 
 # ---- all robots of the library
@@ -88,8 +88,8 @@ def draw_robot(robot: Robot, path: str | os.PathLike[str]) -> Path:
     view = scene(robot)
     ax = canvas.new_axes(flat=view.across is not None, width=_WIDTH, height=_HEIGHT, shown=False)
     plot_scene(view, ax)
-    canvas.enlarge(ax)
-    return canvas.save(ax.figure.figure, path, tight=False, step=5)
+    canvas.fit_to_figure(ax)
+    return canvas.save_figure(ax.figure.figure, path, tight=False, step=5)
 
 
 def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[Workspace]) -> list[Path]:
@@ -109,10 +109,10 @@ def draw_workspaces(folder: str | os.PathLike[str], workspaces: Iterable[Workspa
     for shown in workspaces:
         ax = canvas.new_axes(flat=len(shown.names) < 3, shown=False)
         plot_workspace(shown, ax=ax)
-        canvas.enlarge(ax)
+        canvas.fit_to_figure(ax)
         name = "-".join([shown.robot.name, "workspace", *shown.names])
         file = re.sub(r"[^\w.-]+", "_", name) + ".png"
-        paths.append(canvas.save(ax.figure.figure, Path(folder) / file, step=5))
+        paths.append(canvas.save_figure(ax.figure.figure, Path(folder) / file, step=5))
     return paths
 
 

@@ -27,7 +27,9 @@ def assert_golden(name: str, text: str) -> None:
     if text == kept:
         return
     for number, (now, before) in enumerate(zip(text.splitlines(), kept.splitlines(), strict=False), 1):
-        assert _words(now) == _words(before), f"{name}, line {number}; make golden, and read the diff"
+        assert _normalise_text(now) == _normalise_text(before), (
+            f"{name}, line {number}; make golden, and read the diff"
+        )
         for a, b in zip(_numbers(now), _numbers(before), strict=True):
             small = max(abs(a), abs(b)) < 1e-9
             assert small or abs(a - b) <= 2e-4 * max(abs(a), abs(b)), f"{name}, line {number}: {a} was {b}"
@@ -36,7 +38,7 @@ def assert_golden(name: str, text: str) -> None:
     )
 
 
-def _words(line: str) -> list[str]:
+def _normalise_text(line: str) -> list[str]:
     """What is between numbers; tables are as wide as their numbers."""
     return _NUMBER.sub("#", line).replace("─", "").split()
 

@@ -18,7 +18,7 @@ HANGS_S = 90.0
 
 
 @contextlib.contextmanager
-def cut_short() -> Iterator[None]:
+def time_limit() -> Iterator[None]:
     """Raise TimeoutError in what takes HANGS_S of processor time, so that a test fails and not hangs."""
 
     def stop(*_: object) -> None:
@@ -39,7 +39,7 @@ def error_of(action: Callable[[], object], limit_s: float) -> DescriptionError |
         error = None
         start = time.process_time()
         try:
-            with cut_short():
+            with time_limit():
                 action()
         except DescriptionError as caught:
             error = caught
@@ -50,12 +50,12 @@ def error_of(action: Callable[[], object], limit_s: float) -> DescriptionError |
     return error
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def value_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Paths of everything below a value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         yield (*path, key)
-        yield from places(item, (*path, key))
+        yield from value_paths(item, (*path, key))
 
 
 def entry(data: Any, path: tuple[Any, ...]) -> Any:
@@ -64,7 +64,7 @@ def entry(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
-def _own(value: Any) -> Any:
+def _own_exception(value: Any) -> Any:
     """A copy, so that later edits leave what was drawn as it is; what cannot be copied is not edited."""
     try:
         return copy.deepcopy(value)
@@ -73,7 +73,7 @@ def _own(value: Any) -> Any:
 
 
 @st.composite
-def edited(
+def edited_descriptions(
     draw: st.DrawFn,
     robots: st.SearchStrategy[Any],
     wrong: st.SearchStrategy[Any],
@@ -89,18 +89,18 @@ def edited(
     """
     data = copy.deepcopy(draw(robots))
     for _ in range(draw(st.integers(1, 3))):
-        paths = list(places(data))
+        paths = list(value_paths(data))
         if not paths:
             break
         path, other = draw(st.sampled_from(paths)), draw(st.sampled_from(paths))
         parent, key = entry(data, path[:-1]), path[-1]
         what = draw(st.sampled_from(["wrong", "wrong", "delete", "copy", "swap", "rename", "add"]))
         if what == "wrong":
-            parent[key] = _own(draw(wrong))
+            parent[key] = _own_exception(draw(wrong))
         elif what == "delete":
             del parent[key]
         elif what == "copy":
-            parent[key] = _own(entry(data, other))
+            parent[key] = _own_exception(entry(data, other))
         elif what == "swap" and path[: len(other)] != other and other[: len(path)] != path:
             mine, yours = parent[key], entry(data, other)
             parent[key] = yours
@@ -108,7 +108,7 @@ def edited(
         elif what == "rename" and isinstance(parent, dict):
             parent[draw(keys(str(key)))] = parent.pop(key)
         elif what == "add":
-            item = _own(entry(data, other))
+            item = _own_exception(entry(data, other))
             if isinstance(parent, list):
                 parent.append(item)
             else:

@@ -14,9 +14,9 @@ import nacelle
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.model.robot import Robot
-from nacelle.tree.actuation import unwrapped
+from nacelle.tree.actuation import unwrap_angles
 from support.stress_robots import STRESS
 
 Array = np.ndarray
@@ -40,7 +40,7 @@ def translations(robot: Robot) -> list[tuple[int, int]]:
     return [(layout.x_names.index(name), names.index(name)) for name in ("x", "y", "z") if name in names]
 
 
-def way_out(robot: Robot, seed: int, count: int = 1500) -> list[DesiredMotion]:
+def path_out_of_reach(robot: Robot, seed: int, count: int = 1500) -> list[DesiredMotion]:
     """A straight line from rest at the reference pose at a constant rate, further than any robot reaches."""
     rng, n = np.random.default_rng(seed), robot.motion.n
     x = np.asarray(mechanism_of(robot).reference[0], dtype=float)
@@ -64,7 +64,7 @@ def admissible(robot: Robot, motions: list[DesiredMotion]) -> Array:
     rate = np.abs(np.einsum("kij,kj->ki", J, v))
     good &= np.all(rate <= 1.01 * np.array([actuator.speed for actuator in robot.actuators]), axis=1)
     if len(robot.actuators) == robot.motion.n:
-        scaled = J * twist_units(robot)
+        scaled = J * twist_scales(robot)
         with np.errstate(invalid="ignore"):
             p = np.linalg.det(scaled / np.linalg.norm(scaled, axis=2, keepdims=True))
         good &= p * np.sign(p[0]) > np.sqrt(1e-7)
@@ -77,7 +77,7 @@ def _by_differences(robot: Robot, x: Array, y: Array) -> Array:
 
     mechanism, columns = mechanism_of(robot), []
     layout = mechanism.layout
-    for j, unit in enumerate(twist_units(robot)):
+    for j, unit in enumerate(twist_scales(robot)):
         both = []
         for side in (1.0, -1.0):
             c = np.array(x)
@@ -88,7 +88,7 @@ def _by_differences(robot: Robot, x: Array, y: Array) -> Array:
             both.append(np.asarray(pose_from_coordinates(mechanism, c, quat), dtype=float))
         q = nacelle.inverse_kinematics(robot, np.array(both), guess=y, limits=False).actuators
         columns.append(
-            np.diff(unwrapped(q, robot.revolute_actuators)[::-1], axis=0)[0] / (2.0 * _NUDGE * unit)
+            np.diff(unwrap_angles(q, robot.revolute_actuators)[::-1], axis=0)[0] / (2.0 * _NUDGE * unit)
         )
     return np.array(columns).T
 
@@ -117,7 +117,7 @@ def hostile_samples(made: Controller) -> Iterator[tuple[str, Array, DesiredMotio
     if all(np.isfinite(actuator.speed) for actuator in robot.actuators):
         for j in range(n):
             fast = np.zeros(n)
-            fast[j] = 1e4 * twist_units(robot)[j]
+            fast[j] = 1e4 * twist_scales(robot)[j]
             yield f"v[{j}] beyond the drives", q, rest._replace(v=fast), 3
         jump = np.array(x)
         jump[translations(robot)[0][0]] += 0.02 * robot.size

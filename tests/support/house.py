@@ -140,7 +140,7 @@ def read_house(source: Path) -> House:
     files = {_module(path, source): path for path in sorted((source / PACKAGE).rglob("*.py"))}
     imports = set()
     for module, path in files.items():
-        for name in _imported(path):
+        for name in _imported_names(path):
             parts = name.split(".")
             known = next(
                 (".".join(parts[:k]) for k in range(len(parts), 0, -1) if ".".join(parts[:k]) in files), ""
@@ -254,7 +254,7 @@ def _module(path: Path, source: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _imported(path: Path) -> Iterator[str]:
+def _imported_names(path: Path) -> Iterator[str]:
     for node in _statements(path):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == PACKAGE:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)

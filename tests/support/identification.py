@@ -12,12 +12,12 @@ import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.estimation.regression import Regression
-from nacelle.identification.rehearsal import moved
+from nacelle.identification.rehearsal import perturb_parameters
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
-from nacelle.trajectory.along import along
+from nacelle.trajectory.along import sample_trajectory
 from nacelle.trajectory.base import Trajectory
-from nacelle.tree.actuation import unwrapped
+from nacelle.tree.actuation import unwrap_angles
 from support.library import library_robot
 
 Array = np.ndarray
@@ -87,11 +87,11 @@ def exact_run(
     robot: Robot, path: Trajectory, *, true: Robot | None = None, rate: float = 500.0, periods: float = 1.0
 ) -> ExactRun:
     """Follow a path exactly; forces are those of inverse dynamics."""
-    true = moved(robot) if true is None else true
+    true = perturb_parameters(robot) if true is None else true
     t = np.arange(round(periods * path.duration * rate)) / rate
-    motion = along(robot, path, t % path.duration)
+    motion = sample_trajectory(robot, path, t % path.duration)
     q = nacelle.inverse_kinematics(robot, motion.x).actuators
-    q = unwrapped(q, robot.revolute_actuators)
+    q = unwrap_angles(q, robot.revolute_actuators)
     force = nacelle.inverse_dynamics(true, motion.x, motion.v, motion.a).force
     return ExactRun(Measurement(robot, t, q, force), true, motion.x, motion.v, motion.a)
 

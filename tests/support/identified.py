@@ -23,7 +23,7 @@ def robot_of(name: str) -> nacelle.Robot:
 
 
 @cache
-def measured(name: str, seed: int = 0, duration: float = 4.0) -> Measurement:
+def measured_run(name: str, seed: int = 0, duration: float = 4.0) -> Measurement:
     """Noisy coordinates and forces of a robot along a Fourier series about its reference pose."""
     robot = robot_of(name)
     rng = np.random.default_rng(seed)
@@ -40,10 +40,10 @@ def measured(name: str, seed: int = 0, duration: float = 4.0) -> Measurement:
 
 
 @cache
-def identified(name: str, runs: int = 1) -> Identification:
-    return identify(robot_of(name), [measured(name, seed) for seed in range(runs)])
+def identification_result(name: str, runs: int = 1) -> Identification:
+    return identify(robot_of(name), [measured_run(name, seed) for seed in range(runs)])
 
 
 @cache
-def validated(name: str) -> Validation:
-    return validate(identified(name).estimator, measured(name, 7))
+def validation_result(name: str) -> Validation:
+    return validate(identification_result(name).estimator, measured_run(name, 7))

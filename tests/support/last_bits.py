@@ -23,18 +23,20 @@ ELEMENTARY = ("sin", "cos", "arctan2", "tanh", "exp")
 LIBRARY = ("sin", "cos", "atan2", "tanh", "exp", "asin", "acos")
 
 
-def moved(values: Any, rng: np.random.Generator, ulps: int = 3) -> Array:
+def perturb_last_bits(values: Any, rng: np.random.Generator, ulps: int = 3) -> Array:
     """Floats moved by up to so many units in the last place; 0 and +-1 stay, as descriptions give them."""
     array = np.asarray(values, dtype=float)
     steps = rng.integers(-ulps, ulps + 1, array.shape)
     return np.where((array == 0.0) | (np.abs(array) == 1.0), array, array + steps * np.spacing(array))
 
 
-def moved_robot(robot: Robot, seed: int, ulps: int = 3) -> Robot:
+def perturbed_robot(robot: Robot, seed: int, ulps: int = 3) -> Robot:
     """A robot with every number, of its reference pose too, moved on its own."""
     rng = np.random.default_rng(seed)
-    other = robot.with_parameters(moved(robot.parameter_vector(), rng, ulps))
-    reference = Pose(moved(robot.reference.R, rng, ulps), moved(robot.reference.p, rng, ulps))
+    other = robot.with_parameters(perturb_last_bits(robot.parameter_vector(), rng, ulps))
+    reference = Pose(
+        perturb_last_bits(robot.reference.R, rng, ulps), perturb_last_bits(robot.reference.p, rng, ulps)
+    )
     return dataclasses.replace(other, reference=reference)
 
 

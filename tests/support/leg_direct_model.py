@@ -10,8 +10,8 @@ from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.dynamics.state import State
 from nacelle.papers.legs import (
     LegState,
-    axes_of_leg,
     closure_forces,
+    leg_axes,
     leg_dynamics,
     leg_states,
     platform_dynamics,
@@ -34,7 +34,7 @@ def split_force(state: State, a: Array, physics: Physics) -> tuple[Array, Array]
     own: list[Scalar] = [0.0] * len(actuators)
     for leg in legs:
         H = list(leg_dynamics(state, leg.leg, leg.dq, leg.accelerations(dV), physics))
-        axes = axes_of_leg(state, leg.leg)
+        axes = leg_axes(state, leg.leg)
         for k, actuator in enumerate(actuators):
             if actuator.joint in axes:
                 start = axes[actuator.joint][0][1].start

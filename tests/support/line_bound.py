@@ -22,14 +22,14 @@ from scipy.linalg import block_diag
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.edges import (
-    Band,
-    _band,
-    _candidates,
+    PixelBand,
+    _candidate_pixels,
+    _make_band,
     edge_response,
     information_inverse,
     jacobian_rows,
-    mixture,
-    tangents,
+    level_mixture,
+    normal_tangents,
 )
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
@@ -37,7 +37,7 @@ from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import EdgeVisibility, edge_visibility
 
 
-def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None:
+def normals_bound(band: PixelBand, normals: Array, model: PixelModel) -> Array | None:
     """Least covariance (3 sides, 3 sides) of the normals of edges, from the pixels of a band.
 
     Args:
@@ -49,26 +49,26 @@ def normals_bound(band: Band, normals: Array, model: PixelModel) -> Array | None
         The bound; None where the pixels do not determine the normals.
     """
     n = normals[list(band.sides)]
-    basis = tangents(n, band.middles)
+    basis = normal_tangents(n, band.middles)
     F, D = edge_response(band.patch, n, basis, band.sides, model.blur)
     levels = np.array([model.background, model.leg, model.background])
     levels = levels if len(band.sides) == 2 else levels[:2] if band.sides == (0,) else levels[1:]
-    weight = 1.0 / np.sqrt(model.variance(levels @ mixture(F, band.sides)))
+    weight = 1.0 / np.sqrt(model.variance(levels @ level_mixture(F, band.sides)))
     spread = block_diag(*np.swapaxes(basis, 1, 2))
     inverse = information_inverse((jacobian_rows(F, D, levels, band.sides) * weight)[: spread.shape[1]])
     return None if inverse is None else np.asarray(spread @ inverse @ spread.T)
 
 
-def whole_band(camera: Camera, seen: EdgeVisibility, reach: float) -> Band | None:
+def whole_band(camera: Camera, seen: EdgeVisibility, reach: float) -> PixelBand | None:
     """All pixels within a distance (px) of what is free of the edges, up to the ends and to other solids."""
-    u, v, patch = _candidates(camera, seen, seen.free, reach)
+    u, v, patch = _candidate_pixels(camera, seen, seen.free, reach)
     use = np.zeros(len(u), dtype=bool)
     for side in (0, 1):
         t = seen.lines.place(side, patch)
         sample = np.clip(np.nan_to_num(np.rint(t * (len(seen.t) - 1))), 0, len(seen.t) - 1).astype(int)
-        near = np.abs(patch.from_plane(seen.lines.normals[side]).s) < reach
+        near = np.abs(patch.distance_from_plane(seen.lines.normals[side]).s) < reach
         use |= near & seen.free[side, sample] & (t >= 0.0) & (t <= 1.0)
-    return _band(u[use], v[use], patch.some(use), seen)
+    return _make_band(u[use], v[use], patch.some(use), seen)
 
 
 def line_bound(scene: CameraScene, index: int, model: PixelModel) -> LineMeasurement | None:

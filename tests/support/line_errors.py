@@ -8,13 +8,13 @@ import numpy as np
 
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.image.edges import Band, band_around, fit_edges
+from nacelle.vision.image.edges import PixelBand, band_around, fit_edges
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
-from nacelle.vision.measure import FLAT
+from nacelle.vision.measure import FLAT_MARGIN
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
 from nacelle.vision.placing import view_directions
-from nacelle.vision.scene import CameraScene, Scenery
+from nacelle.vision.scene import CameraScene, RobotScenery
 from nacelle.vision.visibility import EdgeVisibility, edge_visibility
 from support.line_bound import line_bound, normals_bound
 
@@ -49,7 +49,7 @@ class LineErrors:
     failed: int
 
 
-def best_place(scenery: Scenery, index: int) -> Array:
+def best_place(scenery: RobotScenery, index: int) -> Array:
     """Where a camera measures a cylinder best: a point (3,) twice the robot's size from it.
 
     Of the ten directions that see most of both edges the one with the least covariance of what is read where
@@ -60,24 +60,24 @@ def best_place(scenery: Scenery, index: int) -> Array:
     model = PixelModel(blur=1.0)
 
     def hidden(place: Array) -> float:
-        scene = scenery.at(zoomed(scenery, 20.0, index, place, size=2048))
+        scene = scenery.at(zoomed_camera(scenery, 20.0, index, place, size=2048))
         return -float(np.min(edge_visibility(scene, index, 8.0).free_length(8.0)))
 
     def uncertainty(place: Array) -> float:
-        scene = scenery.at(zoomed(scenery, 5.0, index, place))
-        read = _read(scene, index, model)
+        scene = scenery.at(zoomed_camera(scenery, 5.0, index, place))
+        read = _measured_bound(scene, index, model)
         return np.inf if read is None else float(np.trace(read[2].direction_covariance))
 
     places = sorted((middle + distance * direction for direction in view_directions(60)), key=hidden)
     return min(places[:10], key=uncertainty)
 
 
-def _read(
+def _measured_bound(
     scene: CameraScene, index: int, model: PixelModel
-) -> tuple[EdgeVisibility, Band, LineMeasurement] | None:
+) -> tuple[EdgeVisibility, PixelBand, LineMeasurement] | None:
     """What a fit reads of a cylinder, and the bound for that; None without two edges."""
     seen = edge_visibility(scene, index, model.reach)
-    band = band_around(scene, index, seen, model, wide=FLAT, slack=0.4)
+    band = band_around(scene, index, seen, model, margin=FLAT_MARGIN, uncertainty=0.4)
     if band is None or len(band.sides) < 2:
         return None
     covariance = normals_bound(band, seen.lines.normals, model)
@@ -87,7 +87,7 @@ def _read(
     return seen, band, line_from_edges(*edges, scene.rods[index].radius, covariance[:3, 3:])
 
 
-def zoomed(scenery: Scenery, width: float, index: int, place: Array, size: int = 256) -> Camera:
+def zoomed_camera(scenery: RobotScenery, width: float, index: int, place: Array, size: int = 256) -> Camera:
     """A camera at a place, zoomed so that a cylinder is `width` px wide, off the centre; distorted."""
     A, B = scenery.cylinders[index].placed(*scenery.bodies())
     middle = 0.5 * (A + B)
@@ -111,7 +111,7 @@ def zoomed(scenery: Scenery, width: float, index: int, place: Array, size: int =
 
 
 def line_errors(
-    scenery: Scenery, camera: Camera, index: int, model: PixelModel, runs: int, seed: int = 0
+    scenery: RobotScenery, camera: Camera, index: int, model: PixelModel, runs: int, seed: int = 0
 ) -> LineErrors:
     """Measure one cylinder in many noisy images and compare with the bound.
 
@@ -124,7 +124,7 @@ def line_errors(
     cylinder = scenery.cylinders[index]
     if bound is None:
         return LineErrors(cylinder.name, *[np.nan] * 7, runs)
-    read = _read(scene, index, model)
+    read = _measured_bound(scene, index, model)
     if read is None:
         return LineErrors(cylinder.name, *[np.nan] * 7, runs)
     seen, band, best = read
@@ -143,7 +143,7 @@ def line_errors(
             *_edges(fit.normals, fit.covariance, index), cylinder.radius, fit.covariance[:3, 3:]
         )
         lines.append(line.direction - bound.direction)
-        own.append(_squared(line.direction - bound.direction, line.direction_covariance))
+        own.append(_squared_mahalanobis(line.direction - bound.direction, line.direction_covariance))
     errors = np.array(lines)
     variances, axes = np.linalg.eigh(bound.direction_covariance)
     along = errors @ axes[:, 1:]
@@ -171,7 +171,7 @@ def _edges(normals: Array, covariance: Array, index: int) -> tuple[EdgeMeasureme
     return first, second
 
 
-def _squared(error: Array, covariance: Array) -> float:
+def _squared_mahalanobis(error: Array, covariance: Array) -> float:
     """e^T C^+ e over the two directions in which a unit vector may err."""
     values, axes = np.linalg.eigh(covariance)
     return float(np.sum((error @ axes[:, 1:]) ** 2 / values[1:]))

@@ -16,11 +16,11 @@ import numpy as np
 import nacelle
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.model.robot import Robot
 from nacelle.trajectory import Fourier, Sample
-from nacelle.trajectory.along import along
-from nacelle.tree.actuation import unwrapped
+from nacelle.trajectory.along import sample_trajectory
+from nacelle.tree.actuation import unwrap_angles
 
 Array = np.ndarray
 
@@ -50,18 +50,18 @@ class Truth:
     size: float = 0.15
 
 
-def motion_of(robot: Robot, rng: np.random.Generator, truth: Truth) -> tuple[Array, Sample, Array]:
+def fourier_motion(robot: Robot, rng: np.random.Generator, truth: Truth) -> tuple[Array, Sample, Array]:
     """Times, the motion of the nacelle and the coordinates of the actuators."""
     t = np.arange(int(truth.duration * truth.rate)) / truth.rate
     x0 = nacelle.reference_pose(robot)
     a, b = rng.normal(size=(2, 5, robot.motion.n)) / np.arange(1, 6)[None, :, None]
     start = nacelle.jacobian(robot, x0).conditioning
     for size in truth.size * 0.7 ** np.arange(12):
-        scale = size / np.sqrt(5) * twist_units(robot)
+        scale = size / np.sqrt(5) * twist_scales(robot)
         path = Fourier(
             x0, a * scale, b * scale, motion=robot.motion, frequency=truth.frequency, duration=truth.duration
         )
-        motion = along(robot, path, t)
+        motion = sample_trajectory(robot, path, t)
         sparse = motion.x[::25]
         solution = nacelle.inverse_kinematics(robot, sparse)
         if not np.all(solution.ok):
@@ -71,15 +71,15 @@ def motion_of(robot: Robot, rng: np.random.Generator, truth: Truth) -> tuple[Arr
             continue
         if np.all(nacelle.forward_kinematics(robot, solution.actuators, follow=True).ok):
             q = nacelle.inverse_kinematics(robot, motion.x).actuators
-            return t, motion, unwrapped(q, robot.revolute_actuators)
+            return t, motion, unwrap_angles(q, robot.revolute_actuators)
     raise ValueError(f"{robot.name}: no motion about the reference pose")
 
 
-def measured(robot: Robot, seed: int = 0, truth: Truth | None = None) -> Measurement:
+def simulated_measurement(robot: Robot, seed: int = 0, truth: Truth | None = None) -> Measurement:
     """A measurement without faults."""
     truth = truth or Truth()
     rng = np.random.default_rng(seed)
-    t, motion, q = motion_of(robot, rng, truth)
+    t, motion, q = fourier_motion(robot, rng, truth)
     form = nacelle.regressor(robot, motion.x, motion.v, motion.a)
     values = form.parameters.values
     force = form.Y @ (values * (1.0 + truth.wrong * rng.uniform(-1, 1, len(values))))
@@ -147,14 +147,14 @@ class Fault:
     measurement: Measurement
 
 
-def exchanged(columns: Array, i: int, j: int) -> Array:
+def swap_columns(columns: Array, i: int, j: int) -> Array:
     """Columns with two of them in each other's place."""
     columns = columns.copy()
     columns[:, [i, j]] = columns[:, [j, i]]
     return columns
 
 
-def scaled(columns: Array, i: int, factor: float) -> Array:
+def scale_column(columns: Array, i: int, factor: float) -> Array:
     """Columns with one of them times a factor."""
     columns = columns.copy()
     columns[:, i] *= factor
@@ -169,18 +169,24 @@ def column_faults(clean: Measurement, seed: int = 0) -> Iterator[Fault]:
     i, j = (int(k) for k in rng.permutation(m)[:2])
     turns = robot.revolute_actuators
     unit = 180 / np.pi if turns[i] else 1000.0
-    yield Fault("encoders", "swapped", f"enc{i}", replace(clean, q=exchanged(q, i, j)))
-    yield Fault("currents", "swapped", f"i{i}", replace(clean, force=exchanged(force, i, j)))
+    yield Fault("encoders", "swapped", f"enc{i}", replace(clean, q=swap_columns(q, i, j)))
+    yield Fault("currents", "swapped", f"i{i}", replace(clean, force=swap_columns(force, i, j)))
     both = q.copy(), force.copy()
     both[0][:, i], both[1][:, i] = force[:, i], q[:, i]
     yield Fault("encoder and current", "swapped", f"enc{i}", replace(clean, q=both[0], force=both[1]))
-    yield Fault("sign of an encoder", "sign", f"enc{i}", replace(clean, q=scaled(q, i, -1)))
-    yield Fault("sign of a current", "sign", f"i{i}", replace(clean, force=scaled(force, i, -1)))
+    yield Fault("sign of an encoder", "sign", f"enc{i}", replace(clean, q=scale_column(q, i, -1)))
+    yield Fault("sign of a current", "sign", f"i{i}", replace(clean, force=scale_column(force, i, -1)))
     yield Fault("sign of all currents", "sign", "i0", replace(clean, force=-force))
-    yield Fault("unit of an encoder, large", "unit", f"enc{i}", replace(clean, q=scaled(q, i, unit)))
-    yield Fault("unit of an encoder, small", "unit", f"enc{i}", replace(clean, q=scaled(q, i, 1 / unit)))
-    yield Fault("unit of a current, large", "unit", f"i{i}", replace(clean, force=scaled(force, i, 1e3)))
-    yield Fault("unit of a current, small", "unit", f"i{i}", replace(clean, force=scaled(force, i, 1e-3)))
+    yield Fault("unit of an encoder, large", "unit", f"enc{i}", replace(clean, q=scale_column(q, i, unit)))
+    yield Fault(
+        "unit of an encoder, small", "unit", f"enc{i}", replace(clean, q=scale_column(q, i, 1 / unit))
+    )
+    yield Fault(
+        "unit of a current, large", "unit", f"i{i}", replace(clean, force=scale_column(force, i, 1e3))
+    )
+    yield Fault(
+        "unit of a current, small", "unit", f"i{i}", replace(clean, force=scale_column(force, i, 1e-3))
+    )
     if len(set(turns)) == 1:
         yield Fault("unit of all encoders, large", "unit", "enc0", replace(clean, q=q * unit))
         yield Fault("unit of all encoders, small", "unit", "enc0", replace(clean, q=q / unit))

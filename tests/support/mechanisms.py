@@ -11,12 +11,12 @@ from scipy.spatial.transform import Rotation
 from support.random_robots.written import (
     Array,
     Data,
-    along,
-    around,
     joint,
     leg,
+    point_on_circle,
     prismatic,
     revolute,
+    rotation_to_direction,
     spherical,
 )
 
@@ -28,11 +28,11 @@ def frame(R: Array, p: Array) -> Data:
     return {"translation": np.asarray(p).tolist(), "rotation": {"matrix": R.tolist()}}
 
 
-def turn(axis: str, angle: float) -> Array:
+def rotation_matrix(axis: str, angle: float) -> Array:
     return Rotation.from_euler(axis, angle).as_matrix()
 
 
-def described(
+def mechanism_description(
     name: str, motion: Any, legs: list[Data], place: Sequence[float] = (0.0, 0.0, 0.0), **more: Any
 ) -> Data:
     """A mechanism with its platform at a place."""
@@ -53,7 +53,7 @@ def planar_leg(
     return leg(name, bodies, joints, {"end": revolute(parent, "plate", offset, "z", **end)})
 
 
-def around_z(count: int, make: Callable[[int], tuple[Data, Data, Data]]) -> list[Data]:
+def legs_around_z(count: int, make: Callable[[int], tuple[Data, Data, Data]]) -> list[Data]:
     """Legs in turn about z: bodies, joints and closures of each."""
     placements = ({"angle": 2 * np.pi * k / count} for k in range(count))
     return [leg(f"leg{k + 1}", *make(k), placement=placement) for k, placement in enumerate(placements)]
@@ -79,19 +79,23 @@ def four_bar() -> Data:
     ]
     legs[1]["joints"]["joint0"]["active"] = False
     reference = {"position": [*A.tolist(), 0.0], "rotation": {"axis": "z", "angle": heading}}
-    return described("four-bar", ["rz"], legs, reference=reference)
+    return mechanism_description("four-bar", ["rz"], legs, reference=reference)
 
 
 def planar_three_rrr() -> Data:
     """Three planar legs RRR on a rigid platform: x, y and rz."""
     legs = []
     for k in range(3):
-        at, plate, guess = around(0.4, 120 * k), around(0.1, 120 * k), (2 * np.pi * k / 3 + 2.2, 1.8)
+        at, plate, guess = (
+            point_on_circle(0.4, 120 * k),
+            point_on_circle(0.1, 120 * k),
+            (2 * np.pi * k / 3 + 2.2, 1.8),
+        )
         legs.append(planar_leg(f"leg{k}", at, (0.25, 0.25), guess, child_at=plate.tolist()))
-    return described("three-rrr", "xy+rz", legs)
+    return mechanism_description("three-rrr", "xy+rz", legs)
 
 
-def pinned(legs: list[Data], length: float) -> Data:
+def point_platform(legs: list[Data], length: float) -> Data:
     """A point at the ends of planar legs; the pin at it makes a joint between each leg and the next."""
     ends, tip = [f"{leg['name']}.bar1" for leg in legs], [length, 0.0, 0.0]
     pins = {f"pin{k}": revolute(*ends[k : k + 2], tip, "z", child_at=tip) for k in range(len(legs) - 1)}
@@ -103,9 +107,11 @@ def planar_point() -> Data:
     legs = []
     for k in range(3):
         turned = 2 * np.pi * k / 3 + 0.3
-        at = around(0.4, np.degrees(turned))
+        at = point_on_circle(0.4, np.degrees(turned))
         legs.append(planar_leg(f"leg{k}", at, (0.25, 0.25), (turned + 2.5, 1.3)))
-    return described("planar-point", "xy", legs, (0.02, -0.03, 0.0), nacelle=pinned(legs, 0.25))
+    return mechanism_description(
+        "planar-point", "xy", legs, (0.02, -0.03, 0.0), nacelle=point_platform(legs, 0.25)
+    )
 
 
 def five_bar_stretched() -> Data:
@@ -114,7 +120,9 @@ def five_bar_stretched() -> Data:
         planar_leg("left", [-0.1, 0.0], (0.2, 0.1), (np.pi / 2, -np.pi / 2)),
         planar_leg("right", [0.1, 0.0], (0.2, 0.1), (np.pi / 2, np.pi / 2)),
     ]
-    return described("five-bar-stretched", "xy", legs, (0.0, 0.2, 0.0), nacelle=pinned(legs, 0.1))
+    return mechanism_description(
+        "five-bar-stretched", "xy", legs, (0.0, 0.2, 0.0), nacelle=point_platform(legs, 0.1)
+    )
 
 
 def three_rps(active: tuple[bool, ...] = (True, True, True)) -> Data:
@@ -127,16 +135,16 @@ def three_rps(active: tuple[bool, ...] = (True, True, True)) -> Data:
         }
         return {"tube": BODY, "rod": BODY}, joints, {"ball": spherical("rod", "plate", child_at=[0.3, 0, 0])}
 
-    return described("three-rps", ["z", "rx", "ry"], around_z(3, made), (0.0, 0.0, 0.6))
+    return mechanism_description("three-rps", ["z", "rx", "ry"], legs_around_z(3, made), (0.0, 0.0, 0.6))
 
 
 def gough_stewart(foot: str = "spherical") -> Data:
     """Six struts between ball joints: each strut spins idly about its own axis."""
     legs = []
     for k, (a, b) in enumerate(zip((10, 110, 130, 230, 250, 350), (50, 70, 170, 190, 290, 310), strict=True)):
-        A, B = around(0.6, a), around(0.3, b)
-        strut = around(0.3, b, 0.7) - A
-        R = along(strut)
+        A, B = point_on_circle(0.6, a), point_on_circle(0.3, b)
+        strut = point_on_circle(0.3, b, 0.7) - A
+        R = rotation_to_direction(strut)
         guess = R.as_quat().tolist() if foot == "spherical" else R.as_euler("XYZ").tolist()[:2]
         tube = {"mass": 2.0, "com": [0.0, 0.0, 0.2], "inertia": [0.05, 0.05, 0.001]}
         joints = {
@@ -146,7 +154,7 @@ def gough_stewart(foot: str = "spherical") -> Data:
         bodies = {"tube": tube, "rod": {**tube, "com": [0.0, 0.0, -0.2]}}
         head = spherical("rod", "plate", child_at=B.tolist())
         legs.append(leg(f"strut{k + 1}", bodies, joints, {"head": head}))
-    return described("gough-stewart", "se3", legs, (0.0, 0.0, 0.7))
+    return mechanism_description("gough-stewart", "se3", legs, (0.0, 0.0, 0.7))
 
 
 def sarrus() -> Data:
@@ -160,7 +168,7 @@ def sarrus() -> Data:
         head = revolute("upper", "plate", [0.3, 0.0, 0.0], "y", child_at=[0.2, 0.0, 0.0])
         bodies = {"lower": BODY, "upper": BODY}
         legs.append(leg(name, bodies, joints, {"head": head}, placement={"angle": angle}))
-    return described("sarrus", ["z"], legs, (0.0, 0.0, 0.45))
+    return mechanism_description("sarrus", ["z"], legs, (0.0, 0.0, 0.45))
 
 
 def bennett() -> Data:
@@ -174,11 +182,11 @@ def bennett() -> Data:
     b = a * np.sin(beta) / np.sin(alpha)
     theta1 = 0.8
     theta2 = 2 * np.arctan(np.sin((beta + alpha) / 2) / np.sin((beta - alpha) / 2) / np.tan(theta1 / 2))
-    R_a, p_a = turn("x", alpha), np.array([a, 0.0, 0.0])
-    R_b, p_b = turn("x", beta), np.array([b, 0.0, 0.0])
-    R1 = turn("z", theta1)
+    R_a, p_a = rotation_matrix("x", alpha), np.array([a, 0.0, 0.0])
+    R_b, p_b = rotation_matrix("x", beta), np.array([b, 0.0, 0.0])
+    R1 = rotation_matrix("z", theta1)
     # The coupler after the second joint.
-    R2, p2 = R1 @ R_a @ turn("z", theta2), R1 @ p_a
+    R2, p2 = R1 @ R_a @ rotation_matrix("z", theta2), R1 @ p_a
     on_crank, on_plate = frame(R_a, p_a), frame(R_b, p_b)
     before = frame(R_b.T, -R_b.T @ p_b)
     feet = {
@@ -191,7 +199,7 @@ def bennett() -> Data:
     }
     legs = [leg(name, {"crank": BODY}, {"foot": feet[name]}, {"head": heads[name]}) for name in feet]
     reference = {"position": p2.tolist(), "rotation": frame(R2, p2)["rotation"]}
-    return described("bennett", ["rz"], legs, reference=reference)
+    return mechanism_description("bennett", ["rz"], legs, reference=reference)
 
 
 def rod_pairs(*, asymmetric: bool = False, spinning: str = "spherical") -> Data:
@@ -209,4 +217,4 @@ def rod_pairs(*, asymmetric: bool = False, spinning: str = "spherical") -> Data:
             joints[f"elbow-{side}"], closures[f"wrist-{side}"] = elbow, wrist
         return {"arm": BODY, "rod-a": rod, "rod-b": rod}, joints, closures
 
-    return described("rod-pairs", "xyz", around_z(3, made), (0.0, 0.0, -0.6))
+    return mechanism_description("rod-pairs", "xyz", legs_around_z(3, made), (0.0, 0.0, -0.6))

@@ -13,13 +13,13 @@ from nacelle.dynamics.models import Model
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import leg_condition
-from nacelle.kinematics.motion import joint_motion, solved
-from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.motion import joint_motion, solve_loops
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.state import elements_at
-from nacelle.verify.states import moved_poses, random_states
+from nacelle.verify.states import integrate_poses, random_states
 
 Array = np.ndarray
 
@@ -55,7 +55,7 @@ class Sample:
 
     def inertia_condition(self) -> Array:
         """Condition number of the mass matrix, lengths counted in the robot's size."""
-        unit = twist_units(self.robot)
+        unit = twist_scales(self.robot)
         return np.asarray(1.0 / conditioning(mass_matrix(self.robot, self.x) * np.outer(unit, unit)))
 
 
@@ -77,7 +77,7 @@ def sample(robot: Robot, count: int, seed: int = 0, *, friction: bool = True, ne
     some = np.flatnonzero(rng.uniform(size=count) < near)
     x[some] = towards_singularities(robot, x[some], rng)
     assert len(np.unique(x, axis=0)) == count
-    y = solved(robot, x)[1]
+    y = solve_loops(robot, x)[1]
     condition = 1.0 / jacobian(robot, x).conditioning
     tau = inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).force * push
     return Sample(robot, x, np.broadcast_to(y, (count, y.shape[-1])), v, a, tau, condition)
@@ -91,21 +91,21 @@ def towards_singularities(robot: Robot, x: Array, rng: np.random.Generator) -> A
     """
     count, n = len(x), robot.motion.n
     step = rng.normal(size=(count, n))
-    step *= _FAR * twist_units(robot) / np.linalg.norm(step, axis=1, keepdims=True)
+    step *= _FAR * twist_scales(robot) / np.linalg.norm(step, axis=1, keepdims=True)
     usable, not_usable = np.zeros((count, 1)), np.ones((count, 1))
     for _ in range(_HALVINGS):
         middle = 0.5 * (usable + not_usable)
-        good = _unflagged(robot, moved_poses(robot, x, middle * step))[:, None]
+        good = _regular_samples(robot, integrate_poses(robot, x, middle * step))[:, None]
         usable, not_usable = np.where(good, middle, usable), np.where(good, not_usable, middle)
     part = usable * (1.0 - 10.0 ** rng.uniform(-3.0, -0.5, (count, 1)))
-    found = moved_poses(robot, x, part * step)
-    return np.where(_unflagged(robot, found)[:, None], found, x)
+    found = integrate_poses(robot, x, part * step)
+    return np.where(_regular_samples(robot, found)[:, None], found, x)
 
 
-def _unflagged(robot: Robot, x: Array) -> Array:
+def _regular_samples(robot: Robot, x: Array) -> Array:
     """Which poses are on the branch of the reference, and near no singularity that is flagged."""
     found = inverse_kinematics(robot, x, limits=False)
-    J = native(inverse_jacobian, robot)(x, found.y)["J"]
+    J = compile_native(inverse_jacobian, robot)(x, found.y)["J"]
     with np.errstate(invalid="ignore"):
         return np.asarray((found.flags == 0) & (conditioning(scaled_inverse(robot, J)) > NEAR_CONDITIONING))
 

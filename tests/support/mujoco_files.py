@@ -21,7 +21,7 @@ import numpy as np
 import nacelle
 from nacelle.exchange.graph import ExchangeReport
 from nacelle.exchange.mjcf.read import compile_mjcf
-from nacelle.kinematics.underactuated import undriven
+from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.verify.states import random_states
@@ -37,7 +37,7 @@ class File:
 
     def _body(self, name: str) -> int:
         """The robot's body with a name, 0 for the base and what is welded to it."""
-        return next((k for k, body in enumerate(self.robot.bodies) if _alike(body.name, name)), 0)
+        return next((k for k, body in enumerate(self.robot.bodies) if _same_name(body.name, name)), 0)
 
     def joint(self, number: int) -> tuple[int, int] | None:
         """The robot's joint with the name of one of MuJoCo and the place among its axes; None if none has.
@@ -46,14 +46,14 @@ class File:
         """
         name = self.model.jnt(number).name
         for k, joint in enumerate(self.robot.tree_joints):
-            if _alike(joint.name, name):
+            if _same_name(joint.name, name):
                 return k, 0
         same = number and self.model.jnt_bodyid[number] == self.model.jnt_bodyid[number - 1]
         before = self.joint(number - 1) if same else None
         return None if before is None else (before[0], before[1] + 1)
 
 
-def _alike(full: str, name: str) -> bool:
+def _same_name(full: str, name: str) -> bool:
     """Whether a full name of a robot, "leg.arm", is what became of a name of a file, "leg_arm" or "arm"."""
     clean = name.replace("_", "-")
     return clean in (full.replace("_", "-"), full.replace(".", "-").replace("_", "-")) or (
@@ -100,10 +100,10 @@ def accelerations(file: File, x: Array, v: Array, a: Array) -> tuple[Array, Arra
         mj.mju_mat2Quat(qpos[q : q + 4], np.ascontiguousarray(turned).reshape(9))
         u[d : d + 3] = R.T @ (w - W)
         u_dot[d : d + 3] = R.T @ (alpha - A + np.cross(w, W))
-    return _completed(file, qpos, u, u_dot, missing) if missing else (qpos, u, u_dot)
+    return _complete_closure_joints(file, qpos, u, u_dot, missing) if missing else (qpos, u, u_dot)
 
 
-def _completed(
+def _complete_closure_joints(
     file: File, qpos: Array, u: Array, u_dot: Array, missing: list[int]
 ) -> tuple[Array, Array, Array]:
     """Hinges and slides that are closures of the robot, from MuJoCo's own equalities."""
@@ -116,16 +116,16 @@ def _completed(
         mj.mj_forward(model, data)
         J = data.efc_J.reshape(-1, model.nv)[: data.ne, dofs]
         qpos[q_indices] -= np.linalg.lstsq(J, data.efc_pos[: data.ne], rcond=None)[0]
-    J, _ = rows(file)
+    J, _ = constraint_rows(file)
     u[dofs] = -np.linalg.lstsq(J[:, dofs], J @ u, rcond=None)[0]
     data.qvel[:] = u
     mj.mj_forward(model, data)
-    J, bias = rows(file)
+    J, bias = constraint_rows(file)
     u_dot[dofs] = -np.linalg.lstsq(J[:, dofs], J @ u_dot + bias, rcond=None)[0]
     return qpos, u, u_dot
 
 
-def rows(file: File) -> tuple[Array, Array]:
+def constraint_rows(file: File) -> tuple[Array, Array]:
     """Rows J of all equalities, and J' u, at the state in the data."""
     model, data = file.model, file.data
     J: list[Array] = []
@@ -166,7 +166,7 @@ def forward(file: File, qpos: Array, u: Array, tau: Array) -> Array:
     mj.mj_forward(model, data)
     M = np.zeros((model.nv, model.nv))
     mj.mj_fullM(model, M, data.qM) if hasattr(data, "qM") else mj.mj_fullM(model, data, M)
-    J, bias = rows(file)
+    J, bias = constraint_rows(file)
     _, s, Vt = np.linalg.svd(J) if len(J) else (None, np.zeros(0), np.eye(model.nv))
     N = Vt[int(np.sum(s > 1e-9 * np.max(s, initial=1.0))) :].T
     start = -np.linalg.pinv(J, rcond=1e-9) @ bias if len(J) else np.zeros(model.nv)
@@ -178,7 +178,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     """Largest relative errors of coordinates on the loops, rates, forward and inverse dynamics."""
     robot, model = file.robot, file.model
     drawn = random_states(robot, states, seed)
-    free = undriven(robot)
+    free = undriven_coordinates(robot)
     inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=free)
     a = drawn.a if inverse.acceleration is None else inverse.acceleration
     pushed = inverse.force * drawn.push
@@ -199,7 +199,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
             tau = np.zeros(model.nv)
             tau[drive_dofs] = force
             theirs = forward(file, qpos, u, tau)
-            J, _ = rows(file)
+            J, _ = constraint_rows(file)
             error = float(np.max(np.abs(theirs - u_dot)[own]) / np.max(np.abs(theirs[own])))
             worst[what] = max(worst[what], error)
             if len(J):
@@ -209,7 +209,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     return worst
 
 
-def compared(path: Path, states: int) -> tuple[nacelle.io.Imported, dict[str, float]]:
+def import_and_compare(path: Path, states: int) -> tuple[nacelle.io.ImportedRobot, dict[str, float]]:
     """The robot of a file, and its largest errors; contacts and limits are switched off."""
     done = nacelle.import_robot(path)
     model = compile_mjcf(path, ExchangeReport()).model
@@ -218,4 +218,4 @@ def compared(path: Path, states: int) -> tuple[nacelle.io.Imported, dict[str, fl
 
 
 if __name__ == "__main__":
-    print(compared(Path(sys.argv[1]), int(sys.argv[2]))[1])
+    print(import_and_compare(Path(sys.argv[1]), int(sys.argv[2]))[1])

@@ -14,7 +14,7 @@ from nacelle.verify.engines import mujoco
 
 
 @dataclass(frozen=True)
-class Bonds:
+class ConstraintSettings:
     """How MuJoCo holds loops together: each spherical closure as `connect`, soft within these settings.
 
     Attributes:
@@ -26,14 +26,14 @@ class Bonds:
     impedance: tuple[float, float] = (0.9, 0.95)
 
 
-def build(robot: Robot, bonds: Bonds) -> mujoco.MujocoEngine:
+def build_engine(robot: Robot, bonds: ConstraintSettings) -> mujoco.MujocoEngine:
     """The tree of a robot with its loops and its springs.
 
     Raises:
         VerifyError: if a closure is not spherical.
     """
     spec, carriers = mujoco.specification(robot)
-    _bind(robot, spec, carriers, bonds)
+    _add_closure_constraints(robot, spec, carriers, bonds)
     engine = mujoco.mujoco_engine(robot, spec)
     _write_springs(robot, engine.model)
     # What the compiler has derived from the inertias that stood in for the true ones.
@@ -41,7 +41,9 @@ def build(robot: Robot, bonds: Bonds) -> mujoco.MujocoEngine:
     return engine
 
 
-def _bind(robot: Robot, spec: mj.MjSpec, carriers: dict[int, tuple[mj.MjsBody, Pose]], bonds: Bonds) -> None:
+def _add_closure_constraints(
+    robot: Robot, spec: mj.MjSpec, carriers: dict[int, tuple[mj.MjsBody, Pose]], bonds: ConstraintSettings
+) -> None:
     """Hold the two ends of each closure together."""
     for number, joint in enumerate(robot.closures):
         if joint.kind is not JointKind.SPHERICAL:

@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 
 from support.tiers import RESULTS, ROOT
 
-KEPT = ROOT / "tests/mutants.json"
-FOUND = RESULTS / "mutants.jsonl"
+MUTANT_LIST = ROOT / "tests/mutants.json"
+OUTCOMES = RESULTS / "mutants.jsonl"
 CONTEXTS = RESULTS / "contexts"
-PLACES = (
+MUTATED_MODULES = (
     "spatial",
     "tree",
     "kinematics/configuration.py",
@@ -73,7 +73,7 @@ class Mutant(NamedTuple):
     line: int
 
 
-def lines_of(module: str, operator: str) -> list[int]:
+def mutation_lines(module: str, operator: str) -> list[int]:
     """The lines of all places in a module that an operator changes."""
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.plugins import get_operator
@@ -85,16 +85,16 @@ def lines_of(module: str, operator: str) -> list[int]:
 
 def all_mutants() -> Iterator[Mutant]:
     """All mutants there are."""
-    for source in PLACES:
+    for source in MUTATED_MODULES:
         path = ROOT / "src/nacelle" / source
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             module = str(file.relative_to(ROOT / "src"))
             for name in OPERATORS:
-                for k, line in enumerate(lines_of(module, name)):
+                for k, line in enumerate(mutation_lines(module, name)):
                     yield Mutant(module, name, k, line)
 
 
-def mutated(mutant: Mutant) -> str:
+def mutated_source(mutant: Mutant) -> str:
     """The text of the module with the change."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
@@ -103,7 +103,7 @@ def mutated(mutant: Mutant) -> str:
     return str(mutate_code(text, get_operator(f"core/{mutant.operator}")(), mutant.occurrence))
 
 
-def tests_of(mutant: Mutant, line: int) -> list[str]:
+def covering_tests(mutant: Mutant, line: int) -> list[str]:
     """Tests that run a line, nearest files first, the quickest of each."""
     from coverage import CoverageData
 
@@ -138,7 +138,7 @@ def package_copy() -> Iterator[Path]:
         yield Path(folder)
 
 
-def run_mutated(
+def run_mutated_tests(
     folder: Path, module: str, text: str, tests: Iterable[str], *more: str, seconds: float | None = None
 ) -> tuple[str, str]:
     """Run tests in a copy of the package in which a module has another text.
@@ -171,17 +171,17 @@ def run_mutated(
     return "survived" if done.returncode == 0 else "killed", next(failed, "")
 
 
-def outcome(mutant: Mutant, folder: Path) -> dict[str, Any]:
+def mutant_outcome(mutant: Mutant, folder: Path) -> dict[str, Any]:
     """Test one mutant in a folder with a copy of the package: killed, survived, not covered, or gone."""
     # The module may have changed since the list was drawn: the line is the one of today.
-    lines = lines_of(mutant.module, mutant.operator)
+    lines = mutation_lines(mutant.module, mutant.operator)
     if mutant.occurrence >= len(lines):
         return {"outcome": "gone"}
-    tests, text = tests_of(mutant, lines[mutant.occurrence]), mutated(mutant)
+    tests, text = covering_tests(mutant, lines[mutant.occurrence]), mutated_source(mutant)
     if not tests:
         return {"outcome": "not covered"}
     start = time.perf_counter()
-    ended, by = run_mutated(folder, mutant.module, text, tests, seconds=SECONDS)
+    ended, by = run_mutated_tests(folder, mutant.module, text, tests, seconds=SECONDS)
     return {"outcome": ended, "by": by, "tests": len(tests), "seconds": round(time.perf_counter() - start, 1)}
 
 
@@ -196,19 +196,19 @@ def main() -> None:
         every = list(all_mutants())
         drawn = sorted(random.Random(chosen.seed).sample(every, chosen.draw))
         lines = ",\n".join(json.dumps(mutant._asdict()) for mutant in drawn)
-        KEPT.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        MUTANT_LIST.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
         print(f"{len(drawn)} of {len(every)} mutants, seed {chosen.seed}")
         return
     k, n = map(int, chosen.part.split("/"))
-    mutants = [Mutant(**entry) for entry in json.loads(KEPT.read_text(encoding="utf-8"))][k - 1 :: n]
-    lines = FOUND.read_text(encoding="utf-8").splitlines() if FOUND.is_file() else []
+    mutants = [Mutant(**entry) for entry in json.loads(MUTANT_LIST.read_text(encoding="utf-8"))][k - 1 :: n]
+    lines = OUTCOMES.read_text(encoding="utf-8").splitlines() if OUTCOMES.is_file() else []
     done = {tuple(entry["mutant"]): entry for entry in map(json.loads, lines)}
     with package_copy() as folder:
         for mutant in mutants:
             if tuple(mutant) not in done:
-                entry = {"mutant": list(mutant), **outcome(mutant, folder)}
+                entry = {"mutant": list(mutant), **mutant_outcome(mutant, folder)}
                 done[tuple(mutant)] = entry
-                with FOUND.open("a", encoding="utf-8") as out:
+                with OUTCOMES.open("a", encoding="utf-8") as out:
                     out.write(json.dumps(entry) + "\n")
                 print(entry["outcome"], *mutant, flush=True)
     print(Counter(entry["outcome"] for entry in done.values()))

@@ -10,10 +10,10 @@ import numpy as np
 
 import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
-from nacelle.identification.consistency.roots import root_of_regression
+from nacelle.identification.consistency.roots import information_root_of_regression
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.sample_states import closed_samples, sample_states
+from nacelle.kinematics.sample_states import closed_sample_states, sample_states
 from nacelle.model.robot import Robot
 
 Array = np.ndarray
@@ -39,7 +39,7 @@ class NoisyEstimate:
 
     @cached_property
     def root(self) -> Array:
-        return root_of_regression(self.Y, self.sigma)
+        return information_root_of_regression(self.Y, self.sigma)
 
     @cached_property
     def beta(self) -> Array:
@@ -63,7 +63,7 @@ class NoisyEstimate:
         return float(np.sqrt(np.mean((W @ beta - w) ** 2)))
 
 
-def states(
+def random_motion_states(
     robot: Robot, count: int, seed: int, *, rate: float = 1.0, span: float = 1.0
 ) -> tuple[Array, Array, Array]:
     """Poses, reduced twists and their derivatives; inertial forces of the order of rate^2 times weights.
@@ -74,7 +74,7 @@ def states(
     mechanism = mechanism_of(robot)
     x = np.stack([pose for pose, _ in sample_states(mechanism, count, seed)])
     if x.shape[1] == robot.motion.n:
-        middle = closed_samples(robot)[0][0]
+        middle = closed_sample_states(robot)[0][0]
         x = middle + span * (x - middle)
     unit = rate_scale(robot)[list(mechanism.independent)]
     v, a = rng.normal(size=(2, len(x), robot.motion.n)) * unit
@@ -94,7 +94,7 @@ def noisy_estimate(
 ) -> NoisyEstimate:
     """Forces of `truth` (the robot itself if None) with noise that is a part of their size."""
     base = nacelle.base_parameters(robot, **options)
-    x, v, a = states(robot, count, seed, rate=rate, span=span)
+    x, v, a = random_motion_states(robot, count, seed, rate=rate, span=span)
     Y = nacelle.regressor(robot, x, v, a, parameters=base).Y
     good = np.all(np.isfinite(Y), axis=(1, 2))
     true = base.values if truth is None else nacelle.base_parameters(truth, **options).values

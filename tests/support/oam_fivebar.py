@@ -10,7 +10,7 @@ from nacelle.dynamics.state import State
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 
 def oam_fivebar(
@@ -65,7 +65,7 @@ def oam_fivebar(
 
 def fivebar(elbow: tuple[float, float]) -> Robot:
     """The five-bar with friction in its elbows alone."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     elbows = {leg.joints[1] for leg in robot.legs}
     terms = (FrictionTerm("viscous", elbow[0]), FrictionTerm("coulomb", elbow[1]))
     joints = tuple(

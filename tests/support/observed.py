@@ -14,13 +14,13 @@ from nacelle.spatial.pose import Pose
 from nacelle.vision.camera import Camera, Shutter
 from nacelle.vision.cylinders import visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.measure import look
+from nacelle.vision.measure import render_and_measure
 from nacelle.vision.observer.anchors import anchors_of
 from nacelle.vision.observer.observer import Observer
-from nacelle.vision.observer.process import Displacer, pose_step
-from nacelle.vision.observer.settings import ObserverSettings, Start, per_twist
-from nacelle.vision.observer.sight import Sight
-from nacelle.vision.scene import Scenery
+from nacelle.vision.observer.process import PoseDisplacement, pose_difference
+from nacelle.vision.observer.settings import ObserverSettings, Start, twist_deviations
+from nacelle.vision.observer.sight import SightModel
+from nacelle.vision.scene import RobotScenery
 from support.simulated_camera import SimulatedCamera
 
 # Steps in which the true motion is drawn, s: finer than anything that is measured.
@@ -29,7 +29,7 @@ FINE = 2.5e-4
 PERIOD = 1e-3
 
 
-def camera_of(robot):
+def camera_for_legs(robot):
     """A camera that looks at the legs of a robot obliquely from a distance of some sizes."""
     x = nacelle.reference_pose(robot)
     ik = nacelle.inverse_kinematics(robot, x)
@@ -60,7 +60,7 @@ def true_motion(robot, density, duration, rng, *, amplitude=0.08, frequency=1.5)
     Integrated in exact steps of the process x' = v, v' = a + noise: written apart from the observer's own.
     """
     n = robot.motion.n
-    unit = per_twist(robot, amplitude * robot.size)
+    unit = twist_deviations(robot, amplitude * robot.size)
     phase = rng.uniform(0.0, 2.0 * np.pi, n)
     W = 2.0 * np.pi * frequency * rng.uniform(0.7, 1.3, n)
     steps = round(duration / FINE) + 1
@@ -101,7 +101,7 @@ class Run:
     last: object
 
 
-def observed(
+def run_observer(
     robot,
     seed,
     *,
@@ -120,7 +120,7 @@ def observed(
     settings = settings or ObserverSettings()
     shutter = shutter or Shutter()
     truth = true_motion(robot, settings.density(robot), duration, rng)
-    camera, cylinders = camera_of(robot), visible_cylinders(robot)
+    camera, cylinders = camera_for_legs(robot), visible_cylinders(robot)
     moved = anchors_of(robot) if displaced is not None else ()
     displaced = np.zeros(0) if displaced is None else displaced
     if eye is None:
@@ -128,21 +128,21 @@ def observed(
     else:
         eye = eye(robot, camera, rng)
     n = robot.motion.n
-    sx, sv = (per_twist(robot, s) for s in start)
+    sx, sv = (twist_deviations(robot, s) for s in start)
     y0 = nacelle.inverse_kinematics(robot, truth.x[0], limits=False).y
-    x0 = Displacer(robot)(truth.x[0], y0, sx * rng.standard_normal(n))
+    x0 = PoseDisplacement(robot)(truth.x[0], y0, sx * rng.standard_normal(n))
     v0 = truth.v[0] + sv * rng.standard_normal(n)
     observer = Observer(robot, camera, Start(x0, v0, *start, clock=believed_clock), settings)
     exposures = shutter.exposures(0.0, duration, range(len(cylinders)))
     coming = deque(one for one in exposures if shutter.robot_time(one.time) >= 0.0)
     times, errors, covariances = [], [], []
     steps = round(duration / PERIOD)
-    sight = Sight(robot, cylinders, moved)
+    sight = SightModel(robot, cylinders, moved)
     guess = y0
     for k in range(steps):
         now = k * PERIOD
         i = truth.at(now)
-        observer.accelerate(now, truth.a[i])
+        observer.add_acceleration(now, truth.a[i])
         if encoders and k % round(encoders / PERIOD) == 0:
             noise = np.asarray(settings.encoders) * rng.standard_normal(len(robot.actuators))
             real = sight.readings(truth.x[i], displaced, guess=guess)
@@ -155,7 +155,7 @@ def observed(
             observer.take(eye.measure(exposure, x, lambda t=seen_at: observer.estimate(t).x))
         estimate = observer.estimate(now)
         times.append(now)
-        d = pose_step(robot, truth.x[i], estimate.x, guess)
+        d = pose_difference(robot, truth.x[i], estimate.x, guess)
         errors.append(np.concatenate([d, truth.v[i] - estimate.v]))
         covariances.append(estimate.covariance)
     return Run(np.array(times), np.array(errors), np.array(covariances), observer, estimate)
@@ -166,13 +166,13 @@ class RenderingCamera:
 
     def __init__(self, robot, camera, rng):
         self._camera, self._rng, self._model = camera, rng, PixelModel()
-        self._scenery = Scenery(robot)
+        self._scenery = RobotScenery(robot)
 
     def measure(self, exposure, x, expected):
         true, predicted = (self._scenery.at(self._camera, pose) for pose in (x, expected()))
         edges = []
         for k in exposure.cylinders:
-            measured = look(true, predicted, k, self._model, self._rng, exposure=exposure)
+            measured = render_and_measure(true, predicted, k, self._model, self._rng, exposure=exposure)
             edges += measured.edges if measured else ()
         return edges
 

@@ -41,14 +41,16 @@ _ROWS = {
     "space": (950, 1362, 136, 577),
     "h4": (620, 847, 86, 279),
 }
-BARS = {(robot, name): bar for robot, row in _ROWS.items() for name, bar in zip(MODELS, row, strict=True)}
+OPERATION_LIMITS = {
+    (robot, name): bar for robot, row in _ROWS.items() for name, bar in zip(MODELS, row, strict=True)
+}
 """What must not be exceeded, by robot and model."""
 
 # Margins and pivot may add this part of a count.
-GUARDED = 0.08
+MARGIN_OVERHEAD = 0.08
 
 
-def alone(program: Program, output: str) -> Program:
+def single_output_program(program: Program, output: str) -> Program:
     """The program with one output, without what only the others need; unchanged if it has no such output."""
     start = 0
     for variable in program.outputs:
@@ -74,6 +76,6 @@ def alone(program: Program, output: str) -> Program:
     )
 
 
-def counted(robot: nacelle.Robot, name: str, *, friction: bool = True) -> Count:
+def count_operations(robot: nacelle.Robot, name: str, *, friction: bool = True) -> Count:
     """Operations of a model, its main output alone."""
-    return count(alone(model(robot, name, friction=friction).program(), OUTPUTS[name]))
+    return count(single_output_program(model(robot, name, friction=friction).program(), OUTPUTS[name]))

@@ -32,7 +32,7 @@ def hostile_fivebar() -> Robot:
     return nacelle.loads(re.sub(r"(?m)^title: .*$", title, text))
 
 
-def compiled(folder: Path, flags: Sequence[str] = FAST, compiler: str = "") -> ctypes.CDLL:
+def compile_package(folder: Path, flags: Sequence[str] = FAST, compiler: str = "") -> ctypes.CDLL:
     """Compile the sources of a C package, every warning an error, and load the library."""
     sources = sorted(str(path) for path in (folder / "src").glob("*.c"))
     command = [compiler or COMPILERS[0], *WARNINGS, *flags, "-shared", "-fPIC", f"-I{folder / 'include'}"]
@@ -66,7 +66,7 @@ def call(
     return outputs
 
 
-def imported(path: Path) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
     """Import a module from its file."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None

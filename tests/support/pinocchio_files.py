@@ -19,7 +19,7 @@ import numpy as np
 import pinocchio as pin
 
 import nacelle
-from nacelle.kinematics.underactuated import undriven
+from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.robot import Robot
 from nacelle.model.source.yaml import read_yaml
 from nacelle.spatial.scalar import Array
@@ -56,7 +56,7 @@ class File:
         if side is not None:
             entries = read_yaml(side.read_bytes(), str(side)).root.plain()
             kinds = dict(zip(entries.get("joint_name", []), entries.get("joint_type", []), strict=True))
-            self.model = retyped(self.model, kinds)
+            self.model = with_joint_types(self.model, kinds)
             types = entries.get("type", ["6d"] * len(entries["closed_loop"]))
             for (one, other), kind in zip(entries["closed_loop"], types, strict=True):
                 self.add_loop(one, other, POINT if kind.lower() == "3d" else WELD)
@@ -109,7 +109,7 @@ class File:
             drift = X.toActionMatrix() @ a2 - a1 - v1.cross(moved - v1).vector
             J.append(loop.held.T @ relative)
             bias.append(loop.held.T @ drift)
-            gaps.append(loop.held.T @ _small(X))
+            gaps.append(loop.held.T @ _pose_error(X))
         for joint, follows in self.ratios:
             row = np.zeros((1, self.model.nv))
             for name, ratio in {joint: -1.0, **follows}.items():
@@ -129,7 +129,7 @@ class File:
                 wanted = pin.SE3(np.array(poses.R[body]), np.array(poses.p[body]))
                 X = wanted.actInv(self.data.oMf[frame])
                 rows.append(X.toActionMatrix() @ self.twist(frame)[2])
-                left.append(_small(X))
+                left.append(_pose_error(X))
             step = np.linalg.lstsq(np.concatenate(rows), -np.concatenate(left), rcond=1e-12)[0]
             q = pin.integrate(self.model, q, np.clip(step, -0.5, 0.5))
             if np.max(np.abs(step)) < 1e-14:
@@ -148,7 +148,7 @@ class File:
             left.append(np.concatenate([R @ moved.twist[body, :3], R @ moved.twist[body, 3:]]))
         rows, b = np.concatenate(J), np.concatenate(left)
         u = np.linalg.lstsq(rows, b, rcond=1e-12)[0]
-        miss = _part(rows @ u - b, b)
+        miss = _relative_error(rows @ u - b, b)
         self.place(q, u, zero)
         left = [-self.rows()[1]]
         for body, frame in self.bodies:
@@ -158,7 +158,7 @@ class File:
             left.append(wanted - bias)
         b = np.concatenate(left)
         u_dot = np.linalg.lstsq(rows, b, rcond=1e-12)[0]
-        return u, u_dot, max(miss, _part(rows @ u_dot - b, b))
+        return u, u_dot, max(miss, _relative_error(rows @ u_dot - b, b))
 
     def balance(self, q: Array, u: Array) -> Balance:
         """The equations of motion at a state."""
@@ -207,16 +207,16 @@ class Balance:
         return float(np.sqrt(u_dot @ self.M @ u_dot))
 
 
-def _small(X: pin.SE3) -> Array:
+def _pose_error(X: pin.SE3) -> Array:
     """How far a pose is from the identity: translation and rotation vector."""
     return np.concatenate([X.translation, pin.log3(X.rotation)])
 
 
-def _part(missed: Array, of: Array) -> float:
+def _relative_error(missed: Array, of: Array) -> float:
     return float(np.max(np.abs(missed), initial=0.0) / np.max(np.abs(of), initial=1e-300))
 
 
-def retyped(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
+def with_joint_types(model: pin.Model, kinds: dict[str, str]) -> pin.Model:
     """A model with other types of joints, in the words of Gepetto's closure files."""
     made = pin.Model()
     made.gravity = model.gravity
@@ -262,11 +262,11 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     """Largest relative errors of the loops (m, rad), rates, forward and inverse dynamics."""
     robot, model = file.robot, file.model
     drawn = random_states(robot, states, seed)
-    inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven(robot))
+    inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven_coordinates(robot))
     a = drawn.a if inverse.acceleration is None else inverse.acceleration
     pushed = inverse.force * drawn.push
     ahead = nacelle.forward_dynamics(robot, drawn.x, drawn.v, pushed).acceleration
-    drive_indices = driven(file)
+    drive_indices = actuator_indices(file)
     worst = dict.fromkeys(("loops", "rates", "inverse", "forward"), 0.0)
     for k in range(states):
         q = file.coordinates(nacelle.inverse_kinematics(robot, drawn.x[k]).bodies)
@@ -279,12 +279,12 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
         tau[list(drive_indices)] = pushed[k]
         theirs = balance.accelerations(tau)
         worst["rates"] = max(worst["rates"], missed, also)
-        worst["inverse"] = max(worst["inverse"], _part(forces - inverse.force[k], forces))
+        worst["inverse"] = max(worst["inverse"], _relative_error(forces - inverse.force[k], forces))
         worst["forward"] = max(worst["forward"], balance.size(theirs - ours) / balance.size(theirs))
     return worst
 
 
-def driven(file: File) -> Sequence[int]:
+def actuator_indices(file: File) -> Sequence[int]:
     """Places of the robot's actuators among Pinocchio's rates."""
     ends = {name.replace("/", "-"): k for k, name in enumerate(file.model.names)}
     indices = []

@@ -24,12 +24,12 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.verify.engine import TreeState
 from nacelle.verify.engines import pinocchio
-from nacelle.verify.loops import independent
+from nacelle.verify.loops import independent_rates
 from support.pinocchio_tree import se3
 
 Array = np.ndarray
 
-CALL_BACK = 20.0
+STABILISATION = 20.0
 _WORLD = pin.LOCAL_WORLD_ALIGNED
 
 
@@ -82,7 +82,7 @@ class PinocchioMotion:
         state = TreeState(platform, found.q, nothing, nothing, nothing)
         q = self.engine.configuration(state)
         J = self.loops(q, np.zeros(self.model.nv)).J
-        K = np.vstack([J, self.engine.axes(state).T[independent(robot)]])
+        K = np.vstack([J, self.engine.axes(state).T[independent_rates(robot)]])
         v = np.linalg.lstsq(K, np.concatenate([np.zeros(len(J)), twist]), rcond=1e-9)[0]
         N, M = null_space(K), self.mass_matrix(q)
         return q, v - N @ np.linalg.solve(N.T @ M @ N, N.T @ M @ v)
@@ -126,7 +126,7 @@ class PinocchioMotion:
         M = self.mass_matrix(q)
         h = np.array(pin.nonLinearEffects(self.model, self.data, q, v))
         h[self.spring_v] += self.stiffness * (q[self.spring_q] - self.rest)
-        asked = -now.bias - 2.0 * CALL_BACK * (now.J @ v) - CALL_BACK**2 * now.gap
+        asked = -now.bias - 2.0 * STABILISATION * (now.J @ v) - STABILISATION**2 * now.gap
         U, s, Vt = np.linalg.svd(now.J)
         rank = int(np.sum(s > 1e-8 * s[0]))
         a = Vt[:rank].T @ ((U[:, :rank].T @ asked) / s[:rank])

@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.verify.engine import Snapshot, TreeState
+from nacelle.verify.engine import TreeSnapshot, TreeState
 from nacelle.verify.engines.pinocchio import build
 
 Array = np.ndarray
@@ -19,7 +19,7 @@ def se3(pose: Pose) -> pin.SE3:
 
 def pinocchio_snapshot(
     robot: Robot, platform: Pose, q: Array, u: Array | None = None, u_dot: Array | None = None
-) -> Snapshot:
+) -> TreeSnapshot:
     """Poses, twists and Jacobians of all bodies at coordinates q and rates u of the tree, at rest if None."""
     rest = np.zeros(robot.platform_nv + robot.nv)
     u, u_dot = (rest if rates is None else rates for rates in (u, u_dot))

@@ -77,7 +77,7 @@ def records(robot: Robot, models: tuple[str, ...] = MODELS, *, minimised: bool =
     return {name: record(model(robot, name).program(minimised=minimised)) for name in models}
 
 
-def kept() -> dict[str, dict[str, Any]]:
+def stored_hashes() -> dict[str, dict[str, Any]]:
     """What the file keeps: `robots` and `operations` by robot, `programs` by robot and model."""
     loaded: dict[str, dict[str, Any]] = json.loads(FILE.read_text())
     return loaded

@@ -27,7 +27,9 @@ def _body_key(name: str) -> str:
     return name.partition(".")[2] or name
 
 
-def changed(robot: Robot, rng: np.random.Generator, *, alike: bool, general: tuple[str, ...] = ()) -> Robot:
+def vary_inertia(
+    robot: Robot, rng: np.random.Generator, *, alike: bool, general: tuple[str, ...] = ()
+) -> Robot:
     """Change inertias and friction by 1 %.
 
     Args:
@@ -63,7 +65,7 @@ def changed(robot: Robot, rng: np.random.Generator, *, alike: bool, general: tup
     return dataclasses.replace(robot, bodies=tuple(bodies), joints=tuple(joints))
 
 
-def _moved(joint: Joint, *, base: Array | None = None, end: Array | None = None) -> Joint:
+def _move_anchors(joint: Joint, *, base: Array | None = None, end: Array | None = None) -> Joint:
     if base is not None:
         frame = joint.frame_predecessor
         joint = dataclasses.replace(joint, frame_predecessor=Pose(frame.R, base))
@@ -73,13 +75,15 @@ def _moved(joint: Joint, *, base: Array | None = None, end: Array | None = None)
     return joint
 
 
-def anchored(robot: Robot, base: Callable[[int, Array], Array], end: Callable[[int, Array], Array]) -> Robot:
+def with_anchors(
+    robot: Robot, base: Callable[[int, Array], Array], end: Callable[[int, Array], Array]
+) -> Robot:
     """Put the legs' anchors elsewhere; functions of the leg's number and the old place."""
     joints = list(robot.joints)
     for number, leg in enumerate(robot.legs):
         first, last = leg.joints[0], leg.closures[0]
-        joints[first] = _moved(joints[first], base=base(number, joints[first].frame_predecessor.p))
-        joints[last] = _moved(joints[last], end=end(number, joints[last].frame_successor.p))
+        joints[first] = _move_anchors(joints[first], base=base(number, joints[first].frame_predecessor.p))
+        joints[last] = _move_anchors(joints[last], end=end(number, joints[last].frame_successor.p))
     return dataclasses.replace(robot, joints=tuple(joints))
 
 
@@ -103,14 +107,14 @@ def palida(seed: int) -> Robot:
         twin = points[np.argmin(np.linalg.norm(points - point * [1, -1, 1], axis=1))]
         return np.array([0.5 * (point[0] + twin[0]), 0.5 * (point[1] - twin[1]), 0.0])
 
-    robot = changed(library_robot("palida"), rng, alike=True)
-    return anchored(robot, lambda k, old: near(A, old), lambda k, old: near(B, old))
+    robot = vary_inertia(library_robot("palida"), rng, alike=True)
+    return with_anchors(robot, lambda k, old: near(A, old), lambda k, old: near(B, old))
 
 
-def scattered(robot: Robot, rng: np.random.Generator) -> Robot:
+def scatter_anchors(robot: Robot, rng: np.random.Generator) -> Robot:
     """All anchors moved by about 1 % of the robot's size in every direction."""
     size = 0.01 * robot.size
-    return anchored(
+    return with_anchors(
         robot, lambda k, p: p + rng.uniform(-size, size, 3), lambda k, p: p + rng.uniform(-size, size, 3)
     )
 
@@ -118,13 +122,13 @@ def scattered(robot: Robot, rng: np.random.Generator) -> Robot:
 def palida_general(seed: int) -> Robot:
     """PaLiDA with general anchors."""
     rng = np.random.default_rng(seed)
-    return scattered(changed(library_robot("palida"), rng, alike=True), rng)
+    return scatter_anchors(vary_inertia(library_robot("palida"), rng, alike=True), rng)
 
 
 def gough_stewart(seed: int) -> Robot:
     """Six different legs of five parameters each, general anchors and platform, tangential first axes."""
     rng = np.random.default_rng(seed)
-    robot = scattered(changed(library_robot("gough-stewart"), rng, alike=False), rng)
+    robot = scatter_anchors(vary_inertia(library_robot("gough-stewart"), rng, alike=False), rng)
     joints = list(robot.joints)
     for leg in robot.legs:
         first = joints[leg.joints[0]]
@@ -138,7 +142,7 @@ def gough_stewart(seed: int) -> Robot:
     return dataclasses.replace(robot, joints=tuple(joints))
 
 
-def _scaled(robot: Robot, rng: np.random.Generator) -> Robot:
+def _scale_lengths(robot: Robot, rng: np.random.Generator) -> Robot:
     """Lengths changed by 1 %, the same for joints of the same name in a template."""
     factors: dict[tuple[str, int], float] = {}
     joints = []
@@ -155,31 +159,33 @@ def _scaled(robot: Robot, rng: np.random.Generator) -> Robot:
 def fivebar(seed: int) -> Robot:
     """Two identical legs of two bars, mirrored on the base."""
     rng = np.random.default_rng(seed)
-    return _scaled(changed(library_robot("fivebar"), rng, alike=True), rng)
+    return _scale_lengths(vary_inertia(library_robot("fivebar"), rng, alike=True), rng)
 
 
 def delta(seed: int) -> Robot:
     """Three identical arms at 120 degrees and a point."""
     rng = np.random.default_rng(seed)
-    return _scaled(changed(library_robot("delta-codourey"), rng, alike=True), rng)
+    return _scale_lengths(vary_inertia(library_robot("delta-codourey"), rng, alike=True), rng)
 
 
 def planar(seed: int) -> Robot:
     """3-RRR: three identical legs at 120 degrees, a plate with its centre of mass anywhere."""
     rng = np.random.default_rng(seed)
-    return _scaled(changed(library_robot("3rrr"), rng, alike=True, general=("plate",)), rng)
+    return _scale_lengths(vary_inertia(library_robot("3rrr"), rng, alike=True, general=("plate",)), rng)
 
 
 def hexaglide(seed: int) -> Robot:
     """Hexaglide with general inertia of rods and platform; rails along x, anchors anywhere."""
     rng = np.random.default_rng(seed)
-    robot = changed(library_robot("hexaglide"), rng, alike=True, general=("rod", "platform", "carriage"))
-    return scattered(robot, rng)
+    robot = vary_inertia(library_robot("hexaglide"), rng, alike=True, general=("rod", "platform", "carriage"))
+    return scatter_anchors(robot, rng)
 
 
 def hexa(seed: int) -> Robot:
     """Hexa with general inertia of rods, arms and platform; pairs at 120 degrees, general end anchors."""
     rng = np.random.default_rng(seed)
-    robot = changed(library_robot("hexa"), rng, alike=True, general=("rod", "platform", "arm"))
+    robot = vary_inertia(library_robot("hexa"), rng, alike=True, general=("rod", "platform", "arm"))
     size = 0.01 * robot.size
-    return anchored(_scaled(robot, rng), lambda k, p: p, lambda k, p: p + rng.uniform(-size, size, 3))
+    return with_anchors(
+        _scale_lengths(robot, rng), lambda k, p: p, lambda k, p: p + rng.uniform(-size, size, 3)
+    )

@@ -92,7 +92,7 @@ def random_program(seed: int, size: int = 40, *, operations: Sequence[str] = OPE
 
 
 @st.composite
-def programs(draw: Callable[[Any], Any], largest: int = 40) -> Program:
+def program_strategy(draw: Callable[[Any], Any], largest: int = 40) -> Program:
     """Programs, as a strategy."""
     choices = DrawnChoices(draw)
     return make_program(choices, choices.count(0, largest))
@@ -107,7 +107,7 @@ def every_operation() -> Program:
     return Program("every_operation", inputs, outputs, tuple(code), tuple(range(3, len(code))))
 
 
-def expose(program: Program) -> Program:
+def with_all_outputs(program: Program) -> Program:
     """The same program with every instruction as a result, in order."""
     count = len(program.code)
     return Program(

@@ -56,7 +56,7 @@ def results(robot: Robot) -> dict[str, Callable[[], Any]]:
         "LegType": lambda: nacelle.kinematics.leg_type(robot, robot.legs[0]),
         "LegJacobian": lambda: nacelle.kinematics.leg_jacobians(robot, x)[0],
         "Trajectory": lambda: line,
-        "Sample": lambda: nacelle.trajectory.along(robot, line, 0.1),
+        "Sample": lambda: nacelle.trajectory.sample_trajectory(robot, line, 0.1),
         "InverseDynamics": lambda: nacelle.inverse_dynamics(robot, x),
         "InverseDynamics, many": lambda: nacelle.inverse_dynamics(robot, many),
         "InverseDynamics, none": lambda: nacelle.inverse_dynamics(robot, many[:0]),
@@ -95,7 +95,7 @@ def _fivebar() -> dict[str, Callable[[], Any]]:
 
     return {
         "Workspace": lambda: nacelle.workspace(robot, {"x": (-0.3, 0.3, 7), "y": (0.1, 0.5, 6)}),
-        "Reach": lambda: nacelle.kinematics.reach(robot, rays=24),
+        "Reach": lambda: nacelle.kinematics.workspace_boundary(robot, rays=24),
         "ElementState": lambda: nacelle.papers.element_state(robot, x),
         "Regressor": lambda: nacelle.regressor(robot, many),
         "DynamicsDerivatives": lambda: nacelle.dynamics.dynamics_derivatives(robot, x),

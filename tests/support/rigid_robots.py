@@ -17,18 +17,20 @@ import numpy as np
 import nacelle
 from nacelle import robots
 from support.random_robots.numbers import unit
-from support.random_robots.written import Data, Numbers, around, prismatic, revolute, spherical
+from support.random_robots.written import Data, VariedNumbers, point_on_circle, prismatic, revolute, spherical
 
 _BASE_ANGLES = (20.0, 100.0, 140.0, 220.0, 260.0, 340.0)
 _TOP_ANGLES = (45.0, 75.0, 165.0, 195.0, 285.0, 315.0)
 
 
-def _six_legs(name: str, n: Numbers, leg: Data, sizes: tuple[float, ...], **more: object) -> nacelle.Robot:
+def _six_legs(
+    name: str, n: VariedNumbers, leg: Data, sizes: tuple[float, ...], **more: object
+) -> nacelle.Robot:
     """Six instances of a leg with anchors anywhere: radii of base and platform, and how far they are off."""
     table = []
     for k, (base, top) in enumerate(zip(_BASE_ANGLES, _TOP_ANGLES, strict=True)):
-        A = around(n(sizes[0]), n(base), n(sizes[2] * (-1) ** k))
-        B = around(n(sizes[1]), n(top), n(sizes[3] * (-1) ** (k // 2)))
+        A = point_on_circle(n(sizes[0]), n(base), n(sizes[2] * (-1) ** k))
+        B = point_on_circle(n(sizes[1]), n(top), n(sizes[3] * (-1) ** (k // 2)))
         table.append({"name": f"leg{k + 1}", "A": A, "B": B, "heading": float(np.radians(n(base)))})
     templates = {"leg": {"parameters": {"A": None, "B": None, "heading": None}, **leg}}
     legs = [{"repeat": "leg", "table": table}]
@@ -50,7 +52,7 @@ def six_ups(seed: int) -> nacelle.Robot:
     Declared: the first cardan axis is horizontal and tangential, the second perpendicular to it, the
     prismatic joint passes through the centre of the cross.
     """
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     strut: Data = {
         "bodies": {
             "cross": n.body(1.2, (0.006, -0.009, 0.004), (0.03, 0.04, 0.05)),
@@ -80,7 +82,7 @@ def six_rus(seed: int) -> nacelle.Robot:
     Declared: the motor's axis is horizontal and tangential, the first cardan axis parallel to it and the
     second perpendicular.
     """
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     leg: Data = {
         "bodies": {
             "arm": n.body(0.9, (0.09, 0.006, -0.008), (0.06, 0.02, 0.03)),
@@ -110,7 +112,7 @@ def knee_driven(seed: int) -> nacelle.Robot:
     Declared: all axes along z, roots of legs at 120 degrees about the middle of the base and ends likewise
     on the plate. Where the plate is not turned the robot is singular: it works turned.
     """
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     leg = {
         "bodies": {
             "crank": n.body(0.9, (0.11, 0.013, 0.004), (0.06, 0.02, 0.02)),
@@ -141,7 +143,7 @@ def three_prrrr(seed: int) -> nacelle.Robot:
     pairs are perpendicular; the prismatic joint is in the leg's vertical plane. So each leg locks one
     rotation and nothing is overconstrained.
     """
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     slope = n(0.6)
     up = [-float(np.cos(slope)), 0.0, float(np.sin(slope))]
     leg = {
@@ -169,7 +171,7 @@ def spherical_three_rrr(seed: int, *, right_angles: bool = False) -> nacelle.Rob
     Declared: all nine axes meet in one point; with `right_angles` neighbouring axes are perpendicular (the
     Agile Eye), otherwise links have any angles.
     """
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     if right_angles:
         first, middle, last = np.array([1.0, 0, 0]), np.array([0, 0, -1.0]), np.array([0, -1.0, 0])
     else:
@@ -207,7 +209,7 @@ def three_prs(seed: int) -> nacelle.Robot:
     Declared: the revolute axis is horizontal and perpendicular to the leg's vertical plane, in which the
     prismatic joint and the spherical one lie. x, y and rz of the plate follow from z, rx and ry.
     """
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     slope = n(1.2)
     up = [-float(np.cos(slope)), 0.0, float(np.sin(slope))]
     leg = {
@@ -254,7 +256,7 @@ def delta_with_tolerances(seed: int) -> nacelle.Robot:
     text = text.replace(
         _REPEAT, f"  - repeat: leg\n    count: 3\n    override:\n      leg2: {override}\n"
     ).replace("name: delta\n", "name: delta-with-tolerances\n", 1)
-    load = Numbers(seed).body(0.8, (0.012, -0.009, -0.05), (0.03, 0.04, 0.02))
+    load = VariedNumbers(seed).body(0.8, (0.012, -0.009, -0.05), (0.03, 0.04, 0.02))
     inertia = np.array(load["inertia"])[[0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
     return nacelle.with_payload(
         nacelle.loads(text), load["mass"], com=load["com"], inertia=inertia, name="load"
@@ -263,7 +265,7 @@ def delta_with_tolerances(seed: int) -> nacelle.Robot:
 
 def h4_with_longer_rod(seed: int) -> nacelle.Robot:
     """The library's H4 with one rod of leg 3 longer by about 0.1 mm: its side parts tilt a little."""
-    longer = 600.0 + Numbers(seed)(0.1)
+    longer = 600.0 + VariedNumbers(seed)(0.1)
     text = robots.text("h4")
     line = "      - {name: leg3, A: 240 0 0 mm, placement: {angle: 270 deg}}\n"
     assert line in text
@@ -272,7 +274,7 @@ def h4_with_longer_rod(seed: int) -> nacelle.Robot:
     return nacelle.loads(text.replace("name: h4\n", "name: h4-with-longer-rod\n", 1))
 
 
-class Counted(NamedTuple):
+class CountedRobot(NamedTuple):
     """A robot whose operations are counted.
 
     Attributes:
@@ -281,19 +283,19 @@ class Counted(NamedTuple):
     """
 
     make: Callable[[int], nacelle.Robot]
-    bar: int | None
+    operation_limit: int | None
 
 
-RIGID: dict[str, Counted] = {
-    "6-UPS, massive crosses": Counted(six_ups, 2250),
-    "6-RUS, massive crosses": Counted(six_rus, 2400),
-    "planar 3-RRR driven at the knee": Counted(knee_driven, 660),
-    "3-PRRRR": Counted(three_prrrr, 674),
-    "spherical 3-RRR, right angles": Counted(partial(spherical_three_rrr, right_angles=True), 431),
+RIGID: dict[str, CountedRobot] = {
+    "6-UPS, massive crosses": CountedRobot(six_ups, 2250),
+    "6-RUS, massive crosses": CountedRobot(six_rus, 2400),
+    "planar 3-RRR driven at the knee": CountedRobot(knee_driven, 660),
+    "3-PRRRR": CountedRobot(three_prrrr, 674),
+    "spherical 3-RRR, right angles": CountedRobot(partial(spherical_three_rrr, right_angles=True), 431),
     # Links of any angles turn every vector twice more between two axes; 400 is the bar of right angles.
-    "spherical 3-RRR, any angles": Counted(spherical_three_rrr, 806),
-    "3-PRS": Counted(three_prs, 612),
-    "Delta with tolerances in one leg, loaded": Counted(delta_with_tolerances, 1750),
-    "H4 with a rod 0.1 mm longer": Counted(h4_with_longer_rod, None),
+    "spherical 3-RRR, any angles": CountedRobot(spherical_three_rrr, 806),
+    "3-PRS": CountedRobot(three_prs, 612),
+    "Delta with tolerances in one leg, loaded": CountedRobot(delta_with_tolerances, 1750),
+    "H4 with a rod 0.1 mm longer": CountedRobot(h4_with_longer_rod, None),
 }
 """Robots outside the library; the Delta and the H4 have the friction of the library's, the others none."""

@@ -15,25 +15,25 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import nacelle
-from nacelle.exchange.graph import Names
-from nacelle.kinematics.mechanism.assembly import advance, assemble
+from nacelle.exchange.graph import UniqueNames
+from nacelle.kinematics.mechanism.assembly import assemble, integrate_tree
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.underactuated import undriven
+from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.tree.spanning_tree import point_acceleration, tree_motion, tree_velocity
+from nacelle.tree.spanning_tree import point_acceleration, tree_kinematics, tree_velocity
 from nacelle.verify.states import random_states
 from support.exported_files import (
     Kinematics,
     actuator_names,
+    body_mapping,
     coordinates,
-    matched,
-    owners,
-    stack,
+    match_bodies,
+    stack_bodies,
     without_losses,
 )
 from support.library import NAMES, library_robot
@@ -45,20 +45,20 @@ class Tree:
     def __init__(self, robot: Robot, names: list[str]) -> None:
         """Of a robot that came back from a file whose bodies have these names."""
         self.robot = robot
-        self.names = [_original(body.name, names) for body in robot.bodies]
+        self.names = [_name_in_file(body.name, names) for body in robot.bodies]
         self.nv = robot.platform_nv + robot.nv
         found = assemble(robot)
         assert not found.open
-        self.start = _packed(found.platform, found.q)
+        self.start = _pack_configuration(found.platform, found.q)
         self.drives: dict[str, int] = {}
 
     def moved(self, q: Array, step: Array) -> Array:
         """Coordinates moved by a step of rates."""
-        return _packed(*advance(self.robot, *_unpacked(q), step))
+        return _pack_configuration(*integrate_tree(self.robot, *_unpack_configuration(q), step))
 
     def kinematics(self, q: Array, u: Array) -> Kinematics:
         """Of all bodies."""
-        motion = tree_motion(self.robot, *_unpacked(q))
+        motion = tree_kinematics(self.robot, *_unpack_configuration(q))
         moving = tree_velocity(self.robot, motion, u)
         biases = [
             np.concatenate([point_acceleration(twist, bias, pose.p), bias[3:]])
@@ -72,7 +72,7 @@ class Tree:
         raise NotImplementedError
 
 
-def _original(name: str, names: list[str]) -> str:
+def _name_in_file(name: str, names: list[str]) -> str:
     """The name of a body in the file; that of the base for what was fixed to it."""
     short = name.rpartition(".")[2]
     # Legs whose names are taken are numbered.
@@ -88,15 +88,15 @@ def _original(name: str, names: list[str]) -> str:
 
 def bodies_of(robot: Robot, names: list[str]) -> dict[int, int]:
     """For bodies of a file, by their names, those of the robot that came back from it."""
-    own = {_original(body.name, names): k for k, body in enumerate(robot.bodies)}
-    return matched({name: k for name, k in own.items() if name in names}, names)
+    own = {_name_in_file(body.name, names): k for k, body in enumerate(robot.bodies)}
+    return match_bodies({name: k for name, k in own.items() if name in names}, names)
 
 
-def _packed(platform: Pose, q: Array) -> Array:
+def _pack_configuration(platform: Pose, q: Array) -> Array:
     return np.concatenate([platform.p, np.ravel(platform.R), q])
 
 
-def _unpacked(q: Array) -> tuple[Pose, Array]:
+def _unpack_configuration(q: Array) -> tuple[Pose, Array]:
     return Pose(q[3:12].reshape(3, 3), q[:3]), q[12:]
 
 
@@ -114,13 +114,13 @@ def errors(
     """
     robot = without_losses(robot)
     drawn = random_states(robot, states, seed)
-    inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven(robot))
+    inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven_coordinates(robot))
     a = drawn.a if inverse.acceleration is None else inverse.acceleration
     bodies = nacelle.inverse_kinematics(robot, drawn.x).bodies
     motion = nacelle.kinematics.body_motion(robot, drawn.x, drawn.v, a)
-    given = Names(("base",))
+    given = UniqueNames(("base",))
     tree = Tree(again, [given.new(body.name, "body") for body in robot.bodies])
-    own = owners(robot, tree.names)
+    own = body_mapping(robot, tree.names)
     named = [drive.name.replace(".", "-") for drive in robot.actuators]
     if drives == "joints":
         named = actuator_names(robot)
@@ -129,13 +129,13 @@ def errors(
     worst = {"poses": 0.0, "forces": 0.0, "accelerations": 0.0}
     for k in range(states):
         q = coordinates(tree, own, bodies.R[k], bodies.p[k], tree.start)
-        q = _wound(again, q)
-        J = stack(tree.kinematics(q, np.zeros(tree.nv)).jacobian, own)
+        q = _unwind_couplings(again, q)
+        J = stack_bodies(tree.kinematics(q, np.zeros(tree.nv)).jacobian, own)
         u = np.linalg.lstsq(J, np.concatenate([motion.twist[k, b] for b in own.values()]), rcond=1e-10)[0]
-        bias = stack(tree.kinematics(q, u).bias, own)
+        bias = stack_bodies(tree.kinematics(q, u).bias, own)
         wanted = np.concatenate([motion.acceleration[k, b] for b in own.values()]) - bias
         u_dot = np.linalg.lstsq(J, wanted, rcond=1e-10)[0]
-        x, v, x_dot = _reduced(again, q, u, u_dot)
+        x, v, x_dot = _reduced_state(again, q, u, u_dot)
         there = nacelle.inverse_kinematics(again, x).bodies
         for number, body in own.items():
             gap = (
@@ -143,8 +143,8 @@ def errors(
                 np.abs(there.p[number] - bodies.p[k, body]).max(),
             )
             worst["poses"] = max(worst["poses"], *map(float, gap))
-        back = nacelle.inverse_dynamics(again, x, v, x_dot, free=undriven(again))
-        order = [named.index(_original(drive.name, named)) for drive in again.actuators]
+        back = nacelle.inverse_dynamics(again, x, v, x_dot, free=undriven_coordinates(again))
+        order = [named.index(_name_in_file(drive.name, named)) for drive in again.actuators]
         assert sorted(order) == list(range(len(named)))
         force = inverse.force[k]
         error = np.max(np.abs(back.force - force[order])) / np.max(np.abs(force))
@@ -155,7 +155,7 @@ def errors(
     return worst
 
 
-def _wound(robot: Robot, q: Array) -> Array:
+def _unwind_couplings(robot: Robot, q: Array) -> Array:
     """Angles by so many turns that couplings hold: poses do not show turns; the fastest joint has most."""
     q = q.copy()
     for _ in range(3):
@@ -169,9 +169,9 @@ def _wound(robot: Robot, q: Array) -> Array:
     return q
 
 
-def _reduced(robot: Robot, q: Array, u: Array, u_dot: Array) -> tuple[Array, Array, Array]:
+def _reduced_state(robot: Robot, q: Array, u: Array, u_dot: Array) -> tuple[Array, Array, Array]:
     """Reduced pose, twist and acceleration of a state of the tree."""
-    platform, joints = _unpacked(q)
+    platform, joints = _unpack_configuration(q)
     x = Chart(robot).coordinates(platform)[0]
     indices = []
     for name in robot.motion.coordinates:

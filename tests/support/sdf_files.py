@@ -26,7 +26,7 @@ MOMENTS = np.array([[2e-3, 1e-4, 2e-4], [1e-4, 3e-3, 3e-4], [2e-4, 3e-4, 4e-3]])
 TIP = (0.2, 0.0, 0.55)
 
 
-def place(name: str) -> Pose:
+def link_pose(name: str) -> Pose:
     """A link in the drawn pose."""
     if name == "world":
         return Pose(np.eye(3), np.zeros(3))
@@ -34,7 +34,7 @@ def place(name: str) -> Pose:
     return Pose(rotation_rpy(np.array([0.0, pitch, 0.0])), np.array(origin))
 
 
-def texts(values: Array) -> str:
+def number_text(values: Array) -> str:
     """Numbers in full."""
     return " ".join(repr(float(value)) for value in values)
 
@@ -43,20 +43,20 @@ def sdf(contents: str = "", motor: str = "<limit><effort>9</effort></limit>") ->
     """The five-bar as SDF, on links whose frames are turned; more contents at the end of the model."""
     pieces = []
     for name, (origin, pitch, com, mass) in LINKS.items():
-        here = place(name)
+        here = link_pose(name)
         centre = here.R.T @ (np.array(com) - here.p)
         moments = zip(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), MOMENTS[np.triu_indices(3)], strict=True)
         inertia = "".join(f"<{key}>{value!r}</{key}>" for key, value in ((k, float(v)) for k, v in moments))
         pieces.append(
-            f'<link name="{name}"><pose>{texts(np.array(origin))} 0 {pitch!r} 0</pose><inertial>'
-            f"<pose>{texts(centre)} 0 {-pitch!r} 0</pose><mass>{mass}</mass>"
+            f'<link name="{name}"><pose>{number_text(np.array(origin))} 0 {pitch!r} 0</pose><inertial>'
+            f"<pose>{number_text(centre)} 0 {-pitch!r} 0</pose><mass>{mass}</mass>"
             f"<inertia>{inertia}</inertia></inertial></link>"
         )
     for name, (parent, child) in JOINTS.items():
         limit = motor if name.endswith("motor") else ""
         axis = f"<axis><xyz>0 1 0</xyz>{limit}</axis>"
         pieces.append(_hinge(name, (parent, child), axis))
-    tip = f'<pose relative_to="__model__">{texts(np.array(TIP))} 0 0 0</pose>'
+    tip = f'<pose relative_to="__model__">{number_text(np.array(TIP))} 0 0 0</pose>'
     pieces.append(_hinge("tip", ("left_rod", "right_rod"), f"{tip}<axis><xyz>0 1 0</xyz></axis>"))
     inner = "\n".join(pieces)
     return f'<sdf version="1.9"><model name="bars">\n{inner}\n{contents}</model></sdf>\n'
@@ -69,7 +69,7 @@ def _hinge(name: str, ends: tuple[str, str], inner: str) -> str:
     )
 
 
-def seen(graph: Graph) -> dict[str, Array]:
+def world_properties(graph: Graph) -> dict[str, Array]:
     """What dynamics see of a graph as assembled: masses, centres, inertia in the world, ends of closures."""
     placed = graph.poses()
     found = {}

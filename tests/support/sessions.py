@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedFile:
     """A file that the reader saves."""
 
     name: str
@@ -44,14 +44,14 @@ class Command:
     printed: tuple[str, ...]
 
 
-def steps(page: str) -> list[Saved | Command]:
+def steps(page: str) -> list[SavedFile | Command]:
     """What a reader of a page does, in order."""
-    found: list[Saved | Command] = []
+    found: list[SavedFile | Command] = []
     for block in _BLOCK.finditer(page):
         before = page[: block.start()].rstrip().splitlines()[-1]
         name = re.search(r"[Ss]ave (?:this|it) as `([\w.-]+)`:$", before)
         if name:
-            found.append(Saved(name[1], block[2]))
+            found.append(SavedFile(name[1], block[2]))
         elif block[1] == "console":
             for part in re.split(r"^\$ ", block[2], flags=re.M)[1:]:
                 line, *printed = part.rstrip("\n").split("\n")
@@ -115,7 +115,7 @@ def difference(printed: tuple[str, ...], answer: str) -> str:
     return ""
 
 
-def save(step: Saved, folder: Path) -> None:
+def save(step: SavedFile, folder: Path) -> None:
     """Do what the page says."""
     (folder / step.name).write_text(step.text, encoding="utf-8")
 
@@ -126,7 +126,7 @@ def main(page: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for step in found:
-            if isinstance(step, Saved):
+            if isinstance(step, SavedFile):
                 save(step, Path(folder))
                 continue
             start = time.perf_counter()

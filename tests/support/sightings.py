@@ -7,20 +7,20 @@ import numpy as np
 import nacelle
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import log_rotation, rotation_vector
-from nacelle.vision.calibration.bundle import EdgePoints, Sighting
+from nacelle.vision.calibration.bundle import EdgePoints, PoseSighting
 from nacelle.vision.camera import Exposure
 from nacelle.vision.cylinders import visible_cylinders
-from nacelle.vision.observer.process import Displacer
-from nacelle.vision.observer.settings import per_twist
+from nacelle.vision.observer.process import PoseDisplacement
+from nacelle.vision.observer.settings import twist_deviations
 from support.simulated_camera import SimulatedCamera
 from support.vision_scenes import contour_normals
 
 
-def poses(robot, count, rng, part=0.1):
+def poses_near_reference(robot, count, rng, part=0.1):
     """Poses around the reference, as far as a part of the robot's size."""
-    displaced = Displacer(robot)
+    displaced = PoseDisplacement(robot)
     ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
-    unit = per_twist(robot, part * robot.size)
+    unit = twist_deviations(robot, part * robot.size)
     return [displaced(ik.x, ik.y, unit * rng.uniform(-1.0, 1.0, robot.motion.n)) for _ in range(count)]
 
 
@@ -29,13 +29,15 @@ def sightings(robot, camera, rng, *, count=6, sigma=0.05, anchors=None):
     cylinders = visible_cylinders(robot)
     eye = SimulatedCamera(robot, camera, cylinders, sigma=sigma, rng=rng, anchors=anchors)
     everything = Exposure(0.0, 0.0, tuple(range(len(cylinders))))
-    return [Sighting(x, tuple(eye.measure(everything, x))) for x in poses(robot, count, rng)]
+    return [
+        PoseSighting(x, tuple(eye.measure(everything, x))) for x in poses_near_reference(robot, count, rng)
+    ]
 
 
 def point_sightings(robot, camera, rng, *, count=8, sigma=0.1, part=0.15):
     """Points of the edges of all cylinders at some poses."""
     cylinders, result = visible_cylinders(robot), []
-    for x in poses(robot, count, rng, part):
+    for x in poses_near_reference(robot, count, rng, part):
         bodies = nacelle.inverse_kinematics(robot, x, limits=False).bodies
         edges = []
         for k, cylinder in enumerate(cylinders):
@@ -45,12 +47,12 @@ def point_sightings(robot, camera, rng, *, count=8, sigma=0.1, part=0.15):
                 axis = camera.seen(A + np.linspace(0.0, 1.0, 25)[:, None] * (B - A))
                 pixels = camera.pixels(axis - (1.0 - 2.0 * side) * cylinder.radius * n)
                 pixels = pixels + sigma * rng.standard_normal(pixels.shape)
-                edges.append(EdgePoints(k, side, pixels[camera.holds(pixels)], sigma))
-        result.append(Sighting(x, tuple(edge for edge in edges if len(edge.pixels) > 5)))
+                edges.append(EdgePoints(k, side, pixels[camera.contains(pixels)], sigma))
+        result.append(PoseSighting(x, tuple(edge for edge in edges if len(edge.pixels) > 5)))
     return result
 
 
-def perturbed(camera, robot, rng, part=0.04):
+def perturb_camera(camera, robot, rng, part=0.04):
     """The camera somewhere near: by a part of the robot's size, and as many rad."""
     R, p = camera.pose
     rotation = rotation_vector(part * rng.standard_normal(3))

@@ -21,7 +21,7 @@ from nacelle.vision.camera import Camera, Exposure
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import Anchors
-from nacelle.vision.observer.sight import Sight, camera_numbers
+from nacelle.vision.observer.sight import SightModel, camera_numbers
 
 # Points of an edge that stand for all its pixels.
 _POINTS = 17
@@ -49,7 +49,7 @@ def edge_covariance(camera: Camera, n: Array, E: Array, points: Array, sigma: fl
         None where too little of the edge is in the image.
     """
     pixels = camera.pixels(points)
-    inside = camera.holds(pixels)
+    inside = camera.contains(pixels)
     pixels, points = pixels[inside], points[inside]
     if len(pixels) < 3:
         return None
@@ -92,7 +92,7 @@ class SimulatedCamera:
         self._numbers = camera_numbers(camera)
         nothing: tuple[Anchors, Array] = ((), np.zeros(0))
         moved, self._displaced = anchors or nothing
-        self._sight = Sight(robot, cylinders, moved)
+        self._sight = SightModel(robot, cylinders, moved)
         self._y: Array | None = None
 
     def measure(

@@ -16,7 +16,7 @@ Array = np.ndarray
 HEAVY = [("gough-stewart", 2e4), ("delta", 200.0), ("quattro", 300.0)]
 
 
-def sprung(name: str, stiffness: float) -> tuple[nacelle.Robot, Array]:
+def sprung_robot(name: str, stiffness: float) -> tuple[nacelle.Robot, Array]:
     """A robot whose actuators hold it on springs at its reference pose, and that pose."""
     robot = library_robot(name)
     x = nacelle.reference_pose(robot)
@@ -29,7 +29,7 @@ def sprung(name: str, stiffness: float) -> tuple[nacelle.Robot, Array]:
     return dataclasses.replace(robot, joints=tuple(joints)), x
 
 
-def shaken(robot: nacelle.Robot) -> Array:
+def random_twist(robot: nacelle.Robot) -> Array:
     """A push: the twist at the start."""
     v = np.zeros(robot.motion.n)
     v[: min(3, len(v))] = [0.2, 0.1, -0.05][: min(3, len(v))]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import nacelle
-from nacelle.compile.closing import Closing
+from nacelle.compile.closing import PoseClosure
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import absolute
 from support.library import library_robot
@@ -25,14 +25,14 @@ def function(robot: nacelle.Robot, x: Any, y: Any) -> Any:
     return y[0] * y[0] * y[0] + x[1]
 
 
-def closing() -> Closing:
+def square_root_closing() -> PoseClosure:
     """The closing; the positive root is the reference's branch."""
 
     def find(x: Any, start: Any) -> Any:
         inside = x[:, :1] + x[:, 1:] ** 2
         return np.sqrt(inside) * (1.0 if start is None else np.sign(start))
 
-    return Closing(library_robot("fivebar"), None, step, (np.array([1.0, 0.0]), np.array([1.0])), find)
+    return PoseClosure(library_robot("fivebar"), None, step, (np.array([1.0, 0.0]), np.array([1.0])), find)
 
 
 INPUTS = {"x": (2,), "y": (1,)}

@@ -20,17 +20,17 @@ import nacelle
 from support import mechanisms
 from support.random_robots import random_robot
 from support.random_robots.legs import hexapod
-from support.random_robots.loads import furnished
+from support.random_robots.loads import with_random_loads
 from support.random_robots.written import (
     Array,
     Data,
-    Numbers,
-    along,
-    around,
+    VariedNumbers,
     joint,
     leg,
+    point_on_circle,
     prismatic,
     revolute,
+    rotation_to_direction,
     spherical,
 )
 
@@ -40,12 +40,12 @@ STRIBECK: Data = {"coulomb_smooth": 0.4, "stribeck": 0.2, "scale": 0.15}
 _FILES = Path(__file__).parents[1] / "robots"
 
 
-def _from_file(name: str) -> Callable[[int], nacelle.Robot]:
+def _varied_file_robot(name: str) -> Callable[[int], nacelle.Robot]:
     """A robot of the files beside the tests; all inertias and friction changed by 1 %."""
 
     def make(seed: int) -> nacelle.Robot:
         robot = nacelle.load(_FILES / f"{name}.yaml")
-        n = Numbers(seed)
+        n = VariedNumbers(seed)
         for kind in ("inertia", "friction"):
             values = robot.parameter_vector(kind)
             robot = robot.with_parameters(np.array(n.vector(*values)), kind)
@@ -54,15 +54,15 @@ def _from_file(name: str) -> Callable[[int], nacelle.Robot]:
     return make
 
 
-def _drawn(make: Callable[[int], nacelle.Robot]) -> Callable[[int], nacelle.Robot]:
+def _furnished_from_text(make: Callable[[int], nacelle.Robot]) -> Callable[[int], nacelle.Robot]:
     """A drawn robot with everything, as it is read from its text."""
-    return lambda seed: nacelle.loads(replace(furnished(make(seed), seed), name="drawn").to_yaml())
+    return lambda seed: nacelle.loads(replace(with_random_loads(make(seed), seed), name="drawn").to_yaml())
 
 
 # ---- in a plane
 
 
-def _planar(name: str, n: Numbers, legs: list[Data], **more: Any) -> nacelle.Robot:
+def _planar(name: str, n: VariedNumbers, legs: list[Data], **more: Any) -> nacelle.Robot:
     """A robot in a vertical plane."""
     plate = {"name": "plate", **n.body(1.5, (0.012, -0.017, 0.006), (0.06, 0.07, 0.03))}
     data = {"name": name, "motion": "xy+rz", "gravity": [0.0, -9.81, 0.0], "nacelle": plate, "legs": legs}
@@ -70,7 +70,7 @@ def _planar(name: str, n: Numbers, legs: list[Data], **more: Any) -> nacelle.Rob
 
 
 def planar_leg(
-    n: Numbers, name: str, root: Array, end: Array, plate: Array, *, body: str = "plate", **drive: Any
+    n: VariedNumbers, name: str, root: Array, end: Array, plate: Array, *, body: str = "plate", **drive: Any
 ) -> Data:
     """An RRR leg in the plane z = 0, closed where its end is at a point of the base's plane."""
     lengths = n.vector(0.25, 0.26)
@@ -96,21 +96,24 @@ def planar_leg(
 
 def redundant_planar(seed: int) -> nacelle.Robot:
     """4-RRR in a plane: four motors for three motions, friction in every joint."""
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     legs = []
     for k in range(4):
-        plate = around(n(0.1), n(90.0 * k + 50.0))
-        root = around(n(0.4), n(90.0 * k + 20.0))
+        plate = point_on_circle(n(0.1), n(90.0 * k + 50.0))
+        root = point_on_circle(n(0.4), n(90.0 * k + 20.0))
         legs.append(planar_leg(n, f"leg{k + 1}", root, plate, plate, friction=DRY))
     return _planar("redundant-planar", n, legs, gravity=[1.5, -9.6, 0.0])
 
 
 def driven_closures(seed: int) -> nacelle.Robot:
     """Planar 3-RPR cut at its drives: prismatic closures with rotor, gear, spring and friction."""
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     legs = []
     for k in range(3):
-        root, plate = around(n(0.5), n(120.0 * k + 10.0)), around(n(0.12), n(120.0 * k + 55.0))
+        root, plate = (
+            point_on_circle(n(0.5), n(120.0 * k + 10.0)),
+            point_on_circle(n(0.12), n(120.0 * k + 55.0)),
+        )
         reach = plate - root
         angle = float(np.arctan2(reach[1], reach[0]))
         bodies = {
@@ -133,11 +136,11 @@ def driven_closures(seed: int) -> nacelle.Robot:
 
 def fixed_joints(seed: int) -> nacelle.Robot:
     """Planar 3-RRR: couplers of two parts that are fixed together, a leg fixed to the plate, a payload."""
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     legs = []
     for k in range(3):
-        plate = around(n(0.1), n(120.0 * k + 50.0))
-        made = planar_leg(n, f"leg{k + 1}", around(n(0.4), n(120.0 * k + 20.0)), plate, plate)
+        plate = point_on_circle(n(0.1), n(120.0 * k + 50.0))
+        made = planar_leg(n, f"leg{k + 1}", point_on_circle(n(0.4), n(120.0 * k + 20.0)), plate, plate)
         made["bodies"]["fork"] = n.body(0.2, (0.01, 0.006, -0.003), (0.02, 0.01, 0.015))
         end = made["closures"]["end"]
         rpy = n.vector(0.3, -0.2, 0.4)
@@ -160,7 +163,7 @@ def fixed_joints(seed: int) -> nacelle.Robot:
 
 def sprung_five_bar(seed: int) -> nacelle.Robot:
     """Five-bar with a massive point: springs and rotors in passive joints, friction at the point's hinge."""
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     upper, lower = ([length, 0.0, 0.0] for length in n.vector(0.2, 0.25))
     legs = []
     for name, x, first, second in (("left", -0.1, 2.2, -1.4), ("right", 0.1, 0.9, 1.4)):
@@ -186,7 +189,7 @@ def sprung_five_bar(seed: int) -> nacelle.Robot:
 
 def folding_nacelle(seed: int) -> nacelle.Robot:
     """A planar nacelle of four bars in a loop, an RRR leg on each: x, y, rz and the swing of the loop."""
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     corners = [
         np.array([*n.vector(x, y), 0.0]) for x, y in ((0.1, 0.08), (-0.1, 0.09), (-0.09, -0.1), (0.11, -0.09))
     ]
@@ -222,11 +225,11 @@ def folding_nacelle(seed: int) -> nacelle.Robot:
 
 def tilting_head(seed: int) -> nacelle.Robot:
     """3-UPS and a passive UP leg whose prismatic joint closes it: the head tilts as it moves in x, y, z."""
-    n = Numbers(seed)
+    n = VariedNumbers(seed)
     legs: list[Data] = []
     for k in range(3):
-        A, B = around(n(0.45), n(120.0 * k + 15.0)), around(n(0.2), n(120.0 * k + 20.0))
-        angles = along(B - [0, 0, 1.0] - A).as_euler("XYZ")[:2].tolist()
+        A, B = point_on_circle(n(0.45), n(120.0 * k + 15.0)), point_on_circle(n(0.2), n(120.0 * k + 20.0))
+        angles = rotation_to_direction(B - [0, 0, 1.0] - A).as_euler("XYZ")[:2].tolist()
         bodies = {
             "tube": n.body(25.0, (0.01, -0.008, 0.25), (0.05, 0.06, 0.15)),
             "rod": n.body(12.0, (0.006, 0.007, -0.3), (0.03, 0.04, 0.15)),
@@ -264,19 +267,19 @@ def tilting_head(seed: int) -> nacelle.Robot:
 
 STRESS: dict[str, Callable[[int], nacelle.Robot]] = {
     "redundant planar 4-RRR": redundant_planar,
-    "redundant point on three legs": _from_file("redundant"),
+    "redundant point on three legs": _varied_file_robot("redundant"),
     "drives, springs and rotors at closures": driven_closures,
-    "SPS struts": _drawn(partial(random_robot, "6 SPS")),
-    "friction in every joint": _drawn(partial(hexapod, kinds=("UPS", "PCS", "RUS"))),
+    "SPS struts": _furnished_from_text(partial(random_robot, "6 SPS")),
+    "friction in every joint": _furnished_from_text(partial(hexapod, kinds=("UPS", "PCS", "RUS"))),
     "fixed joints": fixed_joints,
-    "planar-spherical joints": _drawn(partial(hexapod, kinds=("P-C5", "P-C5 on the nacelle"))),
+    "planar-spherical joints": _furnished_from_text(partial(hexapod, kinds=("P-C5", "P-C5 on the nacelle"))),
     "sprung five-bar": sprung_five_bar,
-    "point on sliders": _drawn(partial(random_robot, "point PRR")),
+    "point on sliders": _furnished_from_text(partial(random_robot, "point PRR")),
     "nacelle with a loop": folding_nacelle,
-    "shared carriage": _from_file("shared"),
+    "shared carriage": _varied_file_robot("shared"),
     "tilting head": tilting_head,
-    "loop inside a leg": _drawn(partial(random_robot, "inner loop")),
-    "cut at the motor": _drawn(partial(hexapod, kinds=("RUS cut at the arm", "UPS"))),
-    "one motion": _drawn(lambda _: nacelle.build(mechanisms.sarrus())),
+    "loop inside a leg": _furnished_from_text(partial(random_robot, "inner loop")),
+    "cut at the motor": _furnished_from_text(partial(hexapod, kinds=("RUS cut at the arm", "UPS"))),
+    "one motion": _furnished_from_text(lambda _: nacelle.build(mechanisms.sarrus())),
 }
 """Robots that are no families: by name, each a function of a seed."""

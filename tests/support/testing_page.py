@@ -19,7 +19,7 @@ PAGE = ROOT / "docs/testing.md"
 START, END = "<!-- runs: make testing-page -->", "<!-- end of runs -->"
 HEAD = ["| tier | machine | Python | commit | parts | passed | failed | skipped | minutes | date |"]
 HEAD.append("|" + "---|" * 10)
-_MADE = {"test": "make test", "all": "make test-all", "soak": "make soak"}
+_TABLE_MARKS = {"test": "make test", "all": "make test-all", "soak": "make soak"}
 
 
 def rows_of(files: Iterable[Path]) -> tuple[dict[tuple[str, str, str], str], set[str]]:
@@ -43,19 +43,19 @@ def rows_of(files: Iterable[Path]) -> tuple[dict[tuple[str, str, str], str], set
         )
         minutes = sum(end.get("seconds", 0.0) for _, _, end in same) / 60.0
         commit = newest["commit"] + (" and changes" if any(run["changed"] for run, _, _ in same) else "")
-        what = [f"`{_MADE[key[0]]}`", *key[1:], commit, " ".join(parts)]
+        what = [f"`{_TABLE_MARKS[key[0]]}`", *key[1:], commit, " ".join(parts)]
         what += [str(counts[outcome]) for outcome in ("passed", "failed", "skipped")]
         rows[key] = "| " + " | ".join([*what, f"{minutes:.0f}", newest["started"][:10]]) + " |"
     return rows, skipped
 
 
-def written(page: str, rows: dict[tuple[str, str, str], str], skipped: Iterable[str]) -> str:
+def write_page(page: str, rows: dict[tuple[str, str, str], str], skipped: Iterable[str]) -> str:
     """The page with its table written again."""
     before, _, rest = page.partition(START)
     table, _, after = rest.partition(END)
     for line in table.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        tier = next((tier for tier, name in _MADE.items() if f"`{name}`" == cells[0]), "")
+        tier = next((tier for tier, name in _TABLE_MARKS.items() if f"`{name}`" == cells[0]), "")
         if tier:
             rows.setdefault((tier, cells[1], cells[2]), line)
     table_rows = [rows[key] for key in sorted(rows, key=lambda key: (TIERS.index(key[0]), *key[1:]))]
@@ -74,4 +74,4 @@ def written(page: str, rows: dict[tuple[str, str, str], str], skipped: Iterable[
 
 if __name__ == "__main__":
     found, reasons = rows_of(RESULTS.glob("*.jsonl"))
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found, reasons), encoding="utf-8")
+    PAGE.write_text(write_page(PAGE.read_text(encoding="utf-8"), found, reasons), encoding="utf-8")

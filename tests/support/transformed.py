@@ -28,7 +28,7 @@ _POWER = {"viscous": 1, "quadratic": 2, "cubic": 3}
 
 
 @dataclass(frozen=True)
-class Change:
+class RobotTransform:
     """A change of a robot that changes nothing but scales and place.
 
     Attributes:
@@ -231,7 +231,7 @@ class Change:
         return np.where(revolute, self.length, 1.0) * self.mass * self.length / self.time**2
 
 
-def random_change(robot: Robot, seed: int) -> Change:
+def random_transform(robot: Robot, seed: int) -> RobotTransform:
     """Another place up to 1000 km away, a rotation that the motion allows, other lengths and masses."""
     rng = np.random.default_rng(seed)
     axes = set(robot.motion.coordinates)
@@ -243,4 +243,4 @@ def random_change(robot: Robot, seed: int) -> Change:
     length, mass = 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-6, 6)
     direction = rng.normal(size=3)
     t = 10.0 ** rng.uniform(-3, 6) * direction / np.linalg.norm(direction) * (1.0 if length > 1.0 else length)
-    return Change(length, mass, 10.0 ** rng.uniform(-2, 2), R, t)
+    return RobotTransform(length, mass, 10.0 ** rng.uniform(-2, 2), R, t)

@@ -32,8 +32,8 @@ from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import state_at
 from nacelle.dynamics.tree_form import generalised_force, mass_matrix
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import scales
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.shapes import jacobian_scales
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from nacelle.spatial.solve import solve
@@ -44,7 +44,7 @@ from support.model_states import Sample
 Array = np.ndarray
 
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "jacobian", "mass_matrix", "bias_forces")
-CHANGE = 2.0**-80
+PERTURBATION = 2.0**-80
 DRAWS = 4
 # Newton's steps double the digits, 8 or more: 16, 32, 64, and two to see that nothing changes.
 _STEPS, _STEPS_OF_A_CHANGE = 6, 2
@@ -63,7 +63,7 @@ def tree(
     M = mass_matrix(state)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     return {
-        "inverse_dynamics": least_norm_forces(A, M @ a + h, units=scales(robot.numeric)[1]).force,
+        "inverse_dynamics": least_norm_forces(A, M @ a + h, units=jacobian_scales(robot.numeric)[1]).force,
         "forward_dynamics": solve(M, A.T @ tau - h, "spd"),
         "jacobian": A,
         "mass_matrix": M,
@@ -71,9 +71,9 @@ def tree(
     }
 
 
-def improved(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
+def refine_unknowns(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """The unknowns y after one of Newton's steps, and the step."""
-    step = closing_step(robot, y, x)["dy"]
+    step = loop_closing_step(robot, y, x)["dy"]
     return {"y": y + step, "step": step}
 
 
@@ -97,34 +97,34 @@ class Truth:
 def truth(states: Sample, *, friction: bool = True, confirmed: int = 3) -> Truth:
     """Exact results and condition numbers at states; mpmath confirms some of them."""
     robot, mechanism = states.robot, mechanism_of(states.robot)
-    sizes = {"x": mechanism.layout.nx, "y": mechanism.ny, "v": robot.motion.n, "a": robot.motion.n}
+    sizes = {"x": mechanism.layout.nx, "y": mechanism.unknown_count, "v": robot.motion.n, "a": robot.motion.n}
     shapes = {name: (size,) for name, size in sizes.items()} | {"tau": (len(robot.actuators),)}
     program = make_program(tree, robot, shapes, minimised=False, options={"friction": friction})
-    closing = _closing(robot)
-    x = wide.in_parts(states.x)
-    y = closing(wide.in_parts(states.y), x)
+    closing = _newton_program(robot)
+    x = wide.split_into_parts(states.x)
+    y = closing(wide.split_into_parts(states.y), x)
 
     def inputs(y: Array) -> Array:
-        others = [wide.in_parts(values) for values in (states.v, states.a, states.tau)]
+        others = [wide.split_into_parts(values) for values in (states.v, states.a, states.tau)]
         return np.concatenate([x, y, *others], axis=1)
 
-    exact = evaluated(program, inputs(y))
+    exact = evaluate_exactly(program, inputs(y))
 
     def changed(rng: np.random.Generator) -> Array:
-        other = closing(y, shaken(x, rng), rng)
-        there = shaken(inputs(y), rng)
+        other = closing(y, perturb_inputs(x, rng), rng)
+        there = perturb_inputs(inputs(y), rng)
         there[:, x.shape[1] : x.shape[1] + y.shape[1]] = other
-        return evaluated(program, there, shaken_constants(program, rng))
+        return evaluate_exactly(program, there, perturb_constants(program, rng))
 
     parts, units = _split(program, exact), output_units(robot)
     condition = sensitivity(lambda rng: _split(program, changed(rng)), parts, units)
     few = np.linspace(0, len(x) - 1, confirmed).astype(int)
-    return Truth(parts, condition, y, wide.disagreement(program, inputs(y)[few, :, 0]))
+    return Truth(parts, condition, y, wide.largest_disagreement(program, inputs(y)[few, :, 0]))
 
 
 def output_units(robot: Robot) -> dict[str, Array]:
     """What the entries of the results, flat, count in: N m, 1/s^2, 1, kg m^2 in the robot's size."""
-    rows, columns = scales(robot)
+    rows, columns = jacobian_scales(robot)
     return {
         "inverse_dynamics": 1.0 / rows,
         "forward_dynamics": columns,
@@ -141,37 +141,37 @@ def _split(program: Program, values: Array) -> dict[str, Array]:
     return {variable.name: piece for variable, piece in zip(program.outputs, pieces, strict=True)}
 
 
-def _closing(robot: Robot) -> Callable[..., Array]:
+def _newton_program(robot: Robot) -> Callable[..., Array]:
     """A function that solves for the unknowns at poses from a solution that is near, (y, x, rng) to y.
 
     With a random generator it does so for frames that are changed by a rounding.
     """
     mechanism = mechanism_of(robot)
-    if mechanism.closed_form:
+    if mechanism.has_closed_form:
         return lambda y, x, rng=None: y
     frames = robot.parameter_vector("geometry")
     size = np.tile([1.0] * 9 + [robot.size] * 3, len(frames) // 12)
-    shapes = {"parameters": frames.shape, "y": (mechanism.ny,), "x": (mechanism.layout.nx,)}
+    shapes = {"parameters": frames.shape, "y": (mechanism.unknown_count,), "x": (mechanism.layout.nx,)}
 
     def at_frames(parameters, y, x):
         """The same with every entry of every frame as an input."""
-        return improved(robot.with_symbols(parameters, "geometry"), y, x)
+        return refine_unknowns(robot.with_symbols(parameters, "geometry"), y, x)
 
     program = make_program(at_frames, None, shapes, minimised=False)
 
     def closed(y: Array, x: Array, rng: np.random.Generator | None = None) -> Array:
-        further = None if rng is None else CHANGE * size * rng.choice([-1.0, 1.0], frames.shape)
-        numbers = np.tile(wide.in_parts(frames, further), (len(x), 1, 1))
+        further = None if rng is None else PERTURBATION * size * rng.choice([-1.0, 1.0], frames.shape)
+        numbers = np.tile(wide.split_into_parts(frames, further), (len(x), 1, 1))
         for _ in range(_STEPS if rng is None else _STEPS_OF_A_CHANGE):
-            found = _split(program, evaluated(program, np.concatenate([numbers, y, x], axis=1)))
+            found = _split(program, evaluate_exactly(program, np.concatenate([numbers, y, x], axis=1)))
             y = found["y"]
-        assert np.max(np.abs(found["step"][..., 0])) < (_CONVERGED if rng is None else CHANGE)
+        assert np.max(np.abs(found["step"][..., 0])) < (_CONVERGED if rng is None else PERTURBATION)
         return y
 
     return closed
 
 
-def evaluated(program: Program, inputs: Array, constants: Array | None = None) -> Array:
+def evaluate_exactly(program: Program, inputs: Array, constants: Array | None = None) -> Array:
     """Results at 77 digits, on some threads; arguments as of `wide.evaluate`."""
     parts = [inputs[start : start + _BATCH] for start in range(0, len(inputs), _BATCH)]
     with ThreadPoolExecutor(THREADS) as pool:
@@ -180,21 +180,21 @@ def evaluated(program: Program, inputs: Array, constants: Array | None = None) -
         )
 
 
-def shaken(values: Array, rng: np.random.Generator) -> Array:
+def perturb_inputs(values: Array, rng: np.random.Generator) -> Array:
     """Numbers (..., PARTS) that are doubles, or nearly so, each changed by a part `CHANGE` of itself."""
     result = np.array(values)
-    result[..., 1] += CHANGE * rng.choice([-1.0, 1.0], values.shape[:-1]) * values[..., 0]
+    result[..., 1] += PERTURBATION * rng.choice([-1.0, 1.0], values.shape[:-1]) * values[..., 0]
     return result
 
 
-def shaken_constants(program: Program, rng: np.random.Generator) -> Array:
+def perturb_constants(program: Program, rng: np.random.Generator) -> Array:
     """The constants of a program, those of the robot changed by a part `CHANGE` of themselves."""
     values = wide.constants_of(program)
     size = np.abs(values[:, 0])
     different, index = np.unique(size, return_inverse=True)
     up = rng.choice([-1.0, 1.0], len(different))[index]
     own = 2.0 * size != np.rint(2.0 * size)
-    values[:, 1] = np.where(own, CHANGE * up * values[:, 0], 0.0)
+    values[:, 1] = np.where(own, PERTURBATION * up * values[:, 0], 0.0)
     return values
 
 
@@ -220,5 +220,5 @@ def sensitivity(
             # The first parts are equal or neighbours, so that nothing is lost.
             apart = np.abs(np.sum(found[name] - values, axis=-1)) / units[name]
             size = np.max(np.abs(values[..., 0]) / units[name], axis=1)
-            condition[name] = np.fmax(condition[name], np.max(apart, axis=1) / (CHANGE * size))
+            condition[name] = np.fmax(condition[name], np.max(apart, axis=1) / (PERTURBATION * size))
     return condition

@@ -12,7 +12,9 @@ Limits = dict[str, tuple[float, float]]
 MASS, ARM, STIFFNESS, REST, G = 0.4, 0.3, 2.0, 0.7, 9.81
 
 
-def _loaded(joints: dict[str, Any], closures: dict[str, Any], springs: Springs, limits: Limits) -> None:
+def _add_springs_and_limits(
+    joints: dict[str, Any], closures: dict[str, Any], springs: Springs, limits: Limits
+) -> None:
     """Put springs (stiffness, rest) and limits on joints by name."""
     for name, (stiffness, rest) in springs.items():
         {**joints, **closures}[name]["spring"] = {"stiffness": stiffness, "rest": rest}
@@ -39,7 +41,7 @@ def four_bar(springs: Springs, limits: Limits | None = None) -> nacelle.Robot:
     closures: dict[str, Any] = {
         "foot": {**hinge, "parent": "c", "child": "base", "at": [0, 0.3, 0], "child_at": [0.4, 0, 0]}
     }
-    _loaded(joints, closures, springs, limits or {})
+    _add_springs_and_limits(joints, closures, springs, limits or {})
     bodies = {
         "a": {"mass": 0.3, "com": [0.05, 0, 0]},
         "b": {"mass": 0.4, "com": [0.17, 0, 0]},
@@ -69,7 +71,7 @@ def telescope(springs: Springs | None = None, limits: Limits | None = None) -> n
         },
     }
     closures: dict[str, Any] = {"wrist": {**hinge, "parent": "b", "child": "nacelle"}}
-    _loaded(joints, closures, {"slide": (4000.0, 0.4), **(springs or {})}, limits or {})
+    _add_springs_and_limits(joints, closures, {"slide": (4000.0, 0.4), **(springs or {})}, limits or {})
     bodies = {"a": {"mass": 0.3, "com": [0.15, 0, 0]}, "b": {"mass": 0.2, "com": [-0.1, 0, 0]}}
     leg = {"name": "arm", "bodies": bodies, "joints": joints, "closures": closures}
     return nacelle.build(

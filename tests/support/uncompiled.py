@@ -21,7 +21,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.trajectory import Fourier
 from nacelle.tree.closure import closure_state
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.spanning_tree import tree_kinematics
 from support.library import NAMES, library_robot
 
 Array = np.ndarray
@@ -32,7 +32,7 @@ ALL = (*NAMES, *MODES, *FILES)
 
 
 @cache
-def any_robot(name: str) -> Robot:
+def named_robot(name: str) -> Robot:
     """A robot of the library, in one of its modes ("dymo/planar"), or of the tests."""
     if name in FILES:
         return nacelle.load(ROBOTS / f"{name}.yaml")
@@ -40,7 +40,7 @@ def any_robot(name: str) -> Robot:
     return library_robot(robot).in_mode(mode) if mode else library_robot(robot)
 
 
-def by_time(names: Iterable[str], *, long: Iterable[str]) -> list[Any]:
+def mark_slow_names(names: Iterable[str], *, long: Iterable[str]) -> list[Any]:
     """Parameters of a test: names, of which some take long to compile and are left to `make test-all`."""
     late = set(long)
     return [pytest.param(name, marks=pytest.mark.slow) if name in late else name for name in names]
@@ -90,12 +90,12 @@ def solve_uncompiled(robot: Robot, x: Array, stages: int = 1) -> Array:
     """What iteration must find at poses (N, nx) near the reference: y (N, ny)."""
     mechanism = mechanism_of(robot)
     x0, y0 = mechanism.reference
-    y = np.broadcast_to(y0, (len(x), mechanism.ny)).copy()
-    for stage in range(1, stages + 1) if mechanism.ny else ():
+    y = np.broadcast_to(y0, (len(x), mechanism.unknown_count)).copy()
+    for stage in range(1, stages + 1) if mechanism.unknown_count else ():
         part = stage / stages
-        target = unit_poses(mechanism, (1.0 - part) * x0 + part * same_sheet(mechanism, x, x0))
+        target = unit_poses(mechanism, (1.0 - part) * x0 + part * align_quaternions(mechanism, x, x0))
         for _ in range(30):
-            step = run_uncompiled(newton_steps.closing_step, robot, y, target)
+            step = run_uncompiled(newton_steps.loop_closing_step, robot, y, target)
             if np.max(step["error"]) < (2e-15 if stage == stages else 1e-9):
                 break
             y = y + step["dy"]
@@ -114,7 +114,7 @@ def unit_poses(mechanism: Mechanism, x: Array) -> Array:
     return x
 
 
-def same_sheet(mechanism: Mechanism, x: Array, x0: Array) -> Array:
+def align_quaternions(mechanism: Mechanism, x: Array, x0: Array) -> Array:
     """The same with quaternions on the side of that of x0."""
     quat_slice = mechanism.layout.quaternion
     if quat_slice is not None:
@@ -123,7 +123,7 @@ def same_sheet(mechanism: Mechanism, x: Array, x0: Array) -> Array:
     return x
 
 
-def steps_of(robot: Robot, length: float, angle: float) -> Array:
+def coordinate_steps(robot: Robot, length: float, angle: float) -> Array:
     """Largest steps of the coordinates of v: a part of the robot's size, or an angle."""
     sizes = []
     for name in robot.motion.coordinates:
@@ -140,11 +140,13 @@ def poses_around(robot: Robot, count: int, seed: int = 0, length: float = 0.03, 
     """Poses (count, nx) around the reference pose."""
     mechanism = mechanism_of(robot)
     rng = np.random.default_rng(seed)
-    step = rng.uniform(-1.0, 1.0, (count, robot.motion.n)) * steps_of(robot, length, angle)
-    return moved(mechanism, np.broadcast_to(mechanism.reference[0], (count, mechanism.layout.nx)), step)
+    step = rng.uniform(-1.0, 1.0, (count, robot.motion.n)) * coordinate_steps(robot, length, angle)
+    return integrate_poses(
+        mechanism, np.broadcast_to(mechanism.reference[0], (count, mechanism.layout.nx)), step
+    )
 
 
-def moved(mechanism: Mechanism, x: Array, step: Array) -> Array:
+def integrate_poses(mechanism: Mechanism, x: Array, step: Array) -> Array:
     """Poses moved by steps (N, n): the rotation vector of an orientation in base axes."""
     layout = mechanism.layout
     linear, quat = layout.split_x(x)
@@ -154,17 +156,17 @@ def moved(mechanism: Mechanism, x: Array, step: Array) -> Array:
     return layout.join_x(linear + plain, quat)
 
 
-def wave(robot: Robot, seed: int = 0, length: float = 0.02, angle: float = 0.05) -> Fourier:
+def fourier_trajectory(robot: Robot, seed: int = 0, length: float = 0.02, angle: float = 0.05) -> Fourier:
     """A smooth trajectory around the reference pose, of two harmonics and 2 pi seconds."""
     rng = np.random.default_rng(seed)
-    size = steps_of(robot, length, angle) * [[1.0], [0.4]]
+    size = coordinate_steps(robot, length, angle) * [[1.0], [0.4]]
     a, b = (rng.uniform(-1.0, 1.0, (2, robot.motion.n)) * size for _ in range(2))
     return Fourier(mechanism_of(robot).reference[0], a, b, motion=robot.motion, frequency=0.5 / np.pi)
 
 
-def path_states(robot: Robot, times: Array) -> tuple[Array, Array, Array, Array]:
+def trajectory_states(robot: Robot, times: Array) -> tuple[Array, Array, Array, Array]:
     """Poses, unknowns, twists and accelerations along the smooth path of `wave`."""
-    sample = wave(robot)(times)
+    sample = fourier_trajectory(robot)(times)
     y = solve_uncompiled(robot, sample.x)
     v, a = sample.v, sample.a
     mechanism = mechanism_of(robot)
@@ -179,17 +181,17 @@ _WEIGHTS = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 1
 STEP = 0.02
 
 
-def stencil(times: Array) -> Array:
+def stencil_times(times: Array) -> Array:
     """Nine times around each of some times (T, 9)."""
     return times[:, None] + STEP * np.arange(-4, 5)
 
 
-def difference(values: Array) -> Array:
+def central_difference(values: Array) -> Array:
     """Derivative in the middle of nine samples: (T, 9, ...) to (T, ...)."""
     return np.einsum("k,tk...->t...", _WEIGHTS, values) / STEP
 
 
-def continuous(robot: Robot, q: Array) -> Array:
+def unwrap_coordinates(robot: Robot, q: Array) -> Array:
     """Coordinates (..., samples, nq) without jumps of full turns, angles being followed along the samples."""
     q = q.copy()
     for joint, q_slice in zip(robot.tree_joints, robot.q_slices, strict=True):
@@ -201,14 +203,14 @@ def continuous(robot: Robot, q: Array) -> Array:
     return q
 
 
-def wrapped(angle: Array) -> Array:
+def wrap_angles(angle: Array) -> Array:
     """Angles in [-pi, pi)."""
     return (angle + np.pi) % (2.0 * np.pi) - np.pi
 
 
-def open_loops(robot: Robot, platform: Pose, q: Array) -> float:
+def closure_error(robot: Robot, platform: Pose, q: Array) -> float:
     """What one configuration of floats leaves open, over the robot's size, straight from the tree."""
-    state = closure_state(robot, tree_motion(robot, platform, q))
+    state = closure_state(robot, tree_kinematics(robot, platform, q))
     scale = np.concatenate(
         [[robot.size if lock[0] == "offset" else 1.0 for lock in joint.locks] for joint in robot.closures]
     )

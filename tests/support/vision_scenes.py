@@ -11,7 +11,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, tangent_normals
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import CameraScene, SeenSolid
+from nacelle.vision.scene import CameraScene, SceneSolid
 
 LENS = (-0.2, 0.05, 0.001, -0.0005, 0.0)
 
@@ -37,12 +37,12 @@ def scene_of(camera: Camera, *solids: Solid) -> CameraScene:
     seen, cylinders = [], []
     for k, solid in enumerate(solids):
         if isinstance(solid, Rod):
-            seen.append(SeenSolid(solid, k + 1, len(cylinders), len(cylinders)))
+            seen.append(SceneSolid(solid, k + 1, len(cylinders), len(cylinders)))
             cylinders.append(
                 Cylinder(f"rod{k}", len(cylinders), k + 1, solid.start, solid.stop, solid.radius)
             )
         else:
-            seen.append(SeenSolid(solid, k + 1, -1, -1))
+            seen.append(SceneSolid(solid, k + 1, -1, -1))
     return CameraScene(camera, cylinders, tuple(seen))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from support.last_bits import forget_everything
 
 
-def visited(walk: Callable[[], object]) -> set[CodeType]:
+def visited_modules(walk: Callable[[], object]) -> set[CodeType]:
     """The functions of the package that a call runs, without lambdas and comprehensions."""
     found: set[CodeType] = set()
     inside = f"{os.sep}nacelle{os.sep}"
@@ -66,7 +66,7 @@ def main() -> None:
         # What the walks need beforehand is forgotten again: each is the first one with an empty cache.
         os.environ["NACELLE_CACHE"] = tempfile.mkdtemp(dir=os.environ["NACELLE_CACHE"])
         forget_everything()
-        for run in (visited(walk), visited(walk)):
+        for run in (visited_modules(walk), visited_modules(walk)):
             print(len({code.co_filename for code in run}), len(run))
         return
     print(f"{'walk':20}{'first time':>28}{'again':>28}")

@@ -60,7 +60,7 @@ def evaluate(program: Program, inputs: Array, constants: Array | None = None) ->
             code[k, 1 : 1 + len(rest)] = rest
     numbers = np.ascontiguousarray(constants_of(program) if constants is None else constants)
     results = np.array(program.results, dtype=np.int32)
-    x = np.ascontiguousarray(in_parts(inputs) if inputs.ndim == 2 else inputs)
+    x = np.ascontiguousarray(split_into_parts(inputs) if inputs.ndim == 2 else inputs)
     assert x.shape[1:] == (program.input_size, PARTS)
     assert numbers.shape == (len(code), PARTS)
     y = np.empty((len(x), len(results), PARTS))
@@ -73,7 +73,7 @@ def evaluate(program: Program, inputs: Array, constants: Array | None = None) ->
     return y
 
 
-def in_parts(values: Array, further: Array | None = None) -> Array:
+def split_into_parts(values: Array, further: Array | None = None) -> Array:
     """Doubles as unevaluated sums (..., PARTS), with a further, far smaller part where there is one."""
     values = np.asarray(values, dtype=float)
     parts = np.zeros((*values.shape, PARTS))
@@ -85,7 +85,7 @@ def in_parts(values: Array, further: Array | None = None) -> Array:
 
 def constants_of(program: Program) -> Array:
     """The constants of a program (instructions, PARTS), zero for instructions that are none."""
-    return in_parts(np.array([entry[1] if entry[0] == "const" else 0.0 for entry in program.code]))
+    return split_into_parts(np.array([entry[1] if entry[0] == "const" else 0.0 for entry in program.code]))
 
 
 def difference(values: Array, exact: Array) -> Array:
@@ -102,7 +102,7 @@ def by_mpmath(program: Program, inputs: Array, digits: int = 50) -> list[mpmath.
         return [mpmath.mpf(value) for value in program.evaluate([mpmath.mpf(float(v)) for v in inputs])]
 
 
-def disagreement(program: Program, inputs: Array, digits: int = 50) -> float:
+def largest_disagreement(program: Program, inputs: Array, digits: int = 50) -> float:
     """The largest relative difference between both evaluations over some states (states, inputs)."""
     worst = 0.0
     found = evaluate(program, inputs)

@@ -23,7 +23,7 @@ def test_numbers_are_read_back_as_the_same_floats(rows: list[tuple[float, float,
     assert (table.names, table.units) == (("a", "b", "flags"), ("m", "", ""))
     found = table.entries([0, 1, 2])
     assert not found.wrong
-    assert not found.ragged
+    assert not found.ragged_rows
     for k, column in enumerate(columns):
         same = np.where(np.isnan(column), np.isnan(found.values[:, k]), found.values[:, k] == column)
         assert same.all()
@@ -45,7 +45,7 @@ def test_blocks_with_and_without_odd_entries(separator: str, monkeypatch: pytest
 
 def test_columns_that_are_not_read_may_hold_anything() -> None:
     table = read_table('name,x,y\n"first, or so",1,2\nb,3,4\n')
-    assert table.entries([1]).ragged == [0]
+    assert table.entries([1]).ragged_rows == [0]
     table = read_table("name,x,y\nfirst,1,2\nb,3,4\n")
     assert table.entries([2, 1]).values.tolist() == [[2.0, 1.0], [4.0, 3.0]]
     assert table.entries([0]).wrong == [(0, 0), (1, 0)]

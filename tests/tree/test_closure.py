@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from nacelle.kinematics.mechanism.assembly import advance, assemble, guess_coordinates, held_rates, rate_scale
+from nacelle.kinematics.mechanism.assembly import (
+    assemble,
+    guess_coordinates,
+    independent_rate_mask,
+    integrate_tree,
+    rate_scale,
+)
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.trace import Symbol
@@ -23,19 +29,19 @@ from nacelle.spatial.scalar import is_zero
 from nacelle.tree.closure import (
     ClosureState,
     closure_bias,
-    closure_gaps,
+    closure_residual,
     closure_state,
-    closure_step,
-    is_flipped,
+    closure_transform,
+    has_reversed_axis,
 )
-from nacelle.tree.spanning_tree import TreeMotion, tree_motion, tree_velocity
+from nacelle.tree.spanning_tree import TreeKinematics, tree_kinematics, tree_velocity
 from support.compare import assert_same
 from support.forty_digits import precise
 from support.library import NAMES, library_robot
 from support.pairwise import FAMILIES, pairwise
-from support.random_robots.described import RandomRobot, any_tree, any_trees, closing, closings
+from support.random_robots.described import RandomRobot, any_tree, any_trees, closed_robot, closed_robots
 from support.random_robots.numbers import random_coordinates, random_pose, relative_pose
-from support.snakes import snake
+from support.snakes import snake_robot
 from support.symbol import symbols, values
 
 seeds = st.integers(0, 2**32 - 1)
@@ -48,7 +54,7 @@ def states(robot: Robot, seed: int, count: int = 1) -> Iterator[tuple[Pose, np.n
 
 
 def evaluate(robot: Robot, platform: Pose, q: np.ndarray) -> ClosureState:
-    return closure_state(robot, tree_motion(robot, platform, q))
+    return closure_state(robot, tree_kinematics(robot, platform, q))
 
 
 @pytest.mark.parametrize("primitive", [Primitive.RX, Primitive.RY, Primitive.RZ])
@@ -67,7 +73,7 @@ def test_the_angle_of_an_axis_that_closes_a_loop(primitive: Primitive) -> None:
             primitives=(primitive,),
             kind=JointKind.UNIVERSAL,
         )
-        step = closure_step(joint, SimpleNamespace(poses=[first, second]), 0)
+        step = closure_transform(joint, SimpleNamespace(poses=[first, second]), 0)
         np.testing.assert_allclose([step.c, step.s], [np.cos(angle), np.sin(angle)], atol=1e-14)
 
 
@@ -88,7 +94,10 @@ def difference_jacobian(robot: Robot, platform: Pose, q: np.ndarray) -> np.ndarr
         table = []
         for level in range(levels):
             step = h / 2**level
-            ends = [evaluate(robot, *advance(robot, platform, q, s * step * unit)).residual for s in (1, -1)]
+            ends = [
+                evaluate(robot, *integrate_tree(robot, platform, q, s * step * unit)).residual
+                for s in (1, -1)
+            ]
             table.append((ends[0] - ends[1]) / (2 * step))
         for order in range(1, levels):
             table = [(4**order * b - a) / (4**order - 1) for a, b in itertools.pairwise(table)]
@@ -123,10 +132,10 @@ def test_second_derivatives_by_differences(made: RandomRobot, seed: int) -> None
     robot, rng = made.robot, np.random.default_rng(seed)
     u, h = rng.normal(size=robot.platform_nv + robot.nv), 1e-4
     for platform, q in states(robot, seed):
-        motion = tree_motion(robot, platform, q)
+        motion = tree_kinematics(robot, platform, q)
         bias = closure_bias(robot, motion, tree_velocity(robot, motion, u))
         ahead, behind = (
-            evaluate(robot, *advance(robot, platform, q, s * h * u)).jacobian @ u for s in (1.0, -1.0)
+            evaluate(robot, *integrate_tree(robot, platform, q, s * h * u)).jacobian @ u for s in (1.0, -1.0)
         )
         assert_same(bias, (ahead - behind) / (2.0 * h), 1e-6)
 
@@ -134,7 +143,7 @@ def test_second_derivatives_by_differences(made: RandomRobot, seed: int) -> None
 # -------------------------------------------------------------------------------------- mpmath
 
 
-def rounded(array: np.ndarray) -> np.ndarray:
+def round_frames(array: np.ndarray) -> np.ndarray:
     return np.array(np.vectorize(float)(array), dtype=float) if np.size(array) else np.zeros(np.shape(array))
 
 
@@ -147,20 +156,24 @@ def robot_of(case: str | int) -> Robot:
 def test_mpmath(case: str | int) -> None:
     robot = robot_of(case)
     platform, q = next(states(robot, 5))
-    ours = tree_motion(robot, platform, q)
+    ours = tree_kinematics(robot, platform, q)
     with mpmath.workdps(40):
-        theirs = tree_motion(robot, Pose(precise(platform.R), precise(platform.p)), precise(q))
+        theirs = tree_kinematics(robot, Pose(precise(platform.R), precise(platform.p)), precise(q))
         closed = closure_state(robot, theirs)
-        compare_motion(ours, [(rounded(p.R), rounded(p.p)) for p in theirs.poses], rounded(theirs.columns))
+        compare_motion(
+            ours, [(round_frames(p.R), round_frames(p.p)) for p in theirs.poses], round_frames(theirs.columns)
+        )
         state = closure_state(robot, ours)
-        assert_same(state.residual, rounded(closed.residual), 1e-14)
-        assert_same(state.jacobian, rounded(closed.jacobian), 1e-14)
+        assert_same(state.residual, round_frames(closed.residual), 1e-14)
+        assert_same(state.jacobian, round_frames(closed.jacobian), 1e-14)
         assert state.rows == closed.rows
         moving = [v for v in np.ravel(theirs.columns) if isinstance(v, mpmath.mpf)]
         assert moving, "nothing was computed in many digits"
 
 
-def compare_motion(ours: TreeMotion, poses: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray) -> None:
+def compare_motion(
+    ours: TreeKinematics, poses: list[tuple[np.ndarray, np.ndarray]], columns: np.ndarray
+) -> None:
     assert_same([pose.R for pose in ours.poses], [R for R, _ in poses], 1e-14, "rotations")
     assert_same([pose.p for pose in ours.poses], [p for _, p in poses], 1e-14, "positions")
     assert_same(ours.columns, columns, 1e-14, "columns")
@@ -174,8 +187,8 @@ def test_symbols(case: str | int) -> None:
     """A scalar that cannot be compared, converted or written in place gives the same numbers."""
     robot = robot_of(case)
     platform, q = next(states(robot, 7))
-    ours = tree_motion(robot, platform, q)
-    motion = tree_motion(robot, Pose(symbols(platform.R), symbols(platform.p)), symbols(q))
+    ours = tree_kinematics(robot, platform, q)
+    motion = tree_kinematics(robot, Pose(symbols(platform.R), symbols(platform.p)), symbols(q))
     state = closure_state(robot, motion)
     compare_motion(ours, [(values(p.R), values(p.p)) for p in motion.poses], values(motion.columns))
     expected = closure_state(robot, ours)
@@ -198,10 +211,10 @@ def check_batches(robot: Robot, seed: int, count: int, one_pose: bool = False) -
             from_samples([pose.R for pose, _ in samples], 2), from_samples([pose.p for pose, _ in samples], 1)
         )
     q = from_samples([q for _, q in samples], 1)
-    motion = tree_motion(robot, platform, q)
+    motion = tree_kinematics(robot, platform, q)
     state = closure_state(robot, motion)
     assert motion.columns.shape == (6, robot.platform_nv + robot.nv)
-    singles = [tree_motion(robot, pose, q_sample) for pose, q_sample in samples]
+    singles = [tree_kinematics(robot, pose, q_sample) for pose, q_sample in samples]
     expected = [closure_state(robot, single) for single in singles]
     for body in range(len(robot.bodies)):
         assert_same(over(motion.poses[body].R, count), [single.poses[body].R for single in singles], 1e-14)
@@ -236,7 +249,7 @@ def test_batches_of_joints_alone(name: str) -> None:
 # -------------------------------------------------------------------------------------- assembly
 
 
-def closed(robot: Robot, state: ClosureState, tolerance: float) -> bool:
+def closed_state(robot: Robot, state: ClosureState, tolerance: float) -> bool:
     return float(np.max(np.abs(state.residual), initial=0.0)) <= tolerance * max(robot.size, 1.0)
 
 
@@ -244,21 +257,21 @@ def closed(robot: Robot, state: ClosureState, tolerance: float) -> bool:
 def test_library_assembles(name: str) -> None:
     found = assemble(library_robot(name))
     assert found.open == {}
-    assert found.unreached == ()
+    assert found.unreached_legs == ()
     assert found.missed == ()
-    assert closed(library_robot(name), found.closures, 1e-14)
+    assert closed_state(library_robot(name), found.closures, 1e-14)
 
 
 @pytest.mark.slow
 @settings(max_examples=25)
-@given(closings())
+@given(closed_robots())
 def test_reference_is_closed(made: RandomRobot) -> None:
     """The closure equations hold where the frames were put onto each other, and nothing is flipped."""
     robot = made.robot
-    motion = tree_motion(robot, robot.reference, guess_coordinates(robot))
+    motion = tree_kinematics(robot, robot.reference, guess_coordinates(robot))
     state = closure_state(robot, motion)
-    assert closed(robot, state, 1e-14)
-    assert not any(is_flipped(joint, motion) for joint in robot.closures)
+    assert closed_state(robot, state, 1e-14)
+    assert not any(has_reversed_axis(joint, motion) for joint in robot.closures)
 
 
 def check_assembly_of_a_disturbed_robot(robot: Robot, seed: int, size: float = 0.03) -> None:
@@ -266,12 +279,12 @@ def check_assembly_of_a_disturbed_robot(robot: Robot, seed: int, size: float = 0
     rng = np.random.default_rng(seed)
     kick = size * rng.uniform(-1, 1, robot.platform_nv + robot.nv) * rate_scale(robot)
     kick[: robot.platform_nv] = 0.0
-    kick[held_rates(robot)] = 0.0
-    pose, q = advance(robot, robot.reference, guess_coordinates(robot), kick)
+    kick[independent_rate_mask(robot)] = 0.0
+    pose, q = integrate_tree(robot, robot.reference, guess_coordinates(robot), kick)
     found = assemble(robot, pose, q)
     assert found.open == {}
-    assert closed(robot, found.closures, 1e-10)
-    assert not any(is_flipped(joint, found.motion) for joint in robot.closures)
+    assert closed_state(robot, found.closures, 1e-10)
+    assert not any(has_reversed_axis(joint, found.motion) for joint in robot.closures)
     again = evaluate(robot, found.platform, found.q)
     np.testing.assert_array_equal(again.residual, found.closures.residual)
     # Quaternions keep their length.
@@ -290,7 +303,7 @@ def check_assembly_of_a_disturbed_robot(robot: Robot, seed: int, size: float = 0
 
 @pytest.mark.slow
 @settings(max_examples=25)
-@given(closings(), seeds)
+@given(closed_robots(), seeds)
 def test_assembly_closes_a_disturbed_robot(made: RandomRobot, seed: int) -> None:
     check_assembly_of_a_disturbed_robot(made.robot, seed)
 
@@ -302,11 +315,11 @@ def test_assembly_with_a_loose_nacelle(seed: int, size: float) -> None:
     The nacelle's joints are passive here, so a leg reaches only after they have moved; a solution over
     all loops at once from the same start exists.
     """
-    check_assembly_of_a_disturbed_robot(closing(seed).robot, seed, size)
+    check_assembly_of_a_disturbed_robot(closed_robot(seed).robot, seed, size)
 
 
 @settings(max_examples=15)
-@given(closings(), seeds)
+@given(closed_robots(), seeds)
 def test_broken_closure_is_seen(made: RandomRobot, seed: int) -> None:
     """Every lock is a demand: a step along a motion that a closure forbids opens it at first order.
 
@@ -321,7 +334,7 @@ def test_broken_closure_is_seen(made: RandomRobot, seed: int) -> None:
     rng = np.random.default_rng(seed)
     u = rng.normal(size=state.jacobian.shape[1])
     h = 1e-6
-    moved = evaluate(robot, *advance(robot, robot.reference, q, h * u)).residual
+    moved = evaluate(robot, *integrate_tree(robot, robot.reference, q, h * u)).residual
     # Second order: h^2 |u|^2 times a few.
     np.testing.assert_allclose(moved, h * state.jacobian @ u, rtol=0.0, atol=200 * h * h)
 
@@ -341,7 +354,7 @@ def test_locks_allow_the_joint_and_nothing_else(kind: JointKind) -> None:
         joint = robot.closures[0]
         platform = joint.frame_predecessor @ relative_pose(str(kind), q) @ joint.frame_successor.inverse()
         state = evaluate(robot, platform, np.zeros(robot.nq))
-        assert closed(robot, state, 1e-15)
+        assert closed_state(robot, state, 1e-15)
         assert np.linalg.matrix_rank(state.jacobian[:, :6], 1e-9) == 6 - freedoms[str(kind)]
         assert len(state.residual) == 6 - freedoms[str(kind)]
 
@@ -414,9 +427,9 @@ def test_half_turns_satisfy_the_equations_but_are_flipped(kind: JointKind, turn:
     for turned in (turn, [1.0, 1.0, 1.0]):
         over = Pose(np.diag(turned), np.zeros(3))
         platform = joint.frame_predecessor @ over @ joint.frame_successor.inverse()
-        motion = tree_motion(robot, platform, np.zeros(1))
-        assert closed(robot, closure_state(robot, motion), 1e-15)
-        assert is_flipped(joint, motion) == (turned is turn)
+        motion = tree_kinematics(robot, platform, np.zeros(1))
+        assert closed_state(robot, closure_state(robot, motion), 1e-15)
+        assert has_reversed_axis(joint, motion) == (turned is turn)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -424,17 +437,17 @@ def test_gaps_alone(name: str) -> None:
     """The residual without the Jacobian has the same bits."""
     robot = library_robot(name)
     q = guess_coordinates(robot) + 0.1
-    motion = tree_motion(robot, robot.reference, q)
-    np.testing.assert_array_equal(closure_gaps(robot, motion), closure_state(robot, motion).residual)
+    motion = tree_kinematics(robot, robot.reference, q)
+    np.testing.assert_array_equal(closure_residual(robot, motion), closure_state(robot, motion).residual)
 
 
 def test_rates_that_move_both_bodies_of_a_closure_open_nothing() -> None:
     """Of a traced Jacobian these entries are the number 0, of a plain one they are rounding."""
-    robot = snake(3, free=3)
+    robot = snake_robot(3, free=3)
     q = guess_coordinates(robot) + 0.1
-    plain = closure_state(robot, tree_motion(robot, robot.reference, q))
-    loose = tree_motion(robot, robot.reference, symbols(q))
-    assert not loose.is_plain
+    plain = closure_state(robot, tree_kinematics(robot, robot.reference, q))
+    loose = tree_kinematics(robot, robot.reference, symbols(q))
+    assert not loose.is_numeric
     traced = closure_state(robot, loose).jacobian
     np.testing.assert_allclose(values(traced), plain.jacobian, rtol=0, atol=1e-14)
     carried = []

@@ -18,22 +18,22 @@ from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory.along import along
+from nacelle.trajectory.along import sample_trajectory
 from support.compare import assert_same
 from support.forty_digits import precise
 from support.pinocchio_tree import pinocchio_snapshot
 from support.random_robots.legs import CASES
 from support.uncompiled import (
     ALL,
-    any_robot,
-    by_time,
-    continuous,
-    difference,
+    central_difference,
+    fourier_trajectory,
+    mark_slow_names,
+    named_robot,
     poses_around,
     run_uncompiled,
     solve_uncompiled,
-    stencil,
-    wave,
+    stencil_times,
+    unwrap_coordinates,
 )
 
 TIMES = np.array([0.3, 4.1])
@@ -43,9 +43,9 @@ BY_DIFFERENCES = 2e-11
 
 
 @lru_cache(maxsize=2)
-def sampled(robot: Robot) -> tuple[Array, Array, Array, Array]:
+def sampled_states(robot: Robot) -> tuple[Array, Array, Array, Array]:
     """x, y, v and a along a wave, nine times around each of the times."""
-    x, v, a = wave(robot)(stencil(TIMES).reshape(-1))
+    x, v, a = fourier_trajectory(robot)(stencil_times(TIMES).reshape(-1))
     y = solve_uncompiled(robot, x)
     mechanism = mechanism_of(robot)
     if mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3:
@@ -88,7 +88,7 @@ def point_motions(
 
 def check_bodies(robot: Robot) -> None:
     mechanism = mechanism_of(robot)
-    x, y, v, a = sampled(robot)
+    x, y, v, a = sampled_states(robot)
     poses = run_uncompiled(kinematic_model.body_poses, robot, x, y)
     motion = run_uncompiled(kinematic_model.body_motions, robot, x, y, v, a)
     places, speeds, rates = point_motions(
@@ -96,8 +96,8 @@ def check_bodies(robot: Robot) -> None:
     )
     shape = (len(TIMES), 9, *places.shape[1:])
     places, speeds, rates = (part.reshape(shape) for part in (places, speeds, rates))
-    assert_same(speeds[:, 4], difference(places), BY_DIFFERENCES, "velocities of points")
-    assert_same(rates[:, 4], difference(speeds), BY_DIFFERENCES, "accelerations of points")
+    assert_same(speeds[:, 4], central_difference(places), BY_DIFFERENCES, "velocities of points")
+    assert_same(rates[:, 4], central_difference(speeds), BY_DIFFERENCES, "accelerations of points")
     # Bodies that spin idly: the spin and its derivative are zero.
     for plan in mechanism.legs:
         for spin in plan.spins:
@@ -121,19 +121,19 @@ def plain_places(robot: Robot) -> tuple[list[int], list[int]]:
 
 
 def check_joints(robot: Robot) -> None:
-    x, y, v, a = sampled(robot)
+    x, y, v, a = sampled_states(robot)
     found = run_uncompiled(kinematic_model.joint_motions, robot, x, y, v, a)
     found = {name: value.reshape(len(TIMES), 9, -1) for name, value in found.items()}
     in_q, in_v = plain_places(robot)
-    q = continuous(robot, found["q"])[..., in_q]
+    q = unwrap_coordinates(robot, found["q"])[..., in_q]
     rate, acceleration = found["rate"][..., in_v], found["acceleration"][..., in_v]
-    assert_same(rate[:, 4], difference(q), BY_DIFFERENCES, "rates of joints")
-    assert_same(acceleration[:, 4], difference(rate), BY_DIFFERENCES, "accelerations of joints")
+    assert_same(rate[:, 4], central_difference(q), BY_DIFFERENCES, "rates of joints")
+    assert_same(acceleration[:, 4], central_difference(rate), BY_DIFFERENCES, "accelerations of joints")
     active = np.unwrap(found["active"], axis=1)
-    assert_same(found["active_rate"][:, 4], difference(active), BY_DIFFERENCES, "rates of actuators")
+    assert_same(found["active_rate"][:, 4], central_difference(active), BY_DIFFERENCES, "rates of actuators")
     assert_same(
         found["active_acceleration"][:, 4],
-        difference(found["active_rate"]),
+        central_difference(found["active_rate"]),
         BY_DIFFERENCES,
         "accelerations of actuators",
     )
@@ -141,7 +141,7 @@ def check_joints(robot: Robot) -> None:
 
 def check_balls(robot: Robot) -> None:
     """Rates of balls from the motions of the bodies: r = R2^T (w2 - w1), and their derivatives."""
-    x, y, v, a = (part[4::9] for part in sampled(robot))
+    x, y, v, a = (part[4::9] for part in sampled_states(robot))
     poses = run_uncompiled(kinematic_model.body_poses, robot, x, y)
     motion = run_uncompiled(kinematic_model.body_motions, robot, x, y, v, a)
     found = run_uncompiled(kinematic_model.joint_motions, robot, x, y, v, a)
@@ -162,7 +162,7 @@ def check_balls(robot: Robot) -> None:
 
 def check_against_pinocchio(robot: Robot) -> None:
     """The same tree at the same (q, u, du/dt): twists and classical accelerations of all bodies."""
-    x, y, v, a = (part[4::9] for part in sampled(robot))
+    x, y, v, a = (part[4::9] for part in sampled_states(robot))
     poses = run_uncompiled(kinematic_model.body_poses, robot, x, y)
     motion = run_uncompiled(kinematic_model.body_motions, robot, x, y, v, a)
     joints = run_uncompiled(kinematic_model.joint_motions, robot, x, y, v, a)
@@ -187,7 +187,7 @@ def check(robot: Robot) -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("name", ALL)
 def test_all_robots(name: str) -> None:
-    check(any_robot(name))
+    check(named_robot(name))
 
 
 @pytest.mark.costly
@@ -226,8 +226,8 @@ def exact_path(mechanism: Mechanism, x: Array, v: Array, a: Array, t: object) ->
 def exact_poses(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
     """Poses of all bodies over mpmath; y is iterated to forty digits."""
     y = precise(y)
-    for _ in range(4 if mechanism_of(robot).ny else 0):
-        y = y + newton_steps.closing_step(robot, y, x)["dy"]
+    for _ in range(4 if mechanism_of(robot).unknown_count else 0):
+        y = y + newton_steps.loop_closing_step(robot, y, x)["dy"]
     motion = configuration(robot, x, y).motion
     return np.stack([high_matrix(p.R) for p in motion.poses]), np.stack(
         [high_matrix(p.p) for p in motion.poses]
@@ -244,7 +244,7 @@ EXACT = ("fivebar", "gough-stewart", "delta-codourey", "dymo", "orthoglide", "c5
 @pytest.mark.parametrize("name", EXACT)
 def test_against_forty_digits(name: str) -> None:
     """Differences of step 1e-14 with 50 digits: an error of 1e-28 for velocities and accelerations."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     mechanism = mechanism_of(robot)
     rng = np.random.default_rng(8)
     x = poses_around(robot, 1, seed=2)
@@ -274,12 +274,14 @@ def test_against_forty_digits(name: str) -> None:
 # ---------------------------------------------------------------------------- through the public API
 
 
-@pytest.mark.parametrize("name", by_time(["3rps", "fivebar", "c5", "3rrr", "space"], long=["3rrr", "space"]))
+@pytest.mark.parametrize(
+    "name", mark_slow_names(["3rps", "fivebar", "c5", "3rrr", "space"], long=["3rrr", "space"])
+)
 def test_front_door(name: str) -> None:
     """The compiled functions with their own solution of what needs iteration, along a trajectory."""
-    robot = any_robot(name)
-    x, y, v, a = (part[4::9] for part in sampled(robot))
-    given = along(robot, wave(robot), TIMES)
+    robot = named_robot(name)
+    x, y, v, a = (part[4::9] for part in sampled_states(robot))
+    given = sample_trajectory(robot, fourier_trajectory(robot), TIMES)
     assert_same(given.x, x, 1e-15)
     assert_same(given.v, v, 1e-12)
     assert_same(given.a, a, 1e-12)

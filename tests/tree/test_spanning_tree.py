@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
-from nacelle.tree.spanning_tree import CosSin, read_angle, tree_motion
+from nacelle.tree.spanning_tree import CosineSine, angle_near, tree_kinematics
 from support.compare import assert_same
 from support.library import NAMES, library_robot
 from support.pinocchio_tree import pinocchio_snapshot
@@ -35,7 +35,7 @@ def check(robot: Robot, seed: int) -> None:
     """Poses, twists and Jacobians; a rate moves a body if it is between body and base, and only then."""
     platform, q, u, rng = random_state(robot, seed)
     theirs = pinocchio_snapshot(robot, platform, q, u)
-    motion = tree_motion(robot, platform, q)
+    motion = tree_kinematics(robot, platform, q)
     bodies = range(len(robot.bodies))
     assert_same([pose.R for pose in motion.poses], theirs.R, what="rotations")
     assert_same([pose.p for pose in motion.poses], theirs.p, what="positions")
@@ -76,7 +76,7 @@ def test_inertias_of_random_trees(made: RandomRobot, seed: int) -> None:
     robot = made.robot
     platform, q, _, _ = random_state(robot, seed)
     theirs = pinocchio_snapshot(robot, platform, q)
-    poses = tree_motion(robot, platform, q).poses
+    poses = tree_kinematics(robot, platform, q).poses
     of_mass = {body.name for body in robot.bodies if body.mass}
     assert of_mass == set(made.inertias)
     for name, drawn in made.inertias.items():
@@ -98,5 +98,5 @@ def test_inertias_of_random_trees(made: RandomRobot, seed: int) -> None:
 def test_angles_are_read_within_half_a_turn_of_a_centre() -> None:
     for centre in np.linspace(-20.0, 20.0, 81):
         q = centre + np.linspace(-np.pi + 1e-9, np.pi - 1e-9, 31)
-        found = [float(read_angle(CosSin(np.cos(value), np.sin(value)), float(centre))) for value in q]
+        found = [float(angle_near(CosineSine(np.cos(value), np.sin(value)), float(centre))) for value in q]
         np.testing.assert_allclose(found, q, rtol=0, atol=1e-13)

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.mechanism.assembly import advance
+from nacelle.kinematics.mechanism.assembly import integrate_tree
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.batch import from_samples
 from nacelle.spatial.pose import Pose
-from nacelle.tree.spanning_tree import NumberTree, TreeMotion, tree_motion
+from nacelle.tree.spanning_tree import NumericTree, TreeKinematics, tree_kinematics
 from support.library import NAMES, library_robot
-from support.uncompiled import any_robot, poses_around, solve_uncompiled
+from support.uncompiled import named_robot, poses_around, solve_uncompiled
 
 # ---- Bodies placed in closed form: joints hold together and keep their axes, by plain geometry
 
@@ -25,7 +25,7 @@ HELD = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointKind.
 
 @pytest.mark.parametrize("name", ["fivebar", "delta", "hexaglide", "dymo"])
 def test_joints_hold_together(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, 3, 7, 0.02, 0.04)
     for row, y in zip(x, solve_uncompiled(robot, x), strict=True):
         now = configuration(robot, row, y)
@@ -51,7 +51,7 @@ def test_joints_hold_together(name: str) -> None:
 # The tree of plain numbers gives what the tree gives, bit by bit, and leaves other numbers to it.
 
 
-def assert_same(found: TreeMotion, expected: TreeMotion) -> None:
+def assert_same(found: TreeKinematics, expected: TreeKinematics) -> None:
     np.testing.assert_array_equal(found.columns, expected.columns)
     np.testing.assert_array_equal(found.movers, expected.movers)
     assert len(found.poses) == len(expected.poses)
@@ -65,11 +65,11 @@ def test_same_bits(name: str) -> None:
     robot = library_robot(name)
     start = mechanism_of(robot).assembly
     rng = np.random.default_rng(5)
-    tree = NumberTree(robot)
+    tree = NumericTree(robot)
     for _ in range(3):
         step = rng.uniform(-0.3, 0.3, robot.platform_nv + robot.nv)
-        platform, q = advance(robot, start.platform, start.q, step)
-        assert_same(tree.motion(platform, q), tree_motion(robot, platform, q))
+        platform, q = integrate_tree(robot, start.platform, start.q, step)
+        assert_same(tree.motion(platform, q), tree_kinematics(robot, platform, q))
 
 
 def test_frames_that_are_no_identity() -> None:
@@ -83,7 +83,7 @@ def test_frames_that_are_no_identity() -> None:
     )
     moved = dataclasses.replace(robot, joints=joints)
     assert_same(
-        NumberTree(moved).motion(start.platform, start.q), tree_motion(moved, start.platform, start.q)
+        NumericTree(moved).motion(start.platform, start.q), tree_kinematics(moved, start.platform, start.q)
     )
 
 
@@ -91,6 +91,6 @@ def test_other_numbers_are_left_to_the_tree() -> None:
     robot = library_robot("3rrr")
     start = mechanism_of(robot).assembly
     q = from_samples(np.stack([start.q, start.q + 0.1]), 1)
-    found = NumberTree(robot).motion(start.platform, q)
+    found = NumericTree(robot).motion(start.platform, q)
     assert found.columns.dtype == object
     assert found.poses[-1].R.dtype == object

@@ -12,7 +12,7 @@ import pytest
 from nacelle.compile import Compiled, compile_function
 from nacelle.kinematics import native as home
 
-_compiled = home.native
+_compiled = home.compile_native
 
 
 @cache
@@ -22,7 +22,7 @@ def traced(function: Any, robot: Any, **options: Any) -> Compiled:
 
 
 @pytest.fixture
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def run_without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the physics as it is written, without minimising and compiling it: the other tests do that."""
     import_module("nacelle.verify.ours")
     for name, module in list(sys.modules.items()):

@@ -15,12 +15,12 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind
 from nacelle.model.robot import Robot
 from nacelle.verify import Report, VerifyError, verify
-from nacelle.verify.comparison import compared
+from nacelle.verify.comparison import compare
 from support.library import NAMES, library_robot
 from support.pairwise import ONE_OF_EACH
 from support.random_robots import random_robot
 from support.random_robots.legs import CASES
-from support.random_robots.loads import furnished, with_all, with_everything
+from support.random_robots.loads import with_friction_and_drives, with_random_loads, with_springs_and_stops
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
 
@@ -57,16 +57,16 @@ class TestAgreement:
     @pytest.mark.slow
     @pytest.mark.parametrize("name", NAMES)
     def test_library_with_everything(self, name: str) -> None:
-        agrees(verify(with_everything(library_robot(name), 1), states=10, seed=2))
+        agrees(verify(with_friction_and_drives(library_robot(name), 1), states=10, seed=2))
 
     @pytest.mark.parametrize("name", ["fivebar"])
     def test_springs_between_bodies_end_stops_and_spherical_rotors(self, name: str) -> None:
-        agrees(verify(with_all(library_robot(name)), states=3, seed=4))
+        agrees(verify(with_springs_and_stops(library_robot(name)), states=3, seed=4))
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", ["3rps", "delta", "gough-stewart", "h4", "space"])
     def test_more_springs_between_bodies_end_stops_and_spherical_rotors(self, name: str) -> None:
-        agrees(verify(with_all(library_robot(name), 1), states=6, seed=4))
+        agrees(verify(with_springs_and_stops(library_robot(name), 1), states=6, seed=4))
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", QUICK_RANDOM)
@@ -74,31 +74,31 @@ class TestAgreement:
         self, name: str
     ) -> None:
         for seed in (1, 2):
-            robot = with_all(furnished(random_robot(name, seed), 2), seed)
+            robot = with_springs_and_stops(with_random_loads(random_robot(name, seed), 2), seed)
             agrees(verify(robot, states=4, seed=seed))
 
     @pytest.mark.parametrize("name", ["c5", "fivebar", "prrrp", "delta-codourey"])
     def test_some_with_everything(self, name: str) -> None:
-        agrees(verify(with_everything(library_robot(name), 1), states=2, seed=2))
+        agrees(verify(with_friction_and_drives(library_robot(name), 1), states=2, seed=2))
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", QUICK_RANDOM)
     def test_random(self, name: str) -> None:
-        robot = furnished(random_robot(name, 0), 2)
+        robot = with_random_loads(random_robot(name, 0), 2)
         agrees(verify(robot, states=2))
 
     @pytest.mark.thinned(3)
     @pytest.mark.slow
     @pytest.mark.parametrize(("name", "seed"), [(name, k % 2) for k, name in enumerate(CASES)])
     def test_all_random(self, name: str, seed: int) -> None:
-        robot = furnished(random_robot(name, seed), seed + 2)
+        robot = with_random_loads(random_robot(name, seed), seed + 2)
         agrees(verify(robot, states=3, seed=seed))
 
     @pytest.mark.costly
     @pytest.mark.parametrize("file", ["redundant", "shared", "fivebar-mirror"])
     def test_special(self, file: str) -> None:
         """Redundant actuation, a body that two chains share, a mirrored leg."""
-        agrees(verify(with_everything(nacelle.load(ROBOTS / f"{file}.yaml"), 4), states=2))
+        agrees(verify(with_friction_and_drives(nacelle.load(ROBOTS / f"{file}.yaml"), 4), states=2))
 
     @pytest.mark.slow
     @pytest.mark.parametrize("mode", [mode.name for mode in library_robot("dymo").modes])
@@ -108,7 +108,7 @@ class TestAgreement:
     @pytest.mark.slow
     def test_own_solver_of_pinocchio(self) -> None:
         """With balls as closures Pinocchio solves the loops itself, idle spins and friction included."""
-        robot = furnished(random_robot("3 P[SS|SS]", 0), 5)
+        robot = with_random_loads(random_robot("3 P[SS|SS]", 0), 5)
         assert mechanism_of(robot).mobility.spinning
         report = verify(robot, "pinocchio", states=2)
         assert report["pinocchio"]["forward dynamics, own solver"].ok, report.text()
@@ -211,8 +211,8 @@ class TestSensitivity:
         ],
     )
     def test_damage_is_seen(self, damage: Callable[[Robot], Robot], seen: set[str]) -> None:
-        robot = with_everything(library_robot("space"), 1)
-        report = compared(robot, damage(robot), BOTH, states=2, seed=0)
+        robot = with_friction_and_drives(library_robot("space"), 1)
+        report = compare(robot, damage(robot), BOTH, states=2, seed=0)
         assert not report.ok
         assert "DOES NOT AGREE" in report.text()
         assert "FAILS" in report.text()

@@ -11,28 +11,28 @@ import pytest
 import nacelle
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.model.joint import FrictionTerm, Primitive
 from nacelle.model.platform import Payload
 from nacelle.spatial.scalar import Array
 from nacelle.verify import engine, verify
 from nacelle.verify.comparison import EngineReport, Quantity
 from nacelle.verify.engine import (
-    Home,
+    EngineSource,
     MissingEngineError,
     VerifyError,
-    builder,
-    lumps,
-    steps_of,
+    engine_builder,
+    engine_joints,
+    inertia_lumps,
 )
 from nacelle.verify.engines.pinocchio import build
-from nacelle.verify.loops import closure_at_state, friction, independent
-from nacelle.verify.ours import dynamics, kinematics
-from nacelle.verify.states import CONDITION, moved_poses, random_states
-from support.described import COUPLED, mechanism
+from nacelle.verify.loops import closure_constraint, friction_force, independent_rates
+from nacelle.verify.ours import compute_dynamics, compute_kinematics
+from nacelle.verify.states import CONDITION, integrate_poses, random_states
+from support.described import COUPLED_NAMES, mechanism
 from support.library import library_robot
 from support.random_robots import random_robot
-from support.uncompiled import ALL, any_robot
+from support.uncompiled import ALL, named_robot
 
 # ---- Coupled joints and screws against Pinocchio and MuJoCo, whose rows and matrices are projected
 
@@ -40,7 +40,7 @@ from support.uncompiled import ALL, any_robot
 @pytest.mark.usefixtures("uncompiled")
 class TestCoupled:
     @pytest.mark.slow
-    @pytest.mark.parametrize("name", COUPLED)
+    @pytest.mark.parametrize("name", COUPLED_NAMES)
     def test_built(self, name: str) -> None:
         report = verify(mechanism(name), states=2, seed=1)
         assert report.ok, report.text()
@@ -66,7 +66,7 @@ TERMS = (
 
 @pytest.mark.parametrize("rate", [-2.0, -0.01, 0.0, 0.02, 1.0])
 def test_along_an_axis(rate: float) -> None:
-    assert friction(TERMS, np.array([rate]))[0] == pytest.approx(
+    assert friction_force(TERMS, np.array([rate]))[0] == pytest.approx(
         float(axis_friction(TERMS, rate, None)), rel=1e-12
     )
 
@@ -74,7 +74,7 @@ def test_along_an_axis(rate: float) -> None:
 def test_in_a_spherical_joint() -> None:
     for w in (*np.random.default_rng(0).normal(size=(4, 3)), np.zeros(3)):
         np.testing.assert_allclose(
-            friction(TERMS, w), spherical_friction(TERMS, w, None), rtol=1e-12, atol=1e-15
+            friction_force(TERMS, w), spherical_friction(TERMS, w, None), rtol=1e-12, atol=1e-15
         )
 
 
@@ -84,19 +84,21 @@ def test_closures_forbid_what_our_states_do_not_do(name: str) -> None:
     """Loops as another engine sees them: closed at our states, their rates zero, axes as our joints."""
     robot = library_robot(name)
     states = random_states(robot, 3, 1)
-    ours, engine = kinematics(robot, states), build(robot)
+    ours, engine = compute_kinematics(robot, states), build(robot)
     for k in range(3):
         state = ours.tree_state(k, states)
         now = engine.at(state)
         for joint in robot.closures:
-            found = closure_at_state(robot, joint, now, state.u)
+            found = closure_constraint(robot, joint, now, state.u)
             assert np.max(np.abs(found.gap)) < 1e-9
-            np.testing.assert_allclose(found.forbidden @ state.u, 0.0, atol=1e-8 * np.max(np.abs(state.u)))
-            left = found.forbidden @ state.u_dot + found.bias
+            np.testing.assert_allclose(
+                found.constraint_rows @ state.u, 0.0, atol=1e-8 * np.max(np.abs(state.u))
+            )
+            left = found.constraint_rows @ state.u_dot + found.bias
             np.testing.assert_allclose(left, 0.0, atol=1e-6 * max(1.0, float(np.max(np.abs(state.u_dot)))))
             # Six motions in all: those that are forbidden and those of its axes.
             freedoms = sum(len(axis.rows) for axis in found.axes) + (3 if joint.at_point else 0)
-            assert len(found.forbidden) + freedoms == 6
+            assert len(found.constraint_rows) + freedoms == 6
 
 
 @pytest.mark.usefixtures("uncompiled")
@@ -104,7 +106,7 @@ def test_rates_and_energies() -> None:
     """What nacelle says of states: rates and Jacobians agree with differences of its own poses."""
     robot = library_robot("fivebar")
     states = random_states(robot, 5, 0)
-    ours = kinematics(robot, states)
+    ours = compute_kinematics(robot, states)
     np.testing.assert_allclose(np.einsum("kij,kj->ki", ours.U, states.v), ours.u, atol=1e-10)
     np.testing.assert_allclose(np.einsum("kij,kj->ki", ours.A, states.v), ours.actuators[1], atol=1e-10)
     h = 1e-6
@@ -115,7 +117,7 @@ def test_rates_and_energies() -> None:
     np.testing.assert_allclose(ours.twist[:, :, :3], rates, atol=1e-6)
     tree = ours.tree_state(2, states)
     np.testing.assert_array_equal(tree.platform.p, ours.p[2, 1])
-    found = dynamics(robot, states)
+    found = compute_dynamics(robot, states)
     kinetic = 0.5 * np.einsum("ki,kij,kj->k", states.v, found.mass_matrix, states.v)
     np.testing.assert_allclose(found.kinetic, kinetic, rtol=1e-10)
     assert np.all(found.dissipation >= 0.0)
@@ -124,8 +126,8 @@ def test_rates_and_energies() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_places_are_those_of_the_motion(name: str) -> None:
     """Independent rates: as many as the motion has, at the places of the platform and its joints."""
-    robot = any_robot(name)
-    assert tuple(independent(robot)) == mechanism_of(robot).independent
+    robot = named_robot(name)
+    assert tuple(independent_rates(robot)) == mechanism_of(robot).independent
 
 
 def test_agreement() -> None:
@@ -141,7 +143,7 @@ def test_agreement() -> None:
 
 
 def test_states_can_be_compared() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     states = random_states(robot, 30, 4)
     again = random_states(robot, 30, 4)
     assert np.array_equal(states.x, again.x)
@@ -153,11 +155,11 @@ def test_states_can_be_compared() -> None:
 
 
 def test_steps_along_the_twist() -> None:
-    robot = any_robot("gough-stewart")
-    assert twist_units(robot).tolist() == [robot.size] * 3 + [1.0] * 3
+    robot = named_robot("gough-stewart")
+    assert twist_scales(robot).tolist() == [robot.size] * 3 + [1.0] * 3
     x = nacelle.reference_pose(robot)
     step = np.array([0.01, 0.02, -0.01, 0.0, 0.0, 0.3])
-    there = moved_poses(robot, x, step)
+    there = integrate_poses(robot, x, step)
     np.testing.assert_allclose(there[:3], x[:3] + step[:3], atol=1e-15)
     assert abs(2.0 * np.arccos(abs(there[3:] @ x[3:])) - 0.3) < 1e-9
 
@@ -167,10 +169,12 @@ def test_steps_along_the_twist() -> None:
 
 def test_names_and_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(VerifyError, match="did you mean 'mujoco'"):
-        builder("mujocco")
-    monkeypatch.setitem(engine.ENGINES, "other", Home("nacelle.verify.nowhere", "no_such_package", "other"))
+        engine_builder("mujocco")
+    monkeypatch.setitem(
+        engine.ENGINES, "other", EngineSource("nacelle.verify.nowhere", "no_such_package", "other")
+    )
     with pytest.raises(MissingEngineError, match="nacelle"):
-        builder("other")
+        engine_builder("other")
 
 
 def test_point_masses_and_thin_rods_keep_no_negative_moments_from_rounding() -> None:
@@ -183,7 +187,7 @@ def test_point_masses_and_thin_rods_keep_no_negative_moments_from_rounding() -> 
         I = I + mass * (com @ com * np.eye(3) - np.outer(com, com))
         ten = (mass, *(mass * com), I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2])
         load = Payload("load", body, tuple(float(entry) for entry in ten))
-        return lumps(replace(robot, payload=(load,)), body)[-1].about_com
+        return inertia_lumps(replace(robot, payload=(load,)), body)[-1].about_com
 
     for _ in range(200):
         mass, com = rng.uniform(0.1, 5.0), rng.normal(size=3)
@@ -199,6 +203,6 @@ def test_point_masses_and_thin_rods_keep_no_negative_moments_from_rounding() -> 
 
 def test_kinds_that_an_engine_lacks_are_refused_by_name() -> None:
     joint = library_robot("fivebar").joints[0]
-    assert steps_of(joint, {Primitive.RZ: "RZ"}, "Engine") == ("RZ",)
+    assert engine_joints(joint, {Primitive.RZ: "RZ"}, "Engine") == ("RZ",)
     with pytest.raises(VerifyError, match=rf"joint '{joint.name}' is revolute, which is not built in Engine"):
-        steps_of(joint, {Primitive.TZ: "PZ"}, "Engine")
+        engine_joints(joint, {Primitive.TZ: "PZ"}, "Engine")

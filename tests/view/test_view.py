@@ -17,15 +17,15 @@ import pytest
 import nacelle
 from nacelle.library import in_mode
 from nacelle.robots import text
-from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
+from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_from_coordinates
 from nacelle.view.export import PageRobot, viewer_page
 from nacelle.view.loads import ACTUATORS, REACTIONS, largest_load, state_loads
-from nacelle.view.session import Session, Standing, dragged, grips, singularity_words
-from nacelle.view.side_by_side import joint_box, offsets
+from nacelle.view.session import PoseStatus, Session, drag_pose, grips, nearest_singularity
+from nacelle.view.side_by_side import joint_box, robot_offsets
 from nacelle.view.slices import SliceCoordinates, slice_choices, workspace_slice
-from nacelle.view.timeline import Clock, playable_motion, read_run, shown_tool
-from nacelle.view.vibration import SHOWN, Shaking, lowest_modes
-from nacelle.view.watch import Watched
+from nacelle.view.timeline import Clock, make_playback, read_run, traced_tool
+from nacelle.view.vibration import DISPLACEMENT, ModeAnimation, lowest_modes
+from nacelle.view.watch import WatchedRobot
 
 
 @pytest.mark.parametrize("name", ["gough-stewart", "3rps", "fivebar"])
@@ -34,7 +34,7 @@ def test_values_are_a_pose_and_back(name: str) -> None:
     x = nacelle.reference_pose(robot)
     values = pose_coordinates(robot, x)
     assert values.shape == (robot.motion.n,)
-    np.testing.assert_allclose(pose_of_values(robot, values), x, atol=1e-14)
+    np.testing.assert_allclose(pose_from_coordinates(robot, values), x, atol=1e-14)
 
 
 def test_ranges_end_just_beyond_the_reach() -> None:
@@ -51,7 +51,7 @@ def test_ranges_end_just_beyond_the_reach() -> None:
 def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
     robot = nacelle.load("fivebar")
     x = nacelle.reference_pose(robot)
-    motion = playable_motion(robot, nacelle.Circle(x, 0.03, motion=robot.motion, duration=1.5))
+    motion = make_playback(robot, nacelle.Circle(x, 0.03, motion=robot.motion, duration=1.5))
     text = viewer_page(
         [PageRobot(robot, x, motion, (ACTUATORS,)), PageRobot(robot, x, offset=(1.0, 0.0, 0.0))]
     )
@@ -69,7 +69,7 @@ def test_a_page_holds_motion_forces_and_the_way_of_the_tool() -> None:
 def test_a_grip_that_is_not_moved_moves_nothing(name: str) -> None:
     session = Session(nacelle.load(name))
     for grip in grips(session):
-        x = dragged(session.robot, grip, session.request, grip.at.p, grip.quat_xyzw)
+        x = drag_pose(session.robot, grip, session.request, grip.at.p, grip.quat_xyzw)
         np.testing.assert_allclose(x, session.x, atol=1e-12)
 
 
@@ -81,8 +81,8 @@ def test_the_platform_goes_where_it_is_dragged(name: str) -> None:
     assert not grip.coordinate
     assert grip.arrows == tuple(axis in session.robot.motion.coordinates for axis in "xyz")
     moved = grip.at.p + 0.02 * session.robot.size * np.array(grip.arrows)
-    x = dragged(session.robot, grip, session.request, moved, grip.quat_xyzw)
-    assert session.move(x).standing is not Standing.OUT
+    x = drag_pose(session.robot, grip, session.request, moved, grip.quat_xyzw)
+    assert session.move(x).status is not PoseStatus.OUT
     axes = np.flatnonzero(grip.arrows)
     np.testing.assert_allclose(session.platform.p[axes], moved[axes], atol=1e-12)
 
@@ -92,7 +92,7 @@ def test_a_free_orientation_is_that_of_the_grip() -> None:
     (grip,) = grips(session)
     half = 0.5 * 0.1
     turn = np.array([0.0, 0.0, np.sin(half), np.cos(half)])
-    session.move(dragged(session.robot, grip, session.request, grip.at.p, turn))
+    session.move(drag_pose(session.robot, grip, session.request, grip.at.p, turn))
     R = session.platform.R
     np.testing.assert_allclose(
         R[:2, :2], [[np.cos(0.1), -np.sin(0.1)], [np.sin(0.1), np.cos(0.1)]], atol=1e-12
@@ -109,7 +109,7 @@ def test_rings_of_single_angles_add_their_turn() -> None:
     c, s = np.cos(0.2), np.sin(0.2)
     R = grip.at.R @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     quat = nacelle.pose(nacelle.load("gough-stewart"), rotation_matrix=R)[3:]
-    session.move(dragged(session.robot, grip, session.request, grip.at.p, quat))
+    session.move(drag_pose(session.robot, grip, session.request, grip.at.p, quat))
     assert float(session.solution.joint("turn")[0]) == pytest.approx(before + 0.2)
 
 
@@ -164,7 +164,7 @@ def test_torques_are_moments_and_what_is_not_determined_is_said() -> None:
 def test_the_nearest_singularity_is_the_least_measure() -> None:
     robot = nacelle.load("fivebar")
     measures = nacelle.singularities(robot, nacelle.reference_pose(robot))
-    kind, value = singularity_words(measures)
+    kind, value = nearest_singularity(measures)
     assert value == pytest.approx(min(*measures.serial, measures.parallel, measures.constraint))
     assert kind in ("serial (left)", "serial (right)", "parallel", "constraint")
 
@@ -203,18 +203,18 @@ def test_what_is_no_run_of_the_robot_is_said(tmp_path: Path) -> None:
 def test_a_robot_follows_and_stays_at_the_last_pose_it_can_take() -> None:
     session = Session(nacelle.load("fivebar"))
     near = session.x + np.array([0.03, -0.02])
-    assert session.move(near).standing is Standing.GOOD
+    assert session.move(near).status is PoseStatus.GOOD
     np.testing.assert_allclose(session.platform.p[:2], near, atol=1e-12)
     far = near + np.array([1.0, 0.0])
     verdict = session.move(far)
-    assert verdict.standing is Standing.OUT
+    assert verdict.status is PoseStatus.OUT
     assert "left" in verdict.words
     np.testing.assert_array_equal(session.x, near)
-    ghost = session.ghost()
+    ghost = session.ghost_pose()
     assert ghost is not None
     np.testing.assert_allclose(ghost.p[:2], far)
-    assert session.move(near).standing is Standing.GOOD
-    assert session.ghost() is None
+    assert session.move(near).status is PoseStatus.GOOD
+    assert session.ghost_pose() is None
 
 
 def test_limits_are_named_and_can_be_left_aside() -> None:
@@ -228,7 +228,7 @@ def test_limits_are_named_and_can_be_left_aside() -> None:
     assert f"limits {low * 1e3:.1f} mm to {high * 1e3:.1f} mm" in words
     assert "leg1.drive" in words
     session.limits = False
-    assert session.move(x).standing is not Standing.OUT
+    assert session.move(x).status is not PoseStatus.OUT
     assert session.platform.p[2] == pytest.approx(x[2])
 
 
@@ -242,7 +242,7 @@ def test_near_a_stretched_leg_it_says_which() -> None:
         reached = nacelle.inverse_kinematics(robot, [middle], limits=False).reachable[0]
         good, bad = (middle, bad) if reached else (good, middle)
     verdict = session.move(good + 1e-6 * (session.x - good))
-    assert verdict.standing is Standing.NEAR
+    assert verdict.status is PoseStatus.NEAR
     assert verdict.nearest.startswith("serial (")
     assert 0.0 < verdict.measure < 1e-2
 
@@ -263,14 +263,14 @@ def test_the_box_holds_all_joints() -> None:
     low, high = joint_box(robot, nacelle.inverse_kinematics(robot, x).bodies)
     assert np.all(low[:2] < x)
     assert np.all(high[:2] > x)
-    assert offsets([robot, robot], [x, x])[1][0] > high[0] - low[0]
+    assert robot_offsets([robot, robot], [x, x])[1][0] > high[0] - low[0]
 
 
 def test_rectangles_lie_where_the_nacelle_can_be_and_cover_the_area() -> None:
     robot = nacelle.load("fivebar")
     session = Session(robot)
     shown = workspace_slice(robot, SliceCoordinates("x", "y"), session.x, session.platform.p, 0.5)
-    inside = [patch for patch in shown.patches if not patch.faint]
+    inside = [patch for patch in shown.patches if not patch.is_faint]
     centres = np.concatenate([patch.vertices.reshape(-1, 4, 3).mean(axis=1) for patch in inside])
     assert nacelle.inverse_kinematics(robot, centres[:, :2]).ok.all()
     area = 0.0
@@ -302,7 +302,7 @@ def test_a_mode_moves_the_platform_along_its_displacement() -> None:
     given = lowest_modes(robot, x)
     assert given.modes is not None
     assert given.labels[0].startswith("1: ")
-    shaking = Shaking(given.modes, 0, 0.5)
+    shaking = ModeAnimation(given.modes, 0, 0.5)
     rest = nacelle.inverse_kinematics(robot, x).bodies
     np.testing.assert_allclose(shaking.bodies(rest, 0.0).p, rest.p)
     moved = shaking.bodies(rest, 0.5 * np.pi)
@@ -310,14 +310,14 @@ def test_a_mode_moves_the_platform_along_its_displacement() -> None:
     np.testing.assert_allclose(moved.p[1] - rest.p[1], expected, atol=1e-12)
     lines, straight = shaking.lines(0.5 * np.pi), shaking.lines(0.0)
     reach = max(float(np.max(np.linalg.norm(lines[name] - straight[name], axis=-1))) for name in lines)
-    assert 0.5 * SHOWN * 0.5 < reach <= 1.001 * SHOWN * 0.5
-    assert set(shaking.bent) == set(lines)
+    assert 0.5 * DISPLACEMENT * 0.5 < reach <= 1.001 * DISPLACEMENT * 0.5
+    assert set(shaking.bent_links) == set(lines)
 
 
 def test_a_file_is_read_when_it_has_changed(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(text("fivebar"), encoding="utf-8")
-    watched = Watched(file)
+    watched = WatchedRobot(file)
     robot = watched.load()
     assert watched.changed() is None
     file.write_text(text("fivebar") + "\nwrong: 1\n", encoding="utf-8")
@@ -337,7 +337,7 @@ def test_a_file_is_read_when_it_has_changed(tmp_path: Path) -> None:
 
 
 def test_robots_of_the_library_never_change_and_modes_are_checked() -> None:
-    watched = Watched("fivebar")
+    watched = WatchedRobot("fivebar")
     robot = watched.load()
     assert watched.changed() is None
     with pytest.raises(nacelle.NacelleError, match="nosuch"):
@@ -348,17 +348,17 @@ def test_a_trajectory_is_played_as_it_is() -> None:
     robot = nacelle.load("gough-stewart")
     start = nacelle.reference_pose(robot)
     path = nacelle.Circle(start, 0.05, motion=robot.motion, duration=2.0)
-    motion = playable_motion(robot, path, "circle")
+    motion = make_playback(robot, path, "circle")
     for t in (0.0, 0.37, 1.1, 2.0, 9.0):
         np.testing.assert_allclose(motion.pose(t), path(min(t, 2.0)).x, atol=2e-5)
-    differences = playable_motion(robot, (motion.times, motion.x))
+    differences = make_playback(robot, (motion.times, motion.x))
     for t in (0.4, 1.3):
         sample = path(t)
         for ours in (motion.rates(t), differences.rates(t)):
             np.testing.assert_allclose(ours[0], sample.v, atol=2e-3)
             np.testing.assert_allclose(ours[1], sample.a, atol=2e-2)
     trace = motion.trace()
-    tool = shown_tool(robot)
+    tool = traced_tool(robot)
     place = nacelle.kinematics.tool_pose(robot, start, tool.name).p
     assert tool.name == "spindle"
     assert np.min(np.linalg.norm(trace - place, axis=1)) < 0.06
@@ -368,7 +368,7 @@ def test_orientations_are_turned_the_shorter_way() -> None:
     robot = nacelle.load("gough-stewart")
     first, last = (nacelle.pose(robot, rotation_vector=[0.0, 0.0, angle]) for angle in (0.0, 0.2))
     last[3:] *= -1.0
-    motion = playable_motion(robot, ([0.0, 1.0], [first, last]))
+    motion = make_playback(robot, ([0.0, 1.0], [first, last]))
     np.testing.assert_allclose(
         np.abs(motion.pose(0.5)[3:]),
         np.abs(nacelle.pose(robot, rotation_vector=[0.0, 0.0, 0.1])[3:]),
@@ -386,16 +386,16 @@ def test_orientations_are_turned_the_shorter_way() -> None:
 )
 def test_what_cannot_be_played_is_said(times: list[float], poses: list[list[float]], words: str) -> None:
     with pytest.raises(nacelle.NacelleError) as caught:
-        playable_motion(nacelle.load("fivebar"), (times, poses))
+        make_playback(nacelle.load("fivebar"), (times, poses))
     assert words in str(caught.value)
     with pytest.raises(nacelle.NacelleError, match="cannot be played"):
-        playable_motion(nacelle.load("fivebar"), 3)
+        make_playback(nacelle.load("fivebar"), 3)
 
 
 def test_poses_out_of_reach_are_counted() -> None:
     robot = nacelle.load("fivebar")
     poses = [[0.0, 0.28], [0.0, 0.3], [5.0, 0.3], [np.nan, 0.0]]
-    assert playable_motion(robot, ([0.0, 1.0, 2.0, 3.0], poses)).lost == 2
+    assert make_playback(robot, ([0.0, 1.0, 2.0, 3.0], poses)).lost == 2
 
 
 def test_the_clock() -> None:

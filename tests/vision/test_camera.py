@@ -11,7 +11,7 @@ from nacelle.shapes.solid import Ball, Block
 from nacelle.spatial.pose import Pose
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import Scenery
+from nacelle.vision.scene import RobotScenery
 from nacelle.vision.views import CylinderView, ViewFlag, cylinder_views, judge_view
 from support.vision_scenes import rod, scene_of, small_camera
 
@@ -74,9 +74,9 @@ def test_no_ray_beyond_the_fold_of_the_lens() -> None:
 
 def test_holds_and_errors() -> None:
     view = camera()
-    held = view.holds([(-0.5, 0.0), (639.6, 0.0), (3.0, 3.0), (np.nan, 1.0)])
+    held = view.contains([(-0.5, 0.0), (639.6, 0.0), (3.0, 3.0), (np.nan, 1.0)])
     assert held.tolist() == [True, False, True, False]
-    assert not view.holds((3.0, 3.0), margin=5.0)
+    assert not view.contains((3.0, 3.0), margin=5.0)
     with pytest.raises(KinematicsError, match="its own centre"):
         Camera.looking((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     down = Camera.looking((0.0, 0.0, 0.0), (0.0, 0.0, 2.0))
@@ -151,7 +151,7 @@ def front(field: float, at: tuple[float, ...] = (0.0, 0.15, 0.0)) -> Camera:
 
 
 def test_subsets_determine_or_raise() -> None:
-    scenery = Scenery(load("fivebar"))
+    scenery = RobotScenery(load("fivebar"))
     whole = judge_view(scenery, front(0.5))
     assert whole.usable == (0, 1, 2, 3)
     assert whole.require() is whole
@@ -178,7 +178,7 @@ def test_subsets_determine_or_raise() -> None:
 
 
 def test_boxes_are_refused() -> None:
-    seen = judge_view(Scenery(load("prrrp")), front(0.7))
+    seen = judge_view(RobotScenery(load("prrrp")), front(0.7))
     assert seen.cylinders == ()
     assert all(box.flags == ViewFlag.BOX and not box.usable for box in seen.boxes)
     assert len(seen.boxes) == 4

@@ -16,21 +16,28 @@ from nacelle import load
 from nacelle.errors import KinematicsError, UnobservableError
 from nacelle.kinematics.jacobian import body_jacobian
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.shapes.solid import Ball, Block, Plate, Rod, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
-from nacelle.vision.camera import Camera, Exposure, Patch, Shutter
+from nacelle.vision.camera import Camera, Exposure, PixelPatch, Shutter
 from nacelle.vision.cylinders import leg_boxes, tangent_normals, visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render
-from nacelle.vision.measure import look, measure
+from nacelle.vision.measure import measure, render_and_measure
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
-from nacelle.vision.observation import SeenPose, pose_from_edges
+from nacelle.vision.observation import PoseEstimate, pose_from_edges
 from nacelle.vision.placing import camera_for, view_directions
-from nacelle.vision.scene import Scenery, depth_span, entry, half_spaces, holds, vertices
-from nacelle.vision.views import edge_motion, image_jacobian, judge_view, seen_motions
+from nacelle.vision.scene import (
+    RobotScenery,
+    camera_is_within,
+    depth_span,
+    entry_depth,
+    half_spaces,
+    vertices,
+)
+from nacelle.vision.views import edge_motion, image_jacobian, judge_view, observable_motions
 from nacelle.vision.visibility import ContactLines, edge_visibility
 from support.library import library_robot
 from support.vision_scenes import contour_normals, rod, scene_of, small_camera
@@ -120,7 +127,7 @@ def test_looking_is_measuring_what_is_rendered() -> None:
     camera = small_camera()
     true, predicted = scene_of(camera, TRUE), scene_of(camera, off(0.002))
     quiet = PixelModel(blur=0.7, read_noise=1e-3)
-    seen = look(true, predicted, 0, quiet, np.random.default_rng(0))
+    seen = render_and_measure(true, predicted, 0, quiet, np.random.default_rng(0))
     read = measure(render(true, quiet), predicted, 0, quiet)
     assert seen is not None
     assert read is not None
@@ -138,10 +145,10 @@ def test_what_is_not_there_is_not_measured() -> None:
     assert measure(away, predicted, 0, MODEL) is None
     wall = rod((-0.5, 0.0, 1.0), (0.5, 0.0, 1.0), 0.4)
     hidden = scene_of(camera, TRUE, wall)
-    assert look(hidden, hidden, 0, MODEL, np.random.default_rng(0)) is None
+    assert render_and_measure(hidden, hidden, 0, MODEL, np.random.default_rng(0)) is None
     cover = rod((-0.5, 0.12, 1.0), (0.5, 0.12, 1.0), 0.12)
     half = scene_of(camera, rod((-0.2, 0.0, 2.0), (0.2, 0.0, 2.0), 0.05), cover)
-    one = look(half, half, 0, MODEL, np.random.default_rng(0))
+    one = render_and_measure(half, half, 0, MODEL, np.random.default_rng(0))
     assert one is not None
     with pytest.raises(KinematicsError, match="both edges"):
         one.line(0.05)
@@ -256,12 +263,12 @@ def test_one_leg_determines_the_tip_two_bars_out_of_view(robot) -> None:
 def test_all_legs_are_seen() -> None:
     robot = load("fivebar")
     camera = camera_for(robot, distortion=(-0.1, 0.02, 0.0, 0.0, 0.0))
-    seen = judge_view(Scenery(robot), camera).require()
+    seen = judge_view(RobotScenery(robot), camera).require()
     assert {seen.cylinders[k].leg for k in seen.usable} == set(range(len(robot.legs)))
     # A planar robot is best looked at across its plane.
     assert abs(camera.pose.R[2, 2]) > 0.9
-    ends = np.concatenate([c.placed(*Scenery(robot).bodies()) for c in Scenery(robot).cylinders])
-    assert np.all(camera.holds(camera.project(ends), 10.0))
+    ends = np.concatenate([c.placed(*RobotScenery(robot).bodies()) for c in RobotScenery(robot).cylinders])
+    assert np.all(camera.contains(camera.project(ends), 10.0))
 
 
 def test_no_cylinders_no_camera() -> None:
@@ -305,7 +312,7 @@ def edges_at(x: np.ndarray, rng: np.random.Generator | None) -> list[EdgeMeasure
     return found
 
 
-def pose_found(edges: list[EdgeMeasurement], start: np.ndarray) -> SeenPose:
+def pose_found(edges: list[EdgeMeasurement], start: np.ndarray) -> PoseEstimate:
     robot = library_robot("gough-stewart")
     return pose_from_edges(robot, CAMERA, edges, start, visible_cylinders(robot))
 
@@ -378,10 +385,10 @@ def test_points_within(name: str) -> None:
     within = (first < X[:, 2]) & (X[:, 2] < last)
     assert np.array_equal(within, inside(solid, X))
     assert 100 < within.sum() < 3500
-    assert np.array_equal(np.isfinite(entry(solid, rays)), first <= last)
-    assert not holds(solid)
+    assert np.array_equal(np.isfinite(entry_depth(solid, rays)), first <= last)
+    assert not camera_is_within(solid)
     # The camera's centre moves inside with the solid.
-    assert holds(solid.moved(Pose(np.eye(3), -AT)))
+    assert camera_is_within(solid.moved(Pose(np.eye(3), -AT)))
 
 
 def test_corners_meet_three_planes() -> None:
@@ -397,15 +404,15 @@ def test_corners_meet_three_planes() -> None:
 
 
 def test_behind_the_camera_is_missed() -> None:
-    assert np.isinf(entry(Ball(np.array([0.0, 0.0, -2.0]), 0.5), np.array([0.0, 0.0, 1.0])))
-    assert entry(Ball(np.array([0.0, 0.0, 0.2]), 0.5), np.array([0.0, 0.0, 1.0])) == 0.0
+    assert np.isinf(entry_depth(Ball(np.array([0.0, 0.0, -2.0]), 0.5), np.array([0.0, 0.0, 1.0])))
+    assert entry_depth(Ball(np.array([0.0, 0.0, 0.2]), 0.5), np.array([0.0, 0.0, 1.0])) == 0.0
 
 
 # ---- Solids before a camera: the cylinders of the legs in their order, and what a ray meets first
 
 
 def test_cylinders_of_a_robot_are_its_rods() -> None:
-    scenery = Scenery(load("fivebar"))
+    scenery = RobotScenery(load("fivebar"))
     camera = Camera.looking((0.0, 0.15, 0.0), (0.1, 0.1, 1.0))
     scene = scenery.at(camera)
     assert len(scene.rods) == len(scenery.cylinders) == 4
@@ -432,7 +439,7 @@ def test_the_nearest_solid_is_met_first() -> None:
 @pytest.mark.parametrize("name", ["fivebar", "3rrr"])
 def test_edges_move_as_images_do(name: str) -> None:
     robot = load(name)
-    scenery, x = Scenery(robot), reference_pose(robot)
+    scenery, x = RobotScenery(robot), reference_pose(robot)
     middle = np.mean(scenery.bodies()[1], axis=0)
     camera = Camera.looking(
         middle,
@@ -450,29 +457,29 @@ def test_edges_move_as_images_do(name: str) -> None:
             pixels = camera.pixels(ContactLines.of(base.rods[k]).points(np.array([0.2, 0.8])))
             for side in (0, 1):
                 # A pixel on the edge; how far the edge has come from it.
-                patch = Patch.of(camera, pixels[side, :, 0], pixels[side, :, 1])
-                ahead, back = (-patch.from_plane(n[side]).s for n in normals)
+                patch = PixelPatch.of(camera, pixels[side, :, 0], pixels[side, :, 1])
+                ahead, back = (-patch.distance_from_plane(n[side]).s for n in normals)
                 assert np.allclose(row[side, :, j], (ahead - back) / (2.0 * h), rtol=1e-4, atol=1e-2)
 
 
 def test_motions_that_are_seen() -> None:
     robot = load("fivebar")
-    scenery, x = Scenery(robot), reference_pose(robot)
+    scenery, x = RobotScenery(robot), reference_pose(robot)
     camera = Camera.looking((0.0, 0.15, 0.0), (0.0, 0.15, 1.2), up=(0.0, 1.0, 0.0))
     bodies = scenery.bodies(x)
     edges = [(cylinder, side) for cylinder in scenery.cylinders for side in (0, 1)]
     all_edges = image_jacobian(robot, camera, x, bodies, edges)
     assert all_edges.shape == (16, 2)
-    seen, least = seen_motions(all_edges)
+    seen, least = observable_motions(all_edges)
     assert seen == 2
     assert least > 100.0
     # A proximal bar alone turns with one motion of two.
-    one, none = seen_motions(image_jacobian(robot, camera, x, bodies, edges[:2]))
+    one, none = observable_motions(image_jacobian(robot, camera, x, bodies, edges[:2]))
     assert (one, none) == (1, pytest.approx(0.0, abs=1e-6))
-    assert seen_motions(image_jacobian(robot, camera, x, bodies, [])) == (0, 0.0)
+    assert observable_motions(image_jacobian(robot, camera, x, bodies, [])) == (0, 0.0)
     J = body_jacobian(robot, x)
     by_hand = np.concatenate([edge_motion(camera, c, bodies, J)[side] for c, side in edges])
-    assert np.allclose(all_edges, by_hand * twist_units(robot))
+    assert np.allclose(all_edges, by_hand * twist_scales(robot))
 
 
 # ---- Times of exposures by hand
@@ -558,4 +565,4 @@ def test_out_of_the_image_and_places() -> None:
     for side, points in enumerate(lines.points(t)):
         assert np.allclose(points @ lines.normals[side], 0.0)
         pixels = camera.pixels(points)
-        assert np.allclose(lines.place(side, Patch.of(camera, pixels[:, 0], pixels[:, 1])), t)
+        assert np.allclose(lines.place(side, PixelPatch.of(camera, pixels[:, 0], pixels[:, 1])), t)

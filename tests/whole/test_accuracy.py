@@ -10,11 +10,11 @@ import pytest
 
 import nacelle
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.unknowns import unknowns
+from nacelle.kinematics.solve.unknowns import solve_unknowns
 from nacelle.program.trace import trace
 from nacelle.spatial.scalar import absolute, cos, maximum, minimum, pack, sign, sin, sqrt, where
 from support import wide
-from support.accuracy import BOUND, LIBRARY, PUBLISHED, ROWS, Row, errors_of, relative_errors
+from support.accuracy import BOUND, LIBRARY_ROWS, PUBLISHED_ROWS, ROWS, Row, errors_of, relative_errors
 from support.cc import COMPILERS
 from support.library import library_robot
 from support.model_states import Sample
@@ -24,7 +24,7 @@ from support.truth import truth
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 
 SOME = 60
-SMALL = [row for row in PUBLISHED if row.robot == "fivebar"]
+SMALL = [row for row in PUBLISHED_ROWS if row.robot == "fivebar"]
 
 
 def assert_accurate(row: Row, states: int) -> None:
@@ -47,7 +47,7 @@ def test_programs_are_accurate(row: Row) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("robot", "name", "changed"),
-    pairwise(robot=FAMILIES, name=sorted({row.name for row in LIBRARY}), changed=(False, True)),
+    pairwise(robot=FAMILIES, name=sorted({row.name for row in LIBRARY_ROWS}), changed=(False, True)),
 )
 def test_programs_are_accurate_everywhere(robot: str, name: str, changed: bool) -> None:
     """Every function of every family of robots, with the library's numbers and with changed ones."""
@@ -59,14 +59,14 @@ def test_programs_are_accurate_everywhere(robot: str, name: str, changed: bool) 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_all_programs_are_accurate(row: Row) -> None:
     """Every function of every robot; more states for the models that are counted."""
-    assert_accurate(row, 5000 if row in PUBLISHED else 60)
+    assert_accurate(row, 5000 if row in PUBLISHED_ROWS else 60)
 
 
 def test_every_robot_and_function_has_a_row() -> None:
     """Five functions of seventeen robots, with the library's numbers and with changed ones; no row twice."""
-    assert len(LIBRARY) == 5 * len(nacelle.robot_names())
+    assert len(LIBRARY_ROWS) == 5 * len(nacelle.robot_names())
     assert len(set(map(str, ROWS))) == len(ROWS)
-    assert {(row.robot, row.name) for row in LIBRARY} <= {
+    assert {(row.robot, row.name) for row in LIBRARY_ROWS} <= {
         (row.robot, row.name) for row in ROWS if row.changed
     }
 
@@ -85,7 +85,7 @@ def test_what_iteration_finds_is_solved_again() -> None:
     """A wrong digit in y is seen, and the truth does not depend on it."""
     robot = library_robot("3rps")
     x = mechanism_of(robot).reference[0] + [[0.0, 0.0, 0.0], [0.01, 0.02, 0.1]]
-    y = unknowns(mechanism_of(robot), x).y
+    y = solve_unknowns(mechanism_of(robot), x).y
     states = Sample(robot, x, y, x, x, x, np.ones(2))
     exact = truth(states, confirmed=1)
     again = truth(dataclasses.replace(states, y=y * (1.0 + 1e-9)), confirmed=1)

@@ -21,7 +21,7 @@ import nacelle
 from nacelle import DescriptionError, robots
 from nacelle.model.source.node import MAX_BYTES, MAX_NODES
 from nacelle.model.units import QUANTITIES, UnitError, parse_quantity
-from support.hanging import cut_short, edited, error_of, places
+from support.hanging import edited_descriptions, error_of, time_limit, value_paths
 from support.library import as_written
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -62,7 +62,7 @@ def limit_s() -> float:
     return LIMIT * min(times)
 
 
-def keeps_promise(text: str) -> DescriptionError | None:
+def check_answer(text: str) -> DescriptionError | None:
     """Read a text; demand that it is a robot, or that every problem has its place in the text."""
     error = error_of(lambda: nacelle.loads(text), limit_s())
     if error is None:
@@ -153,9 +153,9 @@ def typos(draw: st.DrawFn, word: str) -> str:
 
 @pytest.mark.slow
 @some
-@given(edited(st.sampled_from(sorted(TEXTS)).map(as_written), st.sampled_from(WRONG), typos))
+@given(edited_descriptions(st.sampled_from(sorted(TEXTS)).map(as_written), st.sampled_from(WRONG), typos))
 def test_edited_data(data: Any) -> None:
-    keeps_promise(yaml_text(data))
+    check_answer(yaml_text(data))
 
 
 # ---------------------------------------------------------------------------- text
@@ -239,7 +239,7 @@ def edited_texts(draw: st.DrawFn) -> str:
 @many
 @given(edited_texts())
 def test_edited_text(text: str) -> None:
-    keeps_promise(text)
+    check_answer(text)
 
 
 @pytest.mark.slow
@@ -248,24 +248,24 @@ def test_edited_text(text: str) -> None:
 @example("")
 @example("\ud800")
 def test_any_text(text: str) -> None:
-    assert keeps_promise(text) is not None
+    assert check_answer(text) is not None
 
 
 @many
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), st.integers(0, len(SMALL)))
 def test_pieces_in_a_small_robot(piece: str, position: int) -> None:
-    keeps_promise(SMALL[:position] + piece + SMALL[position:])
+    check_answer(SMALL[:position] + piece + SMALL[position:])
 
 
 def test_the_small_robot_is_one() -> None:
-    assert keeps_promise(SMALL) is None
+    assert check_answer(SMALL) is None
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize("ending", ["", "\n", "#", '"', "\\"])
 def test_cut_off_at_every_character(ending: str) -> None:
     for end in range(len(SMALL) - 2):
-        keeps_promise(SMALL[:end] + ending)
+        check_answer(SMALL[:end] + ending)
 
 
 @pytest.mark.costly
@@ -273,7 +273,7 @@ def test_cut_off_at_every_character(ending: str) -> None:
 def test_cut_off_at_every_line(name: str) -> None:
     lines = TEXTS[name].split("\n")
     for end in range(0, len(lines) - 2, 3):
-        keeps_promise("\n".join(lines[:end]))
+        check_answer("\n".join(lines[:end]))
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -331,13 +331,13 @@ def with_typo(key: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_typing_error_in_a_key_is_suggested_against(name: str) -> None:
-    used = {str(path[-1]) for path in places(as_written(name))} & KEYS - OWN_NAMES.get(name, set())
+    used = {str(path[-1]) for path in value_paths(as_written(name))} & KEYS - OWN_NAMES.get(name, set())
     missed = []
     for key in sorted(used):
         wrong = with_typo(key)
         text, count = re.subn(rf"(?<![\w-]){key}:", f"{wrong}:", TEXTS[name], count=1)
         assert count == 1
-        error = keeps_promise(text)
+        error = check_answer(text)
         assert error is not None, f"{wrong!r} for {key!r} is taken"
         if not any(f"did you mean {key!r}" in problem.hint for problem in error.problems):
             missed.append(key)
@@ -354,7 +354,7 @@ def test_robots_of_every_size(name: str, scale: str) -> None:
     text = re.sub(r"(?<=\d) mm\b", "e-3 m", TEXTS[name])
     exponent = scale.removeprefix("1")
     text = re.sub(r"([\d.]+)e-3 m\b", lambda m: f"{float(m[1]) * 1e-3}{exponent} m", text)
-    keeps_promise(text)
+    check_answer(text)
 
 
 @pytest.mark.parametrize(
@@ -383,14 +383,14 @@ def test_robots_of_every_size(name: str, scale: str) -> None:
 def test_numbers_at_the_edge(old: str, new: str) -> None:
     text = TEXTS["fivebar"]
     assert old in text
-    keeps_promise(text.replace(old, new, 1))
+    check_answer(text.replace(old, new, 1))
 
 
 @pytest.mark.parametrize("position", ["5 0 0 m", "0 0 1e13 m", "1e-13 0 0 m", "0 0 0 m"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_references_out_of_reach(name: str, position: str) -> None:
     text = re.sub(r"(?m)^reference: .*\n", "", TEXTS[name])
-    keeps_promise(text + f"\nreference: {{position: {position}}}\n")
+    check_answer(text + f"\nreference: {{position: {position}}}\n")
 
 
 @many
@@ -414,7 +414,7 @@ FULL = MAX_NODES - 100  # values that a text may hold beside its start
 LEG = START + "legs:\n  - name: a\n"
 
 
-def repeated(line: str, count: int) -> str:
+def repeat_line(line: str, count: int) -> str:
     """So many lines, counted where they have a "#"."""
     return "".join(line.replace("#", str(k)) + "\n" for k in range(count))
 
@@ -426,7 +426,7 @@ def chain(bodies: int, legs: int) -> str:
         for k in range(bodies)
     ]
     return (
-        f"{START}templates:\n  t:\n    bodies:\n{repeated('      b#: {}', bodies)}    joints:\n"
+        f"{START}templates:\n  t:\n    bodies:\n{repeat_line('      b#: {}', bodies)}    joints:\n"
         f"{''.join(joints)}    closures: {{e: {{type: spherical, parent: b{bodies - 1}, child: nacelle}}}}\n"
         f"legs: [{{repeat: t, count: {legs}}}]\n"
     )
@@ -453,7 +453,7 @@ BOMBS = {
     + "".join(f"  a{k + 1}: [$a{k}]\n" for k in range(FULL // 4))
     + f"gravity: $a{FULL // 4}\n",
     "deep aliases": "a0: &a0 [1]\n" + "".join(f"a{k + 1}: &a{k + 1} [*a{k}]\n" for k in range(300)),
-    "large template": f"{START}templates:\n  t:\n{repeated('    k#: [' + '1, ' * 80 + ']', FULL // 85)}"
+    "large template": f"{START}templates:\n  t:\n{repeat_line('    k#: [' + '1, ' * 80 + ']', FULL // 85)}"
     "legs: [{repeat: t, count: 64}]\n",
     "large parameter": f"{START}templates: {{t: {{parameters: {{P: null}}, a: [{'$P, ' * 100}]}}}}\n"
     f"legs: [{{repeat: t, count: 64, with: {{P: [{'1, ' * (FULL // 2)}]}}}}]\n",
@@ -508,40 +508,40 @@ SLOW = {
     "cells": f"{LEG}    table: '{'a ' * (LONG // 2)}'\n",
     "long cell": f"{LEG}    table: [[j, a{' ' * LONG}=b]]\n",
     "cell that ends in a line": f'{LEG}    table: [["a={" " * LONG}b\\nc"]]\n',
-    "unknown keys": START + repeated("foo#: 1", FULL // 2),
-    "unknown constants": f"{START}constants:\n{repeated('  foo#: 1', FULL // 4)}actuators:\n"
-    + repeated("  - $fox#", FULL // 2),
-    "unknown quantities": f"{START}units:\n{repeated('  length#: mm', FULL // 2)}",
-    "wrong joints": f"{LEG}    joints:\n{repeated('      j#: {typ: 1}', FULL // 4)}",
-    "wrong elements": f"{LEG}    elements:\n{repeated('      - [#]', FULL // 2)}",
+    "unknown keys": START + repeat_line("foo#: 1", FULL // 2),
+    "unknown constants": f"{START}constants:\n{repeat_line('  foo#: 1', FULL // 4)}actuators:\n"
+    + repeat_line("  - $fox#", FULL // 2),
+    "unknown quantities": f"{START}units:\n{repeat_line('  length#: mm', FULL // 2)}",
+    "wrong joints": f"{LEG}    joints:\n{repeat_line('      j#: {typ: 1}', FULL // 4)}",
+    "wrong elements": f"{LEG}    elements:\n{repeat_line('      - [#]', FULL // 2)}",
     "wrong bodies in 64 legs": f"{START}templates:\n  t:\n    bodies:\n"
-    + repeated("      b#: {mass: 1}", FULL // 4)
+    + repeat_line("      b#: {mass: 1}", FULL // 4)
     + "legs: [{repeat: t, count: 64}]\n",
-    "unknown keys in 64 legs": f"{START}templates:\n  t:\n{repeated('    k#: 1', FULL // 2)}"
+    "unknown keys in 64 legs": f"{START}templates:\n  t:\n{repeat_line('    k#: 1', FULL // 2)}"
     "legs: [{repeat: t, count: 64}]\n",
-    "dangling joints": f"{LEG}    bodies:\n{repeated('      b#: {}', FULL // 10)}    joints:\n"
-    + repeated("      j#: {type: fixed, parent: x#, child: y#}", FULL // 10),
+    "dangling joints": f"{LEG}    bodies:\n{repeat_line('      b#: {}', FULL // 10)}    joints:\n"
+    + repeat_line("      j#: {type: fixed, parent: x#, child: y#}", FULL // 10),
     "unknown guesses": f"{LEG}    bodies: {{b: {{}}}}\n    guess:\n"
-    + repeated("      j#: 1 m", FULL // 2 - 20)
+    + repeat_line("      j#: 1 m", FULL // 2 - 20)
     + "    joints: {j: {type: revolute, parent: base, child: b}}\n",
     "a million legs": f"{START}templates: {{t: {{}}}}\nlegs: [{{repeat: t, count: 1000000}}]\n",
-    "many legs": f"{START}legs:\n{repeated('  - {name: a#}', FULL // 3)}",
+    "many legs": f"{START}legs:\n{repeat_line('  - {name: a#}', FULL // 3)}",
     "many rows": f"{START}templates: {{t: {{}}}}\nlegs:\n  - repeat: t\n    table:\n"
-    + repeated("      - {name: a#}", FULL // 3),
+    + repeat_line("      - {name: a#}", FULL // 3),
     "rows of a table": f"{LEG}    table: |\n      j a sigma alpha d theta r\n"
-    + repeated("      # 0 0 0 0 q 0", 5000),
+    + repeat_line("      # 0 0 0 0 q 0", 5000),
     "many bodies": chain(FULL // 13, 1),
     "64 legs": chain(12, 64),
     "many closures": f"{LEG}    bodies: {{b: {{}}}}\n"
     "    joints: {j: {type: revolute, parent: base, child: b, active: true}}\n    closures:\n"
-    + repeated("      c#: {type: spherical, parent: b, child: nacelle}", FULL // 8),
+    + repeat_line("      c#: {type: spherical, parent: b, child: nacelle}", FULL // 8),
 }
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", BOMBS | SLOW)
 def test_deep_large_and_slow_texts(name: str) -> None:
-    error = keeps_promise((BOMBS | SLOW)[name])
+    error = check_answer((BOMBS | SLOW)[name])
     assert error is not None
     # All are counted, the first hundred are said.
     assert len(str(error).splitlines()) <= 102
@@ -552,7 +552,7 @@ def test_deep_large_and_slow_texts(name: str) -> None:
 def test_bombs_take_little_memory(name: str) -> None:
     tracemalloc.start()
     try:
-        with cut_short(), pytest.raises(DescriptionError):
+        with time_limit(), pytest.raises(DescriptionError):
             nacelle.loads(BOMBS[name])
         assert tracemalloc.get_traced_memory()[1] < 100e6
     finally:
@@ -566,7 +566,7 @@ def test_counts(name: str, count: int) -> None:
     text = re.sub(r"count: \d+", f"count: {count}", TEXTS[name])
     if text == TEXTS[name]:
         text = re.sub(r"(- repeat: \w+)", rf"\1\n    count: {count}", text, count=1)
-    keeps_promise(text)
+    check_answer(text)
 
 
 @pytest.mark.costly
@@ -574,7 +574,7 @@ def test_counts(name: str, count: int) -> None:
 def test_thousands_of_modes_tools_and_payloads(part: str) -> None:
     value = "{mass: 1 kg}" if part == "payload" else "{}"
     text = re.sub(r"(?m)^tools:\n(  .*\n)*", "", TEXTS["delta"])
-    keeps_promise(f"{text}\n{part}:\n" + repeated(f"  k#: {value}", FULL // 13))
+    check_answer(f"{text}\n{part}:\n" + repeat_line(f"  k#: {value}", FULL // 13))
 
 
 @pytest.mark.parametrize(
@@ -614,6 +614,6 @@ def test_thousands_of_modes_tools_and_payloads(part: str) -> None:
     ],
 )
 def test_what_yaml_may_not_hold(text: str, words: str) -> None:
-    error = keeps_promise(text)
+    error = check_answer(text)
     assert error is not None
     assert words in str(error)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import nacelle
 from nacelle import DescriptionError
 from nacelle.model.source.node import MAX_BYTES, MAX_NODES
-from support.hanging import edited, entry, error_of, places
+from support.hanging import edited_descriptions, entry, error_of, value_paths
 from support.library import NAMES, as_written, in_full, library_robot
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -198,7 +198,7 @@ def test_anything_under_the_right_keys(data: Any) -> None:
 @given(data=st.data())
 def test_edited_robots(data_of: Callable[[str], Any], data: st.DataObject) -> None:
     robots = st.sampled_from(sorted(NAMES)).map(data_of)
-    keeps_promise(data.draw(edited(robots, st.one_of(wrong, wrong, anything), lambda _: keys)))
+    keeps_promise(data.draw(edited_descriptions(robots, st.one_of(wrong, wrong, anything), lambda _: keys)))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -210,7 +210,7 @@ def test_the_data_are_left_as_they_are(name: str) -> None:
 
 def test_arrays_and_tuples_are_as_good_as_lists() -> None:
     data = copy.deepcopy(in_full("delta"))
-    for path in list(places(data)):
+    for path in list(value_paths(data)):
         value = entry(data, path)
         if isinstance(value, list) and all(isinstance(number, float) for number in value):
             kind = (np.array, tuple, list)[len(path) % 3]

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.identification.consistency.mass_matrix import least_inertia
+from nacelle.identification.consistency.mass_matrix import smallest_inertia_ratio
 from nacelle.identification.data.preparation import prepare
 from nacelle.identification.estimation.regression import regression
 from nacelle.identification.identify import Identification, identify
-from nacelle.identification.rehearsal import Effects, Sensors, rehearse
+from nacelle.identification.rehearsal import Effects, Sensors, simulate_experiment
 from nacelle.identification.validation import validate
 from support.closed_loop import DELTA, FIVEBAR, PALIDA, ClosedLoop, coverage
 from support.identification import fourier
@@ -112,7 +112,7 @@ def short_run(seed: int) -> tuple[nacelle.Robot, Identification]:
     """A short and weakly exciting run with noisy currents."""
     robot = library_robot("fivebar")
     path = fourier(robot, 0.01, frequency=0.5)
-    run = rehearse(robot, path, sensors=Sensors(force_noise=0.2), seed=seed)
+    run = simulate_experiment(robot, path, sensors=Sensors(force_noise=0.2), seed=seed)
     return robot, identify(robot, run.measurement, allow=["all"])
 
 
@@ -120,12 +120,12 @@ def test_a_consistent_estimate_has_inertia_where_the_ordinary_one_has_none() -> 
     """Mass matrices over the workspace: negative somewhere for ordinary estimates, never for consistent."""
     robot, found = short_run(1)
     x = nacelle.reference_pose(robot) + np.random.default_rng(0).uniform(-0.05, 0.05, (60, 2))
-    ordinary = least_inertia(found.base, found.estimator.coef_, x)
-    consistent = least_inertia(found.base, found.consistent.base_values, x)
+    ordinary = smallest_inertia_ratio(found.base, found.estimator.coef_, x)
+    consistent = smallest_inertia_ratio(found.base, found.consistent.base_values, x)
     assert np.min(ordinary) < 0.0
     assert np.min(consistent) > 0.0
     # And they are those of the robot that is written.
-    written = found.identified()
+    written = found.to_robot()
     M = nacelle.mass_matrix(written, x)
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
     assert any("nearest that has is" in line for line in found.words())

@@ -13,12 +13,12 @@ from nacelle.dynamics import reference
 from nacelle.kinematics.samples import input_samples
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
-from nacelle.program.identities.merge import AGREE, merged_program, with_identities
+from nacelle.program.identities.merge import AGREEMENT_TOLERANCE, apply_identities, merge_equal_values
 from nacelle.program.identities.values import PreciseInputs
-from nacelle.program.precise import exact
+from nacelle.program.precise import evaluate_decimal
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes
-from support.last_bits import forget_everything, moved_robot, noisy_libraries
+from support.last_bits import forget_everything, noisy_libraries, perturbed_robot
 from support.library import library_robot
 from support.program_hashes import structure
 from support.random_robots.legs import CASES
@@ -36,7 +36,7 @@ def tree(robot: Robot) -> tuple[Program, PreciseInputs]:
 
 def apart(found: Program, program: Program, row: tuple[Decimal, ...]) -> float:
     """The largest difference of two programs over the largest entry of an output."""
-    ours, theirs = exact(found, row), exact(program, row)
+    ours, theirs = evaluate_decimal(found, row), evaluate_decimal(program, row)
     worst, start = 0.0, 0
     for variable in program.outputs:
         place = slice(start, start + variable.size)
@@ -62,7 +62,7 @@ def apart(found: Program, program: Program, row: tuple[Decimal, ...]) -> float:
 )
 def test_equal_values_are_one(name: str, operations: int) -> None:
     program, samples = tree(library_robot(name))
-    found = merged_program(program, samples)
+    found = merge_equal_values(program, samples)
     assert count(found).total <= operations
     assert all(apart(found, program, row) < 1e-13 for row in samples.check)
 
@@ -91,9 +91,9 @@ def test_legs_that_are_nearly_alike_stay_different(name: str, difference: float)
     assert any(chosen)
     other = robot.with_parameters(np.where(chosen, vector * (1.0 + difference), vector))
     program, samples = tree(other)
-    found = merged_program(program, samples)
+    found = merge_equal_values(program, samples)
     assert count(found).total < count(program).total
-    bound = 2e-14 if difference > 1e-13 else float(AGREE)
+    bound = 2e-14 if difference > 1e-13 else float(AGREEMENT_TOLERANCE)
     assert max(apart(found, program, row) for row in samples.check) < bound
 
 
@@ -109,11 +109,11 @@ def test_legs_that_are_nearly_alike_stay_different(name: str, difference: float)
 def test_random_robots_keep_their_forces(name: str) -> None:
     """In double the merged program is as near to the truth as the one that no pass has touched."""
     program, samples = tree(CASES[name](1).robot)
-    found = with_identities(program, samples)
+    found = apply_identities(program, samples)
     assert count(found).total < count(program).total
     for row in samples.check:
         inputs = [float(value) for value in row]
-        true = np.array([float(value) for value in exact(program, row)])
+        true = np.array([float(value) for value in evaluate_decimal(program, row)])
         size = program.outputs[0].size
         ours, theirs = (np.array(p.evaluate(inputs))[:size] for p in (found, program))
         largest = np.max(np.abs(true[:size]))
@@ -129,9 +129,9 @@ def test_random_robots_keep_their_forces(name: str) -> None:
 )
 def test_last_bits_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = library_robot(name)
-    kept = structure(with_identities(*tree(robot)))
-    assert structure(with_identities(*tree(moved_robot(robot, 3).alike))) == kept
+    kept = structure(apply_identities(*tree(robot)))
+    assert structure(apply_identities(*tree(perturbed_robot(robot, 3).without_rounding_differences))) == kept
     noisy_libraries(monkeypatch, 4)
-    assert structure(with_identities(*tree(robot))) == kept
+    assert structure(apply_identities(*tree(robot))) == kept
     monkeypatch.undo()
     forget_everything()

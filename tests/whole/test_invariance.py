@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 import nacelle
 from nacelle.compact.plan import reason_for_tree
-from nacelle.compile.specification import Specification, shapes_of_inputs
+from nacelle.compile.specification import Specification, resolve_input_shapes
 from nacelle.dynamics import model_functions, reference
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -29,23 +29,23 @@ from nacelle.program.cost import count
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
 from support.library import NAMES, library_robot
-from support.random_robots.varied import varied
-from support.transformed import Change, random_change
+from support.random_robots.varied import varied_library_robot
+from support.transformed import RobotTransform, random_transform
 
 Array = np.ndarray
 FILES = tuple(sorted(path.stem for path in (Path(__file__).parents[1] / "robots").glob("*.yaml")))
 QUICK = ("fivebar", "delta", "palida", "quattro", "walkleg")
 CHANGES = {
-    "1 mm away": Change(t=np.array([6e-4, -6e-4, 5e-4])),
-    "30 m away": Change(t=np.array([20.0, -20.0, 10.0])),
-    "300 m away": Change(t=np.array([200.0, -200.0, 100.0])),
-    "1000 km away": Change(t=np.array([6e5, -6e5, 5e5])),
-    "in millimetres": Change(length=1e-3),
-    "a thousand times as long": Change(length=1e3),
-    "a million times as heavy": Change(mass=1e6),
-    "a millionth of the mass": Change(mass=1e-6),
-    "in milliseconds": Change(time=1e3),
-    "in hours": Change(time=1.0 / 3600.0),
+    "1 mm away": RobotTransform(t=np.array([6e-4, -6e-4, 5e-4])),
+    "30 m away": RobotTransform(t=np.array([20.0, -20.0, 10.0])),
+    "300 m away": RobotTransform(t=np.array([200.0, -200.0, 100.0])),
+    "1000 km away": RobotTransform(t=np.array([6e5, -6e5, 5e5])),
+    "in millimetres": RobotTransform(length=1e-3),
+    "a thousand times as long": RobotTransform(length=1e3),
+    "a million times as heavy": RobotTransform(mass=1e6),
+    "a millionth of the mass": RobotTransform(mass=1e-6),
+    "in milliseconds": RobotTransform(time=1e3),
+    "in hours": RobotTransform(time=1.0 / 3600.0),
 }
 
 
@@ -55,7 +55,7 @@ def loaded(name: str) -> Robot:
     return nacelle.load(Path(__file__).parents[1] / "robots" / f"{name}.yaml")
 
 
-def compare(robot: Robot, change: Change, states: int = 2) -> None:
+def compare(robot: Robot, change: RobotTransform, states: int = 2) -> None:
     """Models of a changed robot in its compact form, uncompiled, with those of the robot by the tree."""
     other = change.robot(robot)
     rng = np.random.default_rng(3)
@@ -100,7 +100,7 @@ def same(ours: Array, theirs: Array, tolerance: float) -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("name", QUICK)
-def test_place_size_and_mass(name: str, change: Change) -> None:
+def test_place_size_and_mass(name: str, change: RobotTransform) -> None:
     compare(loaded(name), change)
 
 
@@ -108,15 +108,15 @@ def test_place_size_and_mass(name: str, change: Change) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("name", [name for name in (*NAMES, *FILES) if name not in QUICK])
-def test_place_size_and_mass_of_all(name: str, change: Change) -> None:
+def test_place_size_and_mass_of_all(name: str, change: RobotTransform) -> None:
     compare(loaded(name), change)
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize("seed", range(8))
 def test_random_robots(seed: int) -> None:
-    robot = varied(NAMES[(3 * seed) % len(NAMES)], seed)
-    compare(robot, random_change(robot, seed))
+    robot = varied_library_robot(NAMES[(3 * seed) % len(NAMES)], seed)
+    compare(robot, random_transform(robot, seed))
 
 
 @pytest.mark.slow
@@ -124,8 +124,8 @@ def test_random_robots(seed: int) -> None:
     "seed", [*range(8, 60), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(60, 208))]
 )
 def test_many_random_robots(seed: int) -> None:
-    robot = varied(NAMES[seed % len(NAMES)], seed)
-    compare(robot, random_change(robot, seed))
+    robot = varied_library_robot(NAMES[seed % len(NAMES)], seed)
+    compare(robot, random_transform(robot, seed))
 
 
 @pytest.mark.slow
@@ -145,11 +145,11 @@ def test_assemblies(key: str) -> None:
 @pytest.mark.parametrize("name", ["fivebar", "delta"])
 def test_counts_and_base_parameters(name: str) -> None:
     robot = library_robot(name)
-    shapes = shapes_of_inputs(model_functions.inverse, robot)
-    own = count(Specification(model_functions.inverse, robot, shapes, checked=False).program()).total
+    shapes = resolve_input_shapes(model_functions.inverse, robot)
+    own = count(Specification(model_functions.inverse, robot, shapes, verify=False).program()).total
     for key in ("in millimetres", "a million times as heavy", "30 m away"):
         other = CHANGES[key].robot(robot)
-        found = count(Specification(model_functions.inverse, other, shapes, checked=False).program()).total
+        found = count(Specification(model_functions.inverse, other, shapes, verify=False).program()).total
         # Places that were zero are numbers elsewhere.
         assert abs(found - own) <= (0.15 * own if key == "30 m away" else 4), key
         assert len(base_parameters(other)) == len(base_parameters(robot))
@@ -238,9 +238,9 @@ def test_order_of_legs_and_bodies(name: str) -> None:
     ours, theirs = (nacelle.inverse_dynamics(each, x, v, 2.0 * v) for each in (other, robot))
     same(ours.force[order], theirs.force, 1e-12)
     assert ours.flags == theirs.flags
-    shapes = shapes_of_inputs(model_functions.inverse, robot)
+    shapes = resolve_input_shapes(model_functions.inverse, robot)
     counts = [
-        count(Specification(model_functions.inverse, r, shapes, checked=False).program()).total
+        count(Specification(model_functions.inverse, r, shapes, verify=False).program()).total
         for r in (robot, other)
     ]
     assert abs(counts[0] - counts[1]) <= 0.03 * counts[0]

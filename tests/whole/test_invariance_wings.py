@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.extended import extended
+from nacelle.elastic.extended import flexible_tree
 from nacelle.elastic.linear.frequencies import NaturalFrequencies
 from nacelle.elastic.linear.statics import StaticDeflection
 from nacelle.identification.data.measurement import Measurement
@@ -24,16 +24,16 @@ from support import round_trips
 from support.exported_files import without_losses
 from support.identification import library_run
 from support.library import library_robot
-from support.transformed import Change
+from support.transformed import RobotTransform
 
-FAR = Change(t=np.array([6e5, -6e5, 5e5]))
+FAR = RobotTransform(t=np.array([6e5, -6e5, 5e5]))
 CHANGES = {
-    "1 km away": Change(t=np.array([600.0, -600.0, 500.0])),
+    "1 km away": RobotTransform(t=np.array([600.0, -600.0, 500.0])),
     "1000 km away": FAR,
-    "in millimetres": Change(length=1e-3),
-    "a thousand times as long": Change(length=1e3),
-    "a million times as heavy": Change(mass=1e6),
-    "a millionth of the mass": Change(mass=1e-6),
+    "in millimetres": RobotTransform(length=1e-3),
+    "a thousand times as long": RobotTransform(length=1e3),
+    "a million times as heavy": RobotTransform(mass=1e6),
+    "a millionth of the mass": RobotTransform(mass=1e-6),
 }
 changes = pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 # Powers of length in base parameters of the five-bar, but for 2 of moments of inertia and friction.
@@ -43,22 +43,22 @@ _POWERS = {"mx": 1, "my": 1}
 @pytest.mark.costly
 @changes
 @pytest.mark.parametrize("name", ["fivebar-flexible", "3rrr-flexible"])
-def test_flexible_links(name: str, change: Change) -> None:
+def test_flexible_links(name: str, change: RobotTransform) -> None:
     """Time stays, and with it frequencies; deflections, over lengths of links, and buckling follow."""
     robot = nacelle.load(name)
     other = change.robot(robot)
-    f, d = deformed(other, change.mass * change.length)
-    own_f, own_d = deformed(robot, 1.0)
+    f, d = frequencies_and_deflection(other, change.mass * change.length)
+    own_f, own_d = frequencies_and_deflection(robot, 1.0)
     tolerance = 1e-9 + 1e2 * other.coordinate_rounding
     assert int(f.rigid) == int(own_f.rigid)
     np.testing.assert_allclose(f.frequencies, own_f.frequencies, rtol=tolerance)
-    expected = own_d.elastic / extended(robot).scales
+    expected = own_d.elastic / flexible_tree(robot).scales
     bound = tolerance * np.max(np.abs(expected))
-    np.testing.assert_allclose(d.elastic / extended(other).scales, expected, rtol=0.0, atol=bound)
+    np.testing.assert_allclose(d.elastic / flexible_tree(other).scales, expected, rtol=0.0, atol=bound)
     assert float(d.factor) == pytest.approx(float(own_d.factor), rel=10.0 * tolerance)
 
 
-def deformed(robot: Robot, scale: float) -> tuple[NaturalFrequencies, StaticDeflection]:
+def frequencies_and_deflection(robot: Robot, scale: float) -> tuple[NaturalFrequencies, StaticDeflection]:
     """Frequencies, and the equilibrium under gravity and a millinewton, times a scale, on the nacelle."""
     x, wrench = nacelle.reference_pose(robot), scale * np.array([3e-4, 8e-4, 0.0, 0.0, 0.0, 0.0])
     at_rest = nacelle.elastic.static_deflection(robot, x, external={robot.bodies[PLATFORM].name: wrench})
@@ -67,14 +67,14 @@ def deformed(robot: Robot, scale: float) -> tuple[NaturalFrequencies, StaticDefl
 
 @pytest.mark.slow
 @changes
-def test_identification(change: Change) -> None:
+def test_identification(change: RobotTransform) -> None:
     """The same measurement of the changed robot gives the changed parameters."""
     robot, run = library_robot("fivebar"), library_run("fivebar", 0.05)
     other, data = change.robot(robot), run.noisy(force=0.01, encoder=1e-6)
     own = identify(robot, data)
     found = identify(other, Measurement(other, data.time, data.q, data.force * change.force(robot)))
     assert found.base.names == own.base.names
-    assert found.essential.removed == own.essential.removed
+    assert found.essential.removed_names == own.essential.removed_names
     assert found.fit.score == pytest.approx(own.fit.score, abs=1e-6)
     powers = [_POWERS.get(name.rpartition(".")[2], 2) for name in own.base.names]
     expected = own.estimator.coef_ * change.mass * change.length ** np.array(powers)
@@ -85,11 +85,14 @@ def test_identification(change: Change) -> None:
 @pytest.mark.slow
 @changes
 @pytest.mark.parametrize("format", ["mjcf", "urdf", "sdf"])
-def test_files(format: str, change: Change, tmp_path: Path) -> None:
+def test_files(format: str, change: RobotTransform, tmp_path: Path) -> None:
     """What comes back from a file of the changed robot has its size and its forces."""
     robot = without_losses(library_robot("fivebar"))
     other = change.robot(robot)
-    again, plain = returned(other, format, tmp_path / "a"), returned(robot, format, tmp_path / "b")
+    again, plain = (
+        export_and_import(other, format, tmp_path / "a"),
+        export_and_import(robot, format, tmp_path / "b"),
+    )
     assert again.size == pytest.approx(change.length * plain.size, rel=1e-6)
     assert again.coordinate_rounding == pytest.approx(other.coordinate_rounding * other.size / again.size)
     if change is not FAR:  # where poses of bodies are compared to 1e-9 m
@@ -102,7 +105,7 @@ def test_files(format: str, change: Change, tmp_path: Path) -> None:
         assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12 + 1e3 * other.coordinate_rounding)
 
 
-def returned(robot: Robot, format: str, folder: Path) -> Robot:
+def export_and_import(robot: Robot, format: str, folder: Path) -> Robot:
     folder.mkdir()
     files = nacelle.export_robot(robot, format, out=folder).files
     return nacelle.import_robot(files[0], closures=files[1] if format == "urdf" else None).robot
@@ -110,20 +113,20 @@ def returned(robot: Robot, format: str, folder: Path) -> Robot:
 
 @pytest.mark.costly
 @changes
-def test_closed_loop(change: Change) -> None:
+def test_closed_loop(change: RobotTransform) -> None:
     """A controller with poles in time follows the changed path by the changed forces."""
     robot = library_robot("delta")
-    own, found = (controlled(one) for one in (robot, change.robot(robot)))
+    own, found = (run_controller(one) for one in (robot, change.robot(robot)))
     assert found.status == own.status
     tolerance = 1e-7 + 1e6 * change.robot(robot).coordinate_rounding
-    np.testing.assert_allclose(found.actual, own.actual, rtol=0.0, atol=tolerance)
+    np.testing.assert_allclose(found.actual_coordinates, own.actual_coordinates, rtol=0.0, atol=tolerance)
     expected = own.commanded * change.force(robot)
     np.testing.assert_allclose(
         found.commanded, expected, rtol=0.0, atol=10.0 * tolerance * np.max(np.abs(expected))
     )
 
 
-def controlled(robot: Robot) -> nacelle.control.ControlRun:
+def run_controller(robot: Robot) -> nacelle.control.ControlRun:
     """A tenth of a second of computed force on a line of a twentieth of the robot's size."""
     x = nacelle.reference_pose(robot)
     path = nacelle.Line(
@@ -139,7 +142,7 @@ def without_shapes(robot: Robot) -> Robot:
 
 @pytest.mark.costly
 @changes
-def test_camera(change: Change) -> None:
+def test_camera(change: RobotTransform) -> None:
     """A camera that stands where it stood sees the same picture, and finds the changed pose."""
     # Drawn in the shapes that follow from its size.
     robot = without_shapes(library_robot("delta"))

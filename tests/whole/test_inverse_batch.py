@@ -16,7 +16,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp
 from nacelle.spatial.scalar import Array
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 INVALID, UNREACHABLE, FAR = 0, 1, 2
 
@@ -76,18 +76,18 @@ def check_batch(robot: Robot, count: int) -> None:
 
 def test_feet_and_heads_are_the_joints() -> None:
     """The strut's slide is its length, so plain geometry applies."""
-    robot = any_robot("palida")
+    robot = named_robot("palida")
     x = pose(robot, [0.01, 0.02, -0.68], rotation_vector=[0.02, -0.05, 0.03])
     assert np.allclose(inverse_kinematics(robot, x).actuators, lengths(robot, x[None])[0], rtol=0, atol=1e-15)
 
 
 def test_hundred_thousand_poses() -> None:
-    check_batch(any_robot("palida"), 100_003)
+    check_batch(named_robot("palida"), 100_003)
 
 
 def test_iterated_batch_with_bad_rows() -> None:
     """The same where legs need iteration: rows do not disturb each other."""
-    robot = any_robot("3rps")
+    robot = named_robot("3rps")
     rng = np.random.default_rng(1)
     x = mechanism_of(robot).reference[0] + rng.uniform(-0.02, 0.02, (4001, 3))
     bad = np.arange(4001) % 11 == 4

@@ -7,13 +7,13 @@ import pytest
 
 from nacelle import load
 from nacelle.shapes.solid import Rod
-from nacelle.vision.image.edges import band_around, tangents
+from nacelle.vision.image.edges import band_around, normal_tangents
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
-from nacelle.vision.scene import Scenery
+from nacelle.vision.scene import RobotScenery
 from nacelle.vision.visibility import ContactLines, edge_visibility
 from support.line_bound import line_bound, normals_bound, whole_band
-from support.line_errors import line_errors, zoomed
+from support.line_errors import line_errors, zoomed_camera
 from support.vision_scenes import rod, scene_of, small_camera
 
 ROD = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.04)
@@ -30,7 +30,7 @@ def test_a_straight_edge_in_closed_form() -> None:
     assert covariance is not None
     n = float(seen.free_length()[0])
     place = 2.0 * np.sqrt(np.pi) * model.width * (model.read_noise / 160.0) ** 2 / n / camera.focal[0] ** 2
-    for k, (shift, turn) in enumerate(tangents(seen.lines.normals, band.middles)):
+    for k, (shift, turn) in enumerate(normal_tangents(seen.lines.normals, band.middles)):
         C = covariance[3 * k : 3 * k + 3, 3 * k : 3 * k + 3]
         assert shift @ C @ shift == pytest.approx(place, rel=0.08)
         assert turn @ C @ turn == pytest.approx(12.0 * (camera.focal[0] / n) ** 2 * place, rel=0.2)
@@ -64,10 +64,10 @@ def test_information_of_images() -> None:
 
 def test_directions_reach_the_bound() -> None:
     """The benchmark in small: a leg of the five-bar, narrow and wide, within twice the bound and unbiased."""
-    scenery = Scenery(load("fivebar"))
+    scenery = RobotScenery(load("fivebar"))
     place = np.array([0.1, 0.3, 1.2])
     for width, blur in ((5.0, 0.5), (40.0, 1.0)):
-        errors = line_errors(scenery, zoomed(scenery, width, 1, place), 1, PixelModel(blur=blur), 40)
+        errors = line_errors(scenery, zoomed_camera(scenery, width, 1, place), 1, PixelModel(blur=blur), 40)
         assert errors.width == pytest.approx(width, rel=0.1)
         assert errors.failed == 0
         assert 0.6 < errors.ratio < 1.6

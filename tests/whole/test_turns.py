@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
 from nacelle.model.joint import Joint, Spring
 from nacelle.simulation.plant import RigidPlant
 from support.cc import COMPILERS
 from support.command import run
-from support.controllers import QUICK, at, library_of
+from support.controllers import QUICK, address_of, compile_package
 from support.far_states import random_states
-from support.fmus import loaded
+from support.fmus import open_fmu
 from support.library import library_robot
 from support.packages import run_self_test
 from support.stress_robots import STRESS
@@ -101,7 +101,7 @@ def test_formulations_along_turns(formulation: str) -> None:
     """The spring of a driven joint adds k (q - q_0) to its motor, q with all its turns."""
     robot, t = telescope({"hip": (3.0, 0.9), "wrist": (2.0, 0.0)}), np.linspace(0.0, 3.0 * TURN, 200)
     x = np.stack([0.4 * np.cos(t), 0.4 * np.sin(t), 0.3 - 0.5 * t], axis=1)
-    moved = counting(robot)
+    moved = with_turn_counting(robot)
     joints = nacelle.inverse_kinematics(moved, x, follow=True)
     np.testing.assert_allclose(joints.actuators[:, 0], t, rtol=0, atol=1e-12)
     np.testing.assert_allclose(joints.joint("arm.wrist")[:, 0], 0.3 - 1.5 * t, rtol=0, atol=1e-12)
@@ -158,7 +158,7 @@ def test_a_motor_with_limits_beyond_half_a_turn() -> None:
     robot = telescope({"hip": (2.0, 0.5)}, {"hip": (0.0, np.deg2rad(220.0))})
     angle = np.deg2rad(201.9)
     x = np.array([0.4 * np.cos(angle), 0.4 * np.sin(angle), 0.2])
-    assert counting(robot) is robot
+    assert with_turn_counting(robot) is robot
     found = nacelle.inverse_kinematics(robot, x)
     assert found.ok
     assert found.actuators[0] == pytest.approx(angle, abs=1e-12)
@@ -218,16 +218,16 @@ def test_a_plant_in_c(tmp_path: Path) -> None:
     robot = telescope(TELESCOPES[2])
     done = nacelle.export(robot, out=tmp_path / "p", plant=True, precision="double")
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
-    library, plant = library_of(done.out), RigidPlant(robot)
+    library, plant = compile_package(done.out), RigidPlant(robot)
     x, v = np.array(SWING[0]), np.array(SWING[1])
     state, start = np.zeros(8), plant.state(x, v)
-    assert getattr(library, f"{done.name}_plant_start")(at(x), at(state)) == 0
+    assert getattr(library, f"{done.name}_plant_start")(address_of(x), address_of(state)) == 0
     np.testing.assert_allclose(state, plant.state(x, 0.0 * v), rtol=0, atol=1e-14)
     rk4 = getattr(library, f"{done.name}_plant_rk4")
     rk4.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double]
     rk4.argtypes += [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
     state[:] = start
-    assert rk4(at(state), at(np.zeros(3)), 0, 1e-4, 15000, 0, None, None) == 0
+    assert rk4(address_of(state), address_of(np.zeros(3)), 0, 1e-4, 15000, 0, None, None) == 0
     assert abs(state[6] - start[6]) > TURN
     energy = [sum(plant.energies(s)[part] for part in ("kinetic", "potential")) for s in (start, state)]
     assert energy[1] == pytest.approx(energy[0], rel=1e-10)
@@ -241,7 +241,7 @@ def test_outputs_of_an_fmu(tmp_path: Path) -> None:
     out = tmp_path / "one.fmu"
     nacelle.export(robot, (), out=out, target="fmi")
     run = nacelle.simulate(robot, *SWING, until=1.0, method="rk4", step=1e-3, samples=101)
-    with loaded(out) as one:
+    with open_fmu(out) as one:
         one.set("start.", [*SWING[0], *SWING[1]])
         one.initialise()
         read = [one.get("position.")]

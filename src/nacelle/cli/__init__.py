@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from nacelle.cli.commands import app, run
-from nacelle.cli.progress import showing
+from nacelle.cli.progress import show_progress
 
 __all__ = ["app", "main"]
 
@@ -47,11 +47,11 @@ def main() -> None:
         # A shell that completes a word has no place for lines of progress.
         run()
         return
-    with showing(_command(sys.argv[1:]), silent="--json" in sys.argv):
+    with show_progress(_command_name(sys.argv[1:]), silent="--json" in sys.argv):
         run()
 
 
-def _command(arguments: list[str]) -> str:
+def _command_name(arguments: list[str]) -> str:
     """The name of the command in a line, with what follows it: "ik delta"."""
     names = list(itertools.takewhile(lambda word: not word.startswith("-"), arguments))
     return " ".join(names[:2]) or "nacelle"

@@ -22,12 +22,12 @@ import typer.core
 import typer.main
 
 from nacelle.cli.common import (
-    INTERRUPTED,
+    INTERRUPTED_STATUS,
     RobotArgument,
-    forget_written,
-    interrupted,
+    clear_written_files,
     print_error,
-    replace_files,
+    print_interrupted,
+    set_overwrite,
 )
 from nacelle.errors import NacelleError, did_you_mean
 
@@ -173,7 +173,7 @@ COMMANDS = _read_commands()
 
 
 # Exit status of <sysexits.h> for a mistake of the program.
-BROKEN = 70
+INTERNAL_ERROR_STATUS = 70
 # The errors of the parser of options, as typer names their descendant: newer versions carry click within.
 _UsageError, _ParserError = typer.BadParameter.__mro__[1:3]
 
@@ -198,11 +198,11 @@ class Commands(typer.core.TyperGroup):
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         importlib.import_module(f"nacelle.cli.{COMMANDS[cmd_name].module}")
-        info = next(info for info in registered.registered_commands if info.name == cmd_name)
+        info = next(info for info in command_registry.registered_commands if info.name == cmd_name)
         # Square brackets are markup there.
         lines = [f"Example: {line}".replace("[", "\\[") for line in COMMANDS[cmd_name].examples]
         return typer.main.get_command_from_info(
-            _changed(info, epilog="\n\n".join(lines)),
+            _with_settings(info, epilog="\n\n".join(lines)),
             pretty_exceptions_short=app.pretty_exceptions_short,
             rich_markup_mode=app.rich_markup_mode,
         )
@@ -211,7 +211,7 @@ class Commands(typer.core.TyperGroup):
         """Find the command of a line; a word that is none is said so, with the nearest one."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        return ctx.fail(_no_command(args[0]))
+        return ctx.fail(_unknown_command_message(args[0]))
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Complete names of commands from the table, without importing them, and options before them."""
@@ -263,9 +263,9 @@ class Commands(typer.core.TyperGroup):
             return super().main(args, **settings)
         line = list(sys.argv[1:] if args is None else args)
         debug = bool(os.environ.get("NACELLE_DEBUG")) or "--debug" in line
-        replace_files("--overwrite" in line)
+        set_overwrite("--overwrite" in line)
         line = [word for word in line if word not in ("--debug", "--overwrite")]
-        forget_written()
+        clear_written_files()
         try:
             status = super().main(line, **settings)
         except BaseException as error:
@@ -279,7 +279,7 @@ class Commands(typer.core.TyperGroup):
 _WIDTH = max(map(len, COMMANDS))
 
 
-def _changed(info: Any, **changes: Any) -> Any:
+def _with_settings(info: Any, **changes: Any) -> Any:
     """A copy of a registered command with some settings changed; typer's own object stays as it is."""
     copy = type(info)(**vars(info))
     for name, value in changes.items():
@@ -287,7 +287,7 @@ def _changed(info: Any, **changes: Any) -> Any:
     return copy
 
 
-def _no_command(name: str) -> str:
+def _unknown_command_message(name: str) -> str:
     """Why there is no such command, and what may be meant."""
     from nacelle.robots import all_names
 
@@ -312,8 +312,8 @@ def exit_status(error: BaseException, as_json: bool) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
     if isinstance(error, KeyboardInterrupt):
-        interrupted()
-        return INTERRUPTED
+        print_interrupted()
+        return INTERRUPTED_STATUS
     if isinstance(error, _ParserError):
         _print_usage_error(error, as_json)
         return 2
@@ -326,7 +326,7 @@ def exit_status(error: BaseException, as_json: bool) -> int:
         reason = NacelleError(f"there is not enough memory: {error}".rstrip(": "))
     else:
         _print_apology(error, as_json)
-        return BROKEN
+        return INTERNAL_ERROR_STATUS
     print_error(reason, as_json)
     return 1
 
@@ -367,7 +367,7 @@ app = typer.Typer(
 )
 # The commands whose modules are imported. They are not the application's own, which typer builds one and all
 # before it reads a line.
-registered = typer.Typer()
+command_registry = typer.Typer()
 
 
 def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -382,15 +382,15 @@ def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
                 print_error(error, options.get("as_json", False))
                 raise typer.Exit(1) from None
             except KeyboardInterrupt:
-                interrupted()
-                raise typer.Exit(INTERRUPTED) from None
+                print_interrupted()
+                raise typer.Exit(INTERRUPTED_STATUS) from None
 
-        return registered.command(name)(guarded)
+        return command_registry.command(name)(guarded)
 
     return register
 
 
-def takes(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_options_of(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the fields of a dataclass as options; it is called with a robot's name and one of them.
 
     Several commands that have options in common share the dataclass, and what is done with it.
@@ -409,7 +409,7 @@ def takes(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None
         )
         parameters = [
             inspect.Parameter(
-                f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]
+                f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default_solids, annotation=hints[f.name]
             )
             for f in dataclasses.fields(kind)
         ]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from nacelle.cli.complete import robots_and_files
-from nacelle.cli.progress import make_place
-from nacelle.errors import LISTED, DescriptionError, NacelleError, TableError, count_words
-from nacelle.files import write_whole
+from nacelle.cli.complete import complete_robots
+from nacelle.cli.progress import hide_progress
+from nacelle.errors import MAX_PROBLEMS_LISTED, DescriptionError, NacelleError, TableError, describe_count
+from nacelle.files import write_atomically
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +24,7 @@ RobotArgument = Annotated[
     typer.Argument(
         metavar="robot",
         help="Name of a robot of the library, or a YAML file.",
-        autocompletion=robots_and_files,
+        autocompletion=complete_robots,
     ),
 ]
 PICTURES = (".png", ".svg", ".pdf")
@@ -35,7 +35,7 @@ def console(stderr: bool = False) -> Console:
     """A console that keeps long lines whole where it does not write to a terminal."""
     from rich.console import Console
 
-    make_place()
+    hide_progress()
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=stderr)
 
@@ -48,15 +48,15 @@ def print_error(error: NacelleError, as_json: bool = False) -> None:
     """
     if isinstance(error, DescriptionError):
         if as_json:
-            problems = [problem.as_dict() for problem in error.problems[:LISTED]]
+            problems = [problem.as_dict() for problem in error.problems[:MAX_PROBLEMS_LISTED]]
             print_json({"ok": False, "count": len(error.problems), "problems": problems})
         else:
             from nacelle.report.summary import problem_line
 
             err = console(stderr=True)
-            for problem in error.problems[:LISTED]:
+            for problem in error.problems[:MAX_PROBLEMS_LISTED]:
                 err.print(problem_line(problem))
-            err.print(f"[bold red]{count_words(error.problems)}[/]")
+            err.print(f"[bold red]{describe_count(error.problems)}[/]")
     elif as_json:
         problems = [problem.as_dict() for problem in error.problems] if isinstance(error, TableError) else []
         print_json({"ok": False, "error": str(error)} | ({"problems": problems} if problems else {}))
@@ -85,67 +85,67 @@ def print_json(data: Any) -> None:
 
 
 # Exit status after Ctrl-C, as shells have it.
-INTERRUPTED = 130
+INTERRUPTED_STATUS = 130
 # What the running command has written, for the line that Ctrl-C leaves.
-_WRITTEN: list[str] = []
+_written_files: list[str] = []
 
 
-def wrote(path: Path | str) -> None:
+def report_written(path: Path | str) -> None:
     """Say on stderr that a file or folder is written, and remember it for Ctrl-C."""
-    _WRITTEN.append(str(path))
+    _written_files.append(str(path))
     console(stderr=True).print(f"wrote {path}", markup=False)
 
 
-def forget_written() -> None:
+def clear_written_files() -> None:
     """A command begins: nothing is written yet."""
-    _WRITTEN.clear()
+    _written_files.clear()
 
 
-def interrupted(kept: str = "") -> None:
+def print_interrupted(remark: str = "") -> None:
     """Say on stderr what Ctrl-C has left.
 
     Args:
-        kept: what is kept beside the files that were written, in words.
+        remark: what is kept beside the files that were written, in words.
     """
-    parts = [kept] if kept else []
-    parts += [f"kept {', '.join(_WRITTEN)}"] if _WRITTEN else []
+    parts = [remark] if remark else []
+    parts += [f"kept {', '.join(_written_files)}"] if _written_files else []
     message = "; ".join(parts) or "no file was written"
     console(stderr=True).print(f"interrupted: {message}", style="yellow", markup=False)
 
 
-def leave_interrupted(kept: str = "") -> NoReturn:
+def exit_interrupted(remark: str = "") -> NoReturn:
     """Say what Ctrl-C has left, and leave with its status.
 
     Args:
-        kept: what is kept beside the files that were written, in words.
+        remark: what is kept beside the files that were written, in words.
     """
-    interrupted(kept)
-    raise typer.Exit(INTERRUPTED)
+    print_interrupted(remark)
+    raise typer.Exit(INTERRUPTED_STATUS)
 
 
 def print_text(text: str, end: str = "\n") -> None:
     """Print a text as it is."""
-    make_place()
+    hide_progress()
     print(text, end=end)
 
 
 # Whether files that exist are replaced: a list, so that a line can set it for its command.
-_REPLACES = [False]
+_overwrite = [False]
 # Of a file that exists and stays.
-LEFT = "exists already; it is left as it is (--overwrite replaces it)"
+FILE_EXISTS_MESSAGE = "exists already; it is left as it is (--overwrite replaces it)"
 
 
-def replace_files(replaces: bool) -> None:
+def set_overwrite(overwrite: bool) -> None:
     """Set whether files that exist are replaced by those that a command writes (`--overwrite`)."""
-    _REPLACES[0] = replaces
+    _overwrite[0] = overwrite
 
 
-def replaced(target: Path) -> bool:
+def will_overwrite(target: Path) -> bool:
     """Whether a file exists and is to be replaced; what is in its place is no file of results."""
-    return _REPLACES[0] and target.is_file()
+    return _overwrite[0] and target.is_file()
 
 
-def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
+def check_output_file(target: Path | None, endings: tuple[str, ...] = ()) -> None:
     """Say before the work is done that a file cannot be written; None needs none.
 
     Args:
@@ -159,8 +159,8 @@ def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
     try:
         if target.is_dir():
             raise NacelleError(f"{target} is a folder: name a file in it")
-        if target.exists() and (target.is_file() or endings) and not replaced(target):
-            raise NacelleError(f"{target} {LEFT}")
+        if target.exists() and (target.is_file() or endings) and not will_overwrite(target):
+            raise NacelleError(f"{target} {FILE_EXISTS_MESSAGE}")
         if not target.parent.is_dir():
             raise NacelleError(f"there is no folder {target.parent}")
         if not os.access(target if target.exists() else target.parent, os.W_OK):
@@ -169,12 +169,12 @@ def check_new(target: Path | None, endings: tuple[str, ...] = ()) -> None:
         raise NacelleError(f"cannot write {str(target)[:80]!r}: {error}") from None
 
 
-def write_new(target: Path, text: str) -> None:
+def write_output_file(target: Path, text: str) -> None:
     """Write a file that does not exist yet, or is to be replaced, whole or not at all."""
-    check_new(target)
+    check_output_file(target)
     try:
-        write_whole(target, text, new=not replaced(target))
+        write_atomically(target, text, new=not will_overwrite(target))
     except FileExistsError:
-        raise NacelleError(f"{target} {LEFT}") from None
+        raise NacelleError(f"{target} {FILE_EXISTS_MESSAGE}") from None
     except OSError as error:
         raise NacelleError(f"cannot write {target}: {error.strerror or error}") from None

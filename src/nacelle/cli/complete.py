@@ -16,23 +16,25 @@ _YAML = (".yaml", ".yml")
 _LARGEST = 131_072
 
 
-def robots_and_files(incomplete: str) -> list[str]:
+def complete_robots(incomplete: str) -> list[str]:
     """Robots of the library, and YAML files in the folder of what is typed."""
     from nacelle.robots import all_names
 
-    return [name for name in (*all_names(), *_files(incomplete, _YAML)) if name.startswith(incomplete)]
+    return [
+        name for name in (*all_names(), *_files_with_ending(incomplete, _YAML)) if name.startswith(incomplete)
+    ]
 
 
-def files_ending(*endings: str) -> Callable[[str], list[str]]:
+def complete_files(*endings: str) -> Callable[[str], list[str]]:
     """A function that completes files with these endings."""
 
     def complete(incomplete: str) -> list[str]:
-        return [name for name in _files(incomplete, endings) if name.startswith(incomplete)]
+        return [name for name in _files_with_ending(incomplete, endings) if name.startswith(incomplete)]
 
     return complete
 
 
-def completes(*choices: str) -> Callable[[str], list[str]]:
+def complete_choices(*choices: str) -> Callable[[str], list[str]]:
     """A function that completes one of some words, also the last of several with commas."""
 
     def complete(incomplete: str) -> list[str]:
@@ -47,12 +49,12 @@ def complete_coordinates(ctx: Any, incomplete: str) -> list[str]:
     with suppress(OSError, ValueError):
         # An option that has no value yet leaves the words before it unassigned.
         robot = ctx.params.get("robot_name") or next(iter(ctx.args), "")
-        names = _coordinates(_text(str(robot)))
+        names = _motion_coordinates(_description_text(str(robot)))
         return [f"{name}=" for name in names if f"{name}=".startswith(incomplete)]
     return []
 
 
-def _files(incomplete: str, endings: tuple[str, ...]) -> Iterator[str]:
+def _files_with_ending(incomplete: str, endings: tuple[str, ...]) -> Iterator[str]:
     """Files with these endings in the folder that is typed, as one would type them."""
     typed, slash, _ = incomplete.rpartition("/")
     with suppress(OSError, ValueError):
@@ -61,7 +63,7 @@ def _files(incomplete: str, endings: tuple[str, ...]) -> Iterator[str]:
                 yield f"{typed}{slash}{entry.name}"
 
 
-def _text(robot: str) -> str:
+def _description_text(robot: str) -> str:
     """The description of a robot, unread."""
     from nacelle import robots
 
@@ -73,7 +75,7 @@ def _text(robot: str) -> str:
     return file.read_text(encoding="utf-8", errors="replace")
 
 
-def _coordinates(text: str) -> list[str]:
+def _motion_coordinates(text: str) -> list[str]:
     """Coordinates that the line `motion:` of a description names, without reading the rest."""
     line = re.search(r"(?m)^motion:\s*([^#\n]+)", text)
     if line is None:

@@ -23,12 +23,12 @@ import nacelle
 from nacelle.cli.commands import command
 from nacelle.cli.common import (
     JsonOption,
-    check_new,
+    check_output_file,
     console,
-    leave_interrupted,
+    exit_interrupted,
     print_json,
-    replaced,
-    write_new,
+    will_overwrite,
+    write_output_file,
 )
 from nacelle.errors import NacelleError
 from nacelle.progress import task
@@ -36,10 +36,15 @@ from nacelle.progress import task
 if TYPE_CHECKING:
     from rich.console import Console
 
-PAGE, TRUE, DATA, MODEL = "report.html", "palida-true.yaml", "measured.csv", "palida-identified.yaml"
-SCENARIO, CODE = "circle.yaml", "palida-c"
+PAGE_FILE, TRUE_FILE, DATA_FILE, MODEL_FILE = (
+    "report.html",
+    "palida-true.yaml",
+    "measured.csv",
+    "palida-identified.yaml",
+)
+SCENARIO_FILE, CODE_FOLDER = "circle.yaml", "palida-c"
 
-CIRCLE = f"""\
+CIRCLE_SCENARIO = f"""\
 # The experiment of [AGH2005], section V, on a simulated machine; written by `nacelle demo`.
 name: inclined circle of 0.2 m radius at 1 m/s, twice forth and twice back
 path:
@@ -57,7 +62,7 @@ delay: 0.15 ms
 settle: 2 s
 seed: 3
 plant:
-  file: {TRUE}    # what moves: every parameter up to 10 % off the description
+  file: {TRUE_FILE}    # what moves: every parameter up to 10 % off the description
   drives:
     bandwidth: 2000 Hz
     stiction: {{static: 1.4}}
@@ -83,9 +88,11 @@ class StepResult(NamedTuple):
 def write_data_sheet(robot: nacelle.Robot, out: Path) -> StepResult:
     """Write the data sheet, with everything that follows from the description alone."""
     sheet = nacelle.data_sheet(robot.name)
-    write_new(out / PAGE, sheet.html())
+    write_output_file(out / PAGE_FILE, sheet.html())
     data = sheet.data()
-    return StepResult(("report", robot.name, "--out", out / PAGE), describe_sheet(data["sections"]), data)
+    return StepResult(
+        ("report", robot.name, "--out", out / PAGE_FILE), describe_sheet(data["sections"]), data
+    )
 
 
 def describe_sheet(sections: dict[str, Any]) -> list[str]:
@@ -129,10 +136,10 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     """Move the machine in closed loop, measure it with noise, and identify its parameters from that."""
     import numpy as np
 
-    from nacelle.identification.rehearsal import Effects, Sensors, moved
+    from nacelle.identification.rehearsal import Effects, Sensors, perturb_parameters
 
-    true = moved(robot, 10.0, seed=7, alike=True)
-    write_new(out / TRUE, true.to_yaml())
+    true = perturb_parameters(robot, 10.0, seed=7, alike=True)
+    write_output_file(out / TRUE_FILE, true.to_yaml())
     # A periodic motion of all six coordinates: five harmonics of 0.5 Hz, m and rad.
     scale = np.array([0.05, 0.05, 0.05, 0.1, 0.1, 0.1]) / np.arange(1.0, 6.0)[:, None]
     amplitudes = 0.5 * scale * np.random.default_rng(5).normal(size=(2, 5, 6))
@@ -140,14 +147,14 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     motion = nacelle.trajectory.Fourier(centre, *amplitudes, motion=robot.motion, frequency=0.5)
     sensors = Sensors(resolution=1e-6, noise=1e-6, force_noise=2.0)
     effects = Effects(stribeck=0.4, cogging=3.0)
-    experiment = nacelle.identification.rehearse(
+    experiment = nacelle.identification.simulate_experiment(
         robot, motion, true=true, sensors=sensors, effects=effects, periods=4, settle=2.0
     )
-    experiment.to_csv(out / DATA)
+    experiment.to_csv(out / DATA_FILE)
 
-    data = nacelle.identification.read_measurement(out / DATA, robot)
+    data = nacelle.identification.read_measurement(out / DATA_FILE, robot)
     result = nacelle.identification.identify(robot, data, shared="legs", assume="zeros")
-    nacelle.identification.write_identified(result.identified("palida-identified"), out / MODEL)
+    nacelle.identification.write_identified(result.to_robot("palida-identified"), out / MODEL_FILE)
     fits = {
         "described": nacelle.identification.validate(robot, data),
         "identified": result.fit,
@@ -160,7 +167,7 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
         "left of the forces, rms: "
         + ", ".join(f"{name} {value:.2f} N" for name, value in residual_rms.items()),
     ]
-    command = ("identify", robot.name, out / DATA, "--shared", "legs", "--assume", "zeros")
+    command = ("identify", robot.name, out / DATA_FILE, "--shared", "legs", "--assume", "zeros")
     return StepResult(command, lines, result.data() | {"left": residual_rms})
 
 
@@ -168,31 +175,31 @@ def run_circle(robot: nacelle.Robot, out: Path) -> StepResult:
     """Run the machine along a circle under three controllers that have the identified model."""
     from nacelle.report.control import result_table
 
-    write_new(out / SCENARIO, CIRCLE)
-    scenario = nacelle.control.read_scenario(out / SCENARIO)
-    comparison = scenario.run(nacelle.load(out / MODEL))
+    write_output_file(out / SCENARIO_FILE, CIRCLE_SCENARIO)
+    scenario = nacelle.control.read_scenario(out / SCENARIO_FILE)
+    comparison = scenario.run(nacelle.load(out / MODEL_FILE))
     if comparison.runs[-1].status == "interrupted":
         raise KeyboardInterrupt
     if not comparison.ok:
         ended = [f"{run.label}: {run.message}" for run in comparison.runs if not run.ok]
         raise NacelleError(f"the end of the circle was not reached by {'; '.join(ended)}")
     parts = [scenario.name, result_table(comparison.runs)]
-    command = ("control", out / MODEL, "--scenario", out / SCENARIO)
+    command = ("control", out / MODEL_FILE, "--scenario", out / SCENARIO_FILE)
     return StepResult(command, parts, {"scenario": scenario.name, **comparison.summary()})
 
 
 def export_code(robot: nacelle.Robot, out: Path) -> StepResult:
     """Export the inverse dynamics of the identified model as C, which compiles and runs its self-test."""
-    model = nacelle.load(out / MODEL)
-    done = nacelle.export(model, "inverse_dynamics", out=out / CODE, force=_has_package(out))
-    return StepResult(("export", out / MODEL, "--out", CODE), done.lines, done.data)
+    model = nacelle.load(out / MODEL_FILE)
+    done = nacelle.export(model, "inverse_dynamics", out=out / CODE_FOLDER, force=_has_package(out))
+    return StepResult(("export", out / MODEL_FILE, "--out", CODE_FOLDER), done.lines, done.data)
 
 
 def _has_package(out: Path) -> bool:
     """Whether an earlier demonstration has exported a package that is to be replaced (`--overwrite`)."""
     from nacelle.export.export import MANIFEST
 
-    return replaced(out / CODE / MANIFEST)
+    return will_overwrite(out / CODE_FOLDER / MANIFEST)
 
 
 STEPS: dict[str, tuple[str, Callable[[nacelle.Robot, Path], StepResult]]] = {
@@ -217,7 +224,7 @@ def demo_command(
     _prepare_folder(out)
     begun = time.perf_counter()
     robot = nacelle.load("palida")
-    screen = _screen(as_json)
+    screen = _demo_console(as_json)
     screen.print(f"{robot.title}; {len(STEPS)} steps, in a minute or two", markup=False)
     steps = []
     for number, (name, (title, work)) in enumerate(STEPS.items(), start=1):
@@ -228,23 +235,23 @@ def demo_command(
         except NacelleError as error:
             raise NacelleError(f"step {number} of {len(STEPS)}, {title}: {error}") from None
         except KeyboardInterrupt:
-            leave_interrupted(f"{out} has what steps before {number} have written")
+            exit_interrupted(f"{out} has what steps before {number} have written")
         line = shlex.join(["nacelle", *map(str, result.command)])
         steps.append({"step": name, "title": title, "command": line, "result": result.data})
-        screen = _screen(as_json)
+        screen = _demo_console(as_json)
         screen.print(f"   $ {line}", style="dim", markup=False, soft_wrap=True)
         for part in result.shown:
             screen.print(f"   {part}" if isinstance(part, str) else part, markup=False)
-    page = (out / PAGE).resolve().as_uri()
+    page = (out / PAGE_FILE).resolve().as_uri()
     if as_json:
-        print_json({"ok": True, "page": str(out / PAGE), "steps": steps})
+        print_json({"ok": True, "page": str(out / PAGE_FILE), "steps": steps})
     seconds = time.perf_counter() - begun
     screen.print(f"All {len(STEPS)} steps passed in {seconds:.0f} s.", style="bold green")
     # Whole, so that a terminal makes a link of it.
     screen.print(f"Open the data sheet: {page}", markup=False, soft_wrap=True)
 
 
-def _screen(as_json: bool) -> Console:
+def _demo_console(as_json: bool) -> Console:
     """A console without a progress line; it is silent if the output is JSON."""
     screen = console()
     screen.quiet = as_json
@@ -257,6 +264,6 @@ def _prepare_folder(out: Path) -> None:
 
     check_folder(out, force=True)
     out.mkdir(exist_ok=True)
-    for name in (PAGE, TRUE, DATA, MODEL, SCENARIO):
-        check_new(out / name)
-    check_folder(out / CODE, force=_has_package(out))
+    for name in (PAGE_FILE, TRUE_FILE, DATA_FILE, MODEL_FILE, SCENARIO_FILE):
+        check_output_file(out / name)
+    check_folder(out / CODE_FOLDER, force=_has_package(out))

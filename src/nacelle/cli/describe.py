@@ -16,17 +16,17 @@ from nacelle.cli.commands import command
 from nacelle.cli.common import (
     JsonOption,
     RobotArgument,
-    check_new,
+    check_output_file,
     console,
     print_json,
     print_text,
-    write_new,
-    wrote,
+    report_written,
+    write_output_file,
 )
-from nacelle.cli.complete import completes, robots_and_files
+from nacelle.cli.complete import complete_choices, complete_robots
 from nacelle.cli.inputs import ModeOption, OutOption
 from nacelle.cli.outputs import print_exchange, print_parts
-from nacelle.errors import LISTED, DescriptionError, NacelleError, count_words, number_of
+from nacelle.errors import MAX_PROBLEMS_LISTED, DescriptionError, NacelleError, describe_count, format_count
 from nacelle.progress import task
 
 # ---- robots, show, check, schema
@@ -93,9 +93,9 @@ def show_command(
 
         print_json(summary(checked))
     else:
-        from nacelle.report.summary import show
+        from nacelle.report.summary import print_summary
 
-        show(checked, console())
+        print_summary(checked, console())
 
 
 @command("check")
@@ -125,20 +125,20 @@ def check_command(
                 results.append({"ok": False})
             continue
         errors = [problem for problem in problems if problem.severity == "error"]
-        entries = [problem.as_dict() for problem in problems[:LISTED]]
+        entries = [problem.as_dict() for problem in problems[:MAX_PROBLEMS_LISTED]]
         results.append({"file": name, "ok": not errors, "count": len(problems), "problems": entries})
         if as_json:
             continue
-        for problem in problems[:LISTED]:
+        for problem in problems[:MAX_PROBLEMS_LISTED]:
             console(stderr=True).print(problem_line(problem))
         if errors:
-            console(stderr=True).print(f"[bold red]{count_words(errors)}[/] in {escape(name)}")
+            console(stderr=True).print(f"[bold red]{describe_count(errors)}[/] in {escape(name)}")
         else:
             robot = checked.robot
             console().print(
-                f"[green]ok[/] {robot.name}: {number_of(len(robot.legs), 'leg')}, "
-                f"{number_of(len(robot.written_bodies), 'body', 'bodies')}, "
-                f"{number_of(len(robot.actuators), 'actuator')}, motion {escape(robot.motion.name)}, "
+                f"[green]ok[/] {robot.name}: {format_count(len(robot.legs), 'leg')}, "
+                f"{format_count(len(robot.described_bodies), 'body', 'bodies')}, "
+                f"{format_count(len(robot.actuators), 'actuator')}, motion {escape(robot.motion.name)}, "
                 f"hash {robot.hash[:16]}"
             )
     if as_json:
@@ -179,7 +179,7 @@ def new_command(
         typer.Option(
             "--motion",
             help="With --leg: se3, xyz, xyz+rz, xy+rz, z+rx+ry, ...; a usual one if missing.",
-            autocompletion=completes("se3", "xyz", "xyz+rz", "xy+rz", "z+rx+ry", "rx+ry+rz"),
+            autocompletion=complete_choices("se3", "xyz", "xyz+rz", "xy+rz", "z+rx+ry", "rx+ry+rz"),
         ),
     ] = None,
     from_robot: Annotated[
@@ -187,7 +187,7 @@ def new_command(
         typer.Option(
             "--from",
             help="Robot of the library, or YAML file, to start from; fivebar if nothing is said.",
-            autocompletion=robots_and_files,
+            autocompletion=complete_robots,
         ),
     ] = None,
     out: OutOption = None,
@@ -201,7 +201,7 @@ def new_command(
         raise NacelleError("--count and --motion go with --leg; write for example --leg UPS")
     if leg is not None and from_robot is not None:
         raise NacelleError("give --leg or --from, not both")
-    check_new(target)
+    check_output_file(target)
     if leg is not None:
         from nacelle.sketch.sketch import sketch
 
@@ -210,15 +210,19 @@ def new_command(
         text, data, line = sketched.text, {"legs": legs, "motion": sketched.motion}, sketched.summary
     else:
         source = "fivebar" if from_robot is None else from_robot
-        text, data, line = with_name(_existing(source), name), {"from": source}, f"a copy of {source}"
-    write_new(target, text)
+        text, data, line = (
+            rename_description(_description_text(source), name),
+            {"from": source},
+            f"a copy of {source}",
+        )
+    write_output_file(target, text)
     if as_json:
         print_json({"ok": True, "file": str(target), "name": name, **data})
     else:
         console().print(f"wrote {target}: {line}; next: nacelle check {target}", markup=False)
 
 
-def _existing(robot: str) -> str:
+def _description_text(robot: str) -> str:
     """The text of a robot of the library or of a file."""
     from nacelle import robots
     from nacelle.library import check, looks_like_file, require_file
@@ -230,7 +234,7 @@ def _existing(robot: str) -> str:
     return Path(robot).read_text(encoding="utf-8")
 
 
-def with_name(text: str, name: str) -> str:
+def rename_description(text: str, name: str) -> str:
     """Give a description another name; comments stay unless the name is written in an unusual way."""
     from nacelle.model.read import read_text
 
@@ -270,7 +274,7 @@ def import_command(
     """Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out."""
     from nacelle.exchange.imported import import_robot
 
-    check_new(out)
+    check_output_file(out)
     done = import_robot(
         file, closures=closures, floating=floating, keyframe=keyframe, name=name, nacelle=nacelle
     )
@@ -284,4 +288,4 @@ def import_command(
         return
     print_exchange(done)
     print_parts(str(problem) for problem in warnings)
-    wrote(out)
+    report_written(out)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import JsonOption, RobotArgument, print_json, wrote
-from nacelle.cli.complete import completes
+from nacelle.cli.common import JsonOption, RobotArgument, print_json, report_written
+from nacelle.cli.complete import complete_choices
 from nacelle.cli.inputs import ModeOption, NoFrictionOption, PayloadOption, SmoothOption, load_robot
 from nacelle.cli.outputs import print_exchange, print_parts
 from nacelle.errors import ExportError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # Options that targets do not take which have the robot itself; `nacelle.export` says which others take what.
-_OF_MODELS = (
+_MODEL_OPTIONS = (
     *("models", "source", "no_friction", "smooth", "bare", "parameters", "precision", "batch"),
     *("controller", "bandwidth", "period", "delay", "plant", "no_self_test"),
 )
@@ -52,7 +52,7 @@ def export_command(
         typer.Option(
             "--target",
             help="c, cuda, numpy, casadi or fmi; the robot itself for another engine: mjcf, urdf or sdf.",
-            autocompletion=completes("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
+            autocompletion=complete_choices("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
         ),
     ] = "c",
     source: Annotated[
@@ -107,7 +107,7 @@ def export_command(
 
         for parameter in ctx.command.params:
             origin = ctx.get_parameter_source(parameter.name or "")
-            if parameter.name in _OF_MODELS and origin is not None and origin.name == "COMMANDLINE":
+            if parameter.name in _MODEL_OPTIONS and origin is not None and origin.name == "COMMANDLINE":
                 option = parameter.opts[0]
                 raise ExportError(f"{option} is an option of models; {target} has the robot itself")
         _export_robot(export_robot(robot, target, out=out, name=name, force=force), as_json)
@@ -147,14 +147,14 @@ def _export_robot(done: ExportedRobot, as_json: bool) -> None:
         return
     print_exchange(done)
     for file in done.files:
-        wrote(file)
+        report_written(file)
 
 
 def _controller(
     robot: Robot, name: str | None, bandwidth: float | None, period: float | None, delay: float
 ) -> Controller | None:
     """The controller that is asked for, with gains for its bandwidth."""
-    from nacelle.control.named import PERIOD, controller
+    from nacelle.control.named import DEFAULT_PERIOD, controller
 
     if name is None:
         if bandwidth is not None or period is not None or delay:
@@ -162,5 +162,5 @@ def _controller(
                 "bandwidth, period and delay are those of a controller: name one, --controller NAME"
             )
         return None
-    T = PERIOD if period is None else period
+    T = DEFAULT_PERIOD if period is None else period
     return controller(robot, name, bandwidth=bandwidth, period=T, delay=delay)

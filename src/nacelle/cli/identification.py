@@ -15,17 +15,17 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import (
-    LEFT,
+    FILE_EXISTS_MESSAGE,
     PICTURES,
     JsonOption,
     RobotArgument,
-    check_new,
+    check_output_file,
     console,
-    leave_interrupted,
+    exit_interrupted,
     print_json,
-    replaced,
-    write_new,
-    wrote,
+    report_written,
+    will_overwrite,
+    write_output_file,
 )
 from nacelle.cli.inputs import (
     AtOption,
@@ -33,8 +33,8 @@ from nacelle.cli.inputs import (
     PayloadOption,
     PictureOption,
     load_robot,
-    pose_at,
-    value_with_unit,
+    read_pose,
+    read_quantity,
 )
 from nacelle.cli.outputs import print_parts, print_result
 from nacelle.cli.trajectory import check_rate
@@ -90,7 +90,7 @@ SharedOption = Annotated[
 ]
 
 
-def sharing(shared: list[str] | None) -> object:
+def shared_legs(shared: list[str] | None) -> object:
     """Legs that share their parameters, as `base_parameters` takes them."""
     if not shared:
         return None
@@ -98,14 +98,14 @@ def sharing(shared: list[str] | None) -> object:
     return shared[0] if alone else [[leg.strip() for leg in text.split(",")] for text in shared]
 
 
-def read_all(robot: Robot, data: list[Path], columns: Path | None) -> list[Measurement]:
+def read_measurements(robot: Robot, data: list[Path], columns: Path | None) -> list[Measurement]:
     """Read measured runs."""
     from nacelle.identification.data.read import read_measurement
 
     return [read_measurement(path, robot, columns) for path in data]
 
 
-def filters(cutoff: float | None, decimation: int | None, instruments: str = "auto") -> Preparation:
+def make_preparation(cutoff: float | None, decimation: int | None, instruments: str = "auto") -> Preparation:
     """How signals are filtered."""
     from nacelle.identification.data.preparation import Preparation
 
@@ -131,14 +131,14 @@ def base_command(
 
     robot = load_robot(robot_name, mode, payload)
     with task(f"base parameters of {robot.name}"):
-        base = base_parameters(robot, assume=assume or "undescribed", shared=sharing(shared))
+        base = base_parameters(robot, assume=assume or "undescribed", shared=shared_legs(shared))
     print_result(base, BaseParameters.data, base_parts, as_json)
 
 
 # ---- excite
 
 
-_LIMIT = "for all actuators, a quantity, a percentage of the usual limit, or NAME=QUANTITY; repeat."
+_LIMIT_HELP = "for all actuators, a quantity, a percentage of the usual limit, or NAME=QUANTITY; repeat."
 
 
 @command("excite")
@@ -161,9 +161,9 @@ def excite_command(
     frequency: Annotated[float | None, typer.Option(help="Of the first harmonic, Hz: 1 / duration.")] = None,
     criterion: Annotated[str, typer.Option(help="condition or log-det.")] = "condition",
     at: AtOption = None,
-    speed: Annotated[list[str] | None, typer.Option(help=f"Speed limit {_LIMIT}")] = None,
-    acceleration: Annotated[list[str] | None, typer.Option(help=f"Acceleration limit {_LIMIT}")] = None,
-    force: Annotated[list[str] | None, typer.Option(help=f"Force limit {_LIMIT}")] = None,
+    speed: Annotated[list[str] | None, typer.Option(help=f"Speed limit {_LIMIT_HELP}")] = None,
+    acceleration: Annotated[list[str] | None, typer.Option(help=f"Acceleration limit {_LIMIT_HELP}")] = None,
+    force: Annotated[list[str] | None, typer.Option(help=f"Force limit {_LIMIT_HELP}")] = None,
     margin: Annotated[
         float, typer.Option(help="Part of every joint's range that is kept free at each end.")
     ] = 0.02,
@@ -174,7 +174,7 @@ def excite_command(
         ),
     ] = None,
     noise: Annotated[
-        list[str] | None, typer.Option(help=f"Standard deviation of measured forces {_LIMIT}")
+        list[str] | None, typer.Option(help=f"Standard deviation of measured forces {_LIMIT_HELP}")
     ] = None,
     assume: AssumeOption = None,
     shared: SharedOption = None,
@@ -204,7 +204,7 @@ def excite_command(
 
     robot = load_robot(robot_name, mode, payload)
     for target, endings in ((csv, ()), (out, (".yaml", ".yml")), (plot, PICTURES)):
-        check_new(target, endings)
+        check_output_file(target, endings)
     check_rate(rate)
     if periods < 1 or (periods > 1 and kind != "fourier"):
         raise NacelleError(f"--periods is 1 or more, and 1 for motions other than fourier, got {periods}")
@@ -221,15 +221,15 @@ def excite_command(
         harmonics=harmonics,
         duration=duration,
         criterion=criterion,
-        center=pose_at(robot, at) if at else None,
-        speed=_limit(robot, "--speed", speed, "speed"),
-        acceleration=_limit(robot, "--acceleration", acceleration, "acceleration"),
-        force=_limit(robot, "--force", force, "force"),
+        center=read_pose(robot, at) if at else None,
+        speed=_read_limits(robot, "--speed", speed, "speed"),
+        acceleration=_read_limits(robot, "--acceleration", acceleration, "acceleration"),
+        force=_read_limits(robot, "--force", force, "force"),
         margin=margin,
         conditioning=conditioning,
-        noise=_limit(robot, "--noise", noise, "force"),
+        noise=_read_limits(robot, "--noise", noise, "force"),
         assume=assume or "undescribed",
-        shared=sharing(shared),
+        shared=shared_legs(shared),
         starts=starts,
         iterations=iterations,
         seed=seed,
@@ -237,17 +237,17 @@ def excite_command(
     if csv is not None:
         result.to_csv(csv, rate=rate, periods=periods)
     if out is not None:
-        result.save(out, overwrite=replaced(out))
+        result.save(out, overwrite=will_overwrite(out))
     print_result(result, Excitation.data, excitation_parts, as_json)
     for target in (csv, out):
         if target is not None:
-            wrote(target)
-    write_picture(lambda: _forces(result), plot)
+            report_written(target)
+    write_picture(lambda: _plot_forces(result), plot)
     if result.status == "interrupted":
-        leave_interrupted("the best motion so far is kept")
+        exit_interrupted("the best motion so far is kept")
 
 
-def _limit(robot: Robot, option: str, settings: list[str] | None, of: str) -> Any:
+def _read_limits(robot: Robot, option: str, settings: list[str] | None, quantity: str) -> Any:
     """A limit of the actuators (actuators,) as an option gives it; None where it gives none."""
     if not settings:
         return None
@@ -262,7 +262,7 @@ def _limit(robot: Robot, option: str, settings: list[str] | None, of: str) -> An
         for k, (actuator, is_revolute) in enumerate(revolute.items()):
             if not sign or actuator == name:
                 try:
-                    values[k] = _one_limit(robot, k, value, is_revolute, of)
+                    values[k] = _read_limit(robot, k, value, is_revolute, quantity)
                 except NacelleError as error:
                     raise NacelleError(f"{option} {text!r} for {actuator}: {error}") from None
     missing = [name for name, value in zip(revolute, values, strict=True) if np.isnan(value)]
@@ -273,22 +273,22 @@ def _limit(robot: Robot, option: str, settings: list[str] | None, of: str) -> An
     return values
 
 
-def _one_limit(robot: Robot, k: int, text: str, turning: bool, of: str) -> float:
+def _read_limit(robot: Robot, k: int, text: str, is_rotation: bool, quantity: str) -> float:
     if not text.endswith("%"):
-        return value_with_unit(text, angle=turning, of=of)
-    from nacelle.identification.excitation.limits import limits
+        return read_quantity(text, angle=is_rotation, quantity=quantity)
+    from nacelle.identification.excitation.limits import motion_limits
     from nacelle.kinematics.pose_input import reference_pose
 
-    usual = limits(robot, reference_pose(robot))
+    usual = motion_limits(robot, reference_pose(robot))
     kinds = {"speed": usual.speed, "acceleration": usual.acceleration, "force": usual.force}
     try:
         part = float(text[:-1]) / 100.0
     except ValueError:
         raise NacelleError(f"{text!r} is no percentage; write for example 50%") from None
-    return part * float(kinds[of][k])
+    return part * float(kinds[quantity][k])
 
 
-def _forces(result: Excitation) -> Any:
+def _plot_forces(result: Excitation) -> Any:
     """The forces along an excitation, drawn."""
     from nacelle.dynamics.sizing import size_motors
 
@@ -318,23 +318,23 @@ def rehearse_command(
 ) -> None:
     """Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents."""
     from nacelle.identification.excitation.result import read_motion
-    from nacelle.identification.rehearsal.rehearsal import moved, rehearse
+    from nacelle.identification.rehearsal.rehearsal import perturb_parameters, simulate_experiment
     from nacelle.identification.rehearsal.settings import JointServo
 
-    check_new(csv)
+    check_output_file(csv)
     robot = load_robot(robot_name, mode, payload)
     trajectory = read_motion(motion)
-    result = rehearse(
+    result = simulate_experiment(
         robot,
         trajectory,
-        true=moved(robot, percent, seed=seed),
+        true=perturb_parameters(robot, percent, seed=seed),
         controller=JointServo(bandwidth=bandwidth),
         rate=rate,
         periods=periods,
         seed=seed,
     )
     result.to_csv(csv)
-    wrote(csv)
+    report_written(csv)
     if as_json:
         print_json({"robot": robot.name, "samples": len(result.time), "csv": str(csv)})
     else:
@@ -368,21 +368,21 @@ def validate_command(
     from nacelle.identification.validation import validate
     from nacelle.report.parameters import validation_lines
 
-    check_new(report, _PAGE)
+    check_output_file(report, _PAGE)
     robot = load_robot(robot_name, mode, payload)
-    measured = read_all(robot, data, columns)
+    measured = read_measurements(robot, data, columns)
     if "all" not in (allow or ()):
         for measurement in measured:
             check_measurement(measurement).raise_for_errors(allow or ())
-    result = validate(robot, measured, preparation=filters(cutoff, decimation))
+    result = validate(robot, measured, preparation=make_preparation(cutoff, decimation))
     if not as_json:
         print_parts(validation_lines(result))
     raise_for_misfit(result, allow or ())
     if report is not None:
         from nacelle.report.identification import validation_page
 
-        write_new(report, validation_page(result))
-        wrote(report)
+        write_output_file(report, validation_page(result))
+        report_written(report)
     if as_json:
         print_json(result.data())
 
@@ -445,18 +445,18 @@ def identify_command(
     from nacelle.identification.validation import validate
     from nacelle.report.parameters import identification_parts, payload_lines
 
-    check_new(out, _YAML)
-    check_new(report, _PAGE)
+    check_output_file(out, _YAML)
+    check_output_file(report, _PAGE)
     robot = load_robot(robot_name, mode)
-    preparation = filters(cutoff, decimation, instruments)
-    measured = read_all(robot, data, columns)
-    held_out_runs = read_all(robot, held_out or [], columns)
+    preparation = make_preparation(cutoff, decimation, instruments)
+    measured = read_measurements(robot, data, columns)
+    held_out_runs = read_measurements(robot, held_out or [], columns)
     result = identify(
         robot,
         measured,
         method=method,
         assume=assume or "undescribed",
-        shared=sharing(shared),
+        shared=shared_legs(shared),
         prior=None if prior is None else CadPrior(prior),
         preparation=preparation,
         allow=allow or (),
@@ -471,24 +471,24 @@ def identify_command(
     if payload:
         carrying = identify(
             robot,
-            read_all(robot, payload, columns),
+            read_measurements(robot, payload, columns),
             method=type(result.estimator)(**result.estimator.get_params()),
             preparation=preparation,
             allow=allow or (),
         )
         raise_for_misfit(carrying.fit, allow or ())
-        load = payload_from_runs(result.base, result.estimator, carrying.estimator, on=on or None)
+        load = payload_from_runs(result.base, result.estimator, carrying.estimator, carrier_name=on or None)
     files: dict[str, Any] = {}
     if out is not None:
         _write_robot(result, out)
         files["out"] = str(out)
-        wrote(out)
+        report_written(out)
     if report is not None:
         from nacelle.report.identification import identification_page
 
-        write_new(report, identification_page(result, validation))
+        write_output_file(report, identification_page(result, validation))
         files["report"] = str(report)
-        wrote(report)
+        report_written(report)
     if as_json:
         validated = {} if validation is None else {"validation": validation.data()}
         carried = {} if load is None else {"payload": _payload_data(load)}
@@ -504,9 +504,9 @@ def _write_robot(result: Identification, out: Path) -> None:
     from nacelle.identification.consistency.identified import write_identified
 
     try:
-        write_identified(result.identified(force=True), out, new=not replaced(out))
+        write_identified(result.to_robot(force=True), out, new=not will_overwrite(out))
     except FileExistsError:
-        raise NacelleError(f"{out} {LEFT}") from None
+        raise NacelleError(f"{out} {FILE_EXISTS_MESSAGE}") from None
 
 
 def _payload_data(load: PayloadEstimate) -> dict[str, Any]:
@@ -517,6 +517,6 @@ def _payload_data(load: PayloadEstimate) -> dict[str, Any]:
         "inertia": load.inertia.tolist(),
         "std": load.sigma.tolist(),
         "determined": list(load.determined),
-        "is_seen": load.is_seen,
+        "is_seen": load.is_significant,
         "is_explained": load.is_explained(),
     }

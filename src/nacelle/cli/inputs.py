@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.complete import complete_coordinates, files_ending
+from nacelle.cli.complete import complete_coordinates, complete_files
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.progress import task
 
@@ -46,9 +46,9 @@ ExternalOption = Annotated[
 ]
 
 
-def wrenches(robot: Robot, external: list[str] | None) -> dict[str, list[float]]:
+def read_wrenches(robot: Robot, external: list[str] | None) -> dict[str, list[float]]:
     """The wrenches [f; n] of `--external`, by name of the body or tool."""
-    from nacelle.dynamics.external import checked_wrenches
+    from nacelle.dynamics.external import check_wrenches
     from nacelle.model.leg import PLATFORM
 
     by_name: dict[str, list[float]] = {}
@@ -58,14 +58,14 @@ def wrenches(robot: Robot, external: list[str] | None) -> dict[str, list[float]]
         if name in by_name:
             raise NacelleError(f"--external {text!r}: {name} has a wrench already; add them up")
         try:
-            by_name[name] = _wrench(value)
-            checked_wrenches(robot, by_name)
+            by_name[name] = _read_wrench(value)
+            check_wrenches(robot, by_name)
         except NacelleError as error:
             raise NacelleError(f"--external {text!r}: {error}") from None
     return by_name
 
 
-def _wrench(text: str) -> list[float]:
+def _read_wrench(text: str) -> list[float]:
     """Read "fx fy fz N; nx ny nz N*m": either part alone, or both; without units the force is first."""
     parts = [part.strip() for part in text.split(";")]
     if len(parts) > 2 or not all(parts):
@@ -76,7 +76,7 @@ def _wrench(text: str) -> list[float]:
         faults = []
         for kind in missing:
             try:
-                read[kind] = _vector(part, kind)
+                read[kind] = _read_vector(part, kind)
                 break
             except NacelleError as error:
                 faults.append(error)
@@ -85,7 +85,7 @@ def _wrench(text: str) -> list[float]:
     return [*read.get("force", [0.0] * 3), *read.get("torque", [0.0] * 3)]
 
 
-def _vector(text: str, kind: str) -> list[float]:
+def _read_vector(text: str, kind: str) -> list[float]:
     from pydantic_core import PydanticCustomError
 
     from nacelle.model.description.fields import read_vector
@@ -113,7 +113,9 @@ AtOption = Annotated[
 ]
 CsvOption = Annotated[
     Path | None,
-    typer.Option("--csv", help="Table of inputs, a header line first.", autocompletion=files_ending(".csv")),
+    typer.Option(
+        "--csv", help="Table of inputs, a header line first.", autocompletion=complete_files(".csv")
+    ),
 ]
 OutOption = Annotated[
     Path | None, typer.Option("--out", help="File to write; a new one, unless --overwrite.")
@@ -144,28 +146,28 @@ def load_robot(name: str, mode: str = "", payload: list[str] | None = None) -> R
         robot = in_mode(load(name), mode)
     if not payload:
         return robot
-    from nacelle.model.payload import carrying
+    from nacelle.model.payload import with_payloads
 
     try:
-        return carrying(robot, *payload)
+        return with_payloads(robot, *payload)
     except NacelleError as error:
         raise NacelleError(f"--payload {', '.join(map(repr, payload))}: {error}") from None
 
 
-def value_with_unit(text: str, *, angle: bool | None, of: str = "length") -> float:
+def read_quantity(text: str, *, angle: bool | None, quantity: str = "length") -> float:
     """Read a value with or without a unit, bare numbers being SI.
 
     Args:
         text: what was written.
         angle: whether it is that of a rotation or of a translation; either if None.
-        of: the quantity of a translation, "length"; that of a rotation goes with it (`axis_quantity`).
+        quantity: the quantity of a translation, "length"; that of a rotation goes with it (`axis_quantity`).
     """
     from nacelle.model.units import QUANTITIES, UnitError, axis_quantity, parse_quantity
 
     fault = None
     for angular in (False, True) if angle is None else (angle,):
         try:
-            return parse_quantity(text, QUANTITIES[axis_quantity(of, angular=angular)], {"*": "SI"})
+            return parse_quantity(text, QUANTITIES[axis_quantity(quantity, angular=angular)], {"*": "SI"})
         except UnitError as error:
             fault = error
     assert fault is not None
@@ -173,15 +175,15 @@ def value_with_unit(text: str, *, angle: bool | None, of: str = "length") -> flo
     raise NacelleError(f"{message}; {fault.hint}" if text else f"the value is missing; {fault.hint}")
 
 
-def assignments(
+def read_assignments(
     settings: list[str] | None,
     angle: Mapping[str, bool | None],
     what: str,
-    of: str = "length",
+    quantity: str = "length",
 ) -> dict[str, float]:
     """Read NAME=VALUE settings of quantities; `angle` says for each name whether it is an angle.
 
-    `of` is the quantity of those that are none: "length", "speed", "force".
+    `quantity` is the quantity of those that are none: "length", "speed", "force".
     """
     values: dict[str, float] = {}
     for text in settings or []:
@@ -194,7 +196,7 @@ def assignments(
         if name in values:
             raise NacelleError(f"{name} is given twice")
         try:
-            values[name] = value_with_unit(value.strip(), angle=angle[name], of=of)
+            values[name] = read_quantity(value.strip(), angle=angle[name], quantity=quantity)
         except NacelleError as error:
             raise NacelleError(f"{name}: {error}") from None
     return values
@@ -207,7 +209,7 @@ def coordinate_kinds(robot: Robot) -> dict[str, bool | None]:
     return {name: is_angle(robot, name) for name in robot.motion.coordinates}
 
 
-def pose_at(robot: Robot, at: list[str] | None, tool: str = "") -> Array:
+def read_pose(robot: Robot, at: list[str] | None, tool: str = "") -> Array:
     """The pose that `--at` describes, of the nacelle or a tool; rx, ry, rz are a rotation vector."""
     from nacelle.kinematics.pose import pose
     from nacelle.model.reduced import ROTATIONS, layout_of
@@ -215,14 +217,14 @@ def pose_at(robot: Robot, at: list[str] | None, tool: str = "") -> Array:
     kinds = coordinate_kinds(robot)
     if tool:
         kinds = {**dict.fromkeys("xyz", False), **kinds}
-    values = assignments(at, kinds, "coordinate")
+    values = read_assignments(at, kinds, "coordinate")
     rotation_vector = None
     if layout_of(robot.motion).quaternion is not None and any(axis in values for axis in ROTATIONS):
         rotation_vector = [values.pop(axis, 0.0) for axis in ROTATIONS]
     return pose(robot, None, rotation_vector=rotation_vector, tool=tool or None, **values)
 
 
-def need_table(options: Mapping[str, Any]) -> None:
+def require_table_option(options: Mapping[str, Any]) -> None:
     """Refuse options that mean something for a table only."""
     for option, value in options.items():
         if value:

@@ -18,9 +18,9 @@ from nacelle.cli.common import (
     PICTURES,
     JsonOption,
     RobotArgument,
-    check_new,
+    check_output_file,
     console,
-    leave_interrupted,
+    exit_interrupted,
     print_json,
 )
 from nacelle.cli.inputs import (
@@ -30,29 +30,29 @@ from nacelle.cli.inputs import (
     ModeOption,
     OutOption,
     ToolOption,
-    assignments,
     coordinate_kinds,
     load_robot,
-    need_table,
-    pose_at,
-    value_with_unit,
+    read_assignments,
+    read_pose,
+    read_quantity,
+    require_table_option,
 )
 from nacelle.cli.outputs import (
     ResultTable,
     actuator_units,
     batch_data,
-    deliver,
     dependent_columns,
     dependent_data,
+    exit_if_failed,
     flag_names,
-    for_people,
+    format_coordinate,
     joint_units,
-    leave_if_failed,
     print_dependent,
     print_result,
     print_tool,
     tool_columns,
     tool_data,
+    write_or_print,
 )
 from nacelle.cli.view import write_picture
 from nacelle.errors import NacelleError, did_you_mean
@@ -89,8 +89,8 @@ def ik_command(
     """Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv)."""
     robot = load_robot(robot_name, mode)
     if csv is None:
-        need_table({"--out": out, "--joints": joints, "--follow": follow})
-        _ik_at_pose(robot, pose_at(robot, at, tool), tool, as_json)
+        require_table_option({"--out": out, "--joints": joints, "--follow": follow})
+        _ik_at_pose(robot, read_pose(robot, at, tool), tool, as_json)
     else:
         if at:
             raise NacelleError("give poses by --at or by --csv, not both")
@@ -138,7 +138,7 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
             if primitive.nq == 4:
                 texts.append("quat_xyzw " + " ".join(f"{value:.6f}" for value in part))
             else:
-                texts.append(for_people(part[0], primitive.is_rotation))
+                texts.append(format_coordinate(part[0], primitive.is_rotation))
         table.add_row(Text(joint.name), str(joint.kind), Text(drive.get(k, "")), ", ".join(texts))
     console().print(
         f"{robot.name} at " + ", ".join(f"{n} = {v:.6g}" for n, v in zip(names, result.x, strict=True)),
@@ -157,7 +157,7 @@ def _ik_of_table(
     from nacelle.model.reduced import layout_of
     from nacelle.trajectory.waypoints import read_poses
 
-    check_new(out)
+    check_output_file(out)
     with task(f"reading {csv}") as report:
         poses = read_poses(csv, robot.motion, report)
     points = poses.points
@@ -165,7 +165,7 @@ def _ik_of_table(
         from nacelle.kinematics.tools import tool_to_pose
 
         points = tool_to_pose(robot, points, tool)
-    result, remark = _in_blocks(robot, points, follow)
+    result, remark = _solve_in_blocks(robot, points, follow)
     if poses.times is not None and not follow:
         # Poses at times are a motion: angles have no jumps.
         result = result.as_path()
@@ -173,8 +173,8 @@ def _ik_of_table(
     if as_json:
         print_json(batch_data(robot, result) | {"actuators": result.actuators})
         if remark:
-            leave_interrupted(remark)
-        leave_if_failed(result.flags)
+            exit_interrupted(remark)
+        exit_if_failed(result.flags)
         return
     table = ResultTable()
     if poses.times is not None:
@@ -190,10 +190,10 @@ def _ik_of_table(
                 continue
             names = [f"{joint.name}.{k + 1}" if joint.nq > 1 else joint.name for k in range(joint.nq)]
             table.add(names, joint_units(joint), result.q[:, columns].T)
-    table.deliver(result, "poses", out, result.margins, kept=remark)
+    table.write_or_print(result, "poses", out, result.margins, remark=remark)
 
 
-def _in_blocks(robot: Robot, x: Array, follow: bool) -> tuple[InverseKinematics, str]:
+def _solve_in_blocks(robot: Robot, x: Array, follow: bool) -> tuple[InverseKinematics, str]:
     """Inverse kinematics of many poses, some at a time, so that one sees how far it is.
 
     Returns:
@@ -230,9 +230,9 @@ def _last_solution(path: InverseKinematics) -> InverseKinematics | None:
     """The last pose of a path that was solved, from which the next one follows; None if none was."""
     import numpy as np
 
-    from nacelle.kinematics.flags import failed
+    from nacelle.kinematics.flags import has_failed
 
-    indices = np.flatnonzero(~failed(path.flags))
+    indices = np.flatnonzero(~has_failed(path.flags))
     if not indices.size:
         return None
     last: Any = {name: getattr(path, name)[indices[-1]] for name in _array_names(path)}
@@ -266,9 +266,9 @@ def fk_command(
 ) -> None:
     """Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv)."""
     robot = load_robot(robot_name, mode)
-    start = pose_at(robot, guess) if guess else None
+    start = read_pose(robot, guess) if guess else None
     if csv is None:
-        need_table({"--out": out, "--follow": follow})
+        require_table_option({"--out": out, "--follow": follow})
         _fk_of_actuators(robot, q, start, tool=tool, assemblies=assemblies, as_json=as_json)
     else:
         if assemblies:
@@ -288,7 +288,7 @@ def _fk_of_actuators(
 
     names = [actuator.name for actuator in robot.actuators]
     kinds = robot.revolute_actuators
-    coordinates = assignments(q, dict(zip(names, kinds, strict=True)), "actuator")
+    coordinates = read_assignments(q, dict(zip(names, kinds, strict=True)), "actuator")
     missing = [name for name in names if name not in coordinates]
     if missing:
         raise NacelleError(
@@ -314,7 +314,7 @@ def _fk_of_actuators(
         return
     kinds_x = coordinate_kinds(robot)
     for name, value in zip(layout.x_names, result.x, strict=True):
-        text = for_people(float(value), bool(kinds_x[name])) if name in kinds_x else f"{value:.8f}"
+        text = format_coordinate(float(value), bool(kinds_x[name])) if name in kinds_x else f"{value:.8f}"
         console().print(f"{name:>6} = {text}")
     print_dependent(result)
     print_tool(robot, result.x, tool)
@@ -355,7 +355,7 @@ def _fk_of_table(
     from nacelle.model.reduced import layout_of
     from nacelle.tables.csv import ANGLE, LENGTH, Columns, read_table
 
-    check_new(out)
+    check_output_file(out)
     names, units = [actuator.name for actuator in robot.actuators], actuator_units(robot)
     table = read_table(csv)
     dimensions = {n: (ANGLE,) if unit == "rad" else (LENGTH,) for n, unit in zip(names, units, strict=True)}
@@ -373,14 +373,14 @@ def _fk_of_table(
     layout = layout_of(robot.motion)
     if as_json:
         print_json(batch_data(robot, result) | tool_data(robot, result.x, tool))
-        leave_if_failed(result.flags)
+        exit_if_failed(result.flags)
         return
     output = ResultTable()
     output.add(names, units, actuators.T)
     output.add(layout.x_names, layout.units, result.x.T)
     output.add(*dependent_columns(result))
     output.add(*tool_columns(robot, result.x, tool))
-    output.deliver(result, "lines", out)
+    output.write_or_print(result, "lines", out)
 
 
 # ---- workspace
@@ -409,25 +409,25 @@ def workspace_command(
     as_json: JsonOption = False,
 ) -> None:
     """Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is."""
-    from nacelle.kinematics.workspace import reach, workspace
+    from nacelle.kinematics.workspace import workspace, workspace_boundary
     from nacelle.report.workspace import reach_data, reach_lines, workspace_data, workspace_lines
 
     robot = load_robot(robot_name, mode)
-    start = pose_at(robot, at, tool)
+    start = read_pose(robot, at, tool)
     if rays:
         if over or out or singular:
             raise NacelleError("--rays goes without --over, --out and --singularities")
-        reached = reach(robot, at=start, rays=rays, tool=tool or None)
+        reached = workspace_boundary(robot, at=start, rays=rays, tool=tool or None)
         print_result(reached, reach_data, reach_lines, as_json)
         return
     if not over:
         raise NacelleError(
             f"name what to vary: --over NAME=LOW:HIGH, of {', '.join(robot.motion.coordinates)}"
         )
-    check_new(out, (".csv", *PICTURES))
-    grid = workspace(robot, ranges(robot, over), at=start, tool=tool or None)
+    check_output_file(out, (".csv", *PICTURES))
+    grid = workspace(robot, read_ranges(robot, over), at=start, tool=tool or None)
     if out is not None and out.suffix.lower() == ".csv":
-        deliver(_grid_table(grid), out)
+        write_or_print(_grid_table(grid), out)
     elif out is not None:
         write_picture(grid.plot, out)
     print_result(grid, workspace_data, workspace_lines, as_json, singular=singular)
@@ -442,7 +442,7 @@ def _grid_table(grid: Workspace) -> Iterator[str]:
     layout = layout_of(grid.robot.motion)
     x, table = grid.x.reshape(-1, layout.nx), ResultTable()
     table.add(layout.x_names, layout.units, x.T)
-    for name in grid.turned:
+    for name in grid.rotation_names:
         index = grid.names.index(name)
         shape = [len(grid.values[index]) if k == index else 1 for k in range(len(grid.names))]
         values = grid.values[index].reshape(shape) * np.ones(grid.flags.shape)
@@ -452,7 +452,7 @@ def _grid_table(grid: Workspace) -> Iterator[str]:
     return table.lines()
 
 
-def ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:
+def read_ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tuple[float, float, int]]:
     """Read NAME=LOW:HIGH[:POINTS]."""
     kinds = coordinate_kinds(robot)
     ranges: dict[str, tuple[float, float] | tuple[float, float, int]] = {}
@@ -466,7 +466,7 @@ def ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] | tup
             raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
         if name in ranges:
             raise NacelleError(f"{name} is to vary twice")
-        low, high = (value_with_unit(part, angle=kinds[name]) for part in parts[:2])
+        low, high = (read_quantity(part, angle=kinds[name]) for part in parts[:2])
         if len(parts) == 2:
             ranges[name] = (low, high)
         elif parts[2].isdecimal() and len(parts[2]) < 7:

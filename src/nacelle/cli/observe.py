@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, print_json
-from nacelle.cli.inputs import AtOption, ModeOption, load_robot, pose_at
+from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_output_file, print_json
+from nacelle.cli.inputs import AtOption, ModeOption, load_robot, read_pose
 from nacelle.cli.outputs import FAILED_SAMPLES, print_notes, print_parts, print_result
 from nacelle.cli.view import write_picture
 from nacelle.errors import NacelleError, did_you_mean
@@ -58,7 +58,7 @@ def observe_command(
     """What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors."""
     from nacelle.control.vision.camera_file import read_camera
 
-    check_new(out, PICTURES)
+    check_output_file(out, PICTURES)
     for option, value in (("--noise", noise), ("--blur", blur)):
         if value is not None and not 0.0 <= value < 1e4:
             raise NacelleError(f"{option} is not negative, got {value:g}")
@@ -85,7 +85,7 @@ def observe_command(
     from nacelle.report.vision import observation_parts
     from nacelle.vision.observation import Observation, observe
 
-    x = pose_at(robot, at)
+    x = read_pose(robot, at)
     with task("looking"):
         observation = observe(
             robot, x, camera=settings.camera(robot) if camera else None, pixels=pixels, seed=seed
@@ -100,11 +100,11 @@ def observe_command(
 def _calibrate(
     robot: Robot, settings: CameraFile, pixels: PixelModel, poses: int, seed: int, as_json: bool
 ) -> None:
-    from nacelle.vision.calibration.calibrate import rehearse_calibration
+    from nacelle.vision.calibration.calibrate import simulate_calibration
 
     camera = settings.camera(robot)
     with task("calibrating"):
-        result = rehearse_calibration(robot, camera, pixels, poses=poses, seed=seed)
+        result = simulate_calibration(robot, camera, pixels, poses=poses, seed=seed)
     calibration = result.calibration
     rows = [
         (name, calibration.sigma[name], error)
@@ -140,20 +140,22 @@ def _compare(
     from nacelle.control.vision.comparison import (
         SWEEPS,
         Circumstances,
-        LookingBench,
-        LookingComparison,
-        compare_looking,
+        VisualFeedbackBench,
+        VisualFeedbackComparison,
+        compare_visual_feedback,
     )
-    from nacelle.report.control import looking_parts
+    from nacelle.report.control import visual_comparison_parts
 
     sweeps = [name.strip() for name in names.split(",") if name.strip()] or list(SWEEPS)
     for name in sweeps:
         if name not in SWEEPS:
             raise NacelleError(f"nothing called {name!r} is swept; {did_you_mean(name, SWEEPS)}")
-    bench = LookingBench(robot, camera=settings.camera(robot), pixels=pixels, shutter=settings.shutter)
+    bench = VisualFeedbackBench(robot, camera=settings.camera(robot), pixels=pixels, shutter=settings.shutter)
     base = Circumstances(noise=pixels.read_noise, rate=settings.shutter.rate)
-    result = compare_looking(bench, sweeps={name: SWEEPS[name] for name in sweeps}, base=base, seeds=seeds)
+    result = compare_visual_feedback(
+        bench, sweeps={name: SWEEPS[name] for name in sweeps}, base=base, seeds=seeds
+    )
     write_picture(lambda: result.plot(shown=False), out)
-    print_result(result, LookingComparison.summary, looking_parts, as_json)
+    print_result(result, VisualFeedbackComparison.summary, visual_comparison_parts, as_json)
     if not as_json:
         print_notes(f"lost: {reason}" for case in result.cases for reason in case.lost)

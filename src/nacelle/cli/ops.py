@@ -8,7 +8,7 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument
-from nacelle.cli.complete import completes
+from nacelle.cli.complete import complete_choices
 from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot
 from nacelle.cli.outputs import print_result
 from nacelle.model_names import ELASTIC_MODEL_NAMES, MODEL_NAMES
@@ -26,7 +26,7 @@ def ops_command(
         typer.Argument(
             help=f"{', '.join(MODELS[:-3])} or {MODELS[-3]}; of robots with flexible links {MODELS[-2]} or "
             f"{MODELS[-1]}.",
-            autocompletion=completes(*MODELS),
+            autocompletion=complete_choices(*MODELS),
         ),
     ] = "inverse_dynamics",
     friction: Annotated[bool, typer.Option("--friction", help="Count friction too.")] = False,

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nacelle.cli.common import console, leave_interrupted, print_json, print_text, write_new, wrote
+from nacelle.cli.common import (
+    console,
+    exit_interrupted,
+    print_json,
+    print_text,
+    report_written,
+    write_output_file,
+)
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -56,12 +63,14 @@ def print_notes(lines: Iterable[str]) -> None:
         console(stderr=True).print(line, style="yellow", markup=False)
 
 
-def print_exchange(done: Any) -> None:
+def print_exchange(exchange: Any) -> None:
     """Print what was done and lost on the way to or from the format of another engine."""
-    print_parts([*(f"done: {line}" for line in done.steps), *(f"lost: {line}" for line in done.losses)])
+    print_parts(
+        [*(f"done: {line}" for line in exchange.steps), *(f"lost: {line}" for line in exchange.losses)]
+    )
 
 
-def for_people(value: float, revolute: bool) -> str:
+def format_coordinate(value: float, revolute: bool) -> str:
     """A coordinate for people: degrees or millimetres."""
     return f"{math.degrees(value):.4f} deg" if revolute else f"{value * 1e3:.4f} mm"
 
@@ -119,7 +128,9 @@ def print_dependent(result: Any) -> None:
 
     dependent = dependent_coordinates(result)
     if dependent:
-        values = (f"{name} = {for_people(float(value), name[0] == 'r')}" for name, value in dependent.items())
+        values = (
+            f"{name} = {format_coordinate(float(value), name[0] == 'r')}" for name, value in dependent.items()
+        )
         console().print(f"dependent: {', '.join(values)}", markup=False)
 
 
@@ -144,12 +155,12 @@ def flag_names(flags: int) -> list[str]:
     """Flags in words."""
     import numpy as np
 
-    from nacelle.report.flagged import reasons
+    from nacelle.report.flagged import flag_counts
 
-    return list(reasons(np.array(flags)))
+    return list(flag_counts(np.array(flags)))
 
 
-def all_flag_words(flags: Array) -> list[list[str]]:
+def all_flag_names(flags: Array) -> list[list[str]]:
     """Flags of many samples in words."""
     values = flags.tolist()
     names = {flag: flag_names(flag) for flag in set(values)}
@@ -158,21 +169,21 @@ def all_flag_words(flags: Array) -> list[list[str]]:
 
 def batch_data(robot: Robot, result: Any) -> dict[str, Any]:
     """Poses and flags of a batch of samples for JSON."""
-    from nacelle.kinematics.flags import failed
-    from nacelle.report.flagged import reasons
+    from nacelle.kinematics.flags import has_failed
+    from nacelle.report.flagged import flag_counts
 
     return {
         "robot": robot.name,
         "x": result.x,
         **dependent_data(result),
-        "flags": all_flag_words(result.flags),
+        "flags": all_flag_names(result.flags),
         "ok": result.ok,
-        "failed": failed(result.flags).sum(),
-        "reasons": reasons(result.flags),
+        "failed": has_failed(result.flags).sum(),
+        "reasons": flag_counts(result.flags),
     }
 
 
-def last_line(
+def print_flag_summary(
     flags: Array, what: str, out: Path | None, robot: Robot | None = None, margins: Array | None = None
 ) -> None:
     """Say on stderr how many samples are flagged and why; without a flag only beside a file."""
@@ -185,24 +196,24 @@ def last_line(
         console(stderr=True).print(f"{flags.size} {what}, none is flagged", markup=False)
 
 
-def leave_if_failed(flags: Array) -> None:
+def exit_if_failed(flags: Array) -> None:
     """Leave with status 3 if some samples have no result."""
     import numpy as np
 
-    from nacelle.kinematics.flags import failed
+    from nacelle.kinematics.flags import has_failed
 
-    if np.any(failed(flags)):
+    if np.any(has_failed(flags)):
         raise typer.Exit(FAILED_SAMPLES)
 
 
-def deliver(text: str | Iterable[str], out: Path | None) -> None:
+def write_or_print(text: str | Iterable[str], out: Path | None) -> None:
     """Print a text, or write it to a new file."""
     text = text if isinstance(text, str) else "".join(text)
     if out is None:
         print_text(text, end="")
         return
-    write_new(out, text)
-    wrote(out)
+    write_output_file(out, text)
+    report_written(out)
 
 
 class ResultTable:
@@ -226,8 +237,8 @@ class ResultTable:
         with task("writing the table") as report:
             yield from table_text(self.names, self.units, self.columns, report)
 
-    def deliver(
-        self, result: Any, what: str, out: Path | None, margins: Array | None = None, *, kept: str = ""
+    def write_or_print(
+        self, result: Any, what: str, out: Path | None, margins: Array | None = None, *, remark: str = ""
     ) -> None:
         """Print or write the table with a column of flags, say which are flagged, leave if some failed.
 
@@ -236,11 +247,11 @@ class ResultTable:
             what: the lines in words, such as "poses".
             out: the file; standard output if None.
             margins: reach margins of the legs, to say which do not reach.
-            kept: what is in the table, where Ctrl-C has ended the work early.
+            remark: what is in the table, where Ctrl-C has ended the work early.
         """
         self.add(["flags"], [""], [result.flags])
-        deliver(self.lines(), out)
-        last_line(result.flags, what, out, None if margins is None else result.robot, margins)
-        if kept:
-            leave_interrupted(kept)
-        leave_if_failed(result.flags)
+        write_or_print(self.lines(), out)
+        print_flag_summary(result.flags, what, out, None if margins is None else result.robot, margins)
+        if remark:
+            exit_interrupted(remark)
+        exit_if_failed(result.flags)

@@ -15,15 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from nacelle.progress import reported_to, task
+from nacelle.progress import report_progress_to, task
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 # Seconds of silence before a terminal shows what is being done, and how often it looks.
-_AFTER, _TICK = 1.0, 0.1
+_DELAY, _TICK = 1.0, 0.1
 # Seconds at which lines are written elsewhere; the last interval repeats.
-_LINES = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
+_LINE_TIMES = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
 
 
 def _is_terminal(stream: TextIO) -> bool:
@@ -112,7 +112,7 @@ class Display:
             if not self._tasks:
                 return
             if self.terminal:
-                if now - self._quiet_since >= _AFTER:
+                if now - self._quiet_since >= _DELAY:
                     self._show()
             elif now - self._since >= self._next_line():
                 self._written += 1
@@ -121,8 +121,8 @@ class Display:
                 print(f"nacelle {self.what}{share}, {seconds:.0f} s", file=self.stream, flush=True)
 
     def _next_line(self) -> float:
-        beyond = max(0, self._written - len(_LINES) + 1)
-        return _LINES[min(self._written, len(_LINES) - 1)] + beyond * _LINES[-1]
+        beyond = max(0, self._written - len(_LINE_TIMES) + 1)
+        return _LINE_TIMES[min(self._written, len(_LINE_TIMES) - 1)] + beyond * _LINE_TIMES[-1]
 
     def _show(self) -> None:
         """The line on a terminal."""
@@ -164,11 +164,11 @@ def _bar(stream: TextIO) -> Progress:
 
 
 # The display of the running command; none where commands are called from Python.
-_SHOWN: list[Display] = []
+_displays: list[Display] = []
 
 
 @contextmanager
-def showing(command: str, *, silent: bool = False) -> Iterator[None]:
+def show_progress(command: str, *, silent: bool = False) -> Iterator[None]:
     """Show what a command is doing while one waits.
 
     Args:
@@ -179,23 +179,23 @@ def showing(command: str, *, silent: bool = False) -> Iterator[None]:
     if silent and not display.terminal:
         yield
         return
-    _SHOWN.append(display)
+    _displays.append(display)
     display.start()
     try:
-        with reported_to(display), task(command):
+        with report_progress_to(display), task(command):
             yield
     finally:
-        _SHOWN.remove(display)
+        _displays.remove(display)
         display.stop()
 
 
-def make_place() -> None:
+def hide_progress() -> None:
     """Clear what is shown, before anything else is written."""
-    for display in _SHOWN:
+    for display in _displays:
         display.hide()
 
 
-def nothing_more() -> None:
+def stop_progress() -> None:
     """Show nothing any more: from here on the command waits for its user."""
-    for display in _SHOWN:
+    for display in _displays:
         display.stop()

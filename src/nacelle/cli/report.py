@@ -10,17 +10,17 @@ import typer
 
 from nacelle.cli.commands import command
 from nacelle.cli.common import (
-    INTERRUPTED,
+    INTERRUPTED_STATUS,
     JsonOption,
     RobotArgument,
-    check_new,
+    check_output_file,
     console,
-    leave_interrupted,
+    exit_interrupted,
     print_json,
-    write_new,
+    write_output_file,
 )
 from nacelle.cli.inputs import ModeOption, PayloadOption
-from nacelle.errors import number_of
+from nacelle.errors import format_count
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -46,22 +46,22 @@ def report_command(
 ) -> None:
     """Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification."""
     with task(f"reading {robot_name}"):
-        from nacelle.report.sheet.sheet import DataSheet, made_beside, make_sections, section_names
+        from nacelle.report.sheet.sheet import DataSheet, background_worker, make_sections, section_names
         from nacelle.report.sheet.subject import subject_of
 
         names = section_names(section)
         subject = subject_of(robot_name, mode, payload or ())
     if out is None and not as_json:
         out = Path(re.sub(r"[^\w.-]+", "_", subject.robot.name).strip("._") or "robot").with_suffix(".html")
-    check_new(out)
+    check_output_file(out)
     done = {}
     try:
-        with made_beside(names, robot_name, mode, payload or (), _verified) as worker:
-            for part in make_sections(subject, names, _verified, beside=worker):
+        with background_worker(names, robot_name, mode, payload or (), _verify_robot) as worker:
+            for part in make_sections(subject, names, _verify_robot, worker=worker):
                 done[part.name] = part
     except KeyboardInterrupt:
         if not done:
-            leave_interrupted()
+            exit_interrupted()
     sheet = DataSheet(
         subject,
         tuple(done[name] for name in names if name in done),
@@ -70,22 +70,22 @@ def report_command(
     if as_json:
         print_json(sheet.data())
     if out is not None:
-        write_new(out, sheet.html())
-        console(stderr=as_json).print(_line(sheet, out), markup=False)
+        write_output_file(out, sheet.html())
+        console(stderr=as_json).print(_summary_line(sheet, out), markup=False)
     if sheet.unfinished:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(INTERRUPTED_STATUS)
 
 
-def _verified(robot: Robot) -> EngineComparison:
+def _verify_robot(robot: Robot) -> EngineComparison:
     """The robot beside the same robot in other engines."""
     from nacelle.verify import verify
 
     return verify(robot)
 
 
-def _line(sheet: DataSheet, out: Path) -> str:
+def _summary_line(sheet: DataSheet, out: Path) -> str:
     """What was written, and which sections are missing."""
-    line = f"wrote {out}: {number_of(len(sheet.sections), 'section')}"
+    line = f"wrote {out}: {format_count(len(sheet.sections), 'section')}"
     without = [part.title for part in sheet.sections if part.content is None]
     if without:
         line += f", of which these could not be made (the page says why): {', '.join(without)}"

@@ -17,10 +17,10 @@ from nacelle.cli.common import (
     PICTURES,
     JsonOption,
     RobotArgument,
-    check_new,
-    leave_interrupted,
+    check_output_file,
+    exit_interrupted,
     print_json,
-    wrote,
+    report_written,
 )
 from nacelle.cli.inputs import (
     AtOption,
@@ -31,11 +31,11 @@ from nacelle.cli.inputs import (
     PictureOption,
     TableOption,
     ToolOption,
-    assignments,
     coordinate_kinds,
     load_robot,
-    pose_at,
-    wrenches,
+    read_assignments,
+    read_pose,
+    read_wrenches,
 )
 from nacelle.cli.outputs import FAILED_SAMPLES, print_notes, print_parts, print_result
 from nacelle.cli.view import write_picture
@@ -73,30 +73,34 @@ def forces_from_table(robot: Robot, path: Path) -> Any:
     return lambda now: np.array([np.interp(now, t, values[:, k]) for k in range(len(names))])
 
 
-def _holding(robot: Robot, start: Any, outside: dict[Any, Any]) -> Any:
+def _holding_forces(robot: Robot, start: Any, external: dict[Any, Any]) -> Any:
     """Forces (actuators,) that hold a pose against gravity and what acts from outside, N or N m."""
     from nacelle.dynamics.equilibrium import equilibrium
     from nacelle.dynamics.forward import gravity_forces
 
     forces = gravity_forces(robot, start, coordinates="actuators")
-    if outside:
-        forces = forces + equilibrium(robot, start, external=outside) - equilibrium(robot, start)
+    if external:
+        forces = forces + equilibrium(robot, start, external=external) - equilibrium(robot, start)
     return forces
 
 
-def _rigid(robot: Robot, outside: dict[Any, Any], options: dict[str, Any], limits: bool) -> tuple[Any, Any]:
+def _rigid_plant(
+    robot: Robot, external: dict[Any, Any], options: dict[str, Any], limits: bool
+) -> tuple[Any, Any]:
     """The plant of a robot with rigid links, and what ends its runs."""
     from nacelle.simulation.plant import RigidPlant, standard_events
 
-    plant = RigidPlant(robot, external=outside, **options)
+    plant = RigidPlant(robot, external=external, **options)
     return plant, standard_events(plant, limits=limits)
 
 
-def _elastic(robot: Robot, outside: dict[Any, Any], options: dict[str, Any], limits: bool) -> tuple[Any, Any]:
+def _elastic_plant(
+    robot: Robot, external: dict[Any, Any], options: dict[str, Any], limits: bool
+) -> tuple[Any, Any]:
     """The same of a robot with flexible links."""
     from nacelle.elastic.plant import ElasticPlant
 
-    if outside:
+    if external:
         raise NacelleError("--external acts on rigid robots: leave it out with --elastic")
     plant = ElasticPlant(robot, **options)
     return plant, plant.events() if limits else []
@@ -172,25 +176,27 @@ def simulate_command(
     import numpy as np
 
     from nacelle.report.simulation import run_data, run_lines
-    from nacelle.simulation.run import FIXED
+    from nacelle.simulation.run import FIXED_STEP_METHODS
     from nacelle.simulation.simulate import simulate
 
     if static and not elastic:
         raise NacelleError("--static goes with --elastic: a rigid robot does not deform")
-    if step is not None and method not in FIXED:
-        raise NacelleError(f"--step is for fixed steps: --method {' or '.join(FIXED)}, not {method}")
+    if step is not None and method not in FIXED_STEP_METHODS:
+        raise NacelleError(
+            f"--step is for fixed steps: --method {' or '.join(FIXED_STEP_METHODS)}, not {method}"
+        )
     robot = load_robot(robot_name, mode, payload)
-    outside = wrenches(robot, external)
-    check_new(csv)
-    check_new(plot, PICTURES)
-    start = pose_at(robot, at, tool)
-    rates = assignments(twist, coordinate_kinds(robot), "coordinate", "speed")
+    outside = read_wrenches(robot, external)
+    check_output_file(csv)
+    check_output_file(plot, PICTURES)
+    start = read_pose(robot, at, tool)
+    rates = read_assignments(twist, coordinate_kinds(robot), "coordinate", "speed")
     v = np.array([rates.get(name, 0.0) for name in robot.motion.coordinates])
     drives = dict(zip((a.name for a in robot.actuators), robot.revolute_actuators, strict=True))
-    settings = assignments(force, drives, "actuator", "force")
+    settings = read_assignments(force, drives, "actuator", "force")
     constant = np.array([settings.get(name, 0.0) for name in drives])
     if hold:
-        constant = constant + _holding(robot, start, outside)
+        constant = constant + _holding_forces(robot, start, outside)
     forces: Any = constant
     if table is not None:
         over_time = forces_from_table(robot, table)
@@ -200,9 +206,9 @@ def simulate_command(
 
     friction: dict[str, Any] = {"friction": not no_friction, "smooth": smooth or None}
     if elastic:
-        plant, events = _elastic(robot, outside, friction | {"static": static}, not no_limits)
+        plant, events = _elastic_plant(robot, outside, friction | {"static": static}, not no_limits)
     else:
-        plant, events = _rigid(robot, outside, friction, not no_limits)
+        plant, events = _rigid_plant(robot, outside, friction, not no_limits)
     run = simulate(
         plant,
         start,
@@ -218,11 +224,11 @@ def simulate_command(
     )
     if csv is not None:
         run.to_csv(csv)
-        wrote(csv)
+        report_written(csv)
     write_picture(lambda: run.plot(shown=False), plot)
     print_result(run, run_data, run_lines, as_json)
     if run.status == "interrupted":
-        leave_interrupted(f"the run to {run.t[-1]:.6g} s is kept")
+        exit_interrupted(f"the run to {run.t[-1]:.6g} s is kept")
     # Limits and singularities are ordinary ends of a run.
     if run.status == "failed":
         raise typer.Exit(FAILED_SAMPLES)
@@ -266,7 +272,7 @@ def control_command(
     from nacelle.elastic.plant import ElasticPlant
     from nacelle.report.control import check_figure
 
-    check_new(plot, PICTURES)
+    check_output_file(plot, PICTURES)
     check_figure(figure)
     robot = load_robot(robot_name, mode, payload)
     for name, value in (("--period", period), ("--bandwidth", bandwidth), ("--speed", speed)):
@@ -277,26 +283,26 @@ def control_command(
         controllers=names, bandwidth=bandwidth, speed=speed, sample=period, delay=delay, seed=seed
     )
     labels = [law.label or law.name for law in case.spec.controllers]
-    targets = _targets(out, labels)
+    targets = _output_files(out, labels)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ControlWarning)
         comparison = case.run(robot, elastic=ElasticPlant)
     warned = [str(warning.message) for warning in caught]
     for run, target in zip(comparison.runs, targets, strict=False):
         run.to_csv(target)
-        wrote(target)
+        report_written(target)
     write_picture(lambda: comparison.plot(figure, shown=False), plot)
     if as_json:
         print_json({"scenario": case.name, **comparison.summary(), "warnings": warned})
     else:
         _print_control(case, comparison, warned)
     if any(run.status == "interrupted" for run in comparison.runs):
-        leave_interrupted("runs that were finished are kept")
+        exit_interrupted("runs that were finished are kept")
     if not comparison.ok:
         raise typer.Exit(FAILED_SAMPLES)
 
 
-def _targets(out: Path | None, labels: list[str]) -> list[Path]:
+def _output_files(out: Path | None, labels: list[str]) -> list[Path]:
     """Files to write, one for each controller."""
     if out is None:
         return []
@@ -304,11 +310,11 @@ def _targets(out: Path | None, labels: list[str]) -> list[Path]:
     if len(labels) > 1:
         targets = [out.with_name(f"{out.stem}-{label}{out.suffix}") for label in labels]
     for target in targets:
-        check_new(target)
+        check_output_file(target)
     return targets
 
 
-def _print_control(scenario: Scenario, comparison: Comparison, warned: list[str]) -> None:
+def _print_control(scenario: Scenario, comparison: Comparison, warnings: list[str]) -> None:
     """Describe the run, tabulate its errors in mm and mrad, and add its notes."""
     from nacelle.report.control import result_table
 
@@ -319,5 +325,5 @@ def _print_control(scenario: Scenario, comparison: Comparison, warned: list[str]
         f"delay {first.delay * 1e3:g} ms"
     )
     print_parts([head, result_table(comparison.runs)])
-    print_notes([*warned, *first.notes])
+    print_notes([*warnings, *first.notes])
     print_notes(f"{run.label}: {run.message}" for run in comparison.runs if not run.ok)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.common import JsonOption, check_new
+from nacelle.cli.common import JsonOption, check_output_file
 from nacelle.cli.inputs import (
     AtOption,
     ExternalOption,
@@ -19,9 +19,9 @@ from nacelle.cli.inputs import (
     TableOption,
     ToolOption,
     load_robot,
-    pose_at,
-    value_with_unit,
-    wrenches,
+    read_pose,
+    read_quantity,
+    read_wrenches,
 )
 from nacelle.errors import NacelleError
 
@@ -68,7 +68,7 @@ class MotionOptions:
     @property
     def named(self) -> set[str]:
         """Names of the coordinates that `--at` and `--to` set."""
-        return {_name(text) for text in [*(self.at or []), *(self.to or [])]}
+        return {_setting_name(text) for text in [*(self.at or []), *(self.to or [])]}
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class MotionRun(MotionOptions):
     def prepared(self, robot_name: str) -> tuple[Robot, Trajectory, dict[str, Any]]:
         """The robot with its payload, the checked motion, and options of what is evaluated along it."""
         robot = load_robot(robot_name, self.mode, self.payload)
-        check_new(self.csv)
-        outside = wrenches(robot, self.external)
+        check_output_file(self.csv)
+        outside = read_wrenches(robot, self.external)
         path = make_trajectory(robot, self)
         check_rate(self.rate)
         return robot, path, {"rate": self.rate, "friction": not self.no_friction, "external": outside}
@@ -112,24 +112,24 @@ def make_trajectory(robot: Robot, options: MotionOptions) -> Trajectory:
         return any(name in names and name not in robot.motion.coordinates for name in xyz.coordinates)
 
     def place(settings: list[str] | None) -> Array:
-        x = pose_at(robot, settings, tool)
+        x = read_pose(robot, settings, tool)
         return tool_coordinates(robot, x, tool, motion) if tool else x
 
     path: Trajectory
     if kind not in KINDS:
-        _check_table(options)
+        _check_table_options(options)
         if tool and lacks(read_table(Path(kind)).names):
             motion = xyz
         waypoints = read_waypoints(Path(kind), motion)
         path = waypoints.bspline(duration=None if waypoints.times is not None else duration)
     else:
-        _check_kind(options)
+        _check_motion_options(options)
         flat = kind == "circle" and sum(name in motion.coordinates for name in xyz.coordinates) < 2
         if tool and (flat or lacks(options.named)):
             motion = xyz
         start = place(options.at)
         if kind == "circle":
-            r = value_with_unit(options.radius, angle=False) if options.radius else 0.1 * robot.size
+            r = read_quantity(options.radius, angle=False) if options.radius else 0.1 * robot.size
             path = Circle(start, r, motion=motion, duration=duration)
         else:
             end = start if kind == "rest" else place(_line_end(options.at, options.to))
@@ -143,7 +143,7 @@ def check_rate(rate: float) -> None:
         raise NacelleError(f"the rate is between 1 and 1e6 samples a second, got {rate:g}")
 
 
-def _name(text: str) -> str:
+def _setting_name(text: str) -> str:
     return text.partition("=")[0].strip()
 
 
@@ -151,11 +151,11 @@ def _line_end(at: list[str] | None, to: list[str] | None) -> list[str]:
     """The end of a line as settings of `--at`: what `--to` does not name stays as at the start."""
     if not to:
         raise NacelleError("a line needs its end: --to NAME=VALUE")
-    names = {_name(text) for text in to}
-    return [text for text in at or [] if _name(text) not in names] + to
+    names = {_setting_name(text) for text in to}
+    return [text for text in at or [] if _setting_name(text) not in names] + to
 
 
-def _check_table(options: MotionOptions) -> None:
+def _check_table_options(options: MotionOptions) -> None:
     if options.at or options.to:
         raise NacelleError("--at and --to go with circle, line and rest, not with a table")
     if not options.trajectory.endswith(".csv") and not Path(options.trajectory).is_file():
@@ -164,7 +164,7 @@ def _check_table(options: MotionOptions) -> None:
         )
 
 
-def _check_kind(options: MotionOptions) -> None:
+def _check_motion_options(options: MotionOptions) -> None:
     """Refuse options that the kind of motion has no use for, and durations that are not above zero."""
     if options.to and options.trajectory != "line":
         raise NacelleError(f"--to goes with --trajectory line, not with {options.trajectory}")

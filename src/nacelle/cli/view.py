@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import PICTURES, RobotArgument, check_new, print_text, write_new, wrote
-from nacelle.cli.complete import files_ending, robots_and_files
-from nacelle.cli.inputs import AtOption, ModeOption, PayloadOption, ToolOption, load_robot, pose_at
-from nacelle.cli.progress import nothing_more
+from nacelle.cli.common import (
+    PICTURES,
+    RobotArgument,
+    check_output_file,
+    print_text,
+    report_written,
+    write_output_file,
+)
+from nacelle.cli.complete import complete_files, complete_robots
+from nacelle.cli.inputs import AtOption, ModeOption, PayloadOption, ToolOption, load_robot, read_pose
+from nacelle.cli.progress import stop_progress
 from nacelle.cli.trajectory import DurationOption, MotionOptions, RadiusOption, ToOption, make_trajectory
 from nacelle.errors import NacelleError
 from nacelle.progress import task
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
 
     from nacelle.model.robot import Robot
     from nacelle.view.timeline import Playback
-    from nacelle.view.watch import Watched
+    from nacelle.view.watch import WatchedRobot
 
 
 # ---- draw: a robot at a pose, as a picture
@@ -36,13 +43,13 @@ def write_picture(draw: Callable[[], Any], out: Path | None, step: int = 1) -> N
     """Write the figure or axes that a function draws to a new file, if one is named; `step` as in `save`."""
     if out is None:
         return
-    check_new(out, PICTURES)
+    check_output_file(out, PICTURES)
     with task(f"drawing {out}"):
-        from nacelle.report.draw.canvas import save
+        from nacelle.report.draw.canvas import save_figure
 
         figure = draw()
-        save(getattr(figure, "figure", figure), out, step=step)
-    wrote(out)
+        save_figure(getattr(figure, "figure", figure), out, step=step)
+    report_written(out)
 
 
 @command("draw")
@@ -58,7 +65,7 @@ def draw_command(
 ) -> None:
     """Draw a robot at a pose."""
     robot = load_robot(robot_name, mode)
-    x = pose_at(robot, at, tool)
+    x = read_pose(robot, at, tool)
     write_picture(lambda: robot.plot(x, names=names, frames=frames), out)
 
 
@@ -72,7 +79,7 @@ def view_command(
         typer.Argument(
             metavar="robot",
             help="Names of robots of the library, or YAML files, which are read anew when they change.",
-            autocompletion=robots_and_files,
+            autocompletion=complete_robots,
         ),
     ],
     *,
@@ -88,7 +95,7 @@ def view_command(
         typer.Option(
             "--run",
             help="Run to play: a table of simulate --csv or control --out, or npz; repeat, one a robot.",
-            autocompletion=files_ending(".csv", ".npz"),
+            autocompletion=complete_files(".csv", ".npz"),
         ),
     ] = None,
     tool: ToolOption = "",
@@ -105,41 +112,39 @@ def view_command(
 ) -> None:
     """Show robots in the browser: drag the nacelle, see forces, play motions; or write one page."""
     if out is not None:
-        check_new(out)
+        check_output_file(out)
         if out.suffix.lower() not in (".html", ".htm"):
             raise NacelleError(f"{out.name}: write a page, .html")
     else:
         from nacelle.view.browser.server import require_viser
 
         require_viser()
-    from nacelle.view.watch import Watched
+    from nacelle.view.watch import WatchedRobot
 
     if trajectory and run:
         raise NacelleError("--trajectory and --run are two motions: take one of them")
-    watched = [Watched(name, mode, tuple(payload or ())) for name in robot_names]
+    watched = [WatchedRobot(name, mode, tuple(payload or ())) for name in robot_names]
     with task(f"reading {', '.join(robot_names)}"):
         robots = [source.load() for source in watched]
     options = MotionOptions(trajectory, at, to, radius, duration, tool)
-    motions = _motions(robots, options, run or [])
-    poses = [None if trajectory else pose_at(robot, at, tool) for robot in robots]
+    motions = _read_motions(robots, options, run or [])
+    poses = [None if trajectory else read_pose(robot, at, tool) for robot in robots]
     if out is not None:
         _write_page(out, robots, poses, motions)
     else:
         _serve(watched, poses, motions, port, not no_browser)
 
 
-def _motions(robots: Sequence[Robot], options: MotionOptions, runs: list[Path]) -> list[Playback | None]:
+def _read_motions(robots: Sequence[Robot], options: MotionOptions, runs: list[Path]) -> list[Playback | None]:
     """What each robot plays; None if nothing."""
-    from nacelle.view.timeline import playable_motion, read_run
+    from nacelle.view.timeline import make_playback, read_run
 
     if not options.trajectory and (options.to or options.radius):
         raise NacelleError("--to and --radius go with --trajectory")
     if len(runs) > len(robots):
         raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name a robot for each")
     if options.trajectory:
-        return [
-            playable_motion(robot, make_trajectory(robot, options), options.trajectory) for robot in robots
-        ]
+        return [make_playback(robot, make_trajectory(robot, options), options.trajectory) for robot in robots]
     played: list[Playback | None] = [read_run(robot, path) for robot, path in zip(robots, runs, strict=False)]
     return played + [None] * (len(robots) - len(runs))
 
@@ -148,20 +153,22 @@ def _write_page(out: Path, robots: Sequence[Robot], poses: list[Any], motions: l
     """Write robots side by side as one page."""
     from nacelle.kinematics.pose_input import reference_pose
     from nacelle.view.export import PageRobot, viewer_page
-    from nacelle.view.side_by_side import offsets
+    from nacelle.view.side_by_side import robot_offsets
 
     with task(f"drawing {out}"):
         all_x = [reference_pose(robot) if x is None else x for robot, x in zip(robots, poses, strict=True)]
         robots_shown = [
             PageRobot(robot, x, motion, (), (float(offset[0]), float(offset[1]), float(offset[2])))
-            for robot, x, motion, offset in zip(robots, all_x, motions, offsets(robots, all_x), strict=True)
+            for robot, x, motion, offset in zip(
+                robots, all_x, motions, robot_offsets(robots, all_x), strict=True
+            )
         ]
-        write_new(out, viewer_page(robots_shown))
-    wrote(out)
+        write_output_file(out, viewer_page(robots_shown))
+    report_written(out)
 
 
 def _serve(
-    watched: list[Watched],
+    sources: list[WatchedRobot],
     poses: list[Any],
     motions: list[Playback | None],
     port: int | None,
@@ -173,7 +180,7 @@ def _serve(
     from nacelle.view.viewer import Viewer
 
     with task("starting the viewer"):
-        viewer = Viewer(watched, port=port)
+        viewer = Viewer(sources, port=port)
     try:
         for k, (x, motion) in enumerate(zip(poses, motions, strict=True)):
             if motion is not None:
@@ -185,7 +192,7 @@ def _serve(
         sys.stdout.flush()
         if browser:
             viewer.open()
-        nothing_more()
+        stop_progress()
         viewer.wait()
     except KeyboardInterrupt:
         print_text("\nthe viewer has ended")

@@ -20,26 +20,26 @@ import numpy as np
 
 from nacelle.compact.bars.rod import geared_inertia
 from nacelle.compact.legs import ClosureRate, Legs, Rates
-from nacelle.compact.placed import Placed, active_rates
+from nacelle.compact.placed import ConfiguredRobot, active_rates
 from nacelle.dynamics.actuators import LeastNorm, least_norm_forces
-from nacelle.kinematics.shapes import scales
+from nacelle.kinematics.shapes import jacobian_scales
 from nacelle.model.joint import JointKind
 from nacelle.spatial.scalar import Array, Scalar, is_zero, pack
 from nacelle.tree.actuation import joint_axes
-from nacelle.tree.spanning_tree import rates_of
+from nacelle.tree.spanning_tree import joint_rate_indices
 
 
-def tree_rotors(placed: Placed) -> dict[int, Scalar]:
+def tree_rotors(placed: ConfiguredRobot) -> dict[int, Scalar]:
     """For every rate of a joint of the tree with a rotor its inertia along it, kg m^2 or kg."""
     robot = placed.robot
     inertias: dict[int, Scalar] = {}
     for j, joint in enumerate(robot.tree_joints):
-        if joint.successor not in placed.parts.omitted and not is_zero(joint.rotor_inertia):
-            inertias |= dict.fromkeys(rates_of(robot, (j,)), geared_inertia(joint))
+        if joint.successor not in placed.parts.omitted_bodies and not is_zero(joint.rotor_inertia):
+            inertias |= dict.fromkeys(joint_rate_indices(robot, (j,)), geared_inertia(joint))
     return inertias
 
 
-def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:
+def driven_closure_rates(placed: ConfiguredRobot) -> dict[int, ClosureRate]:
     """For every revolute or prismatic closure with an actuator or a rotor its rate."""
     robot = placed.robot
     driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
@@ -55,7 +55,7 @@ def driven_closure_rates(placed: Placed) -> dict[int, ClosureRate]:
     return closures
 
 
-def rotor_rates(placed: Placed) -> list[ClosureRate]:
+def rotor_rates(placed: ConfiguredRobot) -> list[ClosureRate]:
     """Rates of all closures with a rotor; of a spherical one three, about the axes of its constraint."""
     robot = placed.robot
     rates = [rate for rate in driven_closure_rates(placed).values() if not is_zero(rate.rotor)]
@@ -73,10 +73,10 @@ def actuator_jacobian(legs: Legs) -> Array:
     nacelle_rates = set(legs.plan.mechanism.nacelle_rates)
     for index, k in active_rates(robot).items():
         unit: Rates = {index: 1.0}
-        rows[k] = legs.held_along_v(*(({}, unit) if index in nacelle_rates else (unit, {})))
+        rows[k] = legs.project_held_forces(*(({}, unit) if index in nacelle_rates else (unit, {})))
     for rate in driven_closure_rates(legs.placed).values():
         if rate.actuator is not None:
-            rows[rate.actuator] = legs.held_along_v(*rate.unit_force(legs))
+            rows[rate.actuator] = legs.project_held_forces(*rate.unit_force(legs))
     if not rows:
         return np.zeros((0, robot.motion.n))
     return pack([rows[k] for k in range(len(robot.actuators))])
@@ -84,6 +84,6 @@ def actuator_jacobian(legs: Legs) -> Array:
 
 def least_norm(legs: Legs, forces: Iterable[Array]) -> list[LeastNorm]:
     """For forces (n,) along v those of the actuators of least norm, in the actuators' units."""
-    A, (rows, units) = actuator_jacobian(legs), scales(legs.placed.robot.numeric)
+    A, (rows, units) = actuator_jacobian(legs), jacobian_scales(legs.placed.robot.numeric)
     weights = rows * rows if len(rows) == len(units) else None
     return [least_norm_forces(A, force, weights, units=units) for force in forces]

@@ -29,20 +29,29 @@ from functools import partial
 import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm
-from nacelle.compact.bars.known import flat
-from nacelle.compact.bars.rod import Residual, RodMotion, hinge_moments, lean, residual, rod_rotation
-from nacelle.compact.bars.strut import StrutMotion, strut_demand, strut_inertia
-from nacelle.compact.constraints import BarConstraint, DrivenRod, Strut
+from nacelle.compact.bars.known import project_to_plane
+from nacelle.compact.bars.rod import (
+    Residual,
+    RodMotion,
+    force_for_moment,
+    hinge_moments,
+    residual,
+    rod_rotation,
+)
+from nacelle.compact.bars.strut import StrutMotion, strut_forces, strut_inertia
+from nacelle.compact.constraints import DrivenRod, LineConstraint, Strut
 from nacelle.compact.legs import Legs
 from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.required import Required, on_both_sides
-from nacelle.compact.vectors import ZERO, add, plus_times, scaled
+from nacelle.compact.required import ForceAccumulator, add_to_both_sides
+from nacelle.compact.vectors import ZERO, add, add_product, scale
 from nacelle.dynamics.physics import Physics
-from nacelle.spatial.scalar import Array, Scalar, at_sample, divide, dot, is_zero, pack
+from nacelle.spatial.scalar import Array, Scalar, divide, dot, is_zero, pack, sample_values
 from nacelle.spatial.screw import Wrench
 
 
-def require_bars(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
+def add_strut_and_rod_forces(
+    legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
+) -> None:
     """What bars require beside masses at points.
 
     Args:
@@ -54,28 +63,35 @@ def require_bars(legs: Legs, motion: MechanismMotion, forces: Required, physics:
     placed = legs.placed
     moments: dict[int, Scalar] = {}
     for bar in placed.bars:
-        form = bar.form if physics.inertia else _massless(bar.form)
+        form = bar.form if physics.inertia else _without_inertia(bar.form)
         if isinstance(bar, DrivenRod):
-            moments[bar.key.leg] = _require_rod(legs, motion, forces, physics, bar, form)
+            moments[bar.key.leg] = _add_rod_forces(legs, motion, forces, physics, bar, form)
         else:
-            _require_strut(legs, motion, forces, physics, bar, form)
-    lines = {bar.form.name: (bar.form, partial(_line_rate, legs, motion, bar)) for bar in placed.bars}
+            _add_strut_forces(legs, motion, forces, physics, bar, form)
+    lines = {bar.form.name: (bar.form, partial(_line_and_rate, legs, motion, bar)) for bar in placed.bars}
     hinges = hinge_moments(placed.robot, lines, physics)
     for bar in placed.bars:
         moment = hinges.get(bar.form.name, 0.0) + moments.get(bar.key.leg, 0.0)
         if not is_zero(moment):
-            forces.on_constraint(bar.key, moment * lean(bar.form, _rod_motion(legs, motion, bar)))
+            forces.add_to_constraint(
+                bar.key, moment * force_for_moment(bar.form, _rod_motion(legs, motion, bar))
+            )
 
 
-def _massless(form: LegForm) -> LegForm:
+def _without_inertia(form: LegForm) -> LegForm:
     """A leg without inertia: its friction alone."""
     none = np.zeros(10)
     drive = replace(form.drive, joint=replace(form.drive.joint, rotor_inertia=0.0))
     return replace(form, tube=none, rod=none, cross=0.0, drive=drive)
 
 
-def _require_strut(
-    legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics, strut: Strut, form: LegForm
+def _add_strut_forces(
+    legs: Legs,
+    motion: MechanismMotion,
+    forces: ForceAccumulator,
+    physics: Physics,
+    strut: Strut,
+    form: LegForm,
 ) -> None:
     """What a strut requires; `form` as it counts."""
     trees, sides = legs.placed.trees, strut.sides
@@ -85,71 +101,81 @@ def _require_strut(
         r, v, a = sides.line.direction
         moving = StrutMotion(r, v, a, gravity, w, sides.line.length)
     else:
-        moving = StrutMotion(*_line_rate(legs, motion, strut), flat(form, sides.gap(motion)), gravity, w)
-    demand = strut_demand(form, moving, strut.link.up, physics)
-    forces.on_constraint(strut.key, demand.G, demand.moment)
+        moving = StrutMotion(
+            *_line_and_rate(legs, motion, strut), project_to_plane(form, sides.gap(motion)), gravity, w
+        )
+    demand = strut_forces(form, moving, strut.link.up, physics)
+    forces.add_to_constraint(strut.key, demand.G, demand.moment)
     forces.along(strut.link.rate, demand.own)
 
 
-def _rod_motion(legs: Legs, motion: MechanismMotion, bar: BarConstraint) -> RodMotion:
+def _rod_motion(legs: Legs, motion: MechanismMotion, bar: LineConstraint) -> RodMotion:
     """How a bar moves as a rod, in its axes."""
-    trees, sides, (r, v) = legs.placed.trees, bar.sides, _line_rate(legs, motion, bar)
+    trees, sides, (r, v) = legs.placed.trees, bar.sides, _line_and_rate(legs, motion, bar)
     if isinstance(bar, Strut):
         return RodMotion(r, v, ZERO, ZERO, 0.0, 0.0, ZERO)
-    a1, a2 = (flat(bar.form, a) for a in (sides.near_acceleration(motion), sides.end_acceleration(motion)))
+    a1, a2 = (
+        project_to_plane(bar.form, a)
+        for a in (sides.near_acceleration(motion), sides.end_acceleration(motion))
+    )
     arm: Array = ZERO
     if bar.form.drive.revolute:
         (axis,) = trees.node(sides.node).axes
-        arm = trees.up(sides.node, sides.own - float(axis @ at_sample(sides.own)) * axis, sides.axes)
+        arm = trees.up(sides.node, sides.own - float(axis @ sample_values(sides.own)) * axis, sides.axes)
     reciprocal = legs.factors[bar.key.leg].reciprocals[0]
     return RodMotion(r, v, a1, a2, motion.u[bar.link.rate], reciprocal, arm)
 
 
-def _require_rod(
-    legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics, rod: DrivenRod, form: LegForm
+def _add_rod_forces(
+    legs: Legs,
+    motion: MechanismMotion,
+    forces: ForceAccumulator,
+    physics: Physics,
+    rod: DrivenRod,
+    form: LegForm,
 ) -> Scalar:
     """What a rod requires; gives the moment about A that is left for a force at B (`lean`)."""
     w = legs.placed.trees.down(rod.sides.axes, motion.frames[rod.sides.body].w)
     part = rod_rotation(form, _rod_motion(legs, motion, rod), w, physics)
     near, far = Wrench(part.force - part.G, ZERO), Wrench(part.G, part.moment)
-    on_both_sides(forces, rod, near, far)
+    add_to_both_sides(forces, rod, near, far)
     forces.along(rod.link.rate, part.reaction)
     return part.about_a
 
 
-def _line_rate(legs: Legs, motion: MechanismMotion, bar: BarConstraint) -> tuple[Array, Array]:
+def _line_and_rate(legs: Legs, motion: MechanismMotion, bar: LineConstraint) -> tuple[Array, Array]:
     """B - A of a bar and its derivative, in its axes."""
     trees = legs.placed.trees
-    return bar.line(trees), bar.slip(trees, motion.u, motion.frames)
+    return bar.line(trees), bar.relative_velocity(trees, motion.u, motion.frames)
 
 
-def bar_inertia(legs: Legs, bar: BarConstraint, drive: Scalar) -> Array:
+def end_inertia_of_bar(legs: Legs, bar: LineConstraint, drive: Scalar) -> Array:
     """Inertia (3, 3) of a bar at B, base axes; `drive` is that of a rod along its drive, kg or kg m^2."""
     trees = legs.placed.trees
     K = strut_inertia(bar.form, bar.line(trees)) if isinstance(bar, Strut) else _rod_inertia(legs, bar, drive)
-    return trees.up_tensor(bar.sides.axes, K)
+    return trees.tensor_to_base(bar.sides.axes, K)
 
 
-def _beyond(legs: Legs, rod: DrivenRod) -> tuple[Array, Residual | None]:
+def _residual_energy_terms(legs: Legs, rod: DrivenRod) -> tuple[Array, Residual | None]:
     """dA/dq, and what a rod has beyond its masses."""
     c = rod.sides.near(legs.placed.trees)[rod.link.rate][0]
     return c, residual(rod.form, rod.d, c)
 
 
 def _rod_inertia(legs: Legs, rod: DrivenRod, drive: Scalar) -> Array:
-    c, extra = _beyond(legs, rod)
-    n = scaled(divide(1.0, rod.rows[0].coefficients[rod.link.rate]), rod.d)
+    c, extra = _residual_energy_terms(legs, rod)
+    n = scale(divide(1.0, rod.rows[0].coefficients[rod.link.rate]), rod.d)
     # H n n^T + m (c n^T + n c^T) = k n^T + n k^T.
-    k = add(scaled(rod.link.masses[2], c), scaled(0.5 * drive, n))
+    k = add(scale(rod.link.masses[2], c), scale(0.5 * drive, n))
     pairs, spun = [], []
     if extra is not None:
-        s = add(extra.s, -scaled(dot(c, extra.s), n))
-        spun.append((s, scaled(extra.A, s)))
+        s = add(extra.s, -scale(dot(c, extra.s), n))
+        spun.append((s, scale(extra.A, s)))
         if not (is_zero(extra.C) and is_zero(extra.G)):
-            t = add(extra.t, -scaled(dot(c, extra.t), n))
-            pairs.append((s, scaled(extra.C, t)))
-            k = add(k, scaled(extra.G, t))
-        k = add(k, scaled(extra.F, s))
+            t = add(extra.t, -scale(dot(c, extra.t), n))
+            pairs.append((s, scale(extra.C, t)))
+            k = add(k, scale(extra.G, t))
+        k = add(k, scale(extra.F, s))
     pairs.append((n, k))
 
     def entry(i: int, j: int) -> Scalar:
@@ -168,13 +194,13 @@ def residual_energy(legs: Legs, rod: DrivenRod, v: Array, rate: Scalar) -> Scala
 
     A (s.v)^2 / 2 + C (s.v) (t.v) + q' (F s.v + G t.v), with s.v = alpha' and t.v = w_1 (`rod.Residual`).
     """
-    _, extra = _beyond(legs, rod)
+    _, extra = _residual_energy_terms(legs, rod)
     if extra is None:
         return 0.0
     about_s = dot(extra.s, v)
     total = 0.5 * extra.A * (about_s * about_s)
-    total = plus_times(total, extra.F, rate * about_s)
+    total = add_product(total, extra.F, rate * about_s)
     if not (is_zero(extra.C) and is_zero(extra.G)):
         about = dot(extra.t, v)
-        total = plus_times(plus_times(total, extra.C, about_s * about), extra.G, rate * about)
+        total = add_product(add_product(total, extra.C, about_s * about), extra.G, rate * about)
     return total

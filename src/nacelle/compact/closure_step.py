@@ -17,14 +17,14 @@ import numpy as np
 
 from nacelle.compact.constraints import Constraint, PlatformLoop, SphericalRod
 from nacelle.compact.legs import Legs, Rates
-from nacelle.compact.motion import columns, node_twist
+from nacelle.compact.motion import node_twist, point_unit_twists
 from nacelle.compact.nacelle import MovingFrame
-from nacelle.compact.placed import CompactPlan, Placed
-from nacelle.compact.vectors import ZERO, add, crossed, inner, scaled
+from nacelle.compact.placed import CompactPlan, ConfiguredRobot
+from nacelle.compact.vectors import ZERO, add, cross_nonzero, inner, scale
 from nacelle.model.joint import Primitive
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, pack, plus, product
 from nacelle.spatial.solve import solve
-from nacelle.tree.spanning_tree import step_motion
+from nacelle.tree.spanning_tree import transform_pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     loops = [loop.open(placed.now, placed.joint_frames) for loop in legs.loops]
     flat_gaps = [value for values in loops for value in values]
     step = _dependent_step(legs, basis, sides, flat_gaps)
-    w: Rates = {rate: inner(row, step) for rate, row in zip(mechanism.w_rates, basis, strict=True)}
+    w: Rates = {rate: inner(row, step) for rate, row in zip(mechanism.platform_rates, basis, strict=True)}
     frames = placed.nacelle.frames(w, {})
     rates = dict(w)
     for k in chosen:
@@ -77,7 +77,7 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     reported_gaps: list[Scalar] = []
     for k in chosen:
         for constraint, values in zip(placed.constraints[k], gaps[k], strict=True):
-            reported_gaps += reported(constraint, values) if constraint.reports_gaps else []
+            reported_gaps += reported(constraint, values) if constraint.reports_closure_error else []
     for loop, values in zip(legs.loops, loops, strict=True):
         reported_gaps += reported(loop, values)
     rotations = {}
@@ -91,8 +91,8 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ga
     """Steps of the dependent numbers: the rows that are left over shall leave nothing open."""
     if not basis.shape[1]:
         return np.zeros(0)
-    right = legs.left_over(gaps, sides)
-    indices = {rate: index for index, rate in enumerate(legs.plan.mechanism.w_rates)}
+    right = legs.dependent_right_hand_sides(gaps, sides)
+    indices = {rate: index for index, rate in enumerate(legs.plan.mechanism.platform_rates)}
     D = [
         [inner(row.values(), (column[indices[rate]] for rate in row)) for column in basis.T]
         for row in legs.dependent_rows
@@ -101,7 +101,7 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ga
 
 
 def _rod_rotation(
-    placed: Placed, constraint: SphericalRod, rates: Rates, frames: dict[int, MovingFrame]
+    placed: ConfiguredRobot, constraint: SphericalRod, rates: Rates, frames: dict[int, MovingFrame]
 ) -> tuple[Array, Array]:
     """The rotation of a rod in its joint's axes, and how far its end is from where it is held."""
     robot, trees, rod, axes = placed.robot, placed.trees, constraint.link, constraint.sides.axes
@@ -109,28 +109,28 @@ def _rod_rotation(
     frame = end.frame_predecessor if end.predecessor == rod.body else end.frame_successor
     along = product(joint.frame_successor.R.T, plus(frame.p, -joint.frame_successor.p))
     starts = np.cumsum([0, *(len(tree_joint.primitives) for tree_joint in robot.tree_joints)])
-    s = product(step_motion(Primitive.SPHERICAL, placed.now.steps[starts[rod.joint]]).R, along)
+    s = product(transform_pose(Primitive.SPHERICAL, placed.now.steps[starts[rod.joint]]).R, along)
     # The constraint's vector leads from the leg's side to the other: from A to B where the leg carries A.
     sign = 1.0 if constraint.first else -1.0
 
-    vectors = [scaled(sign, v) for v in (constraint.d, constraint.slip(trees, rates, frames))]
+    vectors = [scale(sign, v) for v in (constraint.d, constraint.relative_velocity(trees, rates, frames))]
     if rod.bodies[0] in trees.place:
         node, body_pose = trees.place[rod.bodies[0]]
         top = trees.common(node, axes)
         d, d_dot = (trees.down(node, trees.up(axes, v, top), top) for v in vectors)
-        w = node_twist(trees, node, ZERO, columns(trees, node, ZERO), rates, frames).w
+        w = node_twist(trees, node, ZERO, point_unit_twists(trees, node, ZERO), rates, frames).w
         R = body_pose.R
     else:
         d, d_dot = (trees.up(axes, v) for v in vectors)
         w, R = frames[rod.bodies[0]].w, placed.nacelle.poses[rod.bodies[0]].R
     # The joint's axes turn with the body that carries them.
-    d_next = add(d, add(d_dot, -crossed(w, d)))
+    d_next = add(d, add(d_dot, -cross_nonzero(w, d)))
     back = joint.frame_predecessor.R.T
     d, d_next = (product(back, product(R.T, v)) for v in (d, d_next))
-    return scaled(divide(1.0, rod.length2), cross(s, d_next)), np.asarray(plus(d, -s))
+    return scale(divide(1.0, rod.length2), cross(s, d_next)), np.asarray(plus(d, -s))
 
 
-def finds_step(plan: CompactPlan, count: int) -> bool:
+def is_step_determined(plan: CompactPlan, count: int) -> bool:
     """Whether the step can be found so, for `count` dependent numbers of the nacelle.
 
     Legs that leave rows over must themselves be found by iteration.

@@ -25,8 +25,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from nacelle.compact.vectors import ZERO, add, crossed, inner, scaled
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot
+from nacelle.compact.vectors import ZERO, add, cross_nonzero, inner, scale
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, sample_values
 from nacelle.spatial.screw import AngularMotion
 
 
@@ -46,7 +46,7 @@ class Row:
     direction: Array
     unit: float
     turns: ClassVar[bool] = False
-    price: ClassVar[float] = 0.0
+    pivot_price: ClassVar[float] = 0.0
 
     @property
     def force(self) -> Array:
@@ -78,7 +78,7 @@ class RelativeMotion(NamedTuple):
     near: AngularMotion
     far: AngularMotion
     first: bool
-    slip: Callable[[], Array]
+    relative_velocity: Callable[[], Array]
 
 
 class JointRow(Row, ABC):
@@ -110,19 +110,21 @@ class PointRow(JointRow):
 class OffsetRow(JointRow):
     """An offset along a direction e that the joint's first body carries."""
 
-    price = 1.0
+    pivot_price = 1.0
 
     def acceleration(self, motion: RelativeMotion) -> Scalar:
         """E . (a_rel - 2 w_c x v_rel), c the side that carries e."""
         carrier = (motion.near if motion.first else motion.far).w
-        return dot(self.direction, add(motion.gap, scaled(-2.0, crossed(carrier, motion.slip()))))
+        return dot(
+            self.direction, add(motion.gap, scale(-2.0, cross_nonzero(carrier, motion.relative_velocity())))
+        )
 
 
 class RotationRow(JointRow, ABC):
     """A row of a joint that locks a rotation."""
 
     turns = True
-    price = 1.0
+    pivot_price = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +143,8 @@ class AngularRow(RotationRow):
         if self.free is not None:
             # About a constant axis f alone z - w = f (z - w)_m / f_m.
             m = largest_entry(self.free)
-            z = scaled((z[m] - w[m]) * divide(1.0, self.free[m]), self.free)
-        return dot(self.direction, add(add(z_dot, -w_dot), -crossed(w, z)))
+            z = scale((z[m] - w[m]) * divide(1.0, self.free[m]), self.free)
+        return dot(self.direction, add(add(z_dot, -w_dot), -cross_nonzero(w, z)))
 
     def open(self, offset: Array, misalignment: Array, sign: float) -> Scalar:
         """E . phi, rad."""
@@ -181,5 +183,5 @@ class SpinRow(RotationRow):
 
 def largest_entry(vector: Array) -> int:
     """Index of the largest entry of a constant unit vector (3,), the first of equals."""
-    size = np.abs(at_sample(vector))
+    size = np.abs(sample_values(vector))
     return int(np.flatnonzero(size > np.max(size) - 1e-9)[0])

@@ -35,7 +35,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from nacelle.compact.bars.geometry import LegForm
-from nacelle.compact.bars.known import Bar, flat
+from nacelle.compact.bars.known import LineLeg, project_to_plane
 from nacelle.compact.constraint_rows import (
     AngularRow,
     CrossRow,
@@ -48,10 +48,10 @@ from nacelle.compact.constraint_rows import (
     largest_entry,
 )
 from nacelle.compact.leg_trees import LegTrees, NodeFrame
-from nacelle.compact.motion import Columns, MechanismMotion, columns
-from nacelle.compact.nacelle import PlacedNacelle
-from nacelle.compact.sides import Frames, GivenLine, LegSides, PlatformSides, Sides
-from nacelle.compact.vectors import ZERO, add, scaled
+from nacelle.compact.motion import Columns, MechanismMotion, point_unit_twists
+from nacelle.compact.nacelle import PlatformState
+from nacelle.compact.sides import Frames, LegSides, PlatformSides, PrescribedLine, Sides
+from nacelle.compact.vectors import ZERO, add, scale
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.mechanism.assembly import coupling_scale
 from nacelle.kinematics.mechanism.rods import MassPointRod
@@ -59,9 +59,9 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, pack, plus, product, sqrt
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sample_values, sqrt
 from nacelle.spatial.screw import AngularMotion, Twist, Wrench
-from nacelle.tree.closure import coupling_gap, coupling_rates
+from nacelle.tree.closure import coupling_rates, coupling_residual
 
 _UNIT = np.eye(3)
 # Entries of a constant unit vector below this are zero.
@@ -79,7 +79,7 @@ class ConstraintKey(NamedTuple):
     number: int
 
 
-_NUMBERED_LATER = ConstraintKey(-1, -1)
+_NO_KEY = ConstraintKey(-1, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +97,9 @@ class Constraint(ABC):
     rows: Sequence[Row]
     sides: Sides
     _: KW_ONLY
-    key: ConstraintKey = _NUMBERED_LATER
+    key: ConstraintKey = _NO_KEY
     start: int = 0
-    reports_gaps: ClassVar[bool] = True
+    reports_closure_error: ClassVar[bool] = True
 
     @property
     def span(self) -> range:
@@ -116,9 +116,9 @@ class Constraint(ABC):
         """Its sides, where forces of multipliers alone act."""
         return self.sides
 
-    def slip(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
+    def relative_velocity(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
         """Velocity (3,), m/s, of the far point relative to the leg's point."""
-        return self.sides.slip(trees, u, frames)
+        return self.sides.relative_velocity(trees, u, frames)
 
     def rates(self, trees: LegTrees, frames: Frames) -> list[Scalar]:
         """Right-hand sides g_i(w) of the rows M u = g for the rates: f . v of the far point, or n . w."""
@@ -143,8 +143,8 @@ class Constraint(ABC):
         force, moment = ZERO, ZERO
         for row, value in zip(self.rows, multipliers, strict=True):
             if value is not None:
-                force = add(force, scaled(value, row.force))
-                moment = add(moment, scaled(value, row.moment))
+                force = add(force, scale(value, row.force))
+                moment = add(moment, scale(value, row.moment))
         return Wrench(force, moment)
 
 
@@ -166,14 +166,14 @@ class Coupling(Constraint):
 
     def open(self, now: Configuration, frames: JointFrames) -> list[Scalar]:
         """What the coordinates leave open: of a leg on the right side of its row, else on the left."""
-        gap = coupling_gap(now.robot.joints[self.joint], now.motion)
+        gap = coupling_residual(now.robot.joints[self.joint], now.motion)
         return [-gap if self.of_leg else gap]
 
 
 class LegSpin(Constraint):
     """An idle spin of a body of a leg that is set to zero: e . w = 0, in the axes of the body's node."""
 
-    reports_gaps = False
+    reports_closure_error = False
 
     def accelerations(self, motion: MechanismMotion) -> list[Scalar]:
         """-e . w', rad/s^2."""
@@ -196,22 +196,26 @@ class JointClosure(Constraint):
 
     def accelerations(self, motion: MechanismMotion) -> list[Scalar]:
         """Right-hand sides b of M u' = b, row by row, m/s^2 or rad/s^2."""
-        slip = partial(self.slip, motion.trees, motion.u, motion.frames)
+        slip = partial(self.relative_velocity, motion.trees, motion.u, motion.frames)
         relative = RelativeMotion(*self.sides.relative(motion), self.first, slip)
         return [row.acceleration(relative) for row in self.rows]
 
     def open(self, now: Configuration, frames: JointFrames) -> list[Scalar]:
         """What the rows leave open along their directions, m or rad."""
         near, far = frames(self.joint, self.sides.axes)[:: 1 if self.first else -1]
-        return _gaps(now.robot.joints[self.joint], self.rows, near, far, 1.0 if self.first else -1.0)
+        return _joint_closure_errors(
+            now.robot.joints[self.joint], self.rows, near, far, 1.0 if self.first else -1.0
+        )
 
 
-def _gaps(joint: Joint, rows: Sequence[JointRow], near: Pose, far: Pose, sign: float) -> list[Scalar]:
+def _joint_closure_errors(
+    joint: Joint, rows: Sequence[JointRow], near: Pose, far: Pose, sign: float
+) -> list[Scalar]:
     """What rows of a joint leave open between its frames; `sign` is -1 where the near one is its second."""
     _, locked, _ = locked_axes(joint)
     misalignment: Array = ZERO
     if len(locked) == 3:
-        parts = [scaled(0.5, cross(near.R[:, k], far.R[:, k])) for k in range(3)]
+        parts = [scale(0.5, cross(near.R[:, k], far.R[:, k])) for k in range(3)]
         misalignment = add(add(parts[0], parts[1]), parts[2])
     elif locked:
         misalignment = cross(near.R[:, 2], far.R[:, 2])
@@ -227,7 +231,7 @@ class Rod(Constraint):
         link: its masses, and what its rotation requires.
     """
 
-    link: MassPointRod | Bar
+    link: MassPointRod | LineLeg
 
     @property
     def d(self) -> Array:
@@ -236,12 +240,12 @@ class Rod(Constraint):
 
     def accelerations(self, motion: MechanismMotion) -> list[Scalar]:
         """The right-hand side d . a_rel + v_rel . v_rel of its row, m^2/s^2."""
-        if self._swings(motion):
-            return [self._swing(motion)]
-        v = self.slip(motion.trees, motion.u, motion.frames)
+        if self._moves_on_circle(motion):
+            return [self._circle_acceleration(motion)]
+        v = self.relative_velocity(motion.trees, motion.u, motion.frames)
         return [dot(self.d, self.sides.gap(motion)) + dot(v, v)]
 
-    def _swings(self, motion: MechanismMotion) -> bool:
+    def _moves_on_circle(self, motion: MechanismMotion) -> bool:
         """Whether A moves on a circle, and the velocity of B against A is needed for nothing else."""
         trees, sides = motion.trees, self.sides
         if self.platform is None or self.link.resists_rotation(motion.friction):
@@ -249,7 +253,7 @@ class Rod(Constraint):
         path = trees.path(sides.node, sides.axes)
         return len(path) == 1 and path[0] not in trees.roots and trees.node(path[0]).primitive.is_rotation
 
-    def _swing(self, motion: MechanismMotion) -> Scalar:
+    def _circle_acceleration(self, motion: MechanismMotion) -> Scalar:
         """The right-hand side where A moves on a circle, v_A = u c.
 
             d.a_B + |v|^2 - d.a_A = d.a_B + v_B.v_B - u (2 v_B.c - u k),      k = c.c + d.r
@@ -280,7 +284,7 @@ class SphericalRod(Rod):
 
     link: MassPointRod
     first: bool
-    reports_gaps = False
+    reports_closure_error = False
 
     def open(self, now: Configuration, frames: JointFrames) -> list[Scalar]:
         """(d . d - l^2) / 2 of its length l, m^2."""
@@ -298,12 +302,12 @@ class DrivenRod(Rod):
     """
 
     sides: PlatformSides
-    link: Bar
+    link: LineLeg
     form: LegForm
 
-    def slip(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
+    def relative_velocity(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
         """Velocity (3,), m/s, of B relative to A; of a planar leg in its plane."""
-        return flat(self.form, self.sides.slip(trees, u, frames))
+        return project_to_plane(self.form, self.sides.relative_velocity(trees, u, frames))
 
     def line(self, trees: LegTrees) -> Array:
         """B - A (3,), m."""
@@ -324,27 +328,27 @@ class Strut(Constraint):
     """
 
     sides: PlatformSides
-    link: Bar
+    link: LineLeg
     form: LegForm
     foot: Array | None = None
 
-    def slip(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
+    def relative_velocity(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
         """Velocity (3,), m/s, of B relative to A; of a planar leg in its plane."""
-        return flat(self.form, self.sides.slip(trees, u, frames))
+        return project_to_plane(self.form, self.sides.relative_velocity(trees, u, frames))
 
     def line(self, trees: LegTrees) -> Array:
         """B - A (3,), m."""
-        return self._apart(trees) if self.sides.line is None else self.sides.line.r
+        return self._line_between_points(trees) if self.sides.line is None else self.sides.line.r
 
-    def _apart(self, trees: LegTrees) -> Array:
+    def _line_between_points(self, trees: LegTrees) -> Array:
         """B - A (3,), m, from the places of both points."""
         return np.asarray(plus(trees.seen(self.sides.axes, self.sides.point), -self.sides.own))
 
     def accelerations(self, motion: MechanismMotion) -> list[Scalar]:
         """(d . a_rel + v_rel . v_rel - l'^2) / d_k, m/s^2."""
-        v, rate = self.slip(motion.trees, motion.u, motion.frames), motion.u[self.link.rate]
+        v, rate = self.relative_velocity(motion.trees, motion.u, motion.frames), motion.u[self.link.rate]
         value = dot(self.rows[0].direction, self.sides.gap(motion))
-        up = self._apart(motion.trees)[self.link.up]
+        up = self._line_between_points(motion.trees)[self.link.up]
         return [value + (dot(v, v) - rate * rate) * divide(1.0, up)]
 
     @property
@@ -353,7 +357,7 @@ class Strut(Constraint):
         return self.sides if self.foot is None else replace(self.sides, point=self.foot, local=None)
 
 
-BarConstraint = DrivenRod | Strut
+LineConstraint = DrivenRod | Strut
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,17 +390,19 @@ class PlatformLoop:
         """What the rows leave open, m or rad: of the second body against the first."""
         if self.joint is None:
             return [0.0] * len(self.rows)
-        return _gaps(now.robot.joints[self.joint], self.rows, *frames(self.joint, 0), 1.0)
+        return _joint_closure_errors(now.robot.joints[self.joint], self.rows, *frames(self.joint, 0), 1.0)
 
-    def over_rates(self, nacelle: PlacedNacelle) -> PlatformLoop:
+    def over_rates(self, nacelle: PlatformState) -> PlatformLoop:
         """The same with its rows over the moving rates of the nacelle."""
         rows = [replace(row, coefficients=self._coefficients(nacelle, row)) for row in self.rows]
         return replace(self, rows=rows)
 
-    def _coefficients(self, nacelle: PlacedNacelle, row: Row) -> dict[int, Scalar]:
+    def _coefficients(self, nacelle: PlatformState, row: Row) -> dict[int, Scalar]:
         """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
         common, f, n = nacelle.common(*self.bodies), row.force, row.moment
-        first, coefficients = (nacelle.onto(k, self.point, f, n, without=common) for k in self.bodies)
+        first, coefficients = (
+            nacelle.generalised_forces(k, self.point, f, n, without=common) for k in self.bodies
+        )
         for rate, value in first.items():
             coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
         return coefficients
@@ -416,7 +422,7 @@ def locked_axes(joint: Joint) -> tuple[list[int], list[int], bool]:
     return offsets, [0, 1, 2] if len(squares) == 3 else [0, 1], False
 
 
-def basis(R: Array, axes: list[int]) -> list[Array]:
+def rotation_basis(R: Array, axes: list[int]) -> list[Array]:
     """Directions (3,) that span the locked rotations of axes R (3, 3); unit vectors where they can be."""
     if len(axes) in (0, 3):
         return list(_UNIT[: len(axes)])
@@ -427,7 +433,7 @@ def basis(R: Array, axes: list[int]) -> list[Array]:
     return [R[:, k] for k in axes]
 
 
-def short_basis(R: Array, axes: list[int]) -> list[Array]:
+def sparse_rotation_basis(R: Array, axes: list[int]) -> list[Array]:
     """The same for a free axis f that is constant, with directions of two entries at most.
 
     e_i - (f_i / f_m) e_m for the two i beside the largest entry m of f.
@@ -435,7 +441,7 @@ def short_basis(R: Array, axes: list[int]) -> list[Array]:
     if len(axes) in (0, 3):
         return list(_UNIT[: len(axes)])
     free = R[:, 2]
-    size, m = np.abs(at_sample(free)), largest_entry(free)
+    size, m = np.abs(sample_values(free)), largest_entry(free)
     return [
         _UNIT[i] if size[i] < _ALIGNED else pack(_UNIT[i] - divide(free[i], free[m]) * _UNIT[m])
         for i in range(3)
@@ -443,7 +449,7 @@ def short_basis(R: Array, axes: list[int]) -> list[Array]:
     ]
 
 
-class Axes(NamedTuple):
+class ClosureAxes(NamedTuple):
     """Axes of a closure's joint frames as columns, on the leg's side and on the other.
 
     Attributes:
@@ -462,7 +468,12 @@ class Axes(NamedTuple):
 
 
 def closure_rows(
-    joint: Joint, size: float, twists: Columns, axes: Axes, directions: list[Array], free: Array | None = None
+    joint: Joint,
+    size: float,
+    twists: Columns,
+    axes: ClosureAxes,
+    directions: list[Array],
+    free: Array | None = None,
 ) -> tuple[JointRow, ...]:
     """The rows of a joint that closes a loop.
 
@@ -481,21 +492,21 @@ def closure_rows(
             rows.append(PointRow({rate: v[k] for rate, (v, _) in twists.items()}, _UNIT[k], size))
         else:
             e = axes.of(0, k)
-            rows.append(OffsetRow(_along(e, twists), e, size))
-    rows += [AngularRow(_about(e, twists), e, 1.0, free) for e in directions]
+            rows.append(OffsetRow(_translation_coefficients(e, twists), e, size))
+    rows += [AngularRow(_rotation_coefficients(e, twists), e, 1.0, free) for e in directions]
     if is_cross:
         e, f = axes.of(0, 0), axes.of(1, 1)
         n = cross(f, e)
-        rows.append(CrossRow(_about(n, twists), n, 1.0, (e, f)))
+        rows.append(CrossRow(_rotation_coefficients(n, twists), n, 1.0, (e, f)))
     return tuple(rows)
 
 
-def _along(e: Array, twists: Columns) -> dict[int, Scalar]:
+def _translation_coefficients(e: Array, twists: Columns) -> dict[int, Scalar]:
     """A row e . v over the rates."""
     return {rate: dot(e, v) for rate, (v, _) in twists.items()}
 
 
-def _about(e: Array, twists: Columns) -> dict[int, Scalar]:
+def _rotation_coefficients(e: Array, twists: Columns) -> dict[int, Scalar]:
     """A row e . w over the rates."""
     return {rate: dot(e, w) for rate, (_, w) in twists.items()}
 
@@ -505,7 +516,7 @@ def _leg_side(trees: LegTrees, first: int, second: int) -> int:
     return 0 if first in trees.place and (second not in trees.place or trees.place[first].node) else 1
 
 
-def closure_constraint(robot: Robot, trees: LegTrees, nacelle: PlacedNacelle, index: int) -> JointClosure:
+def closure_constraint(robot: Robot, trees: LegTrees, nacelle: PlatformState, index: int) -> JointClosure:
     """A joint that closes a loop of a leg."""
     joint = robot.joints[index]
     bodies = (joint.predecessor, joint.successor)
@@ -516,7 +527,7 @@ def closure_constraint(robot: Robot, trees: LegTrees, nacelle: PlacedNacelle, in
     if body in trees.place:
         far_node, far = trees.place[body]
         near, outer = NodeFrame(node, near_frame), NodeFrame(far_node, far @ frames[1 - side])
-        rows, inside = _inner_closure(trees, joint, size, near, outer, first)
+        rows, inside = _closure_inside_leg(trees, joint, size, near, outer, first)
         return JointClosure(rows, inside, index, first)
     far_frame = nacelle.poses[body] @ frames[1 - side]
     far_axes = np.stack([trees.down(node, far_frame.R[:, k]) for k in range(3)], axis=1)
@@ -530,13 +541,13 @@ def closure_constraint(robot: Robot, trees: LegTrees, nacelle: PlacedNacelle, in
         else:
             # The nacelle carries it: its material point under the leg's point.
             point, local = trees.point(node, near_frame.p), None
-    axes, free = Axes(near_frame.R, far_axes, first), near_frame.R[:, 2] if len(locked) == 2 else None
-    twists = columns(trees, node, near_point)
-    rows = closure_rows(joint, size, twists, axes, short_basis(near_frame.R, locked), free)
+    axes, free = ClosureAxes(near_frame.R, far_axes, first), near_frame.R[:, 2] if len(locked) == 2 else None
+    twists = point_unit_twists(trees, node, near_point)
+    rows = closure_rows(joint, size, twists, axes, sparse_rotation_basis(near_frame.R, locked), free)
     return JointClosure(rows, PlatformSides(node, node, near_point, body, local, point), index, first)
 
 
-def _inner_closure(
+def _closure_inside_leg(
     trees: LegTrees, joint: Joint, size: float, near: NodeFrame, far: NodeFrame, first: bool
 ) -> tuple[tuple[JointRow, ...], LegSides]:
     """A loop inside a leg: rows near - far = 0 in the axes of what both have in common."""
@@ -555,12 +566,12 @@ def _inner_closure(
         np.stack([trees.up(k, frame.R[:, i], top) for i in range(3)], axis=1) for k, frame in (near, far)
     )
     fixed = {node: near_frame.R, far_node: outer.R}.get(top)
-    directions = basis(far_axes, locked) if fixed is None else short_basis(fixed, locked)
-    axes = Axes(near_axes, far_axes, first)
-    return closure_rows(joint, size, _difference(trees, sides), axes, directions), sides
+    directions = rotation_basis(far_axes, locked) if fixed is None else sparse_rotation_basis(fixed, locked)
+    axes = ClosureAxes(near_axes, far_axes, first)
+    return closure_rows(joint, size, _relative_unit_twists(trees, sides), axes, directions), sides
 
 
-def _difference(trees: LegTrees, sides: LegSides) -> Columns:
+def _relative_unit_twists(trees: LegTrees, sides: LegSides) -> Columns:
     """Columns of the first point of a loop inside a leg less those of the second."""
     difference = dict(sides.near(trees))
     for rate, (v, w) in sides.far(trees).items():
@@ -570,7 +581,7 @@ def _difference(trees: LegTrees, sides: LegSides) -> Columns:
 
 
 def rod_constraint(
-    trees: LegTrees, nacelle: PlacedNacelle, rod: MassPointRod, line: GivenLine | None = None
+    trees: LegTrees, nacelle: PlatformState, rod: MassPointRod, line: PrescribedLine | None = None
 ) -> SphericalRod:
     """A rod; its point A is on the leg, or on the nacelle where B is on the leg.
 
@@ -590,7 +601,7 @@ def rod_constraint(
         top = trees.common(node, far_node)
         d = np.asarray(plus(trees.point(far_node, Q, top), -trees.point(node, A, top)))
         sides = LegSides(top, node, A, far_node, Q)
-        twists = _difference(trees, sides)
+        twists = _relative_unit_twists(trees, sides)
     else:
         given_point = body in nacelle.given
         point = nacelle.point(body, B) if given_point else (nacelle.poses[body] @ Pose(np.eye(3), B)).p
@@ -608,20 +619,20 @@ def rod_constraint(
     return SphericalRod((_rod_row(nacelle, d, twists),), sides, rod, side == 0)
 
 
-def _rod_row(nacelle: PlacedNacelle, d: Array, twists: Columns) -> Row:
+def _rod_row(nacelle: PlatformState, d: Array, twists: Columns) -> Row:
     """The row d . v of a rod that lies along d, m^2/s."""
     size = nacelle.robot.numeric.size
-    return Row(_along(d, twists), d, size * size)
+    return Row(_translation_coefficients(d, twists), d, size * size)
 
 
-def bar_constraint(
+def line_constraint(
     trees: LegTrees,
-    nacelle: PlacedNacelle,
+    nacelle: PlatformState,
     leg: int,
-    bar: Bar,
-    line: GivenLine | None = None,
+    bar: LineLeg,
+    line: PrescribedLine | None = None,
     foot: Array | None = None,
-) -> BarConstraint:
+) -> LineConstraint:
     """A leg that is a bar, in its own axes where it has some; a strut over an entry of its direction.
 
     Args:
@@ -641,13 +652,13 @@ def bar_constraint(
     point = nacelle.point(bar.form.body, bar.form.B)
     form = bar.seen(trees.node(axes).G.R if axes else None)
     if line is not None:
-        line = line.through(lambda vector: flat(form, trees.down(axes, vector)))
+        line = line.through(lambda vector: project_to_plane(form, trees.down(axes, vector)))
         d = line.r
     else:
-        d = flat(form, np.asarray(plus(trees.seen(axes, point), -trees.point(node, A, axes))))
+        d = project_to_plane(form, np.asarray(plus(trees.seen(axes, point), -trees.point(node, A, axes))))
     sides = PlatformSides(axes, node, A, form.body, form.B, point, line)
     if not bar.is_strut:
-        return DrivenRod((_rod_row(nacelle, d, columns(trees, node, A, axes)),), sides, bar, form)
+        return DrivenRod((_rod_row(nacelle, d, point_unit_twists(trees, node, A, axes)),), sides, bar, form)
     # Of a line that is given the direction alone counts: its length is 1.
     d, length = (d, sqrt(dot(d, d))) if line is None else (line.direction[0], 1.0)
     reciprocal = divide(1.0, d[bar.up])
@@ -674,11 +685,11 @@ def spin_constraint(trees: LegTrees, body: int, axis: Sequence[float]) -> LegSpi
     """An idle spin that is set to zero: axis . w = 0, in the axes of the body's node."""
     node, frame = trees.place[body]
     e = frame.R @ np.array(axis)
-    row = SpinRow(_about(e, columns(trees, node, ZERO)), e, 1.0)
+    row = SpinRow(_rotation_coefficients(e, point_unit_twists(trees, node, ZERO)), e, 1.0)
     return LegSpin((row,), LegSides(node, node, ZERO, node, ZERO))
 
 
-def platform_loops(robot: Robot, nacelle: PlacedNacelle) -> list[PlatformLoop | Coupling]:
+def platform_loops(robot: Robot, nacelle: PlatformState) -> list[PlatformLoop | Coupling]:
     """All loops of the nacelle itself."""
     loops: list[PlatformLoop | Coupling] = []
     for c in robot.nacelle.closures:
@@ -691,11 +702,11 @@ def platform_loops(robot: Robot, nacelle: PlacedNacelle) -> list[PlatformLoop | 
         first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
         second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
         _, locked, _ = locked_axes(joint)
-        axes, size = Axes(first.R, second.R, True), robot.numeric.size
-        rows = closure_rows(joint, size, {}, axes, basis(first.R, locked))
+        axes, size = ClosureAxes(first.R, second.R, True), robot.numeric.size
+        rows = closure_rows(joint, size, {}, axes, rotation_basis(first.R, locked))
         loop = PlatformLoop(rows, (joint.predecessor, joint.successor), second.p, c)
         loops.append(loop.over_rates(nacelle))
-    for spin in nacelle.mechanism.nacelle_spins:
+    for spin in nacelle.mechanism.platform_idle_spins:
         pose = nacelle.poses[spin.body]
         row = SpinRow({}, product(pose.R, np.array(spin.axis)), 1.0)
         loops.append(PlatformLoop((row,), (BASE, spin.body), pose.p, None).over_rates(nacelle))

@@ -28,13 +28,13 @@ from typing import cast
 
 from nacelle.compact.actuators import rotor_rates, tree_rotors
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
-from nacelle.compact.legs import ClosureRate, Legs, merge
-from nacelle.compact.motion import MechanismMotion, angular_velocity, columns, node_twist
-from nacelle.compact.placed import Placed
-from nacelle.compact.required import Required, on_both_sides
+from nacelle.compact.legs import ClosureRate, Legs, add_forces
+from nacelle.compact.motion import MechanismMotion, angular_velocity, node_twist, point_unit_twists
+from nacelle.compact.placed import ConfiguredRobot
+from nacelle.compact.required import ForceAccumulator, add_to_both_sides
 from nacelle.compact.sides import PlatformSides
-from nacelle.compact.vectors import ZERO, add, all_zero, crossed, scaled
-from nacelle.dynamics.compliance import line_between
+from nacelle.compact.vectors import ZERO, add, all_zero, cross_nonzero, scale
+from nacelle.dynamics.compliance import spring_line_between
 from nacelle.dynamics.joint_effort import axis_effort, friction_effort
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
@@ -45,106 +45,114 @@ from nacelle.spatial.screw import Twist, Wrench
 from nacelle.tree.actuation import joint_axes
 
 
-def require_dampers(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
+def add_damper_moments(
+    legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
+) -> None:
     """Angular dampers between bodies, where friction counts."""
     placed = legs.placed
     if not physics.friction:
         return
     for damper in placed.robot.dampers:
         first, second = (_twist(placed, motion, body, ZERO).w for body in damper.bodies)
-        moment = scaled(damper.damping, add(second, -first))
+        moment = scale(damper.damping, add(second, -first))
         for body, n in zip(damper.bodies, (-moment, moment), strict=True):
             _add_wrench(placed, forces, body, ZERO, Wrench(ZERO, n))
 
 
-def _twist(placed: Placed, motion: MechanismMotion, body: int, local: Array) -> Twist:
+def _twist(placed: ConfiguredRobot, motion: MechanismMotion, body: int, local: Array) -> Twist:
     """Velocity (3,), m/s, of a point of a body, `local` in its frame, and its angular velocity, base axes."""
     if body == BASE:
         return Twist(ZERO, ZERO)
     if body in placed.nacelle.poses:
         return Twist(motion.frames[body].velocity(local), motion.frames[body].w)
-    node, at = _on_node(placed, body, local)
-    unit_twists = columns(placed.trees, node, at)
+    node, at = _node_and_point(placed, body, local)
+    unit_twists = point_unit_twists(placed.trees, node, at)
     v, w = node_twist(placed.trees, node, at, unit_twists, motion.u, motion.frames)
     return Twist(placed.trees.up(node, v), placed.trees.up(node, w))
 
 
-def _add_wrench(placed: Placed, forces: Required, body: int, local: Array, wrench: Wrench) -> None:
+def _add_wrench(
+    placed: ConfiguredRobot, forces: ForceAccumulator, body: int, local: Array, wrench: Wrench
+) -> None:
     """Add a wrench (N, N m), base axes, on a point of a body, `local` (3,) in its frame, m."""
     if body == BASE:
         return
     if body in placed.nacelle.poses:
-        forces.on_nacelle(body, _position(placed, body, local), *wrench, local)
+        forces.add_to_platform(body, _position(placed, body, local), *wrench, local)
         return
-    node, point = _on_node(placed, body, local)
+    node, point = _node_and_point(placed, body, local)
     f, n = (placed.trees.down(node, vector) for vector in wrench)
-    forces.on_node(node, f, n, point)
+    forces.add_to_node(node, f, n, point)
 
 
-def require_line_springs(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
+def add_spring_forces(
+    legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
+) -> None:
     """Springs between bodies where these count, their dampers where friction does."""
     placed = legs.placed
     for spring in placed.robot.springs:
         ends = list(zip(spring.bodies, spring.points, strict=True))
-        line = line_between(*(_position(placed, *end) for end in ends))
+        line = spring_line_between(*(_position(placed, *end) for end in ends))
         value: Scalar = spring.pull(line.length) if physics.springs else 0.0
         if physics.friction and not is_zero(spring.damping):
             first, second = (_twist(placed, motion, *end).v for end in ends)
             value = value + spring.damping * dot(line.direction, add(second, -first))
-        force = scaled(value, line.direction)
+        force = scale(value, line.direction)
         for (body, local), f in zip(ends, (-force, force), strict=True):
             _add_wrench(placed, forces, body, local, Wrench(f, ZERO))
 
 
-def _position(placed: Placed, body: int, local: Array) -> Array:
+def _position(placed: ConfiguredRobot, body: int, local: Array) -> Array:
     """A point of a body in base axes."""
     if body == BASE:
         return local
     if body in placed.nacelle.poses:
         return placed.nacelle.point(body, local)
-    node, at = _on_node(placed, body, local)
+    node, at = _node_and_point(placed, body, local)
     return placed.trees.point(node, at)
 
 
-def _on_node(placed: Placed, body: int, local: Array) -> tuple[int, Array]:
+def _node_and_point(placed: ConfiguredRobot, body: int, local: Array) -> tuple[int, Array]:
     """The node of a body of a leg, and a point of the body in its axes."""
     node, frame = placed.trees.place[body]
     return node, plus(frame.p, product(frame.R, local))
 
 
-def require_rods(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
+def add_rod_forces(legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics) -> None:
     """What rods require beside the masses at their ends: the mass between them, and friction."""
     for rod in (rod for rod in legs.placed.all_constraints if isinstance(rod, Rod)):
         between = rod.link.masses[2] if physics.inertia else 0.0
         a_own, a_far = rod.sides.near_acceleration(motion), rod.sides.end_acceleration(motion)
-        near, far = Wrench(scaled(between, a_far), ZERO), Wrench(scaled(between, a_own), ZERO)
-        if isinstance(rod, SphericalRod) and physics.friction and rod.link.rubs:
-            near, far = _with_friction(legs, motion, rod, physics, near, far)
-        on_both_sides(forces, rod, near, far)
+        near, far = Wrench(scale(between, a_far), ZERO), Wrench(scale(between, a_own), ZERO)
+        if isinstance(rod, SphericalRod) and physics.friction and rod.link.has_friction:
+            near, far = _with_rod_friction(legs, motion, rod, physics, near, far)
+        add_to_both_sides(forces, rod, near, far)
 
 
-def _with_friction(
+def _with_rod_friction(
     legs: Legs, motion: MechanismMotion, rod: SphericalRod, physics: Physics, near_wrench: Wrench, far: Wrench
 ) -> tuple[Wrench, Wrench]:
     """Wrenches on both ends of a rod, with what friction in its spherical joints adds to them."""
     w_own, w_far = (side.w for side in rod.sides.motions(motion))
     # For the rod's angular velocity, and for a moment on it as a pair of forces.
-    over = scaled(divide(1.0, rod.link.length2), rod.d)
-    w = crossed(over, rod.slip(legs.placed.trees, motion.u, motion.frames))
+    over = scale(divide(1.0, rod.link.length2), rod.d)
+    w = cross_nonzero(over, rod.relative_velocity(legs.placed.trees, motion.u, motion.frames))
     joints = [legs.placed.robot.joints[k] for k in (rod.link.joint, rod.link.closure)]
     near, end = joints if rod.first else joints[::-1]
     n_own = friction_effort(near, 0, add(w, -w_own), physics.smooth)
     n_far = friction_effort(end, 0, add(w, -w_far), physics.smooth)
-    pair = crossed(add(n_own, n_far), over)
+    pair = cross_nonzero(add(n_own, n_far), over)
     return Wrench(add(near_wrench.f, -pair), -n_own), Wrench(add(far.f, pair), -n_far)
 
 
-def require_efforts(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
+def add_joint_efforts(
+    legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
+) -> None:
     """Friction, springs and end stops of joints of the tree, each along its own rate."""
     placed, robot = legs.placed, legs.placed.robot
     for j in range(robot.tree):
         joint = robot.joints[j]
-        if joint.successor in placed.parts.omitted:
+        if joint.successor in placed.parts.omitted_bodies:
             continue
         of_nacelle = j in robot.nacelle.joints
         rates, along_rates = (motion.w, forces.nacelle) if of_nacelle else (motion.u, forces.gamma)
@@ -153,22 +161,24 @@ def require_efforts(legs: Legs, motion: MechanismMotion, forces: Required, physi
             indices = range(start, start + primitive.nv)
             rate = pack([rates.get(index, 0.0) for index in indices])
             effort = _axis_effort(placed, j, number, rate, physics)
-            merge(along_rates, dict(zip(indices, effort.tolist(), strict=True)))
+            add_forces(along_rates, dict(zip(indices, effort.tolist(), strict=True)))
             start = indices.stop
 
 
-def _axis_effort(placed: Placed, index: int, number: int, rate: Array, physics: Physics) -> Array:
+def _axis_effort(placed: ConfiguredRobot, index: int, number: int, rate: Array, physics: Physics) -> Array:
     """Friction, spring and end stop (k,) of an axis of a joint at its rate (k,); rotors count as inertia."""
     return axis_effort(cast(State, placed), index, number, rate, rate, replace(physics, inertia=False))
 
 
-def _acts(joint: Joint, physics: Physics) -> bool:
+def _has_effort(joint: Joint, physics: Physics) -> bool:
     """Whether a joint has friction, springs or end stops that count."""
     rubs = physics.friction and (any(joint.friction) or any(joint.stops))
-    return bool(rubs or (physics.springs and joint.is_sprung))
+    return bool(rubs or (physics.springs and joint.has_spring_or_stop))
 
 
-def _effort(placed: Placed, index: int, axes: int, relative: Twist, physics: Physics) -> Wrench:
+def _closure_effort(
+    placed: ConfiguredRobot, index: int, axes: int, relative: Twist, physics: Physics
+) -> Wrench:
     """Force (N) and moment (N m) on the second body of a closure that hold its friction and springs.
 
     With e an axis of the joint, q its coordinate, v and w the velocity and the angular velocity of the second
@@ -196,71 +206,75 @@ def _effort(placed: Placed, index: int, axes: int, relative: Twist, physics: Phy
         rate = pack([dot(e, relative.w if axis.is_rotation else relative.v)])
         (value,) = _axis_effort(placed, index, number, rate, physics)
         if axis.is_rotation:
-            moment = add(moment, scaled(value, e))
+            moment = add(moment, scale(value, e))
         else:
-            force = add(force, scaled(value, e))
+            force = add(force, scale(value, e))
     return Wrench(force, moment)
 
 
-def require_closures(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
+def add_closure_efforts(
+    legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
+) -> None:
     """Friction and springs of the legs' closures: equal and opposite on both sides."""
     placed = legs.placed
     for closure in placed.joint_closures:
         joint, sides = placed.robot.joints[closure.joint], closure.sides
-        if not _acts(joint, physics):
+        if not _has_effort(joint, physics):
             continue
         is_end = isinstance(sides, PlatformSides) and joint.kind is JointKind.SPHERICAL
         if is_end and placed.trees.root(sides.node) is None:
-            _spherical_end(legs, motion, forces, closure, physics)
+            _add_spherical_end_friction(legs, motion, forces, closure, physics)
             continue
         w, w_far = (side.w for side in sides.motions(motion))
-        v = closure.slip(placed.trees, motion.u, motion.frames)
+        v = closure.relative_velocity(placed.trees, motion.u, motion.frames)
         relative = Twist(v, add(w_far, -w)) if closure.first else Twist(-v, add(w, -w_far))
-        effort = _effort(placed, closure.joint, sides.axes, relative, physics)
+        effort = _closure_effort(placed, closure.joint, sides.axes, relative, physics)
         # Along the rates of the second side less the first.
         against = Wrench(-effort.f, -effort.n)
-        on_both_sides(forces, closure, *((against, effort) if closure.first else (effort, against)))
+        add_to_both_sides(forces, closure, *((against, effort) if closure.first else (effort, against)))
 
 
-def _spherical_end(
-    legs: Legs, motion: MechanismMotion, forces: Required, closure: JointClosure, physics: Physics
+def _add_spherical_end_friction(
+    legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, closure: JointClosure, physics: Physics
 ) -> None:
     """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
     sides = closure.platform
     assert sides is not None
-    twists = columns(legs.placed.trees, sides.node, sides.own, 0)
+    twists = point_unit_twists(legs.placed.trees, sides.node, sides.own, 0)
     w = add(motion.frames[sides.body].w, -angular_velocity(twists, motion.u))
     # Along the relative angular velocity, whichever side counts as first.
     moment = friction_effort(legs.placed.robot.joints[closure.joint], 0, w, physics.smooth)
-    forces.on_nacelle(sides.body, sides.point, ZERO, moment)
+    forces.add_to_platform(sides.body, sides.point, ZERO, moment)
     for rate, (_, axis) in twists.items():
         if not all_zero(axis):
             forces.along(rate, -dot(axis, moment))
 
 
-def require_nacelle_closures(legs: Legs, motion: MechanismMotion, forces: Required, physics: Physics) -> None:
+def add_platform_closure_efforts(
+    legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
+) -> None:
     """Friction and springs of joints between legs at a point nacelle, and of the nacelle's own loops."""
     placed = legs.placed
     trees = placed.trees
     for c in placed.robot.nacelle.closures:
         joint = placed.robot.joints[c]
         bodies = (joint.predecessor, joint.successor)
-        if not _acts(joint, physics):
+        if not _has_effort(joint, physics):
             continue
         if not joint.at_point:
             point = placed.joint_frames(c, 0)[1].p
             near, far = (motion.frames[body] for body in bodies)
             v = [frame.velocity_at(plus(point, -frame.pose.p)) for frame in (near, far)]
             relative = Twist(add(v[1], -v[0]), add(far.w, -near.w))
-            force, moment = _effort(placed, c, 0, relative, physics)
-            forces.on_nacelle(bodies[1], point, force, moment)
-            forces.on_nacelle(bodies[0], point, -force, -moment)
+            force, moment = _closure_effort(placed, c, 0, relative, physics)
+            forces.add_to_platform(bodies[1], point, force, moment)
+            forces.add_to_platform(bodies[0], point, -force, -moment)
         elif all(body in trees.place for body in bodies):
             nodes = [trees.place[body].node for body in bodies]
             w = [trees.up(node, motion.nodes[node].w) for node in nodes]
-            _, moment = _effort(placed, c, 0, Twist(ZERO, add(w[1], -w[0])), physics)
+            _, moment = _closure_effort(placed, c, 0, Twist(ZERO, add(w[1], -w[0])), physics)
             for node, sign in zip(nodes, (-1.0, 1.0), strict=True):
-                forces.on_node(node, ZERO, trees.down(node, scaled(sign, moment)))
+                forces.add_to_node(node, ZERO, trees.down(node, scale(sign, moment)))
 
 
 def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate) -> Scalar:
@@ -272,28 +286,28 @@ def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate)
     closure, e = rate.closure, rate.e
     near, far = closure.sides.motions(motion)
     if rate.revolute:
-        value = dot(e, add(add(far.w_dot, -near.w_dot), -crossed(near.w, far.w)))
+        value = dot(e, add(add(far.w_dot, -near.w_dot), -cross_nonzero(near.w, far.w)))
     else:
         carrier = near.w if closure.first else far.w
-        slip = closure.slip(legs.placed.trees, motion.u, motion.frames)
-        value = dot(e, add(add(far.a, -near.a), scaled(-2.0, crossed(carrier, slip))))
+        slip = closure.relative_velocity(legs.placed.trees, motion.u, motion.frames)
+        value = dot(e, add(add(far.a, -near.a), scale(-2.0, cross_nonzero(carrier, slip))))
     return value if closure.first else -value
 
 
-def require_rotors(legs: Legs, motion: MechanismMotion, forces: Required) -> None:
+def add_rotor_inertia(legs: Legs, motion: MechanismMotion, forces: ForceAccumulator) -> None:
     """Rotors behind gears, i^2 J q'' (N or N m), in the tree and at closures."""
     for rate, inertia in tree_rotors(legs.placed).items():
         acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
-        merge(forces.gamma if rate in motion.u_dot else forces.nacelle, {rate: inertia * acceleration})
+        add_forces(forces.gamma if rate in motion.u_dot else forces.nacelle, {rate: inertia * acceleration})
     for closing in rotor_rates(legs.placed):
-        forces.along_closure(legs, closing, closing.rotor * closure_acceleration(legs, motion, closing))
+        forces.add_along_closure(legs, closing, closing.rotor * closure_acceleration(legs, motion, closing))
 
 
-AT_JOINTS = (
-    require_efforts,
-    require_closures,
-    require_nacelle_closures,
-    require_line_springs,
-    require_dampers,
+JOINT_FORCE_TERMS = (
+    add_joint_efforts,
+    add_closure_efforts,
+    add_platform_closure_efforts,
+    add_spring_forces,
+    add_damper_moments,
 )
 """What joints, springs and dampers require, in this order; rods and bars have their own."""

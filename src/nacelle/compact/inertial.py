@@ -44,10 +44,10 @@ from nacelle.compact.constraints import ConstraintKey
 from nacelle.compact.legs import Legs
 from nacelle.compact.motion import MechanismMotion
 from nacelle.compact.nacelle import MovingFrame
-from nacelle.compact.placed import Placed
-from nacelle.compact.required import Required
+from nacelle.compact.placed import ConfiguredRobot
+from nacelle.compact.required import ForceAccumulator
 from nacelle.compact.sides import PlatformSides
-from nacelle.compact.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
+from nacelle.compact.vectors import ZERO, acceleration_matrix, add, all_zero, cross_nonzero, scale
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
@@ -64,7 +64,7 @@ def numbers_from_parameters(p: Array) -> Array:
     return pack([*p[:4], *((half if i == j else 0.0) - I[i, j] for i, j in PAIRS)])
 
 
-def moved_inertia(numbers: Array, R: Array, t: Array) -> Array:
+def transform_inertia(numbers: Array, R: Array, t: Array) -> Array:
     """Ten numbers of the same body about another frame, r -> R r + t, R (3, 3) and t (3,), m.
 
     h -> R h + m t,      S -> R S R^T + (R h) t^T + t (R h)^T + m t t^T
@@ -87,10 +87,10 @@ def second_moments(numbers: Array) -> Array:
 def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Array, Array]:
     """Force f = m a + T h (N) and moment h x a + sum S_ij e_i x T e_j (N m) about the reference point."""
     m, h = numbers[0], numbers[1:4]
-    f = scaled(m, a)
+    f = scale(m, a)
     for k in range(3):
-        f = add(f, scaled(h[k], T[:, k]))
-    n = crossed(h, a) if not all_zero(h) else ZERO
+        f = add(f, scale(h[k], T[:, k]))
+    n = cross_nonzero(h, a) if not all_zero(h) else ZERO
     for (i, j), value in zip(PAIRS, numbers[4:], strict=True):
         if is_zero(value):
             continue
@@ -103,7 +103,7 @@ def wrench_in_own_axes(numbers: Array, a: Array, w: Array, T: Array) -> tuple[Ar
             )
             transposed = pack([0.0 if k in (i, j) else T[k, i] for k in range(3)])
             part = add(_unit_cross(i, column), _unit_cross(j, transposed))
-        n = add(n, scaled(value, part))
+        n = add(n, scale(value, part))
     return f, n
 
 
@@ -130,7 +130,7 @@ class InertialNumbers:
     rates: dict[int, Scalar]
 
 
-def inertial_numbers(placed: Placed) -> InertialNumbers:
+def inertial_numbers(placed: ConfiguredRobot) -> InertialNumbers:
     """The numbers as the description gives them; rods are masses on what they connect."""
     robot, frame_of = placed.robot, placed.trees.place
     nodes: dict[int, Array] = {}
@@ -140,27 +140,27 @@ def inertial_numbers(placed: Placed) -> InertialNumbers:
         if body in frame_of:
             node, frame = frame_of[body]
             if node:
-                at_node = moved_inertia(numbers, frame.R, frame.p)
-                at_node = moved_inertia(at_node, np.eye(3), -reference_point(placed, node))
+                at_node = transform_inertia(numbers, frame.R, frame.p)
+                at_node = transform_inertia(at_node, np.eye(3), -reference_point(placed, node))
                 nodes[node] = plus(nodes[node], at_node) if node in nodes else at_node
         else:
             bodies[body] = plus(bodies[body], numbers) if body in bodies else numbers
 
     for body in range(1, len(robot.bodies)):
-        if body not in placed.parts.omitted and has_mass(robot, body):
+        if body not in placed.parts.omitted_bodies and has_mass(robot, body):
             put(body, numbers_from_parameters(body_parameters(robot, body)))
     for bar in (constraint.link for constraint in placed.bars):
         # What slides in a strut moves with B, and so may the inertia of its rotor (`struts`).
         at_B = bar.form.rod[0] + geared_inertia(bar.form.drive.joint) if bar.is_strut else bar.masses[1]
         for body, point, mass in ((bar.carrier, bar.A, bar.masses[0]), (bar.form.body, bar.form.B, at_B)):
-            put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
+            put(body, transform_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
     for rod in placed.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
-            put(body, moved_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
+            put(body, transform_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
     return InertialNumbers(nodes, bodies, tree_rotors(placed))
 
 
-def end_constraints(placed: Placed) -> dict[int, tuple[ConstraintKey, PlatformSides]]:
+def end_constraints(placed: ConfiguredRobot) -> dict[int, tuple[ConstraintKey, PlatformSides]]:
     """For every node that a locked point joins to the nacelle, the first such constraint, and its sides."""
     ends: dict[int, tuple[ConstraintKey, PlatformSides]] = {}
     for constraint in placed.all_constraints:
@@ -170,7 +170,7 @@ def end_constraints(placed: Placed) -> dict[int, tuple[ConstraintKey, PlatformSi
     return ends
 
 
-def heavy_ends(placed: Placed, numbers: InertialNumbers) -> frozenset[int]:
+def ends_with_inertia(placed: ConfiguredRobot, numbers: InertialNumbers) -> frozenset[int]:
     """Nodes whose inertia needs all of the acceleration where they hold the nacelle: m a, h x a."""
     ends = end_constraints(placed)
     return frozenset(
@@ -180,13 +180,15 @@ def heavy_ends(placed: Placed, numbers: InertialNumbers) -> frozenset[int]:
     )
 
 
-def reference_point(placed: Placed, node: int) -> Array:
+def reference_point(placed: ConfiguredRobot, node: int) -> Array:
     """The point (3,), node axes, m, about which a node's inertia counts: at the nacelle, else its origin."""
     ends = end_constraints(placed)
     return ends[node][1].own if node in ends else ZERO
 
 
-def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, forces: Required) -> None:
+def add_inertial_forces(
+    legs: Legs, motion: MechanismMotion, numbers: InertialNumbers, forces: ForceAccumulator
+) -> None:
     """Inertia and weight of all bodies by f = m a + T h and n = h x a + sum S_ij e_i x T e_j.
 
     Args:
@@ -201,22 +203,22 @@ def require_inertia(legs: Legs, motion: MechanismMotion, numbers: InertialNumber
         moving = motion.nodes[node]
         if node not in ends:
             f, n = wrench_in_own_axes(values, moving.a, moving.w, moving.acceleration_matrix)
-            forces.on_node(node, f, n)
+            forces.add_to_node(node, f, n)
             continue
         # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
         key, sides = ends[node]
         a = sides.end_acceleration(motion)
         f, n = wrench_in_own_axes(values, a, moving.w, moving.acceleration_matrix)
-        forces.on_constraint(key, f)
-        forces.on_node(node, ZERO, n)
+        forces.add_to_constraint(key, f)
+        forces.add_to_node(node, ZERO, n)
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
         f, n = (
             _columns_wrench(values, frame)
             if _prefers_columns(values, placed, body)
-            else _own_wrench(values, frame)
+            else _wrench_from_body_axes(values, frame)
         )
-        forces.on_nacelle(body, frame.pose.p, f, n)
+        forces.add_to_platform(body, frame.pose.p, f, n)
 
 
 def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
@@ -226,23 +228,23 @@ def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
     c_i x c_i'' is 2 w', one of three second moments on the diagonal costs three products alone.
     """
     R, ddot, m, h = frame.pose.R, frame.columns_ddot, values[0], values[1:4]
-    f = scaled(m, frame.a)
+    f = scale(m, frame.a)
     for k in range(3):
-        f = add(f, scaled(h[k], ddot[k]))
+        f = add(f, scale(h[k], ddot[k]))
     S = second_moments(values)
     n: Array = ZERO
     if not any(is_zero(S[k, k]) for k in range(3)):
-        n = scaled(2.0 * S[0, 0], frame.w_dot)
+        n = scale(2.0 * S[0, 0], frame.w_dot)
         S = pack([[plus(S[i, j], -S[0, 0]) if i == j else S[i, j] for j in range(3)] for i in range(3)])
     for i in range(3):
-        t = scaled(h[i], frame.a)
+        t = scale(h[i], frame.a)
         for j in range(3):
-            t = add(t, scaled(S[i, j], ddot[j]))
-        n = add(n, crossed(R[:, i], t))
+            t = add(t, scale(S[i, j], ddot[j]))
+        n = add(n, cross_nonzero(R[:, i], t))
     return f, n
 
 
-def _prefers_columns(values: Array, placed: Placed, body: int) -> bool:
+def _prefers_columns(values: Array, placed: ConfiguredRobot, body: int) -> bool:
     """Whether a nacelle body's wrench is cheaper from the columns of its axes than in its own axes.
 
     The columns are there already where legs hold the body at points off its origin.
@@ -252,7 +254,7 @@ def _prefers_columns(values: Array, placed: Placed, body: int) -> bool:
     return any(not all_zero(local) for local in ends) or sum(not is_zero(value) for value in values[4:]) <= 1
 
 
-def _own_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
+def _wrench_from_body_axes(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
     """Wrench of a nacelle body about its origin, found in its own axes; base axes."""
     R = frame.pose.R
     w, w_dot, a = (product(R.T, vector) for vector in (frame.w, frame.w_dot, frame.a))
@@ -263,33 +265,33 @@ def _own_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
 # ---- inertial numbers that a link passes on to what moves alike
 
 
-def carried_numbers(placed: Placed) -> InertialNumbers:
+def condensed_numbers(placed: ConfiguredRobot) -> InertialNumbers:
     """The inertial numbers of a robot, with what links pass on taken to where it counts."""
     numbers, trees, ends = inertial_numbers(placed), placed.trees, end_constraints(placed)
     nodes, bodies = dict(numbers.nodes), dict(numbers.bodies)
     for index, (_, sides) in ends.items():
         if index in nodes and sides.local is not None:
-            mass, nodes[index] = _split(nodes[index], (0,))
+            mass, nodes[index] = _split_numbers(nodes[index], (0,))
             body, local = sides.held
-            at_point = moved_inertia(mass, np.eye(3), local)
+            at_point = transform_inertia(mass, np.eye(3), local)
             bodies[body] = plus(bodies[body], at_point) if body in bodies else at_point
     # What counts about the point where a leg holds the nacelle stays there.
     for index in reversed(range(1, len(trees.nodes))):
         if index not in nodes or index in trees.roots or index in ends:
             continue
         node = trees.node(index)
-        passed, nodes[index] = _split(nodes[index], _passed_on(node.primitive))
+        passed, nodes[index] = _split_numbers(nodes[index], _transferable_indices(node.primitive))
         if node.parent:
             # Second moments alone have no place.
             shift = (
                 node.o - reference_point(placed, node.parent) if node.primitive.is_rotation else np.zeros(3)
             )
-            there = moved_inertia(passed, node.G.R, shift)
+            there = transform_inertia(passed, node.G.R, shift)
             nodes[node.parent] = there if node.parent not in nodes else plus(nodes[node.parent], there)
     return InertialNumbers(nodes, bodies, numbers.rates)
 
 
-def _split(numbers: Array, indices: tuple[int, ...]) -> tuple[Array, Array]:
+def _split_numbers(numbers: Array, indices: tuple[int, ...]) -> tuple[Array, Array]:
     """Ten numbers as those at some places, and the others."""
     values = numbers.tolist()
     return (
@@ -298,7 +300,7 @@ def _split(numbers: Array, indices: tuple[int, ...]) -> tuple[Array, Array]:
     )
 
 
-def _passed_on(primitive: Primitive) -> tuple[int, ...]:
+def _transferable_indices(primitive: Primitive) -> tuple[int, ...]:
     """Places of the numbers that are passed on: m, h (3), S by `PAIRS`."""
     if primitive is Primitive.SPHERICAL:
         return (0,)

@@ -25,29 +25,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.vectors import scaled
+from nacelle.compact.vectors import scale
 from nacelle.kinematics.configuration import Configuration
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
-from nacelle.spatial.rotation import ALIGNED, even_entries, rotation, rotation_cost, shortest
+from nacelle.spatial.rotation import ALIGNED, cheapest_rotation, rotation, rotation_cost, round_entries
 from nacelle.spatial.scalar import (
     Array,
     Scalar,
-    at_sample,
     atan2,
     cos,
     divide,
+    fold_constants,
     is_zero,
     pack,
     plus,
     product,
-    settled,
+    sample_values,
     sin,
     sqrt,
 )
-from nacelle.tree.spanning_tree import CosSin, Step, step_motion
+from nacelle.tree.spanning_tree import CosineSine, JointTransform, transform_pose
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +69,14 @@ class TreeNode:
     rates: tuple[int, ...]
     G: Pose
     primitive: Primitive
-    step: Step
+    step: JointTransform
     split: bool
     angle: Scalar | None = None
     prismatic_axis: Array | None = None
 
     @cached_property
     def _motion(self) -> Pose:
-        return step_motion(self.primitive, self.step)
+        return transform_pose(self.primitive, self.step)
 
     @cached_property
     def E(self) -> Array:
@@ -88,7 +88,7 @@ class TreeNode:
         """Origin in the parent's axes (3,), m."""
         if self.primitive.is_rotation:
             return self.G.p
-        return np.asarray(plus(self.G.p, product(self.G.R, scaled(self.step, self.axes[0]))))
+        return np.asarray(plus(self.G.p, product(self.G.R, scale(self.step, self.axes[0]))))
 
     @property
     def axes(self) -> list[Array]:
@@ -122,76 +122,76 @@ def is_aligned(R: Array, axis: int) -> bool:
     return sum(not is_zero(entry) for entry in R[:, axis].tolist()) == 1
 
 
-def together(first: TreeNode, second: TreeNode) -> TreeNode | None:
+def combine_parallel(first: TreeNode, second: TreeNode) -> TreeNode | None:
     """Two revolute nodes with parallel axes as one, for vectors: R_m(q) G R_k(p) = G R_k(p + q) or - q."""
-    if not (isinstance(first.step, CosSin) and isinstance(second.step, CosSin)) or not second.rates:
+    if not (isinstance(first.step, CosineSine) and isinstance(second.step, CosineSine)) or not second.rates:
         return None
     R, k = second.G.R, second.primitive.axis
     across = [entry for m, entry in enumerate(R[:, k].tolist()) if m != first.primitive.axis]
     if not all(is_zero(entry) for entry in across):
         return None
-    sign = 1.0 if at_sample(R[first.primitive.axis, k]) > 0.0 else -1.0
-    step = _added(second.step, first.step.c, sign * first.step.s)
+    sign = 1.0 if sample_values(R[first.primitive.axis, k]) > 0.0 else -1.0
+    step = _add_angles(second.step, first.step.c, sign * first.step.s)
     G = Pose(product(first.G.R, R), first.G.p)
     return replace(second, G=G, step=step, split=not is_aligned(G.R, k))
 
 
-def towards(node: TreeNode | None, R: Array, axis: int) -> Array | None:
+def aligning_rotation(node: TreeNode | None, R: Array, axis: int) -> Array | None:
     """The rotation (3, 3) of a node's axes that puts an axis of R (3, 3) into a coordinate plane or axis."""
     if node is None or node.primitive is Primitive.SPHERICAL:
         return None
     if not node.primitive.is_rotation:
         R_total = product(node.G.R, R)
-        A = shortest(R_total, axis)
+        A = cheapest_rotation(R_total, axis)
         if A is None or rotation_cost(A) >= rotation_cost(node.G.R) + rotation_cost(R):
             return None
-        return even_entries(product(node.G.R.T, A))
+        return round_entries(product(node.G.R.T, A))
     e = R[:, axis]
     k, i, j = node.primitive.axis, (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
-    size = np.abs(at_sample(e))
+    size = np.abs(sample_values(e))
     if float(np.hypot(size[i], size[j])) < 1e-9 or min(size[i], size[j]) < ALIGNED:
         return None
     reciprocal = divide(1.0, sqrt(e[i] * e[i] + e[j] * e[j]))
     return rotation(k, e[i] * reciprocal, e[j] * reciprocal)
 
 
-def even(pose: Pose) -> Pose:
+def with_rounded_rotation(pose: Pose) -> Pose:
     """A constant pose whose rotation has zeros and ones where rounding has left nearly so."""
-    return Pose(even_entries(pose.R), pose.p)
+    return Pose(round_entries(pose.R), pose.p)
 
 
 def rotated_node(node: TreeNode | None, R_new: Array) -> TreeNode:
     """A node whose axes are turned by R_new (3, 3): G_R R_new, or q + t about a revolute joint's own axis."""
     assert node is not None
     if not node.primitive.is_rotation:
-        G = even(Pose(product(node.G.R, R_new), node.G.p))
+        G = with_rounded_rotation(Pose(product(node.G.R, R_new), node.G.p))
         return replace(node, G=G, prismatic_axis=product(R_new.T, node.axes[0]))
     i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
-    return _ahead(node, R_new[i, i], R_new[j, i])
+    return _advance_angle(node, R_new[i, i], R_new[j, i])
 
 
-def _ahead(node: TreeNode, c: Scalar, s: Scalar) -> TreeNode:
+def _advance_angle(node: TreeNode, c: Scalar, s: Scalar) -> TreeNode:
     """A revolute node whose angle is turned on by a constant one."""
-    if node.angle is None or np.min(np.abs(at_sample(pack([c, s])))) < ALIGNED:
+    if node.angle is None or np.min(np.abs(sample_values(pack([c, s])))) < ALIGNED:
         # Right angles cost nothing; the angle itself is not what the step has any more.
-        return replace(node, step=_added(node.step, c, s), angle=None)
+        return replace(node, step=_add_angles(node.step, c, s), angle=None)
     angle = node.angle + atan2(s, c)
-    return replace(node, step=CosSin(cos(angle), sin(angle)), angle=angle)
+    return replace(node, step=CosineSine(cos(angle), sin(angle)), angle=angle)
 
 
-def _added(step: Step, c: Scalar, s: Scalar) -> CosSin:
+def _add_angles(step: JointTransform, c: Scalar, s: Scalar) -> CosineSine:
     """An angle by cosine and sine, turned on by another."""
-    return CosSin(step.c * c - step.s * s, step.s * c + step.c * s)
+    return CosineSine(step.c * c - step.s * s, step.s * c + step.c * s)
 
 
-def split_own(node: TreeNode) -> TreeNode:
+def absorb_own_rotation(node: TreeNode) -> TreeNode:
     """Give the part of a constant rotation about the joint's own axis to its angle: R = A R_k(psi)."""
-    if not isinstance(node.step, CosSin):
+    if not isinstance(node.step, CosineSine):
         return node
     try:
         if rotation_cost(node.G.R) == 0:
             return node
-        A = shortest(node.G.R, node.primitive.axis)
+        A = cheapest_rotation(node.G.R, node.primitive.axis)
     except TypeError:
         # The axis of a leg that hangs on the nacelle moves.
         return node
@@ -199,10 +199,10 @@ def split_own(node: TreeNode) -> TreeNode:
         return node
     about_axis = product(A.T, node.G.R)
     i, j = (node.primitive.axis + 1) % 3, (node.primitive.axis + 2) % 3
-    return _ahead(replace(node, G=Pose(A, node.G.p)), about_axis[i, i], about_axis[j, i])
+    return _advance_angle(replace(node, G=Pose(A, node.G.p)), about_axis[i, i], about_axis[j, i])
 
 
-class Idle(NamedTuple):
+class WorklessDirection(NamedTuple):
     """A direction in which a force does nothing: an axis of a leg's first joint frame.
 
     Attributes:
@@ -269,17 +269,17 @@ class LegTrees:
 
     def down(self, index: int, vector: Array, top: int = 0) -> Array:
         """A vector (3,) in the axes of `top`, in those of a node below it: product of E^T along the path."""
-        for node in self._runs(index, top):
+        for node in self._combined_path(index, top):
             vector = node.down(vector)
         return vector
 
     def up(self, index: int, vector: Array, top: int = 0) -> Array:
         """A vector (3,) in the axes of a node, in those of `top` above it: product of E along the path."""
-        for node in reversed(self._runs(index, top)):
+        for node in reversed(self._combined_path(index, top)):
             vector = node.up(vector)
         return vector
 
-    def up_tensor(self, index: int, K: Array) -> Array:
+    def tensor_to_base(self, index: int, K: Array) -> Array:
         """A symmetric matrix K (3, 3) in the axes of a node, in those of the base: E K E^T along the path."""
         if not index:
             return K
@@ -287,12 +287,12 @@ class LegTrees:
         full = [self.up(index, pack([column[i] for column in half])) for i in range(3)]
         return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
 
-    def up_beside(self, index: int, vector: Array, idle: Idle) -> Array:
+    def force_to_base_without(self, index: int, vector: Array, idle: WorklessDirection) -> Array:
         """A force in base axes but for a multiple of an idle direction n: its entry j is zero.
 
         F - n F_j / n_j = (1 - n e_j^T / n_j) G ..., with G the constant axes of the first joint's frame.
         """
-        first, *others = self._runs(index, 0)
+        first, *others = self._combined_path(index, 0)
         for node in reversed(others):
             vector = node.up(vector)
         axis, j = idle
@@ -304,14 +304,14 @@ class LegTrees:
                 for i in range(3)
             ]
         )
-        return product(even_entries(B), first.moved(vector))
+        return product(round_entries(B), first.moved(vector))
 
-    def _runs(self, index: int, top: int) -> list[TreeNode]:
+    def _combined_path(self, index: int, top: int) -> list[TreeNode]:
         """Nodes from below `top` to a node; parallel axes are one, with the sum of angles."""
         if (index, top) not in self.runs:
             nodes: list[TreeNode] = []
             for k in self.path(index, top):
-                both = together(nodes[-1], self.node(k)) if nodes and self.joined else None
+                both = combine_parallel(nodes[-1], self.node(k)) if nodes and self.joined else None
                 nodes = [*nodes[:-1], both] if both is not None else [*nodes, self.node(k)]
             self.runs[index, top] = nodes
         return self.runs[index, top]
@@ -352,12 +352,18 @@ def leg_trees(
 
     def face(index: int, R: Array, axis: int) -> Pose:
         """Turn the axes of a node that nothing hangs on yet towards an axis; gives the pose in new axes."""
-        R_new = None if index in parents else towards(nodes[index], R, axis)
+        R_new = None if index in parents else aligning_rotation(nodes[index], R, axis)
         if R_new is None:
             return identity()
         nodes[index] = rotated_node(nodes[index], R_new)
         back = Pose(R_new.T, np.zeros(3))
-        frame_of.update({b: NodeFrame(k, even(back @ at)) for b, (k, at) in frame_of.items() if k == index})
+        frame_of.update(
+            {
+                b: NodeFrame(k, with_rounded_rotation(back @ at))
+                for b, (k, at) in frame_of.items()
+                if k == index
+            }
+        )
         return back
 
     frames: dict[int, int] = {}
@@ -365,7 +371,7 @@ def leg_trees(
         base = frame_of[BASE]
         if axes and number in axes:
             nodes.append(
-                TreeNode(0, (), Pose(axes[number], np.zeros(3)), Primitive.RZ, CosSin(1.0, 0.0), False)
+                TreeNode(0, (), Pose(axes[number], np.zeros(3)), Primitive.RZ, CosineSine(1.0, 0.0), False)
             )
             frames[number] = len(nodes) - 1
             parents.add(len(nodes) - 1)
@@ -377,28 +383,32 @@ def leg_trees(
             if joint.predecessor not in frame_of:
                 # A leg that hangs on the nacelle: its first node is the body's origin in base axes.
                 pose = now.motion.poses[joint.predecessor]
-                nodes.append(TreeNode(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, CosSin(1.0, 0.0), False))
+                nodes.append(
+                    TreeNode(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, CosineSine(1.0, 0.0), False)
+                )
                 frame_of[joint.predecessor] = NodeFrame(len(nodes) - 1, Pose(pose.R, np.zeros(3)))
                 roots[len(nodes) - 1] = joint.predecessor
                 parents.add(len(nodes) - 1)
             index, frame = base if joint.predecessor == BASE else frame_of[joint.predecessor]
-            G = frame @ _settled(joint.frame_predecessor)
+            G = frame @ _with_constant_floats(joint.frame_predecessor)
             rate = robot.platform_nv + robot.v_slices[j].start
             for at, primitive in enumerate(joint.primitives):
                 revolute = primitive.is_rotation and primitive is not Primitive.SPHERICAL
                 if revolute:
-                    G = even(face(index, G.R, primitive.axis) @ G)
+                    G = with_rounded_rotation(face(index, G.R, primitive.axis) @ G)
                 parents.add(index)
                 rates = tuple(range(rate, rate + primitive.nv))
                 angle = now.angles.get(j)
-                node = split_own(
+                node = absorb_own_rotation(
                     TreeNode(index, rates, G, primitive, now.steps[starts[j] + at], False, angle)
                 )
                 split = revolute and not is_aligned(node.G.R, primitive.axis)
                 nodes.append(replace(node, split=split))
                 index, G = len(nodes) - 1, identity()
                 rate += primitive.nv
-            frame_of[joint.successor] = NodeFrame(index, G @ _settled(joint.frame_successor).inverse())
+            frame_of[joint.successor] = NodeFrame(
+                index, G @ _with_constant_floats(joint.frame_successor).inverse()
+            )
     # Bodies of the nacelle are not part of the legs.
     frame_of = {body: at for body, at in frame_of.items() if at.node not in roots}
     for body, frame in _last_axes(robot, frame_of):
@@ -420,12 +430,12 @@ def _last_axes(robot: Robot, frame_of: dict[int, NodeFrame]) -> list[tuple[int, 
     ]
     used = [frame_of[body][0] for body, _, _ in ends]
     return [
-        (body, _settled(frame))
+        (body, _with_constant_floats(frame))
         for body, frame, joint in ends
         if used.count(frame_of[body][0]) == 1 and joint.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL)
     ]
 
 
-def _settled(frame: Pose) -> Pose:
+def _with_constant_floats(frame: Pose) -> Pose:
     """A joint frame whose constants are floats, where numbers of the robot are symbols."""
-    return Pose(settled(frame.R), settled(frame.p))
+    return Pose(fold_constants(frame.R), fold_constants(frame.p))

@@ -15,7 +15,7 @@ leg is singular, to first order as the smallest singular value does, so
 with s so that the margin is the squared inverse condition of the leg's own Jacobian at sample states. The
 nacelle's dependent rates have the same for the rows D that the legs leave over. Where a leg has more rows
 than rates the determinant of those that were chosen may vanish alone: the margin is then too small, never too
-large. Below `TRUSTED` the dense margins decide (`nacelle.kinematics.margins`).
+large. Below `TRUSTED_MARGIN` the dense margins decide (`nacelle.kinematics.margins`).
 
 Fixed pivots lose digits where the multipliers l_ik = m_ik / p_k are large, at most as many as these have: the
 rounding of an elimination is that of a matrix whose entries are |L| |R| (Wilkinson). Their largest size, rows
@@ -33,10 +33,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.constraints import Coupling, JointClosure, PlatformLoop, Strut, platform_loops
-from nacelle.compact.motion import MechanismMotion, outward
+from nacelle.compact.motion import MechanismMotion, propagate_motion
 from nacelle.compact.nacelle import MovingFrame, PoleFrame
-from nacelle.compact.placed import CompactPlan, Placed
-from nacelle.compact.solve import Factors, determinant, factorise, multiplied
+from nacelle.compact.placed import CompactPlan, ConfiguredRobot
+from nacelle.compact.solve import Factors, determinant, eliminate_rows, product_of
 from nacelle.compact.vectors import ZERO, inner
 from nacelle.kinematics.margins import closed_form_margin
 from nacelle.model.leg import PLATFORM
@@ -49,13 +49,13 @@ from nacelle.spatial.solve import solve
 
 # Scales beyond this are shared among groups of so many pivots, of which none counts for more than the bound.
 _LARGE, _GROUP, _BOUND = 1e24, 12, 1e3
-FREE = 3.0
+HARMLESS_MULTIPLIER = 3.0
 """Multipliers up to this cost no digit that counts."""
 
 
 def leg_determinant(legs: Legs, leg: int) -> Scalar:
     """Determinant of a leg's rows up to its sign: the product of its pivots p_k."""
-    return multiplied(_leg_pivots(legs, leg))
+    return product_of(_leg_pivots(legs, leg))
 
 
 def _leg_pivots(legs: Legs, leg: int) -> list[Scalar]:
@@ -66,7 +66,7 @@ def _leg_pivots(legs: Legs, leg: int) -> list[Scalar]:
 def nacelle_determinant(legs: Legs) -> Scalar:
     """Determinant of the rows that decide the dependent rates of the nacelle."""
     if legs.dependent is not None:
-        return multiplied(legs.dependent.pivots.values())
+        return product_of(legs.dependent.pivots.values())
     return determinant(legs.D.tolist())
 
 
@@ -84,13 +84,13 @@ def margins(legs: Legs) -> Array:
 
 def _margin(pivots: Sequence[Scalar], scale: float) -> Scalar:
     if scale <= _LARGE:
-        value = multiplied(pivots)
+        value = product_of(pivots)
         return minimum(1.0, value * value * scale)
     # A product of a hundred pivots is beyond single precision: groups of them take their parts of the scale.
     # The bound of each keeps these parts from becoming one number again.
     part = scale ** (0.5 / len(pivots))
     groups = [pivots[k : k + _GROUP] for k in range(0, len(pivots), _GROUP)]
-    value = multiplied([minimum(_BOUND, absolute(part ** len(g) * multiplied(g))) for g in groups])
+    value = product_of([minimum(_BOUND, absolute(part ** len(g) * product_of(g))) for g in groups])
     return minimum(1.0, value * value)
 
 
@@ -107,7 +107,7 @@ def iterated_distances(legs: Legs) -> list[Scalar]:
     for k in plan.mechanism.iterated_legs:
         (coupled if plan.legs[k].kept else values).append(leg_determinant(legs, k))
     if plan.mechanism.dependent:
-        values.append(multiplied([*coupled, nacelle_determinant(legs)]))
+        values.append(product_of([*coupled, nacelle_determinant(legs)]))
     return [value * value for value in values]
 
 
@@ -117,7 +117,7 @@ def growth_figure(legs: Legs) -> Scalar:
     A strut counts by (z / l)^2, z the entry of its direction that its row is divided by.
     """
     sizes = [absolute(value) for value in _multipliers(legs)]
-    figure: Scalar = minimum(1.0, divide(FREE, reduce(maximum, sizes))) if sizes else 1.0
+    figure: Scalar = minimum(1.0, divide(HARMLESS_MULTIPLIER, reduce(maximum, sizes))) if sizes else 1.0
     for constraints, factors in zip(legs.placed.constraints, legs.factors, strict=True):
         if constraints and isinstance(constraints[0], Strut):
             reciprocal = factors.reciprocals[0]
@@ -137,7 +137,7 @@ def _multipliers(legs: Legs) -> Iterable[Scalar]:
 Rates = dict[int, Scalar]
 
 
-def merge(total: Rates, added: Rates) -> Rates:
+def add_forces(total: Rates, added: Rates) -> Rates:
     """Sum of two lists of forces by rate."""
     for rate, value in added.items():
         before = total.get(rate, 0.0)
@@ -156,7 +156,7 @@ class Legs:
         factors: for every leg its elimination.
     """
 
-    placed: Placed
+    placed: ConfiguredRobot
     plan: CompactPlan
     factors: tuple[Factors, ...]
 
@@ -173,7 +173,7 @@ class Legs:
                 continue
             idle = None if whole else self.plan.idle.get(constraint.key)
             wrench, sides = constraint.wrench(values), constraint.multiplier_sides
-            merge(forces, sides.platform_forces(trees, nacelle, wrench, idle))
+            add_forces(forces, sides.platform_forces(trees, nacelle, wrench, idle))
         return forces
 
     @cached_property
@@ -182,20 +182,20 @@ class Legs:
         return platform_loops(self.placed.robot, self.placed.nacelle)
 
     @cached_property
-    def remaining(self) -> dict[tuple[int, int], Rates]:
+    def free_multipliers(self) -> dict[tuple[int, int], Rates]:
         """For every leg and free row that counts, its multipliers alone."""
         return {
-            (k, row): factors.remaining(row)
+            (k, row): factors.free_multipliers(row)
             for k, (factors, leg) in enumerate(zip(self.factors, self.plan.legs, strict=True))
             for row in (*(r for r, _ in factors.order.active), *leg.kept)
         }
 
     @cached_property
-    def felt(self) -> dict[tuple[int, int], Rates]:
+    def platform_rows(self) -> dict[tuple[int, int], Rates]:
         """For every leg and free row that counts, the row over the moving rates of the nacelle."""
         return {
             (leg, row): self.wrench(leg, values, whole=row in self.plan.legs[leg].kept)
-            for (leg, row), values in self.remaining.items()
+            for (leg, row), values in self.free_multipliers.items()
         }
 
     @cached_property
@@ -204,7 +204,7 @@ class Legs:
         columns = []
         for k, factors in enumerate(self.factors):
             for row, _ in factors.order.active:
-                column = self.along_v(self.felt[k, row])
+                column = self.project_on_twist(self.platform_rows[k, row])
                 if (k, row) in self.plan.unit:
                     column = [value * factors.reciprocals[row] for value in column]
                 columns.append(column)
@@ -214,8 +214,8 @@ class Legs:
     def dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
         rows = [row for loop in self.loops for row in loop.rows]
-        of_nacelle = [rows[k].coefficients for k in self.plan.own_rows]
-        legs = [self.felt[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
+        of_nacelle = [rows[k].coefficients for k in self.plan.loop_rows]
+        legs = [self.platform_rows[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
         return of_nacelle + legs
 
     @cached_property
@@ -237,9 +237,9 @@ class Legs:
         if not mechanism.dependent:
             return np.zeros((0, len(mechanism.independent)))
         right = pack([[row.get(rate, 0.0) for rate in mechanism.independent] for row in self.dependent_rows])
-        return self._solved(-right)
+        return self._solve_dependent(-right)
 
-    def _solved(self, right: Array) -> Array:
+    def _solve_dependent(self, right: Array) -> Array:
         """The dependent rates for right-hand sides (dependent,) or (dependent, columns)."""
         if self.dependent is None:
             return solve(self.D, right)
@@ -263,7 +263,7 @@ class Legs:
         rates: Rates = {}
         for constraints, factors in zip(self.placed.constraints, self.factors, strict=True):
             right = [g for constraint in constraints for g in constraint.rates(self.placed.trees, frames)]
-            rates |= factors.rates(right, _given(factors, active))
+            rates |= factors.rates(right, _given_active_rates(factors, active))
         return rates
 
     def right_hand_sides(self, motion: MechanismMotion) -> list[list[Scalar]]:
@@ -277,23 +277,25 @@ class Legs:
         """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
         if not self.plan.mechanism.dependent:
             return None
-        nodes = outward(self.placed.trees, u, {}, frames)
+        nodes = propagate_motion(self.placed.trees, u, {}, frames)
         motion = MechanismMotion(self.placed.trees, u, {}, nodes, frames, nodes, frames, ZERO)
         sides = self.right_hand_sides(motion)
         loop_sides = [value for loop in self.loops for value in loop.accelerations(motion)]
-        return self._solved(-self.left_over(loop_sides, dict(enumerate(sides))))
+        return self._solve_dependent(-self.dependent_right_hand_sides(loop_sides, dict(enumerate(sides))))
 
-    def left_over(self, loop_sides: list[Scalar], sides: Mapping[int, list[Scalar]]) -> Array:
+    def dependent_right_hand_sides(
+        self, loop_sides: list[Scalar], sides: Mapping[int, list[Scalar]]
+    ) -> Array:
         """Right-hand sides of the rows that decide the dependent rates.
 
         Args:
             loop_sides: of all rows of the nacelle's own loops.
             sides: of all rows of legs.
         """
-        right = [loop_sides[k] for k in self.plan.own_rows]
+        right = [loop_sides[k] for k in self.plan.loop_rows]
         for k, leg in enumerate(self.plan.legs):
             for row in leg.kept:
-                factors = self.remaining[k, row]
+                factors = self.free_multipliers[k, row]
                 right.append(inner(factors.values(), (sides[k][i] for i in factors)))
         return pack(right)
 
@@ -301,19 +303,19 @@ class Legs:
         """Derivatives of the rates of all legs; `motion` has the nacelle's full accelerations."""
         accelerations: Rates = {}
         for sides, factors in zip(self.right_hand_sides(motion), self.factors, strict=True):
-            accelerations |= factors.rates(sides, _given(factors, active))
+            accelerations |= factors.rates(sides, _given_active_rates(factors, active))
         return accelerations
 
-    def held_along_v(self, gamma: Rates, nacelle: Rates) -> list[Scalar]:
+    def project_held_forces(self, gamma: Rates, nacelle: Rates) -> list[Scalar]:
         """Forces along rates of legs and nacelle as a force (n,) along v: the legs follow the nacelle."""
         total = dict(nacelle)
         for k, factors in enumerate(self.factors):
             leg_forces = {rate: gamma[rate] for _, rate in factors.order.pivots if rate in gamma}
             if leg_forces:
-                merge(total, self.wrench(k, factors.forces(leg_forces, held=True)[0]))
-        return self.along_v(total)
+                add_forces(total, self.wrench(k, factors.forces(leg_forces, active_rates_held=True)[0]))
+        return self.project_on_twist(total)
 
-    def along_v(self, forces: Rates) -> list[Scalar]:
+    def project_on_twist(self, forces: Rates) -> list[Scalar]:
         """Forces along the moving rates of the nacelle as forces (n,) along v: F_v + W^T F_dep, N or N m."""
         mechanism = self.plan.mechanism
         dependent = [forces.get(rate, 0.0) for rate in mechanism.dependent]
@@ -323,7 +325,7 @@ class Legs:
         ]
 
 
-def _given(factors: Factors, active: Rates | None) -> Rates | None:
+def _given_active_rates(factors: Factors, active: Rates | None) -> Rates | None:
     """Active rates of a leg, if all of them are given."""
     active_rates = [rate for _, rate in factors.order.active]
     if active is None or any(rate not in active for rate in active_rates):
@@ -331,16 +333,18 @@ def _given(factors: Factors, active: Rates | None) -> Rates | None:
     return {rate: active[rate] for rate in active_rates}
 
 
-def factorised(plan: CompactPlan, placed: Placed) -> Legs:
+def eliminate_legs(plan: CompactPlan, placed: ConfiguredRobot) -> Legs:
     """Eliminate all legs."""
     factors = tuple(
-        factorise([row.coefficients for constraint in group for row in constraint.rows], leg.order, leg.zeros)
+        eliminate_rows(
+            [row.coefficients for constraint in group for row in constraint.rows], leg.order, leg.zeros
+        )
         for group, leg in zip(placed.constraints, plan.legs, strict=True)
     )
     return Legs(placed, plan, factors)
 
 
-def motion(
+def mechanism_motion(
     legs: Legs,
     v: Array,
     a: Array,
@@ -367,16 +371,16 @@ def motion(
     u = legs.rates(still)
     w_dot = legs.nacelle_rates(a, legs.bias(u, still))
     free = placed.nacelle.frames(w, w_dot)
-    return _moving(legs, GivenMotion(u, {}, w, w_dot, free), heavy, friction, pole_held)
+    return _motion_at_rates(legs, PrescribedMotion(u, {}, w, w_dot, free), heavy, friction, pole_held)
 
 
-def _moving(
-    legs: Legs, prescribed: GivenMotion, heavy: frozenset[int], friction: bool, pole_held: bool = False
+def _motion_at_rates(
+    legs: Legs, prescribed: PrescribedMotion, heavy: frozenset[int], friction: bool, pole_held: bool = False
 ) -> MechanismMotion:
     """The motion at given rates, and derivatives of those of the nacelle and of some joints."""
     gravity = np.asarray(legs.placed.robot.gravity)
     free = dict(prescribed.frames)
-    frames = {body: frame.against(gravity) for body, frame in free.items()}
+    frames = {body: frame.with_gravity(gravity) for body, frame in free.items()}
     if pole_held:
         for bodies, a_pole in ((free, ZERO), (frames, -gravity)):
             platform = bodies[PLATFORM]
@@ -386,15 +390,15 @@ def _moving(
     def at(u_dot: Rates) -> MechanismMotion:
         """The motion at accelerations u_dot of the legs' rates."""
         trees, u = legs.placed.trees, prescribed.u
-        nodes = outward(trees, u, u_dot, frames, gravity=gravity)
-        weightless = outward(trees, u, u_dot, free)
+        nodes = propagate_motion(trees, u, u_dot, frames, gravity=gravity)
+        weightless = propagate_motion(trees, u, u_dot, free)
         w = (prescribed.w, prescribed.w_dot)
         return MechanismMotion(trees, u, u_dot, nodes, frames, weightless, free, gravity, *w, heavy, friction)
 
     return at({**legs.accelerations(at({}), prescribed.u_dot), **prescribed.u_dot})
 
 
-class GivenMotion(NamedTuple):
+class PrescribedMotion(NamedTuple):
     """How a robot moves, where that is given.
 
     Attributes:
@@ -412,15 +416,15 @@ class GivenMotion(NamedTuple):
     frames: dict[int, MovingFrame]
 
 
-def motion_as_given(
-    legs: Legs, prescribed: GivenMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
+def prescribed_mechanism_motion(
+    legs: Legs, prescribed: PrescribedMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
 ) -> MechanismMotion:
     """The motion of everything from that of the nacelle and of some joints; the other joints follow.
 
     M u = g(w) and M u' = g(w') + bias for the rates that are not given.
     """
     u = {**legs.rates(prescribed.frames, prescribed.u), **prescribed.u}
-    return _moving(legs, prescribed._replace(u=u), heavy, friction)
+    return _motion_at_rates(legs, prescribed._replace(u=u), heavy, friction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -451,7 +455,7 @@ class ClosureRate:
         gamma: Rates = {}
         for side, twists in ((-sign, sides.near(placed.trees)), (sign, sides.far(placed.trees))):
             along = {rate: dot(self.e, w if self.revolute else v) for rate, (v, w) in twists.items()}
-            merge(gamma, {rate: side * value for rate, value in along.items()})
+            add_forces(gamma, {rate: side * value for rate, value in along.items()})
         e = sign * self.e
         wrench = Wrench(ZERO, e) if self.revolute else Wrench(e, ZERO)
         return gamma, sides.platform_forces(placed.trees, placed.nacelle, wrench)

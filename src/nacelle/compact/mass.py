@@ -21,15 +21,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from nacelle.compact.actuators import rotor_rates
-from nacelle.compact.bar_forces import bar_inertia, residual_energy
+from nacelle.compact.bar_forces import end_inertia_of_bar, residual_energy
 from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import DrivenRod, Rod, SphericalRod
 from nacelle.compact.inertial import PAIRS, InertialNumbers, reference_point, second_moments
 from nacelle.compact.legs import Legs, Rates
-from nacelle.compact.motion import MechanismMotion, columns, node_twist
+from nacelle.compact.motion import MechanismMotion, node_twist, point_unit_twists
 from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.sides import LegSides, PlatformSides
-from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
+from nacelle.compact.vectors import ZERO, add, add_product, all_zero, cross_nonzero, inner, scale
 from nacelle.model.leg import PLATFORM
 from nacelle.spatial.scalar import Array, Scalar, dot, is_zero, pack, product
 from nacelle.spatial.screw import Twist
@@ -42,8 +42,8 @@ def momentum(numbers: Array, twist: Twist) -> tuple[Array, Array]:
     v, w = twist
     m, h = numbers[0], numbers[1:4]
     S = second_moments(numbers)
-    linear = add(scaled(m, v), crossed(w, h) if not all_zero(h) else ZERO)
-    angular = crossed(h, v) if not all_zero(h) else ZERO
+    linear = add(scale(m, v), cross_nonzero(w, h) if not all_zero(h) else ZERO)
+    angular = cross_nonzero(h, v) if not all_zero(h) else ZERO
     if not all_zero(w) and not all_zero(numbers[4:]):
         trace = S[0, 0] + S[1, 1] + S[2, 2]
         I = pack([[(trace if i == j else 0.0) - S[i, j] for j in range(3)] for i in range(3)])
@@ -64,7 +64,7 @@ def leg_inertia(legs: Legs, numbers: InertialNumbers, leg: int) -> dict[tuple[in
             H[key] = value if key not in H else H[key] + value
 
     for node, values in numbers.nodes.items():
-        unit_twists = columns(placed.trees, node, reference_point(placed, node))
+        unit_twists = point_unit_twists(placed.trees, node, reference_point(placed, node))
         if not leg_rates & set(unit_twists) or placed.trees.root(node) is not None:
             continue
         moving_rates = sorted(unit_twists)
@@ -72,14 +72,14 @@ def leg_inertia(legs: Legs, numbers: InertialNumbers, leg: int) -> dict[tuple[in
             linear, angular = momentum(values, unit_twists[i])
             for j in moving_rates[: count + 1]:
                 v, w = unit_twists[j]
-                put(i, j, _dots(v, linear, w, angular))
+                put(i, j, _power(v, linear, w, angular))
     for rate, inertia in numbers.rates.items():
         if rate in leg_rates:
             put(rate, rate, inertia)
     return H
 
 
-def _dots(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
+def _power(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
     total: Scalar = 0.0
     for a, b in ((v, linear), (w, angular)):
         if not all_zero(a) and not all_zero(b):
@@ -88,7 +88,7 @@ def _dots(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
     return total
 
 
-def held_point(legs: Legs, leg: int) -> tuple[int, PlatformSides] | None:
+def platform_point(legs: Legs, leg: int) -> tuple[int, PlatformSides] | None:
     """Where a leg holds the nacelle, if that is a point and nothing else: its first row there, and the sides.
 
     None also where the leg has no fewer rates than v: then its rates are the shorter way.
@@ -98,7 +98,7 @@ def held_point(legs: Legs, leg: int) -> tuple[int, PlatformSides] | None:
         return None
     outer = [(constraint, sides) for constraint in constraints if (sides := constraint.platform) is not None]
     inside = [constraint.sides for constraint in constraints if isinstance(constraint.sides, LegSides)]
-    if len(outer) != 1 or plan.kept or any(sides.hangs(trees) for sides in inside):
+    if len(outer) != 1 or plan.kept or any(sides.is_on_platform(trees) for sides in inside):
         return None
     ((end, sides),) = outer
     points = {row for row, kind in zip(end.span, end.rows, strict=True) if isinstance(kind, PointRow)}
@@ -119,12 +119,12 @@ def end_inertia(
     leg_rates = [rate for _, rate in factors.order.pivots]
     X = [factors.rates([1.0 if k == start + axis else 0.0 for k in range(count)]) for axis in range(3)]
     K: Square = [[0.0] * 3 for _ in range(3)]
-    for i, j, value in _condensed(H, X, leg_rates):
+    for i, j, value in _congruence_entries(H, X, leg_rates):
         K[i][j] = K[j][i] = value
-    return placed.trees.up_tensor(sides.axes, pack(K))
+    return placed.trees.tensor_to_base(sides.axes, pack(K))
 
 
-def _condensed(
+def _congruence_entries(
     H: dict[tuple[int, int], Scalar], X: list[Rates], leg_rates: list[int]
 ) -> Iterator[tuple[int, int, Scalar]]:
     """Entries (i, j <= i) of X^T H X, H by pairs of the rates `leg_rates`."""
@@ -138,12 +138,12 @@ def _condensed(
 def mass_matrix(legs: Legs, numbers: InertialNumbers) -> Array:
     """M (n, n) along the reduced twist."""
     total = _MassSum(legs)
-    total.put_bars(numbers)
-    total.put_legs(numbers)
-    total.put_nodes(numbers)
-    total.put_rods()
-    total.put_bodies(numbers)
-    total.put_nacelle_rates(numbers)
+    total.add_struts_and_rods(numbers)
+    total.add_legs(numbers)
+    total.add_hanging_nodes(numbers)
+    total.add_spherical_rods()
+    total.add_platform_bodies(numbers)
+    total.add_platform_rotors(numbers)
     return total.matrix()
 
 
@@ -171,14 +171,14 @@ class _MassSum:
         if not is_zero(value):
             self.total[i][j] = value if is_zero(self.total[i][j]) else self.total[i][j] + value
 
-    def put_twists(self, numbers: Array, twists: list[Twist]) -> None:
+    def add_body(self, numbers: Array, twists: list[Twist]) -> None:
         """A body with these twists at unit v: v_i . P_j + w_i . L_j."""
         for i, twist in enumerate(twists):
             linear, angular = momentum(numbers, twist)
             for j, (v, w) in enumerate(twists[: i + 1]):
-                self.put(i, j, _dots(v, linear, w, angular))
+                self.put(i, j, _power(v, linear, w, angular))
 
-    def put_end(self, K: Array, sides: PlatformSides) -> None:
+    def add_end_inertia(self, K: Array, sides: PlatformSides) -> None:
         """Inertia K (3, 3), base axes, at the nacelle's point of a constraint."""
         body, local = sides.held
         points = [frame[body].velocity(local) for frame in self.frames]
@@ -187,40 +187,42 @@ class _MassSum:
             for j in range(i + 1):
                 self.put(i, j, inner(points[j].tolist(), end_momentum.tolist()))
 
-    def put_bars(self, numbers: InertialNumbers) -> None:
+    def add_struts_and_rods(self, numbers: InertialNumbers) -> None:
         """Legs with bars in a form of their own."""
         for bar in self.placed.bars:
             drive = leg_inertia(self.legs, numbers, bar.key.leg)
-            self.put_end(bar_inertia(self.legs, bar, sum(drive.values(), start=0.0)), bar.sides)
+            self.add_end_inertia(
+                end_inertia_of_bar(self.legs, bar, sum(drive.values(), start=0.0)), bar.sides
+            )
             self.condensed.add(bar.key.leg)
 
-    def put_legs(self, numbers: InertialNumbers) -> None:
+    def add_legs(self, numbers: InertialNumbers) -> None:
         """The other legs: condensed at the point that they hold, or over their rates."""
         for leg in range(len(self.placed.constraints)):
             if leg in self.condensed:
                 continue
             H = leg_inertia(self.legs, numbers, leg)
-            end = held_point(self.legs, leg)
+            end = platform_point(self.legs, leg)
             if end is not None:
-                self.put_end(end_inertia(self.legs, leg, *end, H), end[1])
+                self.add_end_inertia(end_inertia(self.legs, leg, *end, H), end[1])
                 continue
             leg_rates = [rate for _, rate in self.legs.plan.legs[leg].order.pivots]
-            for i, j, value in _condensed(H, self.rates, leg_rates):
+            for i, j, value in _congruence_entries(H, self.rates, leg_rates):
                 self.put(i, j, value)
 
-    def put_nodes(self, numbers: InertialNumbers) -> None:
+    def add_hanging_nodes(self, numbers: InertialNumbers) -> None:
         """Nodes of legs that hang from the nacelle."""
         trees = self.placed.trees
         for node, values in numbers.nodes.items():
             if trees.root(node) is None:
                 continue
             point = reference_point(self.placed, node)
-            unit_twists = columns(trees, node, point)
+            unit_twists = point_unit_twists(trees, node, point)
             motions = zip(self.rates, self.frames, strict=True)
             twists = [node_twist(trees, node, point, unit_twists, *motion) for motion in motions]
-            self.put_twists(values, twists)
+            self.add_body(values, twists)
 
-    def put_rods(self) -> None:
+    def add_spherical_rods(self) -> None:
         """What the two ends of rods have in common."""
         for rod in (rod for rod in self.placed.all_constraints if isinstance(rod, SphericalRod)):
             pairs = [
@@ -232,16 +234,16 @@ class _MassSum:
                     cross = dot(pairs[i][0], pairs[j][1]) + dot(pairs[j][0], pairs[i][1])
                     self.put(i, j, rod.link.masses[2] * cross)
 
-    def put_bodies(self, numbers: InertialNumbers) -> None:
+    def add_platform_bodies(self, numbers: InertialNumbers) -> None:
         """Bodies of the nacelle."""
         for body, values in numbers.bodies.items():
-            based = _in_base(values, self.placed.nacelle.poses[body].R)
-            self.put_twists(based, [Twist(frames[body].v, frames[body].w) for frames in self.frames])
+            based = _numbers_in_base_axes(values, self.placed.nacelle.poses[body].R)
+            self.add_body(based, [Twist(frames[body].v, frames[body].w) for frames in self.frames])
 
-    def put_nacelle_rates(self, numbers: InertialNumbers) -> None:
+    def add_platform_rotors(self, numbers: InertialNumbers) -> None:
         """Rotors at joints of the nacelle."""
         for rate, inertia in numbers.rates.items():
-            if rate in self.legs.plan.mechanism.w_rates:
+            if rate in self.legs.plan.mechanism.platform_rates:
                 row = [self.legs.nacelle_rates(unit).get(rate, 0.0) for unit in np.eye(self.n)]
                 for i in range(self.n):
                     for j in range(i + 1):
@@ -255,22 +257,22 @@ def _unit_twist(legs: Legs, k: int) -> Array:
     if nacelle.pole is None or nacelle.pole.local is None or independent[k] < 3:
         return unit
     arm = product(nacelle.poses[PLATFORM].R, nacelle.pole.local)
-    shift = crossed(np.eye(3)[independent[k] - 3], arm)
+    shift = cross_nonzero(np.eye(3)[independent[k] - 3], arm)
     return pack([-shift[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
 
 
-def _in_base(values: Array, R: Array) -> Array:
+def _numbers_in_base_axes(values: Array, R: Array) -> Array:
     """Numbers of a nacelle body about its origin, in base axes."""
     h = ZERO
     for k in range(3):
-        h = add(h, scaled(values[1 + k], R[:, k]))
+        h = add(h, scale(values[1 + k], R[:, k]))
     S: dict[tuple[int, int], Scalar] = dict.fromkeys(PAIRS, 0.0)
     for (i, j), value in zip(PAIRS, values[4:], strict=True):
         if is_zero(value):
             continue
         for p, q in PAIRS:
             part = R[p, i] * R[q, j] if i == j else R[p, i] * R[q, j] + R[p, j] * R[q, i]
-            S[p, q] = plus_times(S[p, q], value, part)
+            S[p, q] = add_product(S[p, q], value, part)
     return pack([values[0], *h, *(S[pair] for pair in PAIRS)])
 
 
@@ -280,35 +282,35 @@ def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers
     total: Scalar = 0.0
     for node, values in numbers.nodes.items():
         point = reference_point(placed, node)
-        unit_twists = columns(placed.trees, node, point)
+        unit_twists = point_unit_twists(placed.trees, node, point)
         twist = node_twist(placed.trees, node, point, unit_twists, motion.u, motion.frames)
         if placed.trees.root(node) is None:
             # Found already, from node to node.
             twist = twist._replace(w=motion.nodes[node].w)
         linear, angular = momentum(values, twist)
-        total = plus_times(total, 0.5, _dots(twist.v, linear, twist.w, angular))
+        total = add_product(total, 0.5, _power(twist.v, linear, twist.w, angular))
     for body, values in numbers.bodies.items():
         frame = motion.frames[body]
-        linear, angular = momentum(_in_base(values, frame.pose.R), Twist(frame.v, frame.w))
-        total = plus_times(total, 0.5, _dots(frame.v, linear, frame.w, angular))
+        linear, angular = momentum(_numbers_in_base_axes(values, frame.pose.R), Twist(frame.v, frame.w))
+        total = add_product(total, 0.5, _power(frame.v, linear, frame.w, angular))
     for rate, inertia in numbers.rates.items():
         value: Scalar = motion.u.get(rate, motion.w.get(rate, 0.0))
-        total = plus_times(total, 0.5 * inertia, value * value)
+        total = add_product(total, 0.5 * inertia, value * value)
     for rod in (rod for rod in placed.all_constraints if isinstance(rod, Rod)):
         near, far = rod.sides.end_velocities(placed.trees, motion.u, motion.frames)
-        total = plus_times(total, rod.link.masses[2], dot(near, far))
+        total = add_product(total, rod.link.masses[2], dot(near, far))
     for bar in placed.bars:
-        v = bar.slip(placed.trees, motion.u, motion.frames)
+        v = bar.relative_velocity(placed.trees, motion.u, motion.frames)
         if isinstance(bar, DrivenRod):
-            total = plus_times(total, 1.0, residual_energy(legs, bar, v, motion.u[bar.link.rate]))
+            total = add_product(total, 1.0, residual_energy(legs, bar, v, motion.u[bar.link.rate]))
         else:
             v = placed.trees.up(bar.sides.axes, v)
-            K = bar_inertia(legs, bar, 0.0)
-            total = plus_times(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
+            K = end_inertia_of_bar(legs, bar, 0.0)
+            total = add_product(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
     for closing in rotor_rates(placed):
         gamma, nacelle = closing.unit_force(legs)
         speed: Scalar = 0.0
         for rates, factors in ((motion.u, gamma), (motion.w, nacelle)):
             speed = inner(factors.values(), (rates[rate] for rate in factors), speed)
-        total = plus_times(total, 0.5 * closing.rotor, speed * speed)
+        total = add_product(total, 0.5 * closing.rotor, speed * speed)
     return total

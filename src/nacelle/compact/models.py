@@ -19,22 +19,22 @@ from typing import cast
 import numpy as np
 
 from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, least_norm, rotor_rates
-from nacelle.compact.bar_forces import require_bars
-from nacelle.compact.efforts import AT_JOINTS, closure_acceleration, require_rods, require_rotors
-from nacelle.compact.inertial import carried_numbers, heavy_ends, require_inertia
-from nacelle.compact.legs import Legs, growth_figure, margins, motion
+from nacelle.compact.bar_forces import add_strut_and_rod_forces
+from nacelle.compact.efforts import JOINT_FORCE_TERMS, add_rod_forces, add_rotor_inertia, closure_acceleration
+from nacelle.compact.inertial import add_inertial_forces, condensed_numbers, ends_with_inertia
+from nacelle.compact.legs import Legs, growth_figure, margins, mechanism_motion
 from nacelle.compact.mass import kinetic_energy, mass_matrix
 from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.placed import Way, active_rates, is_counted_from_pole, is_direct
-from nacelle.compact.plan import has_bar_axes, legs_at, plan_of
-from nacelle.compact.required import Required, forces_on_platform, inward
+from nacelle.compact.placed import FormOptions, active_rates, has_square_balance, uses_pole
+from nacelle.compact.plan import eliminated_legs, plan_of, prefers_line_axes
+from nacelle.compact.required import ForceAccumulator, forces_on_platform, propagate_forces
 from nacelle.compact.solve import determinant
-from nacelle.compact.vectors import acceleration_matrix, all_zero, crossed, inner, plus_times
-from nacelle.dynamics.energy import potential
+from nacelle.compact.vectors import acceleration_matrix, add_product, all_zero, cross_nonzero, inner
+from nacelle.dynamics.energy import potential_energy
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import State
-from nacelle.dynamics.tree_form import mass_figure
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
+from nacelle.dynamics.tree_form import mass_pivot_ratio
+from nacelle.kinematics.shapes import actuators_shape, pose_shape, twist_shape, unknowns_shape
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
@@ -42,41 +42,43 @@ from nacelle.spatial.scalar import Array, Scalar, minimum, pack, plus, product, 
 from nacelle.spatial.solve import solve
 
 
-def guards(legs: Legs) -> dict[str, Array]:
+def guard_outputs(legs: Legs) -> dict[str, Array]:
     """What says whether the results can be trusted: "pivot", the growth figure, and "margins" (legs,)."""
     return {"pivot": pack([growth_figure(legs)])[0], "margins": margins(legs)}
 
 
-def _moving(
+def _motion_for_forces(
     legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False
 ) -> MechanismMotion:
     """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
-    heavy = heavy_ends(legs.placed, carried_numbers(legs.placed))
-    return motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
+    heavy = ends_with_inertia(legs.placed, condensed_numbers(legs.placed))
+    return mechanism_motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
 
 
-def required(legs: Legs, moving: MechanismMotion, physics: Physics, tau: Array | None = None) -> Required:
+def force_terms(
+    legs: Legs, moving: MechanismMotion, physics: Physics, tau: Array | None = None
+) -> ForceAccumulator:
     """Everything that a motion requires; `tau` (actuators,) is taken off."""
     placed = legs.placed
-    forces = Required(placed)
-    require_inertia(legs, moving, carried_numbers(legs.placed), forces)
-    require_rotors(legs, moving, forces)
-    for require in (require_rods, require_bars, *AT_JOINTS):
+    forces = ForceAccumulator(placed)
+    add_inertial_forces(legs, moving, condensed_numbers(legs.placed), forces)
+    add_rotor_inertia(legs, moving, forces)
+    for require in (add_rod_forces, add_strut_and_rod_forces, *JOINT_FORCE_TERMS):
         require(legs, moving, forces, physics)
     if tau is not None:
         for place_, k in active_rates(placed.robot).items():
             forces.along(place_, -tau[k])
         for rate in driven_closure_rates(placed).values():
             if rate.actuator is not None:
-                forces.along_closure(legs, rate, -tau[rate.actuator])
+                forces.add_along_closure(legs, rate, -tau[rate.actuator])
     return forces
 
 
-def along_twist(legs: Legs, forces: Required) -> list[Scalar]:
+def project_forces(legs: Legs, forces: ForceAccumulator) -> list[Scalar]:
     """Required forces as a force (n,) along v, N or N m; all rates of the legs follow the nacelle."""
-    gamma = inward(forces)
-    multipliers = [factors.forces(gamma, held=True)[0] for factors in legs.factors]
-    return legs.along_v(forces_on_platform(legs, forces, multipliers))
+    gamma = propagate_forces(forces)
+    multipliers = [factors.forces(gamma, active_rates_held=True)[0] for factors in legs.factors]
+    return legs.project_on_twist(forces_on_platform(legs, forces, multipliers))
 
 
 def _about_pole(legs: Legs, load: Array) -> Array:
@@ -86,7 +88,7 @@ def _about_pole(legs: Legs, load: Array) -> Array:
         return load
     place_of = {rate: k for k, rate in enumerate(mechanism.independent)}
     force = pack([load[place_of[k]] if k in place_of else 0.0 for k in range(3)])
-    shift = crossed(plus(nacelle.poses[PLATFORM].p, -nacelle.pole.point), force)
+    shift = cross_nonzero(plus(nacelle.poses[PLATFORM].p, -nacelle.pole.point), force)
     return pack(
         [
             load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]]
@@ -107,14 +109,16 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     return pack([rates[r] - shift[r] if r < 3 else rates[r] for r in mechanism.independent])
 
 
-def settled_way(robot: Robot, physics: Physics, bar_axes: bool | None, *, asymmetric: bool = True) -> Way:
-    """How the form is written; bars are `bar_axes`, where that is shorter if None."""
+def form_options(
+    robot: Robot, physics: Physics, bar_axes: bool | None, *, asymmetric: bool = True
+) -> FormOptions:
+    """How the form is written; bars are `line_axes`, where that is shorter if None."""
     if bar_axes is None:
-        bar_axes = has_bar_axes(robot, friction=physics.friction)
-    return Way(True, bar_axes, asymmetric)
+        bar_axes = prefers_line_axes(robot, friction=physics.friction)
+    return FormOptions(True, bar_axes, asymmetric)
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape, load=twist_shape)
 def inverse(
     robot: Robot,
     x: Array,
@@ -126,31 +130,31 @@ def inverse(
     physics: Physics = ALL_TERMS,
     bar_axes: bool | None = None,
 ) -> dict[str, Array]:
-    """Actuator forces (N, N m), smallest pivot and margins; `bar_axes` as in `settled_way`."""
-    options = settled_way(robot, physics, bar_axes, asymmetric=False)
-    legs = legs_at(robot, x, y, pole=is_direct(plan_of(robot, options)), options=options)
-    moving = _moving(legs, v, a, friction=physics.friction)
+    """Actuator forces (N, N m), smallest pivot and margins; `line_axes` as in `form_options`."""
+    options = form_options(robot, physics, bar_axes, asymmetric=False)
+    legs = eliminated_legs(robot, x, y, pole=has_square_balance(plan_of(robot, options)), options=options)
+    moving = _motion_for_forces(legs, v, a, friction=physics.friction)
     return {**actuator_forces(legs, moving, physics, load), "margins": margins(legs)}
 
 
 def actuator_forces(legs: Legs, moving: MechanismMotion, physics: Physics, load: Array) -> dict[str, Array]:
     """Actuator forces (N, N m) of a motion, and the smallest pivot."""
-    forces = required(legs, moving, physics)
-    if is_direct(legs.plan):
-        force, pivot = _direct(legs, forces, load)
+    forces = force_terms(legs, moving, physics)
+    if has_square_balance(legs.plan):
+        force, pivot = _forces_from_balance(legs, forces, load)
     else:
-        (force, square), *_ = least_norm(legs, [pack(along_twist(legs, forces)) - load])
+        (force, square), *_ = least_norm(legs, [pack(project_forces(legs, forces)) - load])
         pivot = sqrt(square)
     pivot = minimum(pivot, growth_figure(legs))
     return {"force": force, "pivot": pack([pivot])[0]}
 
 
-def _direct(legs: Legs, forces: Required, load: Array) -> tuple[Array, Scalar]:
+def _forces_from_balance(legs: Legs, forces: ForceAccumulator, load: Array) -> tuple[Array, Scalar]:
     """Actuator forces from the nacelle's balance for what the passive joints leave free."""
     plan, robot = legs.plan, legs.placed.robot
-    gamma = inward(forces)
+    gamma = propagate_forces(forces)
     solved = [factors.forces(gamma) for factors in legs.factors]
-    Q = legs.along_v(forces_on_platform(legs, forces, [values for values, _ in solved]))
+    Q = legs.project_on_twist(forces_on_platform(legs, forces, [values for values, _ in solved]))
     C = pack(legs.balance_columns).T
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
     if plan.solve is None:
@@ -166,12 +170,12 @@ def _direct(legs: Legs, forces: Required, load: Array) -> tuple[Array, Scalar]:
             value = solved[k][1][rate]
             for row, _ in factors.order.active:
                 factor = 1.0 if (k, row) in plan.unit else factors.upper[row].get(rate, 0.0)
-                value = plus_times(value, -factor, mu[k, row])
+                value = add_product(value, -factor, mu[k, row])
             force[numbers[rate]] = value
     return pack(force), pivot
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, tau=actuators_shape, load=twist_shape)
 def forward(
     robot: Robot,
     x: Array,
@@ -184,39 +188,41 @@ def forward(
     bar_axes: bool | None = None,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    options = settled_way(robot, physics, bar_axes)
-    pole_held = is_counted_from_pole(plan_of(robot, options).parts)
-    legs = legs_at(robot, x, y, pole=pole_held, options=options)
-    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=physics.friction, pole_held=pole_held)
-    h = along_twist(legs, required(legs, moving, physics, tau))
-    M = mass(legs)
+    options = form_options(robot, physics, bar_axes)
+    pole_held = uses_pole(plan_of(robot, options).parts)
+    legs = eliminated_legs(robot, x, y, pole=pole_held, options=options)
+    moving = _motion_for_forces(
+        legs, v, np.zeros(robot.motion.n), friction=physics.friction, pole_held=pole_held
+    )
+    h = project_forces(legs, force_terms(legs, moving, physics, tau))
+    M = reduced_mass_matrix(legs)
     right = pack([value - q for value, q in zip(_about_pole(legs, load), h, strict=True)])
-    guarded = guards(legs)
+    guarded = guard_outputs(legs)
     return {
         "acceleration": _from_pole(legs, v, solve(M, right, "spd")),
         **guarded,
-        "pivot": minimum(guarded["pivot"], mass_figure(M)),
+        "pivot": minimum(guarded["pivot"], mass_pivot_ratio(M)),
     }
 
 
-def mass(legs: Legs) -> Array:
+def reduced_mass_matrix(legs: Legs) -> Array:
     """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
     placed = legs.placed
-    M = mass_matrix(legs, carried_numbers(legs.placed))
+    M = mass_matrix(legs, condensed_numbers(legs.placed))
     for rate in rotor_rates(placed):
-        row = pack(legs.held_along_v(*rate.unit_force(legs)))
+        row = pack(legs.project_held_forces(*rate.unit_force(legs)))
         M = M + rate.rotor * np.outer(row, row)
     return M
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
-    legs = legs_at(robot, x, y, options=Way(True))
-    return {"M": mass(legs), "A": actuator_jacobian(legs), **guards(legs)}
+    legs = eliminated_legs(robot, x, y, options=FormOptions(True))
+    return {"M": reduced_mass_matrix(legs), "A": actuator_jacobian(legs), **guard_outputs(legs)}
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape)
 def bias(
     robot: Robot,
     x: Array,
@@ -227,9 +233,9 @@ def bias(
     bar_axes: bool | None = None,
 ) -> dict[str, Array]:
     """Force h (n,) along the reduced twist at dv/dt = 0; M, J_r^-1, and the actuators' accelerations."""
-    options = settled_way(robot, physics, bar_axes)
-    legs = legs_at(robot, x, y, options=options)
-    moving = _moving(legs, v, np.zeros(robot.motion.n), friction=physics.friction)
+    options = form_options(robot, physics, bar_axes)
+    legs = eliminated_legs(robot, x, y, options=options)
+    moving = _motion_for_forces(legs, v, np.zeros(robot.motion.n), friction=physics.friction)
     closing = driven_closure_rates(legs.placed)
     rates = {k: rate for rate, k in active_rates(robot).items()}
     accelerations = {**moving.w_dot, **moving.u_dot}
@@ -240,40 +246,40 @@ def bias(
         for k, actuator in enumerate(robot.actuators)
     ]
     return {
-        "h": pack(along_twist(legs, required(legs, moving, physics))),
-        "M": mass(legs),
+        "h": pack(project_forces(legs, force_terms(legs, moving, physics))),
+        "M": reduced_mass_matrix(legs),
         "A": actuator_jacobian(legs),
         "actuator_bias": pack(biases),
-        **guards(legs),
+        **guard_outputs(legs),
     }
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
-    legs = legs_at(robot, x, y, options=Way(True))
+    legs = eliminated_legs(robot, x, y, options=FormOptions(True))
     still = np.zeros(robot.motion.n)
-    forces = Required(legs.placed)
-    moving = _moving(legs, still, still)
-    require_inertia(legs, moving, carried_numbers(legs.placed), forces)
+    forces = ForceAccumulator(legs.placed)
+    moving = _motion_for_forces(legs, still, still)
+    add_inertial_forces(legs, moving, condensed_numbers(legs.placed), forces)
     weight = Physics(friction=False, springs=False)
-    require_rods(legs, moving, forces, weight)
-    require_bars(legs, moving, forces, weight)
-    return {"g": pack(along_twist(legs, forces)), "A": actuator_jacobian(legs), **guards(legs)}
+    add_rod_forces(legs, moving, forces, weight)
+    add_strut_and_rod_forces(legs, moving, forces, weight)
+    return {"g": pack(project_forces(legs, forces)), "A": actuator_jacobian(legs), **guard_outputs(legs)}
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape)
 def energies(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
-    legs = legs_at(robot, x, y, options=Way(True))
-    moving = _moving(legs, v, np.zeros(robot.motion.n))
-    forces = Required(legs.placed)
+    legs = eliminated_legs(robot, x, y, options=FormOptions(True))
+    moving = _motion_for_forces(legs, v, np.zeros(robot.motion.n))
+    forces = ForceAccumulator(legs.placed)
     dissipative = replace(physics, springs=False, inertia=False)
-    for require in (require_rods, *AT_JOINTS, require_bars):
+    for require in (add_rod_forces, *JOINT_FORCE_TERMS, add_strut_and_rod_forces):
         require(legs, moving, forces, dissipative)
     return {
-        "kinetic": pack([kinetic_energy(legs, moving, carried_numbers(legs.placed))])[0],
-        "potential": pack([potential(cast(State, legs.placed))])[0],
-        "dissipation": pack([inner(along_twist(legs, forces), v)])[0],
-        **guards(legs),
+        "kinetic": pack([kinetic_energy(legs, moving, condensed_numbers(legs.placed))])[0],
+        "potential": pack([potential_energy(cast(State, legs.placed))])[0],
+        "dissipation": pack([inner(project_forces(legs, forces), v)])[0],
+        **guard_outputs(legs),
     }

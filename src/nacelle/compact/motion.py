@@ -18,7 +18,7 @@ import numpy as np
 
 from nacelle.compact.leg_trees import LegTrees, TreeNode
 from nacelle.compact.nacelle import MovingFrame
-from nacelle.compact.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
+from nacelle.compact.vectors import ZERO, acceleration_matrix, add, all_zero, cross_nonzero, scale
 from nacelle.spatial.scalar import Array, Scalar, plus, product
 from nacelle.spatial.screw import Twist
 
@@ -58,11 +58,11 @@ def axis_velocity(node: TreeNode, rates: dict[int, Scalar]) -> Array:
     """Velocity (3,) along the axes of a node, sum of e_k u_k, in its axes: rad/s or m/s."""
     total: Array = ZERO
     for rate, axis in zip(node.rates, node.axes, strict=True):
-        total = add(total, scaled(rates.get(rate, 0.0), axis))
+        total = add(total, scale(rates.get(rate, 0.0), axis))
     return total
 
 
-def outward(
+def propagate_motion(
     trees: LegTrees,
     u: dict[int, Scalar],
     u_dot: dict[int, Scalar],
@@ -97,10 +97,10 @@ def outward(
         w, w_dot = node.down(parent.w), node.down(parent.w_dot)
         a = node.down(parent.acceleration(node.o))
         if node.primitive.is_rotation:
-            w_dot = add(add(w_dot, crossed(w, joint_rate)), joint_rate_dot)
+            w_dot = add(add(w_dot, cross_nonzero(w, joint_rate)), joint_rate_dot)
             w = add(w, joint_rate)
         else:
-            a = add(a, add(scaled(2.0, crossed(w, joint_rate)), joint_rate_dot))
+            a = add(a, add(scale(2.0, cross_nonzero(w, joint_rate)), joint_rate_dot))
         motions[index] = NodeMotion(w, w_dot, a)
     return motions
 
@@ -129,7 +129,7 @@ class MechanismMotion:
     u_dot: dict[int, Scalar]
     nodes: dict[int, NodeMotion]
     frames: dict[int, MovingFrame]
-    weightless: dict[int, NodeMotion]
+    weightless_nodes: dict[int, NodeMotion]
     free: dict[int, MovingFrame]
     gravity: Array
     w: dict[int, Scalar] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class MechanismMotion:
     friction: bool = True
 
 
-def columns(trees: LegTrees, index: int, point: Array, top: int | None = None) -> Columns:
+def point_unit_twists(trees: LegTrees, index: int, point: Array, top: int | None = None) -> Columns:
     """For every rate that moves a node, velocity (3,) of a point and angular velocity (3,) at unit rate.
 
     Args:
@@ -155,7 +155,9 @@ def columns(trees: LegTrees, index: int, point: Array, top: int | None = None) -
             arm = np.asarray(plus(position, -trees.point(k, ZERO, top)))
             for rate, axis in zip(node.rates, node.axes, strict=True):
                 e = trees.up(k, axis, top)
-                velocities[rate] = Twist(crossed(e, arm), e) if node.primitive.is_rotation else Twist(e, ZERO)
+                velocities[rate] = (
+                    Twist(cross_nonzero(e, arm), e) if node.primitive.is_rotation else Twist(e, ZERO)
+                )
         return velocities
     arm, k = point, index
     below: list[TreeNode] = []
@@ -163,7 +165,7 @@ def columns(trees: LegTrees, index: int, point: Array, top: int | None = None) -
         node = trees.node(k)
         for rate, axis in zip(node.rates, node.axes, strict=True):
             # In the axes of the joint its axis is a unit vector: the product costs nothing there.
-            v, w = (crossed(axis, arm), axis) if node.primitive.is_rotation else (axis, ZERO)
+            v, w = (cross_nonzero(axis, arm), axis) if node.primitive.is_rotation else (axis, ZERO)
             for lower in reversed(below):
                 v, w = lower.down(v), lower.down(w)
             velocities[rate] = Twist(v, w)
@@ -177,7 +179,7 @@ def velocity(columns: Columns, u: dict[int, Scalar]) -> Array:
     """Velocity (3,), m/s, of a point from its columns: sum of v_k u_k."""
     total: Array = ZERO
     for rate, (v, _) in columns.items():
-        total = add(total, scaled(u[rate], v))
+        total = add(total, scale(u[rate], v))
     return total
 
 
@@ -185,7 +187,7 @@ def angular_velocity(columns: Columns, u: dict[int, Scalar]) -> Array:
     """Angular velocity (3,), rad/s, from the columns of a point: sum of w_k u_k."""
     total: Array = ZERO
     for rate, (_, w) in columns.items():
-        total = add(total, scaled(u[rate], w))
+        total = add(total, scale(u[rate], w))
     return total
 
 

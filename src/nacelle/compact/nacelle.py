@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.vectors import ZERO, acceleration_matrix, add, all_zero, crossed, scaled
+from nacelle.compact.vectors import ZERO, acceleration_matrix, add, all_zero, cross_nonzero, scale
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import Primitive
@@ -32,11 +32,11 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, plus, product
-from nacelle.tree.spanning_tree import step_motion
+from nacelle.tree.spanning_tree import transform_pose
 
 
 @dataclass(frozen=True)
-class NacelleAxis:
+class PlatformAxis:
     """A rate of a joint of the nacelle: its axis and a point of it, base axes, and whether it turns."""
 
     rate: int
@@ -65,14 +65,14 @@ class MovingFrame:
     a: Array
     spread: bool = False
 
-    def against(self, gravity: Array) -> MovingFrame:
+    def with_gravity(self, gravity: Array) -> MovingFrame:
         """The same motion with an acceleration of gravity (3,), base axes, m/s^2, taken off."""
         return replace(self, a=add(self.a, -gravity))
 
     @cached_property
     def columns_dot(self) -> list[Array]:
         """c_k' = w x c_k (3,) for the three axes, base axes, 1/s."""
-        return [crossed(self.w, self.pose.R[:, k]) for k in range(3)]
+        return [cross_nonzero(self.w, self.pose.R[:, k]) for k in range(3)]
 
     @cached_property
     def columns_ddot(self) -> list[Array]:
@@ -80,39 +80,42 @@ class MovingFrame:
         R = self.pose.R
         if self.spread:
             return [self.relative(R[:, k]) for k in range(3)]
-        return [add(crossed(self.w_dot, R[:, k]), crossed(self.w, self.columns_dot[k])) for k in range(3)]
+        return [
+            add(cross_nonzero(self.w_dot, R[:, k]), cross_nonzero(self.w, self.columns_dot[k]))
+            for k in range(3)
+        ]
 
     def velocity(self, b: Array) -> Array:
         """Velocity v + w x R b (3,), base axes, m/s, of a point b (3,) of the body, given in its frame."""
         if self.spread:
-            return add(self.v, crossed(self.w, product(self.pose.R, b)))
-        return add(self.v, combined(self.columns_dot, b))
+            return add(self.v, cross_nonzero(self.w, product(self.pose.R, b)))
+        return add(self.v, weighted_sum(self.columns_dot, b))
 
     def acceleration(self, b: Array) -> Array:
         """Acceleration a + T R b (3,), base axes, m/s^2, of a point b (3,) given in the body's frame."""
         if self.spread:
             return add(self.a, self.relative(product(self.pose.R, b)))
-        return add(self.a, combined(self.columns_ddot, b))
+        return add(self.a, weighted_sum(self.columns_ddot, b))
 
     @cached_property
-    def _turning(self) -> Array:
+    def _acceleration_matrix(self) -> Array:
         return acceleration_matrix(self.w, self.w_dot)
 
     def relative(self, r: Array) -> Array:
         """Acceleration w' x r + w x (w x r) (3,) of the point at r relative to the origin, base axes."""
         still = all_zero(r) or (all_zero(self.w) and all_zero(self.w_dot))
-        return ZERO if still else product(self._turning, r)
+        return ZERO if still else product(self._acceleration_matrix, r)
 
     def velocity_at(self, r: Array) -> Array:
         """Velocity v + w x r (3,) of the point at r (3,) from the origin, base axes, m/s."""
-        return add(self.v, crossed(self.w, r))
+        return add(self.v, cross_nonzero(self.w, r))
 
     def acceleration_at(self, r: Array) -> Array:
         """Acceleration a + w' x r + w x (w x r) (3,) of the point at r from the origin, base axes."""
-        return add(self.a, _rigid(self.w, self.w_dot, r))
+        return add(self.a, _relative_acceleration(self.w, self.w_dot, r))
 
 
-class GivenPoint(NamedTuple):
+class PrescribedPoint(NamedTuple):
     """A point of a nacelle body whose motion is given: in the body's frame (3,), and p, p', p''."""
 
     local: Array
@@ -122,7 +125,7 @@ class GivenPoint(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GivenFrame(MovingFrame):
+class PrescribedFrame(MovingFrame):
     """A nacelle body of which some points are given with their motion, and need not be found from its own.
 
     Attributes:
@@ -130,7 +133,7 @@ class GivenFrame(MovingFrame):
         rates: c_k' and c_k'' (2, 3, 3) of its axes where these are given, too.
     """
 
-    points: tuple[GivenPoint, ...] = ()
+    points: tuple[PrescribedPoint, ...] = ()
     rates: Array | None = None
 
     @cached_property
@@ -143,7 +146,7 @@ class GivenFrame(MovingFrame):
         """c_k'' (3,) for the three axes, base axes, 1/s^2."""
         return super().columns_ddot if self.rates is None else list(self.rates[1])
 
-    def given(self, b: Array) -> GivenPoint | None:
+    def given(self, b: Array) -> PrescribedPoint | None:
         """The given point at b (3,), m, in the body's frame; None if there is none."""
         return next((point for point in self.points if np.array_equal(point.local, b)), None)
 
@@ -157,7 +160,7 @@ class GivenFrame(MovingFrame):
         point = self.given(b)
         return super().acceleration(b) if point is None else point.a
 
-    def against(self, gravity: Array) -> MovingFrame:
+    def with_gravity(self, gravity: Array) -> MovingFrame:
         """The same motion with an acceleration of gravity (3,), base axes, m/s^2, taken off."""
         points = tuple(point._replace(a=add(point.a, -gravity)) for point in self.points)
         return replace(self, a=add(self.a, -gravity), points=points)
@@ -179,7 +182,7 @@ class PoleFrame(MovingFrame):
 
     def velocity(self, b: Array) -> Array:
         """Velocity v(b_0) + w x R (b - b_0) (3,), base axes, m/s, of a point b (3,) given in its frame."""
-        return add(self._at_pole[0], crossed(self.w, from_pole(self.pose.R, b, self.pole)))
+        return add(self._at_pole[0], cross_nonzero(self.w, from_pole(self.pose.R, b, self.pole)))
 
     def acceleration(self, b: Array) -> Array:
         """Acceleration a(b_0) + T R (b - b_0) (3,), base axes, of a point b (3,) given in its frame."""
@@ -214,16 +217,16 @@ class MomentPole(NamedTuple):
     local: Array | None = None
 
 
-def combined(columns: list[Array], b: Array) -> Array:
+def weighted_sum(columns: list[Array], b: Array) -> Array:
     """Sum of b_k c_k; terms with b_k = 0 are left out."""
     total: Array = ZERO
     for entry, column in zip(b.tolist(), columns, strict=True):
-        total = add(total, scaled(entry, column))
+        total = add(total, scale(entry, column))
     return total
 
 
 @dataclass(frozen=True, eq=False)
-class PlacedNacelle:
+class PlatformState:
     """The nacelle at a configuration.
 
     Attributes:
@@ -242,13 +245,13 @@ class PlacedNacelle:
     robot: Robot
     mechanism: Mechanism
     poses: dict[int, Pose]
-    axes: dict[int, tuple[NacelleAxis, ...]]
-    steps: dict[int, tuple[tuple[NacelleAxis, ...], ...]]
+    axes: dict[int, tuple[PlatformAxis, ...]]
+    steps: dict[int, tuple[tuple[PlatformAxis, ...], ...]]
     moving: tuple[int, ...]
     pole: MomentPole | None = None
     spread: bool = False
-    given: Mapping[int, GivenFrame] = field(default_factory=dict)
-    grounded: frozenset[int] = frozenset()
+    given: Mapping[int, PrescribedFrame] = field(default_factory=dict)
+    base_bodies: frozenset[int] = frozenset()
 
     def point(self, body: int, b: Array) -> Array:
         """A point of a body, given in its frame, in base axes: p + R b (3,), m."""
@@ -263,12 +266,12 @@ class PlacedNacelle:
     def frames(self, w: dict[int, Scalar], w_dot: dict[int, Scalar]) -> dict[int, MovingFrame]:
         """All bodies at rates w, by place in u, and their derivatives; rates that are not given are zero."""
         platform = self.poses[PLATFORM]
-        linear, angular = _triples(self.robot, w)
-        linear_dot, angular_dot = _triples(self.robot, w_dot)
+        linear, angular = _linear_and_angular(self.robot, w)
+        linear_dot, angular_dot = _linear_and_angular(self.robot, w_dot)
         motion = (platform, angular, angular_dot, linear, linear_dot, self.spread)
         local = None if self.pole is None else self.pole.local
         frames = {PLATFORM: MovingFrame(*motion) if local is None else PoleFrame(*motion, pole=local)}
-        if self.grounded:
+        if self.base_bodies:
             frames[BASE] = MovingFrame(self.poses[BASE], ZERO, ZERO, ZERO, ZERO)
         for j in self.robot.nacelle.joints:
             joint = self.robot.joints[j]
@@ -278,23 +281,26 @@ class PlacedNacelle:
             arm = plus(point, -parent.pose.p)
             v, a = parent.velocity_at(arm), parent.acceleration_at(arm)
             for group in self.steps[j]:
-                joint_rate, joint_rate_dot = _along(group, w), _along(group, w_dot)
+                joint_rate, joint_rate_dot = _axis_velocity(group, w), _axis_velocity(group, w_dot)
                 if group[0].is_rotation:
-                    omega_dot = add(add(omega_dot, crossed(omega, joint_rate)), joint_rate_dot)
+                    omega_dot = add(add(omega_dot, cross_nonzero(omega, joint_rate)), joint_rate_dot)
                     omega = add(omega, joint_rate)
                     continue
                 offset = plus(group[0].origin, -point)
-                slip = crossed(omega, joint_rate)
-                v = add(add(v, crossed(omega, offset)), joint_rate)
-                a = add(add(a, _rigid(omega, omega_dot, offset)), add(joint_rate_dot, add(slip, slip)))
+                slip = cross_nonzero(omega, joint_rate)
+                v = add(add(v, cross_nonzero(omega, offset)), joint_rate)
+                a = add(
+                    add(a, _relative_acceleration(omega, omega_dot, offset)),
+                    add(joint_rate_dot, add(slip, slip)),
+                )
                 point = group[0].origin
             child = self.poses[joint.successor]
             arm = plus(child.p, -point)
-            v, a = add(v, crossed(omega, arm)), add(a, _rigid(omega, omega_dot, arm))
+            v, a = add(v, cross_nonzero(omega, arm)), add(a, _relative_acceleration(omega, omega_dot, arm))
             frames[joint.successor] = MovingFrame(child, omega, omega_dot, v, a)
         return frames
 
-    def onto(
+    def generalised_forces(
         self,
         body: int,
         point: Array,
@@ -316,19 +322,19 @@ class PlacedNacelle:
         """
         forces: dict[int, Scalar] = {}
         rates = set(self.moving) - without
-        if body in self.grounded:
+        if body in self.base_bodies:
             rates -= set(range(self.robot.platform_nv))
         for k in range(3):
             if k in rates:
                 forces[k] = force[k]
         if any(k in rates for k in (3, 4, 5)) and self.robot.platform_nv == 6:
             arm = self._arm(body, point, local)
-            about = add(moment, crossed(arm, force))
+            about = add(moment, cross_nonzero(arm, force))
             forces |= {3 + k: about[k] for k in range(3) if 3 + k in rates}
         for axis in self.axes[body]:
             if axis.rate in rates:
                 if axis.is_rotation:
-                    about = add(moment, crossed(plus(point, -axis.origin), force))
+                    about = add(moment, cross_nonzero(plus(point, -axis.origin), force))
                     forces[axis.rate] = dot(axis.axis, about)
                 else:
                     forces[axis.rate] = dot(axis.axis, force)
@@ -337,7 +343,7 @@ class PlacedNacelle:
     def common(self, first: int, second: int) -> frozenset[int]:
         """Rates that move two bodies as one."""
         shared = {axis.rate for axis in self.axes[first]} & {axis.rate for axis in self.axes[second]}
-        if (first in self.grounded) == (second in self.grounded):
+        if (first in self.base_bodies) == (second in self.base_bodies):
             shared |= set(range(self.robot.platform_nv))
         return frozenset(shared)
 
@@ -350,51 +356,51 @@ class PlacedNacelle:
         return np.asarray(plus(point, -self.pole.point))
 
 
-def _along(group: tuple[NacelleAxis, ...], w: dict[int, Scalar]) -> Array:
+def _axis_velocity(group: tuple[PlatformAxis, ...], w: dict[int, Scalar]) -> Array:
     """Velocity along the axes of a primitive, base axes."""
     total: Array = ZERO
     for axis in group:
-        total = add(total, scaled(w.get(axis.rate, 0.0), axis.axis))
+        total = add(total, scale(w.get(axis.rate, 0.0), axis.axis))
     return total
 
 
-def _rigid(w: Array, w_dot: Array, arm: Array) -> Array:
+def _relative_acceleration(w: Array, w_dot: Array, arm: Array) -> Array:
     """Acceleration of a point of a body relative to another: w' x arm + w x (w x arm)."""
-    return add(crossed(w_dot, arm), crossed(w, crossed(w, arm)))
+    return add(cross_nonzero(w_dot, arm), cross_nonzero(w, cross_nonzero(w, arm)))
 
 
-def _triples(robot: Robot, w: dict[int, Scalar]) -> tuple[Array, Array]:
+def _linear_and_angular(robot: Robot, w: dict[int, Scalar]) -> tuple[Array, Array]:
     linear = pack([w.get(k, 0.0) for k in range(3)])
     if robot.platform_nv == 3:
         return linear, ZERO
     return linear, pack([w.get(k, 0.0) for k in range(3, 6)])
 
 
-def nacelle_at(now: Configuration) -> PlacedNacelle:
+def platform_state(now: Configuration) -> PlatformState:
     """The nacelle at a configuration."""
     robot, mechanism = now.robot, now.mechanism
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
     poses = {body: now.motion.poses[body] for body in robot.nacelle.bodies}
     poses[PLATFORM] = now.motion.poses[PLATFORM]
-    axes: dict[int, tuple[NacelleAxis, ...]] = {PLATFORM: ()}
+    axes: dict[int, tuple[PlatformAxis, ...]] = {PLATFORM: ()}
     grounded: set[int] = set()
     joints = (*robot.nacelle.joints, *robot.nacelle.closures)
     at_base = any(BASE in (robot.joints[j].predecessor, robot.joints[j].successor) for j in joints)
-    if at_base or mechanism.nacelle_spins:
+    if at_base or mechanism.platform_idle_spins:
         poses[BASE], axes[BASE] = now.motion.poses[BASE], ()
         grounded.add(BASE)
-    steps: dict[int, tuple[tuple[NacelleAxis, ...], ...]] = {}
+    steps: dict[int, tuple[tuple[PlatformAxis, ...], ...]] = {}
     for j in robot.nacelle.joints:
         joint = robot.joints[j]
         pose = poses[joint.predecessor] @ joint.frame_predecessor
         rate = robot.platform_nv + robot.v_slices[j].start
-        groups: list[tuple[NacelleAxis, ...]] = []
+        groups: list[tuple[PlatformAxis, ...]] = []
         for number, primitive in enumerate(joint.primitives):
-            pose = pose @ step_motion(primitive, now.steps[starts[j] + number])
+            pose = pose @ transform_pose(primitive, now.steps[starts[j] + number])
             along = range(3) if primitive is Primitive.SPHERICAL else (primitive.axis,)
             groups.append(
                 tuple(
-                    NacelleAxis(rate + i, pose.R[:, k], pose.p, primitive.is_rotation)
+                    PlatformAxis(rate + i, pose.R[:, k], pose.p, primitive.is_rotation)
                     for i, k in enumerate(along)
                 )
             )
@@ -404,4 +410,4 @@ def nacelle_at(now: Configuration) -> PlacedNacelle:
             grounded.add(joint.successor)
         axes[joint.successor] = (*axes[joint.predecessor], *(axis for group in groups for axis in group))
     moving = (*mechanism.independent, *mechanism.dependent)
-    return PlacedNacelle(robot, mechanism, poses, axes, steps, moving, grounded=frozenset(grounded))
+    return PlatformState(robot, mechanism, poses, axes, steps, moving, base_bodies=frozenset(grounded))

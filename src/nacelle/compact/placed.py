@@ -20,33 +20,33 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from nacelle.compact.bars.known import Bar, bars_of, own_axes
+from nacelle.compact.bars.known import LineLeg, line_leg_axes, line_legs
 from nacelle.compact.constraints import (
-    BarConstraint,
     Constraint,
     ConstraintKey,
     JointClosure,
-    bar_constraint,
+    LineConstraint,
     closure_constraint,
     coupling_constraint,
+    line_constraint,
     rod_constraint,
     spin_constraint,
 )
-from nacelle.compact.leg_trees import Idle, LegTrees, leg_trees
-from nacelle.compact.nacelle import GivenFrame, MomentPole, PlacedNacelle, nacelle_at
-from nacelle.compact.sides import GivenLine
-from nacelle.compact.solve import Order, SolveOrder
+from nacelle.compact.leg_trees import LegTrees, WorklessDirection, leg_trees
+from nacelle.compact.nacelle import MomentPole, PlatformState, PrescribedFrame, platform_state
+from nacelle.compact.sides import PrescribedLine
+from nacelle.compact.solve import EliminationOrder, SolveOrder
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import Mechanism
-from nacelle.kinematics.mechanism.rods import MassPointRod, rods_of
+from nacelle.kinematics.mechanism.rods import MassPointRod, mass_point_rods
 from nacelle.model.joint import Joint
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.scalar import Array, at_sample, pack
-from nacelle.tree.rates import Spin
-from nacelle.tree.spanning_tree import rates_of
+from nacelle.spatial.scalar import Array, pack, sample_values
+from nacelle.tree.rates import IdleSpin
+from nacelle.tree.spanning_tree import joint_rate_indices
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class LegOrder:
         units: what the rows count in.
     """
 
-    order: Order
+    order: EliminationOrder
     zeros: frozenset[tuple[int, int]]
     kept: tuple[int, ...]
     units: tuple[float, ...]
 
 
-class Way(NamedTuple):
+class FormOptions(NamedTuple):
     """How the form is written for a robot.
 
     Attributes:
@@ -77,11 +77,11 @@ class Way(NamedTuple):
     """
 
     direct: bool = False
-    bar_axes: bool = False
+    line_axes: bool = False
     asymmetric: bool = True
 
 
-WHOLE = Way()
+ALL_JOINTS = FormOptions()
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Parts:
     Attributes:
         mechanism: the robot's analysis.
         rods: bodies that are rods (`find_rods`).
-        bars: legs that are bars (`find_bars`).
+        bars: legs that are bars (`find_line_legs`).
         omitted: bodies of rods and bars, which have no frames.
         spins: for every leg idle spins of other bodies.
         way: how the form is written.
@@ -101,14 +101,14 @@ class Parts:
     mechanism: Mechanism
     rods: frozenset[int] = frozenset()
     bars: tuple[int, ...] = ()
-    omitted: frozenset[int] = frozenset()
-    spins: tuple[tuple[Spin, ...], ...] = ()
-    way: Way = WHOLE
+    omitted_bodies: frozenset[int] = frozenset()
+    spins: tuple[tuple[IdleSpin, ...], ...] = ()
+    way: FormOptions = ALL_JOINTS
     up: int = 2
 
-    def bars_of(self, robot: Robot) -> dict[int, Bar]:
+    def bars_of(self, robot: Robot) -> dict[int, LineLeg]:
         """The bars of the robot with its numbers, which may be symbols."""
-        return bars_of(robot, self.bars, self.up)
+        return line_legs(robot, self.bars, self.up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,14 +130,14 @@ class CompactPlan:
 
     parts: Parts
     legs: tuple[LegOrder, ...]
-    own_rows: tuple[int, ...] = ()
+    loop_rows: tuple[int, ...] = ()
     solve: SolveOrder | None = None
     determinant: float = 1.0
     dependent: SolveOrder | None = None
     margins: tuple[float, ...] = ()
-    complete: bool = True
+    is_complete: bool = True
     unit: frozenset[tuple[int, int]] = frozenset()
-    idle: dict[ConstraintKey, Idle] = field(default_factory=dict)
+    idle: dict[ConstraintKey, WorklessDirection] = field(default_factory=dict)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -151,7 +151,7 @@ class CompactPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class ConfiguredRobot:
     """A robot at a configuration, ready for the compact form.
 
     Attributes:
@@ -168,7 +168,7 @@ class Placed:
     parts: Parts
     now: Configuration
     trees: LegTrees
-    nacelle: PlacedNacelle
+    nacelle: PlatformState
     rods: tuple[MassPointRod, ...]
     constraints: tuple[tuple[Constraint, ...], ...]
 
@@ -183,19 +183,19 @@ class Placed:
         return [closure for closure in self.all_constraints if isinstance(closure, JointClosure)]
 
     @property
-    def bars(self) -> list[BarConstraint]:
+    def bars(self) -> list[LineConstraint]:
         """Those of legs that are bars."""
-        return [bar for bar in self.all_constraints if isinstance(bar, BarConstraint)]
+        return [bar for bar in self.all_constraints if isinstance(bar, LineConstraint)]
 
     def joint_frames(self, index: int, axes: int) -> tuple[Pose, Pose]:
         """Frames of a joint on its first and its second body, seen from a node (0: from the base)."""
         joint = self.robot.joints[index]
         return (
-            self._seen(axes, joint.predecessor, joint.frame_predecessor),
-            self._seen(axes, joint.successor, joint.frame_successor),
+            self._frame_from_node(axes, joint.predecessor, joint.frame_predecessor),
+            self._frame_from_node(axes, joint.successor, joint.frame_successor),
         )
 
-    def _seen(self, axes: int, body: int, frame: Pose) -> Pose:
+    def _frame_from_node(self, axes: int, body: int, frame: Pose) -> Pose:
         """A frame of a body, seen from a node."""
         trees = self.trees
         if body in trees.place:
@@ -207,24 +207,26 @@ class Placed:
         return Pose(np.stack(R, axis=1), trees.seen(axes, trees.point(node, at.p, top), top))
 
 
-class Seen(Protocol):
+class MeasuredElements(Protocol):
     """A robot of which more is given than its joints."""
 
     @property
-    def frames(self) -> Mapping[int, GivenFrame]:
+    def frames(self) -> Mapping[int, PrescribedFrame]:
         """Motion of the nacelle's bodies, without gravity."""
 
-    def line(self, leg: int, closure: int | None) -> GivenLine | None:
+    def line(self, leg: int, closure: int | None) -> PrescribedLine | None:
         """How the rod of a leg that ends at a closure moves, or a leg's only one."""
 
 
-def place_for_rates(parts: Parts, now: Configuration) -> Placed:
+def configure_for_rates(parts: Parts, now: Configuration) -> ConfiguredRobot:
     """Place a robot at a configuration, where nothing but its rates is wanted."""
-    placed = place(parts, now)
+    placed = configure_robot(parts, now)
     return replace(placed, trees=replace(placed.trees, joined=False, runs={}))
 
 
-def place(parts: Parts, now: Configuration, *, pole: bool = False, sensed: Seen | None = None) -> Placed:
+def configure_robot(
+    parts: Parts, now: Configuration, *, pole: bool = False, sensed: MeasuredElements | None = None
+) -> ConfiguredRobot:
     """Place a robot at a configuration: frames, nacelle and constraints.
 
     Args:
@@ -235,10 +237,10 @@ def place(parts: Parts, now: Configuration, *, pole: bool = False, sensed: Seen 
     """
     robot = now.robot
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
-    frames = leg_trees(robot, now, parts.omitted, own_axes(bars) if parts.way.bar_axes else {})
+    frames = leg_trees(robot, now, parts.omitted_bodies, line_leg_axes(bars) if parts.way.line_axes else {})
     given_frames = {} if sensed is None else sensed.frames
-    nacelle = replace(nacelle_at(now), spread=_is_spread(robot), given=given_frames)
-    feet = _feet(parts, bars) if pole else None
+    nacelle = replace(platform_state(now), spread=_is_nonplanar(robot), given=given_frames)
+    feet = _coplanar_anchors(parts, bars) if pole else None
     if pole and _has_pole(mechanism):
         first = _first_point(robot)
         if feet is not None:
@@ -246,13 +248,13 @@ def place(parts: Parts, now: Configuration, *, pole: bool = False, sensed: Seen 
         elif first is not None:
             local = first if nacelle.spread and _are_struts(parts, bars) else None
             nacelle = replace(nacelle, pole=MomentPole(nacelle.point(PLATFORM, first), local))
-    rods = {rod.closure: rod for rod in rods_of(robot, parts.rods).values()}
+    rods = {rod.closure: rod for rod in mass_point_rods(robot, parts.rods).values()}
 
     def of_leg(k: int) -> Iterator[Constraint]:
         """The constraints of a leg."""
         if k in bars:
             foot, line = None if feet is None else feet[k], None if sensed is None else sensed.line(k, None)
-            yield bar_constraint(frames, nacelle, k, bars[k], line, foot)
+            yield line_constraint(frames, nacelle, k, bars[k], line, foot)
             return
         for c in robot.legs[k].closures:
             if c in rods:
@@ -265,11 +267,11 @@ def place(parts: Parts, now: Configuration, *, pole: bool = False, sensed: Seen 
         for spin in parts.spins[k]:
             yield spin_constraint(frames, spin.body, spin.axis)
 
-    constraints = tuple(tuple(_numbered(k, of_leg(k))) for k in range(len(robot.legs)))
-    return Placed(robot, parts, now, frames, nacelle, tuple(rods.values()), constraints)
+    constraints = tuple(tuple(_number_constraints(k, of_leg(k))) for k in range(len(robot.legs)))
+    return ConfiguredRobot(robot, parts, now, frames, nacelle, tuple(rods.values()), constraints)
 
 
-def _numbered(leg: int, constraints: Iterable[Constraint]) -> Iterator[Constraint]:
+def _number_constraints(leg: int, constraints: Iterable[Constraint]) -> Iterator[Constraint]:
     """Constraints of a leg that know their number and their rows among those of the leg."""
     start = 0
     for number, constraint in enumerate(constraints):
@@ -286,14 +288,14 @@ def _has_pole(mechanism: Mechanism) -> bool:
     return all({(k + 1) % 3, (k + 2) % 3} <= moving for k in axes)
 
 
-def _feet(parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
+def _coplanar_anchors(parts: Parts, bars: dict[int, LineLeg]) -> list[Array] | None:
     """Points of the base that all legs join as struts, if they lie in a plane across their direction.
 
     Moments about one of them make three rows of the nacelle's balance constant.
     """
-    if len(parts.mechanism.independent) != 6 or parts.way.bar_axes or not _are_struts(parts, bars):
+    if len(parts.mechanism.independent) != 6 or parts.way.line_axes or not _are_struts(parts, bars):
         return None
-    height = np.array([float(at_sample(bar.form.A)[parts.up]) for bar in bars.values()])
+    height = np.array([float(sample_values(bar.form.A)[parts.up]) for bar in bars.values()])
     flat = float(np.ptp(height)) <= TOLERANCE * parts.mechanism.robot.size
     # At one height for good.
     level = bars[0].form.A[parts.up]
@@ -301,18 +303,18 @@ def _feet(parts: Parts, bars: dict[int, Bar]) -> list[Array] | None:
     return [pack(point) for point in points] if flat else None
 
 
-def _are_struts(parts: Parts, bars: dict[int, Bar]) -> bool:
+def _are_struts(parts: Parts, bars: dict[int, LineLeg]) -> bool:
     """Whether all legs are struts: their ends are needed for nothing but their lines."""
     legs = parts.mechanism.robot.legs
     return 0 < len(bars) == len(legs) and all(bar.is_strut for bar in bars.values())
 
 
-def is_counted_from_pole(parts: Parts) -> bool:
+def uses_pole(parts: Parts) -> bool:
     """Whether all points of the platform may be counted from the one where the first leg holds it."""
     robot = parts.mechanism.robot
     bars = parts.bars_of(robot)
-    applies = _are_struts(parts, bars) and _is_spread(robot) and _has_pole(parts.mechanism)
-    return applies and _feet(parts, bars) is None
+    applies = _are_struts(parts, bars) and _is_nonplanar(robot) and _has_pole(parts.mechanism)
+    return applies and _coplanar_anchors(parts, bars) is None
 
 
 def _platform_points(robot: Robot) -> Iterator[tuple[Joint, Array]]:
@@ -324,7 +326,7 @@ def _platform_points(robot: Robot) -> Iterator[tuple[Joint, Array]]:
             yield joint, joint.frame_successor.p
 
 
-def _is_spread(robot: Robot) -> bool:
+def _is_nonplanar(robot: Robot) -> bool:
     """Whether the points where legs hold the platform lie in no plane across one of its axes."""
     points = np.array([point for _, point in _platform_points(robot.numeric)]).reshape(-1, 3)
     across = np.ptp(points, axis=0) if len(points) else np.zeros(3)
@@ -343,9 +345,9 @@ def leg_rates(parts: Parts, leg: int) -> list[int]:
     active = active_rates(robot)
     indices: list[int] = []
     for j in robot.legs[leg].joints:
-        rates = rates_of(robot, (j,))
+        rates = joint_rate_indices(robot, (j,))
         driven = leg in parts.bars and any(rate in active for rate in rates)
-        if robot.joints[j].successor not in parts.omitted or driven:
+        if robot.joints[j].successor not in parts.omitted_bodies or driven:
             indices += rates
     return indices
 
@@ -353,12 +355,12 @@ def leg_rates(parts: Parts, leg: int) -> list[int]:
 def active_rates(robot: Robot) -> dict[int, int]:
     """Places in u of actuated joints of the tree, and the actuator's number."""
     return {
-        rates_of(robot, (actuator.joint,))[0]: k
+        joint_rate_indices(robot, (actuator.joint,))[0]: k
         for k, actuator in enumerate(robot.actuators)
         if actuator.joint < robot.tree
     }
 
 
-def is_direct(plan: CompactPlan) -> bool:
+def has_square_balance(plan: CompactPlan) -> bool:
     """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
     return len(plan.active_rows) == len(plan.mechanism.independent) == len(plan.mechanism.robot.actuators)

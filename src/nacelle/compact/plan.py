@@ -30,22 +30,22 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.compact.bars.known import bar_bodies, bars_of, find_bars, own_axes
+from nacelle.compact.bars.known import find_line_legs, line_leg_axes, line_leg_bodies, line_legs
 from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import ConstraintKey, Strut
-from nacelle.compact.leg_trees import Idle
-from nacelle.compact.legs import Legs, factorised, leg_determinant, nacelle_determinant
+from nacelle.compact.leg_trees import WorklessDirection
+from nacelle.compact.legs import Legs, eliminate_legs, leg_determinant, nacelle_determinant
 from nacelle.compact.placed import (
-    WHOLE,
+    ALL_JOINTS,
     CompactPlan,
+    ConfiguredRobot,
+    FormOptions,
     LegOrder,
     Parts,
-    Placed,
-    Way,
     active_rates,
+    configure_for_rates,
+    configure_robot,
     leg_rates,
-    place,
-    place_for_rates,
 )
 from nacelle.compact.solve import (
     MatrixUnits,
@@ -62,43 +62,43 @@ from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.mechanism.rods import find_rods
-from nacelle.kinematics.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_sample_states
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import Form, form_for, refusal
-from nacelle.spatial.rounding import first_largest, middle
+from nacelle.spatial.physics import Form, form_for, refusal_reason
+from nacelle.spatial.rounding import index_of_largest, median
 from nacelle.spatial.scalar import Array
 
 # Entries of sample matrices below this part of their size are zero.
-_FILLED = 1e-11
+_ZERO_PART = 1e-11
 
 
 def _order_of(tables: Array, unit: Array) -> SolveOrder:
     """An order for square matrices (samples, n, n) whose rows have units."""
-    C = np.where(np.max(np.abs(tables), axis=0) < _FILLED * np.max(np.abs(tables)), 0.0, tables)
+    C = np.where(np.max(np.abs(tables), axis=0) < _ZERO_PART * np.max(np.abs(tables)), 0.0, tables)
     C = C / unit[None, :, None]
-    size = middle(np.max(np.abs(C), axis=1))
+    size = median(np.max(np.abs(C), axis=1))
     size = np.where(size > 0.0, size, 1.0)
     return SolveOrder(pivot_order(C / size), MatrixUnits(unit, size))
 
 
-def dependent_order(plan: CompactPlan, placed: list[Placed]) -> SolveOrder | None:
+def dependent_order(plan: CompactPlan, placed: list[ConfiguredRobot]) -> SolveOrder | None:
     """Pivots for the dependent rates of the nacelle that are strong at all samples."""
     count = len(plan.mechanism.dependent)
     if count < 2:
         return None
-    D = np.stack([np.asarray(factorised(plan, at).D, dtype=float) for at in placed])
+    D = np.stack([np.asarray(eliminate_legs(plan, at).D, dtype=float) for at in placed])
     if count <= 3 and not constant_columns(D).any():
         return None
-    return _order_of(D, middle(np.max(np.abs(D), axis=2)))
+    return _order_of(D, median(np.max(np.abs(D), axis=2)))
 
 
-def solve_order(plan: CompactPlan, placed: list[Placed]) -> tuple[SolveOrder | None, float]:
+def solve_order(plan: CompactPlan, placed: list[ConfiguredRobot]) -> tuple[SolveOrder | None, float]:
     """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
     mechanism = plan.mechanism
     n = len(mechanism.independent)
     if len(plan.active_rows) != n:
         return None, 1.0
-    C = np.stack([np.array(factorised(plan, at).balance_columns, dtype=float).T for at in placed])
+    C = np.stack([np.array(eliminate_legs(plan, at).balance_columns, dtype=float).T for at in placed])
     if n == 1:
         return None, float(np.max(np.abs(np.linalg.det(C))))
     unit = 1.0 / rate_scale(mechanism.robot)[list(mechanism.independent)]
@@ -110,14 +110,14 @@ def solve_order(plan: CompactPlan, placed: list[Placed]) -> tuple[SolveOrder | N
     return replace(order, constant=constant, left=_order_of(left, unit[rows])), 1.0
 
 
-def unit_forces(plan: CompactPlan, placed: list[Placed]) -> frozenset[tuple[int, int]]:
+def unit_forces(plan: CompactPlan, placed: list[ConfiguredRobot]) -> frozenset[tuple[int, int]]:
     """Actuators whose column of the balance has a constant entry if it belongs to a unit force of theirs."""
     n = len(plan.mechanism.independent)
     if len(plan.active_rows) != n or n > 3:
         return frozenset()
     tables: dict[tuple[int, int], list[list[list[float]]]] = {}
     for at in placed:
-        legs = factorised(plan, at)
+        legs = eliminate_legs(plan, at)
         for key, column in zip(plan.active_rows, legs.balance_columns, strict=True):
             factors = legs.factors[key[0]]
             if len(factors.upper[key[1]]) == 1:
@@ -130,14 +130,14 @@ def unit_forces(plan: CompactPlan, placed: list[Placed]) -> frozenset[tuple[int,
 def _gains_constants(columns: Array) -> bool:
     """Whether columns (samples, 2, n) have more constant entries, zeros apart, in the second form."""
     size = np.max(np.abs(columns), axis=(0, 2))
-    still = np.ptp(columns, axis=0) <= _FILLED * size[:, None]
-    filled = np.max(np.abs(columns), axis=0) > _FILLED * size[:, None]
+    still = np.ptp(columns, axis=0) <= _ZERO_PART * size[:, None]
+    filled = np.max(np.abs(columns), axis=0) > _ZERO_PART * size[:, None]
     before, after = np.count_nonzero(still & filled, axis=1)
     return bool(after > before)
 
 
-def rows_that_decide(
-    parts: Parts, placed: list[Placed], legs: list[LegOrder]
+def choose_dependent_rows(
+    parts: Parts, placed: list[ConfiguredRobot], legs: list[LegOrder]
 ) -> tuple[list[LegOrder], tuple[int, ...], bool]:
     """Choose the rows that decide the dependent rates of the nacelle: those that are most independent.
 
@@ -150,11 +150,11 @@ def rows_that_decide(
     tables = []
     for at in placed:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
-        factors = factorised(CompactPlan(parts, tuple(trial)), at)
+        factors = eliminate_legs(CompactPlan(parts, tuple(trial)), at)
         rows = [row.coefficients for loop in factors.loops for row in loop.rows]
         loop_count = len(rows)
         keys = [(k, row) for k, leg in enumerate(trial) for row in leg.kept]
-        rows += [factors.felt[key] for key in keys]
+        rows += [factors.platform_rows[key] for key in keys]
         tables.append([[float(row.get(rate, 0.0)) for rate in mechanism.dependent] for row in rows])
     D = np.array(tables) * scale
     D = D / np.maximum(np.max(np.abs(D), axis=(0, 2), keepdims=True), 1e-300)
@@ -163,7 +163,7 @@ def rows_that_decide(
     for _ in mechanism.dependent:
         # Gram and Schmidt at every sample: the row that is longest at the worst one, sparse rows first.
         length = np.min(np.linalg.norm(left, axis=2), axis=0)
-        filled = np.count_nonzero(np.max(np.abs(D), axis=0) > _FILLED, axis=1)
+        filled = np.count_nonzero(np.max(np.abs(D), axis=0) > _ZERO_PART, axis=1)
         good = length > 0.3 * np.max(length)
         score = np.where(good, -filled + 1e-3 * length, -np.inf)
         best = int(np.flatnonzero(score >= np.max(score) - 1e-9)[0])
@@ -178,17 +178,19 @@ def rows_that_decide(
         for index, leg in enumerate(legs)
     ]
     loops_left = [i for i in range(loop_count) if i not in chosen]
-    complete = bool(np.all(np.abs(D[:, loops_left]) <= _FILLED))
+    complete = bool(np.all(np.abs(D[:, loops_left]) <= _ZERO_PART))
     return result, tuple(i for i in chosen if i < loop_count), complete
 
 
-def idle_directions(plan: CompactPlan, placed: list[Placed]) -> dict[ConstraintKey, Idle]:
+def workless_directions(
+    plan: CompactPlan, placed: list[ConfiguredRobot]
+) -> dict[ConstraintKey, WorklessDirection]:
     """Directions, constant in base axes, along which the force of a constraint does no work on the nacelle.
 
     A point of the nacelle that no rate of its leg moves along n stays in a plane: of the leg's force there
     a multiple of n may be dropped, so that an entry vanishes.
     """
-    directions: dict[ConstraintKey, Idle] = {}
+    directions: dict[ConstraintKey, WorklessDirection] = {}
     trees = placed[0].trees
     for constraint in placed[0].all_constraints:
         (leg, number), sides = constraint.key, constraint.sides
@@ -205,22 +207,22 @@ def idle_directions(plan: CompactPlan, placed: list[Placed]) -> dict[ConstraintK
                 sample_row = at.constraints[leg][number].rows[row - constraint.start]
                 top = at.trees.up(sides.axes, sample_row.force)
                 samples.append(at.trees.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
-                if any(factorised(plan, at).factors[leg].lower[row].values()):
+                if any(eliminate_legs(plan, at).factors[leg].lower[row].values()):
                     break
-            idle = _along_axis(np.array(samples), trees.node(path[0]).G.R)
+            idle = _workless_direction(np.array(samples), trees.node(path[0]).G.R)
             if len(samples) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
                 directions.setdefault(constraint.key, idle)
     return directions
 
 
-def _along_axis(directions: Array, R: Array) -> Idle | None:
+def _workless_direction(directions: Array, R: Array) -> WorklessDirection | None:
     """Unit vectors (samples, 3) that are all along one axis of constant axes R, and which entry it clears."""
     axis = int(np.argmax(np.abs(directions[0])))
     across = np.delete(directions, axis, axis=1)
-    if np.max(np.abs(across)) > _FILLED:
+    if np.max(np.abs(across)) > _ZERO_PART:
         return None
     size = np.abs(R[:, axis])
-    return Idle(axis, int(np.flatnonzero(size > np.max(size) - 1e-9)[0]))
+    return WorklessDirection(axis, int(np.flatnonzero(size > np.max(size) - 1e-9)[0]))
 
 
 # So many of them decide about pivots.
@@ -229,32 +231,34 @@ _PIVOT_SAMPLES = 6
 _CHECKED, _SAME = 2, 1e-6
 
 
-def has_bar_axes(robot: Robot, *, friction: bool) -> bool:
+def prefers_line_axes(robot: Robot, *, friction: bool) -> bool:
     """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
     mechanism = mechanism_of(robot.numeric)
-    bars = bars_of(mechanism.robot, find_bars(mechanism)).values()
+    bars = line_legs(mechanism.robot, find_line_legs(mechanism)).values()
     return any(bar.form.drive.revolute and bar.resists_rotation(friction) for bar in bars if not bar.is_strut)
 
 
-def plan_of(robot: Robot, options: Way = WHOLE) -> CompactPlan:
+def plan_of(robot: Robot, options: FormOptions = ALL_JOINTS) -> CompactPlan:
     """The plan of a robot, made once from its numbers."""
     numeric = robot.numeric
-    return _plan(numeric, numeric.all_names, _usable(numeric, options))
+    return _plan(numeric, numeric.all_names, _allowed_options(numeric, options))
 
 
-def _usable(robot: Robot, options: Way) -> Way:
+def _allowed_options(robot: Robot, options: FormOptions) -> FormOptions:
     """The options that the robot's form allows: struts are known by their line in the first alone."""
-    return _plain(mechanism_of(robot), options if form_for(robot.hash) is Form.COMPACT else WHOLE)
+    return _simplified_options(
+        mechanism_of(robot), options if form_for(robot.hash) is Form.COMPACT else ALL_JOINTS
+    )
 
 
 @lru_cache(maxsize=256)
-def _plain(mechanism: Mechanism, options: Way) -> Way:
+def _simplified_options(mechanism: Mechanism, options: FormOptions) -> FormOptions:
     """The same way without what makes no difference for a robot."""
-    bars = find_bars(mechanism, asymmetric=options.asymmetric) if options.direct else ()
+    bars = find_line_legs(mechanism, asymmetric=options.asymmetric) if options.direct else ()
     if not bars:
-        return WHOLE
-    axes = own_axes(bars_of(mechanism.robot, bars)) if options.bar_axes else {}
-    return Way(True, bool(axes), options.asymmetric or bars == find_bars(mechanism))
+        return ALL_JOINTS
+    axes = line_leg_axes(line_legs(mechanism.robot, bars)) if options.line_axes else {}
+    return FormOptions(True, bool(axes), options.asymmetric or bars == find_line_legs(mechanism))
 
 
 def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
@@ -267,15 +271,19 @@ def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
     if not robot.is_like_numeric:
         return "its numbers are open"
     if form_for(numeric.hash) is Form.TREE:
-        return refusal(numeric.hash) or "the tree is wanted"
+        return refusal_reason(numeric.hash) or "the tree is wanted"
     if _drives_nacelle_closures(numeric):
         return (
             "a loop of the nacelle's own, or one between legs, is closed by a joint with a drive or a rotor"
         )
     if numeric.torsion_springs:
         return f"it has torsion springs between bodies ({numeric.torsion_springs[0].name})"
-    options = Way(True, has_bar_axes(numeric, friction=True), asymmetric=False) if direct else WHOLE
-    return _disagreement(numeric, numeric.all_names, _usable(numeric, options))
+    options = (
+        FormOptions(True, prefers_line_axes(numeric, friction=True), asymmetric=False)
+        if direct
+        else ALL_JOINTS
+    )
+    return _disagreement(numeric, numeric.all_names, _allowed_options(numeric, options))
 
 
 def _drives_nacelle_closures(robot: Robot) -> bool:
@@ -285,12 +293,12 @@ def _drives_nacelle_closures(robot: Robot) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _disagreement(robot: Robot, names: tuple[str, ...], options: Way) -> str:
+def _disagreement(robot: Robot, names: tuple[str, ...], options: FormOptions) -> str:
     """In what the rates of the compact form are not those of the tree; empty where they are."""
     try:
         plan = _plan(robot, names, options)
         for now in _configurations(robot, names)[:_CHECKED]:
-            legs = factorised(plan, place_for_rates(plan.parts, now))
+            legs = eliminate_legs(plan, configure_for_rates(plan.parts, now))
             U = np.asarray(rate_map(now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
                 w = legs.nacelle_rates(unit)
@@ -310,63 +318,63 @@ def _disagreement(robot: Robot, names: tuple[str, ...], options: Way) -> str:
 def _configurations(robot: Robot, names: tuple[str, ...]) -> list[Configuration]:
     """All positions at the states that decide about pivots, the same for all ways."""
     with np.errstate(all="ignore"):
-        return [configuration(robot, x, y) for x, y in closed_samples(robot)[:_PIVOT_SAMPLES]]
+        return [configuration(robot, x, y) for x, y in closed_sample_states(robot)[:_PIVOT_SAMPLES]]
 
 
-def _parts(mechanism: Mechanism, options: Way, configurations: list[Configuration]) -> Parts:
+def _parts(mechanism: Mechanism, options: FormOptions, configurations: list[Configuration]) -> Parts:
     """What of a robot is known by points alone."""
     robot, rods = mechanism.robot, find_rods(mechanism)
-    bars = find_bars(mechanism, asymmetric=options.asymmetric) if options.direct else ()
-    omitted = rods | bar_bodies(robot, bars)
+    bars = find_line_legs(mechanism, asymmetric=options.asymmetric) if options.direct else ()
+    omitted = rods | line_leg_bodies(robot, bars)
     spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in mechanism.legs)
     parts = Parts(mechanism, rods, bars, omitted, spins, options)
     directions = []
     for now in configurations if bars else ():
-        for strut in (bar for bar in place(parts, now).bars if isinstance(bar, Strut)):
+        for strut in (bar for bar in configure_robot(parts, now).bars if isinstance(bar, Strut)):
             d = np.asarray(strut.rows[0].direction, dtype=float)
             directions.append(np.abs(d) / np.linalg.norm(d))
-    return replace(parts, up=first_largest(np.min(directions, axis=0))) if directions else parts
+    return replace(parts, up=index_of_largest(np.min(directions, axis=0))) if directions else parts
 
 
 @lru_cache(maxsize=64)
-def _plan(robot: Robot, names: tuple[str, ...], options: Way) -> CompactPlan:
+def _plan(robot: Robot, names: tuple[str, ...], options: FormOptions) -> CompactPlan:
     mechanism = mechanism_of(robot)
     configurations = _configurations(robot, names)
     with np.errstate(all="ignore"):
         parts = _parts(mechanism, options, configurations)
-        placed = [place(parts, now, pole=True) for now in configurations]
+        placed = [configure_robot(parts, now, pole=True) for now in configurations]
     legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
-    legs, own_rows, complete = rows_that_decide(parts, placed, legs)
-    complete &= all(_says_nothing(parts, leg, k) for k, leg in enumerate(legs))
-    first = CompactPlan(parts, tuple(legs), own_rows, complete=complete)
-    first = replace(first, dependent=dependent_order(first, placed), idle=idle_directions(first, placed))
+    legs, own_rows, complete = choose_dependent_rows(parts, placed, legs)
+    complete &= all(_has_no_left_rows(parts, leg, k) for k, leg in enumerate(legs))
+    first = CompactPlan(parts, tuple(legs), own_rows, is_complete=complete)
+    first = replace(first, dependent=dependent_order(first, placed), idle=workless_directions(first, placed))
     first = replace(first, unit=unit_forces(first, placed))
     order, determinant = solve_order(first, placed)
     return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, placed))
 
 
-def _margin_scales(plan: CompactPlan, placed: list[Placed]) -> tuple[float, ...]:
+def _margin_scales(plan: CompactPlan, placed: list[ConfiguredRobot]) -> tuple[float, ...]:
     """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
     mechanism = plan.mechanism
     if not (mechanism.iterated_legs or mechanism.dependent):
         return ()
     ratios = []
     for at in placed:
-        legs = factorised(plan, at)
+        legs = eliminate_legs(plan, at)
         values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
         values += [float(nacelle_determinant(legs))] if mechanism.dependent else []
         dense = np.asarray(margins(at.now), dtype=float)
         ratios.append(dense / np.maximum(np.square(values), 1e-300))
-    return tuple(float(ratio) for ratio in middle(np.array(ratios)))
+    return tuple(float(ratio) for ratio in median(np.array(ratios)))
 
 
-def _says_nothing(parts: Parts, leg: LegOrder, index: int) -> bool:
+def _has_no_left_rows(parts: Parts, leg: LegOrder, index: int) -> bool:
     """Whether the rows of a leg that remain and are not kept are zero for good."""
     rates = leg_rates(parts, index)
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
-def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
+def _leg_order(parts: Parts, placed: list[ConfiguredRobot], leg: int) -> LegOrder:
     robot = parts.mechanism.robot
     rates = leg_rates(parts, leg)
     scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
@@ -375,9 +383,9 @@ def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
         [[float(row.coefficients.get(rate, 0.0)) * scale[rate] / row.unit for rate in rates] for row in rows]
         for rows in sample_rows
     ]
-    prices, units = [row.price for row in sample_rows[-1]], [row.unit for row in sample_rows[-1]]
+    prices, units = [row.pivot_price for row in sample_rows[-1]], [row.unit for row in sample_rows[-1]]
     M = np.array(samples).reshape(len(placed), len(prices), len(rates))
-    filled = np.max(np.abs(M), axis=0) > _FILLED
+    filled = np.max(np.abs(M), axis=0) > _ZERO_PART
     zeros = frozenset(
         (i, rates[j]) for i in range(len(prices)) for j in range(len(rates)) if not filled[i, j]
     )
@@ -386,7 +394,9 @@ def _leg_order(parts: Parts, placed: list[Placed], leg: int) -> LegOrder:
     return LegOrder(order, zeros, (), tuple(units))
 
 
-def legs_at(robot: Robot, x: Array, y: Array, *, pole: bool = False, options: Way = WHOLE) -> Legs:
+def eliminated_legs(
+    robot: Robot, x: Array, y: Array, *, pole: bool = False, options: FormOptions = ALL_JOINTS
+) -> Legs:
     """The robot at a reduced pose x (nx,) with what iteration found, y (ny,), its legs eliminated."""
     plan = plan_of(robot, options)
-    return factorised(plan, place(plan.parts, configuration(robot, x, y), pole=pole))
+    return eliminate_legs(plan, configure_robot(plan.parts, configuration(robot, x, y), pole=pole))

@@ -30,18 +30,18 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.actuators import least_norm
-from nacelle.compact.efforts import AT_JOINTS, require_rods, require_rotors
-from nacelle.compact.legs import Legs, Rates, growth_figure, margins, motion
-from nacelle.compact.motion import MechanismMotion, NodeMotion, columns, node_twist
+from nacelle.compact.efforts import JOINT_FORCE_TERMS, add_rod_forces, add_rotor_inertia
+from nacelle.compact.legs import Legs, Rates, growth_figure, margins, mechanism_motion
+from nacelle.compact.motion import MechanismMotion, NodeMotion, node_twist, point_unit_twists
 from nacelle.compact.nacelle import MovingFrame
-from nacelle.compact.placed import active_rates, is_direct
-from nacelle.compact.plan import legs_at
-from nacelle.compact.required import Required, forces_on_platform, inward
+from nacelle.compact.placed import active_rates, has_square_balance
+from nacelle.compact.plan import eliminated_legs
+from nacelle.compact.required import ForceAccumulator, forces_on_platform, propagate_forces
 from nacelle.compact.solve import determinant
-from nacelle.compact.vectors import ZERO, add, all_zero, crossed, inner, plus_times, scaled
+from nacelle.compact.vectors import ZERO, add, add_product, all_zero, cross_nonzero, inner, scale
 from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
 from nacelle.dynamics.reference_motion import reference_motions
-from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.kinematics.shapes import pose_shape, twist_shape, unknowns_shape
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot, body_parameters
 from nacelle.spatial.linear_form import LinearForm, coefficients
@@ -54,7 +54,7 @@ from nacelle.spatial.solve import solve
 # Up to so many rates of the nacelle the transposed equations are the shorter way.
 _FEW_NACELLE_RATES = 3
 # A rate of a leg (or of the nacelle), its place, and a sign.
-Place = tuple[bool, int, float]
+SignedRate = tuple[bool, int, float]
 
 
 class VirtualMotion(NamedTuple):
@@ -76,7 +76,7 @@ class VirtualPower:
 
     def __init__(self, legs: Legs) -> None:
         """Find the virtual motions of a robot."""
-        direct = is_direct(legs.plan)
+        direct = has_square_balance(legs.plan)
         twists, pivot = _direct_twists(legs) if direct else _balanced_twists(legs)
         self.pivot = pivot
         self.force: list[Scalar] = [0.0] * len(twists)
@@ -104,13 +104,13 @@ class VirtualPower:
 
     def add(self, gamma: Rates, nacelle: Rates, weight: float = 1.0) -> None:
         """Forces along rates of legs and of the nacelle, linear forms."""
-        for parameter, groups in _alike(gamma, nacelle).items():
+        for parameter, groups in _group_coefficients(gamma, nacelle).items():
             for value, acting in groups:
                 form = LinearForm({parameter: value * weight})
                 for k, at in enumerate(self.motions):
                     signs = (sign for _, _, sign in acting)
                     rates = ((at.u if of_leg else at.w).get(index, 0.0) for of_leg, index, _ in acting)
-                    self.force[k] = plus_times(self.force[k], inner(signs, rates), form)
+                    self.force[k] = add_product(self.force[k], inner(signs, rates), form)
 
     def add_wrench(self, twists: Sequence[Twist], f: Array, n: Array) -> None:
         """Add a wrench [f; n] of linear forms on a body with the twists [v_k; w_k] in the virtual motions.
@@ -119,7 +119,7 @@ class VirtualPower:
         """
         for k, (v, w) in enumerate(twists):
             value = wrench_power(v, w, f, n)
-            self.force[k] = plus_times(self.force[k], 1.0, value)
+            self.force[k] = add_product(self.force[k], 1.0, value)
 
 
 def wrench_power(v: Array, w: Array, f: Array, n: Array) -> Scalar:
@@ -127,12 +127,12 @@ def wrench_power(v: Array, w: Array, f: Array, n: Array) -> Scalar:
     return inner([*v.tolist(), *w.tolist()], [*f.tolist(), *n.tolist()])
 
 
-def _alike(gamma: Rates, nacelle: Rates) -> dict[int, list[tuple[Scalar, list[Place]]]]:
+def _group_coefficients(gamma: Rates, nacelle: Rates) -> dict[int, list[tuple[Scalar, list[SignedRate]]]]:
     """For every parameter its coefficients, each with the rates that it acts along.
 
     A moment in a joint acts along several rates by one and the same number: their sum comes first.
     """
-    coefficients: dict[int, list[tuple[Scalar, list[Place]]]] = {}
+    coefficients: dict[int, list[tuple[Scalar, list[SignedRate]]]] = {}
     for of_leg, forces in ((True, gamma), (False, nacelle)):
         for rate, form in forces.items():
             for parameter, value in form.terms.items() if isinstance(form, LinearForm) else ():
@@ -185,7 +185,7 @@ _FEW_BODY_RATES = 3
 Motions = Sequence[tuple[float, MechanismMotion]]
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape)
 def regressor(
     robot: Robot,
     x: Array,
@@ -198,13 +198,13 @@ def regressor(
     physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """Y (actuators, columns), smallest pivot and margins."""
-    legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
-    moving = motion(legs, v, a)
-    power = required_power(legs, moving, [(1.0, moving)], physics)
+    legs = eliminated_legs(with_linear_forms(robot, columns, signs), x, y)
+    moving = mechanism_motion(legs, v, a)
+    power = virtual_power(legs, moving, [(1.0, moving)], physics)
     return {**linear_form(legs, power, column_count(robot, columns)), "margins": margins(legs)}
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, v_ref=twist_shape, a_ref=twist_shape)
 def reference_regressor(
     robot: Robot,
     x: Array,
@@ -218,14 +218,21 @@ def reference_regressor(
     physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """Y (actuators, columns) along a reference v_ref, a_ref at the twist v; friction at v."""
-    legs = legs_at(with_linear_forms(robot, columns, signs), x, y)
-    references = reference_motions(legs.plan.mechanism, v, v_ref, a_ref, _turn(legs, v), _turn(legs, v_ref))
-    motions = [(weight, motion(legs, twist, a)) for weight, twist, a in references]
-    power = required_power(legs, motion(legs, v, np.zeros(len(v))), motions, physics)
+    legs = eliminated_legs(with_linear_forms(robot, columns, signs), x, y)
+    references = reference_motions(
+        legs.plan.mechanism,
+        v,
+        v_ref,
+        a_ref,
+        _platform_angular_velocity(legs, v),
+        _platform_angular_velocity(legs, v_ref),
+    )
+    motions = [(weight, mechanism_motion(legs, twist, a)) for weight, twist, a in references]
+    power = virtual_power(legs, mechanism_motion(legs, v, np.zeros(len(v))), motions, physics)
     return {**linear_form(legs, power, column_count(robot, columns)), "margins": margins(legs)}
 
 
-def _turn(legs: Legs, v: Array) -> Array:
+def _platform_angular_velocity(legs: Legs, v: Array) -> Array:
     """Angular velocity of the platform at a reduced twist; zero for a point."""
     if legs.placed.robot.platform_nv < 6:
         return ZERO
@@ -233,21 +240,23 @@ def _turn(legs: Legs, v: Array) -> Array:
     return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
 
 
-def required_power(legs: Legs, moving: MechanismMotion, motions: Motions, physics: Physics) -> VirtualPower:
+def virtual_power(legs: Legs, moving: MechanismMotion, motions: Motions, physics: Physics) -> VirtualPower:
     """What the motion that friction sees, and the motions that inertia sees, require of the actuators."""
     power = VirtualPower(legs)
-    forces = Required(legs.placed)
+    forces = ForceAccumulator(legs.placed)
     friction = replace(physics, inertia=False)
-    for require in (require_rods, *AT_JOINTS):
+    for require in (add_rod_forces, *JOINT_FORCE_TERMS):
         require(legs, moving, forces, friction)
-    power.add(inward(forces), forces_on_platform(legs, forces, [{} for _ in legs.factors]))
+    power.add(propagate_forces(forces), forces_on_platform(legs, forces, [{} for _ in legs.factors]))
     for weight, part in motions:
-        inertial = Required(legs.placed)
-        require_rods(legs, part, inertial, WITHOUT_FRICTION)
-        _require_rod_ends(legs, part, inertial)
-        require_rotors(legs, part, inertial)
-        power.add(inward(inertial), forces_on_platform(legs, inertial, [{} for _ in legs.factors]), weight)
-    _require_bodies(legs, motions, power)
+        inertial = ForceAccumulator(legs.placed)
+        add_rod_forces(legs, part, inertial, WITHOUT_FRICTION)
+        _add_rod_end_forces(legs, part, inertial)
+        add_rotor_inertia(legs, part, inertial)
+        power.add(
+            propagate_forces(inertial), forces_on_platform(legs, inertial, [{} for _ in legs.factors]), weight
+        )
+    _add_body_power(legs, motions, power)
     return power
 
 
@@ -257,7 +266,7 @@ def linear_form(legs: Legs, power: VirtualPower, count: int) -> dict[str, Array]
     return {"Y": Y, "pivot": pack([minimum(power.pivot, growth_figure(legs))])[0]}
 
 
-class _Accelerated(NamedTuple):
+class _BodyAcceleration(NamedTuple):
     """How a body accelerates.
 
     Attributes:
@@ -277,39 +286,39 @@ def _outer(w: Array) -> Array:
     return np.zeros((3, 3)) if all_zero(w) else pack([[p * q for q in w.tolist()] for p in w.tolist()])
 
 
-def _weighted(parts: Sequence[tuple[float, Array]]) -> Array:
+def _weighted_sum(parts: Sequence[tuple[float, Array]]) -> Array:
     """A weighted sum of arrays."""
     if len(parts) == 1:
         return parts[0][1]
     total: Array = np.zeros(parts[0][1].size)
     for weight, part in parts:
-        total = add(total, scaled(weight, part.ravel()))
+        total = add(total, scale(weight, part.ravel()))
     return total.reshape(parts[0][1].shape)
 
 
-def _node_body(legs: Legs, part: MechanismMotion, body: int) -> _Accelerated:
+def _node_body(legs: Legs, part: MechanismMotion, body: int) -> _BodyAcceleration:
     """A body of a leg, all in its own axes."""
     node, frame = legs.placed.trees.place[body]
     moving = part.nodes[node]
     a, w, w_dot = (product(frame.R.T, v) for v in (moving.acceleration(frame.p), moving.w, moving.w_dot))
-    return _Accelerated(a, NodeMotion(w, w_dot, a).acceleration_matrix, w_dot, _outer(w))
+    return _BodyAcceleration(a, NodeMotion(w, w_dot, a).acceleration_matrix, w_dot, _outer(w))
 
 
-def _nacelle_body(part: MechanismMotion, body: int) -> _Accelerated:
+def _nacelle_body(part: MechanismMotion, body: int) -> _BodyAcceleration:
     """A body of the nacelle, forces in base axes: its second derivatives are there already."""
     frame = part.frames[body]
     w, w_dot = (product(frame.pose.R.T, v) for v in (frame.w, frame.w_dot))
-    return _Accelerated(frame.a, np.stack(frame.columns_ddot, axis=1), w_dot, _outer(w))
+    return _BodyAcceleration(frame.a, np.stack(frame.columns_ddot, axis=1), w_dot, _outer(w))
 
 
-def _wrench(p: Array, body: _Accelerated, R: Array) -> tuple[Array, Array]:
+def _wrench(p: Array, body: _BodyAcceleration, R: Array) -> tuple[Array, Array]:
     """Force and moment about a body's origin from ten parameters, with R from its own axes."""
     (x, y, z), W = body.w_dot.tolist(), body.W
-    f = scaled(p[0], body.a)
+    f = scale(p[0], body.a)
     n: Array = ZERO
     for k in range(3):
-        f = add(f, scaled(p[1 + k], body.T[:, k]))
-        n = add(n, scaled(p[1 + k], crossed(R[:, k], body.a)))
+        f = add(f, scale(p[1 + k], body.T[:, k]))
+        n = add(n, scale(p[1 + k], cross_nonzero(R[:, k], body.a)))
     for value, part in zip(
         p[4:],
         (
@@ -322,29 +331,31 @@ def _wrench(p: Array, body: _Accelerated, R: Array) -> tuple[Array, Array]:
         ),
         strict=True,
     ):
-        n = add(n, scaled(value, product(R, pack(part))))
+        n = add(n, scale(value, product(R, pack(part))))
     return f, n
 
 
-def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
+def _add_body_power(legs: Legs, motions: Motions, power: VirtualPower) -> None:
     """Inertia and weight of all bodies but rods."""
     placed = legs.placed
     robot, trees = placed.robot, placed.trees
     for body in range(1, len(robot.bodies)):
         node, frame = trees.place.get(body, (-1, identity()))
-        if body in placed.parts.omitted or node == 0:
+        if body in placed.parts.omitted_bodies or node == 0:
             continue
         parts = [
             (weight, _nacelle_body(part, body) if node < 0 else _node_body(legs, part, body))
             for weight, part in motions
         ]
-        moving = _Accelerated(*(_weighted([(weight, part[i]) for weight, part in parts]) for i in range(4)))
+        moving = _BodyAcceleration(
+            *(_weighted_sum([(weight, part[i]) for weight, part in parts]) for i in range(4))
+        )
         R = placed.nacelle.poses[body].R if node < 0 else np.eye(3)
         f, n = _wrench(body_parameters(robot, body), moving, R)
         if node < 0:
             power.add_wrench([Twist(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
             continue
-        unit_twists = columns(trees, node, frame.p)
+        unit_twists = point_unit_twists(trees, node, frame.p)
         if trees.root(node) is None and len(unit_twists) <= _FEW_BODY_RATES:
             gamma = {
                 rate: wrench_power(product(frame.R.T, linear), product(frame.R.T, angular), f, n)
@@ -359,7 +370,7 @@ def _require_bodies(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         power.add_wrench(twists, f, n)
 
 
-def _require_rod_ends(legs: Legs, part: MechanismMotion, forces: Required) -> None:
+def _add_rod_end_forces(legs: Legs, part: MechanismMotion, forces: ForceAccumulator) -> None:
     """The masses at the ends of rods, on the bodies that carry them."""
     placed = legs.placed
     for rod in placed.rods:
@@ -368,8 +379,8 @@ def _require_rod_ends(legs: Legs, part: MechanismMotion, forces: Required) -> No
                 node, frame = placed.trees.place[body]
                 if node:
                     at = np.asarray(frame.p + frame.R @ point)
-                    forces.on_node(node, scaled(mass, part.nodes[node].acceleration(at)), ZERO, at)
+                    forces.add_to_node(node, scale(mass, part.nodes[node].acceleration(at)), ZERO, at)
             else:
                 pose = placed.nacelle.poses[body]
-                f = scaled(mass, part.frames[body].acceleration(point))
-                forces.on_nacelle(body, pose.p + pose.R @ point, f, ZERO)
+                f = scale(mass, part.frames[body].acceleration(point))
+                forces.add_to_platform(body, pose.p + pose.R @ point, f, ZERO)

@@ -17,10 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from nacelle.compact.constraints import Constraint, ConstraintKey
-from nacelle.compact.legs import ClosureRate, Legs, Rates, merge
-from nacelle.compact.placed import Placed
+from nacelle.compact.legs import ClosureRate, Legs, Rates, add_forces
+from nacelle.compact.placed import ConfiguredRobot
 from nacelle.compact.sides import PlatformSides
-from nacelle.compact.vectors import ZERO, add, all_zero, crossed
+from nacelle.compact.vectors import ZERO, add, all_zero, cross_nonzero
 from nacelle.spatial.scalar import Array, Scalar, dot
 from nacelle.spatial.screw import Wrench
 
@@ -28,7 +28,7 @@ _NO_WRENCH = Wrench(ZERO, ZERO)
 
 
 @dataclass(eq=False)
-class Required:
+class ForceAccumulator:
     """What the motion requires, gathered.
 
     Attributes:
@@ -40,43 +40,43 @@ class Required:
         nacelle: forces along the moving rates of the nacelle.
     """
 
-    placed: Placed
+    placed: ConfiguredRobot
     force: dict[int, Array] = field(default_factory=dict)
     moment: dict[int, Array] = field(default_factory=dict)
     gamma: Rates = field(default_factory=dict)
-    at_constraint: dict[ConstraintKey, Wrench] = field(default_factory=dict)
+    constraint_wrenches: dict[ConstraintKey, Wrench] = field(default_factory=dict)
     nacelle: Rates = field(default_factory=dict)
 
-    def on_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
+    def add_to_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
         """Add a force (3,), N, at a point (3,), m, of a node, and a moment (3,), N m, its axes."""
         if node:
             self.force[node] = add(self.force.get(node, ZERO), force)
-            self.moment[node] = add(self.moment.get(node, ZERO), add(moment, crossed(point, force)))
+            self.moment[node] = add(self.moment.get(node, ZERO), add(moment, cross_nonzero(point, force)))
 
-    def on_constraint(self, key: ConstraintKey, force: Array = ZERO, moment: Array = ZERO) -> None:
+    def add_to_constraint(self, key: ConstraintKey, force: Array = ZERO, moment: Array = ZERO) -> None:
         """Add a force (3,), N, at the nacelle's point of a constraint and a moment (3,), N m, in its axes."""
-        f, n = self.at_constraint.get(key, _NO_WRENCH)
-        self.at_constraint[key] = Wrench(add(f, force), add(n, moment))
+        f, n = self.constraint_wrenches.get(key, _NO_WRENCH)
+        self.constraint_wrenches[key] = Wrench(add(f, force), add(n, moment))
 
     def along(self, rate: int, value: Scalar) -> None:
         """Add a force along a rate of a leg or of a joint of the nacelle, N or N m."""
         nacelle_rates = self.placed.nacelle.mechanism.nacelle_rates
-        merge(self.nacelle if rate in nacelle_rates else self.gamma, {rate: value})
+        add_forces(self.nacelle if rate in nacelle_rates else self.gamma, {rate: value})
 
-    def along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
+    def add_along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
         """Add a force along the rate of a closure, N or N m: -e on its first body and +e on its second."""
         gamma, nacelle = rate.unit_force(legs)
-        merge(self.gamma, {key: value * factor for key, factor in gamma.items()})
-        merge(self.nacelle, {key: value * factor for key, factor in nacelle.items()})
+        add_forces(self.gamma, {key: value * factor for key, factor in gamma.items()})
+        add_forces(self.nacelle, {key: value * factor for key, factor in nacelle.items()})
 
-    def on_nacelle(
+    def add_to_platform(
         self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
     ) -> None:
         """Add a wrench (N, N m) on a nacelle body at a point (3,), base axes, m; `local` in its frame."""
-        merge(self.nacelle, self.placed.nacelle.onto(body, point, force, moment, local))
+        add_forces(self.nacelle, self.placed.nacelle.generalised_forces(body, point, force, moment, local))
 
 
-def on_both_sides(forces: Required, constraint: Constraint, near: Wrench, far: Wrench) -> None:
+def add_to_both_sides(forces: ForceAccumulator, constraint: Constraint, near: Wrench, far: Wrench) -> None:
     """Add wrenches on both sides of a constraint, at its points, in its axes.
 
     Args:
@@ -88,20 +88,20 @@ def on_both_sides(forces: Required, constraint: Constraint, near: Wrench, far: W
     trees, sides = forces.placed.trees, constraint.sides
     if isinstance(sides, PlatformSides):
         if sides.axes == sides.node:
-            forces.on_node(sides.node, *near, sides.own)
+            forces.add_to_node(sides.node, *near, sides.own)
         else:
             for rate, (v, w) in sides.near(trees).items():
                 forces.along(rate, dot(v, near.f))
                 if not all_zero(near.n):
                     forces.along(rate, dot(w, near.n))
-        forces.on_constraint(constraint.key, *far)
+        forces.add_to_constraint(constraint.key, *far)
         return
-    for node, point, wrench in ((sides.node, sides.own, near), (sides.other, sides.other_point, far)):
+    for node, point, wrench in ((sides.node, sides.own, near), (sides.other, sides.far_point, far)):
         f, n = (trees.down(node, vector, sides.axes) for vector in wrench)
-        forces.on_node(node, f, n, point)
+        forces.add_to_node(node, f, n, point)
 
 
-def inward(forces: Required) -> Rates:
+def propagate_forces(forces: ForceAccumulator) -> Rates:
     """Forces Gamma (N or N m) along the rates of all legs: wrenches of the nodes carried to the base.
 
     Gamma = e . n or e . f at every joint; f_parent += E f, n_parent += E n + o x (E f).
@@ -113,20 +113,20 @@ def inward(forces: Required) -> Rates:
         node = trees.node(index)
         f, n = force.get(index, ZERO), moment.get(index, ZERO)
         for rate, axis in zip(node.rates, node.axes, strict=True):
-            merge(gamma, {rate: dot(axis, n if node.primitive.is_rotation else f)})
+            add_forces(gamma, {rate: dot(axis, n if node.primitive.is_rotation else f)})
         if index in trees.roots:
             body = trees.roots[index]
-            forces.on_nacelle(body, forces.placed.nacelle.poses[body].p, f, n)
+            forces.add_to_platform(body, forces.placed.nacelle.poses[body].p, f, n)
         elif node.parent:
             up_f = node.up(f) if not all_zero(f) else ZERO
             up_n = node.up(n) if not all_zero(n) else ZERO
             force[node.parent] = add(force.get(node.parent, ZERO), up_f)
-            carried = add(up_n, crossed(node.o, up_f))
+            carried = add(up_n, cross_nonzero(node.o, up_f))
             moment[node.parent] = add(moment.get(node.parent, ZERO), carried)
     return gamma
 
 
-def forces_on_platform(legs: Legs, forces: Required, multipliers: list[Rates]) -> Rates:
+def forces_on_platform(legs: Legs, forces: ForceAccumulator, multipliers: list[Rates]) -> Rates:
     """What the legs put on the nacelle along its moving rates: multipliers and forces at constraints.
 
     `inward` comes before: it brings what hangs on the nacelle there.
@@ -136,7 +136,7 @@ def forces_on_platform(legs: Legs, forces: Required, multipliers: list[Rates]) -
     for constraint in placed.all_constraints:
         values = multipliers[constraint.key.leg]
         force, moment = constraint.wrench([values.get(row) for row in constraint.span])
-        f, n = forces.at_constraint.get(constraint.key, _NO_WRENCH)
+        f, n = forces.constraint_wrenches.get(constraint.key, _NO_WRENCH)
         wrench, idle = Wrench(add(force, f), add(moment, n)), legs.plan.idle.get(constraint.key)
-        merge(total, constraint.sides.platform_forces(placed.trees, placed.nacelle, wrench, idle))
+        add_forces(total, constraint.sides.platform_forces(placed.trees, placed.nacelle, wrench, idle))
     return total

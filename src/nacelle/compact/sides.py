@@ -17,10 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.leg_trees import Idle, LegTrees
-from nacelle.compact.motion import Columns, MechanismMotion, NodeMotion, columns, outward, velocity
-from nacelle.compact.nacelle import MovingFrame, PlacedNacelle
-from nacelle.compact.vectors import ZERO, add, scaled
+from nacelle.compact.leg_trees import LegTrees, WorklessDirection
+from nacelle.compact.motion import (
+    Columns,
+    MechanismMotion,
+    NodeMotion,
+    point_unit_twists,
+    propagate_motion,
+    velocity,
+)
+from nacelle.compact.nacelle import MovingFrame, PlatformState
+from nacelle.compact.vectors import ZERO, add, scale
 from nacelle.spatial.scalar import Array, Scalar, plus
 from nacelle.spatial.screw import AngularMotion, Twist, Wrench
 
@@ -42,7 +49,7 @@ class LegPoint:
     own: Array
 
 
-class GivenLine(NamedTuple):
+class PrescribedLine(NamedTuple):
     """How a rod or strut moves, where that is given and not found from its ends; base axes, (3,) each.
 
     Attributes:
@@ -61,10 +68,10 @@ class GivenLine(NamedTuple):
     a_start: Array
     length: Array | None = None
 
-    def through(self, change: Callable[[Array], Array]) -> GivenLine:
+    def through(self, change: Callable[[Array], Array]) -> PrescribedLine:
         """The same line with all its vectors changed, to other axes."""
         r, v, a, start = (change(vector) for vector in (self.r, self.v, self.a, self.a_start))
-        return GivenLine(np.stack([change(row) for row in self.direction]), r, v, a, start, self.length)
+        return PrescribedLine(np.stack([change(row) for row in self.direction]), r, v, a, start, self.length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +88,7 @@ class PlatformSides(LegPoint):
     body: int
     local: Array | None
     point: Array
-    line: GivenLine | None = None
+    line: PrescribedLine | None = None
 
     @property
     def held(self) -> tuple[int, Array]:
@@ -91,7 +98,7 @@ class PlatformSides(LegPoint):
 
     def near(self, trees: LegTrees) -> Columns:
         """Columns (v, w), (3,) each, of the leg's point, by rate."""
-        return columns(trees, self.node, self.own, None if self.axes == self.node else self.axes)
+        return point_unit_twists(trees, self.node, self.own, None if self.axes == self.node else self.axes)
 
     def far(self, trees: LegTrees) -> Columns:
         """None: no rate of the leg moves the nacelle's point."""
@@ -106,7 +113,7 @@ class PlatformSides(LegPoint):
             v = frame.velocity(self.local)
         return Twist(trees.down(self.axes, v), trees.down(self.axes, frame.w))
 
-    def slip(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
+    def relative_velocity(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
         """Velocity (3,), m/s, of the nacelle's point relative to the leg's."""
         if self.line is not None:
             return self.line.v
@@ -122,7 +129,7 @@ class PlatformSides(LegPoint):
         trees, node, frame = motion.trees, motion.nodes[self.node], motion.frames[self.body]
         near_vectors = (node.w, node.w_dot, node.acceleration(self.own))
         near = NodeMotion(*(trees.up(self.node, vector, self.axes) for vector in near_vectors))
-        far = (frame.w, frame.w_dot, self._far(motion.frames))
+        far = (frame.w, frame.w_dot, self._far_acceleration(motion.frames))
         return near, NodeMotion(*(trees.down(self.axes, vector) for vector in far))
 
     def relative(self, motion: MechanismMotion) -> tuple[Array, AngularMotion, AngularMotion]:
@@ -139,24 +146,27 @@ class PlatformSides(LegPoint):
         """
         if self.line is not None:
             return self.line.a
-        if self._has_gravity(motion):
-            far, near = self._far(motion.frames), self.near_acceleration(motion)
+        if self._includes_gravity(motion):
+            far, near = self._far_acceleration(motion.frames), self.near_acceleration(motion)
         else:
-            far, near = self._far(motion.free), motion.weightless[self.node].acceleration(self.own)
+            far, near = (
+                self._far_acceleration(motion.free),
+                motion.weightless_nodes[self.node].acceleration(self.own),
+            )
         return add(motion.trees.down(self.axes, far), -near)
 
-    def _has_gravity(self, motion: MechanismMotion) -> bool:
+    def _includes_gravity(self, motion: MechanismMotion) -> bool:
         """Whether both sides are compared with gravity."""
         return self.axes != self.node or self.node in motion.heavy
 
-    def _far(self, frames: Frames) -> Array:
+    def _far_acceleration(self, frames: Frames) -> Array:
         """Acceleration (3,) of the nacelle's point, base axes, m/s^2."""
         frame = frames[self.body]
         if self.local is None:
             return frame.acceleration_at(plus(self.point, -frame.pose.p))
         return frame.acceleration(self.local)
 
-    def _against_gravity(self, motion: MechanismMotion, a: Array) -> Array:
+    def _minus_gravity(self, motion: MechanismMotion, a: Array) -> Array:
         """An acceleration less that of gravity, which is brought into the axes on its own."""
         return add(a, -motion.trees.down(self.axes, motion.gravity))
 
@@ -166,20 +176,20 @@ class PlatformSides(LegPoint):
         In base axes gravity is a constant: it is not turned into the leg's axes and back.
         """
         if self.line is not None:
-            return self._against_gravity(motion, self.line.a_start)
+            return self._minus_gravity(motion, self.line.a_start)
         if self.axes == self.node:
             return motion.nodes[self.node].acceleration(self.own)
-        bare = motion.weightless[self.node].acceleration(self.own)
-        return self._against_gravity(motion, motion.trees.up(self.node, bare, self.axes))
+        bare = motion.weightless_nodes[self.node].acceleration(self.own)
+        return self._minus_gravity(motion, motion.trees.up(self.node, bare, self.axes))
 
     def end_acceleration(self, motion: MechanismMotion) -> Array:
         """Acceleration (3,) of the nacelle's point, m/s^2, gravity taken off."""
-        if self._has_gravity(motion):
-            return motion.trees.down(self.axes, self._far(motion.frames))
-        return self._against_gravity(motion, motion.trees.down(self.axes, self._far(motion.free)))
+        if self._includes_gravity(motion):
+            return motion.trees.down(self.axes, self._far_acceleration(motion.frames))
+        return self._minus_gravity(motion, motion.trees.down(self.axes, self._far_acceleration(motion.free)))
 
     def platform_forces(
-        self, trees: LegTrees, nacelle: PlacedNacelle, wrench: Wrench, idle: Idle | None = None
+        self, trees: LegTrees, nacelle: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
     ) -> dict[int, Scalar]:
         """What a wrench (N, N m) on the nacelle's point does along its rates.
 
@@ -190,8 +200,8 @@ class PlatformSides(LegPoint):
             idle: direction in which the force does no work.
         """
         f, n = wrench
-        up = trees.up(self.axes, f) if idle is None else trees.up_beside(self.axes, f, idle)
-        return nacelle.onto(self.body, self.point, up, trees.up(self.axes, n), self.local)
+        up = trees.up(self.axes, f) if idle is None else trees.force_to_base_without(self.axes, f, idle)
+        return nacelle.generalised_forces(self.body, self.point, up, trees.up(self.axes, n), self.local)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,48 +214,48 @@ class LegSides(LegPoint):
     """
 
     other: int
-    other_point: Array
+    far_point: Array
 
     def near(self, trees: LegTrees) -> Columns:
         """Columns (v, w), (3,) each, of the first point, by rate."""
-        return columns(trees, self.node, self.own, self.axes)
+        return point_unit_twists(trees, self.node, self.own, self.axes)
 
     def far(self, trees: LegTrees) -> Columns:
         """The same of the second point."""
-        return columns(trees, self.other, self.other_point, self.axes)
+        return point_unit_twists(trees, self.other, self.far_point, self.axes)
 
-    def hangs(self, trees: LegTrees) -> bool:
+    def is_on_platform(self, trees: LegTrees) -> bool:
         """Whether a side hangs on the nacelle, and the other does not hang on the same body."""
         return self.axes == 0 and any(trees.root(node) is not None for node in (self.node, self.other))
 
-    def _roots(self, trees: LegTrees) -> list[tuple[int, Array, float]]:
+    def _platform_bodies(self, trees: LegTrees) -> list[tuple[int, Array, float]]:
         """Nacelle bodies that the sides hang on, the point (3,), base axes, m, and the rows' sign."""
-        if not self.hangs(trees):
+        if not self.is_on_platform(trees):
             return []
-        sides = ((self.node, self.own, -1.0), (self.other, self.other_point, 1.0))
+        sides = ((self.node, self.own, -1.0), (self.other, self.far_point, 1.0))
         ends = ((trees.root(node), trees.point(node, point), sign) for node, point, sign in sides)
         return [(body, point, sign) for body, point, sign in ends if body is not None]
 
     def platform_twist(self, trees: LegTrees, frames: Frames) -> Twist:
         """Velocity and angular velocity of the far side against the near one, by the nacelle alone."""
         v, w = ZERO, ZERO
-        for body, point, sign in self._roots(trees):
+        for body, point, sign in self._platform_bodies(trees):
             frame = frames[body]
-            v = add(v, scaled(sign, frame.velocity_at(plus(point, -frame.pose.p))))
-            w = add(w, scaled(sign, frame.w))
+            v = add(v, scale(sign, frame.velocity_at(plus(point, -frame.pose.p))))
+            w = add(w, scale(sign, frame.w))
         return Twist(v, w)
 
-    def slip(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
+    def relative_velocity(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
         """Velocity (3,), m/s, of the second point relative to the first."""
         v = add(velocity(self.far(trees), u), -velocity(self.near(trees), u))
-        for body, point, sign in self._roots(trees):
-            v = add(v, scaled(sign, frames[body].velocity_at(plus(point, -frames[body].pose.p))))
+        for body, point, sign in self._platform_bodies(trees):
+            v = add(v, scale(sign, frames[body].velocity_at(plus(point, -frames[body].pose.p))))
         return v
 
     def end_velocities(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> tuple[Array, Array]:
         """Velocities (3,), m/s, of both points, base axes."""
-        near = columns(trees, self.node, self.own, 0)
-        return velocity(near, u), velocity(columns(trees, self.other, self.other_point, 0), u)
+        near = point_unit_twists(trees, self.node, self.own, 0)
+        return velocity(near, u), velocity(point_unit_twists(trees, self.other, self.far_point, 0), u)
 
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
         """How both sides move, gravity taken off: of the two points."""
@@ -258,7 +268,7 @@ class LegSides(LegPoint):
             a, w, w_dot = (trees.up(node, vector, self.axes) for vector in vectors)
             return NodeMotion(w, w_dot, a)
 
-        return at(self.node, self.own), at(self.other, self.other_point)
+        return at(self.node, self.own), at(self.other, self.far_point)
 
     def relative(self, motion: MechanismMotion) -> tuple[Array, AngularMotion, AngularMotion]:
         """The gap (3,), m/s^2, and angular velocities of both sides with their derivatives, rad/s.
@@ -266,8 +276,8 @@ class LegSides(LegPoint):
         All is relative to what both sides have in common.
         """
         trees, nodes = motion.trees, motion.nodes
-        if not self.hangs(trees):
-            nodes = outward(trees, motion.u, {}, {}, top=self.axes)
+        if not self.is_on_platform(trees):
+            nodes = propagate_motion(trees, motion.u, {}, {}, top=self.axes)
         near, far = self._motions(trees, nodes)
         return add(far.a, -near.a), AngularMotion(near.w, near.w_dot), AngularMotion(far.w, far.w_dot)
 
@@ -281,17 +291,17 @@ class LegSides(LegPoint):
 
     def end_acceleration(self, motion: MechanismMotion) -> Array:
         """Acceleration (3,) of the second point, m/s^2, gravity taken off."""
-        a = motion.nodes[self.other].acceleration(self.other_point)
+        a = motion.nodes[self.other].acceleration(self.far_point)
         return motion.trees.up(self.other, a, self.axes)
 
     def platform_forces(
-        self, trees: LegTrees, nacelle: PlacedNacelle, wrench: Wrench, idle: Idle | None = None
+        self, trees: LegTrees, nacelle: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
     ) -> dict[int, Scalar]:
         """What forces on both points do along the rates of the nacelle that they hang on."""
         forces: dict[int, Scalar] = {}
-        for body, point, sign in self._roots(trees):
-            signed = (scaled(sign, vector) for vector in wrench)
-            for rate, value in nacelle.onto(body, point, *signed).items():
+        for body, point, sign in self._platform_bodies(trees):
+            signed = (scale(sign, vector) for vector in wrench)
+            for rate, value in nacelle.generalised_forces(body, point, *signed).items():
                 forces[rate] = forces[rate] + value if rate in forces else value
         return forces
 

@@ -43,13 +43,13 @@ from nacelle.spatial.scalar import (
 from nacelle.spatial.solve import solve
 
 # Entries of scaled sample matrices below this are zero: their loops are closed to 1e-15.
-_FILLED = 1e-11
+_ZERO_PART = 1e-11
 # A pivot may be this part of the best one at the worst of the samples.
 _STRONG = 0.05
 
 
 @dataclass(frozen=True)
-class Order:
+class EliminationOrder:
     """How a leg is eliminated.
 
     Attributes:
@@ -73,7 +73,9 @@ class Order:
         return (*(row for row, _ in self.active), *self.left)
 
 
-def find_order(samples: Array, rates: Sequence[int], active: frozenset[int], price: Sequence[float]) -> Order:
+def find_order(
+    samples: Array, rates: Sequence[int], active: frozenset[int], price: Sequence[float]
+) -> EliminationOrder:
     """An order that is good for all samples.
 
     At each step, among the entries that are large at the worst sample, the one that fills least (Markowitz).
@@ -93,7 +95,7 @@ def find_order(samples: Array, rates: Sequence[int], active: frozenset[int], pri
             part = np.abs(M[:, rows][:, :, columns])
             best = np.max(part, axis=(1, 2), keepdims=True)
             good = np.min(part / np.where(best > 0, best, 1.0), axis=0)
-            filled = np.max(np.abs(M[:, rows]), axis=0) > _FILLED
+            filled = np.max(np.abs(M[:, rows]), axis=0) > _ZERO_PART
             # A column that few rows feel, by a row that feels few rates: elimination fills
             # (rows of the column - 1) (rates of the row - 1) entries.
             others_row = np.count_nonzero(filled, axis=1) - 1
@@ -111,8 +113,8 @@ def find_order(samples: Array, rates: Sequence[int], active: frozenset[int], pri
                 factor = M[:, other, column] / M[:, row, column]
                 M[:, other] = M[:, other] - factor[:, None] * M[:, row]
                 M[:, other, column] = 0.0
-            M[np.abs(M) < _FILLED] = 0.0
-    return Order(tuple(pivots[False]), tuple(pivots[True]), tuple(rows))
+            M[np.abs(M) < _ZERO_PART] = 0.0
+    return EliminationOrder(tuple(pivots[False]), tuple(pivots[True]), tuple(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +129,7 @@ class Factors:
         pivots: the pivots, by row.
     """
 
-    order: Order
+    order: EliminationOrder
     upper: dict[int, dict[int, Scalar]]
     reciprocals: dict[int, Scalar]
     lower: dict[int, dict[int, Scalar]]
@@ -140,14 +142,14 @@ class Factors:
         for row, _ in pivots:
             value = right[row]
             for other, factor in self.lower[row].items():
-                value = _minus(value, factor, z[other])
+                value = _subtract_product(value, factor, z[other])
             z[row] = value
         u: dict[int, Scalar] = dict(active or {})
         for row, rate in reversed(pivots):
             value = z[row]
             for other, entry in self.upper[row].items():
                 if other != rate:
-                    value = _minus(value, entry, u[other])
+                    value = _subtract_product(value, entry, u[other])
             u[rate] = value * self.reciprocals[row]
         return u
 
@@ -163,18 +165,18 @@ class Factors:
                 ratio = float(units[other] / units[row])
                 yield factor if ratio == 1.0 else factor * ratio
 
-    def remaining(self, row: int) -> dict[int, Scalar]:
+    def free_multipliers(self, row: int) -> dict[int, Scalar]:
         """Lambda_r = L^-T e_r by row: the multipliers of a free row alone, which no passive rate feels."""
-        return self._spread({row: 1.0})
+        return self._solve_lower_transposed({row: 1.0})
 
     def forces(
-        self, gamma: dict[int, Scalar], held: bool = False
+        self, gamma: dict[int, Scalar], active_rates_held: bool = False
     ) -> tuple[dict[int, Scalar], dict[int, Scalar]]:
         """Multipliers lambda_0 by row, M^T lambda_0 = Gamma, and what is left along active rates, N or N m.
 
         Args:
             gamma: forces by rate.
-            held: whether the rows hold the active rates, too.
+            active_rates_held: whether the rows hold the active rates, too.
         """
         kappa: dict[int, Scalar] = {}
         active_forces: dict[int, Scalar] = {}
@@ -184,14 +186,14 @@ class Factors:
                 if other == row:
                     break
                 if other in kappa and rate in self.upper[other]:
-                    value = _minus(value, self.upper[other][rate], kappa[other])
-            if (row, rate) in self.order.passive or held:
+                    value = _subtract_product(value, self.upper[other][rate], kappa[other])
+            if (row, rate) in self.order.passive or active_rates_held:
                 kappa[row] = value * self.reciprocals[row]
             else:
                 active_forces[rate] = value
-        return self._spread(kappa), active_forces
+        return self._solve_lower_transposed(kappa), active_forces
 
-    def _spread(self, kappa: dict[int, Scalar]) -> dict[int, Scalar]:
+    def _solve_lower_transposed(self, kappa: dict[int, Scalar]) -> dict[int, Scalar]:
         """Lambda from kappa: L^T lambda = kappa."""
         lambdas = dict(kappa)
         order = [row for row, _ in self.order.pivots]
@@ -201,21 +203,21 @@ class Factors:
             for other in rows:
                 factor = self.lower[other].get(row)
                 if factor is not None and other in lambdas:
-                    value = _minus(value, factor, lambdas[other])
+                    value = _subtract_product(value, factor, lambdas[other])
             if not is_zero(value):
                 lambdas[row] = value
         return lambdas
 
 
-def _minus(value: Scalar, factor: Scalar, other: Scalar) -> Scalar:
+def _subtract_product(value: Scalar, factor: Scalar, other: Scalar) -> Scalar:
     if is_zero(factor) or is_zero(other):
         return value
     product = factor * other
     return -product if is_zero(value) else value - product
 
 
-def factorise(
-    coefficients: Sequence[dict[int, Scalar]], order: Order, zeros: frozenset[tuple[int, int]]
+def eliminate_rows(
+    coefficients: Sequence[dict[int, Scalar]], order: EliminationOrder, zeros: frozenset[tuple[int, int]]
 ) -> Factors:
     """Eliminate the rows of a leg.
 
@@ -244,7 +246,7 @@ def factorise(
             factor = lower[other][row] = entry * reciprocal
             for k, value in M[row].items():
                 if k != rate:
-                    M[other][k] = _minus(M[other].get(k, 0.0), factor, value)
+                    M[other][k] = _subtract_product(M[other].get(k, 0.0), factor, value)
     return Factors(order, upper, reciprocals, lower, pivots)
 
 
@@ -288,7 +290,7 @@ class SolveOrder:
         """Eliminate a matrix (n, n), given by rows."""
         columns = [column for _, column in self.pivots]
         rows = [{column: row[column] for column in columns} for row in A]
-        return factorise(rows, Order(self.pivots, (), ()), frozenset())
+        return eliminate_rows(rows, EliminationOrder(self.pivots, (), ()), frozenset())
 
     def smallest_pivot(self, factors: Factors) -> Scalar:
         """The smallest pivot without units; what is scaled alike is compared before it is scaled."""
@@ -325,14 +327,14 @@ def constant_rows(samples: Array) -> ConstantRows | None:
     """Rows of sample matrices (N, n, n) that are constant, and unknowns whose columns there are apart."""
     spread = np.ptp(samples, axis=0)
     size = np.max(np.abs(samples), axis=(0, 2))
-    rows = [i for i in range(len(size)) if np.all(spread[i] <= _FILLED * size[i])]
+    rows = [i for i in range(len(size)) if np.all(spread[i] <= _ZERO_PART * size[i])]
     if not 0 < len(rows) < len(size):
         return None
     part = samples[0][rows] / size[rows, None]
     choices = list(combinations(range(len(size)), len(rows)))
     volumes = [abs(float(np.linalg.det(part[:, list(columns)]))) for columns in choices]
     best = int(np.flatnonzero(np.array(volumes) >= np.max(volumes) * (1.0 - _NEAR))[0])
-    return ConstantRows(tuple(rows), choices[best]) if volumes[best] > _FILLED else None
+    return ConstantRows(tuple(rows), choices[best]) if volumes[best] > _ZERO_PART else None
 
 
 def without_constant_rows(
@@ -364,7 +366,7 @@ def without_constant_rows(
     return rows, right, whole
 
 
-def multiplied(values: Iterable[Scalar]) -> Scalar:
+def product_of(values: Iterable[Scalar]) -> Scalar:
     """The product of some values; 1 if there are none."""
     product: Scalar = 1.0
     for value in values:
@@ -390,7 +392,7 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
         part = np.abs(M[:, rows_left][:, :, columns_left])
         largest = np.max(part, axis=(1, 2), keepdims=True)
         good = np.min(part / np.where(largest > 0.0, largest, 1.0), axis=0)
-        filled = np.sum(np.max(part, axis=0) > _FILLED, axis=0)
+        filled = np.sum(np.max(part, axis=0) > _ZERO_PART, axis=0)
         cheap = len(M) * still[columns_left]
         strong = good > 0.1 * np.max(good[:, still[columns_left]] if cheap.any() else good)
         score = np.where(strong, cheap[None, :] - filled[None, :] + 1e-3 * good, -np.inf)
@@ -409,7 +411,7 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
 def constant_columns(samples: Array) -> Array:
     """Which columns of sample matrices (N, n, n) are the same at all samples."""
     spread = np.ptp(samples, axis=0)
-    return np.asarray(np.all(spread <= _FILLED * np.max(np.abs(samples)), axis=0))
+    return np.asarray(np.all(spread <= _ZERO_PART * np.max(np.abs(samples)), axis=0))
 
 
 def determinant(A: list[list[Scalar]]) -> Scalar:

@@ -32,14 +32,14 @@ def add(a: Array, b: Array) -> Array:
     return b if all_zero(a) else np.asarray(plus(a, b))
 
 
-def scaled(factor: Scalar, vector: Array) -> Array:
+def scale(factor: Scalar, vector: Array) -> Array:
     """A vector times a scalar."""
     if is_zero(factor) or all_zero(vector):
         return np.zeros(len(vector))
     return pack([factor * entry for entry in vector.tolist()])
 
 
-def plus_times(total: Scalar, factor: Scalar, value: Scalar) -> Scalar:
+def add_product(total: Scalar, factor: Scalar, value: Scalar) -> Scalar:
     """The sum total + factor value."""
     if is_zero(factor) or is_zero(value):
         return total
@@ -50,11 +50,11 @@ def inner(a: Iterable[Scalar], b: Iterable[Scalar], start: Scalar = 0.0) -> Scal
     """Inner product of two lists, added to `start`."""
     total = start
     for x, y in zip(a, b, strict=True):
-        total = plus_times(total, x, y)
+        total = add_product(total, x, y)
     return total
 
 
-def crossed(w: Array, vector: Array) -> Array:
+def cross_nonzero(w: Array, vector: Array) -> Array:
     """Cross product w x vector (3,)."""
     return ZERO if all_zero(w) or all_zero(vector) else cross(w, vector)
 

@@ -14,11 +14,11 @@ a key made of the robot's hash, the function, the options, the package's source 
 second process loads it without tracing.
 """
 
-from nacelle.compile.cache import remembered
+from nacelle.compile.cache import cached_search
 from nacelle.compile.compiled import Compiled, Parametric
 from nacelle.compile.drivers import BatchRk4, compile_irk5, compile_newton, compile_rk4
 from nacelle.compile.function import compile_function
-from nacelle.compile.refusals import refused_form
+from nacelle.compile.refusals import refusal_reason
 from nacelle.compile.specification import Specification, make_program
 
 __all__ = [

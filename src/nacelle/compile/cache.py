@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from nacelle.compile.check import ROUNDING, ProgramCheck
-from nacelle.compile.packed import fingerprint, package_hash, packed_function, unpack, with_code
-from nacelle.compile.refusals import refused_form
-from nacelle.compile.specification import Checked, Specification
+from nacelle.compile.packed import fingerprint, pack_entry, package_hash, unpack_code, unpack_entry
+from nacelle.compile.refusals import refusal_reason
+from nacelle.compile.specification import Specification, WithCheck
 from nacelle.emit.registry import TargetError, warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import NacelleError
@@ -53,17 +53,17 @@ class CachedForm(Generic[_T]):
     emit: Callable[..., bytes]
     load: Callable[..., _T]
     plain: Callable[..., _T]
-    probe: Callable[[_T, Array], Array]
+    results_at: Callable[[_T, Array], Array]
     is_program: bool = False
     rows: Callable[[_T, Array], Array] = lambda plain, rows: rows
     note: Callable[[_T, ProgramCheck | None], None] = lambda result, check: None
-    beside: tuple[Specification, ...] = ()
+    companions: tuple[Specification, ...] = ()
 
 
-def kept(
+def load_or_compile(
     form: CachedForm[_T],
     specification: Specification,
-    make: Callable[[], Checked[Program]],
+    make: Callable[[], WithCheck[Program]],
     store: Store | None,
     part: str = "program",
     *,
@@ -88,17 +88,19 @@ def kept(
     keys = None if store is None else _keys(form, part, specification)
     if store is not None and keys is not None and not anew:
         try:
-            entry, *others = (unpack(_there(store.get(key))) for key in keys)
-            result = form.load(entry.image, entry.signature, entry.packed, *(o.signature for o in others))
+            entry, *others = (unpack_entry(_require_payload(store.get(key))) for key in keys)
+            result = form.load(
+                entry.image, entry.signature, entry.packed_code, *(o.signature for o in others)
+            )
         except (ValueError, KeyError, TypeError, RuntimeError, OSError, NacelleError):
             pass  # missing, damaged or foreign: made anew
         else:
-            reason = _disagreement(form, result, entry.check, entry.signature)
+            reason = _disagreement_reason(form, result, entry.check, entry.signature)
             if not reason and form.is_program and part == "program":
-                reason = specification.staleness(entry.check, entry.signature)
+                reason = specification.staleness_reason(entry.check, entry.signature)
             if not reason:
                 if specification.robot is not None:
-                    refused_form(specification.robot)
+                    refusal_reason(specification.robot)
                 form.note(result, entry.check)
                 return result
             warn_once(f"{specification.label} is compiled anew: the cache has another, {reason}")
@@ -106,13 +108,13 @@ def kept(
 
     # The compiler's process is ready when the program is traced.
     compiler.default().start()
-    beside = tuple(other.program() for other in form.beside)
+    beside = tuple(other.program() for other in form.companions)
     program, check = make()
     if check is not None and not form.is_program:
-        check = _of_loop(form, check, form.plain(program, *beside))
+        check = _loop_check(form, check, form.plain(program, *beside))
 
     def verified(result: _T) -> _T:
-        reason = _disagreement(form, result, check, program)
+        reason = _disagreement_reason(form, result, check, program)
         if reason:
             raise TargetError(f"what is compiled disagrees with the physics: {reason}")
         form.note(result, check)
@@ -124,26 +126,30 @@ def kept(
         result = verified(form.load(image, program, None, *beside))
         if store is not None and keys is not None:
             for k, (key, one) in enumerate(zip(keys, (program, *beside), strict=True)):
-                store.put(key, packed_function(one, b"" if k else image, None if k else check))
+                store.put(key, pack_entry(one, b"" if k else image, None if k else check))
         return result
 
     programs, mark = (program, *beside), f"{form.kind} {package_hash()}"
-    return attempts.attempt(
+    return attempts.compile_with_fallback(
         specification.label, programs, native, lambda: verified(form.plain(program, *beside)), store, mark
     )
 
 
-def _disagreement(form: CachedForm[_T], result: _T, check: ProgramCheck | None, signature: Program) -> str:
+def _disagreement_reason(
+    form: CachedForm[_T], result: _T, check: ProgramCheck | None, signature: Program
+) -> str:
     """In what something that runs differs from its check; empty where it does not."""
     if check is None:
         return ""
-    return check.disagreement(form.probe(result, check.inputs), signature.outputs if form.is_program else ())
+    return check.disagreement_reason(
+        form.results_at(result, check.inputs), signature.outputs if form.is_program else ()
+    )
 
 
-def _of_loop(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> ProgramCheck:
+def _loop_check(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> ProgramCheck:
     """What a loop around a program must give: what the same loop gives in NumPy."""
     inputs = form.rows(plain, check.inputs)
-    outputs, near = (form.probe(plain, inputs * factor) for factor in (1.0, 1.0 + _CHANGE))
+    outputs, near = (form.results_at(plain, inputs * factor) for factor in (1.0, 1.0 + _CHANGE))
     with np.errstate(all="ignore"):
         slope = np.max(np.abs(near - outputs), axis=1, initial=0.0, keepdims=True) / _CHANGE
     # From inputs that belong to no state a step may lead anywhere: where that is so nothing is compared.
@@ -154,7 +160,7 @@ def _of_loop(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> ProgramChe
     return ProgramCheck(inputs, outputs, allowed + np.zeros(outputs.shape))
 
 
-def kept_program(
+def load_or_trace(
     kind: str,
     specification: Specification,
     make: Callable[[], Program],
@@ -165,17 +171,17 @@ def kept_program(
     key = None if store is None else _key(kind, part, specification, kind)
     if store is not None and key is not None:
         try:
-            entry = unpack(_there(store.get(key)))
-            return with_code(entry.signature, entry.packed)
+            entry = unpack_entry(_require_payload(store.get(key)))
+            return unpack_code(entry.signature, entry.packed_code)
         except (ValueError, KeyError, TypeError):
             pass  # missing or damaged: made anew
     program = make()
     if store is not None and key is not None:
-        store.put(key, packed_function(program, b""))
+        store.put(key, pack_entry(program, b""))
     return program
 
 
-def _there(payload: bytes | None) -> bytes:
+def _require_payload(payload: bytes | None) -> bytes:
     if payload is None:
         raise KeyError("not kept")
     return payload
@@ -184,13 +190,13 @@ def _there(payload: bytes | None) -> bytes:
 def _keys(form: CachedForm[Any], part: str, specification: Specification) -> list[str] | None:
     """Keys of a program and of those beside it, each of which depends on all; None if one has none."""
     keys = [_key(form.kind, part, specification)]
-    keys += [_key("beside", part, other) for other in form.beside]
+    keys += [_key("beside", part, other) for other in form.companions]
     if None in keys:
         return None
     return [json.dumps([index, *keys]) if len(keys) > 1 else str(keys[0]) for index in range(len(keys))]
 
 
-def remembered(kind: str, robot: Robot, parts: Any, make: Callable[[], str]) -> str:
+def cached_search(kind: str, robot: Robot, parts: Any, make: Callable[[], str]) -> str:
     """The result of a search for a robot as text, from the user's cache or made anew and kept.
 
     Args:
@@ -222,7 +228,7 @@ def _key(kind: str, part: str, specification: Specification, machine: str = "") 
     if not machine:
         from nacelle.emit.jit import target as jit
 
-        machine = jit.host_key()
+        machine = jit.machine_key()
     numbers = None
     if robot is not None and groups:
         # The free numbers are no part of the robot's hash, but the sample of them tells what they are.
@@ -235,16 +241,16 @@ def _key(kind: str, part: str, specification: Specification, machine: str = "") 
             marks,
             list(specification.shapes.items()),
             [groups, numbers],
-            specification.minimised,
+            specification.minimise,
             sorted(specification.options.items()),
             package_hash(),
             machine,
         ],
-        default=_plain,
+        default=_plain_option,
     )
 
 
-def _plain(option: Any) -> list[Any]:
+def _plain_option(option: Any) -> list[Any]:
     """An option that is a frozen object of plain values, such as `Physics`, as a key has it."""
     if not is_dataclass(option) or isinstance(option, type):
         raise TypeError(f"an option is no part of a key: {option!r}")

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.errors import CompileError
-from nacelle.program.program import Program, Variable, spans
+from nacelle.program.program import Program, Variable, variable_slices
 from nacelle.spatial.batch import from_samples, to_samples
 
-FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error", "status"})
+FORM_FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error", "status"})
 """Outputs that belong to the form of a program, or to a step of an iteration."""
 
 # Checks with more numbers are not compared again with functions as they are written.
@@ -62,13 +62,13 @@ class ProgramCheck:
     allowed: _Array
     numbers: _Array | None = None
 
-    def disagreement(self, results: _Array, variables: Sequence[Variable]) -> str:
+    def disagreement_reason(self, results: _Array, variables: Sequence[Variable]) -> str:
         """In what results (K, results) differ from what is expected; empty where they do not."""
         with np.errstate(all="ignore"):
             off = ~(np.abs(results - self.outputs) <= self.allowed) & np.isfinite(self.outputs)
         if not np.any(off):
             return ""
-        for variable, part in spans(variables):
+        for variable, part in variable_slices(variables):
             if np.any(off[:, part]):
                 error = np.abs(results - self.outputs)[:, part][off[:, part]]
                 worst = float(np.max(np.where(np.isfinite(error), error, np.inf)))
@@ -77,21 +77,21 @@ class ProgramCheck:
         worst, largest = (float(np.max(np.abs(a[off]))) for a in (results - self.outputs, self.outputs))
         return f"a result is off by {worst:.2g} of {largest:.2g}"
 
-    def staleness(self, evaluate: Evaluate, variables: Sequence[Variable]) -> str:
+    def staleness_reason(self, evaluate: Evaluate, variables: Sequence[Variable]) -> str:
         """In what a function at the first state differs from what is expected there; empty where it does not.
 
         Large robots, whose function takes long as it is written, are not asked.
         """
         if self.outputs.size > _MANY or self.inputs.shape[1] > _MANY:
             return ""
-        outputs = _evaluated(evaluate, self.inputs[:1], variables, True)
+        outputs = _evaluate_function(evaluate, self.inputs[:1], variables, True)
         if outputs is None:
             return ""
-        for variable, part in spans(variables):
-            if variable.name in FIGURES or variable.name not in outputs:
+        for variable, part in variable_slices(variables):
+            if variable.name in FORM_FIGURES or variable.name not in outputs:
                 continue
             first = ProgramCheck(self.inputs[:1], self.outputs[:1, part], self.allowed[:1, part])
-            reason = first.disagreement(outputs[variable.name], [variable])
+            reason = first.disagreement_reason(outputs[variable.name], [variable])
             if reason:
                 return reason
         return ""
@@ -110,7 +110,7 @@ def evaluate_program(program: Program, rows: _Array) -> _Array:
     columns = from_samples(rows, 1)
     with np.errstate(all="ignore"):
         values = program.evaluate(list(columns))
-    return _samples(values, len(rows))
+    return _as_samples(values, len(rows))
 
 
 def split_row(row: _Array, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[Any]:
@@ -129,7 +129,7 @@ def random_rows(shapes: Mapping[str, tuple[int, ...]], count: int = 3) -> _Array
     return np.asarray(rng.uniform(0.5, 1.5, (count, size)) * rng.choice([-1.0, 1.0], (count, size)))
 
 
-def expectation(
+def expected_results(
     evaluate: Evaluate,
     rows: _Array,
     variables: Sequence[Variable],
@@ -159,17 +159,17 @@ def expectation(
         step = rng.uniform(0.5, 1.0, rows.shape[1] - fixed) * rng.choice([-1.0, 1.0], rows.shape[1] - fixed)
         changed[:, fixed:] += _CHANGE * np.max(np.abs(rows[:, fixed:]), axis=0) * step
     both = np.concatenate([rows, changed])
-    by_tree = _evaluated(evaluate, rows, variables, may_refuse) or {}
+    by_tree = _evaluate_function(evaluate, rows, variables, may_refuse) or {}
     traced = raw(both)
     outputs, allowed = [], []
     size = float(np.max(np.abs(rows), initial=0.0))
-    for variable, part in spans(variables):
+    for variable, part in variable_slices(variables):
         traced_part = traced[:, part]
         here, there = traced_part[: len(rows)], traced_part[len(rows) :]
-        values = here if variable.name in FIGURES else by_tree.get(variable.name, here)
+        values = here if variable.name in FORM_FIGURES else by_tree.get(variable.name, here)
         with np.errstate(all="ignore"):
             scale = np.max(np.abs(np.where(np.isfinite(values), values, 0.0)), initial=0.0)
-            if scale <= _ZERO * size or variable.name in FIGURES:
+            if scale <= _ZERO * size or variable.name in FORM_FIGURES:
                 # What is zero everywhere (gaps of closed loops, the last step of an iteration) is the
                 # rounding of terms that cancel.
                 scale = max(scale, size)
@@ -183,7 +183,7 @@ def expectation(
     return ProgramCheck(rows, np.concatenate([empty, *outputs], 1), np.concatenate([empty, *allowed], 1))
 
 
-def _evaluated(
+def _evaluate_function(
     evaluate: Evaluate, rows: _Array, variables: Sequence[Variable], may_refuse: bool
 ) -> dict[str, _Array] | None:
     """The function at rows, (K, size) by name; None where it may refuse them, and does."""
@@ -208,7 +208,7 @@ def _evaluated(
     return {name: np.array(values).reshape(len(rows), -1) for name, values in collected.items()}
 
 
-def _samples(values: Any, count: int) -> _Array:
+def _as_samples(values: Any, count: int) -> _Array:
     """Scalars, batches or numbers, as samples (count, k)."""
     samples = to_samples(np.asarray(values, dtype=object))
     return np.array(np.broadcast_to(samples, (count, samples.shape[-1])), dtype=float)

@@ -22,18 +22,18 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from nacelle.compile.compiled import Bound, Compiled, arguments_of
+from nacelle.compile.compiled import BoundFunction, Compiled, match_arguments
 from nacelle.errors import CompileError
 from nacelle.model.robot import Robot
-from nacelle.program.derivative import cotangent, directional_program
+from nacelle.program.derivative import cotangent_program, tangent_program
 from nacelle.program.program import Program
 
-GIVEN, UNKNOWN = "x", "y"
+POSE, PASSIVE = "x", "y"
 """Names of the inputs: the pose, and what iteration finds there."""
 
 
 @dataclass(frozen=True, eq=False)
-class Closing:
+class PoseClosure:
     """What is done with the pose of a robot.
 
     Attributes:
@@ -53,7 +53,7 @@ class Closing:
 
 
 @dataclass(frozen=True, eq=False)
-class Derivable:
+class DerivableProgram:
     """A program whose derivatives are kept beside it.
 
     Attributes:
@@ -63,21 +63,21 @@ class Derivable:
     """
 
     program: Program
-    derived: Callable[[str, Callable[[], Program]], Program]
+    derive: Callable[[str, Callable[[], Program]], Program]
     part: str = "program"
 
-    def tangent(self, by: Sequence[str] | None = None) -> Derivable:
+    def tangent(self, by: Sequence[str] | None = None) -> DerivableProgram:
         """J dx, from all inputs and the tangents of those that are named, or of all."""
         label = "tangent" if by is None else f"tangent by {' '.join(by)}"
-        return self._next(label, lambda: directional_program(self.program, by=by))
+        return self._derive_part(label, lambda: tangent_program(self.program, by=by))
 
-    def cotangent(self) -> Derivable:
+    def cotangent(self) -> DerivableProgram:
         """J^T y_bar, from all inputs and the cotangents of the results."""
-        return self._next("cotangent", lambda: cotangent(self.program))
+        return self._derive_part("cotangent", lambda: cotangent_program(self.program))
 
-    def _next(self, label: str, make: Callable[[], Program]) -> Derivable:
+    def _derive_part(self, label: str, make: Callable[[], Program]) -> DerivableProgram:
         part = f"{self.part} {label}"
-        return replace(self, program=self.derived(part, make), part=part)
+        return replace(self, program=self.derive(part, make), part=part)
 
 
 class Differentiable(Compiled):
@@ -89,7 +89,7 @@ class Differentiable(Compiled):
         outputs: names and shapes of its results.
     """
 
-    def __init__(self, program: Program, target: str, closing: Closing | None, step: Any) -> None:
+    def __init__(self, program: Program, target: str, closing: PoseClosure | None, step: Any) -> None:
         """Keep a program.
 
         Args:
@@ -114,9 +114,9 @@ class Differentiable(Compiled):
             One array (..., *shape) if the function has one output, else a dict of arrays by name.
         """
         del threads
-        starts = self._step is not None and UNKNOWN not in named and len(arrays) < len(self.inputs)
-        inputs = {name: shape for name, shape in self.inputs.items() if not (starts and name == UNKNOWN)}
-        values = dict(zip(inputs, arguments_of(self.name, inputs, arrays, named), strict=True))
+        starts = self._step is not None and PASSIVE not in named and len(arrays) < len(self.inputs)
+        inputs = {name: shape for name, shape in self.inputs.items() if not (starts and name == PASSIVE)}
+        values = dict(zip(inputs, match_arguments(self.name, inputs, arrays, named), strict=True))
         results, batch = self._evaluate(values)
         shaped = {
             variable.name: result.reshape(batch + variable.shape)
@@ -128,7 +128,7 @@ class Differentiable(Compiled):
     def _evaluate(self, values: dict[str, Any]) -> tuple[Sequence[Any], tuple[int, ...]]:
         """The results (..., size) from the inputs by name, and the batch of all."""
 
-    def bind(self, **buffers: Any) -> Bound:
+    def bind(self, **buffers: Any) -> BoundFunction:
         """Refuse: derivatives need every value that was, and JAX's arrays are never written."""
         raise CompileError(f"{self.name} is a function of {self._UNBOUND[self.target]}")
 

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.compile.check import ProgramCheck
-from nacelle.compile.packed import with_code
+from nacelle.compile.packed import unpack_code
 from nacelle.emit.registry import Kernel, target
 from nacelle.errors import CompileError, did_you_mean
 from nacelle.program.cost import Count, cost, count
-from nacelle.program.program import Program, spans
-from nacelle.program.split import PREPARED, joined
+from nacelle.program.program import Program, variable_slices
+from nacelle.program.split import PREPARED, join_parts
 from nacelle.results import HasTable
 
 
-def arguments_of(
+def match_arguments(
     function: str,
     inputs: Mapping[str, tuple[int, ...]],
     arrays: Sequence[Any],
@@ -53,7 +53,7 @@ def arguments_of(
     return [values[name] for name in names if name in values]
 
 
-def batches_of(
+def batch_shapes(
     function: str, inputs: Mapping[str, tuple[int, ...]], arrays: Sequence[Any]
 ) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
     """The batch dimensions of the inputs of a function, arrays of any library, and what they broadcast to."""
@@ -73,7 +73,7 @@ def batches_of(
         raise CompileError(f"the batch dimensions of {function} do not broadcast: {words}") from None
 
 
-def given_results(
+def output_arrays(
     function: str,
     outputs: Mapping[str, tuple[int, ...]],
     batch: tuple[int, ...],
@@ -99,7 +99,7 @@ def given_results(
     return arrays
 
 
-def writable(name: str, array: Any) -> NDArray[Any]:
+def require_writable(name: str, array: Any) -> NDArray[Any]:
     """An array of a caller that a result is written to, as it is."""
     flags = array.flags if isinstance(array, np.ndarray) and array.dtype == np.float64 else None
     if flags is None or not flags.c_contiguous or not flags.writeable:
@@ -150,7 +150,7 @@ class Compiled(HasTable):
     @cached_property
     def program(self) -> Program:
         """The straight-line program that runs."""
-        return self._signature if self._packed is None else with_code(self._signature, self._packed)
+        return self._signature if self._packed is None else unpack_code(self._signature, self._packed)
 
     @property
     def count(self) -> Count:
@@ -179,7 +179,7 @@ class Compiled(HasTable):
         Returns:
             One array (..., *shape) if the function has one output, else a dict of arrays by name.
         """
-        values = arguments_of(self.name, self.inputs, arrays, named)
+        values = match_arguments(self.name, self.inputs, arrays, named)
         batch, flat = self._flatten(values)
         number = math.prod(batch)
         shaped = self._results(batch, out, flat)
@@ -188,9 +188,9 @@ class Compiled(HasTable):
             self._kernel.run(flat, results, threads or _threads(number))
         return next(iter(shaped.values())) if len(shaped) == 1 else shaped
 
-    def at_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def evaluate_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
         """All results (K, results) at rows (K, size) of all inputs, one thread."""
-        parts = [np.ascontiguousarray(rows[:, span]) for _, span in spans(self._signature.inputs)]
+        parts = [np.ascontiguousarray(rows[:, span]) for _, span in variable_slices(self._signature.inputs)]
         results = [np.empty((len(rows), variable.size)) for variable in self._signature.outputs]
         self._kernel.run(parts, results, 1)
         return np.concatenate([np.empty((len(rows), 0)), *results], axis=1)
@@ -201,13 +201,13 @@ class Compiled(HasTable):
         """Where the results go, by name; not to what is being read."""
         if out is None:
             return {name: np.empty(batch + shape) for name, shape in self.outputs.items()}
-        arrays = given_results(self.name, self.outputs, batch, out, writable)
+        arrays = output_arrays(self.name, self.outputs, batch, out, require_writable)
         for name, array in arrays.items():
             if any(np.may_share_memory(array, read) for read in inputs):
                 raise CompileError(f"out {name!r} of {self.name} shares its memory with an input")
         return arrays
 
-    def bind(self, **buffers: NDArray[Any]) -> Bound:
+    def bind(self, **buffers: NDArray[Any]) -> BoundFunction:
         """Give a function without arguments that reads and writes fixed buffers.
 
         Args:
@@ -230,12 +230,12 @@ class Compiled(HasTable):
             arrays.setdefault(name, np.zeros(shape))
         rows = [arrays[variable.name].reshape(1, variable.size) for variable in self._signature.inputs]
         results = [arrays[variable.name].reshape(1, variable.size) for variable in self._signature.outputs]
-        return Bound(self._kernel.bind(rows, results), arrays)
+        return BoundFunction(self._kernel.bind(rows, results), arrays)
 
     def _flatten(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[NDArray[Any]]]:
         """Bring the inputs to (N, size), or (1, size) where they have no batch of their own."""
         arrays = [np.asarray(value, dtype=np.float64) for value in values]
-        batches, batch = batches_of(self.name, self.inputs, arrays)
+        batches, batch = batch_shapes(self.name, self.inputs, arrays)
         flat = []
         for variable, array, batch_shape in zip(self._signature.inputs, arrays, batches, strict=True):
             if math.prod(batch_shape) == 1:
@@ -251,7 +251,7 @@ class Compiled(HasTable):
         return f"<Compiled {self.name} ({self.target}): {self.count}>"
 
 
-class Bound:
+class BoundFunction:
     """A compiled function on fixed buffers: call it, read the outputs.
 
     Attributes:
@@ -319,7 +319,7 @@ class Parametric(Compiled):
     @property
     def program(self) -> Program:
         """Both parts as one straight-line program."""
-        return joined(self.prologue.program, self.body.program)
+        return join_parts(self.prologue.program, self.body.program)
 
     @property
     def count(self) -> Count:
@@ -350,9 +350,9 @@ class Parametric(Compiled):
         Returns:
             One array (..., *shape) if the function has one output, else a dict of arrays by name.
         """
-        values = arguments_of(self.name, self.inputs, arrays, named)
+        values = match_arguments(self.name, self.inputs, arrays, named)
         shaped = [np.asarray(value, dtype=np.float64) for value in values]
-        _, batch = batches_of(self.name, self.inputs, shaped)
+        _, batch = batch_shapes(self.name, self.inputs, shaped)
         results = self._results(batch, out, shaped)
         if math.prod(batch):
             self._fill(results, shaped[0], shaped[1:], batch, threads)
@@ -379,16 +379,16 @@ class Parametric(Compiled):
             whole = length > 1 or len(batch) == 1
             self._fill(
                 {name: value[part] if whole else value[start] for name, value in results.items()},
-                _part(parameters, 1, batch, part, whole),
+                _batch_part(parameters, 1, batch, part, whole),
                 [
-                    _part(other, len(shape), batch, part, whole)
+                    _batch_part(other, len(shape), batch, part, whole)
                     for other, shape in zip(others, list(self.inputs.values())[1:], strict=True)
                 ],
                 (length, *batch[1:]) if whole else batch[1:],
                 threads,
             )
 
-    def bind(self, **buffers: NDArray[Any]) -> Bound:
+    def bind(self, **buffers: NDArray[Any]) -> BoundFunction:
         """Give a function without arguments that reads and writes fixed buffers, prologue included.
 
         Where the numbers stay, `function.body.bind(prepared=function.prologue(parameters), ...)` runs the
@@ -397,7 +397,7 @@ class Parametric(Compiled):
         Args:
             **buffers: arrays by input or output name, as for `Compiled.bind`.
         """
-        arguments_of(self.name, {**self.inputs, **self.outputs}, (), buffers, partly=True)
+        match_arguments(self.name, {**self.inputs, **self.outputs}, (), buffers, partly=True)
         prologue_buffers = {name: buffer for name, buffer in buffers.items() if name in self.prologue.inputs}
         first = self.prologue.bind(**prologue_buffers)
         others = {name: buffer for name, buffer in buffers.items() if name not in prologue_buffers}
@@ -407,14 +407,16 @@ class Parametric(Compiled):
             first.call()
             second.call()
 
-        return Bound(call, {**first.arrays, **second.arrays})
+        return BoundFunction(call, {**first.arrays, **second.arrays})
 
     def __repr__(self) -> str:
         """Give name, target and counts."""
         return f"<Parametric {self.name} ({self.target}): {self.count}; prologue {self.prologue.count}>"
 
 
-def _part(array: NDArray[Any], rank: int, batch: tuple[int, ...], part: slice, whole: bool) -> NDArray[Any]:
+def _batch_part(
+    array: NDArray[Any], rank: int, batch: tuple[int, ...], part: slice, whole: bool
+) -> NDArray[Any]:
     """The part of an array with batch dimensions that goes with a part of the leading one."""
     batch_rank = array.ndim - rank
     if batch_rank < len(batch):

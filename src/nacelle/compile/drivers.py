@@ -15,18 +15,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nacelle.compile.cache import CachedForm, kept
+from nacelle.compile.cache import CachedForm, load_or_compile
 from nacelle.compile.check import random_rows
 from nacelle.compile.compiled import Compiled, Parametric, cores
 from nacelle.compile.function import compile_function
-from nacelle.compile.native import target_that_runs, tiles
-from nacelle.compile.specification import Checked, Specification, groups_of, shapes_of_inputs
+from nacelle.compile.native import numpy_kernel, runnable_target
+from nacelle.compile.specification import Specification, WithCheck, parameter_groups, resolve_input_shapes
 from nacelle.emit.irk5 import ImplicitIntegrator, NumpyIrk5
-from nacelle.emit.newton import NumpyNewton, Solver
+from nacelle.emit.newton import NewtonSolver, NumpyNewton
 from nacelle.emit.rk4 import Integrator, NumpyRk4, Rk4Result
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
-from nacelle.program.program import Program, regrouped
+from nacelle.program.program import Program, regroup_inputs
 from nacelle.program.split import PREPARED
 from nacelle.spatial.scalar import Array
 
@@ -48,17 +48,17 @@ def compile_newton(
     states: Callable[..., Any] | None = None,
     use_cache: bool = True,
     store: Store | None = None,
-) -> Solver:
+) -> NewtonSolver:
     """Compile Newton's iteration around a step function of (robot, y, p) that gives dy and error.
 
     Without llvmlite the same iteration runs in NumPy. It is checked at inputs drawn by `states`.
     """
-    step = Specification(function, robot, shapes_of_inputs(function, robot), states=states)
+    step = Specification(function, robot, resolve_input_shapes(function, robot), states=states)
 
-    def plain(program: Program) -> Solver:
-        return NumpyNewton(program, tiles(program))
+    def plain(program: Program) -> NewtonSolver:
+        return NumpyNewton(program, numpy_kernel(program))
 
-    def native() -> NativeDriver[Solver]:
+    def native() -> NativeDriver[NewtonSolver]:
         from nacelle.emit.jit import newton
 
         return newton.compile_newton, newton.Newton
@@ -67,7 +67,7 @@ def compile_newton(
     return _compiled_driver("newton", (step,), plain, native, kept_in, probe=_newton_results)
 
 
-def _newton_results(solver: Solver, rows: Array) -> Array:
+def _newton_results(solver: NewtonSolver, rows: Array) -> Array:
     """The first step of Newton's method (K, n) from near the states."""
     near, p = rows[:, : solver.n] + _NEAR, rows[:, solver.n :]
     return solver.solve(near, p, tolerance=0.0, max_iterations=1).y - near
@@ -101,19 +101,22 @@ def compile_rk4(
         raise ValueError("a sampled driver needs a control")
 
     def plain(program: Program, *law: Program) -> Integrator:
-        return NumpyRk4(program, tiles, *law, sampled=sampled)
+        return NumpyRk4(program, numpy_kernel, *law, sampled=sampled)
 
     def native() -> NativeDriver[Integrator]:
         from nacelle.emit.jit import rk4
 
         return partial(rk4.compile_rk4, sampled=sampled), partial(rk4.Rk4, sampled=sampled)
 
-    parts, kept_in = _specified(function, robot, options, control), (store or Store()) if use_cache else None
+    parts, kept_in = (
+        _step_specifications(function, robot, options, control),
+        (store or Store()) if use_cache else None,
+    )
     kind = "rk4 sampled" if sampled else "rk4"
-    return _compiled_driver(kind, parts, plain, native, kept_in, probe=step_results, rows=step_rows)
+    return _compiled_driver(kind, parts, plain, native, kept_in, probe=step_results, rows=step_check_rows)
 
 
-def _specified(
+def _step_specifications(
     function: Callable[..., Any],
     robot: Robot,
     options: Mapping[str, Any] | None,
@@ -121,9 +124,9 @@ def _specified(
 ) -> tuple[Specification, ...]:
     """The derivative of a method of fixed steps and, if there is one, the control."""
     derivative = Specification(
-        function, robot, shapes_of_inputs(function, robot), options=dict(options or {})
+        function, robot, resolve_input_shapes(function, robot), options=dict(options or {})
     )
-    laws = () if control is None else (Specification(control, robot, shapes_of_inputs(control, robot)),)
+    laws = () if control is None else (Specification(control, robot, resolve_input_shapes(control, robot)),)
     return derivative, *laws
 
 
@@ -136,7 +139,7 @@ def _compiled_driver(
     *,
     probe: Callable[[Any, Array], Array],
     rows: Callable[[Any, Array], Array] = lambda driver, rows: rows,
-    make: Callable[[], Checked[Program]] | None = None,
+    make: Callable[[], WithCheck[Program]] | None = None,
     part: str = "program",
 ) -> _T:
     """A loop around programs: native, what compiles and loads it, or plain in NumPy.
@@ -153,8 +156,8 @@ def _compiled_driver(
         part: which part of it the first program is.
     """
     first, *others = parts
-    make = make or first.checked_program
-    if target_that_runs("jit").name != "jit":
+    make = make or first.program_with_check
+    if runnable_target("jit").name != "jit":
         return plain(make().made, *(other.program() for other in others))
     emit, load = native()
     form = CachedForm[_T](
@@ -166,10 +169,10 @@ def _compiled_driver(
         rows=rows,
         beside=tuple(others),
     )
-    return kept(form, first, make, store, part)
+    return load_or_compile(form, first, make, store, part)
 
 
-def step_rows(driver: Any, rows: Array) -> Array:
+def step_check_rows(driver: Any, rows: Array) -> Array:
     """States, inputs, parameters and the length of a step (K, n + m + k + 1) at which steps are checked.
 
     With a control the inputs are those of the control, which belong to no state. From states that are none of
@@ -186,7 +189,9 @@ def step_rows(driver: Any, rows: Array) -> Array:
     for row in states:
         h = _STEP
         for _ in range(_TIMES):
-            far = np.max(np.abs(_led(driver, row, h, options)), initial=0.0) / np.max(np.abs(row))
+            far = np.max(np.abs(_step_displacement(driver, row, h, options)), initial=0.0) / np.max(
+                np.abs(row)
+            )
             if far <= 1.0:
                 break
             h /= max(_SHORTER, 2.0 * far) if np.isfinite(far) else _SHORTER**3
@@ -195,11 +200,11 @@ def step_rows(driver: Any, rows: Array) -> Array:
 
 
 def step_results(driver: Any, rows: Array) -> Array:
-    """How far one short step leads (K, n) from the states of rows (`step_rows`)."""
-    return np.array([_led(driver, row[:-1], row[-1], {}) for row in rows])
+    """How far one short step leads (K, n) from the states of rows (`step_check_rows`)."""
+    return np.array([_step_displacement(driver, row[:-1], row[-1], {}) for row in rows])
 
 
-def _led(driver: Any, row: Array, h: float, options: Mapping[str, Any]) -> Array:
+def _step_displacement(driver: Any, row: Array, h: float, options: Mapping[str, Any]) -> Array:
     """How far a step leads (n,) from a state, with inputs and parameters behind it; NaN if it fails."""
     n, m = driver.sizes.n, driver.sizes.m
     # The step whose length was found good is asked for once more: an implicit one takes long in NumPy.
@@ -237,16 +242,16 @@ def compile_irk5(
     """
 
     def plain(program: Program, *law: Program) -> ImplicitIntegrator:
-        return NumpyIrk5(program, tiles, *law)
+        return NumpyIrk5(program, numpy_kernel, *law)
 
     def native() -> NativeDriver[ImplicitIntegrator]:
         from nacelle.emit.jit import irk5
 
         return irk5.compile_irk5, irk5.Irk5
 
-    parts = _specified(function, robot, options, control)
+    parts = _step_specifications(function, robot, options, control)
     return _compiled_driver(
-        "irk5", parts, plain, native, store or Store(), probe=step_results, rows=step_rows
+        "irk5", parts, plain, native, store or Store(), probe=step_results, rows=step_check_rows
     )
 
 
@@ -280,15 +285,15 @@ class BatchRk4:
         self._fast: Compiled = compile_function(
             function, robot, parameters=parameters, options=options, target=target, precision=precision
         )
-        groups = groups_of(parameters)
-        shapes = shapes_of_inputs(function, robot, None, groups)
+        groups = parameter_groups(parameters)
+        shapes = resolve_input_shapes(function, robot, None, groups)
         self._specification = Specification(function, robot, shapes, groups=groups, options=options)
         names = [name for name in shapes if name != "parameters"]
         self._numbers = [PREPARED] if groups else []
         self._names = names[0], names[1], names[2:]
 
     @property
-    def own_numbers(self) -> bool:
+    def has_parameters(self) -> bool:
         """Whether each robot has its own numbers."""
         return isinstance(self._fast, Parametric)
 
@@ -331,10 +336,10 @@ class BatchRk4:
 
         def make() -> Program:
             groups = {"x": [state], "u": [], "p": [acting, *rest, *self._numbers]}
-            return regrouped(self._body(), groups)
+            return regroup_inputs(self._body(), groups)
 
         def plain(program: Program) -> Integrator:
-            return NumpyRk4(program, tiles)
+            return NumpyRk4(program, numpy_kernel)
 
         def native() -> NativeDriver[Integrator]:
             from nacelle.emit.jit import rk4
@@ -349,26 +354,26 @@ class BatchRk4:
             native,
             Store(),
             probe=step_results,
-            make=lambda: Checked(make(), None),
+            make=lambda: WithCheck(make(), None),
             part="batch",
         )
 
     @cached_property
     def _device_driver(self) -> Any:
         """The loop on the device."""
-        from nacelle.compile.on_device import OnDevice
+        from nacelle.compile.on_device import DeviceFunction
         from nacelle.emit.cuda.device import DeviceRk4
 
         state, acting, rest = self._names
         body = self._fast.body if isinstance(self._fast, Parametric) else self._fast
-        assert isinstance(body, OnDevice)
-        program = regrouped(self._body(), {"x": [state], "u": [acting], "p": [*rest, *self._numbers]})
+        assert isinstance(body, DeviceFunction)
+        program = regroup_inputs(self._body(), {"x": [state], "u": [acting], "p": [*rest, *self._numbers]})
         return DeviceRk4(program, None, body.options)
 
     def _on_device(
         self, s: Any, u: Any, others: tuple[Any, ...], prepared: Any, *, h: float, steps: int, every: int
     ) -> Rk4Result:
-        from nacelle.emit.cuda.device import cupy, on_device
+        from nacelle.emit.cuda.device import cupy, run_on_device
 
         module, count, kind = cupy(), len(s), s.dtype
         shared = module.asarray(np.concatenate([np.asarray(part) for part in others]), dtype=kind)
@@ -381,7 +386,7 @@ class BatchRk4:
                 rows[shared.size :] = prepared.T if prepared.ndim == 2 else prepared[:, None]
                 return rows
 
-            p = on_device(f"the numbers of {count} robots", filled)
+            p = run_on_device(f"the numbers of {count} robots", filled)
         x0, inputs = (module.ascontiguousarray(array.T) for array in (s, u))
         motion: Rk4Result = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
         return replace(motion, x=module.moveaxis(motion.x, 2, 0), final=motion.final.T)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from nacelle.compile.cache import kept_program
-from nacelle.compile.closing import UNKNOWN, Closing, Derivable
+from nacelle.compile.cache import load_or_trace
+from nacelle.compile.closing import PASSIVE, DerivableProgram, PoseClosure
 from nacelle.compile.compiled import Compiled, Parametric
-from nacelle.compile.native import compiled, target_that_runs
-from nacelle.compile.specification import Checked, Specification, groups_of, shapes_of_inputs
+from nacelle.compile.native import compile_program, runnable_target
+from nacelle.compile.specification import Specification, WithCheck, parameter_groups, resolve_input_shapes
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
@@ -23,8 +23,8 @@ DIFFERENTIABLE = ("jax", "torch")
 """Targets whose functions have derivatives."""
 
 
-def differentiable(
-    specification: Specification, target: str, closing: Closing | None, store: Store | None
+def compile_differentiable(
+    specification: Specification, target: str, closing: PoseClosure | None, store: Store | None
 ) -> Compiled:
     """Compile a specification as a function of JAX or PyTorch.
 
@@ -38,8 +38,8 @@ def differentiable(
         CompileError: if the library is missing, or the robot's geometry is an input where iteration finds
             something at the geometry as it is described.
     """
-    from nacelle.compile.on_jax import OnJax
-    from nacelle.compile.on_torch import OnTorch, ProgramOperator
+    from nacelle.compile.on_jax import JaxFunction
+    from nacelle.compile.on_torch import ProgramOperator, TorchFunction
     from nacelle.emit.python.differentiable import LIBRARIES
 
     LIBRARIES[target].module()  # before the work of tracing
@@ -48,42 +48,44 @@ def differentiable(
             f"functions of the target {target!r} have all derivatives: leave `derivatives` out, and "
             "differentiate by the input 'parameters'"
         )
-    unknown = closing is not None and closing.step is not None and UNKNOWN in specification.shapes
+    unknown = closing is not None and closing.step is not None and PASSIVE in specification.shapes
     if unknown and "geometry" in specification.groups:
         raise CompileError(
             f"legs of {specification.label} are found by iteration, with its geometry as it is described: "
             "leave geometry out of the parameters"
         )
 
-    main = _derivable(specification, store)
+    main = _derivable_program(specification, store)
     step = step_spec = None
     if unknown:
         assert closing is not None
         assert closing.step is not None
-        step_spec = Specification(closing.step, closing.robot, shapes_of_inputs(closing.step, closing.robot))
-        step = _derivable(step_spec, store)
+        step_spec = Specification(
+            closing.step, closing.robot, resolve_input_shapes(closing.step, closing.robot)
+        )
+        step = _derivable_program(step_spec, store)
     if target == "jax":
-        return OnJax(main, closing, step)
+        return JaxFunction(main, closing, step)
 
-    def operator(of: Specification, derivable: Derivable) -> ProgramOperator:
+    def operator(of: Specification, derivable: DerivableProgram) -> ProgramOperator:
         def native(part: str, program: Program) -> Compiled:
-            unchecked = Checked(program, None)
-            return compiled(of, lambda: unchecked, target_that_runs("jit"), store, f"torch {part}")
+            unchecked = WithCheck(program, None)
+            return compile_program(of, lambda: unchecked, runnable_target("jit"), store, f"torch {part}")
 
         return ProgramOperator(derivable, native)
 
     closed = None if step_spec is None or step is None else operator(step_spec, step)
-    return OnTorch(operator(specification, main), closing, closed)
+    return TorchFunction(operator(specification, main), closing, closed)
 
 
-def _derivable(specification: Specification, store: Store | None) -> Derivable:
+def _derivable_program(specification: Specification, store: Store | None) -> DerivableProgram:
     """The program of a specification, with what follows from it in the cache."""
 
     def derived(part: str, make: Callable[[], Program]) -> Program:
-        return kept_program("differentiable", specification, lambda: minimise(make()), store, part)
+        return load_or_trace("differentiable", specification, lambda: minimise(make()), store, part)
 
-    program = kept_program("differentiable", specification, specification.program, store, "program")
-    return Derivable(program, derived)
+    program = load_or_trace("differentiable", specification, specification.program, store, "program")
+    return DerivableProgram(program, derived)
 
 
 # ---- compiling a physics function
@@ -101,7 +103,7 @@ def compile_function(
     precision: str = "double",
     ieee: bool = False,
     minimised: bool = True,
-    closing: Closing | None = None,
+    closing: PoseClosure | None = None,
     states: Callable[..., Any] | None = None,
     use_cache: bool = True,
     store: Store | None = None,
@@ -120,7 +122,7 @@ def compile_function(
         options: keyword arguments for the function that shape the program: numbers, texts, frozen dataclasses
             of them.
         target: "jit"; "numpy", which needs no compiler and is taken with a warning where llvmlite is
-            missing; "cuda", on arrays of a device (`nacelle.compile.on_device`), which needs CuPy; or "jax"
+            missing; "cuda", on arrays of a device (`nacelle.compile.run_on_device`), which needs CuPy; or "jax"
             and "torch", on arrays of these libraries, with derivatives (`nacelle.compile.on_jax`).
         precision: "double", or "float" on a device.
         ieee: on a device, whether quotients, roots and sines are IEEE's at their bounds too; else NaN
@@ -143,37 +145,39 @@ def compile_function(
             "computes in the type of its arrays" if target in DIFFERENTIABLE else "computes in IEEE's double"
         )
         raise CompileError(f"precision and ieee are for target='cuda'; {target!r} {precision_note}")
-    groups = groups_of(parameters)
+    groups = parameter_groups(parameters)
     specification = Specification(
         function,
         robot,
-        shapes_of_inputs(function, robot, inputs, groups),
+        resolve_input_shapes(function, robot, inputs, groups),
         groups=groups,
         derivatives=tuple(derivatives),
-        minimised=minimised,
+        minimise=minimised,
         options=dict(options or {}),
         states=states,
     )
     cache_store = (store or Store()) if use_cache else None
     if target == "cuda":
-        return _on_device(specification, _cuda_options(precision, ieee), cache_store)
+        return _compile_for_device(specification, _cuda_options(precision, ieee), cache_store)
     if target in DIFFERENTIABLE:
-        return differentiable(specification, target, closing, cache_store)
-    chosen = target_that_runs(target)
+        return compile_differentiable(specification, target, closing, cache_store)
+    chosen = runnable_target(target)
     if not groups:
         if derivatives:
             raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
-        return compiled(specification, specification.checked_program, chosen, cache_store)
-    parts = cache(specification.checked_parts)
+        return compile_program(specification, specification.program_with_check, chosen, cache_store)
+    parts = cache(specification.parts_with_checks)
 
     def both(anew: bool) -> Parametric:
         return Parametric(
-            compiled(specification, lambda: parts().prologue, chosen, cache_store, "prologue", anew=anew),
-            compiled(specification, lambda: parts().body, chosen, cache_store, "body", anew=anew),
+            compile_program(
+                specification, lambda: parts().prologue, chosen, cache_store, "prologue", anew=anew
+            ),
+            compile_program(specification, lambda: parts().body, chosen, cache_store, "body", anew=anew),
         )
 
     result = both(anew=False)
-    reason = specification.staleness_of_parts(result.prologue, result.body) if result.from_cache else ""
+    reason = specification.parts_staleness_reason(result.prologue, result.body) if result.from_cache else ""
     if reason:
         warn_once(f"{specification.label} is compiled anew: the cache has another, {reason}")
         result = both(anew=True)
@@ -190,21 +194,21 @@ def _cuda_options(precision: str, ieee: bool) -> CudaOptions:
     )
 
 
-def _on_device(specification: Specification, options: CudaOptions, store: Store | None) -> Compiled:
+def _compile_for_device(specification: Specification, options: CudaOptions, store: Store | None) -> Compiled:
     """Compile a specification for a device."""
-    from nacelle.compile.on_device import OnDevice, OnDeviceParametric
+    from nacelle.compile.on_device import DeviceFunction, DeviceParametric
     from nacelle.emit.cuda.device import cupy
 
     cupy()  # before the work of tracing
     if not specification.groups:
         if specification.derivatives:
             raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
-        program = kept_program("cuda", specification, specification.program, store)
-        return OnDevice(program, options, store)
+        program = load_or_trace("cuda", specification, specification.program, store)
+        return DeviceFunction(program, options, store)
     split = cache(specification.split)
-    return OnDeviceParametric(
+    return DeviceParametric(
         *(
-            OnDevice(kept_program("cuda", specification, make, store, part), options, store)
+            DeviceFunction(load_or_trace("cuda", specification, make, store, part), options, store)
             for part, make in (("prologue", lambda: split().prologue), ("body", lambda: split().body))
         )
     )

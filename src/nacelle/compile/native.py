@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nacelle.compile.cache import CachedForm, kept
+from nacelle.compile.cache import CachedForm, load_or_compile
 from nacelle.compile.check import ProgramCheck
 from nacelle.compile.compiled import Compiled
-from nacelle.compile.specification import Checked, Specification
+from nacelle.compile.specification import Specification, WithCheck
 from nacelle.emit.registry import Kernel, Target, TargetError, target, warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.program.program import Program
 
 
-def target_that_runs(name: str) -> Target:
+def runnable_target(name: str) -> Target:
     """The target of a name; without llvmlite, NumPy takes the place of the JIT, with one warning."""
     try:
         chosen = target(name)
@@ -30,7 +30,7 @@ def target_that_runs(name: str) -> Target:
     return chosen
 
 
-def tiles(program: Program) -> Kernel:
+def numpy_kernel(program: Program) -> Kernel:
     """The kernel of a program that needs no compiler."""
     make = target("numpy").kernel
     assert make is not None
@@ -40,9 +40,9 @@ def tiles(program: Program) -> Kernel:
 # ---- A program as native code, from the user's cache or compiled anew; as NumPy where there is no compiler
 
 
-def compiled(
+def compile_program(
     specification: Specification,
-    make: Callable[[], Checked[Program]],
+    make: Callable[[], WithCheck[Program]],
     chosen: Target,
     store: Store | None,
     part: str = "program",
@@ -52,7 +52,7 @@ def compiled(
     """Compile a program of a specification, arguments as in `kept`."""
 
     def plain(program: Program) -> Compiled:
-        return Compiled(program, tiles(program), "numpy")
+        return Compiled(program, numpy_kernel(program), "numpy")
 
     if chosen.name != "jit":
         return plain(make().made)
@@ -65,6 +65,6 @@ def compiled(
         result.check = check
 
     form = CachedForm(
-        "function", jit.compile_object, load, plain, Compiled.at_rows, is_program=True, note=note
+        "function", jit.compile_object, load, plain, Compiled.evaluate_rows, is_program=True, note=note
     )
-    return kept(form, specification, make, store, part, anew=anew)
+    return load_or_compile(form, specification, make, store, part, anew=anew)

@@ -15,9 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile.compiled import Bound, Compiled, Parametric, arguments_of, batches_of, given_results
-from nacelle.compile.packed import package_hash, packed_function
-from nacelle.emit.cuda.device import LoadedKernels, cupy, device_array, on_device
+from nacelle.compile.compiled import (
+    BoundFunction,
+    Compiled,
+    Parametric,
+    batch_shapes,
+    match_arguments,
+    output_arrays,
+)
+from nacelle.compile.packed import pack_entry, package_hash
+from nacelle.emit.cuda.device import LoadedKernels, cupy, device_array, run_on_device
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.cuda.target import Kernels, Launch, kernels
 from nacelle.emit.store import Store
@@ -28,7 +35,7 @@ from nacelle.program.program import Program, Variable
 _ALIGNED = 16
 
 
-class OnDevice(Compiled):
+class DeviceFunction(Compiled):
     """A compiled physics function on a device.
 
     Attributes:
@@ -68,11 +75,11 @@ class OnDevice(Compiled):
             DeviceError: if an array is not on the device or of another type, or memory does not suffice.
         """
         del threads
-        results, run = self._prepared(arguments_of(self.name, self.inputs, arrays, named), out)
+        results, run = self._prepare_launch(match_arguments(self.name, self.inputs, arrays, named), out)
         run()
         return next(iter(results.values())) if len(results) == 1 else results
 
-    def _prepared(self, values: Sequence[Any], out: Any) -> tuple[dict[str, Any], Callable[[], None]]:
+    def _prepare_launch(self, values: Sequence[Any], out: Any) -> tuple[dict[str, Any], Callable[[], None]]:
         """Where the results go, and what evaluates them."""
         real = self.options.real
         given = [
@@ -81,41 +88,41 @@ class OnDevice(Compiled):
             if variable.size
         ]
         shapes = {variable.name: variable.shape for variable, _ in given}
-        batches, batch = batches_of(self.name, shapes, [array for _, array in given])
+        batches, batch = batch_shapes(self.name, shapes, [array for _, array in given])
         count = math.prod(batch)
         shared = [count > 1 and math.prod(own) == 1 for own in batches]
-        results = self._on_device(batch, out)
+        results = self._result_arrays(batch, out)
         if not count:
             return results, lambda: None
         passed: list[tuple[Any, str]] = []
         for (variable, array), one in zip(given, shared, strict=True):
             if one:
-                passed.append((_contiguous(array.reshape(variable.size)), "shared"))
+                passed.append((_contiguous_copy(array.reshape(variable.size)), "shared"))
             else:
-                passed.append((_rows(variable, array, batch), "own"))
+                passed.append((_input_rows(variable, array, batch), "own"))
         names = tuple(v.name for (v, _), one in zip(given, shared, strict=True) if one)
         outputs = [v for v in self._signature.outputs if v.size]
-        passed += [(_written(v, results[v.name], batch), "written") for v in outputs]
+        passed += [(_output_rows(v, results[v.name], batch), "written") for v in outputs]
         return results, self.loaded(names).prepared(passed, count)
 
     def loaded(self, shared: tuple[str, ...] = ()) -> LoadedKernels:
         """The kernels on the device for calls in which some inputs are shared by all states."""
         if shared not in self._loaded:
-            kernel_texts = kept_kernels(self.program, self.options, shared, self._store)
+            kernel_texts = load_or_write_kernels(self.program, self.options, shared, self._store)
             self._loaded[shared] = LoadedKernels(kernel_texts, self.options, self.name)
         return self._loaded[shared]
 
-    def _on_device(self, batch: tuple[int, ...], out: Any) -> dict[str, Any]:
+    def _result_arrays(self, batch: tuple[int, ...], out: Any) -> dict[str, Any]:
         """Where the results go, by name."""
         if out is None:
             kind = np.float64 if self.options.real == "double" else np.float32
             return {v.name: _empty(v, batch, kind, self.name) for v in self._signature.outputs}
         real = self.options.real
-        return given_results(
+        return output_arrays(
             self.name, self.outputs, batch, out, lambda name, array: device_array(array, name, real)
         )
 
-    def bind(self, **buffers: Any) -> Bound:
+    def bind(self, **buffers: Any) -> BoundFunction:
         """Give a function without arguments that launches the kernel on fixed arrays of the device.
 
         Args:
@@ -124,46 +131,46 @@ class OnDevice(Compiled):
         """
         names = [name for name in buffers if name in self.outputs]
         inputs = {name: array for name, array in buffers.items() if name not in names}
-        values = arguments_of(self.name, self.inputs, (), inputs)
+        values = match_arguments(self.name, self.inputs, (), inputs)
         out = {name: buffers[name] for name in names} or None
-        results, run = self._prepared(values, out)
+        results, run = self._prepare_launch(values, out)
         for variable, value in zip(self._signature.inputs, values, strict=True):
             array = device_array(value, variable.name, self.options.real) if variable.size else None
-            if array is not None and not _is_taken(variable, array):
+            if array is not None and not _needs_no_copy(variable, array):
                 raise CompileError(
                     f"the buffer {variable.name!r} would be copied: its states must be side by side, made as "
                     "cupy.empty((*shape, N)) with the last axis moved to the front"
                 )
-        return Bound(run, {**inputs, **results})
+        return BoundFunction(run, {**inputs, **results})
 
 
-class OnDeviceParametric(Parametric):
+class DeviceParametric(Parametric):
     """A compiled physics function on a device whose first input are free numbers of the robot."""
 
-    prologue: OnDevice
-    body: OnDevice
+    prologue: DeviceFunction
+    body: DeviceFunction
 
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         """Evaluate on arrays of the device; the prologue runs over the batch that the parameters have.
 
         Args:
             *arrays: the parameters, then the other inputs in order; or by name.
-            out: where the results go, as for `OnDevice`.
+            out: where the results go, as for `DeviceFunction`.
             threads: nothing here.
             **named: inputs by name.
         """
         del threads
-        values = arguments_of(self.name, self.inputs, arrays, named)
+        values = match_arguments(self.name, self.inputs, arrays, named)
         return self.body(self.prologue(values[0]), *values[1:], out=out)
 
 
-def kept_kernels(
+def load_or_write_kernels(
     program: Program, options: CudaOptions, shared: tuple[str, ...], store: Store | None
 ) -> Kernels:
     """The kernels of a program, from the cache or made anew: finding an order takes seconds."""
     import hashlib
 
-    digest = hashlib.sha256(packed_function(program, b"")).hexdigest()
+    digest = hashlib.sha256(pack_entry(program, b"")).hexdigest()
     key = json.dumps(["cuda kernels", digest, asdict(options), shared, package_hash()])
     payload = None if store is None else store.get(key)
     if payload is not None:
@@ -179,11 +186,11 @@ def kept_kernels(
     return result
 
 
-def _contiguous(array: Any) -> Any:
-    return on_device("a copy of an input", lambda: cupy().ascontiguousarray(array))
+def _contiguous_copy(array: Any) -> Any:
+    return run_on_device("a copy of an input", lambda: cupy().ascontiguousarray(array))
 
 
-def _rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
+def _input_rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
     """The rows (size, N) of an input, numbers of a row side by side; a view where they are already."""
     module, count = cupy(), math.prod(batch)
 
@@ -194,19 +201,19 @@ def _rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
             else array
         )
         rows = whole.reshape(count, variable.size).T
-        return rows if _side_by_side(rows) else module.ascontiguousarray(rows)
+        return rows if _has_contiguous_rows(rows) else module.ascontiguousarray(rows)
 
-    return on_device(f"the rows of {variable.name!r}", make)
+    return run_on_device(f"the rows of {variable.name!r}", make)
 
 
-def _is_taken(variable: Variable, array: Any) -> bool:
+def _needs_no_copy(variable: Variable, array: Any) -> bool:
     """Whether an input is taken where it is, without a copy."""
     count = array.size // variable.size
     rows = array.reshape(count, variable.size).T
-    return count == 1 or (_side_by_side(rows) and rows.data.ptr == array.data.ptr)
+    return count == 1 or (_has_contiguous_rows(rows) and rows.data.ptr == array.data.ptr)
 
 
-def _side_by_side(rows: Any) -> bool:
+def _has_contiguous_rows(rows: Any) -> bool:
     """Whether the numbers of each row are next to each other, and rows do not overlap."""
     size, count = rows.shape
     near = count == 1 or rows.strides[1] == rows.itemsize
@@ -219,14 +226,14 @@ def _empty(variable: Variable, batch: tuple[int, ...], kind: Any, function: str)
     step = _ALIGNED // np.dtype(kind).itemsize
     across = -(-max(count, 1) // step) * step
     what = f"the results of {function} ({variable.size * across * np.dtype(kind).itemsize / 1e9:.2g} GB)"
-    rows = on_device(what, lambda: cupy().empty((variable.size, across), dtype=kind))
+    rows = run_on_device(what, lambda: cupy().empty((variable.size, across), dtype=kind))
     return rows[:, :count].T.reshape(batch + variable.shape)
 
 
-def _written(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
+def _output_rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
     """The rows of a result: a view of the array that is returned."""
     rows = array.reshape(math.prod(batch), variable.size).T
-    if not _side_by_side(rows) or rows.data.ptr != array.data.ptr:
+    if not _has_contiguous_rows(rows) or rows.data.ptr != array.data.ptr:
         raise CompileError(
             f"out {variable.name!r} must have the states of an entry side by side: make it as "
             "cupy.empty((*shape, N)) and move its last axis to the front"

@@ -26,8 +26,8 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
-from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable, Differentiable
-from nacelle.compile.compiled import batches_of
+from nacelle.compile.closing import PASSIVE, POSE, DerivableProgram, Differentiable, PoseClosure
+from nacelle.compile.compiled import batch_shapes
 from nacelle.emit.python.differentiable import JAX
 from nacelle.program.program import Program
 
@@ -44,7 +44,7 @@ class Operation:
         moving: for a tangent, the inputs of the base that have one.
     """
 
-    main: Derivable
+    main: DerivableProgram
     base: Operation | None = None
     moving: tuple[int, ...] | None = None
     _tangents: dict[tuple[int, ...], Operation] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Operation:
         return 0 if self.base is None else len(self.base.program.inputs)
 
     @cached_property
-    def evaluated(self) -> Callable[..., Any]:
+    def evaluate(self) -> Callable[..., Any]:
         """The single operations."""
         return JAX.function(self.program)
 
@@ -90,7 +90,7 @@ def _primitive() -> Any:
     primitive.multiple_results = True
 
     def evaluated(*values: Any, operation: Operation) -> list[Any]:
-        return list(operation.evaluated(*values))
+        return list(operation.evaluate(*values))
 
     def shapes(*values: Any, operation: Operation) -> list[Any]:
         batch = values[0].shape[:-1]
@@ -135,7 +135,7 @@ def _primitive() -> Any:
         results = operation(*batched_values)
         return results, [0] * len(results)
 
-    primitive.def_impl(lambda *values, operation: jax().jit(operation.evaluated)(*values))
+    primitive.def_impl(lambda *values, operation: jax().jit(operation.evaluate)(*values))
     primitive.def_abstract_eval(shapes)
     ad.primitive_jvps[primitive] = jvp
     ad.primitive_transposes[primitive] = transposed
@@ -154,18 +154,18 @@ _STEPS = 20
 _PIECES = 8
 
 
-class OnJax(Differentiable):
+class JaxFunction(Differentiable):
     """A compiled physics function of JAX's arrays, which XLA compiles; its step is a program."""
 
     def __init__(
-        self, main: Derivable, closing: Closing | None = None, step: Derivable | None = None
+        self, main: DerivableProgram, closing: PoseClosure | None = None, step: DerivableProgram | None = None
     ) -> None:
         super().__init__(main.program, "jax", closing, step)
         self._main = main
 
     def _evaluate(self, values: dict[str, Any]) -> tuple[Sequence[Any], tuple[int, ...]]:
         flat, batch = self._flat(values)
-        return self._jitted(*(flat.get(name) for name in self.inputs)), batch
+        return self._compiled_function(*(flat.get(name) for name in self.inputs)), batch
 
     def _flat(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[int, ...]]:
         """The inputs as arrays (..., size) of one type, by name; and the batch of all."""
@@ -175,27 +175,27 @@ class OnJax(Differentiable):
         reals = [array for array in filled if array.dtype.kind == "f"]
         kind = jnp.result_type(*reals) if reals else jnp.result_type(float, *filled)
         shapes = {name: self.inputs[name] for name in arrays}
-        batches, batch = batches_of(self.name, shapes, list(arrays.values()))
+        batches, batch = batch_shapes(self.name, shapes, list(arrays.values()))
         return {
             name: array.astype(kind).reshape(*batch_shape, math.prod(shapes[name]))
             for (name, array), batch_shape in zip(arrays.items(), batches, strict=True)
         }, batch
 
     @cached_property
-    def _jitted(self) -> Callable[..., Any]:
+    def _compiled_function(self) -> Callable[..., Any]:
         """The whole function of arrays (..., size): the pose completed, then the program."""
         jnp = jax().numpy
         names = list(self.inputs)
         program = Operation(self._main)
         closing = self._closing
-        root = None if self._step is None or closing is None else _root(self._step, closing)
+        root = None if self._step is None or closing is None else _implicit_solution(self._step, closing)
 
         def run(*flat: Any) -> Any:
             values = dict(zip(names, flat, strict=True))
             if closing is not None and closing.quaternion is not None:
-                values[GIVEN] = _with_unit(jnp, values[GIVEN], closing.quaternion)
+                values[POSE] = _normalise_quaternion(jnp, values[POSE], closing.quaternion)
             if root is not None:
-                values[UNKNOWN] = root(values[GIVEN], values[UNKNOWN])
+                values[PASSIVE] = root(values[POSE], values[PASSIVE])
             batch = jnp.broadcast_shapes(*(value.shape[:-1] for value in values.values()))
             return program(*(jnp.broadcast_to(v, (*batch, v.shape[-1])) for v in values.values()))
 
@@ -203,7 +203,7 @@ class OnJax(Differentiable):
         return result
 
 
-def _root(step: Derivable, closing: Closing) -> Callable[..., Any]:
+def _implicit_solution(step: DerivableProgram, closing: PoseClosure) -> Callable[..., Any]:
     """What iteration finds at a pose, from a start or None, with the derivative of y(x)."""
     newton = _newton(JAX.function(step.program), closing)
     slope = Operation(step).tangent((1,))
@@ -227,7 +227,7 @@ def _root(step: Derivable, closing: Closing) -> Callable[..., Any]:
     return lambda x, y: free(x) if y is None else warm(x, y)
 
 
-def _newton(step: Callable[..., Any], closing: Closing) -> Callable[..., Any]:
+def _newton(step: Callable[..., Any], closing: PoseClosure) -> Callable[..., Any]:
     """Newton's iteration around a step: y at x, NaN where the loops do not close.
 
     From a start it closes the loops at x; without one it follows them from the reference pose, piece by piece
@@ -243,11 +243,11 @@ def _newton(step: Callable[..., Any], closing: Closing) -> Callable[..., Any]:
         first = jnp.asarray(x_0, kind)
         start = jnp.asarray(y_0, kind) if y is None else y
         batch = jnp.broadcast_shapes(x.shape[:-1], start.shape[:-1])
-        last = x if closing.quaternion is None else _nearer(jnp, x, first, closing.quaternion)
+        last = x if closing.quaternion is None else _nearer_quaternion(jnp, x, first, closing.quaternion)
 
         def between(piece: Any) -> Any:
             at = first + (piece / pieces).astype(kind)[..., None] * (last - first)
-            return at if closing.quaternion is None else _with_unit(jnp, at, closing.quaternion)
+            return at if closing.quaternion is None else _normalise_quaternion(jnp, at, closing.quaternion)
 
         def moves(state: Any) -> Any:
             k, _, piece = state
@@ -267,13 +267,13 @@ def _newton(step: Callable[..., Any], closing: Closing) -> Callable[..., Any]:
     return newton
 
 
-def _with_unit(jnp: Any, x: Any, quaternion: slice) -> Any:
+def _normalise_quaternion(jnp: Any, x: Any, quaternion: slice) -> Any:
     """A pose with its quaternion brought to unit length."""
     quat = x[..., quaternion]
     return x.at[..., quaternion].set(quat / jnp.sqrt(jnp.sum(quat * quat, axis=-1, keepdims=True)))
 
 
-def _nearer(jnp: Any, x: Any, first: Any, quaternion: slice) -> Any:
+def _nearer_quaternion(jnp: Any, x: Any, first: Any, quaternion: slice) -> Any:
     """A pose with that one of its two quaternions that is nearer to another pose's."""
     along = jnp.sum(x[..., quaternion] * first[quaternion], axis=-1, keepdims=True)
     return x.at[..., quaternion].multiply(jnp.where(along < 0.0, -1.0, 1.0).astype(x.dtype))

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile.closing import GIVEN, UNKNOWN, Closing, Derivable, Differentiable
-from nacelle.compile.compiled import Compiled, batches_of
+from nacelle.compile.closing import PASSIVE, POSE, DerivableProgram, Differentiable, PoseClosure
+from nacelle.compile.compiled import Compiled, batch_shapes
 from nacelle.emit.python.differentiable import TORCH
 from nacelle.program.program import Program
 
@@ -47,7 +47,7 @@ class Operator:
 class ProgramOperator(Operator):
     """A program as an operator."""
 
-    def __init__(self, main: Derivable, native: Native) -> None:
+    def __init__(self, main: DerivableProgram, native: Native) -> None:
         self.main, self.native, self.program = main, native, main.program
 
     def evaluate(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -91,13 +91,13 @@ class ProgramOperator(Operator):
         return ProgramOperator(self.main.cotangent(), self.native)
 
 
-class RootOperator(Operator):
+class IterationOperator(Operator):
     """What iteration finds at poses: from x and a start of y, NaN for none, to y.
 
     Poses are solved on the processor, whatever their device. Derivatives are those of the steps behind it.
     """
 
-    def __init__(self, closing: Closing) -> None:
+    def __init__(self, closing: PoseClosure) -> None:
         self.closing = closing
 
     def evaluate(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -117,12 +117,12 @@ class RootOperator(Operator):
         return self._constant.cotangent
 
     @cached_property
-    def _constant(self) -> Zeros:
+    def _constant(self) -> ZeroOperator:
         nx, ny = map(len, self.closing.reference)
-        return Zeros((nx, ny), (ny,))
+        return ZeroOperator((nx, ny), (ny,))
 
 
-class Zeros(Operator):
+class ZeroOperator(Operator):
     """Results that are zero: from inputs of some sizes to outputs of others."""
 
     def __init__(self, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> None:
@@ -135,12 +135,12 @@ class Zeros(Operator):
     @cached_property
     def tangent(self) -> Operator:
         """Zeros."""
-        return Zeros(self.inputs * 2, self.outputs)
+        return ZeroOperator(self.inputs * 2, self.outputs)
 
     @cached_property
     def cotangent(self) -> Operator:
         """Zeros."""
-        return Zeros(self.inputs + self.outputs, self.inputs)
+        return ZeroOperator(self.inputs + self.outputs, self.inputs)
 
 
 @cache
@@ -194,22 +194,22 @@ def _evaluation() -> Any:
     return Evaluation
 
 
-class OnTorch(Differentiable):
+class TorchFunction(Differentiable):
     """A compiled physics function of PyTorch's tensors; its step is an operator of (y, x)."""
 
-    def __init__(self, operator: ProgramOperator, closing: Closing | None, step: Operator | None) -> None:
+    def __init__(self, operator: ProgramOperator, closing: PoseClosure | None, step: Operator | None) -> None:
         super().__init__(operator.program, "torch", closing, step)
         self._operator = operator
 
     def _evaluate(self, values: dict[str, Any]) -> tuple[Sequence[Any], tuple[int, ...]]:
         flat, batch = self._flat(values, module := torch())
         if self._closing is not None and self._closing.quaternion is not None:
-            flat[GIVEN] = _with_unit(module, flat[GIVEN], self._closing.quaternion)
+            flat[POSE] = _normalise_quaternion(module, flat[POSE], self._closing.quaternion)
         if self._closing is not None and self._step is not None:
-            flat[UNKNOWN] = self._closed(self._closing, flat[GIVEN], flat.get(UNKNOWN))
+            flat[PASSIVE] = self._solve_unknowns(self._closing, flat[POSE], flat.get(PASSIVE))
         return _evaluation().apply(self._operator, *(flat[name] for name in self.inputs)), batch
 
-    def _closed(self, closing: Closing, x: Any, start: Any) -> Any:
+    def _solve_unknowns(self, closing: PoseClosure, x: Any, start: Any) -> Any:
         """What iteration finds at poses, with its derivatives.
 
         Two of Newton's steps behind the solution move it by rounding alone. Each doubles the order to which
@@ -217,7 +217,7 @@ class OnTorch(Differentiable):
         """
         if start is None:
             start = x.new_full((len(x), len(closing.reference[1])), math.nan)
-        (y,) = _evaluation().apply(RootOperator(closing), x, start)
+        (y,) = _evaluation().apply(IterationOperator(closing), x, start)
         for _ in range(2):
             y = y + _evaluation().apply(self._step, y, x)[0]
         return y
@@ -232,7 +232,7 @@ class OnTorch(Differentiable):
         like = {"dtype": kind, "device": tensors_given[0].device if tensors_given else None}
         tensors = {name: module.as_tensor(value, **like) for name, value in values.items()}
         shapes = {name: self.inputs[name] for name in tensors}
-        _, batch = batches_of(self.name, shapes, list(tensors.values()))
+        _, batch = batch_shapes(self.name, shapes, list(tensors.values()))
         count = math.prod(batch)
         return {
             name: tensor.expand(batch + self.inputs[name]).reshape(count, math.prod(self.inputs[name]))
@@ -240,7 +240,7 @@ class OnTorch(Differentiable):
         }, batch
 
 
-def _with_unit(module: Any, x: Any, quaternion: slice) -> Any:
+def _normalise_quaternion(module: Any, x: Any, quaternion: slice) -> Any:
     """Poses (N, nx) with their quaternions brought to unit length."""
     quat = x[:, quaternion]
     unit = quat / module.linalg.vector_norm(quat, dim=-1, keepdim=True)

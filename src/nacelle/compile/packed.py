@@ -38,7 +38,7 @@ def fingerprint(function: Callable[..., Any]) -> str | None:
 
     Functions of this package are covered by the hash of its source. None for functions whose
     behaviour depends on things that cannot be seen: closures, bound objects, unusual globals. A closure of
-    this package may name what it was made from, functions and plain values, as `made_from`.
+    this package may name what it was made from, functions and plain values, as `origin_if_derived`.
     """
     parts: tuple[Any, ...] | None = getattr(function, "made_from", None)
     if parts is not None:
@@ -76,7 +76,7 @@ def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen:
             continue
         value = scope[name]
         if isinstance(value, types.ModuleType) or str(getattr(value, "__module__", "")).startswith("nacelle"):
-            if isinstance(value, types.ModuleType) and not _is_settled(value):
+            if isinstance(value, types.ModuleType) and not _is_stable_module(value):
                 return False
             continue
         if isinstance(value, types.FunctionType):
@@ -102,7 +102,7 @@ def _digest_value(value: Any, digest: Any) -> bool:
     return value is None or isinstance(value, int | float | str | bool | np.number)
 
 
-def _is_settled(module: types.ModuleType) -> bool:
+def _is_stable_module(module: types.ModuleType) -> bool:
     """Whether a module is one that does not change between runs of one installation."""
     top = module.__name__.partition(".")[0]
     return top in ("numpy", "math", "nacelle", "functools", "itertools", "operator")
@@ -122,12 +122,12 @@ class CacheEntry(NamedTuple):
     """
 
     signature: Program
-    packed: bytes
+    packed_code: bytes
     check: ProgramCheck | None
     image: bytes
 
 
-def packed_function(program: Program, image: bytes, check: ProgramCheck | None = None) -> bytes:
+def pack_entry(program: Program, image: bytes, check: ProgramCheck | None = None) -> bytes:
     """Signature, code, check and native object as one; the code is read only when it is needed."""
     tables = [] if check is None else [check.inputs, check.outputs, check.allowed]
     if check is not None and check.numbers is not None:
@@ -146,8 +146,8 @@ def packed_function(program: Program, image: bytes, check: ProgramCheck | None =
     return head + signature + code + numbers + image
 
 
-def unpack(payload: bytes) -> CacheEntry:
-    """What was packed by `packed_function`."""
+def unpack_entry(payload: bytes) -> CacheEntry:
+    """What was packed by `pack_entry`."""
     ends = [24]
     for k in (0, 8, 16):
         ends.append(ends[-1] + int.from_bytes(payload[k : k + 8], "little"))
@@ -168,7 +168,7 @@ def unpack(payload: bytes) -> CacheEntry:
     )
 
 
-def with_code(signature: Program, packed: bytes) -> Program:
+def unpack_code(signature: Program, packed: bytes) -> Program:
     """A signature with its packed code."""
     code, results = json.loads(zlib.decompress(packed))
     return replace(signature, code=tuple(tuple(entry) for entry in code), results=tuple(results))

@@ -13,33 +13,33 @@ from nacelle.compile.packed import package_hash
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import Form, refusal, refuse
+from nacelle.spatial.physics import Form, refusal_reason, refuse_form
 
 
-def note_refusal(robot: Robot, also: tuple[Robot, ...], form: Form, reason: str) -> None:
+def record_refusal(robot: Robot, also: tuple[Robot, ...], form: Form, reason: str) -> None:
     """Take a form out of use for a robot, and for others that stand for it in programs."""
     for each in (robot, *also):
-        refuse(each.hash, form, reason)
+        refuse_form(each.hash, form, reason)
         Store().put(_key(each.hash, form), reason.encode())
 
 
-def refused_form(robot: Robot) -> str:
+def refusal_reason(robot: Robot) -> str:
     """Why the compact form of a robot is out of use, found now or earlier; empty where it is in use."""
-    _recall(robot.hash, str(Store().folder))
-    reason = refusal(robot.hash)
+    _load_refusals(robot.hash, str(Store().folder))
+    reason = refusal_reason(robot.hash)
     if reason:
         warn_once(f"{robot.name}: {reason}; another form is taken")
     return reason
 
 
 @lru_cache(maxsize=256)
-def _recall(robot_hash: str, folder: str) -> None:
+def _load_refusals(robot_hash: str, folder: str) -> None:
     """Take out of use what was refused by an earlier process, once for a folder of the cache."""
     del folder
     for form in (Form.COMPACT, Form.JOINTS):
         payload = Store().get(_key(robot_hash, form))
         if payload is not None:
-            refuse(robot_hash, form, payload.decode(errors="replace"))
+            refuse_form(robot_hash, form, payload.decode(errors="replace"))
 
 
 def _key(robot_hash: str, form: Form) -> str:

@@ -15,21 +15,21 @@ from nacelle.compile.check import (
     ROUNDING,
     ProgramCheck,
     evaluate_program,
-    expectation,
+    expected_results,
     random_rows,
     split_row,
 )
 from nacelle.compile.compiled import Compiled
-from nacelle.compile.refusals import note_refusal, refused_form
+from nacelle.compile.refusals import record_refusal, refusal_reason
 from nacelle.emit.registry import warn_once
 from nacelle.errors import CompileError, NacelleError, did_you_mean
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
-from nacelle.program.identities.merge import split_with_identities, with_identities
+from nacelle.program.identities.merge import apply_identities, apply_split_identities
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Program, Variable
-from nacelle.program.split import Split, joined, split, with_parameter_jacobians
+from nacelle.program.split import Split, join_parts, split, with_parameter_jacobians
 from nacelle.program.trace import Trace, named_outputs, trace
 from nacelle.progress import task
 from nacelle.spatial.physics import (
@@ -37,9 +37,9 @@ from nacelle.spatial.physics import (
     check_sampler_of,
     form_for,
     input_shapes,
-    is_alike_in_all_forms,
+    is_independent_of_form,
     sampler_of,
-    written_in,
+    use_form,
 )
 from nacelle.spatial.scalar import Array
 
@@ -48,23 +48,23 @@ _T = TypeVar("_T")
 # Programs with more results are checked at one state.
 _MANY = 40
 # How many roundings of the robot's coordinates results may lose: they are products of up to eight lengths.
-_OF_COORDINATES = 64.0
+_COORDINATE_ROUNDINGS = 64.0
 # Faster couplings than this do not widen the check further: it must still see a wrong program.
 _FASTEST = 1e4
 
 
-class Checked(NamedTuple, Generic[_T]):
+class WithCheck(NamedTuple, Generic[_T]):
     """A program, or its parts, and the check that it has passed; None if it was not to be checked."""
 
     made: _T
     check: ProgramCheck | None
 
 
-class CheckedParts(NamedTuple):
+class PartsWithChecks(NamedTuple):
     """The two parts of a program whose numbers are inputs."""
 
-    prologue: Checked[Program]
-    body: Checked[Program]
+    prologue: WithCheck[Program]
+    body: WithCheck[Program]
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,10 @@ class Specification:
     _: KW_ONLY
     groups: tuple[str, ...] = ()
     derivatives: tuple[str, ...] = ()
-    minimised: bool = True
+    minimise: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
     states: Callable[..., Any] | None = None
-    checked: bool = True
+    verify: bool = True
 
     @property
     def name(self) -> str:
@@ -116,12 +116,12 @@ class Specification:
         """
         if self.groups:
             parts = self.split()
-            return joined(parts.prologue, parts.body)
-        return self.checked_program().made
+            return join_parts(parts.prologue, parts.body)
+        return self.program_with_check().made
 
-    def checked_program(self) -> Checked[Program]:
+    def program_with_check(self) -> WithCheck[Program]:
         """The program, and the check that it has passed."""
-        robot = self.robot.alike if self.robot is not None else None
+        robot = self.robot.without_rounding_differences if self.robot is not None else None
         robots = () if robot is None else (robot,)
 
         def make(minimised: bool) -> tuple[Program, Program]:
@@ -129,9 +129,9 @@ class Specification:
             if not minimised:
                 return raw, raw
             samples = self._identity_samples
-            return (minimise(raw) if samples is None else with_identities(raw, samples)), raw
+            return (minimise(raw) if samples is None else apply_identities(raw, samples)), raw
 
-        with task(f"tracing and simplifying {self.name}"), _without_collections():
+        with task(f"tracing and simplifying {self.name}"), _garbage_collection_off():
             return self._first_that_agrees(make, lambda program: program)
 
     def split(self) -> Split:
@@ -141,12 +141,12 @@ class Specification:
             CompileError: if it cannot be traced, or the robot is another mechanism where its free numbers are
                 not what they are, or it disagrees with the function in every form.
         """
-        return self.checked_split().made
+        return self.split_with_check().made
 
-    def checked_split(self) -> Checked[Split]:
+    def split_with_check(self) -> WithCheck[Split]:
         """The two parts of a program whose first input are the robot's numbers, and the check of both."""
         assert self.robot is not None
-        robot, groups = self.robot.alike, self.groups
+        robot, groups = self.robot.without_rounding_differences, self.groups
         sample = robot.numbers.sample(*groups).tolist()
 
         def call(numbers: Any, *arrays: Any) -> Any:
@@ -162,14 +162,14 @@ class Specification:
             raw = split(traced, minimised=False)
             samples = None if self.derivatives or not minimised else self._identity_samples
             if samples is not None:
-                made = split_with_identities(raw, tuple(sample), samples)
+                made = apply_split_identities(raw, tuple(sample), samples)
             else:
                 made = split(traced) if minimised else raw
-            return made, joined(raw.prologue, raw.body)
+            return made, join_parts(raw.prologue, raw.body)
 
         with task(f"tracing and simplifying {self.name}"):
             try:
-                return self._first_that_agrees(make, lambda parts: joined(parts.prologue, parts.body))
+                return self._first_that_agrees(make, lambda parts: join_parts(parts.prologue, parts.body))
             except CompileError:
                 raise
             except NacelleError as error:
@@ -179,38 +179,38 @@ class Specification:
                     "description, and those that must stay as they are can be left out of the groups"
                 ) from error
 
-    def checked_parts(self) -> CheckedParts:
+    def parts_with_checks(self) -> PartsWithChecks:
         """The two parts, each with a check of its own."""
-        parts, check = self.checked_split()
+        parts, check = self.split_with_check()
         if check is None:
-            return CheckedParts(Checked(parts.prologue, None), Checked(parts.body, None))
+            return PartsWithChecks(WithCheck(parts.prologue, None), WithCheck(parts.body, None))
         count = parts.prologue.input_size
         numbers = check.inputs[:, :count]
         prepared = evaluate_program(parts.prologue, numbers)
         first = ProgramCheck(numbers, prepared, ROUNDING * np.max(np.abs(prepared), axis=0) + 0.0 * prepared)
         rows = np.concatenate([prepared, check.inputs[:, count:]], axis=1)
         second = ProgramCheck(rows, check.outputs, check.allowed, numbers)
-        return CheckedParts(Checked(parts.prologue, first), Checked(parts.body, second))
+        return PartsWithChecks(WithCheck(parts.prologue, first), WithCheck(parts.body, second))
 
     # ---- the check
 
-    def staleness(self, check: ProgramCheck | None, signature: Program) -> str:
+    def staleness_reason(self, check: ProgramCheck | None, signature: Program) -> str:
         """In what the function, as it is now, differs from a check that was kept; empty where it does not."""
         if check is None or not len(check.inputs):
             return ""
         shapes = tuple(variable.shape for variable in signature.inputs)
         if shapes != tuple(self.shapes.values()):
             return "its inputs are others"
-        return check.staleness(self._as_it_is, signature.outputs)
+        return check.staleness_reason(self._evaluate_reference, signature.outputs)
 
-    def staleness_of_parts(self, prologue: Compiled, body: Compiled) -> str:
+    def parts_staleness_reason(self, prologue: Compiled, body: Compiled) -> str:
         """The same for the two parts of a program, as they run."""
         check = body.check
         if check is None or check.numbers is None:
             return ""
         if prologue.inputs["parameters"] != self.shapes["parameters"]:
             return "its inputs are others"
-        numbers, prepared = check.numbers[:1], prologue.at_rows(check.numbers[:1])
+        numbers, prepared = check.numbers[:1], prologue.evaluate_rows(check.numbers[:1])
         count = prepared.shape[1]
         expected = check.inputs[:1, :count]
         if expected.shape != prepared.shape or np.max(
@@ -220,34 +220,34 @@ class Specification:
         rows = np.concatenate([numbers, check.inputs[:1, count:]], axis=1)
         whole = ProgramCheck(rows, check.outputs[:1], check.allowed[:1])
         outputs = [Variable(name, shape) for name, shape in body.outputs.items()]
-        return whole.staleness(self._as_it_is, outputs)
+        return whole.staleness_reason(self._evaluate_reference, outputs)
 
-    def _as_it_is(self, row: Array) -> dict[str, Any]:
+    def _evaluate_reference(self, row: Array) -> dict[str, Any]:
         """The function at a row, in the form that programs are compared with; at random ones in its own."""
         fixed = self.shapes["parameters"][0] if self.groups else 0
         at_random = np.array_equal(row[fixed:], random_rows(self.shapes)[0, fixed:])
-        return self.evaluated(row, form=None if at_random else self._form_of_check)
+        return self.evaluate(row, form=None if at_random else self._check_form)
 
     def _first_that_agrees(
         self, make: Callable[[bool], tuple[_T, Program]], whole: Callable[[_T], Program]
-    ) -> Checked[_T]:
+    ) -> WithCheck[_T]:
         """The program in the first form that agrees with the function by the tree, and the check.
 
         Args:
             make: traces, and minimises if that is wanted: what is made, and the program as it was traced.
             whole: what is made as one program.
         """
-        if not self.checked:
-            return Checked(make(self.minimised)[0], None)
+        if not self.verify:
+            return WithCheck(make(self.minimise)[0], None)
         forms = self._forms()
         for k, (form, minimised) in enumerate(forms):
             is_last = k == len(forms) - 1
             try:
-                with written_in(form):
+                with use_form(form):
                     result, raw = make(minimised)
                     program = whole(result)
                     check = self._check(program, raw)
-                reason = check.disagreement(evaluate_program(program, check.inputs), program.outputs)
+                reason = check.disagreement_reason(evaluate_program(program, check.inputs), program.outputs)
             except NacelleError:
                 raise
             except Exception as error:
@@ -256,7 +256,7 @@ class Specification:
                 reason = f"{form.value} failed ({type(error).__name__}: {error})"
             else:
                 if not reason:
-                    return Checked(result, check)
+                    return WithCheck(result, check)
                 reason = f"{form.value} disagrees with the physics ({reason})"
             if not is_last:
                 then = forms[k + 1][0].value if forms[k + 1][1] else f"{form.value}, not minimised,"
@@ -267,38 +267,38 @@ class Specification:
     def _forms(self) -> list[tuple[Form, bool]]:
         """Forms in which the program is tried, and whether it is minimised."""
         if self.robot is not None:
-            refused_form(self.robot.alike)
-        first = Form.TREE if self.robot is None else form_for(self.robot.alike.hash)
+            refusal_reason(self.robot.without_rounding_differences)
+        first = Form.TREE if self.robot is None else form_for(self.robot.without_rounding_differences.hash)
         forms = list(Form)
-        tried = [(form, self.minimised) for form in forms[forms.index(first) :]]
-        return [*tried, (Form.TREE, False)] if self.minimised else tried
+        tried = [(form, self.minimise) for form in forms[forms.index(first) :]]
+        return [*tried, (Form.TREE, False)] if self.minimise else tried
 
     def _refuse(self, form: Form, reason: str) -> None:
         """Take a form out of use for the robot."""
         if self.robot is None:
             return
-        alike = self.robot.alike
+        alike = self.robot.without_rounding_differences
         sample = (
             (alike.with_numbers(alike.numbers.sample(*self.groups), *self.groups),) if self.groups else ()
         )
-        note_refusal(self.robot, (alike, *sample), form, reason)
+        record_refusal(self.robot, (alike, *sample), form, reason)
 
     @cached_property
     def _samples(self) -> PreciseInputs | None:
         """Samples of the check, declared by the function or by whoever compiles it; None without any."""
-        return self._drawn(check_sampler_of(self.function) or self.states)
+        return self._draw_samples(check_sampler_of(self.function) or self.states)
 
     @cached_property
     def _identity_samples(self) -> PreciseInputs | None:
         """Samples at which values that are equal are to be one; None without any."""
         sampler = sampler_of(self.function)
         same = sampler is not None and sampler is check_sampler_of(self.function)
-        return self._samples if same else self._drawn(sampler)
+        return self._samples if same else self._draw_samples(sampler)
 
-    def _drawn(self, sampler: Callable[..., Any] | None) -> PreciseInputs | None:
+    def _draw_samples(self, sampler: Callable[..., Any] | None) -> PreciseInputs | None:
         if sampler is None:
             return None
-        robot = None if self.robot is None else self.robot.alike
+        robot = None if self.robot is None else self.robot.without_rounding_differences
         samples: PreciseInputs | None = sampler(robot, self.shapes, *((self.groups,) if self.groups else ()))
         return samples
 
@@ -307,9 +307,9 @@ class Specification:
         # Linear forms take long on floats, and have many entries at one state.
         rows = self._rows()[: 1 if len(program.results) > _MANY else None]
         fixed = self.shapes["parameters"][0] if self.groups else 0
-        form = self._form_of_check
-        return expectation(
-            partial(self.evaluated, form=None if self._samples is None else form),
+        form = self._check_form
+        return expected_results(
+            partial(self.evaluate, form=None if self._samples is None else form),
             rows,
             program.outputs,
             lambda rows: evaluate_program(raw, rows),
@@ -328,18 +328,20 @@ class Specification:
         """
         if self.robot is None:
             return ROUNDING
-        robot = self.robot.alike
+        robot = self.robot.without_rounding_differences
         fast = min(robot.fastest_coupling, _FASTEST)
-        return max(ROUNDING * fast, _OF_COORDINATES * robot.coordinate_rounding)
+        return max(ROUNDING * fast, _COORDINATE_ROUNDINGS * robot.coordinate_rounding)
 
     @property
-    def _form_of_check(self) -> Form | None:
+    def _check_form(self) -> Form | None:
         """The form that programs are compared with; None for their own.
 
         Inputs that belong to no state of the robot mean something else in every form.
         """
         has_states = check_sampler_of(self.function) is not None or self.states is not None
-        alike = self.robot is not None and is_alike_in_all_forms(self.function, self.robot.alike)
+        alike = self.robot is not None and is_independent_of_form(
+            self.function, self.robot.without_rounding_differences
+        )
         return Form.TREE if has_states and alike else None
 
     def _rows(self) -> Array:
@@ -350,24 +352,27 @@ class Specification:
         rows = random_rows(self.shapes)
         if self.groups:
             assert self.robot is not None
-            numbers = self.robot.alike.numbers.sample(*self.groups, seed=1)
+            numbers = self.robot.without_rounding_differences.numbers.sample(*self.groups, seed=1)
             rows[:, : len(numbers)] = numbers
         return rows
 
-    def evaluated(self, row: Array, form: Form | None = Form.TREE) -> dict[str, Any]:
+    def evaluate(self, row: Array, form: Form | None = Form.TREE) -> dict[str, Any]:
         """The outputs of the function as it is written, on floats, at a row (size,) of all inputs.
 
         Args:
             row: the inputs.
             form: in which it is evaluated; None for the one that is in use.
         """
-        robot, shapes = None if self.robot is None else self.robot.alike, dict(self.shapes)
+        robot, shapes = (
+            None if self.robot is None else self.robot.without_rounding_differences,
+            dict(self.shapes),
+        )
         arrays = list(split_row(row, shapes))
         if self.groups:
             assert robot is not None
             robot = robot.with_numbers(arrays.pop(0), *self.groups)
         robots = () if robot is None else (robot,)
-        with nullcontext() if form is None else written_in(form):
+        with nullcontext() if form is None else use_form(form):
             return dict(named_outputs(self.function(*robots, *arrays, **self.options)))
 
     def _trace(self, call: Callable[..., Any], sample: Sequence[float] | None = None) -> Trace:
@@ -378,7 +383,7 @@ class Specification:
 
 
 @contextmanager
-def _without_collections() -> Iterator[None]:
+def _garbage_collection_off() -> Iterator[None]:
     """No garbage collections meanwhile: tracing makes very many small objects, and no cycles of them."""
     was = gc.isenabled()
     gc.disable()
@@ -399,7 +404,7 @@ def make_program(
     return Specification(function, robot, shapes, **options).program()
 
 
-def groups_of(parameters: str | Sequence[str]) -> tuple[str, ...]:
+def parameter_groups(parameters: str | Sequence[str]) -> tuple[str, ...]:
     """The groups of numbers that `parameters` of `compile_function` names."""
     if parameters == "constant":
         return ()
@@ -413,7 +418,7 @@ def groups_of(parameters: str | Sequence[str]) -> tuple[str, ...]:
     return groups
 
 
-def shapes_of_inputs(
+def resolve_input_shapes(
     function: Callable[..., Any],
     robot: Robot | None,
     inputs: Mapping[str, tuple[int, ...]] | None = None,

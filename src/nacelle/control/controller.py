@@ -23,35 +23,35 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.control.kind import ControllerKind, DesiredMotion, desired_of_row, row_size
-from nacelle.control.pieces.admissible import released
+from nacelle.control.kind import ControlLaw, DesiredMotion, desired_motion_from_row, desired_row_shape
+from nacelle.control.pieces.admissible import release_force
 from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED
 from nacelle.errors import KinematicsError, NacelleError
-from nacelle.kinematics.branch import WRONG
+from nacelle.kinematics.branch import RELATION_TOLERANCE
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.samples import input_samples
-from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.shapes import actuators_shape
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs, Row
 from nacelle.results import HasTable
 from nacelle.simulation.digital_controller import DigitalController, compiled_law
-from nacelle.spatial.physics import checked_at, differs_by_form, physics, sampled
+from nacelle.spatial.physics import check_inputs_with, depends_on_form, draw_inputs_with, physics
 from nacelle.spatial.scalar import Array
 
 # How far memory and readings are from those at the pose, over their own size.
-_OFF = 2e-2
+_PERTURBATION = 2e-2
 _SEED = 17
 # How far readings are from the desired pose where programs are checked, rad or m.
-_NEAR = 1e-5
+_READING_OFFSET = 1e-5
 # Rates of desired motions that are checked, over those that are drawn: drives have limits.
-_SLOW = 0.1
+_RATE_FACTOR = 0.1
 # Numbers that iteration finds beyond which identities are not sought: that takes a minute, and gains little.
-_MOST = 16
+_MAX_UNKNOWNS = 16
 
 
-def law_sampler(kind: ControllerKind, *, identities: bool) -> Callable[..., PreciseInputs | None]:
+def law_sampler(kind: ControlLaw, *, identities: bool) -> Callable[..., PreciseInputs | None]:
     """The sampler of a law of (z, q, r, gains).
 
     Args:
@@ -65,9 +65,9 @@ def law_sampler(kind: ControllerKind, *, identities: bool) -> Callable[..., Prec
         robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
     ) -> PreciseInputs | None:
         mechanism, fields = mechanism_of(robot), kind.memory(robot)
-        nx, ny, n = mechanism.layout.nx, mechanism.ny, robot.motion.n
+        nx, ny, n = mechanism.layout.nx, mechanism.unknown_count, robot.motion.n
         # A law that finds the pose by itself is many times as long, and identities take off a hundredth.
-        if groups or (identities and (ny > _MOST or "x" in fields.sizes)):
+        if groups or (identities and (ny > _MAX_UNKNOWNS or "x" in fields.sizes)):
             return None
         states = input_samples(robot, {"x": (nx,), "y": (ny,), "rates": (2 * n,)})
         if states is None:
@@ -79,10 +79,10 @@ def law_sampler(kind: ControllerKind, *, identities: bool) -> Callable[..., Prec
             z = np.asarray(fields.join(kind.start(robot, x, y)), dtype=float)
             q, gains = np.asarray(actuator_positions(robot, x, y)["q"]), kind.plausible_gains(robot)
             if identities:
-                near = [*_beside(z, rng), *_beside(q, rng)]
-                return (*near, *sample[:nx], *sample[nx + ny :], *_beside(np.abs(gains), rng))
-            off = _NEAR * rng.uniform(-1.0, 1.0, len(q))
-            numbers = np.concatenate([z, q + off, x, _SLOW * rates, gains])
+                near = [*_perturb_values(z, rng), *_perturb_values(q, rng)]
+                return (*near, *sample[:nx], *sample[nx + ny :], *_perturb_values(np.abs(gains), rng))
+            off = _READING_OFFSET * rng.uniform(-1.0, 1.0, len(q))
+            numbers = np.concatenate([z, q + off, x, _RATE_FACTOR * rates, gains])
             return tuple(map(Decimal, numbers.astype(float).tolist()))
 
         if not identities:
@@ -99,45 +99,62 @@ def law_sampler(kind: ControllerKind, *, identities: bool) -> Callable[..., Prec
     return sampler
 
 
-def _beside(values: Array, rng: np.random.Generator) -> list[Decimal]:
+def _perturb_values(values: Array, rng: np.random.Generator) -> list[Decimal]:
     """Numbers beside others; random ones where these are zero."""
     away = rng.uniform(0.5, 1.5, values.shape) * rng.choice([-1.0, 1.0], values.shape)
-    return [Decimal(float(value)) for value in np.where(values == 0.0, away, values * (1.0 + _OFF * away))]
+    return [
+        Decimal(float(value))
+        for value in np.where(values == 0.0, away, values * (1.0 + _PERTURBATION * away))
+    ]
 
 
 # ---- the physics function of a control law, with the checks before a force leaves
 
 
 @lru_cache(maxsize=128)
-def law_of(kind: ControllerKind, wrong: float = WRONG) -> Callable[..., dict[str, Array]]:
+def law_function(
+    kind: ControlLaw, branch_tolerance: float = RELATION_TOLERANCE
+) -> Callable[..., dict[str, Array]]:
     """The physics function (robot, z, q, r, gains) of a kind of controller.
 
     Args:
         kind: the kind.
-        wrong: how far relations of a branch's unknowns may be off, rad or robot's sizes: more in single
+        branch_tolerance: how far relations of a branch's unknowns may be off, rad or robot's sizes: more in single
             precision.
     """
 
     # Laws begin with a step of the iteration that finds y: its rounding, over the square of the period, is in
     # what they remember.
-    @differs_by_form(lambda robot: bool(mechanism_of(robot).ny))
-    @checked_at(law_sampler(kind, identities=False))
-    @sampled(law_sampler(kind, identities=True))
+    @depends_on_form(lambda robot: bool(mechanism_of(robot).unknown_count))
+    @check_inputs_with(law_sampler(kind, identities=False))
+    @draw_inputs_with(law_sampler(kind, identities=True))
     @physics(
         z=lambda robot: (kind.memory(robot).size,),
-        q=of_actuators,
-        r=row_size,
+        q=actuators_shape,
+        r=desired_row_shape,
         gains=lambda robot: (kind.gains(robot).size,),
     )
     def law(robot: Robot, z: Array, q: Array, r: Array, gains: Array) -> dict[str, Array]:
-        memory, motion, k = kind.memory(robot), desired_of_row(robot, r), kind.gains(robot).split(gains)
+        memory, motion, k = (
+            kind.memory(robot),
+            desired_motion_from_row(robot, r),
+            kind.gains(robot).split(gains),
+        )
         before = memory.split(z)
-        step = released(robot, before, kind.step(robot, before, q, motion, k), motion, k, q=q, wrong=wrong)
+        step = release_force(
+            robot,
+            before,
+            kind.step(robot, before, q, motion, k),
+            motion,
+            k,
+            q=q,
+            branch_tolerance=branch_tolerance,
+        )
         return {"force": np.asarray(step.force), "memory": memory.join(step.memory)}
 
     law.__name__ = kind.name
     # All that shapes the program is in the class and in its fields.
-    vars(law)["made_from"] = (type(kind).__module__, repr(kind), wrong)
+    vars(law)["made_from"] = (type(kind).__module__, repr(kind), branch_tolerance)
     return law
 
 
@@ -155,7 +172,7 @@ class Controller(HasTable):
         gains: the parts of `kind.gains`, as one vector.
     """
 
-    kind: ControllerKind
+    kind: ControlLaw
     robot: Robot
     period: float
     gains: Array
@@ -178,7 +195,7 @@ class Controller(HasTable):
         return self.kind.name
 
     def gain(self, name: str) -> Array:
-        """One part of the gains by name, SI units; its size is that of `ControllerKind.gains`."""
+        """One part of the gains by name, SI units; its size is that of `ControlLaw.gains`."""
         return np.asarray(self.gains[self.kind.gains(self.robot).place(name)])
 
     def with_gains(self, **parts: Any) -> Controller:
@@ -218,7 +235,7 @@ class Controller(HasTable):
             first_force: what acts before (actuators,).
         """
         return DigitalController(
-            law_of(self.kind),
+            law_function(self.kind),
             self.period,
             memory=self.start(x),
             reference=rows,
@@ -244,17 +261,17 @@ class Controller(HasTable):
     @property
     def compiled(self) -> Any:
         """The law by itself as native code, of (z, q, r, gains)."""
-        return compiled_law(law_of(self.kind), self.robot)
+        return compiled_law(law_function(self.kind), self.robot)
 
     def coordinates(self, x: Any) -> Array:
         """Coordinates (..., actuators), rad or m, of the actuators of the model at poses (..., nx)."""
         return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)
 
 
-_BEYOND = "out of reach, beyond limits of joints or speeds, or at a singularity"
+_BEYOND_LIMITS = "out of reach, beyond limits of joints or speeds, or at a singularity"
 STOP_REASONS = {
     STOPPED: "the controller stopped: readings were missing for too many samples in a row",
-    DESIRED_REFUSED: f"the controller stopped: the desired motion is not finite, {_BEYOND}",
-    MEASURED_REFUSED: f"the controller stopped: the measured state is {_BEYOND}",
+    DESIRED_REFUSED: f"the controller stopped: the desired motion is not finite, {_BEYOND_LIMITS}",
+    MEASURED_REFUSED: f"the controller stopped: the measured state is {_BEYOND_LIMITS}",
 }
 """Why a controller stopped, by the number in its memory."""

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.kind import ControllerKind, FeltMasses, Tuning
+from nacelle.control.kind import ControlLaw, EffectiveMasses, Tuning
 from nacelle.control.poles import StateSpaces, inertial_models, poles_of
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.jacobian import sample_poses
@@ -29,25 +29,25 @@ from nacelle.dynamics.reference import require_inertia
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 
 # The most that a bandwidth is chosen to be, Hz, and over the rate of the samples; and how it falls.
-_MOST, _PART, _FALL = 25.0, 1.0 / 60.0, 0.85
+_MAX_BANDWIDTH, _SAMPLE_RATE_FRACTION, _BANDWIDTH_STEP = 25.0, 1.0 / 60.0, 0.85
 # Damping ratio that a chosen bandwidth must have everywhere, and below which one that is given is warned of.
-_ENOUGH, POOR = 0.45, 0.4
+_MIN_DAMPING, POOR_DAMPING = 0.45, 0.4
 # Damping ratios of heavy motions, and the largest that gains are made for.
-_HEAVY, _MOST_DAMPING = 0.75, 8.0
+_HEAVY_DAMPING, _MAX_DAMPING = 0.75, 8.0
 # Poses over the workspace, and how many of them, the heaviest and the lightest, are looked at in detail.
-_POSES, _WORST = 400, 4
+_POSES, _WORST_POSES = 400, 4
 # Motions that are heavier or lighter than those in the reference pose by more than this are left out.
-_SINGULAR = 0.05
+_SINGULARITY_RATIO = 0.05
 # A bandwidth beyond this part of a first natural frequency excites it.
-NATURAL = 1.0 / 3.0
+NATURAL_FREQUENCY_FRACTION = 1.0 / 3.0
 
 
-class Stated(NamedTuple):
+class LoopSpecification(NamedTuple):
     """What a loop is made for.
 
     Attributes:
@@ -68,7 +68,7 @@ class ControlWarning(UserWarning):
 
 
 @lru_cache(maxsize=64)
-def masses_of(robot: Robot) -> tuple[FeltMasses, StateSpaces]:
+def effective_masses(robot: Robot) -> tuple[EffectiveMasses, StateSpaces]:
     """What the actuators of a robot feel over its workspace.
 
     With it the linear models at the reference pose and where k is smallest and largest.
@@ -80,21 +80,21 @@ def masses_of(robot: Robot) -> tuple[FeltMasses, StateSpaces]:
     except UnreachableError:
         poses = x
     joints = inverse_kinematics(robot, poses, limits=False)
-    J = native(inverse_jacobian, robot)(poses, joints.y)["J"]
+    J = compile_native(inverse_jacobian, robot)(poses, joints.y)["J"]
     M = mass_matrix(robot, poses, guess=joints)
     left = np.linalg.solve(J[0].T @ J[0], J[0].T)
     held = np.diagonal(left.T @ M[0] @ left)
     k = np.linalg.eigvals(np.linalg.solve(M, np.swapaxes(J, -1, -2) @ (held[:, None] * J))).real
     low, high = np.min(k, axis=-1), np.max(k, axis=-1)
     # Near singularities single motions are as heavy as can be, and no gains suit them and the rest.
-    fair = np.flatnonzero((low >= _SINGULAR * low[0]) & (high <= high[0] / _SINGULAR))
+    fair = np.flatnonzero((low >= _SINGULARITY_RATIO * low[0]) & (high <= high[0] / _SINGULARITY_RATIO))
     poses, M, J, low, high = poses[fair], M[fair], J[fair], low[fair], high[fair]
-    picked = np.unique([0, *np.argsort(low)[:_WORST], *np.argsort(high)[-_WORST:]])
+    picked = np.unique([0, *np.argsort(low)[:_WORST_POSES], *np.argsort(high)[-_WORST_POSES:]])
     models = inertial_models(poses[picked], M[picked], J[picked])
-    return FeltMasses(np.array(held), float(np.max(high)), float(np.min(low))), models
+    return EffectiveMasses(np.array(held), float(np.max(high)), float(np.min(low))), models
 
 
-def worst_damping(controller: Controller, *, delay: float = 0.0, lag: float = 0.0) -> float:
+def smallest_damping_ratio(controller: Controller, *, delay: float = 0.0, lag: float = 0.0) -> float:
     """The smallest damping ratio -Re s / |s| of the poles s of the loop, over poses of the workspace.
 
     Args:
@@ -102,19 +102,19 @@ def worst_damping(controller: Controller, *, delay: float = 0.0, lag: float = 0.
         delay: from a sample to the time at which its forces act, s.
         lag: time constant of the drives, s.
     """
-    _, models = masses_of(controller.robot)
-    alone = Controller(controller.kind.feedback, controller.robot, controller.period, controller.gains)
+    _, models = effective_masses(controller.robot)
+    alone = Controller(controller.kind.feedback_law, controller.robot, controller.period, controller.gains)
     return float(np.min(poles_of(alone, models, delay=delay, lag=lag).damping))
 
 
-def first_bandwidth(period: float) -> float:
+def initial_bandwidth(period: float) -> float:
     """The bandwidth that is tried first at a sample time (s), Hz."""
-    return min(_MOST, _PART / period)
+    return min(_MAX_BANDWIDTH, _SAMPLE_RATE_FRACTION / period)
 
 
 @lru_cache(maxsize=256)
 def best_bandwidth(
-    kind: ControllerKind, numbers: str, robot: Robot, stated: Stated, natural_frequency: float | None
+    kind: ControlLaw, numbers: str, robot: Robot, stated: LoopSpecification, natural_frequency: float | None
 ) -> Controller:
     """A controller with the largest bandwidth of a falling row at which its loop is well damped everywhere.
 
@@ -124,27 +124,29 @@ def best_bandwidth(
         KinematicsError: if there is none.
     """
     period, _, delay, lag = stated
-    bandwidth = first_bandwidth(period)
+    bandwidth = initial_bandwidth(period)
     if natural_frequency is not None:
-        bandwidth = min(bandwidth, NATURAL * natural_frequency)
+        bandwidth = min(bandwidth, NATURAL_FREQUENCY_FRACTION * natural_frequency)
     for _ in range(40):
-        controller = with_bandwidth(kind, robot, bandwidth, stated)
-        if worst_damping(controller, delay=delay, lag=lag) >= _ENOUGH:
+        controller = controller_for_bandwidth(kind, robot, bandwidth, stated)
+        if smallest_damping_ratio(controller, delay=delay, lag=lag) >= _MIN_DAMPING:
             return controller
-        bandwidth *= _FALL
+        bandwidth *= _BANDWIDTH_STEP
     raise KinematicsError(
         f"no bandwidth down to {bandwidth:.3g} Hz gives {kind.name} of {robot.name} a well damped loop at "
         f"samples of {1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms: state one"
     )
 
 
-def with_bandwidth(kind: ControllerKind, robot: Robot, bandwidth: float, stated: Stated) -> Controller:
+def controller_for_bandwidth(
+    kind: ControlLaw, robot: Robot, bandwidth: float, stated: LoopSpecification
+) -> Controller:
     """A controller of a bandwidth."""
     period, damping, delay, _ = stated
-    masses, _ = masses_of(robot)
+    masses, _ = effective_masses(robot)
     if damping is None:
-        heavy = 1.0 if kind.by_masses else _HEAVY / math.sqrt(masses.heaviest)
-        damping = min(max(1.0, heavy), _MOST_DAMPING)
+        heavy = 1.0 if kind.uses_mass_matrix else _HEAVY_DAMPING / math.sqrt(masses.heaviest)
+        damping = min(max(1.0, heavy), _MAX_DAMPING)
     limits = np.array([actuator.force for actuator in robot.actuators])
     tuning = Tuning(period, bandwidth, damping, delay, masses, limits)
-    return Controller(kind, robot, period, kind.gains(robot).join(kind.tuned(robot, tuning)))
+    return Controller(kind, robot, period, kind.gains(robot).join(kind.tune_gains(robot, tuning)))

@@ -22,7 +22,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack
 
 
-class Fields:
+class VectorLayout:
     """Names and sizes of the parts of a vector, in their order.
 
     Args:
@@ -81,7 +81,7 @@ class Fields:
 # ---- what the parts of memories and gains are, with units
 
 
-COMMON = {
+COMMON_LABELS = {
     "memory.x": "pose of the platform as the encoders have it",
     "memory.y": "what iteration finds at that pose",
     "memory.v": "reduced twist of the platform; m/s, rad/s",
@@ -104,7 +104,7 @@ COMMON = {
 }
 """Parts that mean the same in all kinds."""
 
-SINGLE_JOINT = COMMON | {
+SINGLE_JOINT_LABELS = COMMON_LABELS | {
     "memory.error": "last error of the actuators, desired less measured; rad, m",
     "memory.rate": "rate of that error, filtered; rad/s, m/s",
     "memory.integral": "force of the integral; N, N m",
@@ -116,20 +116,20 @@ SINGLE_JOINT = COMMON | {
 }
 """Feedback of each actuator."""
 
-COMPUTED_TORQUE = COMMON | {
+COMPUTED_TORQUE_LABELS = COMMON_LABELS | {
     "memory.disturbance": "force along the twist that the model lacks; N, N m",
     "gains.stiffness": "acceleration over error; 1/s^2",
     "gains.damping": "acceleration over rate of the error; 1/s",
 }
 """Feedback linearisation."""
 
-IMPEDANCE = COMMON | {
+IMPEDANCE_LABELS = COMMON_LABELS | {
     "gains.stiffness": "force along the twist over displacement, row by row; N/m, N, N m/rad",
     "gains.damping": "force along the twist over twist, row by row; N s/m, N s, N m s/rad",
 }
 """Impedance of the platform."""
 
-ADAPTIVE = COMMON | {
+ADAPTIVE_LABELS = COMMON_LABELS | {
     "memory.parameters": "parameters of the linear form, as adapted; SI units",
     "memory.excitation": "mean square of the forces that each parameter makes, over those of the robot",
     "gains.rate": "at which errors decay on the sliding surface; 1/s",
@@ -176,7 +176,7 @@ class ControlStep(NamedTuple):
     rate: Array | None = None
 
 
-class FeltMasses(NamedTuple):
+class EffectiveMasses(NamedTuple):
     """What actuators feel, by M^-1 J^T diag(held) J with eigenvalues k (`nacelle.control.gains`).
 
     Attributes:
@@ -206,11 +206,11 @@ class Tuning(NamedTuple):
     bandwidth: float
     damping: float
     delay: float
-    masses: FeltMasses
+    masses: EffectiveMasses
     limits: Array
 
 
-class ControllerKind(ABC):
+class ControlLaw(ABC):
     """A kind of controller. Subclasses are frozen dataclasses: their fields shape the program.
 
     Attributes:
@@ -219,8 +219,8 @@ class ControllerKind(ABC):
         labels: what the parts of memory and gains are, with units: by "memory.NAME" and "gains.NAME".
     """
 
-    by_masses: ClassVar[bool] = False
-    labels: ClassVar[dict[str, str]] = COMMON
+    uses_mass_matrix: ClassVar[bool] = False
+    labels: ClassVar[dict[str, str]] = COMMON_LABELS
 
     @property
     @abstractmethod
@@ -228,24 +228,24 @@ class ControllerKind(ABC):
         """What it is called on the command line."""
 
     @property
-    def looped(self) -> bool:
+    def has_feedback(self) -> bool:
         """Whether it has a bandwidth that its poles follow."""
         return True
 
     @property
-    def feedback(self) -> ControllerKind:
+    def feedback_law(self) -> ControlLaw:
         """The kind with the same memory, gains and poles whose program is the smallest."""
         return self
 
     @abstractmethod
-    def memory(self, robot: Robot) -> Fields:
+    def memory(self, robot: Robot) -> VectorLayout:
         """The parts of its memory, among them those of `pieces.admissible`.
 
         "stopped" (1,) is 0, or the status of the sample that stopped it (`pieces.signals`).
         """
 
     @abstractmethod
-    def gains(self, robot: Robot) -> Fields:
+    def gains(self, robot: Robot) -> VectorLayout:
         """The parts of its gains."""
 
     @abstractmethod
@@ -275,12 +275,12 @@ class ControllerKind(ABC):
     def plausible_gains(self, robot: Robot) -> Array:
         """Gains of the right order for samples of 1 ms, 10 Hz and masses of 1 kg."""
         m = len(robot.actuators)
-        masses = FeltMasses(np.ones(m), 1.0, 1.0)
+        masses = EffectiveMasses(np.ones(m), 1.0, 1.0)
         tuning = Tuning(1e-3, 10.0, 1.0, 0.0, masses, np.full(m, 1e3))
-        return self.gains(robot).join(self.tuned(robot, tuning))
+        return self.gains(robot).join(self.tune_gains(robot, tuning))
 
     @abstractmethod
-    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+    def tune_gains(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Parts of the gains from a bandwidth."""
 
     def for_motion(self, robot: Robot, k: dict[str, Array], rows: Array) -> dict[str, Any]:
@@ -294,12 +294,12 @@ class ControllerKind(ABC):
         return {}
 
 
-def row_size(robot: Robot) -> tuple[int]:
+def desired_row_shape(robot: Robot) -> tuple[int]:
     """Shape of the desired motion [x; v; a]."""
     return (mechanism_of(robot).layout.nx + 2 * robot.motion.n,)
 
 
-def desired_of_row(robot: Robot, row: Array) -> DesiredMotion:
+def desired_motion_from_row(robot: Robot, row: Array) -> DesiredMotion:
     """The desired motion of a row [x; v; a]."""
     nx, n = mechanism_of(robot).layout.nx, robot.motion.n
     return DesiredMotion(row[:nx], row[nx : nx + n], row[nx + n : nx + 2 * n])

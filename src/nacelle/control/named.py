@@ -10,26 +10,26 @@ from typing import Any
 
 from nacelle.control.controller import Controller
 from nacelle.control.gains import (
-    NATURAL,
-    POOR,
+    NATURAL_FREQUENCY_FRACTION,
+    POOR_DAMPING,
     ControlWarning,
-    Stated,
+    LoopSpecification,
     best_bandwidth,
-    first_bandwidth,
-    with_bandwidth,
-    worst_damping,
+    controller_for_bandwidth,
+    initial_bandwidth,
+    smallest_damping_ratio,
 )
-from nacelle.control.kind import ControllerKind
+from nacelle.control.kind import ControlLaw
 from nacelle.control.laws.adaptive import Adaptive
 from nacelle.control.laws.computed_torque import ComputedTorque
 from nacelle.control.laws.impedance import Impedance
 from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.mechanism.mechanism import counting
+from nacelle.kinematics.mechanism.mechanism import with_turn_counting
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 
-KINDS: dict[str, Callable[..., ControllerKind]] = {
+CONTROL_LAWS: dict[str, Callable[..., ControlLaw]] = {
     "sj": lambda **options: SingleJoint("none", **options),
     "cf-rb": lambda **options: SingleJoint("rigid", **options),
     "cf-rb-friction": lambda **options: SingleJoint("friction", **options),
@@ -39,16 +39,16 @@ KINDS: dict[str, Callable[..., ControllerKind]] = {
     "adaptive": Adaptive,
     "impedance": Impedance,
 }
-CONTROLLERS = tuple(KINDS)
+CONTROLLERS = tuple(CONTROL_LAWS)
 # Sample time if nothing is said, s ([AGH2005], section IV).
-PERIOD = 5e-4
+DEFAULT_PERIOD = 5e-4
 
 
 def controller(
     robot: Robot,
-    name: str | ControllerKind,
+    name: str | ControlLaw,
     *,
-    period: float = PERIOD,
+    period: float = DEFAULT_PERIOD,
     bandwidth: float | None = None,
     damping: float | None = None,
     delay: float = 0.0,
@@ -78,23 +78,23 @@ def controller(
             the damping ratio is not above zero.
         UnderactuatedError: if nothing drives some motions.
     """
-    if isinstance(name, str) and name not in KINDS:
+    if isinstance(name, str) and name not in CONTROL_LAWS:
         raise KinematicsError(f"no controller is called {name!r}; {did_you_mean(name, CONTROLLERS)}")
     untuned: Any = name
-    kind = KINDS[name](**options) if isinstance(name, str) else dataclasses.replace(untuned, **options)
+    kind = CONTROL_LAWS[name](**options) if isinstance(name, str) else dataclasses.replace(untuned, **options)
     require_driven(robot, "a controller needs", lambda _: "simulate takes forces of your own law")
-    robot = counting(robot)
+    robot = with_turn_counting(robot)
     for what, value in (("sample time", period), ("bandwidth", bandwidth), ("damping ratio", damping)):
         if value is not None and not (math.isfinite(value) and value > 0.0):
             raise KinematicsError(f"the {what} of a controller is above zero, got {value:g}")
-    stated = Stated(period, damping, delay, lag)
-    if not kind.looped:
-        return with_bandwidth(kind, robot, bandwidth or first_bandwidth(period), stated)
+    stated = LoopSpecification(period, damping, delay, lag)
+    if not kind.has_feedback:
+        return controller_for_bandwidth(kind, robot, bandwidth or initial_bandwidth(period), stated)
     if bandwidth is None:
         return best_bandwidth(kind, str(vars(kind)), robot, stated, natural_frequency)
-    result = with_bandwidth(kind, robot, bandwidth, stated)
-    worst = worst_damping(result, delay=delay, lag=lag)
-    if worst < POOR:
+    result = controller_for_bandwidth(kind, robot, bandwidth, stated)
+    worst = smallest_damping_ratio(result, delay=delay, lag=lag)
+    if worst < POOR_DAMPING:
         warnings.warn(
             f"{kind.name} of {robot.name} with a bandwidth of {bandwidth:g} Hz at samples of "
             f"{1e3 * period:g} ms and a delay of {1e3 * (delay + lag):g} ms is beyond what sampling "
@@ -102,7 +102,7 @@ def controller(
             ControlWarning,
             stacklevel=2,
         )
-    if natural_frequency is not None and bandwidth > NATURAL * natural_frequency:
+    if natural_frequency is not None and bandwidth > NATURAL_FREQUENCY_FRACTION * natural_frequency:
         warnings.warn(
             f"a bandwidth of {bandwidth:g} Hz is beyond a third of the first natural frequency of "
             f"{natural_frequency:g} Hz: {kind.name} will excite it",

@@ -24,11 +24,11 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 # Steps of the differences, of numbers of the size 1.
-_NUDGE = 1e-6
+_DIFFERENCE_STEP = 1e-6
 # Samples at rest after which the memory is that of rest.
-_SETTLING = 5
+_SETTLING_SAMPLES = 5
 # Eigenvalues so near to 1 stay where they are (norms of quaternions), and so near to 0 are gone at once.
-_NEUTRAL, _GONE = 1e-6, 1e-6
+_NEUTRAL, _DEAD_BEAT = 1e-6, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,20 +104,20 @@ def poles_of(
     """Poles of a controller's loop around linear models; `loop_poles` says what the arguments are."""
     values, stable = [], []
     for at in zip(*plant, strict=True):
-        eigenvalues = np.linalg.eigvals(_loop(controller, _with_lag(StateSpaces(*at), lag), delay))
+        eigenvalues = np.linalg.eigvals(_loop_matrix(controller, _add_lag(StateSpaces(*at), lag), delay))
         stable.append(bool(np.max(np.abs(eigenvalues)) <= 1.0 + _NEUTRAL))
-        skipped = (np.abs(eigenvalues - 1.0) < _NEUTRAL) | (np.abs(eigenvalues) < _GONE)
+        skipped = (np.abs(eigenvalues - 1.0) < _NEUTRAL) | (np.abs(eigenvalues) < _DEAD_BEAT)
         with np.errstate(all="ignore"):
             poles = np.log(np.where(skipped, np.nan, eigenvalues)) / controller.period
         values.append(np.sort_complex(poles))
     return LoopPoles(plant.x, np.array(values), np.array(stable))
 
 
-def _loop(controller: Controller, model: StateSpaces, delay: float) -> Array:
+def _loop_matrix(controller: Controller, model: StateSpaces, delay: float) -> Array:
     """The map of [s; z; u_before] over a sample, of the model at one pose."""
     x, A, B, C = model
-    F, G_0, G_1 = _held(A, B, controller.period, delay)
-    z_z, z_q, u_z, u_q = _derivatives(controller, x)
+    F, G_0, G_1 = _discretise(A, B, controller.period, delay)
+    z_z, z_q, u_z, u_q = _law_derivatives(controller, x)
     zero = np.zeros((len(z_z), B.shape[1]))
     return np.block(
         [
@@ -128,7 +128,7 @@ def _loop(controller: Controller, model: StateSpaces, delay: float) -> Array:
     )
 
 
-def _with_lag(model: StateSpaces, lag: float) -> StateSpaces:
+def _add_lag(model: StateSpaces, lag: float) -> StateSpaces:
     """The linear model at one pose behind current loops: g' = (u - g) / lag are further states."""
     if not lag:
         return model
@@ -143,7 +143,7 @@ def _with_lag(model: StateSpaces, lag: float) -> StateSpaces:
     )
 
 
-def _held(A: Array, B: Array, T: float, delay: float) -> tuple[Array, Array, Array]:
+def _discretise(A: Array, B: Array, T: float, delay: float) -> tuple[Array, Array, Array]:
     """F, G_0 and G_1 of forces that are held over a sample from a delay on."""
     from scipy.linalg import expm
 
@@ -157,17 +157,17 @@ def _held(A: Array, B: Array, T: float, delay: float) -> tuple[Array, Array, Arr
     return late[0] @ early[0], late[1], late[0] @ early[1]
 
 
-def _derivatives(controller: Controller, x: Array) -> tuple[Array, Array, Array, Array]:
+def _law_derivatives(controller: Controller, x: Array) -> tuple[Array, Array, Array, Array]:
     """dz+/dz, dz+/dq, du/dz and du/dq of a controller at rest at a pose."""
     robot, law = controller.robot, controller.compiled
     n = robot.motion.n
     q = controller.coordinates(x)
     row = np.concatenate(DesiredMotion(x, np.zeros(n), np.zeros(n)))
     z = controller.start(x)
-    for _ in range(_SETTLING):
+    for _ in range(_SETTLING_SAMPLES):
         z = np.asarray(law(z, q, row, controller.gains)["memory"])
     point = np.concatenate([z, q])
-    steps = _NUDGE * np.maximum(1.0, np.abs(point))
+    steps = _DIFFERENCE_STEP * np.maximum(1.0, np.abs(point))
     both = np.vstack([point + np.diag(steps), point - np.diag(steps)])
     split = len(z)
     outputs = law(both[:, :split], both[:, split:], row, controller.gains)

@@ -11,10 +11,10 @@ import numpy as np
 from pydantic import BeforeValidator, ValidationError, ValidationInfo, WithJsonSchema
 
 from nacelle.errors import DescriptionError, KinematicsError, Problem, did_you_mean
-from nacelle.files import why_unread
+from nacelle.files import unread_reason
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import is_angle
-from nacelle.model.description.fields import Strict, fault, message_and_hint, read, units_of
+from nacelle.model.description.fields import Strict, fault, message_and_hint, read_quantity, units_of
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Source, node_from_python
@@ -28,7 +28,7 @@ FREQUENCY = Quantity("frequency", (0, 0, -1, 0, 0), "Hz", "20 Hz")
 
 def _scalar(quantity: Quantity, *, lowest: float = -math.inf, above: float = -math.inf) -> Any:
     def validate(value: Any, info: ValidationInfo) -> float:
-        number = read(value, quantity, units_of(info))
+        number = read_quantity(value, quantity, units_of(info))
         if number < lowest or not number > above:
             text = f"not below {lowest:g}" if number < lowest else f"above {above:g}"
             raise fault(f"the {quantity.name} is {text}, got {number:g}", f"write {quantity.example!r}")
@@ -59,7 +59,7 @@ def _probability(value: Any) -> float:
 
 
 Time = _scalar(TIME)
-PastTime = _scalar(TIME, lowest=0.0)
+NonNegativeTime = _scalar(TIME, lowest=0.0)
 Duration = _scalar(TIME, above=0.0)
 Frequency = _scalar(FREQUENCY, above=0.0)
 Speed = _scalar(QUANTITIES["speed"], above=0.0)
@@ -70,7 +70,7 @@ Probability = Annotated[float, BeforeValidator(_probability), WithJsonSchema({"t
 # ---- quantities that depend on the robot
 
 
-def quantity_of(value: Any, name: str) -> float:
+def parse_si(value: Any, name: str) -> float:
     """A quantity of a kind such as "length" in SI units; bare numbers are SI.
 
     Raises:
@@ -82,7 +82,7 @@ def quantity_of(value: Any, name: str) -> float:
         raise KinematicsError(f"{error}; {error.hint}") from None
 
 
-def for_actuators(robot: Robot, value: Any, of: str) -> float | list[float]:
+def quantity_per_actuator(robot: Robot, value: Any, of: str) -> float | list[float]:
     """A quantity for all actuators of a robot, or one for each.
 
     Args:
@@ -101,17 +101,17 @@ def for_actuators(robot: Robot, value: Any, of: str) -> float | list[float]:
                 f"{len(value)}"
             )
         return [
-            quantity_of(entry, axis_quantity(of, angular=rotates))
+            parse_si(entry, axis_quantity(of, angular=rotates))
             for entry, rotates in zip(value, revolute, strict=True)
         ]
     if len(set(revolute)) > 1 and isinstance(value, str):
         raise KinematicsError(
             f"{robot.name} has prismatic and revolute actuators: give a list with a quantity for each"
         )
-    return quantity_of(value, axis_quantity(of, angular=revolute[0]))
+    return parse_si(value, axis_quantity(of, angular=revolute[0]))
 
 
-def pose_by_names(robot: Robot, coordinates: Mapping[str, Any], tool: str = "") -> Array:
+def pose_from_names(robot: Robot, coordinates: Mapping[str, Any], tool: str = "") -> Array:
     """A pose (nx,) from coordinates by name; others are those of the reference pose.
 
     Raises:
@@ -124,7 +124,7 @@ def pose_by_names(robot: Robot, coordinates: Mapping[str, Any], tool: str = "") 
     for name, value in coordinates.items():
         if name not in names:
             raise KinematicsError(f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, names)}")
-        values[name] = quantity_of(value, "angle" if is_angle(robot, name) else "length")
+        values[name] = parse_si(value, "angle" if is_angle(robot, name) else "length")
     rotation = None
     if layout_of(robot.motion).quaternion is not None and any(axis in values for axis in ROTATIONS):
         rotation = [values.pop(axis, 0.0) for axis in ROTATIONS]
@@ -137,7 +137,7 @@ def pose_by_names(robot: Robot, coordinates: Mapping[str, Any], tool: str = "") 
 Spec = TypeVar("Spec", bound=Strict)
 
 
-def read_written(
+def read_specification(
     kind: type[Spec],
     source: str | Path | Mapping[str, Any],
     built_in: Mapping[str, Mapping[str, Any]] | None = None,
@@ -153,7 +153,7 @@ def read_written(
     Raises:
         DescriptionError: with all problems, each with file, line and column.
     """
-    tree = _source(source, built_in or {})
+    tree = _read_source(source, built_in or {})
     try:
         return kind.model_validate(tree.root.plain(), context={"units": {"*": "SI"}}), tree
     except ValidationError as errors:
@@ -165,7 +165,7 @@ def read_written(
         ) from None
 
 
-def _source(source: str | Path | Mapping[str, Any], built_in: Mapping[str, Mapping[str, Any]]) -> Source:
+def _read_source(source: str | Path | Mapping[str, Any], built_in: Mapping[str, Mapping[str, Any]]) -> Source:
     if isinstance(source, Mapping):
         return Source("<python>", node_from_python(dict(source)))
     if isinstance(source, str) and "\n" in source:
@@ -175,7 +175,7 @@ def _source(source: str | Path | Mapping[str, Any], built_in: Mapping[str, Mappi
     try:
         return read_yaml(Path(source).read_bytes(), str(source))
     except OSError as fault:
-        message, hint = why_unread(source, fault, "YAML file")
+        message, hint = unread_reason(source, fault, "YAML file")
         if built_in and isinstance(fault, FileNotFoundError):
             hint = f"{hint}, or one of {', '.join(built_in)}"
         raise DescriptionError([Problem(str(source), 0, 0, "", message, hint)]) from None

@@ -50,10 +50,10 @@ from nacelle.model.leg import BASE, Damper, LineSpring, TorsionSpring
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, maximum, minimum, norm, pack
 from nacelle.spatial.screw import Wrench
-from nacelle.tree.spanning_tree import CosSin, TreeMotion, point_velocity, read_angle
+from nacelle.tree.spanning_tree import CosineSine, TreeKinematics, angle_near, point_velocity
 
 
-class SpringLine(NamedTuple):
+class LineSpringState(NamedTuple):
     """A spring in a configuration: its points, the direction from the first to the second, its length."""
 
     points: tuple[Array, Array]
@@ -61,21 +61,21 @@ class SpringLine(NamedTuple):
     length: Scalar
 
 
-def line_between(first: Array, second: Array) -> SpringLine:
+def spring_line_between(first: Array, second: Array) -> LineSpringState:
     """The line between two points (3,), m."""
     d = second - first
     length = norm(d)
-    return SpringLine((first, second), d * divide(1.0, length), length)
+    return LineSpringState((first, second), d * divide(1.0, length), length)
 
 
-def spring_line(spring: LineSpring, motion: TreeMotion) -> SpringLine:
+def spring_line(spring: LineSpring, motion: TreeKinematics) -> LineSpringState:
     """Where a spring is, base axes."""
     poses = [motion.poses[body] for body in spring.bodies]
     first, second = (pose.p + pose.R @ p for pose, p in zip(poses, spring.points, strict=True))
-    return line_between(first, second)
+    return spring_line_between(first, second)
 
 
-def spring_rate(spring: LineSpring, line: SpringLine, state: State) -> Scalar:
+def spring_rate(spring: LineSpring, line: LineSpringState, state: State) -> Scalar:
     """Rate l' of the length of a spring, m/s."""
     twists = state.moving.velocity.twists
     first, second = (
@@ -84,29 +84,31 @@ def spring_rate(spring: LineSpring, line: SpringLine, state: State) -> Scalar:
     return dot(line.direction, second - first)
 
 
-def spring_energy(spring: LineSpring, line: SpringLine) -> Scalar:
+def spring_energy(spring: LineSpring, line: LineSpringState) -> Scalar:
     """Energy (J) that a spring stores."""
     stretch = line.length - spring.length
     return 0.5 * spring.stiffness * stretch * stretch
 
 
-def _act(total: dict[int, Wrench], body: int, wrench: Wrench) -> None:
+def _add_wrench(total: dict[int, Wrench], body: int, wrench: Wrench) -> None:
     """Add a wrench to those that act on a body."""
     total[body] = total[body].plus(wrench) if body in total else wrench
 
 
-def _turn(total: dict[int, Wrench], between: Damper | TorsionSpring, size: Scalar, along: Array) -> None:
+def _add_moment(
+    total: dict[int, Wrench], between: Damper | TorsionSpring, size: Scalar, along: Array
+) -> None:
     """Add the moment size `along` (3,), base axes, to what acts on one body, its opposite on the other."""
     for body, sign in zip(between.bodies, (1.0, -1.0), strict=True):
         if body != BASE:
             n = pack([sign * size * entry for entry in along])
-            _act(total, body, Wrench(pack([0.0, 0.0, 0.0]), n))
+            _add_wrench(total, body, Wrench(pack([0.0, 0.0, 0.0]), n))
 
 
 # ---- angular dampers between two bodies, as wrenches on them; all forces between bodies at once
 
 
-def relative_turn(damper: Damper, state: State) -> Array:
+def relative_angular_velocity(damper: Damper, state: State) -> Array:
     """Angular velocity (3,) of the second body against the first, rad/s, base axes."""
     first, second = (state.moving.velocity.twists[body][3:] for body in damper.bodies)
     return second - first
@@ -114,11 +116,11 @@ def relative_turn(damper: Damper, state: State) -> Array:
 
 def damper_power(damper: Damper, state: State) -> Scalar:
     """Power (W) that a damper takes."""
-    w = relative_turn(damper, state)
+    w = relative_angular_velocity(damper, state)
     return damper.damping * dot(w, w)
 
 
-def with_forces_between(state: State, physics: Physics) -> State:
+def add_forces_between_bodies(state: State, physics: Physics) -> State:
     """The state with the wrenches of springs and dampers between bodies among the external ones.
 
     Dampers count as friction does.
@@ -133,26 +135,26 @@ def with_forces_between(state: State, physics: Physics) -> State:
         for body, point, sign in zip(spring.bodies, line.points, (1.0, -1.0), strict=True):
             if body != BASE:
                 f = pack([sign * F * entry for entry in line.direction])
-                _act(total, body, Wrench(f, cross(point - motion.poses[body].p, f)))
+                _add_wrench(total, body, Wrench(f, cross(point - motion.poses[body].p, f)))
     for damper in robot.dampers if physics.friction else ():
-        _turn(total, damper, damper.damping, relative_turn(damper, state))
-    coils = torsions(robot, motion) if physics.springs else []
+        _add_moment(total, damper, damper.damping, relative_angular_velocity(damper, state))
+    coils = torsion_spring_states(robot, motion) if physics.springs else []
     for coil, torsion in zip(robot.torsion_springs, coils, strict=False):
-        _turn(total, coil, coil.held_torque(torsion.stretch), torsion.direction)
+        _add_moment(total, coil, coil.holding_torque(torsion.stretch), torsion.direction)
     return replace(state, external=total)
 
 
 # ---- torsion springs between two bodies: where they are
 
 
-class Torsion(NamedTuple):
+class TorsionSpringState(NamedTuple):
     """A torsion spring in a configuration: t - rest, rad, and g (3,), base axes."""
 
     stretch: Scalar
     direction: Array
 
 
-def torsions(robot: Robot, motion: TreeMotion) -> list[Torsion]:
+def torsion_spring_states(robot: Robot, motion: TreeKinematics) -> list[TorsionSpringState]:
     """Where the torsion springs of a robot are: of each t - rest and g with t' = g . (w_2 - w_1)."""
     states = []
     # Which of the angles that are a turn apart is meant is decided by numbers.
@@ -160,21 +162,21 @@ def torsions(robot: Robot, motion: TreeMotion) -> list[Torsion]:
         ends = zip(spring.bodies, spring.rotations, strict=True)
         first, second = (motion.poses[body].R @ rotation for body, rotation in ends)
         R = first.T @ second
-        angle = read_angle(CosSin(R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]), float(numeric.rest))
+        angle = angle_near(CosineSine(R[0, 0] + R[1, 1], R[1, 0] - R[0, 1]), float(numeric.rest))
         direction = (first[:, 2] + second[:, 2]) * divide(1.0, 1.0 + R[2, 2])
-        states.append(Torsion(angle - spring.rest, direction))
+        states.append(TorsionSpringState(angle - spring.rest, direction))
     return states
 
 
 # ---- end stops: compliant contacts at the limits of a joint's coordinate
 
 
-def stop_of(joint: Joint, number: int) -> Stop | None:
+def end_stop(joint: Joint, number: int) -> Stop | None:
     """The end stop of an axis of a joint."""
     return joint.stops[number] if joint.stops else None
 
 
-def beyond(joint: Joint, number: int, q: Scalar) -> Scalar:
+def limit_excess(joint: Joint, number: int, q: Scalar) -> Scalar:
     """How far a coordinate (rad or m) of an axis is beyond its limits, signed; 0 within them.
 
     Args:
@@ -193,10 +195,10 @@ def beyond(joint: Joint, number: int, q: Scalar) -> Scalar:
 
 def stop_energy(joint: Joint, number: int, q: Scalar) -> Scalar:
     """Energy k s^2 / 2 (J) that an end stop stores at a coordinate; 0 without one."""
-    stop = stop_of(joint, number)
+    stop = end_stop(joint, number)
     if stop is None:
         return 0.0
-    s = beyond(joint, number, q)
+    s = limit_excess(joint, number, q)
     return 0.5 * stop.spring_force(s) * s
 
 
@@ -210,9 +212,9 @@ def stop_effort(joint: Joint, number: int, q: Scalar, rate: Scalar, physics: Phy
         rate: its rate, rad/s or m/s.
         physics: k s counts as springs do, d as friction does.
     """
-    stop = stop_of(joint, number)
+    stop = end_stop(joint, number)
     if stop is None:
         return 0.0
-    s = beyond(joint, number, q)
+    s = limit_excess(joint, number, q)
     total: Scalar = stop.spring_force(s) if physics.springs else 0.0
     return total + stop.damper_force(s, rate) if physics.friction else total

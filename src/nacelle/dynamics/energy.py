@@ -26,7 +26,7 @@ from nacelle.dynamics.compliance import (
     spring_line,
     spring_rate,
     stop_energy,
-    torsions,
+    torsion_spring_states,
 )
 from nacelle.dynamics.joint_effort import joint_efforts, rotors
 from nacelle.dynamics.physics import Physics
@@ -38,7 +38,7 @@ from nacelle.tree.actuation import rate_rows
 from nacelle.tree.spanning_tree import point_velocity
 
 
-def kinetic(state: State) -> Scalar:
+def kinetic_energy(state: State) -> Scalar:
     """Kinetic energy (J): of every body m v.v / 2 + v . (w x h) + w . I w / 2, and of the rotors."""
     robot, motion = state.robot, state.now.motion
     total: Scalar = 0.0
@@ -58,7 +58,7 @@ def kinetic(state: State) -> Scalar:
     return total
 
 
-def potential(state: State) -> Scalar:
+def potential_energy(state: State) -> Scalar:
     """Potential energy (J): bodies -g . (m p + R h), zero at the base's origin; springs k (q - q_0)^2 / 2."""
     robot, motion = state.robot, state.now.motion
     g = np.asarray(robot.gravity)
@@ -77,7 +77,7 @@ def potential(state: State) -> Scalar:
                 total = total + stop_energy(joint, number, state.now.coordinate(index, number))
     for line in robot.springs:
         total = total + spring_energy(line, spring_line(line, motion))
-    for coil, torsion in zip(robot.torsion_springs, torsions(robot, motion), strict=True):
+    for coil, torsion in zip(robot.torsion_springs, torsion_spring_states(robot, motion), strict=True):
         total = total + coil.energy(torsion.stretch)
     return total
 

@@ -24,16 +24,16 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.derivatives.derivatives import OperatingPoint, differentiate
-from nacelle.dynamics.external import checked_forces, checked_wrenches, load_names
-from nacelle.dynamics.inverse import free_places, inverse_dynamics
+from nacelle.dynamics.external import check_forces, check_wrenches, load_names
+from nacelle.dynamics.inverse import free_coordinate_indices, inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.physics import WITHOUT_FRICTION
 from nacelle.errors import KinematicsError, UnderactuatedError, UnreachableError
-from nacelle.kinematics.flags import failed
-from nacelle.kinematics.motion import moved, settle, solved
+from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.motion import apply_flags, integrate_pose, solve_loops
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.underactuated import undriven
+from nacelle.kinematics.shapes import twist_scales
+from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -41,9 +41,9 @@ from nacelle.spatial.scalar import Array
 _LONGEST = 0.1
 _ITERATIONS = 60
 # Where a step is this short (over the robot's size, rad) the pose is found.
-_FOUND = 1e-13
+_CONVERGED_STEP = 1e-13
 # Below this inverse condition number the forces do not determine the pose.
-_FLAT = 1e-12
+_SINGULAR_STIFFNESS = 1e-12
 # Of gravity, or of 1/s^2 without it, an acceleration that is nothing (all over the robot's size, or rad/s^2).
 _AT_REST = 1e-8
 
@@ -70,17 +70,17 @@ def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = No
         KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
         UnderactuatedError: if a pose accelerates along motions that nothing drives.
     """
-    names = undriven(robot)
+    names = undriven_coordinates(robot)
     if not names:
         return inverse_dynamics(robot, x, external=external, friction=False).force
     held = inverse_dynamics(robot, x, external=external, friction=False, free=names)
     assert held.acceleration is not None
     # Accelerations that are rounding of gravity alone: of a pose that Newton's iteration has found.
-    rate = np.abs(held.acceleration[~failed(held.flags)]) / twist_units(robot)
+    rate = np.abs(held.acceleration[~has_failed(held.flags)]) / twist_scales(robot)
     if np.any(rate > _AT_REST * (float(np.linalg.norm(robot.gravity)) / robot.size or 1.0)):
         raise UnderactuatedError(
             f"{robot.name} is not at rest: nothing drives {', '.join(names)}, which accelerate by up to "
-            f"{float(np.max(np.abs(held.acceleration[~failed(held.flags)]))):.2g} m/s^2 or rad/s^2; "
+            f"{float(np.max(np.abs(held.acceleration[~has_failed(held.flags)]))):.2g} m/s^2 or rad/s^2; "
             "equilibrium_pose(robot, free=...) finds a pose",
             names,
         )
@@ -115,37 +115,37 @@ def equilibrium_pose(
             none is found.
         UnreachableError: if the guess is out of reach.
     """
-    forces = checked_forces(robot, tau)
+    forces = check_forces(robot, tau)
     if forces.ndim != 1:
         raise KinematicsError(f"an equilibrium is found for one set of forces, got {forces.shape}")
     if not np.all(np.isfinite(forces)):
         raise KinematicsError(f"the forces tau are not finite: {forces.tolist()}")
     if len(free) and tau is not None:
         raise KinematicsError("with free coordinates the actuators' forces are found: leave out tau or free")
-    for index, wrench in checked_wrenches(robot, external).items():
+    for index, wrench in check_wrenches(robot, external).items():
         if wrench.ndim != 1:
             raise KinematicsError(
                 f"an equilibrium is found for one set of wrenches (6,), that on {load_names(robot)[index]} "
                 f"has the shape {wrench.shape}"
             )
-    indices = free_places(robot, free) if len(free) else tuple(range(robot.motion.n))
+    indices = free_coordinate_indices(robot, free) if len(free) else tuple(range(robot.motion.n))
     x = reference_pose(robot) if guess is None else np.asarray(guess, dtype=float)
     if x.ndim != 1:
         raise KinematicsError(f"the guess is one pose, got {x.shape}")
-    balance = _Balance(robot, forces, external, indices if len(free) else None)
+    balance = _ForceBalance(robot, forces, external, indices if len(free) else None)
     R, slope, x = balance.at(x)
-    units = twist_units(robot)[list(indices)]
+    units = twist_scales(robot)[list(indices)]
     for _ in range(_ITERATIONS):
         # Translations in the robot's size, so that all entries are energies.
         scaled = slope * units
-        if not np.linalg.cond(scaled) < 1.0 / _FLAT:
+        if not np.linalg.cond(scaled) < 1.0 / _SINGULAR_STIFFNESS:
             raise KinematicsError(
                 f"the forces do not determine a pose of {robot.name}: their balance does not change along "
                 "some motion, as without gravity and springs"
             )
         step = np.linalg.solve(scaled, -R)
         size = float(np.max(np.abs(step)))
-        if size <= _FOUND:
+        if size <= _CONVERGED_STEP:
             return x
         part = min(1.0, _LONGEST / size)
         merit = float(np.linalg.norm(R))
@@ -153,7 +153,7 @@ def equilibrium_pose(
         for _ in range(30):
             moving[list(indices)] = units * step * part
             try:
-                trial = balance.at(moved(robot, x, moving))
+                trial = balance.at(integrate_pose(robot, x, moving))
             except (UnreachableError, KinematicsError):
                 trial = None
             if trial is not None and np.linalg.norm(trial[0]) < merit:
@@ -169,7 +169,7 @@ def equilibrium_pose(
 
 
 @dataclass(frozen=True)
-class _Balance:
+class _ForceBalance:
     """What is out of balance at a pose.
 
     Attributes:
@@ -190,7 +190,7 @@ class _Balance:
         With free coordinates it is N^T R, N the motions that leave the actuators at rest, whose forces are
         taken off R first: so the change of N does not count where R is zero, and the derivative is exact.
         """
-        units = twist_units(self.robot)
+        units = twist_scales(self.robot)
         if self.free is None:
             R, slope, x = _residual(self.robot, x, self.tau, self.external)
             return units * R, units[:, None] * slope, x
@@ -206,9 +206,9 @@ def _residual(
     robot: Robot, x: Array, tau: Array, external: Mapping[str, Any] | None
 ) -> tuple[Array, Array, Array]:
     """R (n,), its derivative along the tangent (n, n), and the pose with its quaternion normalised."""
-    poses, y, flags = solved(robot, x)
+    poses, y, flags = solve_loops(robot, x)
     zero = np.zeros(robot.motion.n)
     point = OperatingPoint(poses, y, zero, zero, tau)
     results = differentiate(robot, point, external=external, physics=WITHOUT_FRICTION)
-    results = settle(robot, poses, {name: results[name] for name in ("R", "pose", "margins")}, flags)
+    results = apply_flags(robot, poses, {name: results[name] for name in ("R", "pose", "margins")}, flags)
     return results["R"], results["pose"], poses

@@ -14,13 +14,13 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.dynamics import model_functions, reference
-from nacelle.dynamics.external import stacked_wrenches
+from nacelle.dynamics.external import stack_wrenches
 from nacelle.dynamics.reference import is_singular
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.kinematic_model import dense_jacobian
-from nacelle.kinematics.motion import States, evaluated
-from nacelle.kinematics.native import native
-from nacelle.kinematics.solve.weak import Pivoted, strengthened
+from nacelle.kinematics.motion import EvaluatedStates, evaluate_function
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.solve.weak import PivotedFunction, reevaluate_with_pivoting
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -31,13 +31,13 @@ class MeasuredState(ABC):
     robot: Robot
 
     @abstractmethod
-    def evaluate(self, name: str, options: Mapping[str, Any]) -> States:
+    def evaluate(self, name: str, options: Mapping[str, Any]) -> EvaluatedStates:
         """Results of "inverse" or "regressor" of `model_functions`, with margins and parallel margins."""
 
 
-def at_measured(
+def evaluate_measured(
     name: str, robot: Robot, state: MeasuredState, options: Mapping[str, Any], others: Mapping[str, Any]
-) -> States:
+) -> EvaluatedStates:
     """Results of a function of `model_functions` at a measured state.
 
     Args:
@@ -61,20 +61,20 @@ def at_measured(
 # ---- models at poses
 
 
-def program(name: str, robot: Robot, **options: Any) -> Compiled:
+def compiled_model(name: str, robot: Robot, **options: Any) -> Compiled:
     """A function of `model_functions`, compiled for a robot."""
-    return native(getattr(model_functions, name), robot, **options)
+    return compile_native(getattr(model_functions, name), robot, **options)
 
 
-def pivoted(name: str, robot: Robot, **options: Any) -> Pivoted:
+def pivoted_model(name: str, robot: Robot, **options: Any) -> PivotedFunction:
     """What gives the results of a function of `model_functions` by the tree, where fixed pivots are weak."""
     source = dense_jacobian if name == "jacobian" else getattr(reference, name)
 
     def evaluate(*states: Array) -> Mapping[str, Array]:
-        results: dict[str, Array] = native(source, robot, **options)(*states)
+        results: dict[str, Array] = compile_native(source, robot, **options)(*states)
         if name == "forward":
             # Forces determine no acceleration there, whatever a solve makes of them.
-            M = native(reference.inertia, robot)(*states[:2])["M"]
+            M = compile_native(reference.inertia, robot)(*states[:2])["M"]
             results["acceleration"][is_singular(M)] = np.nan
         if "parallel_margin" in results:
             results["pivot"] = np.sqrt(results.pop("parallel_margin"))
@@ -101,13 +101,13 @@ def evaluate_states(
         flags: of the iteration (...).
         **options: its keyword arguments.
     """
-    results = program(name, robot, **options)(*states)
-    results = strengthened(robot, results, states, flags, pivoted(name, robot, **options))
+    results = compiled_model(name, robot, **options)(*states)
+    results = reevaluate_with_pivoting(robot, results, states, flags, pivoted_model(name, robot, **options))
     margin = parallel_margin(results.pop("pivot"))
     return {**results, "parallel_margin": margin}
 
 
-def at_states(
+def evaluate_at_poses(
     name: str,
     robot: Robot,
     x: Any,
@@ -116,7 +116,7 @@ def at_states(
     guess: Any = None,
     outputs: str | None = None,
     **options: Any,
-) -> States:
+) -> EvaluatedStates:
     """A function of `model_functions` at poses x (..., nx) and other inputs, flagged as `evaluated` does.
 
     Args:
@@ -129,15 +129,19 @@ def at_states(
         outputs: the outputs that are kept; its own choice if None.
         **options: keyword arguments of the function that the tree has too.
     """
-    by_tree = pivoted(name, robot, **options)
+    by_tree = pivoted_model(name, robot, **options)
     if outputs is not None:
         options["outputs"] = outputs
     function = getattr(model_functions, name)
-    return evaluated(function, robot, x, *others, load=load, guess=guess, options=options, pivoted=by_tree)
+    return evaluate_function(
+        function, robot, x, *others, load=load, guess=guess, options=options, pivoted=by_tree
+    )
 
 
 def external_load(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:
     """External wrenches as a force along the reduced twist L (..., n), N or N m (see `external`)."""
     if not external:
         return np.zeros(robot.motion.n)
-    return np.asarray(native(reference.projected, robot)(x, y, stacked_wrenches(robot, external)))
+    return np.asarray(
+        compile_native(reference.project_external_wrenches, robot)(x, y, stack_wrenches(robot, external))
+    )

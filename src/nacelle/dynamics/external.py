@@ -23,8 +23,8 @@ import numpy as np
 from nacelle.dynamics.state import State
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_actuators
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_actuators
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, cross, pack
 
@@ -34,7 +34,7 @@ def load_names(robot: Robot) -> list[str]:
     return [body.name for body in robot.bodies] + [tool.name for tool in robot.tools]
 
 
-def wrenches_along_twist(state: State, wrenches: Mapping[int, Array]) -> Array:
+def project_wrenches(state: State, wrenches: Mapping[int, Array]) -> Array:
     """Wrenches [f; n] (6,) on bodies and tools, by index, as a force L (n,) along the reduced twist.
 
     L = sum of (J_b U)^T W in N or N m, W about the body's origin in base axes.
@@ -52,7 +52,7 @@ def wrenches_along_twist(state: State, wrenches: Mapping[int, Array]) -> Array:
     return np.asarray(total)
 
 
-def checked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> dict[int, Array]:
+def check_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> dict[int, Array]:
     """Take wrenches (..., 6) by name of the body or tool: by its index.
 
     Raises:
@@ -76,9 +76,9 @@ def checked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> dict[i
     return wrenches
 
 
-def stacked_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
+def stack_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
     """Wrenches [f; n] on bodies and tools (..., bodies + tools, 6), base axes; zero where there is none."""
-    wrenches = checked_wrenches(robot, external)
+    wrenches = check_wrenches(robot, external)
     batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in wrenches.values()))
     stacked = np.zeros((*batch, len(load_names(robot)), 6))
     for index, wrench in wrenches.items():
@@ -92,11 +92,11 @@ def wrenches_on_bodies(robot: Robot, x: Array, y: Array, external: Mapping[str, 
     y (..., ny) is what iteration found. Base axes, N and N m: a tool's wrench adds n + (R t) x f to its
     body's moment.
     """
-    stacked = stacked_wrenches(robot, external)
+    stacked = stack_wrenches(robot, external)
     count = len(robot.bodies)
     if not np.any(stacked[..., count:, :]):
         return stacked[..., :count, :]
-    R = native(kinematic_model.body_poses, robot)(x, y)["R"]
+    R = compile_native(kinematic_model.body_poses, robot)(x, y)["R"]
     batch = np.broadcast_shapes(stacked.shape[:-2], R.shape[:-3])
     result = np.broadcast_to(stacked[..., :count, :], (*batch, count, 6)).copy()
     for tool, wrench in zip(robot.tools, np.moveaxis(stacked[..., count:, :], -2, 0), strict=True):
@@ -107,10 +107,10 @@ def wrenches_on_bodies(robot: Robot, x: Array, y: Array, external: Mapping[str, 
     return result
 
 
-def checked_forces(robot: Robot, forces: Any, what: str = "tau") -> Array:
+def check_forces(robot: Robot, forces: Any, what: str = "tau") -> Array:
     """Take actuator forces (..., actuators), N or N m; zero if None.
 
     Raises:
         KinematicsError: if the shape is wrong.
     """
-    return checked_actuators(robot, np.zeros(len(robot.actuators)) if forces is None else forces, what)
+    return check_actuators(robot, np.zeros(len(robot.actuators)) if forces is None else forces, what)

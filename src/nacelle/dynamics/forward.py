@@ -25,12 +25,12 @@ import numpy as np
 
 from nacelle.dynamics import evaluation
 from nacelle.dynamics.evaluation import external_load
-from nacelle.dynamics.external import checked_forces
+from nacelle.dynamics.external import check_forces
 from nacelle.dynamics.physics import ALL_TERMS, Physics
-from nacelle.dynamics.reference import without_inertia_at
+from nacelle.dynamics.reference import singular_mass_error
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics.jacobian import direct_jacobian
-from nacelle.kinematics.pose_input import twist_and_derivative
+from nacelle.kinematics.pose_input import check_twist_and_derivative
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
@@ -93,18 +93,20 @@ def forward_dynamics(
         SingularError: if the mass matrix is singular at every pose, or a single pose is singular, also by its
             mass matrix; in a batch it is flagged, with NaN.
     """
-    v, _ = twist_and_derivative(robot, v, None)
-    forces = checked_forces(robot, () if tau is None else tau)
+    v, _ = check_twist_and_derivative(robot, v, None)
+    forces = check_forces(robot, () if tau is None else tau)
     inputs: tuple[Array, ...] = (v, forces) if external else (v, forces, np.zeros(robot.motion.n))
     load = partial(external_load, robot, external=external) if external else None
     physics = Physics(friction, smooth)
     try:
-        state = evaluation.at_states("forward", robot, x, *inputs, load=load, guess=guess, physics=physics)
+        state = evaluation.evaluate_at_poses(
+            "forward", robot, x, *inputs, load=load, guess=guess, physics=physics
+        )
     except SingularError as error:
         if error.kind == "mass":
             raise
         # Where there is a mass matrix it is what is singular.
-        raise without_inertia_at(robot, x, mass_matrix(robot, x, guess=guess)) from None
+        raise singular_mass_error(robot, x, mass_matrix(robot, x, guess=guess)) from None
     return ForwardDynamics(
         robot, state.results["acceleration"], state.results["margins"], state.flags, *state[:2]
     )
@@ -129,12 +131,12 @@ def mass_matrix(robot: Robot, x: Any, *, coordinates: Coordinates = "platform", 
         KinematicsError: if shapes are wrong or a single state is not finite.
         UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
     """
-    platform = _platform(coordinates)
+    platform = _is_along_platform(coordinates)
     outputs = "M pivot margins" if platform else "M A pivot margins"
-    results = evaluation.at_states("inertia", robot, x, guess=guess, outputs=outputs).results
+    results = evaluation.evaluate_at_poses("inertia", robot, x, guess=guess, outputs=outputs).results
     if platform:
         return np.asarray(results["M"])
-    J = _direct(robot, results["A"])
+    J = _direct_jacobian(robot, results["A"])
     return np.asarray(np.swapaxes(J, -1, -2) @ results["M"] @ J)
 
 
@@ -170,14 +172,16 @@ def bias_forces(
         KinematicsError: if shapes are wrong or a single state is not finite.
         UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
     """
-    v, _ = twist_and_derivative(robot, v, None)
-    platform = _platform(coordinates)
+    v, _ = check_twist_and_derivative(robot, v, None)
+    platform = _is_along_platform(coordinates)
     physics = Physics(friction, smooth)
     outputs = "h pivot margins" if platform else "h M A actuator_bias pivot margins"
-    results = evaluation.at_states("bias", robot, x, v, guess=guess, outputs=outputs, physics=physics).results
+    results = evaluation.evaluate_at_poses(
+        "bias", robot, x, v, guess=guess, outputs=outputs, physics=physics
+    ).results
     if platform:
         return np.asarray(results["h"])
-    J = _direct(robot, results["A"])
+    J = _direct_jacobian(robot, results["A"])
     held = np.einsum("...ij,...jk,...k->...i", results["M"], J, results["actuator_bias"])
     return np.asarray(np.einsum("...ij,...i->...j", J, results["h"] - held))
 
@@ -203,12 +207,12 @@ def gravity_forces(
         KinematicsError: if shapes are wrong or a single state is not finite.
         UnreachableError, SingularError: for a single pose; in a batch its numbers are NaN.
     """
-    platform = _platform(coordinates)
+    platform = _is_along_platform(coordinates)
     outputs = "g pivot margins" if platform else "g A pivot margins"
-    results = evaluation.at_states("gravity", robot, x, guess=guess, outputs=outputs).results
+    results = evaluation.evaluate_at_poses("gravity", robot, x, guess=guess, outputs=outputs).results
     if platform:
         return np.asarray(results["g"])
-    return np.asarray(np.einsum("...ij,...i->...j", _direct(robot, results["A"]), results["g"]))
+    return np.asarray(np.einsum("...ij,...i->...j", _direct_jacobian(robot, results["A"]), results["g"]))
 
 
 def kinetic_energy(robot: Robot, x: Any, v: Any, *, guess: Any = None) -> Array:
@@ -269,17 +273,17 @@ def dissipation(robot: Robot, x: Any, v: Any, *, smooth: float | None = None, gu
 
 
 def _energies(robot: Robot, x: Any, v: Any, guess: Any, physics: Physics = ALL_TERMS) -> dict[str, Array]:
-    v, _ = twist_and_derivative(robot, v, None)
-    return evaluation.at_states("energies", robot, x, v, guess=guess, physics=physics).results
+    v, _ = check_twist_and_derivative(robot, v, None)
+    return evaluation.evaluate_at_poses("energies", robot, x, v, guess=guess, physics=physics).results
 
 
-def _platform(coordinates: str) -> bool:
+def _is_along_platform(coordinates: str) -> bool:
     if coordinates not in ("platform", "actuators"):
         raise KinematicsError(f"coordinates are 'platform' or 'actuators', not {coordinates!r}")
     return coordinates == "platform"
 
 
-def _direct(robot: Robot, A: Array) -> Array:
+def _direct_jacobian(robot: Robot, A: Array) -> Array:
     """J_r from its inverse."""
     require_driven(robot, "coordinates='actuators' need")
     return direct_jacobian(A, pseudo=A.shape[-1] != A.shape[-2])

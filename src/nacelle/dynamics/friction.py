@@ -18,9 +18,9 @@ from nacelle.model.joint import FrictionTerm
 from nacelle.spatial.scalar import Array, Scalar, absolute, dot, exp, maximum, sign, sqrt, tanh, where
 
 # What changes at once where the rate changes its sign.
-DRY = ("coulomb", "stribeck", "constant")
+DRY_FRICTION = ("coulomb", "stribeck", "constant")
 # Part of the rate over which friction bends that is rest in a spherical joint: its square is below rounding.
-_REST = 1e-9
+_REST_RATE = 1e-9
 
 
 def friction_basis(term: FrictionTerm, rate: Scalar, smooth: float | None = None) -> Scalar:
@@ -72,7 +72,7 @@ def spherical_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | 
     if not others:
         return np.asarray(viscous * w)
     square = dot(w, w)
-    if smooth is None and any(term.basis in DRY for term in others):
+    if smooth is None and any(term.basis in DRY_FRICTION for term in others):
         moves = where(square, 1.0, 0.0)
         rate = sqrt(where(square, square, 1.0))
         # At rest there is no direction, and no Coulomb friction.
@@ -81,12 +81,12 @@ def spherical_friction(terms: Sequence[FrictionTerm], w: Array, smooth: float | 
         # Friction over the rate has a limit at rest, the slope there, which a rate of almost none gives. Not
         # its square added to that of the rate: identities by numbers would leave out what is below rounding.
         bends = [term.scale for term in others if term.basis == "coulomb-smooth"]
-        least_rate = _REST * min(bends if smooth is None else [smooth, *bends], default=1.0)
+        least_rate = _REST_RATE * min(bends if smooth is None else [smooth, *bends], default=1.0)
         rate = sqrt(maximum(square, least_rate * least_rate))
-        along = axis_friction([_turned(term) for term in others], rate, smooth) / rate
+        along = axis_friction([_as_spherical_term(term) for term in others], rate, smooth) / rate
     return np.asarray((viscous + along) * w)
 
 
-def _turned(term: FrictionTerm) -> FrictionTerm:
+def _as_spherical_term(term: FrictionTerm) -> FrictionTerm:
     """A term as it acts along a direction that turns with the motion: a constant as Coulomb friction."""
     return FrictionTerm("coulomb", term.coefficient) if term.basis == "constant" else term

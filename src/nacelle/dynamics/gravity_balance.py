@@ -29,17 +29,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import compile_function
-from nacelle.dynamics.derivatives.derivatives import force_changes
+from nacelle.dynamics.derivatives.derivatives import force_derivatives
 from nacelle.dynamics.evaluation import external_load
-from nacelle.dynamics.external import wrenches_along_twist
+from nacelle.dynamics.external import project_wrenches
 from nacelle.dynamics.jacobian import jacobian, sample_poses
 from nacelle.dynamics.physics import WITHOUT_FRICTION
 from nacelle.dynamics.state import state_at_rest
 from nacelle.dynamics.tree_form import generalised_force
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
-from nacelle.kinematics.flags import failed
-from nacelle.kinematics.motion import solved
-from nacelle.kinematics.shapes import of_pose, of_unknowns
+from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.motion import solve_loops
+from nacelle.kinematics.shapes import pose_shape, unknowns_shape
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.model.joint import Interval, Primitive, Spring
 from nacelle.model.robot import Robot
@@ -50,7 +50,7 @@ from nacelle.spatial.scalar import Array, cross, pack
 from nacelle.tree.actuation import rate_rows
 
 
-def chosen_axes(
+def select_axes(
     robot: Robot, names: Any, counterweights: Mapping[str, Any] | None
 ) -> tuple[tuple[int, int], ...]:
     """Axes (joint, number) that get springs: all of the named joints, or the actuated ones."""
@@ -79,7 +79,7 @@ def chosen_axes(
     return tuple(axes)
 
 
-def chosen_places(
+def select_counterweight_positions(
     robot: Robot, counterweights: Mapping[str, Any] | None
 ) -> tuple[tuple[int, float, float, float], ...]:
     """Where counterweights may sit: body, and place in its frame."""
@@ -109,14 +109,14 @@ def chosen_places(
 # ---- what springs along chosen axes and counterweights at chosen places do to a robot at rest
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def balance_columns(
     robot: Robot,
     x: Array,
     y: Array,
     *,
     axes: tuple[tuple[int, int], ...] = (),
-    places: tuple[tuple[int, float, float, float], ...] = (),
+    positions: tuple[tuple[int, float, float, float], ...] = (),
 ) -> dict[str, Array]:
     """Coordinates of the axes (k,), their rates over the reduced twist (k, n), and what has to be held.
 
@@ -128,9 +128,9 @@ def balance_columns(
     rates = [rate_rows(robot, motion, joint)[number][0] @ state.moving.U for joint, number in axes]
     g = np.asarray(robot.gravity)
     weights = []
-    for body, *position in places:
+    for body, *position in positions:
         arm = motion.poses[body].R @ np.array(position)
-        weights.append(-wrenches_along_twist(state, {body: pack([*g, *cross(arm, g)])}))
+        weights.append(-project_wrenches(state, {body: pack([*g, *cross(arm, g)])}))
     return {
         "q": pack([state.now.coordinate(joint, number) for joint, number in axes]),
         "rate": np.stack(rates) if rates else np.zeros((0, n)),
@@ -141,11 +141,11 @@ def balance_columns(
 
 
 # Above this condition number the poses do not tell the unknowns apart.
-_ILL = 1e6
+_ILL_CONDITIONED = 1e6
 # Forces below this part of the robot's weight are none.
-_NONE = 1e-12
+_NO_LOAD = 1e-12
 # Half a turn, less than rounding could make of it.
-_HALF = np.pi * (1.0 - 1e-6)
+_HALF_TURN = np.pi * (1.0 - 1e-6)
 
 
 class BalanceSpring(NamedTuple):
@@ -192,7 +192,7 @@ class GravityBalance(Plottable):
     @property
     def ill_conditioned(self) -> bool:
         """Whether other springs and weights would balance these poses as well."""
-        return not self.condition < _ILL
+        return not self.condition < _ILL_CONDITIONED
 
     @property
     def rms_before(self) -> Array:
@@ -255,30 +255,30 @@ def balance_gravity(
         UnreachableError: if poses are out of reach or singular.
     """
     require_driven(robot, "a balance of gravity needs")
-    axes = chosen_axes(robot, springs, counterweights)
-    positions = chosen_places(robot, counterweights)
+    axes = select_axes(robot, springs, counterweights)
+    positions = select_counterweight_positions(robot, counterweights)
     if not axes and not positions:
         raise KinematicsError(
             f"there is nothing to balance {robot.name} with: name joints in springs, or places in "
             "counterweights"
         )
-    poses = _poses(robot, x)
+    poses = _check_pose_set(robot, x)
     bare = _with_springs(robot, dict.fromkeys(axes))
-    at_rest = _at_rest(bare, poses, axes, positions, external)
+    at_rest = _static_forces(bare, poses, axes, positions, external)
     # Forces of the actuators (N, actuators): what they hold, per unit of effort in each spring, per kilogram.
     load = at_rest.held[..., 0]
     arms = np.where(robot.revolute_actuators, robot.size, 1.0)
-    if not np.max(np.abs(load) / arms) > _NONE * _weight(robot):
+    if not np.max(np.abs(load) / arms) > _NO_LOAD * _weight(robot):
         raise KinematicsError(
             f"the actuators of {robot.name} hold nothing in these poses: gravity is zero or perpendicular to "
             "the motion"
         )
     q, pull, heavy = at_rest.q, at_rest.pull, at_rest.heavy
     between = None if rest is None else Interval(float(rest[0]), float(rest[1]))
-    groups = _groups(robot, axes, q, between, alike)
+    groups = _spring_groups(robot, axes, q, between, alike)
     masses = [list(range(len(positions)))] if alike and positions else [[k] for k in range(len(positions))]
     scale = _scales(robot, load)
-    stiffness, weights = _least_forces(at_rest, groups, masses, scale)
+    stiffness, weights = _minimise_forces(at_rest, groups, masses, scale)
     stiff: dict[tuple[int, int], Spring | None] = dict.fromkeys(axes)
     for group, (a, b) in zip(groups, stiffness, strict=True):
         if a + b > 0.0:
@@ -310,8 +310,8 @@ def balance_gravity(
     )
 
 
-def _least_forces(
-    at_rest: _AtRest, groups: Sequence[_Group], masses: list[list[int]], scale: Array
+def _minimise_forces(
+    at_rest: _StaticForces, groups: Sequence[_SpringGroup], masses: list[list[int]], scale: Array
 ) -> tuple[Array, Array]:
     """Stiffnesses (groups, 2) at the ends of each range, and masses >= 0, for the least forces.
 
@@ -332,7 +332,7 @@ def _least_forces(
     return solution[: 2 * len(groups)].reshape(-1, 2), solution[2 * len(groups) :]
 
 
-def _poses(robot: Robot, x: Any) -> Array:
+def _check_pose_set(robot: Robot, x: Any) -> Array:
     if x is None:
         return sample_poses(robot)
     poses = np.atleast_2d(np.asarray(x, dtype=float))
@@ -341,7 +341,7 @@ def _poses(robot: Robot, x: Any) -> Array:
     return poses
 
 
-class _AtRest(NamedTuple):
+class _StaticForces(NamedTuple):
     """Coordinates of the axes (N, k), and forces of the actuators (N, actuators, ...) at rest."""
 
     q: Array
@@ -350,21 +350,21 @@ class _AtRest(NamedTuple):
     heavy: Array
 
 
-def _at_rest(
+def _static_forces(
     robot: Robot,
     x: Array,
     axes: tuple[tuple[int, int], ...],
     positions: tuple[tuple[int, float, float, float], ...],
     external: Mapping[str, Any] | None,
-) -> _AtRest:
+) -> _StaticForces:
     """What the actuators hold in poses, for a unit of effort in every spring and for a kilogram."""
-    bad = np.flatnonzero(failed(jacobian(robot, x).flags))
+    bad = np.flatnonzero(has_failed(jacobian(robot, x).flags))
     if bad.size:
         raise UnreachableError(
             f"{bad.size} of {len(x)} poses are out of reach, singular or without numbers, the first of them "
             f"pose {bad[0] + 1}; balancing needs poses that can be held"
         )
-    poses, y, _ = solved(robot, x)
+    poses, y, _ = solve_loops(robot, x)
     load = external_load(robot, poses, y, external)
     if load.ndim > 1 and load.shape != (len(poses), robot.motion.n):
         raise KinematicsError(f"an external wrench has the shape (6,), or ({len(poses)}, 6): one a pose")
@@ -377,13 +377,14 @@ def _at_rest(
         (at_rest["held"] - load)[..., None],
         *(np.swapaxes(at_rest[key], -1, -2) for key in ("rate", "weight")),
     ]
-    return _AtRest(at_rest["q"], *(force_changes(at_rest["A"], column, None) for column in columns))
+    return _StaticForces(at_rest["q"], *(force_derivatives(at_rest["A"], column, None) for column in columns))
 
 
 def _spring_forces(springs: Sequence[Spring | None], q: Array, pull: Array) -> Array:
     """Forces of the actuators (N, actuators) that springs along the axes require."""
     efforts = [
-        np.zeros(len(q)) if spring is None else spring.held_force(q[:, k]) for k, spring in enumerate(springs)
+        np.zeros(len(q)) if spring is None else spring.holding_force(q[:, k])
+        for k, spring in enumerate(springs)
     ]
     return np.asarray(np.einsum("nak,kn->na", pull, np.reshape(efforts, (-1, len(q)))))
 
@@ -404,7 +405,7 @@ def _scales(robot: Robot, load: Array) -> Array:
     return scale
 
 
-class _Group(NamedTuple):
+class _SpringGroup(NamedTuple):
     """Springs that are the same: which, and between which coordinates they may rest."""
 
     members: list[int]
@@ -413,9 +414,9 @@ class _Group(NamedTuple):
     unit: float
 
 
-def _groups(
+def _spring_groups(
     robot: Robot, axes: tuple[tuple[int, int], ...], q: Array, rest: Interval | None, alike: bool
-) -> list[_Group]:
+) -> list[_SpringGroup]:
     revolute = [robot.joints[joint].primitives[number].is_rotation for joint, number in axes]
     for k, (joint, _) in enumerate(axes):
         values = np.sort(q[:, k])
@@ -437,16 +438,18 @@ def _groups(
         joints = [(robot.joints[axes[k][0]], axes[k][1]) for k in group]
         if revolute[group[0]] and any(joint.may_turn(number) for joint, number in joints):
             # The angle of such a joint is read within half a turn of where its spring rests.
-            low, high = most - _HALF, max(least, most - 2.0 * _HALF) + _HALF
+            low, high = most - _HALF_TURN, max(least, most - 2.0 * _HALF_TURN) + _HALF_TURN
         if rest is not None:
             low, high = rest
             if not (np.isfinite(low) and np.isfinite(high) and low <= high):
                 raise KinematicsError(f"rest is a range (low, high), got ({low:g}, {high:g})")
-        groups.append(_Group(group, low, high, unit))
+        groups.append(_SpringGroup(group, low, high, unit))
     return groups
 
 
-def _condition(q: Array, pull: Array, heavy: Array, groups: list[_Group], masses: list[list[int]]) -> float:
+def _condition(
+    q: Array, pull: Array, heavy: Array, groups: list[_SpringGroup], masses: list[list[int]]
+) -> float:
     """Condition number of the unknowns: stretch and preload of springs, and masses, each of unit size.
 
     Stretches count in half turns or the robot's size, so that a joint which hardly moves shows.

@@ -39,22 +39,27 @@ import numpy as np
 
 from nacelle.compile import Compiled
 from nacelle.dynamics import evaluation, reference
-from nacelle.dynamics.evaluation import MeasuredState, at_measured, external_load
-from nacelle.dynamics.external import checked_forces
-from nacelle.dynamics.physics import Physics, above_zero
-from nacelle.dynamics.reference import supported
+from nacelle.dynamics.evaluation import MeasuredState, evaluate_measured, external_load
+from nacelle.dynamics.external import check_forces
+from nacelle.dynamics.physics import Physics, check_positive
+from nacelle.dynamics.reference import supported_formulation
 from nacelle.errors import KinematicsError, SingularError, UnderactuatedError
-from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.jacobian import conditioning, nearest, scaled_inverse, singular_words
+from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.jacobian import conditioning, describe_singularity, nearest_kind, scaled_inverse
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import leg_condition
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import settle, solved
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import twist_and_derivative
-from nacelle.kinematics.shapes import scales
-from nacelle.kinematics.solve.one_state import OneState
-from nacelle.kinematics.underactuated import coordinate_places, free_hint, require_driven, undriven
+from nacelle.kinematics.motion import apply_flags, solve_loops
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_twist_and_derivative
+from nacelle.kinematics.shapes import jacobian_scales
+from nacelle.kinematics.solve.one_state import SingleSample
+from nacelle.kinematics.underactuated import (
+    coordinate_indices,
+    free_coordinates_hint,
+    require_driven,
+    undriven_coordinates,
+)
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
@@ -104,28 +109,30 @@ def free_motion(
     """
     M, b, A = equations
     n, indices = robot.motion.n, list(free)
-    units = scales(robot)[1]
+    units = jacobian_scales(robot)[1]
     scale = np.ones(A.shape[-2]) if weights is None else 1.0 / np.sqrt(weights)
     scaled = A * scale[:, None] * units
     prescribed = np.array(a)
     prescribed[..., indices] = 0.0
-    left, driven, s = _split(scaled, n - len(free))
+    left, driven, s = _split_range(scaled, n - len(free))
     N = units[:, None] * left
-    right = _times(M, prescribed) + b
+    right = _multiply(M, prescribed) + b
     forced = np.swapaxes(N, -1, -2) @ M[..., indices]
     with np.errstate(all="ignore"):
         margin = _cosine(N, M, indices) ** 2
         known = np.where(margin[..., None, None] > 0.0, forced, np.eye(len(indices)))
-        free_acceleration = np.linalg.solve(known, -_times(np.swapaxes(N, -1, -2), right)[..., None])[..., 0]
+        free_acceleration = np.linalg.solve(known, -_multiply(np.swapaxes(N, -1, -2), right)[..., None])[
+            ..., 0
+        ]
         acceleration = np.array(np.broadcast_to(prescribed, right.shape))
         acceleration[..., indices] = free_acceleration
-        F = units * (_times(M, acceleration) + b)
+        F = units * (_multiply(M, acceleration) + b)
         parallel = (s[..., -1] / s[..., 0]) ** 2 if s.shape[-1] else np.ones(s.shape[:-1])
-        force = scale * _times(driven, F)
+        force = scale * _multiply(driven, F)
     return FreeMotion(force, acceleration, margin, parallel)
 
 
-def _split(A: Array, rank: int) -> tuple[Array, Array, Array]:
+def _split_range(A: Array, rank: int) -> tuple[Array, Array, Array]:
     """Null space (..., n, n - rank) of A (..., m, n), the inverse (..., m, n) of A^T on its range, and s."""
     n = A.shape[-1]
     if not rank:
@@ -146,15 +153,15 @@ def _cosine(N: Array, M: Array, free: list[int]) -> Array:
     return np.asarray(s[..., -1])
 
 
-def _times(A: Array, v: Array) -> Array:
+def _multiply(A: Array, v: Array) -> Array:
     return np.asarray(np.einsum("...ij,...j->...i", A, v))
 
 
 # Squared cosine at which free accelerations are not determined.
-MET_FREE = 1e-20
+SINGULAR_FREE = 1e-20
 # Squared ratios: below the first a parallel singularity is near, below the second it is met.
 NEAR_PARALLEL = 1e-6
-MET_PARALLEL = 1e-22
+SINGULAR_PARALLEL = 1e-22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,11 +195,11 @@ class InverseDynamics(Plottable):
     acceleration: Array | None = None
 
     @cached_property
-    def generalised(self) -> Array:
+    def generalised_force(self) -> Array:
         """Force along the reduced twist (..., n) that the motion requires, N or N m: J_r^-T Gamma."""
         if self.projected is not None:
             return self.projected
-        return _along_twist(self.robot, self.x, self.y, self.force)
+        return _project_forces(self.robot, self.x, self.y, self.force)
 
     @cached_property
     def condition(self) -> Array:
@@ -201,7 +208,7 @@ class InverseDynamics(Plottable):
         Forces have lost so much precision beside a parallel singularity, and its square beside a serial one,
         where a rounding of a length already moves the joints by its condition.
         """
-        J = native(inverse_jacobian, self.robot)(self.x, self.y)["J"]
+        J = compile_native(inverse_jacobian, self.robot)(self.x, self.y)["J"]
         with np.errstate(divide="ignore"):
             parallel = 1.0 / conditioning(scaled_inverse(self.robot, J))
         return np.maximum(parallel, leg_condition(self.margins))
@@ -278,10 +285,10 @@ def inverse_dynamics(
     if isinstance(x, MeasuredState):
         others = {"twist v": v, "acceleration a": a, "external wrench": external or None, "guess": guess}
         return _from_measured(robot, x, physics, others | {"weight": weights, "preload": preload})
-    v, a = twist_and_derivative(robot, v, a)
+    v, a = check_twist_and_derivative(robot, v, a)
     shared = weights is not None or preload is not None
     if not (shared or external):
-        chosen, evaluate = _single(robot, formulation, physics)
+        chosen, evaluate = _single_state_dynamics(robot, formulation, physics)
         one = evaluate(x, guess, v, a)
         if one is not None:
             x, y, results = one
@@ -292,22 +299,22 @@ def inverse_dynamics(
                 *(robot, x, y, results["force"], results["margins"], margin, one.flags),
                 *(chosen, results.get("generalised")),
             )
-    poses, y, flags = solved(robot, x, v, a, guess=guess)
-    formulation = _formulation(robot, formulation, shared)
+    poses, y, flags = solve_loops(robot, x, v, a, guess=guess)
+    formulation = _select_formulation(robot, formulation, shared)
     options = {"physics": physics, **_weight_options(robot, weights)}
-    held = checked_forces(robot, preload, "preload")
+    held = check_forces(robot, preload, "preload")
     load = external_load(robot, poses, y, external)
     if preload is not None:
-        load = load + _along_twist(robot, poses, y, held)
+        load = load + _project_forces(robot, poses, y, held)
     states = (poses, y, v, a, load)
     if formulation == "compact":
         results = evaluation.evaluate_states("inverse", robot, states, flags, **options)
     else:
         results = dict(_program(robot, formulation, **options)(*states))
     margin = results.pop("parallel_margin")
-    flags = flagged(robot, poses, y, results, margin, flags)
+    flags = flag_parallel_singularities(robot, poses, y, results, margin, flags)
     force = results["force"] if preload is None else results["force"] + held
-    force[failed(flags)] = np.nan
+    force[has_failed(flags)] = np.nan
     return InverseDynamics(
         robot, poses, y, force, results["margins"], margin, flags, formulation, results.get("generalised")
     )
@@ -330,17 +337,17 @@ def _free_inverse(
 
     Arguments as in `inverse_dynamics`.
     """
-    indices = free_places(robot, free)
-    v, a = twist_and_derivative(robot, v, a)
+    indices = free_coordinate_indices(robot, free)
+    v, a = check_twist_and_derivative(robot, v, a)
     a = np.array(a)
     a[..., list(indices)] = 0.0
-    held = checked_forces(robot, preload, "preload")
-    state = evaluation.at_states(
+    held = check_forces(robot, preload, "preload")
+    state = evaluation.evaluate_at_poses(
         "bias", robot, x, v, guess=guess, outputs="h M A pivot margins", physics=physics
     )
     x, y, results, flags = state
     flags = flags | np.where(np.all(np.isfinite(a), axis=-1), 0, int(Flag.INVALID))
-    bad = failed(flags)
+    bad = has_failed(flags)
     M, h, A = (results[name] for name in ("M", "h", "A"))
     b = h - external_load(robot, x, y, external) - np.einsum("...ij,...i->...j", A, held)
     shape = np.broadcast_shapes(flags.shape, b.shape[:-1])
@@ -354,14 +361,14 @@ def _free_inverse(
     shares = None if shares is None else np.array(shares)
     solution = free_motion(robot, sound, np.nan_to_num(a), indices, shares)
     flags = np.broadcast_to(flags, shape).copy()
-    refused = (solution.margin <= MET_FREE) | (solution.parallel_margin <= MET_PARALLEL)
+    refused = (solution.margin <= SINGULAR_FREE) | (solution.parallel_margin <= SINGULAR_PARALLEL)
     flags |= np.where(refused & ~bad, int(Flag.SINGULAR), 0)
     close = np.minimum(solution.margin, solution.parallel_margin) < NEAR_PARALLEL
     flags |= np.where(close & ~refused & ~bad, int(Flag.NEAR_SINGULAR), 0)
-    if not flags.ndim and failed(flags):
-        raise _not_determined(robot, solution, indices, flags)
+    if not flags.ndim and has_failed(flags):
+        raise _undetermined_error(robot, solution, indices, flags)
     force, acceleration = np.array(solution.force + held), np.array(solution.acceleration)
-    force[failed(flags)], acceleration[failed(flags)] = np.nan, np.nan
+    force[has_failed(flags)], acceleration[has_failed(flags)] = np.nan, np.nan
     return InverseDynamics(
         *(robot, x, y, force, results["margins"], np.asarray(solution.parallel_margin), flags, "compact"),
         np.einsum("...ij,...i->...j", A, force),
@@ -369,14 +376,14 @@ def _free_inverse(
     )
 
 
-def _not_determined(
+def _undetermined_error(
     robot: Robot, solution: FreeMotion, indices: tuple[int, ...], flags: Array
 ) -> KinematicsError:
     """Why a single state has no forces and free accelerations."""
     if flags & int(Flag.INVALID):
         return KinematicsError("an acceleration is not finite")
     names = ", ".join(robot.motion.coordinates[k] for k in indices)
-    if solution.margin <= MET_FREE:
+    if solution.margin <= SINGULAR_FREE:
         return SingularError(
             f"{robot.name}: the accelerations of {names} do not follow from those of the others: what the "
             f"actuators leave free does not move them (squared cosine {float(solution.margin):.1e}); leave "
@@ -391,14 +398,14 @@ def _not_determined(
     )
 
 
-def free_places(robot: Robot, free: Sequence[str] | str) -> tuple[int, ...]:
+def free_coordinate_indices(robot: Robot, free: Sequence[str] | str) -> tuple[int, ...]:
     """Places in v of the coordinates that are left free.
 
     Raises:
         KinematicsError: if they are none of the motion's, or more than nothing drives.
         UnderactuatedError: if they are too few.
     """
-    indices, left = coordinate_places(robot, free), undriven(robot)
+    indices, left = coordinate_indices(robot, free), undriven_coordinates(robot)
     if not left:
         raise KinematicsError(
             f"the actuators of {robot.name} drive every motion: with free coordinates their forces are not "
@@ -417,10 +424,10 @@ def _from_measured(
     robot: Robot, state: MeasuredState, physics: Physics, others: Mapping[str, Any]
 ) -> InverseDynamics:
     """Forces at an element state, flagged by the pose that it has."""
-    x, y, results, flags = at_measured("inverse", robot, state, {"physics": physics}, others)
+    x, y, results, flags = evaluate_measured("inverse", robot, state, {"physics": physics}, others)
     margin = results.pop("parallel_margin")
-    flags = flagged(robot, x, y, results, margin, flags)
-    results["force"][failed(flags)] = np.nan
+    flags = flag_parallel_singularities(robot, x, y, results, margin, flags)
+    results["force"][has_failed(flags)] = np.nan
     return InverseDynamics(robot, x, y, results["force"], results["margins"], margin, flags, "compact", None)
 
 
@@ -432,13 +439,13 @@ def _weight_options(robot: Robot, weights: Any) -> dict[str, Any]:
     """
     if weights is None:
         return {}
-    checked = tuple(above_zero(w, "a weight") for w in np.ravel(weights))
+    checked = tuple(check_positive(w, "a weight") for w in np.ravel(weights))
     if len(checked) != len(robot.actuators):
         raise KinematicsError(f"{robot.name} has {len(robot.actuators)} actuators, so as many weights")
     return {"weights": checked}
 
 
-def flagged(
+def flag_parallel_singularities(
     robot: Robot, poses: Array, y: Array, results: dict[str, Array], margin: Array, flags: Array
 ) -> Array:
     """Flags of states by margins; results of failed ones are NaN.
@@ -456,48 +463,48 @@ def flagged(
     """
     flags = np.broadcast_to(flags, np.shape(margin)).copy()
     with np.errstate(invalid="ignore"):
-        singular = (margin <= MET_PARALLEL) & ~failed(flags)
-        near = (margin < NEAR_PARALLEL) & ~singular & ~failed(flags)
+        singular = (margin <= SINGULAR_PARALLEL) & ~has_failed(flags)
+        near = (margin < NEAR_PARALLEL) & ~singular & ~has_failed(flags)
     if np.ndim(margin) == 0 and singular:
-        kind, legs = nearest(robot, poses, y)
+        kind, legs = nearest_kind(robot, poses, y)
         why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
-        raise SingularError(f"{robot.name}: {singular_words(kind, legs)}, {why}", kind)
-    settle(robot, poses, results, flags)
+        raise SingularError(f"{robot.name}: {describe_singularity(kind, legs)}, {why}", kind)
+    apply_flags(robot, poses, results, flags)
     flags |= np.where(singular, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     return flags
 
 
 @lru_cache(maxsize=512)
-def _single(robot: Robot, formulation: str, physics: Physics) -> tuple[str, OneState]:
+def _single_state_dynamics(robot: Robot, formulation: str, physics: Physics) -> tuple[str, SingleSample]:
     """The formulation of a robot, and inverse dynamics by it at one state, prepared once."""
-    formulation = _formulation(robot, formulation)
+    formulation = _select_formulation(robot, formulation)
     lowest = None if formulation == "compact" else {"parallel_margin": NEAR_PARALLEL}
-    return formulation, OneState(robot, lambda: _program(robot, formulation, physics=physics), lowest)
+    return formulation, SingleSample(robot, lambda: _program(robot, formulation, physics=physics), lowest)
 
 
 def _program(robot: Robot, formulation: str, **options: Any) -> Compiled:
     """The compiled function of (x, y, v, a, load) that finds the forces."""
     if formulation == "compact":
-        return evaluation.program("inverse", robot, **options)
-    return native(reference.inverse, robot, formulation=formulation, **options)
+        return evaluation.compiled_model("inverse", robot, **options)
+    return compile_native(reference.inverse, robot, formulation=formulation, **options)
 
 
-def _along_twist(robot: Robot, x: Array, y: Array, forces: Array) -> Array:
+def _project_forces(robot: Robot, x: Array, y: Array, forces: Array) -> Array:
     """Actuator forces (..., actuators) as a force along the reduced twist (..., n): J_r^-T Gamma."""
-    A = native(inverse_jacobian, robot)(x, y)["J"]
+    A = compile_native(inverse_jacobian, robot)(x, y)["J"]
     return np.asarray(np.einsum("...ij,...i->...j", A, forces))
 
 
-def _formulation(robot: Robot, name: str, shared: bool = False) -> str:
+def _select_formulation(robot: Robot, name: str, shared: bool = False) -> str:
     """The formulation that a robot is computed with; `shared`: with weights or preload of its actuators.
 
     Raises:
         KinematicsError: if the one that is named cannot be used.
         UnderactuatedError: if nothing drives some motions.
     """
-    require_driven(robot, "inverse dynamics needs", free_hint)
+    require_driven(robot, "inverse dynamics needs", free_coordinates_hint)
     if name == "auto":
         name = "tree" if shared else "compact"
     if name != "compact":
-        supported(name, mechanism_of(robot))
+        supported_formulation(name, mechanism_of(robot))
     return name

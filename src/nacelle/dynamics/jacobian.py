@@ -25,10 +25,10 @@ import numpy as np
 
 from nacelle.dynamics import evaluation
 from nacelle.errors import UnreachableError
-from nacelle.kinematics.jacobian import Jacobian, judged
-from nacelle.kinematics.motion import moved
+from nacelle.kinematics.jacobian import Jacobian, flag_jacobian
+from nacelle.kinematics.motion import integrate_pose
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -55,7 +55,7 @@ def jacobian(robot: Robot, x: Any, *, guess: Any = None) -> Jacobian:
         SingularError: if a single pose is a parallel singularity, where J_r does not exist; in a batch it is
             flagged, and J_r is NaN.
     """
-    return judged(robot, evaluation.at_states("jacobian", robot, x, guess=guess))
+    return flag_jacobian(robot, evaluation.evaluate_at_poses("jacobian", robot, x, guess=guess))
 
 
 # Half the width of the box from which poses are drawn: in the robot's size, or rad.
@@ -76,11 +76,11 @@ def sample_poses(robot: Robot, count: int = 200, *, seed: int = 0) -> Array:
     rng = np.random.default_rng(seed)
     x = reference_pose(robot)
     fair = float(jacobian(robot, x).conditioning) * _POOR
-    units = twist_units(robot)
+    units = twist_scales(robot)
     for halving in range(8):
         steps = rng.uniform(-1.0, 1.0, (4 * count, robot.motion.n)) * units * _REACH / 2.0**halving
         # All poses start from the reference, whose tangent they follow.
-        poses = moved(robot, np.broadcast_to(x, (4 * count, x.size)), steps)
+        poses = integrate_pose(robot, np.broadcast_to(x, (4 * count, x.size)), steps)
         good = inverse_kinematics(robot, poses).ok
         good[good] = jacobian(robot, poses[good]).conditioning > fair
         if np.count_nonzero(good) >= count:

@@ -23,19 +23,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance import stop_effort, stop_of
+from nacelle.dynamics.compliance import end_stop, stop_effort
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
-from nacelle.spatial.linear_form import is_form
+from nacelle.spatial.linear_form import is_linear_form
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 from nacelle.spatial.screw import AngularMotion
 from nacelle.tree.actuation import JointAxis, rate_bias, rate_rows
 
 
-def relative_spin(axis: JointAxis, first: AngularMotion, second: AngularMotion) -> Array:
+def relative_angular_acceleration(axis: JointAxis, first: AngularMotion, second: AngularMotion) -> Array:
     """Derivative of the relative angular velocity of two bodies (3,), rad/s^2, as a joint's axis counts it.
 
     Of a spherical joint seen from the second body, w_2' - w_1' + w_2 x w_1; of one axis w_2' - w_1', whose
@@ -55,7 +55,7 @@ def rotors(robot: Robot) -> list[tuple[int, Scalar]]:
     return [
         (index, joint.gear_ratio * joint.gear_ratio * joint.rotor_inertia)
         for index, joint in enumerate(robot.joints)
-        if robot.numeric.joints[index].rotor_inertia or is_form(joint.rotor_inertia)
+        if robot.numeric.joints[index].rotor_inertia or is_linear_form(joint.rotor_inertia)
     ]
 
 
@@ -65,7 +65,7 @@ def loaded_joints(robot: Robot) -> list[int]:
     return [
         index
         for index, joint in enumerate(robot.joints)
-        if any(joint.friction) or joint.is_sprung or index in geared
+        if any(joint.friction) or joint.has_spring_or_stop or index in geared
     ]
 
 
@@ -98,8 +98,8 @@ def axis_effort(
         total = friction_effort(joint, number, rate, physics.smooth)
     spring = joint.springs[number] if physics.springs and joint.springs else None
     if spring is not None:
-        total = total + spring.held_force(state.now.coordinate(index, number))
-    if stop_of(joint, number) is not None:
+        total = total + spring.holding_force(state.now.coordinate(index, number))
+    if end_stop(joint, number) is not None:
         q = state.now.coordinate(index, number)
         total = total + pack([stop_effort(joint, number, q, rate[0], physics)])
     for rotor, inertia in rotors(state.robot) if physics.inertia else ():

@@ -30,18 +30,18 @@ from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.underactuated import model_hint, require_driven
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import compact, physics, sampled
+from nacelle.spatial.physics import compact_form, draw_inputs_with, physics
 from nacelle.spatial.scalar import Array, pack, sqrt
 
 
-def _kept(results: Mapping[str, Array], outputs: str) -> dict[str, Array]:
+def _select_outputs(results: Mapping[str, Array], outputs: str) -> dict[str, Array]:
     """The outputs that are wanted; what has no fixed pivots has its margin for a figure, or the best."""
     margin = results.get("parallel_margin")
     whole = {"pivot": pack([1.0])[0] if margin is None else sqrt(margin), **results}
     return {name: whole[name] for name in outputs.split()}
 
 
-def _model(
+def _make_model(
     name: str,
     function: Callable[..., dict[str, Array]],
     usual: str,
@@ -63,12 +63,12 @@ def _model(
         if "load" in inputs and len(arrays) < len(inputs):
             load = options.pop("load", None)
             arrays = (*arrays, np.zeros(robot.motion.n) if load is None else load)
-        return _kept(function(robot, *arrays, **options), outputs)
+        return _select_outputs(function(robot, *arrays, **options), outputs)
 
     # By these the cache knows it.
     model.__module__, model.__name__, model.__qualname__ = __name__, name, name
     model.__doc__ = function.__doc__
-    return sampled(input_samples)(physics(**inputs)(model))
+    return draw_inputs_with(input_samples)(physics(**inputs)(model))
 
 
 def _require_driven(what: str) -> Callable[[Robot], None]:
@@ -79,14 +79,14 @@ def _require_driven(what: str) -> Callable[[Robot], None]:
 _of_forces = _require_driven("the model inverse_dynamics needs")
 _of_regressor = _require_driven("the regressor of actuator forces needs")
 
-inverse = _model("inverse", compact(tree.inverse), "force pivot margins", _of_forces)
-forward = _model("forward", compact(tree.forward), "acceleration pivot margins", require_inertia)
-inertia = _model("inertia", compact(tree.inertia), "M A pivot margins")
-bias = _model("bias", compact(tree.bias), "h pivot margins")
-gravity = _model("gravity", compact(tree.gravity), "g A pivot margins")
-jacobian = _model("jacobian", inverse_jacobian, "J pivot margins")
-energies = _model("energies", compact(tree.energies), "kinetic potential dissipation pivot margins")
-regressor = _model("regressor", compact(tree.regressor), "Y pivot margins", _of_regressor)
-reference_regressor = _model(
-    "reference_regressor", compact(tree.reference_regressor), "Y pivot margins", _of_regressor
+inverse = _make_model("inverse", compact_form(tree.inverse), "force pivot margins", _of_forces)
+forward = _make_model("forward", compact_form(tree.forward), "acceleration pivot margins", require_inertia)
+inertia = _make_model("inertia", compact_form(tree.inertia), "M A pivot margins")
+bias = _make_model("bias", compact_form(tree.bias), "h pivot margins")
+gravity = _make_model("gravity", compact_form(tree.gravity), "g A pivot margins")
+jacobian = _make_model("jacobian", inverse_jacobian, "J pivot margins")
+energies = _make_model("energies", compact_form(tree.energies), "kinetic potential dissipation pivot margins")
+regressor = _make_model("regressor", compact_form(tree.regressor), "Y pivot margins", _of_regressor)
+reference_regressor = _make_model(
+    "reference_regressor", compact_form(tree.reference_regressor), "Y pivot margins", _of_regressor
 )

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nacelle.compile import Compiled, compile_function, make_program
-from nacelle.compile.closing import GIVEN
+from nacelle.compile.closing import POSE
 from nacelle.compile.function import DIFFERENTIABLE
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model as kinematics
-from nacelle.kinematics.solve.unknowns import closing_of
+from nacelle.kinematics.solve.unknowns import closing_driver
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -30,14 +30,14 @@ from nacelle.spatial.physics import PAPERS, input_shapes, load_registrations
 
 NAMES = MODEL_NAMES
 INPUTS = ("pose", "elements", "encoders")
-TAKEN_BY = {
+MODELS_BY_INPUT = {
     "pose": NAMES,
     "elements": ("inverse_dynamics", "regressor"),
     "encoders": ("inverse_dynamics",),
 }
-MEASURED: dict[str, Callable[[Robot, str, dict[str, Any]], Model]] = {}
+MEASURED_MODELS: dict[str, Callable[[Robot, str, dict[str, Any]], Model]] = {}
 """Models from what is measured in the place of a pose, by input: called with the robot, the name, options."""
-_WHOLE = "everything between these inputs and the result"
+_INCLUDES_EVERYTHING = "everything between these inputs and the result"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,8 @@ class Model(HasTable):
 
         For "jax" and "torch" quaternions need no unit length, and what iteration finds (y) is found inside.
         """
-        if settings.get("target") in DIFFERENTIABLE and GIVEN in self.inputs:
-            settings = {"closing": closing_of(self.robot), **settings}
+        if settings.get("target") in DIFFERENTIABLE and POSE in self.inputs:
+            settings = {"closing": closing_driver(self.robot), **settings}
         return compile_function(
             self.function, self.robot, inputs=self.inputs, options=self.options, **settings
         )
@@ -109,22 +109,22 @@ def model(
         raise KinematicsError(f"no model is called {name!r}; {did_you_mean(name, NAMES)}")
     if input not in INPUTS:
         raise KinematicsError(f"no input is called {input!r}; {did_you_mean(input, INPUTS)}")
-    if name not in TAKEN_BY[input]:
+    if name not in MODELS_BY_INPUT[input]:
         raise KinematicsError(
-            f"the model {name} takes the pose; {input} are an input of {' and '.join(TAKEN_BY[input])}"
+            f"the model {name} takes the pose; {input} are an input of {' and '.join(MODELS_BY_INPUT[input])}"
         )
     if parameters is not None and not name.endswith("regressor"):
         raise KinematicsError(f"the model {name} has no columns of parameters; regressors have")
-    robot = robot.alike
+    robot = robot.without_rounding_differences
     options = {"physics": Physics(friction, smooth), **column_options(parameters)}
     guard = " pivot" if guarded else ""
     if input != "pose":
         load_registrations(PAPERS)
-        return MEASURED[input](robot, name, options | {"outputs": _MODELS[name].result + guard})
+        return MEASURED_MODELS[input](robot, name, options | {"outputs": _MODELS[name].result + guard})
     return _from_pose(robot, name, options, guarded)
 
 
-class _Named(NamedTuple):
+class _ModelEntry(NamedTuple):
     """How a model is made.
 
     Attributes:
@@ -141,25 +141,25 @@ class _Named(NamedTuple):
 
 
 _MODELS = {
-    "inverse_dynamics": _Named(
+    "inverse_dynamics": _ModelEntry(
         model_functions.inverse,
         "force",
         True,
         "positions of the legs, their motion, nacelle and the solve for the actuators' forces",
     ),
-    "forward_dynamics": _Named(
+    "forward_dynamics": _ModelEntry(
         model_functions.forward,
         "acceleration",
         True,
         "positions of the legs, their motion, mass matrix, bias and the solve for the acceleration",
     ),
-    "inverse_kinematics": _Named(kinematics.joint_positions, "q", False, _WHOLE),
-    "jacobian": _Named(model_functions.jacobian, "J", False, _WHOLE),
-    "mass_matrix": _Named(model_functions.inertia, "M", False, _WHOLE),
-    "bias_forces": _Named(model_functions.bias, "h", True, _WHOLE),
-    "gravity_forces": _Named(model_functions.gravity, "g", False, _WHOLE),
-    "regressor": _Named(model_functions.regressor, "Y", True, _WHOLE),
-    "reference_regressor": _Named(model_functions.reference_regressor, "Y", True, _WHOLE),
+    "inverse_kinematics": _ModelEntry(kinematics.joint_positions, "q", False, _INCLUDES_EVERYTHING),
+    "jacobian": _ModelEntry(model_functions.jacobian, "J", False, _INCLUDES_EVERYTHING),
+    "mass_matrix": _ModelEntry(model_functions.inertia, "M", False, _INCLUDES_EVERYTHING),
+    "bias_forces": _ModelEntry(model_functions.bias, "h", True, _INCLUDES_EVERYTHING),
+    "gravity_forces": _ModelEntry(model_functions.gravity, "g", False, _INCLUDES_EVERYTHING),
+    "regressor": _ModelEntry(model_functions.regressor, "Y", True, _INCLUDES_EVERYTHING),
+    "reference_regressor": _ModelEntry(model_functions.reference_regressor, "Y", True, _INCLUDES_EVERYTHING),
 }
 
 
@@ -169,13 +169,15 @@ def _from_pose(robot: Robot, name: str, options: dict[str, Any], guarded: bool) 
     assert shapes is not None
     inputs = {key: shape for key, shape in shapes.items() if key != "load"}
     if name == "inverse_kinematics":
-        return Model(name, robot, "tree", spec.function, inputs, {}, input_meaning(robot), spec.includes)
+        return Model(name, robot, "tree", spec.function, inputs, {}, describe_variables(robot), spec.includes)
     watched = " pivot margins" if guarded else ""
     settings = {**(options if spec.friction else {}), "outputs": spec.result + watched}
-    return Model(name, robot, "compact", spec.function, inputs, settings, input_meaning(robot), spec.includes)
+    return Model(
+        name, robot, "compact", spec.function, inputs, settings, describe_variables(robot), spec.includes
+    )
 
 
-def input_meaning(robot: Robot) -> dict[str, str]:
+def describe_variables(robot: Robot) -> dict[str, str]:
     """What inputs and outputs of models are, with units."""
     layout = layout_of(robot.motion)
     drives = ", ".join(actuator.name for actuator in robot.actuators)

@@ -14,7 +14,7 @@ import numpy as np
 from nacelle.errors import KinematicsError
 
 
-def above_zero(value: Any, what: str) -> float:
+def check_positive(value: Any, what: str) -> float:
     """Take a number that must be above zero, such as the rate over which Coulomb friction changes its sign.
 
     Raises:
@@ -60,7 +60,7 @@ class Physics:
             raise KinematicsError(f"friction is True or False, got {friction!r}")
         object.__setattr__(self, "friction", bool(friction))
         if self.smooth is not None:
-            object.__setattr__(self, "smooth", above_zero(self.smooth, "smooth"))
+            object.__setattr__(self, "smooth", check_positive(self.smooth, "smooth"))
 
 
 ALL_TERMS = Physics()

@@ -46,20 +46,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance import with_forces_between
-from nacelle.dynamics.derivatives.derivatives import POINT_SHAPES, OperatingPoint, at_point, operating_point
+from nacelle.dynamics.compliance import add_forces_between_bodies
+from nacelle.dynamics.derivatives.derivatives import (
+    POINT_SHAPES,
+    OperatingPoint,
+    operating_point,
+    takes_operating_point,
+)
 from nacelle.dynamics.external import wrenches_on_bodies
 from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import body_wrenches
 from nacelle.errors import KinematicsError, SingularError
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.mechanism.assembly import generic_poses, rotation_mask
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.rank import rank_of
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_rates
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_rates
 from nacelle.model.joint import MOTION, JointKind, Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
@@ -68,15 +73,15 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 from nacelle.spatial.screw import Wrench
 from nacelle.trajectory import Trajectory
-from nacelle.trajectory.along import SampledMotion, motion_samples, solved_samples, turning
+from nacelle.trajectory.along import SampledMotion, counting_start, motion_samples, solved_mask
 from nacelle.tree.actuation import closure_axes
 from nacelle.tree.closure import closure_frames, coupling_rates
-from nacelle.tree.rates import Spin, rate_equations
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.rates import IdleSpin, rate_equations
+from nacelle.tree.spanning_tree import TreeKinematics
 
 
 @physics(external=lambda robot: (len(robot.bodies), 6), **POINT_SHAPES)
-@at_point
+@takes_operating_point
 def reaction_terms(
     robot: Robot,
     external: Array,
@@ -96,7 +101,7 @@ def reaction_terms(
     u_dot = state.moving.U @ point.a + state.moving.bias
     applied = {body: Wrench(external[body, :3], external[body, 3:]) for body in range(1, len(robot.bodies))}
     needs = [np.zeros(6)]
-    state = with_forces_between(replace(state, external=applied), physics)
+    state = add_forces_between_bodies(replace(state, external=applied), physics)
     for body, (f, n) in body_wrenches(state, u_dot).items():
         needs.append(_wrench(f, n, motion.poses[body].p))
     efforts = axis_efforts(state, u_dot, point.tau, physics)
@@ -123,7 +128,7 @@ def _wrench(f: Array, n: Array, point: Array) -> Array:
     return pack([*f, *(n + cross(point, f))])
 
 
-def lock_wrenches(robot: Robot, motion: TreeMotion) -> Array:
+def lock_wrenches(robot: Robot, motion: TreeKinematics) -> Array:
     """Wrench (locks, 6) on the successor for one unit of each lock of the closures (`closure_state`).
 
     The idle spins follow, as moments about their axes.
@@ -146,13 +151,13 @@ def lock_wrenches(robot: Robot, motion: TreeMotion) -> Array:
     return np.stack(wrenches) if wrenches else np.zeros((0, 6))
 
 
-def _lock_rows(robot: Robot, motion: TreeMotion) -> Array:
+def _lock_rows(robot: Robot, motion: TreeKinematics) -> Array:
     """J (locks, rates): rates of what the closures lock, then of idle spins, over the rates of the tree."""
     system = rate_equations(robot, mechanism_of(robot), motion)
     return np.concatenate([system.closures.jacobian, *(np.stack(rows) for rows in system.rows if rows)])
 
 
-def idle_spins(robot: Robot) -> list[Spin]:
+def idle_spins(robot: Robot) -> list[IdleSpin]:
     """The idle spins that are set to zero."""
     return [spin for spins in mechanism_of(robot).spins for spin in spins]
 
@@ -170,7 +175,7 @@ def axis_efforts(state: State, u_dot: Array, tau: Array, physics: Physics) -> di
 
 
 def closure_effort(
-    robot: Robot, motion: TreeMotion, index: int, efforts: Mapping[tuple[int, int], Array]
+    robot: Robot, motion: TreeKinematics, index: int, efforts: Mapping[tuple[int, int], Array]
 ) -> Array:
     """The efforts along the axes of a closure as a wrench [f; n] (6,) on its successor.
 
@@ -188,7 +193,7 @@ def closure_effort(
 
 
 # Parts of inner stress below this share of its largest one are rounding.
-_SEEN = 1e-8
+_STRESS_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +211,8 @@ class BalanceStructure:
     """
 
     beyond: Array
-    brings: Array
-    carries: Array
+    lock_signs: Array
+    closure_signs: Array
     joint_of: Array
     lock_scale: Array
     rate_scale: Array
@@ -278,7 +283,7 @@ def determination(robot: Robot) -> Determination:
         R = np.stack([[frame.R for frame in row] for row in frames])
         p = np.stack([[frame.p for frame in row] for row in frames])
         parts = np.abs(inner_stress(signs, robot.size, L, R, p, inner))
-        stressed = np.max(parts, axis=(0, 3)) > _SEEN * np.max(parts)
+        stressed = np.max(parts, axis=(0, 3)) > _STRESS_TOLERANCE * np.max(parts)
     return Determination(rank, redundancy, ~stressed)
 
 
@@ -293,12 +298,12 @@ def inner_stress(
     """Wrenches in the joints' frames (..., joints, 6, k), moments over the size, of k sets of lock values."""
     columns = []
     for k in range(inner.shape[-1]):
-        values = (inner[..., k] * signs.lock_scale)[..., None, :] * signs.brings
-        columns.append(in_frames((values @ locks)[..., :-1, :], R, p, size))
+        values = (inner[..., k] * signs.lock_scale)[..., None, :] * signs.lock_signs
+        columns.append(wrenches_in_frames((values @ locks)[..., :-1, :], R, p, size))
     return np.stack(columns, axis=-1)
 
 
-def in_frames(wrenches: Array, R: Array, p: Array, size: float) -> Array:
+def wrenches_in_frames(wrenches: Array, R: Array, p: Array, size: float) -> Array:
     """Wrenches about the base's origin (..., joints, 6) in the joints' frames; moments over the size."""
     f, n = wrenches[..., :3], wrenches[..., 3:]
     moment = n - np.cross(p, f)
@@ -306,7 +311,7 @@ def in_frames(wrenches: Array, R: Array, p: Array, size: float) -> Array:
     return np.concatenate(parts, axis=-1)
 
 
-class Transmitted(NamedTuple):
+class TransmittedWrenches(NamedTuple):
     """Wrenches in the joints.
 
     Attributes:
@@ -321,12 +326,12 @@ class Transmitted(NamedTuple):
     ratio: Array
 
 
-def transmitted(robot: Robot, terms: Mapping[str, Array]) -> Transmitted:
+def solve_reactions(robot: Robot, terms: Mapping[str, Array]) -> TransmittedWrenches:
     """Solve the balance J^T lambda = b, from what `reaction_terms` gives for N samples."""
     signs, generic, size = balance_structure(robot), determination(robot), robot.size
     locks, columns, R, p = terms["locks"], terms["columns"], terms["R"], terms["p"]
     # What tree joints and the platform would have to transmit with the locks of all closures open.
-    opened = signs.beyond @ terms["needs"] + signs.carries @ terms["across"]
+    opened = signs.beyond @ terms["needs"] + signs.closure_signs @ terms["across"]
     b = (np.einsum("nki,nki->nk", columns, opened[:, signs.joint_of]) - terms["along"]) / signs.rate_scale
     A = scaled_matrix(signs, terms["J"])
     U, s, Vt = np.linalg.svd(A, full_matrices=A.shape[2] > A.shape[1])
@@ -335,8 +340,8 @@ def transmitted(robot: Robot, terms: Mapping[str, Array]) -> Transmitted:
     inside = np.einsum("nki,nk->ni", U, b)
     values = np.einsum("nik,ni->nk", Vt[:, :r], inside / s[:, :r])
     left = b - np.einsum("nki,ni->nk", U, inside)
-    total = opened + (signs.brings * (values * signs.lock_scale)[:, None]) @ locks
-    wrench = in_frames(total[:, :-1], R, p, size)
+    total = opened + (signs.lock_signs * (values * signs.lock_scale)[:, None]) @ locks
+    wrench = wrenches_in_frames(total[:, :-1], R, p, size)
     if generic.redundancy:
         inner = inner_stress(signs, size, locks, R, p, np.swapaxes(Vt[:, r:], 1, 2))
         Q = np.linalg.qr(inner.reshape(len(inner), -1, generic.redundancy))[0]
@@ -346,7 +351,7 @@ def transmitted(robot: Robot, terms: Mapping[str, Array]) -> Transmitted:
     wrench[..., 3:] *= size
     ratio = s[:, r - 1] / s[:, 0] if r else np.ones(len(s))
     open_ = np.concatenate([left, values[:, len(signs.lock_scale) - len(idle_spins(robot)) :]], axis=1)
-    return Transmitted(wrench, np.max(np.abs(open_), axis=1, initial=0.0), ratio)
+    return TransmittedWrenches(wrench, np.max(np.abs(open_), axis=1, initial=0.0), ratio)
 
 
 def sample_size(robot: Robot) -> int:
@@ -358,10 +363,10 @@ def sample_size(robot: Robot) -> int:
 
 
 # Ratios of singular values: below the first a singularity of the constraints is near, below the second met.
-_NEAR = 1e-6
-_MET = 1e-11
+_NEAR_SINGULAR_RATIO = 1e-6
+_SINGULAR_RATIO = 1e-11
 # Given forces and a given acceleration may differ by this, m/s^2 or rad/s^2, or this part of the largest.
-_AGREE = 1e-6
+_AGREEMENT = 1e-6
 # Numbers that one block of samples may hold: 32 MiB.
 _BLOCK = 1 << 22
 
@@ -441,29 +446,29 @@ def joint_reactions(
         robot, x, v, a=a, tau=force, external=external, physics=physics, guess=guess
     )
     if force is not None and a is not None:
-        _require_agreement(robot, checked_rates(robot, "the acceleration a", a), point, flags)
+        _require_agreement(robot, check_rates(robot, "the acceleration a", a), point, flags)
     batch = flags.shape
     loads = wrenches_on_bodies(robot, point.x, point.y, external)
-    rows = [_rows(loads, batch, 2), *(_rows(array, batch, 1) for array in point)]
+    rows = [_sample_rows(loads, batch, 2), *(_sample_rows(array, batch, 1) for array in point)]
     count = int(np.prod(batch))
     generic = determination(robot)
     wrench = np.full((count, len(robot.joints), 6), np.nan)
     left, ratio = np.full(count, np.nan), np.ones(count)
-    good = np.flatnonzero(~failed(flags).ravel())
-    program = native(reaction_terms, robot, physics=physics)
+    good = np.flatnonzero(~has_failed(flags).ravel())
+    program = compile_native(reaction_terms, robot, physics=physics)
     step = max(1, _BLOCK // sample_size(robot))
     for start in range(0, len(good), step):
         part = good[start : start + step]
         terms = program(*(row[part] for row in rows))
-        wrench[part], left[part], ratio[part] = transmitted(robot, terms)
-    singular, near = (ratio <= _MET).reshape(batch), (ratio < _NEAR).reshape(batch)
+        wrench[part], left[part], ratio[part] = solve_reactions(robot, terms)
+    singular, near = (ratio <= _SINGULAR_RATIO).reshape(batch), (ratio < _NEAR_SINGULAR_RATIO).reshape(batch)
     if not batch and singular:
         raise SingularError(
             f"{robot.name}: the closures are singular in this pose, so reactions are not determined",
             "constraint",
         )
     flags = flags | np.where(singular, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
-    wrench[ratio <= _MET] = np.nan
+    wrench[ratio <= _SINGULAR_RATIO] = np.nan
     return Reactions(
         robot,
         wrench.reshape(*batch, *wrench.shape[1:]),
@@ -488,13 +493,13 @@ def _require_agreement(robot: Robot, acceleration: Array, point: OperatingPoint,
         raise KinematicsError(
             f"the acceleration {acceleration.shape} and the forces {point.tau.shape} do not broadcast"
         ) from None
-    if np.any(off[~failed(flags)] > _AGREE * scale):
+    if np.any(off[~has_failed(flags)] > _AGREEMENT * scale):
         raise KinematicsError(
             f"{robot.name}: the forces give another acceleration than a; leave one of them out"
         )
 
 
-def _rows(array: Array, batch: tuple[int, ...], dimensions: int) -> Array:
+def _sample_rows(array: Array, batch: tuple[int, ...], dimensions: int) -> Array:
     """An array as rows, one a sample; `own` dimensions at the end belong to a row."""
     shape = array.shape[array.ndim - dimensions :]
     return np.broadcast_to(array, (*batch, *shape)).reshape(int(np.prod(batch)), *shape)
@@ -503,7 +508,7 @@ def _rows(array: Array, batch: tuple[int, ...], dimensions: int) -> Array:
 # ---- peak reactions: what a motion requires of the bearings of every joint
 
 
-PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")
+WRENCH_COMPONENTS = ("fx", "fy", "fz", "nx", "ny", "nz")
 
 
 @dataclass(frozen=True)
@@ -571,7 +576,7 @@ class PeakReactions(SampledMotion):
     @property
     def listed(self) -> tuple[Peak, ...]:
         """The peaks of the joints that the description has: couplings transmit through theirs."""
-        return tuple(self.peaks[j] for j in self.robot.written_joints)
+        return tuple(self.peaks[j] for j in self.robot.described_joints)
 
     def joint(self, name: str) -> Peak:
         """The peaks of a joint by name."""
@@ -602,10 +607,10 @@ def peak_reactions(
         UnreachableError: if no pose of the trajectory is reached.
     """
     times, sample = motion_samples(robot, trajectory, rate)
-    counting_robot, guess = turning(robot, sample.x)
+    counting_robot, guess = counting_start(robot, sample.x)
     options: dict[str, Any] = {"external": external, "friction": friction, "smooth": smooth, "guess": guess}
     reactions = joint_reactions(counting_robot, sample.x, sample.v, sample.a, **options)
-    good = solved_samples(robot, reactions.flags)
+    good = solved_mask(robot, reactions.flags)
     wrench, when = reactions.wrench[good], times[good]
     peaks = tuple(
         _peak(joint.name, joint.kind, wrench[:, j], when, reactions.determined[j])
@@ -643,5 +648,5 @@ def _peak(name: str, kind: JointKind, wrench: Array, times: Array, determined: A
         float(times[second]),
         tilting,
         torque,
-        tuple(part for part, sure in zip(PARTS, determined, strict=True) if not sure),
+        tuple(part for part, sure in zip(WRENCH_COMPONENTS, determined, strict=True) if not sure),
     )

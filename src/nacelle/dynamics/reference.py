@@ -22,19 +22,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.dynamics.actuators import least_norm_forces
-from nacelle.dynamics.energy import dissipated_power, kinetic, potential
-from nacelle.dynamics.external import load_names, wrenches_along_twist
+from nacelle.dynamics.energy import dissipated_power, kinetic_energy, potential_energy
+from nacelle.dynamics.external import load_names, project_wrenches
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference_motion import reference_motions
 from nacelle.dynamics.state import State, state_at, state_at_rest
-from nacelle.dynamics.tree_form import generalised_force, gravity_force, mass_figure, mass_matrix
+from nacelle.dynamics.tree_form import generalised_force, gravity_force, mass_matrix, mass_pivot_ratio
 from nacelle.errors import KinematicsError, SingularError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.mechanism.rods import with_axisymmetric_rods
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_poses
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns, scales
-from nacelle.kinematics.solve.unknowns import unknowns
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_poses
+from nacelle.kinematics.shapes import (
+    actuators_shape,
+    jacobian_scales,
+    pose_shape,
+    twist_shape,
+    unknowns_shape,
+)
+from nacelle.kinematics.solve.unknowns import solve_unknowns
 from nacelle.model.linear_parameters import Columns, Signs, column_count, with_linear_forms
 from nacelle.model.robot import Robot
 from nacelle.spatial.linear_form import coefficients
@@ -46,22 +52,24 @@ from nacelle.tree.actuation import actuator_biases
 # Eigenvalues of the scaled matrix below this are zero up to rounding.
 _ROUNDING = 1e-13
 # Entries of an eigenvector below this belong to coordinates that take no part.
-_PART = 0.05
+_PARTICIPATION = 0.05
 # Poses near the reference at which a matrix that is singular there is examined again, and how far away.
-_POSES, _FAR = 4, 0.02
+_POSES, _SAMPLE_DISTANCE = 4, 0.02
 
 
 def is_singular(M: Array) -> Array:
     """Which mass matrices (..., n, n) are singular up to rounding (...); none that is not finite."""
     singular = np.zeros(M.shape[:-2], dtype=bool)
     for index in np.ndindex(singular.shape):
-        singular[index] = np.all(np.isfinite(M[index])) and np.any(_zero_motions(M[index]))
+        singular[index] = np.all(np.isfinite(M[index])) and np.any(_massless_coordinates(M[index]))
     return singular
 
 
-def without_inertia_at(robot: Robot, x: Array, M: Array) -> SingularError:
+def singular_mass_error(robot: Robot, x: Array, M: Array) -> SingularError:
     """The error for a pose x (nx,) whose mass matrix (n, n) is singular."""
-    names = [name for name, bad in zip(robot.motion.coordinates, _zero_motions(M), strict=True) if bad]
+    names = [
+        name for name, bad in zip(robot.motion.coordinates, _massless_coordinates(M), strict=True) if bad
+    ]
     pose = ", ".join(f"{value:.6g}" for value in x)
     return SingularError(
         f"{robot.name}: the mass matrix is singular at the pose [{pose}], along {', '.join(names)}, so that "
@@ -76,7 +84,7 @@ def require_inertia(robot: Robot) -> None:
     Raises:
         SingularError: with the coordinates along which nothing has inertia.
     """
-    left = _without_inertia(robot) if robot.numeric is robot else ()
+    left = _coordinates_without_inertia(robot) if robot.numeric is robot else ()
     if left:
         raise SingularError(
             f"nothing of {robot.name} has inertia along {', '.join(left)}: its mass matrix is singular, so "
@@ -87,29 +95,29 @@ def require_inertia(robot: Robot) -> None:
 
 
 @lru_cache(maxsize=64)
-def _without_inertia(robot: Robot) -> tuple[str, ...]:
+def _coordinates_without_inertia(robot: Robot) -> tuple[str, ...]:
     """Coordinates of the motion along which nothing has inertia, at any pose."""
     mechanism = mechanism_of(robot)
     x, y = mechanism.reference
-    left = _zero_motions(inertia(robot, x, y)["M"])
+    left = _massless_coordinates(inertia(robot, x, y)["M"])
     if not np.any(left):
         return ()
     # Singular at the reference; a robot that is not so near it is singular at some poses alone.
-    near = x + _FAR * robot.size * np.random.default_rng(0).normal(size=(_POSES, len(x)))
-    poses, _ = checked_poses(robot, near)
-    for M in native(inertia, robot)(poses, unknowns(mechanism, poses).y)["M"]:
+    near = x + _SAMPLE_DISTANCE * robot.size * np.random.default_rng(0).normal(size=(_POSES, len(x)))
+    poses, _ = check_poses(robot, near)
+    for M in compile_native(inertia, robot)(poses, solve_unknowns(mechanism, poses).y)["M"]:
         if np.all(np.isfinite(M)):
-            left &= _zero_motions(M)
+            left &= _massless_coordinates(M)
     return tuple(name for name, bad in zip(robot.motion.coordinates, left, strict=True) if bad)
 
 
-def _zero_motions(M: Array) -> Array:
+def _massless_coordinates(M: Array) -> Array:
     """Which coordinates (n,) take part in motions without inertia."""
     scale = np.sqrt(np.maximum(np.diag(M), 0.0))
     left = ~(scale > 0.0)
     unit = np.where(left, 1.0, scale)
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit) + np.diag(np.where(left, 1.0, 0.0)))
-    return np.asarray(left | np.any(np.abs(vectors[:, values < _ROUNDING]) > _PART, axis=1))
+    return np.asarray(left | np.any(np.abs(vectors[:, values < _ROUNDING]) > _PARTICIPATION, axis=1))
 
 
 class Formulation(NamedTuple):
@@ -126,7 +134,7 @@ FORMULATIONS = {
 """By name: the tree, and the formulations that `nacelle.papers` registers."""
 
 
-def supported(name: str, mechanism: Mechanism) -> Formulation:
+def supported_formulation(name: str, mechanism: Mechanism) -> Formulation:
     """A formulation by name, for a robot.
 
     Raises:
@@ -144,10 +152,10 @@ def supported(name: str, mechanism: Mechanism) -> Formulation:
 
 
 # A robot of motors and of cylinders whose size is this far from 1 m has rows of J_r^-1 of unlike sizes.
-_UNLIKE = 10.0
+_UNLIKE_SCALES = 10.0
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist, load=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape, load=twist_shape)
 def inverse(
     robot: Robot,
     x: Array,
@@ -162,11 +170,11 @@ def inverse(
 ) -> dict[str, Array]:
     """Actuator forces (actuators,), generalised force (n,), N or N m; parallel margin, margins of legs."""
     state = state_at(robot, x, y, v)
-    chosen = supported(formulation, state.mechanism)
+    chosen = supported_formulation(formulation, state.mechanism)
     F = chosen.generalised_force(state, a, physics) - load
-    rows, columns = scales(robot.numeric)
+    rows, columns = jacobian_scales(robot.numeric)
     shared = None if weights is None else np.array(weights)
-    if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE * np.min(rows):
+    if shared is None and len(rows) == len(columns) and np.max(rows) > _UNLIKE_SCALES * np.min(rows):
         # Forces that are unique do not depend on weights: these make rows in rad and in m comparable.
         shared = rows * rows
     force, margin = least_norm_forces(state.inverse_jacobian, F, shared, units=columns)
@@ -178,7 +186,7 @@ def inverse(
     }
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape)
 def regressor(
     robot: Robot,
     x: Array,
@@ -198,7 +206,7 @@ def regressor(
     return {"Y": Y, "parallel_margin": results["parallel_margin"], "margins": results["margins"]}
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, v_ref=of_twist, a_ref=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, v_ref=twist_shape, a_ref=twist_shape)
 def reference_regressor(
     robot: Robot,
     x: Array,
@@ -224,7 +232,7 @@ def reference_regressor(
     return {**results, "Y": Y}
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, tau=of_actuators, load=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, tau=actuators_shape, load=twist_shape)
 def forward(
     robot: Robot,
     x: Array,
@@ -241,10 +249,10 @@ def forward(
     h = generalised_force(state, zero, physics)
     A, M = state.inverse_jacobian, mass_matrix(state)
     a = solve(M, A.T @ tau + load - h, "spd")
-    return {"acceleration": a, "pivot": pack([mass_figure(M)])[0], "margins": state.margins()}
+    return {"acceleration": a, "pivot": pack([mass_pivot_ratio(M)])[0], "margins": state.margins()}
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Mass matrix (n, n) along the reduced twist, and J_r^-1 (actuators, n)."""
     state = state_at_rest(robot, x, y)
@@ -252,7 +260,7 @@ def inertia(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {"M": mass_matrix(state), "A": A, "margins": state.margins()}
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape)
 def bias(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     """Force along the reduced twist at dv/dt = 0; with M, J_r^-1 and the actuators' bias acceleration."""
     state = state_at(robot, x, y, v)
@@ -268,7 +276,7 @@ def bias(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_T
     }
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
     state = state_at_rest(robot, x, y)
@@ -276,20 +284,20 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {"g": gravity_force(state), "A": A, "margins": state.margins()}
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape)
 def energies(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Array]:
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     state = state_at(robot, x, y, v)
     return {
-        "kinetic": pack([kinetic(state)])[0],
-        "potential": pack([potential(state)])[0],
+        "kinetic": pack([kinetic_energy(state)])[0],
+        "potential": pack([potential_energy(state)])[0],
         "dissipation": pack([dissipated_power(state, physics)])[0],
         "margins": state.margins(),
     }
 
 
-@physics(x=of_pose, y=of_unknowns, wrench=lambda robot: (len(load_names(robot)), 6))
-def projected(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
+@physics(x=pose_shape, y=unknowns_shape, wrench=lambda robot: (len(load_names(robot)), 6))
+def project_external_wrenches(robot: Robot, x: Array, y: Array, wrench: Array) -> Array:
     """Wrenches [f; n] (bodies + tools, 6), base axes, as a force (n,) along the reduced twist."""
     state = state_at_rest(robot, x, y)
-    return wrenches_along_twist(state, dict(enumerate(wrench[1:], start=1)))
+    return project_wrenches(state, dict(enumerate(wrench[1:], start=1)))

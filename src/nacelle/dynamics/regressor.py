@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics import evaluation
-from nacelle.dynamics.base_parameters.choice import ParameterSet, choose, column_options
-from nacelle.dynamics.evaluation import MeasuredState, at_measured
-from nacelle.dynamics.inverse import flagged
+from nacelle.dynamics.base_parameters.choice import ParameterSet, choose_parameters, column_options
+from nacelle.dynamics.evaluation import MeasuredState, evaluate_measured
+from nacelle.dynamics.inverse import flag_parallel_singularities
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.flags import failed
-from nacelle.kinematics.motion import States, solved
-from nacelle.kinematics.pose_input import checked_rates, twist_and_derivative
+from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.motion import EvaluatedStates, solve_loops
+from nacelle.kinematics.pose_input import check_rates, check_twist_and_derivative
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
@@ -114,32 +114,32 @@ def regressor(
     if parameters is not None and shared is not None:
         raise KinematicsError("give parameters, or legs that share theirs, not both")
     if parameters is None and (shared is not None or robot.shared is not None):
-        parameters = choose(robot, "nothing", shared)
+        parameters = choose_parameters(robot, "nothing", shared)
     options = {"physics": Physics(friction, smooth), **column_options(parameters)}
     if isinstance(x, MeasuredState):
         others = {"twist v": v, "acceleration a": a, "reference v_ref": v_ref, "reference a_ref": a_ref}
-        return _flagged(
-            robot, at_measured("regressor", robot, x, options, others | {"guess": guess}), parameters
+        return _flag_regressor(
+            robot, evaluate_measured("regressor", robot, x, options, others | {"guess": guess}), parameters
         )
-    v, a = twist_and_derivative(robot, v, a)
+    v, a = check_twist_and_derivative(robot, v, a)
     name = "regressor"
     rates: tuple[Array, ...] = (v, a)
     if referred:
         still = np.zeros(robot.motion.n)
-        v_ref = checked_rates(robot, "the reference v_ref", still if v_ref is None else v_ref)
-        a_ref = checked_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
+        v_ref = check_rates(robot, "the reference v_ref", still if v_ref is None else v_ref)
+        a_ref = check_rates(robot, "the reference a_ref", still if a_ref is None else a_ref)
         name, rates = "reference_regressor", (v, v_ref, a_ref)
-    poses, y, flags = solved(robot, x, *rates, guess=guess)
+    poses, y, flags = solve_loops(robot, x, *rates, guess=guess)
     results = evaluation.evaluate_states(name, robot, (poses, y, *rates), flags, **options)
-    return _flagged(robot, States(poses, y, results, flags), parameters)
+    return _flag_regressor(robot, EvaluatedStates(poses, y, results, flags), parameters)
 
 
-def _flagged(robot: Robot, at: States, parameters: ParameterSet | None) -> Regressor:
+def _flag_regressor(robot: Robot, at: EvaluatedStates, parameters: ParameterSet | None) -> Regressor:
     """The regressor with flags, and what its columns belong to."""
     poses, y, results, flags = at
     margin = results.pop("parallel_margin")
-    flags = flagged(robot, poses, y, results, margin, flags)
-    results["Y"][failed(flags)] = np.nan
+    flags = flag_parallel_singularities(robot, poses, y, results, margin, flags)
+    results["Y"][has_failed(flags)] = np.nan
     columns = linear_parameters(robot)
     if parameters is not None:
         columns = LinearParameters(parameters.names, parameters.values)

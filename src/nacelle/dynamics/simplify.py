@@ -40,7 +40,7 @@ class TwoEndRod(NamedTuple):
     outer: RodEnd
 
 
-def rods(robot: Robot) -> tuple[TwoEndRod, ...]:
+def find_rods(robot: Robot) -> tuple[TwoEndRod, ...]:
     """The rods of a robot: leg bodies between two spherical or universal joints."""
 
     def end(body: int, j: int) -> RodEnd:
@@ -55,7 +55,7 @@ def rods(robot: Robot) -> tuple[TwoEndRod, ...]:
 
 
 def _require_rods(robot: Robot) -> tuple[TwoEndRod, ...]:
-    present = rods(robot)
+    present = find_rods(robot)
     if not present:
         raise ParameterError(
             f"no leg of {robot.name} has a rod: a rod is a leg body between two joints, each spherical or "
@@ -64,7 +64,7 @@ def _require_rods(robot: Robot) -> tuple[TwoEndRod, ...]:
     return present
 
 
-def neglected(robot: Robot, bodies: Sequence[str | int] | None = None) -> Robot:
+def neglect_masses(robot: Robot, bodies: Sequence[str | int] | None = None) -> Robot:
     """The robot with massless leg bodies.
 
     Args:
@@ -91,7 +91,7 @@ def _leg_body(robot: Robot, body: str | int) -> int:
     return index
 
 
-def lumped(robot: Robot, share: float = 2.0 / 3.0) -> Robot:
+def lump_rods(robot: Robot, share: float = 2.0 / 3.0) -> Robot:
     """The robot with the mass of each rod at its two ends, as point masses at the joints.
 
     Args:

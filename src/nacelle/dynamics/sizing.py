@@ -24,11 +24,11 @@ from nacelle.kinematics.motion import joint_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Trajectory
-from nacelle.trajectory.along import SampledMotion, motion_samples, solved_samples, turning
+from nacelle.trajectory.along import SampledMotion, counting_start, motion_samples, solved_mask
 
 
 @dataclass(frozen=True)
-class Load:
+class ActuatorLoad:
     """What one actuator has to do along a motion.
 
     Attributes:
@@ -90,7 +90,7 @@ class Sizing(SampledMotion):
     rate: Array
     force: Array
     flags: Array
-    loads: tuple[Load, ...]
+    loads: tuple[ActuatorLoad, ...]
 
     def __repr__(self) -> str:
         """Give robot, duration and the peak force of each actuator."""
@@ -123,17 +123,17 @@ def size_motors(
     """
     times, sample = motion_samples(robot, trajectory, rate)
     options: dict[str, Any] = {"external": external, "friction": friction, "free": free}
-    counting_robot, guess = turning(robot, sample.x)
+    counting_robot, guess = counting_start(robot, sample.x)
     dynamics = inverse_dynamics(counting_robot, sample.x, sample.v, sample.a, guess=guess, **options)
     motion = joint_motion(counting_robot, sample.x, sample.v, sample.a, guess=guess).as_path()
     q, speed, _ = motion.actuators
-    good = solved_samples(robot, dynamics.flags)
+    good = solved_mask(robot, dynamics.flags)
     loads = []
     for k, actuator in enumerate(robot.actuators):
         f, s, p = dynamics.force[good, k], speed[good, k], q[good, k]
         power = f * s
         loads.append(
-            Load(
+            ActuatorLoad(
                 actuator.name,
                 robot.revolute_actuators[k],
                 float(np.max(np.abs(f))),

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.kinematics.configuration import Configuration, configuration, moving, resting
+from nacelle.kinematics.configuration import Configuration, configuration, rates_at, rates_at_rest
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.screw import Wrench
 from nacelle.tree.actuation import actuator_rows
-from nacelle.tree.rates import MovingTree
+from nacelle.tree.rates import TreeRates
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class State:
     """
 
     now: Configuration
-    moving: MovingTree
+    moving: TreeRates
     external: Mapping[int, Wrench] = field(default_factory=dict)
 
     @property
@@ -63,10 +63,10 @@ class State:
 def state_at(robot: Robot, x: Array, y: Array, v: Array) -> State:
     """The state at a reduced pose x (nx,), with what iteration found y (ny,), and a reduced twist v (n,)."""
     now = configuration(robot, x, y)
-    return State(now, moving(now, v))
+    return State(now, rates_at(now, v))
 
 
 def state_at_rest(robot: Robot, x: Array, y: Array) -> State:
     """The state at rest at a reduced pose x (nx,), with what iteration found y (ny,)."""
     now = configuration(robot, x, y)
-    return State(now, resting(now))
+    return State(now, rates_at_rest(now))

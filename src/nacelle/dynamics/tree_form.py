@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance import with_forces_between
+from nacelle.dynamics.compliance import add_forces_between_bodies
 from nacelle.dynamics.joint_effort import joint_efforts, rotors
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
@@ -28,14 +28,14 @@ from nacelle.model.robot import body_parameters, has_mass
 from nacelle.spatial.inertia import inertia_matrix
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
-from nacelle.spatial.solve import spd_figure
+from nacelle.spatial.solve import spd_pivot_ratio
 from nacelle.tree.actuation import rate_rows
 
 
 def tree_forces(state: State, u_dot: Array, physics: Physics) -> Array:
     """Generalised forces of the tree Gamma_tr (rates,), N or N m, at accelerations u_dot (rates,)."""
     robot, motion = state.robot, state.now.motion
-    state = with_forces_between(state, physics)
+    state = add_forces_between_bodies(state, physics)
     # Wrenches [f; n] about the base's origin, so that they add up along the tree as they are.
     carried: dict[int, Array] = {}
     for body, wrench in body_wrenches(state, u_dot).items():
@@ -71,7 +71,7 @@ def generalised_force(state: State, a: Array, physics: Physics) -> Array:
 _DIGITS = 1e9
 
 
-class Massive(NamedTuple):
+class MassiveBody(NamedTuple):
     """A body with mass: rotation to the base (3, 3), ten parameters, Jacobian J_b (6, n)."""
 
     R: Array
@@ -79,12 +79,12 @@ class Massive(NamedTuple):
     J: Array
 
 
-def massive_bodies(state: State) -> Iterator[Massive]:
+def massive_bodies(state: State) -> Iterator[MassiveBody]:
     """The bodies with mass."""
     robot, motion = state.robot, state.now.motion
     for body, pose in enumerate(motion.poses):
         if body != BASE and has_mass(robot, body):
-            yield Massive(pose.R, body_parameters(robot, body), motion.jacobian(body) @ state.moving.U)
+            yield MassiveBody(pose.R, body_parameters(robot, body), motion.jacobian(body) @ state.moving.U)
 
 
 def mass_matrix(state: State) -> Array:
@@ -105,9 +105,9 @@ def mass_matrix(state: State) -> Array:
     return np.asarray(total)
 
 
-def mass_figure(M: Array) -> Scalar:
+def mass_pivot_ratio(M: Array) -> Scalar:
     """A mass matrix (n, n) among pivot figures: at most 1, weak where it may be singular up to rounding."""
-    return minimum(1.0, _DIGITS * spd_figure(M))
+    return minimum(1.0, _DIGITS * spd_pivot_ratio(M))
 
 
 def gravity_force(state: State) -> Array:

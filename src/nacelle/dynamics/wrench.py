@@ -51,7 +51,7 @@ def body_wrench(state: State, body: int, a: Array, w: Array, w_dot: Array) -> Wr
         # In the body's own axes, where the parameters are constant.
         R, p = state.now.motion.poses[body].R, body_parameters(state.robot, body)
         motion = R.T @ (a - np.asarray(state.robot.gravity)), R.T @ w, R.T @ w_dot
-        total = inertial_wrench(p, *motion).in_axes(R)
+        total = inertial_wrench(p, *motion).rotate(R)
     return total.minus(state.external[body]) if body in state.external else total
 
 

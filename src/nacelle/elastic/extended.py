@@ -27,18 +27,18 @@ import numpy as np
 from nacelle.elastic.beam.shapes import ALL_DEFLECTIONS, AXIAL, TORSION, BeamDeflections, Shapes, beam_shapes
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.model.flexible import Beam, beams
+from nacelle.model.flexible import Beam, robot_beams
 from nacelle.model.joint import UNBOUNDED, Joint, JointKind, Primitive
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.spanning_tree import tree_kinematics
 
 T = TypeVar("T")
 Options = TypeVarTuple("Options")
 # Axes x, y, z made the joint axis z, exactly.
-_ALONG = (
+_AXIS_ROTATIONS = (
     np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
     np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
     np.eye(3),
@@ -65,7 +65,7 @@ class DriveSpring(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Extended:
+class FlexibleTree:
     """A robot with flexible links, as a tree of frames.
 
     Attributes:
@@ -180,7 +180,7 @@ class Extended:
         return tuple(result)
 
 
-def kept_by_numbers(function: Callable[[Robot, *Options], T]) -> Callable[[Robot, *Options], T]:
+def cache_by_numbers(function: Callable[[Robot, *Options], T]) -> Callable[[Robot, *Options], T]:
     """A function of a robot's numbers that keeps its last results, by these, the names and the options.
 
     Robots that differ in names alone are equal, so names are part of the key.
@@ -198,7 +198,7 @@ def kept_by_numbers(function: Callable[[Robot, *Options], T]) -> Callable[[Robot
     return call
 
 
-def extended(robot: Robot, *, planar: bool | None = None) -> Extended:
+def flexible_tree(robot: Robot, *, planar: bool | None = None) -> FlexibleTree:
     """The tree of frames of a robot with flexible links.
 
     Args:
@@ -209,12 +209,12 @@ def extended(robot: Robot, *, planar: bool | None = None) -> Extended:
         BeamError: if a flexible link cannot be a beam.
         KinematicsError: if no link is flexible.
     """
-    return _extended(robot, planar)
+    return _flexible_tree(robot, planar)
 
 
-@kept_by_numbers
-def _extended(robot: Robot, planar: bool | None) -> Extended:
-    flexible_links = beams(robot)
+@cache_by_numbers
+def _flexible_tree(robot: Robot, planar: bool | None) -> FlexibleTree:
+    flexible_links = robot_beams(robot)
     if not flexible_links and not any(joint.drive_stiffness for joint in robot.joints):
         raise KinematicsError(
             f"{robot.name} has no flexible link: give bodies a 'section' and a 'material', or drives a "
@@ -226,7 +226,7 @@ def _extended(robot: Robot, planar: bool | None) -> Extended:
             f"flexible links are not computed beside coupled joints, and {name!r} couples some of "
             f"{robot.name}; take the links as rigid (remove 'section'), or lock the coupled joints"
         )
-    reason = _left_out(robot)
+    reason = _unsupported_reason(robot)
     if reason:
         raise KinematicsError(f"models with flexible links or drives do not support {robot.name}: {reason}")
     normal = plane_normal(robot)
@@ -248,10 +248,10 @@ def _extended(robot: Robot, planar: bool | None) -> Extended:
             # Bending in y turns about z.
             deflections = BeamDeflections(bool(along[2] > 0.5), bool(along[1] > 0.5), torsion=False)
         shapes.append(beam_shapes(robot, beam, deflections))
-    return extended_tree(robot, tuple(shapes))
+    return build_flexible_tree(robot, tuple(shapes))
 
 
-def _left_out(robot: Robot) -> str:
+def _unsupported_reason(robot: Robot) -> str:
     """What of a robot these models would leave out, in words; empty if nothing."""
     if robot.dampers:
         return f"it has dampers between bodies ({robot.dampers[0].name}); friction in a joint is supported"
@@ -268,9 +268,9 @@ def _left_out(robot: Robot) -> str:
     return ""
 
 
-def extended_tree(robot: Robot, shapes: tuple[Shapes, ...]) -> Extended:
+def build_flexible_tree(robot: Robot, shapes: tuple[Shapes, ...]) -> FlexibleTree:
     """The tree of frames of a robot with given shape functions of its beams."""
-    builder = _Builder(robot)
+    builder = _FlexibleTreeBuilder(robot)
     for k, beam in enumerate(shapes):
         builder.add(k, beam)
     return builder.finish()
@@ -279,13 +279,13 @@ def extended_tree(robot: Robot, shapes: tuple[Shapes, ...]) -> Extended:
 def reference_poses(robot: Robot) -> tuple[Pose, ...]:
     """Poses of all bodies at the reference, nothing deformed."""
     assembly = mechanism_of(robot).assembly
-    return tree_motion(robot, assembly.platform, assembly.q).poses
+    return tree_kinematics(robot, assembly.platform, assembly.q).poses
 
 
 def plane_normal(robot: Robot) -> Array | None:
     """Unit normal (3,), base axes, of the plane in which all of a robot moves; None if it moves in space."""
     assembly = mechanism_of(robot).assembly
-    motion = tree_motion(robot, assembly.platform, assembly.q)
+    motion = tree_kinematics(robot, assembly.platform, assembly.q)
     rotations = motion.columns[3:, robot.platform_nv :].astype(float)
     turning = rotations[:, np.linalg.norm(rotations, axis=0) > 0.5]
     if not turning.size:
@@ -305,7 +305,7 @@ def plane_normal(robot: Robot) -> Array | None:
     return exact if float(np.linalg.norm(exact - normal)) < 1e-12 else normal
 
 
-class _Builder:
+class _FlexibleTreeBuilder:
     """Adds the sections of beams to a robot."""
 
     def __init__(self, robot: Robot) -> None:
@@ -327,14 +327,14 @@ class _Builder:
         self.shapes.append(shapes)
         # What is left of the body's inertia are its tips: at the start it is the body itself or its section.
         self.bodies[beam.body] = dataclasses.replace(self.bodies[beam.body], inertia=(0.0,) * 10)
-        start, end = shapes.movement(0.0), shapes.movement(1.0)
+        start, end = shapes.section_motion(0.0), shapes.section_motion(1.0)
         # The section at the start carries the frame: the frame turns back by what the section turns.
         rows = [(axis, -start[axis]) for axis in (4, 5) if beam.pinned and shapes.ends[0][axis - 3]]
-        first = self._chain(beam, number, rows, "start", Pose(beam.frame.R, beam.frame.p), reverse=True)
+        first = self._add_chain(beam, number, rows, "start", Pose(beam.frame.R, beam.frame.p), reverse=True)
         rows = [(axis, end[axis]) for axis in range(3)]
         rows += [(axis, end[axis]) for axis in (3, 4, 5) if not beam.pinned or shapes.ends[1][axis - 3]]
         tip = beam.frame.p + beam.frame.R[:, 0] * beam.length
-        last = self._chain(beam, number, rows, "end", Pose(beam.frame.R, tip), reverse=False)
+        last = self._add_chain(beam, number, rows, "end", Pose(beam.frame.R, tip), reverse=False)
         self.sections[beam.body, "start"], self.sections[beam.body, "end"] = first, last
         for joint in beam.start:
             self.sits[joint, beam.body] = first
@@ -342,9 +342,9 @@ class _Builder:
             self.sits[joint, beam.body] = last
         for body, ten in zip((first, last), beam.tips, strict=True):
             if ten is not None:
-                self._load(body, beam, ten)
+                self._add_tip_mass(body, beam, ten)
 
-    def _load(self, body: int, beam: Beam, ten: Array) -> None:
+    def _add_tip_mass(self, body: int, beam: Beam, ten: Array) -> None:
         """Put a rigid mass on a section; its frame is the body's where nothing is deformed."""
         from nacelle.spatial.inertia import transform_parameters
 
@@ -352,7 +352,7 @@ class _Builder:
         total = np.array(self.bodies[body].inertia) + placed
         self.bodies[body] = dataclasses.replace(self.bodies[body], inertia=tuple(total.tolist()))
 
-    def _chain(
+    def _add_chain(
         self, beam: Beam, number: int, rows: list[tuple[int, Array]], word: str, pose: Pose, *, reverse: bool
     ) -> int:
         """A chain of single joints along the beam's axes at a place; the body at its far end."""
@@ -365,7 +365,7 @@ class _Builder:
             self.bodies.append(Body(f"{beam.name}.{word}-{axis}"))
             bodies.append(len(self.bodies) - 1)
             kind = JointKind.PRISMATIC if axis < 3 else JointKind.REVOLUTE
-            frame = pose @ Pose(_ALONG[axis % 3], np.zeros(3))
+            frame = pose @ Pose(_AXIS_ROTATIONS[axis % 3], np.zeros(3))
             name = f"{beam.name}.{word}-{'xyz'[axis % 3]}-{'turn' if axis >= 3 else 'shift'}"
             ends = (bodies[-1], bodies[-2]) if reverse else (bodies[-2], bodies[-1])
             limits = (UNBOUNDED,)
@@ -374,7 +374,7 @@ class _Builder:
         (self.before if reverse else self.after)[beam.body] = list(reversed(chain)) if reverse else chain
         return bodies[-1]
 
-    def _moved(self, index: int) -> Joint:
+    def _reattached_joint(self, index: int) -> Joint:
         joint = self.robot.joints[index]
         return dataclasses.replace(
             joint,
@@ -382,9 +382,9 @@ class _Builder:
             successor=self.sits.get((index, joint.successor), joint.successor),
         )
 
-    def _geared(self, index: int) -> list[Joint]:
+    def _sprung_joints(self, index: int) -> list[Joint]:
         """A joint with a spring behind its motor: the motor's joint to a massless body, and the spring's."""
-        joint = self._moved(index)
+        joint = self._reattached_joint(index)
         self.bodies.append(Body(f"{joint.name}.motor"))
         motor = len(self.bodies) - 1
         frame = joint.frame_successor
@@ -403,7 +403,7 @@ class _Builder:
             ),
         ]
 
-    def finish(self) -> Extended:
+    def finish(self) -> FlexibleTree:
         """The tree with all sections."""
         joints: list[Joint] = []
         elastic: list[ElasticJoint] = []
@@ -420,21 +420,21 @@ class _Builder:
             if joint.drive_stiffness:
                 springs.append(DriveSpring(index, joint.drive_stiffness, joint.drive_damping))
                 number = len(self.shapes) + len(springs) - 1
-                joints += self._geared(index)
+                joints += self._sprung_joints(index)
                 elastic.append(ElasticJoint(len(joints) - 1, number, np.ones(1)))
             else:
-                joints.append(self._moved(index))
+                joints.append(self._reattached_joint(index))
             append(self.before.get(joint.successor, []))
             append(self.after.get(joint.successor, []))
         tree = len(joints)
         for index in range(self.robot.tree, len(self.robot.joints)):
             joint_of.append(len(joints))
-            joints.append(self._moved(index))
+            joints.append(self._reattached_joint(index))
         actuators = tuple(dataclasses.replace(a, joint=joint_of[a.joint]) for a in self.robot.actuators)
         robot = dataclasses.replace(
             self.robot, bodies=tuple(self.bodies), joints=tuple(joints), tree=tree, actuators=actuators
         )
-        return Extended(
+        return FlexibleTree(
             self.robot,
             robot,
             tuple(self.shapes),
@@ -445,7 +445,7 @@ class _Builder:
         )
 
 
-def joint_places(robot: Robot) -> Iterator[tuple[Primitive, int, int]]:
+def joint_offsets(robot: Robot) -> Iterator[tuple[Primitive, int, int]]:
     """The primitives of the tree's joints, where their coordinates are in q (nq,) and their rates in r."""
     for joint, q, v in zip(robot.tree_joints, robot.q_slices, robot.v_slices, strict=True):
         coordinate, rate = q.start, robot.platform_nv + v.start

@@ -26,33 +26,38 @@ from nacelle.elastic.condensed.models import (
     condensed_step,
     link_lengths,
 )
-from nacelle.elastic.condensed.natural import Natural, natural_of, structure_of, unit_positions
+from nacelle.elastic.condensed.natural import (
+    ReducedCoordinates,
+    condensed_structure,
+    normalise_positions,
+    reduced_coordinates,
+)
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.models import (
-    elastic_closing,
+    elastic_closing_step,
+    elastic_closure_gaps,
     elastic_energies,
     elastic_flow,
     elastic_forward,
-    elastic_gaps,
     elastic_inverse,
     elastic_step,
     elastic_terms,
 )
-from nacelle.elastic.dynamics.plan import RatePlan, rate_choice, undeformed
-from nacelle.elastic.extended import Extended, kept_by_numbers
+from nacelle.elastic.dynamics.plan import RatePlan, choose_independent_rates, undeformed_positions
+from nacelle.elastic.extended import FlexibleTree, cache_by_numbers
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 FORMS = ("condensed", "general", "assembled")
 # Beyond so many dependent rates one program with all its solves takes too long to compile.
-_LARGEST_PROGRAM = 12
+_MAX_DEPENDENT_RATES = 12
 
 
-class Undeformed(NamedTuple):
+class RigidConfiguration(NamedTuple):
     """The rigid robot in a configuration: platform, joints of its tree (nq,), all its rates u."""
 
     platform: Pose
@@ -83,7 +88,7 @@ class ElasticForm(ABC):
     name: ClassVar[str]
     programs: ClassVar[Programs]
     robot: Robot
-    frames: Extended
+    frames: FlexibleTree
     size: int
     n: int
 
@@ -92,21 +97,21 @@ class ElasticForm(ABC):
         """The flow as a physics function; None if it is none."""
         return self.programs.flow
 
-    def _place(self, joint: int) -> int:
+    def _position_index(self, joint: int) -> int:
         """The place in p of the first coordinate of a joint of the frames' robot."""
         return int(positions.platform_size(self.frames) + self.frames.robot.q_slices[joint].start)
 
     @cached_property
     def encoders(self) -> list[int]:
         """Places in p of the actuated joints' coordinates."""
-        return [self._place(actuator.joint) for actuator in self.frames.robot.actuators]
+        return [self._position_index(actuator.joint) for actuator in self.frames.robot.actuators]
 
     def joint(self, p: Array, name: str) -> Array:
         """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
-        return np.asarray(p[..., self._place(self.frames.robot.joint(name))])
+        return np.asarray(p[..., self._position_index(self.frames.robot.joint(name))])
 
     @abstractmethod
-    def start(self, rigid: Undeformed) -> tuple[Array, Array]:
+    def start(self, rigid: RigidConfiguration) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
 
     @abstractmethod
@@ -114,7 +119,7 @@ class ElasticForm(ABC):
         """Positions p (size,) whose dependent entries close all loops."""
 
     @abstractmethod
-    def stepped(self, p: Array, step: Array) -> Array:
+    def step_positions(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
 
     @abstractmethod
@@ -123,17 +128,17 @@ class ElasticForm(ABC):
 
     def inverse(self, p: Array, y: Array, a: Array, physics: Physics) -> dict[str, Array]:
         """`force` (..., na), N or N m, at accelerations a (..., na), and `acceleration` of other rates."""
-        result: dict[str, Array] = native(self.programs.inverse, self.robot, physics=physics)(p, y, a)
+        result: dict[str, Array] = compile_native(self.programs.inverse, self.robot, physics=physics)(p, y, a)
         return result
 
     def forward(self, p: Array, y: Array, tau: Array, physics: Physics) -> Array:
         """Accelerations (..., n) of y at forces of the actuators."""
         # A program with one result gives it without its name.
-        return np.asarray(native(self.programs.forward, self.robot, physics=physics)(p, y, tau))
+        return np.asarray(compile_native(self.programs.forward, self.robot, physics=physics)(p, y, tau))
 
     def energies(self, p: Array, y: Array, physics: Physics) -> dict[str, Array]:
         """`kinetic` and `potential` energy (...), J, `dissipation`, W, and `rates` of platform and joints."""
-        result: dict[str, Array] = native(self.programs.energies, self.robot, physics=physics)(p, y)
+        result: dict[str, Array] = compile_native(self.programs.energies, self.robot, physics=physics)(p, y)
         return result
 
 
@@ -148,15 +153,15 @@ def form_of(robot: Robot, name: str | None = None) -> ElasticForm:
     return _form(robot, name)
 
 
-@kept_by_numbers
+@cache_by_numbers
 def _form(robot: Robot, name: str | None) -> ElasticForm:
-    if name == "condensed" or (name is None and not isinstance(structure_of(robot), str)):
-        natural = natural_of(robot)
-        return Condensed(robot, natural.structure.stumps, natural.size, natural.n, natural)
-    plan = rate_choice(robot)
-    small = name == "general" or (name is None and len(plan.dependent) <= _LARGEST_PROGRAM)
+    if name == "condensed" or (name is None and not isinstance(condensed_structure(robot), str)):
+        natural = reduced_coordinates(robot)
+        return Condensed(robot, natural.structure.subchains, natural.size, natural.n, natural)
+    plan = choose_independent_rates(robot)
+    small = name == "general" or (name is None and len(plan.dependent) <= _MAX_DEPENDENT_RATES)
     kind = General if small else Assembled
-    return kind(robot, plan.extended, positions.size(plan.extended), plan.n, plan)
+    return kind(robot, plan.extended, positions.position_count(plan.extended), plan.n, plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,28 +172,28 @@ class General(ElasticForm):
     programs = Programs(elastic_inverse, elastic_forward, elastic_energies, elastic_flow)
     plan: RatePlan
 
-    def start(self, rigid: Undeformed) -> tuple[Array, Array]:
+    def start(self, rigid: RigidConfiguration) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
         y = [rigid.u[index] if index < len(rigid.u) else 0.0 for index in self.plan.independent]
-        return undeformed(self.plan.extended, rigid.platform, rigid.q), np.array(y)
+        return undeformed_positions(self.plan.extended, rigid.platform, rigid.q), np.array(y)
 
     def closed(self, p: Array) -> Array:
         """Positions p (size,) whose dependent entries close all loops."""
         for _ in range(50):
-            p, size = self._closing(p)
+            p, size = self._closing_step(p)
             if size < 1e-13:
                 return p
         if size < 1e-10:
             return p
         raise KinematicsError(f"the loops of {self.robot.name} do not close at this deformation")
 
-    def stepped(self, p: Array, step: Array) -> Array:
+    def step_positions(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
-        result = native(elastic_step, self.robot)(p, step)
+        result = compile_native(elastic_step, self.robot)(p, step)
         return self.closed(np.asarray(result))
 
-    def _closing(self, p: Array) -> tuple[Array, float]:
-        result = native(elastic_closing, self.robot)(p)
+    def _closing_step(self, p: Array) -> tuple[Array, float]:
+        result = compile_native(elastic_closing_step, self.robot)(p)
         return np.asarray(result["p"]), float(np.max(np.abs(result["step"]), initial=0.0))
 
     def elastic(self, p: Array) -> Array:
@@ -203,41 +208,43 @@ class Assembled(General):
     name = "assembled"
     programs = General.programs._replace(flow=None)
 
-    def _closing(self, p: Array) -> tuple[Array, float]:
-        result = native_plain(elastic_gaps, self.robot)(p)
+    def _closing_step(self, p: Array) -> tuple[Array, float]:
+        result = native_unminimised(elastic_closure_gaps, self.robot)(p)
         plan = self.plan
         step = np.zeros(plan.extended.embedding.shape[1])
         step[list(plan.dependent)] = np.linalg.solve(result["A"][:, list(plan.dependent)], -result["gap"])
-        return np.asarray(positions.stepped(plan.extended, p, step)), float(np.max(np.abs(step)))
+        return np.asarray(positions.step_positions(plan.extended, p, step)), float(np.max(np.abs(step)))
 
-    def stepped(self, p: Array, step: Array) -> Array:
+    def step_positions(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
         plan = self.plan
-        A = np.asarray(native_plain(elastic_gaps, self.robot)(p)["A"])
+        A = np.asarray(native_unminimised(elastic_closure_gaps, self.robot)(p)["A"])
         r = np.zeros(plan.extended.embedding.shape[1])
         r[list(plan.independent)] = step
         r[list(plan.dependent)] = -np.linalg.solve(
             A[:, list(plan.dependent)], A[:, list(plan.independent)] @ step
         )
-        return self.closed(np.asarray(positions.stepped(plan.extended, p, r)))
+        return self.closed(np.asarray(positions.step_positions(plan.extended, p, r)))
 
-    def solved(self, p: Array, y: Array, physics: Physics) -> tuple[dict[str, Array], Array, Array, Array]:
+    def solve_terms(
+        self, p: Array, y: Array, physics: Physics
+    ) -> tuple[dict[str, Array], Array, Array, Array]:
         """Terms, J (..., r, n), all rates and their bias (..., r) at positions and independent rates."""
         plan = self.plan
         D, I = list(plan.dependent), list(plan.independent)
         size = plan.extended.embedding.shape[1]
-        A = np.asarray(native_plain(elastic_gaps, self.robot)(p)["A"])
+        A = np.asarray(native_unminimised(elastic_closure_gaps, self.robot)(p)["A"])
         J = np.zeros((*p.shape[:-1], size, plan.n))
         J[..., I, range(plan.n)] = 1.0
         J[..., D, :] = -np.linalg.solve(A[..., :, D], A[..., :, I])
         r = np.einsum("...ij,...j->...i", J, y)
-        terms: dict[str, Array] = native_plain(elastic_terms, self.robot, physics=physics)(p, r)
+        terms: dict[str, Array] = native_unminimised(elastic_terms, self.robot, physics=physics)(p, r)
         bias = np.zeros_like(r)
         bias[..., D] = -np.linalg.solve(A[..., :, D], np.asarray(terms["second"])[..., None])[..., 0]
         return terms, J, r, bias
 
-    def _reduced(self, p: Array, y: Array, physics: Physics) -> tuple[Array, Array]:
-        terms, J, _, bias = self.solved(p, y, physics)
+    def _reduced_equations(self, p: Array, y: Array, physics: Physics) -> tuple[Array, Array]:
+        terms, J, _, bias = self.solve_terms(p, y, physics)
         MJ = np.asarray(terms["M"]) @ J
         M = np.swapaxes(J, -1, -2) @ MJ
         h = np.asarray(terms["h"]) + np.einsum("...ij,...j->...i", np.asarray(terms["M"]), bias)
@@ -245,7 +252,7 @@ class Assembled(General):
 
     def inverse(self, p: Array, y: Array, a: Array, physics: Physics) -> dict[str, Array]:
         """`force` (..., na), N or N m, at accelerations a (..., na), and `acceleration` of other rates."""
-        M, c = self._reduced(p, y, physics)
+        M, c = self._reduced_equations(p, y, physics)
         k = self.plan.na
         right = -(np.einsum("...ij,...j->...i", M[..., k:, :k], a) + c[..., k:])
         others = np.linalg.solve(M[..., k:, k:], right[..., None])[..., 0]
@@ -255,14 +262,14 @@ class Assembled(General):
 
     def forward(self, p: Array, y: Array, tau: Array, physics: Physics) -> Array:
         """Accelerations (..., n) of y at forces of the actuators."""
-        M, c = self._reduced(p, y, physics)
+        M, c = self._reduced_equations(p, y, physics)
         right = -c
         right[..., : self.plan.na] += tau
         return np.asarray(np.linalg.solve(M, right[..., None])[..., 0])
 
     def energies(self, p: Array, y: Array, physics: Physics) -> dict[str, Array]:
         """`kinetic` and `potential` energy (...), J, `dissipation`, W, and `rates` of platform and joints."""
-        terms, _, r, _ = self.solved(p, y, physics)
+        terms, _, r, _ = self.solve_terms(p, y, physics)
         kinetic = 0.5 * np.einsum("...i,...ij,...j->...", r, np.asarray(terms["M"]), r)
         return {
             "kinetic": kinetic,
@@ -277,17 +284,17 @@ class Assembled(General):
         Forces, or accelerations if prescribed.
         """
         p, y = s[: self.size], s[self.size :]
-        p, _ = self._closing(p)
+        p, _ = self._closing_step(p)
         if prescribed:
             accelerations = np.concatenate([u, self.inverse(p, y, u, physics)["acceleration"]])
         else:
             accelerations = self.forward(p, y, u, physics)
-        r = self.solved(p, y, physics)[2]
-        return np.concatenate([positions.rates(self.frames, p, r), accelerations])
+        r = self.solve_terms(p, y, physics)[2]
+        return np.concatenate([positions.position_rates(self.frames, p, r), accelerations])
 
 
 @lru_cache(maxsize=64)
-def native_plain(function: Callable[..., Any], robot: Robot, **options: Any) -> Any:
+def native_unminimised(function: Callable[..., Any], robot: Robot, **options: Any) -> Any:
     """A physics function as native code, not minimised: for large robots that would take long."""
     from nacelle.compile import compile_function
 
@@ -300,15 +307,15 @@ class Condensed(ElasticForm):
 
     name = "condensed"
     programs = Programs(condensed_inverse, condensed_forward, condensed_energies, condensed_flow)
-    natural: Natural
+    natural: ReducedCoordinates
 
-    def start(self, rigid: Undeformed) -> tuple[Array, Array]:
+    def start(self, rigid: RigidConfiguration) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
         structure, robot = self.natural.structure, self.robot
-        stumps = structure.stumps.robot
+        stumps = structure.subchains.robot
         joints = [robot.joint(joint.name) for joint in stumps.tree_joints]
         q = np.concatenate([np.zeros(0), *(rigid.q[robot.q_slices[j]] for j in joints)])
-        parts = [undeformed(structure.stumps, rigid.platform, q)]
+        parts = [undeformed_positions(structure.subchains, rigid.platform, q)]
         whole = structure.extended
         frames = frames_at(whole, rigid.platform, rigid.q, np.zeros(whole.ne))
         for link, constants in zip(structure.links, self.natural.links, strict=True):
@@ -320,18 +327,18 @@ class Condensed(ElasticForm):
             rigid.u[:m],
             *(rigid.u[m + robot.v_slices[j].start : m + robot.v_slices[j].stop] for j in joints),
         ]
-        rates = np.concatenate([*moving, np.zeros(structure.stumps.ne)])
+        rates = np.concatenate([*moving, np.zeros(structure.subchains.ne)])
         y = np.zeros(self.n)
         y[: len(self.natural.order)] = rates[list(self.natural.order)]
         return np.concatenate(parts), y
 
     def closed(self, p: Array) -> Array:
         """There is nothing to close; quaternions get unit length."""
-        return np.asarray(unit_positions(self.natural, p), dtype=float)
+        return np.asarray(normalise_positions(self.natural, p), dtype=float)
 
-    def stepped(self, p: Array, step: Array) -> Array:
+    def step_positions(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
-        return self.closed(p + np.asarray(native(condensed_step, self.robot)(p, step)))
+        return self.closed(p + np.asarray(compile_native(condensed_step, self.robot)(p, step)))
 
     def elastic(self, p: Array) -> Array:
         """Elastic coordinates (..., ne) at positions (..., size).
@@ -341,13 +348,13 @@ class Condensed(ElasticForm):
         structure = self.natural.structure
         whole = structure.extended
         result = np.zeros((*p.shape[:-1], whole.ne))
-        lengths = np.asarray(native(link_lengths, self.robot)(p))
+        lengths = np.asarray(compile_native(link_lengths, self.robot)(p))
         numbers = {link.number: k for k, link in enumerate(structure.links)}
         start = positions.platform_size(self.frames) + self.frames.robot.nq
         for number, part in enumerate(whole.slices):
             if number in numbers:
                 k = numbers[number]
-                offset = self.natural.link_places[k].start
+                offset = self.natural.link_slices[k].start
                 constants = self.natural.links[k]
                 result[..., part.start] = lengths[..., k] - constants.shapes.beam.length
                 result[..., part.start + 1 : part.stop] = p[..., offset : offset + constants.n]

@@ -21,7 +21,7 @@ import numpy as np
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import mass_matrix
-from nacelle.elastic.extended import Extended
+from nacelle.elastic.extended import FlexibleTree
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import BASE
@@ -32,12 +32,12 @@ from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, is_zero, pack, product
 from nacelle.tree.actuation import joint_rate_row
 from nacelle.tree.closure import closure_state
-from nacelle.tree.rates import MovingTree
+from nacelle.tree.rates import TreeRates
 from nacelle.tree.spanning_tree import (
-    TreeMotion,
+    TreeKinematics,
     axis_coordinates,
-    motion_of_steps,
-    steps_from_coordinates,
+    tree_kinematics_from_transforms,
+    tree_transforms,
     tree_velocity,
 )
 
@@ -52,9 +52,9 @@ class ElasticFrames:
         motion: poses of all frames, and the twists of the tree's rates.
     """
 
-    extended: Extended
+    extended: FlexibleTree
     qe: Array
-    motion: TreeMotion
+    motion: TreeKinematics
 
     def massive_bodies(self) -> Iterator[tuple[int, Pose, Array]]:
         """Index, pose and ten parameters of every rigid body with mass."""
@@ -99,27 +99,27 @@ class ElasticFrames:
         total: Array = np.zeros((size, size))
         for body, pose, ten in self.massive_bodies():
             J = self.jacobian(body, pose.p)
-            moving = _moving(J)
+            moving = _nonzero_columns(J)
             V, W = product(pose.R.T, J[:3, moving]), product(pose.R.T, J[3:, moving])
             h = skew(pack(list(ten[1:4])))
             MV = ten[0] * V - product(h, W)
             MW = product(h, V) + product(inertia_matrix(ten), W)
-            total = _added(total, product(V.T, MV) + product(W.T, MW), moving)
+            total = _add_block(total, product(V.T, MV) + product(W.T, MW), moving)
         for k, shapes in enumerate(extended.shapes):
             # Rates of its own coordinates are themselves: only the frame's twist is multiplied.
             J = self.beam_jacobian(k)[:6]
             beam_mass = mass_matrix(shapes, self.qe[extended.slices[k]])
-            moving = _moving(J)
+            moving = _nonzero_columns(J)
             J = J[:, moving]
             elastic = np.arange(size)[extended.rate_slices[k]]
             mixed = product(J.T, beam_mass[:6, 6:])
-            total = _added(total, product(J.T, product(beam_mass[:6, :6], J)), moving)
-            total = _added(_added(total, mixed, moving, elastic), mixed.T, elastic, moving)
-            total = _added(total, beam_mass[6:, 6:], elastic)
+            total = _add_block(total, product(J.T, product(beam_mass[:6, :6], J)), moving)
+            total = _add_block(_add_block(total, mixed, moving, elastic), mixed.T, elastic, moving)
+            total = _add_block(total, beam_mass[6:, 6:], elastic)
         for index, inertia in rotors(tree):
             row = self.over_rates(joint_rate_row(tree, self.motion, index)[None])
-            moving = _moving(row)
-            total = _added(total, inertia * product(row[:, moving].T, row[:, moving]), moving)
+            moving = _nonzero_columns(row)
+            total = _add_block(total, inertia * product(row[:, moving].T, row[:, moving]), moving)
         return total
 
     def constraints(self) -> Array:
@@ -142,12 +142,12 @@ class ElasticFrames:
         return self.over_rates(np.stack(rows))
 
 
-def _moving(J: Array) -> Array:
+def _nonzero_columns(J: Array) -> Array:
     """Columns of a Jacobian that are not zero throughout: the others need not be multiplied."""
     return np.flatnonzero([not all(map(is_zero, column)) for column in J.T])
 
 
-def _added(total: Array, block: Array, rows: Array, columns: Array | None = None) -> Array:
+def _add_block(total: Array, block: Array, rows: Array, columns: Array | None = None) -> Array:
     """A matrix with a block added to some of its rows and columns, the same if None."""
     result = total.astype(object) if block.dtype == object else total.copy()
     entries = np.ix_(rows, rows if columns is None else columns)
@@ -156,7 +156,7 @@ def _added(total: Array, block: Array, rows: Array, columns: Array | None = None
 
 
 def configured_frames(
-    extended: Extended, platform: Pose, q: Array, qe: Array
+    extended: FlexibleTree, platform: Pose, q: Array, qe: Array
 ) -> tuple[ElasticFrames, Configuration]:
     """The robot in a configuration: its frames, and their tree as a rigid robot's configuration.
 
@@ -167,27 +167,27 @@ def configured_frames(
         qe: elastic coordinates (ne,).
     """
     coordinates = extended.coordinates(q, qe)
-    steps = steps_from_coordinates(extended.tree, coordinates)
+    steps = tree_transforms(extended.tree, coordinates)
     known = axis_coordinates(extended.tree, coordinates)
-    motion = motion_of_steps(extended.tree, platform, steps)
+    motion = tree_kinematics_from_transforms(extended.tree, platform, steps)
     now = Configuration(extended.tree, tuple(steps), motion, (), coordinates=known)
     return ElasticFrames(extended, qe, motion), now
 
 
-def frames_at(extended: Extended, platform: Pose, q: Array, qe: Array) -> ElasticFrames:
+def frames_at(extended: FlexibleTree, platform: Pose, q: Array, qe: Array) -> ElasticFrames:
     """The frames alone; arguments as in `configured_frames`."""
     return configured_frames(extended, platform, q, qe)[0]
 
 
-def tree_in_motion(extended: Extended, now: Configuration, r: Array) -> State:
+def tree_in_motion(extended: FlexibleTree, now: Configuration, r: Array) -> State:
     """The tree of frames at rates r (r,), for its rigid bodies and joints."""
     u = product(extended.embedding, r)
     velocity = tree_velocity(extended.tree, now.motion, u)
     # Of the rigid robot's rates only u counts here.
-    return State(now, MovingTree(np.zeros((0, 0)), u, np.zeros(0), velocity))
+    return State(now, TreeRates(np.zeros((0, 0)), u, np.zeros(0), velocity))
 
 
-def stiffness_matrix(extended: Extended) -> Array:
+def stiffness_matrix(extended: FlexibleTree) -> Array:
     """K (r, r) of the unloaded robot: its beams, and springs in joints of its tree."""
     robot = extended.robot
     beams = [shapes.linear_stiffness for shapes in extended.shapes]

@@ -21,13 +21,13 @@ from nacelle.elastic.condensed.models import (
     condensed_inverse,
     lengths_forward,
     lengths_inverse,
-    reason_not,
+    reason_no_closed_form,
     reference_actuators,
 )
-from nacelle.elastic.condensed.natural import natural_of
+from nacelle.elastic.condensed.natural import reduced_coordinates
 from nacelle.elastic.dynamics.models import elastic_forward, elastic_inverse
-from nacelle.elastic.extended import extended
-from nacelle.elastic.forms import Undeformed, form_of
+from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.forms import RigidConfiguration, form_of
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -67,25 +67,27 @@ def elastic_model(
         raise KinematicsError(f"no elastic model is called {name!r}; {did_you_mean(name, ELASTIC_NAMES)}")
     if form is not None and form not in _FUNCTIONS:
         raise KinematicsError(f"no form is called {form!r}; {did_you_mean(form, tuple(_FUNCTIONS))}")
-    robot = robot.alike
-    chosen = form or _smallest(robot)
+    robot = robot.without_rounding_differences
+    chosen = form or _smallest_form(robot)
     function = _FUNCTIONS[chosen][ELASTIC_NAMES.index(name)]
     inputs = input_shapes(function, robot)
     assert inputs is not None
     options = {"physics": Physics(friction, smooth)}
-    return Model(name, robot, chosen, function, inputs, options, _meaning(robot, chosen), _INCLUDES[chosen])
+    return Model(
+        name, robot, chosen, function, inputs, options, _input_meanings(robot, chosen), _INCLUDES[chosen]
+    )
 
 
-def _smallest(robot: Robot) -> str:
+def _smallest_form(robot: Robot) -> str:
     form = form_of(robot)
     if form.name != "condensed":
         return "general"
-    return "condensed" if reason_not(natural_of(robot)) else "lengths"
+    return "condensed" if reason_no_closed_form(reduced_coordinates(robot)) else "lengths"
 
 
-def _meaning(robot: Robot, form: str) -> dict[str, str]:
+def _input_meanings(robot: Robot, form: str) -> dict[str, str]:
     drives = ", ".join(actuator.name for actuator in robot.actuators)
-    coordinates = ", ".join(extended(robot).names)
+    coordinates = ", ".join(flexible_tree(robot).names)
     meaning = {
         "qa": f"coordinates of the actuators {drives}; rad, m",
         "va": "their rates",
@@ -112,20 +114,22 @@ def random_inputs(model: Model, count: int, seed: int = 0) -> dict[str, Array]:
     robot = model.robot
     random = np.random.default_rng([seed, 16])
     if model.form == "lengths":
-        return _sampled_lengths(robot, model.inputs, count, random)
+        return _random_lengths(robot, model.inputs, count, random)
     form = form_of(robot, model.form)
     assembly = mechanism_of(robot).assembly
-    undeformed_robot = Undeformed(assembly.platform, assembly.q, np.zeros(robot.platform_nv + robot.nv))
+    undeformed_robot = RigidConfiguration(
+        assembly.platform, assembly.q, np.zeros(robot.platform_nv + robot.nv)
+    )
     start, _ = form.start(undeformed_robot)
     bent = 1e-3 * robot.size * random.standard_normal((count, form.n))
-    values = {"p": np.stack([form.stepped(start, row) for row in bent])}
+    values = {"p": np.stack([form.step_positions(start, row) for row in bent])}
     for name, shape in model.inputs.items():
         if name != "p":
             values[name] = 0.3 * random.standard_normal((count, *shape))
     return values
 
 
-def _sampled_lengths(
+def _random_lengths(
     robot: Robot, inputs: Mapping[str, tuple[int, ...]], count: int, random: np.random.Generator
 ) -> dict[str, Array]:
     values = {}

@@ -25,23 +25,23 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.physics import Physics
-from nacelle.elastic.extended import extended
-from nacelle.elastic.forms import Assembled, ElasticForm, Undeformed, form_of
+from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.forms import Assembled, ElasticForm, RigidConfiguration, form_of
 from nacelle.errors import BucklingError, KinematicsError
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.pose_input import checked_poses, checked_rates
+from nacelle.kinematics.pose_input import check_poses, check_rates
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import CompiledPlant, LoopModel, check_no_motors
+from nacelle.simulation.feedback import CompiledPlant, LoopModel, refuse_motor_signals
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Derivative, Event, Labels
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_matrices
 from nacelle.spatial.scalar import Array
 
-_SHIFT = 1e-6
-_SMALL, _STEPS = 1e-10, 60
+_DIFFERENCE_STEP = 1e-6
+_TOLERANCE, _STEPS = 1e-10, 60
 
 
 def rest_accelerations(form: ElasticForm, p: Array, physics: Physics) -> Array:
@@ -59,11 +59,11 @@ def rest_tangent(form: ElasticForm, p: Array, physics: Physics) -> Array:
     columns = []
     for k in range(na, form.n):
         step = np.zeros(form.n)
-        step[k] = _SHIFT
+        step[k] = _DIFFERENCE_STEP
         ahead, behind = (
-            rest_accelerations(form, form.stepped(p, sign * step), physics) for sign in (1.0, -1.0)
+            rest_accelerations(form, form.step_positions(p, sign * step), physics) for sign in (1.0, -1.0)
         )
-        columns.append((ahead - behind) / (2.0 * _SHIFT))
+        columns.append((ahead - behind) / (2.0 * _DIFFERENCE_STEP))
     return np.stack(columns, axis=1)
 
 
@@ -80,16 +80,16 @@ def vibrations(form: ElasticForm, p: Array, physics: Physics) -> tuple[Array, Ar
         The frequencies, rising, and of the strain energy of each the part (m,) in the stretch of beams; the
         rest of it is in bending, shear, torsion and the springs of drives.
     """
-    whole = extended(form.robot)
+    whole = flexible_tree(form.robot)
     values, shapes = np.linalg.eig(rest_tangent(form, p, physics))
     order = np.argsort(np.abs(values))
     columns = []
     for mode in shapes.T[order]:
         step = np.zeros(form.n)
         # Of a pair of complex modes, which a robot that is not at rest may have, the real part counts.
-        step[len(form.robot.actuators) :] = _SHIFT * np.real(mode) / np.max(np.abs(mode))
-        ahead, behind = (form.elastic(form.stepped(p, sign * step)) for sign in (1.0, -1.0))
-        columns.append((ahead - behind) / (2.0 * _SHIFT))
+        step[len(form.robot.actuators) :] = _DIFFERENCE_STEP * np.real(mode) / np.max(np.abs(mode))
+        ahead, behind = (form.elastic(form.step_positions(p, sign * step)) for sign in (1.0, -1.0))
+        columns.append((ahead - behind) / (2.0 * _DIFFERENCE_STEP))
     e = np.stack(columns)
     stretch, elsewhere = np.zeros(len(e)), np.zeros(len(e))
     for beam, span in zip(whole.shapes, whole.slices, strict=False):
@@ -115,11 +115,11 @@ def rest_positions(form: ElasticForm, p: Array, physics: Physics) -> Array:
         J = rest_tangent(form, p, physics)
         step = np.zeros(form.n)
         step[na:] = -np.linalg.solve(J, rest_accelerations(form, p, physics))
-        p = form.stepped(p, step)
+        p = form.step_positions(p, step)
         size = float(np.max(np.abs(step)))
         if not np.isfinite(size) or size > form.robot.size:
             break
-        if size < _SMALL * form.robot.size:
+        if size < _TOLERANCE * form.robot.size:
             if np.max(np.linalg.eigvals(J).real) > 0.0:
                 raise BucklingError(
                     f"{form.robot.name} is not stable at rest in this pose: a flexible link buckles under "
@@ -139,17 +139,17 @@ def rest_positions(form: ElasticForm, p: Array, physics: Physics) -> Array:
 
 _NO_CONSTANTS = np.zeros(1)
 # Steps of the Runge-Kutta method over a vibration are stable below this many radians.
-_STABLE = 2.7
+_STABILITY_LIMIT = 2.7
 # Robots whose links stretch so many times as fast as they bend are simulated by implicit steps.
-_STIFF = 5.0
+_STIFFNESS_RATIO = 5.0
 # A run ends where elastic coordinates are this large: beyond it the beams' theory does not hold.
-_LARGEST = 0.3
+_MAX_DEFLECTION = 0.3
 
 
 def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
     """Signals of a robot with flexible links at a state s (size,): q and qd (actuators,) of its encoders."""
     del constants
-    check_no_motors(robot, wanted)
+    refuse_motor_signals(robot, wanted)
     _require_encoders(wanted)
     form = form_of(robot)
     return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
@@ -221,12 +221,12 @@ class ElasticPlant(CompiledPlant):
 
     def state(self, x: Any, v: Any) -> Array:
         """The state [p; y] (size,) at a pose x (nx,) and twist v (n,): undeformed, or deformed by gravity."""
-        pose = checked_poses(self.robot, x)[0]
-        twist = checked_rates(self.robot, "the twist v", v)
+        pose = check_poses(self.robot, x)[0]
+        twist = check_rates(self.robot, "the twist v", v)
         joints = inverse_kinematics(self.robot, pose, limits=False)
         now = configuration(self.robot, pose, joints.y)
         u = np.asarray(rate_map(now) @ twist, dtype=float)
-        p, y = self.form.start(Undeformed(now.motion.poses[1], np.asarray(now.q, dtype=float), u))
+        p, y = self.form.start(RigidConfiguration(now.motion.poses[1], np.asarray(now.q, dtype=float), u))
         return np.concatenate([rest_positions(self.form, p, self.physics) if self.static else p, y])
 
     def positions(self, s: Array) -> Array:
@@ -244,7 +244,7 @@ class ElasticPlant(CompiledPlant):
     @property
     def elastic_names(self) -> tuple[str, ...]:
         """Names of the elastic coordinates."""
-        return extended(self.robot).names
+        return flexible_tree(self.robot).names
 
     def encoders(self, s: Array) -> tuple[Array, Array]:
         """Coordinates (rad or m) and rates (..., actuators) of the actuated joints at states (..., size)."""
@@ -273,12 +273,12 @@ class ElasticPlant(CompiledPlant):
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
         w = fastest_vibration(self.form, self.positions(s), self.physics)
-        if step * w < _STABLE:
+        if step * w < _STABILITY_LIMIT:
             return ""
         return (
             f"steps of {step:g} s are unstable: the fastest vibration of {self.name} has "
             f"{w / 2.0 / np.pi:.4g} Hz; "
-            f"take steps of at most {_STABLE / w:.2g} s (step=None chooses one), or method='irk5', which is "
+            f"take steps of at most {_STABILITY_LIMIT / w:.2g} s (step=None chooses one), or method='irk5', which is "
             "stable with every step"
         )
 
@@ -288,14 +288,14 @@ class ElasticPlant(CompiledPlant):
         Vibrations with most of their strain energy in the stretch of links do not count: they follow
         quasi-statically.
         """
-        return float(2.0 * np.pi / self._relevant(s)[0] / 20.0)
+        return float(2.0 * np.pi / self._relevant_frequencies(s)[0] / 20.0)
 
     def suited_method(self, s: Array) -> str:
         """The implicit method where links stretch far faster than they bend, else the explicit one."""
-        relevant, largest = self._relevant(s)
-        return "irk5" if largest > _STIFF * relevant else "dop853"
+        relevant, largest = self._relevant_frequencies(s)
+        return "irk5" if largest > _STIFFNESS_RATIO * relevant else "dop853"
 
-    def _relevant(self, s: Array) -> tuple[float, float]:
+    def _relevant_frequencies(self, s: Array) -> tuple[float, float]:
         """Angular frequencies (rad/s) of the fastest vibration that bends, and of the fastest of all."""
         frequencies, stretch = vibrations(self.form, self.positions(s), self.physics)
         bends = frequencies[stretch < 0.5]
@@ -349,11 +349,11 @@ class ElasticPlant(CompiledPlant):
 
     def events(self) -> list[Event]:
         """Deflections beyond what the theory of beams holds for."""
-        scale = extended(self.robot).scales
+        scale = flexible_tree(self.robot).scales
 
         def value(t: Array, s: Array) -> Array:
             del t
-            return np.asarray(_LARGEST - np.max(np.abs(self.elastic(s)) / scale, axis=-1))
+            return np.asarray(_MAX_DEFLECTION - np.max(np.abs(self.elastic(s)) / scale, axis=-1))
 
         return [Event("a flexible link deforms by more than 30 % of its length", value)]
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP
 from nacelle.emit.registry import Kernel
-from nacelle.emit.rk4 import IntegrationTask, sizes
+from nacelle.emit.rk4 import IntegrationTask, integration_sizes
 from nacelle.program.program import Program
 
 _Array = NDArray[np.float64]
@@ -79,19 +79,19 @@ def radau_coefficients() -> tuple[float, float, float, _Array, _Array]:
 GAMMA, ALPHA, BETA, T, T_INVERSE = radau_coefficients()
 
 
-def lagrange(nodes: _Array, t: float) -> _Array:
+def lagrange_weights(nodes: _Array, t: float) -> _Array:
     """Weights of values at nodes in their interpolation at t."""
     return np.array(
         [np.prod([(t - b) / (a - b) for j, b in enumerate(nodes) if j != i]) for i, a in enumerate(nodes)]
     )
 
 
-def extrapolation(longer: float) -> _Array:
+def extrapolation_weights(longer: float) -> _Array:
     """Weights (3, 3) of a step's z in the start of the next, which is so many times as long.
 
     The polynomial goes on, from its end.
     """
-    rows = np.array([lagrange(NODES, 1.0 + longer * c)[1:] for c in STAGES])
+    rows = np.array([lagrange_weights(NODES, 1.0 + longer * c)[1:] for c in STAGES])
     rows[:, 2] -= 1.0
     return rows
 
@@ -127,7 +127,7 @@ class ImplicitIntegrator(ABC):
     """Fixed implicit steps around a derivative program and, where there is one, a control program."""
 
     def __init__(self, program: Program, control: Program | None) -> None:
-        self.sizes = sizes(program, control)
+        self.sizes = integration_sizes(program, control)
 
     def integrate(
         self, x0: Any, u: Any, p: Any, *, h: float, steps: int, every: int = 1, held: int = 1
@@ -144,7 +144,7 @@ class ImplicitIntegrator(ABC):
             every: a state is stored after so many steps, so there are steps // every of them.
             held: over how many steps a row of the inputs, or what the control gives, is held.
         """
-        task = self.sizes.task(x0, u, p, steps, every, held, 0)
+        task = self.sizes.make_task(x0, u, p, steps, every, held, 0)
         if task.count != 1:
             raise ValueError(f"implicit steps are of one initial state, not of {task.count}")
         stored = np.full((steps // every, self.sizes.n), np.nan)
@@ -196,10 +196,10 @@ class Radau:
             ticks = TICKS >> self._level
             begin, part = done / TICKS, ticks / TICKS
             if self._J is None or self._extra >= refresh_cost(self.n):
-                self._J, fresh = self._differences(rates, x, begin), True
+                self._J, fresh = self._jacobian_by_differences(rates, x, begin), True
                 self._inverses, self._extra, self._base = None, 0, 0
             if self._inverses is None:
-                self._inverses = _inverted(self._J, h * part)
+                self._inverses = _inverse_matrices(self._J, h * part)
 
             def parts(states: _Array, c: _Array, begin: float = begin, part: float = part) -> _Array:
                 return rates(states, begin + part * c)
@@ -221,7 +221,7 @@ class Radau:
                 self._level, self._inverses = self._level - 1, None
         return x
 
-    def _differences(self, rates: Rates, x: _Array, begin: float) -> _Array:
+    def _jacobian_by_differences(self, rates: Rates, x: _Array, begin: float) -> _Array:
         """J (n, n) at the begin of a part of the step."""
         size = np.abs(x)
         d = DIFFERENCE * np.maximum(size, max(SMALL_STATE * np.max(size, initial=0.0), LEAST_STATE))
@@ -236,7 +236,7 @@ class Radau:
         real, pair = self._inverses
         z = np.zeros((3, self.n))
         if self._z is not None:
-            z = extrapolation(2.0 ** (self._z_level - self._level)) @ self._z
+            z = extrapolation_weights(2.0 ** (self._z_level - self._level)) @ self._z
         w, before = T_INVERSE @ z, 0.0
         for k in range(1, MOST_ITERATIONS + 1):
             r = T_INVERSE @ rates(x + z, STAGES)
@@ -261,7 +261,7 @@ class Radau:
         return None
 
 
-def _inverted(J: _Array, h: float) -> tuple[Any, Any]:
+def _inverse_matrices(J: _Array, h: float) -> tuple[Any, Any]:
     """Inverses of both matrices; not finite where there are none."""
     one = np.eye(len(J))
     try:
@@ -313,7 +313,7 @@ class NumpyIrk5(ImplicitIntegrator):
 
         def rates(states: _Array, c: _Array) -> _Array:
             out = np.empty((len(states), n))
-            weights = np.array([lagrange(STAGES, t) for t in c])
+            weights = np.array([lagrange_weights(STAGES, t) for t in c])
             self._derivative.run([np.ascontiguousarray(states), weights @ rows, task.p], [out], 1)
             return out
 

@@ -55,7 +55,7 @@ PIVOTS = ("pivots1", "pivots2")
 """Arrays of n integers."""
 MATRICES = ("J", "E1", "E2", "E2i")
 """The Jacobian, and the factors of the real and of the complex matrix of Newton's step."""
-REPORTED = ("completed", "status", "evaluations", "jacobians")
+REPORTED_COUNTS = ("completed", "status", "evaluations", "jacobians")
 """What a run gives beside states; the status is 0, or 1 if Newton's iteration did not converge."""
 DERIVATIVE, CONTROL = "derivative", "control"
 
@@ -132,7 +132,7 @@ class StepTarget(ABC):
 
     @abstractmethod
     def report(self, c: ArrayWriter, values: Sequence[Index]) -> None:
-        """Give what is `REPORTED`."""
+        """Give what is `REPORTED_COUNTS`."""
 
 
 RUN_PARAMETERS: Parameters = [
@@ -207,14 +207,14 @@ class ImplicitSteps:
 
     def _input_weights(self, c: ArrayWriter, t: str) -> list[str]:
         """Weights of the inputs at the stages in those at a time."""
-        return [c.let("weight", weight) for weight in self._lagrange(c, STAGES, t)]
+        return [c.name_value("weight", weight) for weight in self._lagrange(c, STAGES, t)]
 
     def _inputs_at(self, c: ArrayWriter, weights: list[str], j: str) -> str:
         """An input at a time."""
         total, u = c.number(0.0), self.target.array(c, "u")
         for stage, weight in enumerate(weights):
             total = c.product_sum(c.load(u, c.whole("+", j, stage * self.m)), weight, total)
-        return c.let("input", total)
+        return c.name_value("input", total)
 
     # ---- functions
 
@@ -226,10 +226,10 @@ class ImplicitSteps:
         with c.loop(0, n) as states:
             largest = states.carry("largest", c.number(0.0))
             value = c.load(x, states.index)
-            states.hand(largest, c.larger(largest, c.unary("abs", value)))
+            states.set_next(largest, c.maximum(largest, c.unary("abs", value)))
             target.fill(c, DERIVATIVE, states.index, c.spread(value))
-        least = c.larger(c.real("*", largest, c.number(SMALL_STATE)), c.number(LEAST_STATE))
-        least = c.let("least", least)
+        least = c.maximum(c.real("*", largest, c.number(SMALL_STATE)), c.number(LEAST_STATE))
+        least = c.name_value("least", least)
         if self.m:
             weights = self._input_weights(c, c.argument("begin"))
             with c.loop(0, self.m) as inputs:
@@ -258,11 +258,13 @@ class ImplicitSteps:
     def _shift(self, c: ArrayWriter, column: str, lane: int, x: str, least: str) -> str:
         """Shift a state in one lane of the tile; give one over the shift. Beyond the last it is the last."""
         inside = c.whole("<", column, self.n)
-        state = c.let("state", c.choose(inside, column, self.n - 1, "whole"), "whole")
+        state = c.name_value("state", c.choose(inside, column, self.n - 1, "whole"), "whole")
         value = c.load(x, state)
-        shift = c.let("shift", c.real("*", c.larger(c.unary("abs", value), least), c.number(DIFFERENCE)))
+        shift = c.name_value(
+            "shift", c.real("*", c.maximum(c.unary("abs", value), least), c.number(DIFFERENCE))
+        )
         self.target.shift(c, DERIVATIVE, state, lane, c.real("+", value, shift))
-        return c.let("inverse", c.real("/", c.number(1.0), shift))
+        return c.name_value("inverse", c.real("/", c.number(1.0), shift))
 
     def _factors(self) -> None:
         """`factors`: both matrices of Newton's step for a length of the step, factorised."""
@@ -270,14 +272,14 @@ class ImplicitSteps:
         c = target.function("factors", [("real", "h")], memory=True, result=False)
         J, E1, E2, E2i = self._arrays(c, MATRICES)
         with c.loop(0, self.n) as columns:
-            offset = c.let("offset", c.whole("*", columns.index, self.column), "whole")
+            offset = c.name_value("offset", c.whole("*", columns.index, self.column), "whole")
             with c.loop(0, self.n) as rows:
-                position = c.let("entry", c.whole("+", offset, rows.index), "whole")
+                position = c.name_value("entry", c.whole("+", offset, rows.index), "whole")
                 entry = c.unary("-", c.load(J, position))
                 c.store(entry, E1, position)
                 c.store(entry, E2, position)
                 c.store(c.number(0.0), E2i, position)
-            diagonal = c.let("diagonal", c.whole("+", offset, columns.index), "whole")
+            diagonal = c.name_value("diagonal", c.whole("+", offset, columns.index), "whole")
             for matrix, number in ((E1, GAMMA), (E2, ALPHA), (E2i, -BETA)):
                 over = c.real("/", c.number(number), c.argument("h"))
                 c.store(c.real("+", c.load(matrix, diagonal), over), matrix, diagonal)
@@ -295,15 +297,15 @@ class ImplicitSteps:
         times = [("real", name) for name in ("begin", "part", "h")]
         c = self.target.function("iteration", times, memory=True, result=True)
         z, w, last = ([*self._arrays(c, (f"{name}{i}" for i in range(3)))] for name in ("z", "w", "last"))
-        staged = c.let("staged", self._is_set(c, "staged"), "bit")
+        staged = c.name_value("staged", self._is_set(c, "staged"), "bit")
         before = c.whole("<<", 1, self.target.counter(c, "last_level"))
-        longer = c.let("longer", c.real("*", c.unary("real", before), c.argument("part")))
+        longer = c.name_value("longer", c.real("*", c.unary("real", before), c.argument("part")))
         weights = []
         for stage in STAGES:
-            time = c.let("time", c.product_sum(longer, c.number(stage), c.number(1.0)))
+            time = c.name_value("time", c.product_sum(longer, c.number(stage), c.number(1.0)))
             _, first, second, third = self._lagrange(c, NODES, time)
             row = [first, second, c.real("-", third, c.number(1.0))]
-            weights.append([c.let("weight", weight) for weight in row])
+            weights.append([c.name_value("weight", weight) for weight in row])
         with c.loop(0, self.n) as states:
             old = [c.load(stage, states.index) for stage in last]
             start = []
@@ -311,7 +313,7 @@ class ImplicitSteps:
                 value = c.number(0.0)
                 for weight, stage_value in zip(row, old, strict=True):
                     value = c.product_sum(weight, stage_value, value)
-                start.append(c.let("start", c.choose(staged, value, c.number(0.0))))
+                start.append(c.name_value("start", c.choose(staged, value, c.number(0.0))))
             for i in range(3):
                 c.store(start[i], z[i], states.index)
                 c.store(c.combination(T_INVERSE[i], start), w[i], states.index)
@@ -320,19 +322,19 @@ class ImplicitSteps:
             size = self._newton_step(c, z, w)
             first = c.whole("==", rounds.index, 1)
             quotient = c.real("/", size, previous)
-            ratio = c.let("ratio", c.choose(first, c.number(FIRST_RATIO), quotient))
+            ratio = c.name_value("ratio", c.choose(first, c.number(FIRST_RATIO), quotient))
             limit = c.real("*", c.real("-", c.number(1.0), ratio), c.number(TOLERANCE))
             small = c.real("<=", c.real("*", size, ratio), limit)
             slow = c.real(">=", ratio, c.number(SLOW))
-            rounded = c.bits("&", slow, c.real("<=", size, c.number(ROUNDING)))
-            with c.when(c.bits("|", small, rounded)):
-                c.leave(rounds.index)
+            rounded = c.combine_bits("&", slow, c.real("<=", size, c.number(ROUNDING)))
+            with c.when(c.combine_bits("|", small, rounded)):
+                c.return_integer(rounds.index)
             growing = c.real(">=", ratio, c.number(1.0))
-            with c.when(c.bits("&", growing, c.whole(">", rounds.index, 2))):
-                c.leave(0)
+            with c.when(c.combine_bits("&", growing, c.whole(">", rounds.index, 2))):
+                c.return_integer(0)
             with c.when(c.unary("not", c.real("<", size, c.number(float("inf"))), "bit")):
-                c.leave(0)
-            rounds.hand(previous, size)
+                c.return_integer(0)
+            rounds.set_next(previous, size)
         self.target.end(c, 0)
 
     def _newton_step(self, c: ArrayWriter, z: list[str], w: list[str]) -> str:
@@ -341,11 +343,12 @@ class ImplicitSteps:
         x, scale, change = self._arrays(c, ("x", "scale", "change"))
         self._stage_rates(c, z, r)
         gamma, alpha, beta = (
-            c.let("over", c.real("/", c.number(value), c.argument("h"))) for value in (GAMMA, ALPHA, BETA)
+            c.name_value("over", c.real("/", c.number(value), c.argument("h")))
+            for value in (GAMMA, ALPHA, BETA)
         )
         with c.loop(0, self.n) as states:
             f = [c.load(part, states.index) for part in r]
-            old = [c.let("old", c.unary("-", c.load(part, states.index))) for part in w]
+            old = [c.name_value("old", c.unary("-", c.load(part, states.index))) for part in w]
             right = [c.combination(row, f) for row in T_INVERSE]
             right[0] = c.product_sum(gamma, old[0], right[0])
             right[1] = c.product_sum(alpha, old[1], c.product_sum(beta, old[2], right[1]))
@@ -364,26 +367,26 @@ class ImplicitSteps:
             largest = states.carry("largest", c.number(0.0))
             steps = [c.load(part, states.index) for part in r]
             new = [
-                c.let("new", c.real("+", c.load(part, states.index), step))
+                c.name_value("new", c.real("+", c.load(part, states.index), step))
                 for part, step in zip(w, steps, strict=True)
             ]
             own, corrected = c.unary("abs", c.load(x, states.index)), c.number(0.0)
             for i in range(3):
                 c.store(new[i], w[i], states.index)
-                stage = c.let("stage", c.combination(T[i], new))
+                stage = c.name_value("stage", c.combination(T[i], new))
                 c.store(stage, z[i], states.index)
-                own = c.let("own", c.larger(own, c.unary("abs", stage)))
-                corrected = c.larger(corrected, c.unary("abs", c.combination(T[i], steps)))
-                corrected = c.let("corrected", corrected)
+                own = c.name_value("own", c.maximum(own, c.unary("abs", stage)))
+                corrected = c.maximum(corrected, c.unary("abs", c.combination(T[i], steps)))
+                corrected = c.name_value("corrected", corrected)
             c.store(own, scale, states.index)
             c.store(corrected, change, states.index)
-            states.hand(largest, c.larger(largest, own))
+            states.set_next(largest, c.maximum(largest, own))
         floor = c.product_sum(largest, c.number(FLOOR), c.number(float(np.finfo(float).tiny)))
-        floor = c.let("floor", floor)
+        floor = c.name_value("floor", floor)
         with c.loop(0, self.n) as states:
             size = states.carry("size", c.number(0.0))
             own = c.real("+", c.load(scale, states.index), floor)
-            states.hand(size, c.larger(size, c.real("/", c.load(change, states.index), own)))
+            states.set_next(size, c.maximum(size, c.real("/", c.load(change, states.index), own)))
         return size
 
     def _stage_rates(self, c: ArrayWriter, z: list[str], rates: list[str]) -> None:
@@ -400,7 +403,7 @@ class ImplicitSteps:
                 weights = {}
                 for i in different:
                     time = c.product_sum(c.argument("part"), c.number(STAGES[i]), c.argument("begin"))
-                    weights[i] = self._input_weights(c, c.let("time", time))
+                    weights[i] = self._input_weights(c, c.name_value("time", time))
                 with c.loop(0, self.m) as inputs:
                     values = {i: self._inputs_at(c, weights[i], inputs.index) for i in different}
                     position = c.whole("+", inputs.index, self.n)
@@ -420,17 +423,17 @@ class ImplicitSteps:
         target = self.target
         c = target.function("step", [("real", "h")], memory=True, result=True)
         self._set(c, done=0, fresh=0)
-        with c.forever():
+        with c.endless_loop():
             done, level = target.counter(c, "done"), target.counter(c, "level")
-            ticks = c.let("ticks", c.whole(">>", TICKS, level), "whole")
+            ticks = c.name_value("ticks", c.whole(">>", TICKS, level), "whole")
             begin, part = (
-                c.let(name, c.real("*", c.unary("real", value), c.number(1.0 / TICKS)))
+                c.name_value(name, c.real("*", c.unary("real", value), c.number(1.0 / TICKS)))
                 for name, value in (("begin", done), ("part", ticks))
             )
-            h = c.let("length", c.real("*", c.argument("h"), part))
+            h = c.name_value("length", c.real("*", c.argument("h"), part))
             old = c.whole(">=", target.counter(c, "extra"), refresh_cost(self.n))
             none = c.whole("==", target.counter(c, "has_jacobian"), 0)
-            with c.when(c.bits("|", old, none)):
+            with c.when(c.combine_bits("|", old, none)):
                 self._call(c, "jacobian", ("real", begin))
                 self._set(c, has_jacobian=1, fresh=1, factored=0, extra=0, base=0)
             with c.when(c.whole("==", target.counter(c, "factored"), 0)):
@@ -444,12 +447,12 @@ class ImplicitSteps:
                 self._set(c, has_jacobian=fresh)
                 with c.when(c.whole("!=", fresh, 0)):
                     with c.when(c.whole("==", level, MOST_HALVINGS)):
-                        c.leave(0)
+                        c.return_integer(0)
                     self._set(c, level=c.whole("+", level, 1), factored=0)
             with c.when(c.whole("!=", iterations, 0)):
                 self._advance(c, iterations, level, ticks)
                 with c.when(c.whole(">=", target.counter(c, "done"), TICKS)):
-                    c.leave(1)
+                    c.return_integer(1)
         target.end(c, 0)
 
     def _advance(self, c: ArrayWriter, iterations: str, level: str, ticks: str) -> None:
@@ -465,13 +468,13 @@ class ImplicitSteps:
         self._set(c, staged=1, fresh=0, last_level=level)
         base = target.counter(c, "base")
         first = c.whole("==", base, 0)
-        base = c.let("first", c.choose(first, iterations, base, "whole"), "whole")
+        base = c.name_value("first", c.choose(first, iterations, base, "whole"), "whole")
         self._set(c, base=base)
         more = c.choose(c.whole(">", iterations, base), c.whole("-", iterations, base), 0, "whole")
         self._count(c, "extra", more)
         remainder = c.whole("%", target.counter(c, "done"), c.whole("<<", ticks, 1))
         aligned, parted = c.whole("==", remainder, 0), c.whole("!=", level, 0)
-        with c.when(c.bits("&", aligned, parted)):
+        with c.when(c.combine_bits("&", aligned, parted)):
             self._set(c, level=c.whole("-", level, 1), factored=0)
 
     def _run(self) -> None:
@@ -483,41 +486,41 @@ class ImplicitSteps:
         self._set(c, **dict.fromkeys(COUNTERS, 0))
         with c.loop(0, self.n) as states:
             c.store(target.given(c, "x0", states.index), x, states.index)
-        self._parameters(c, DERIVATIVE, self.n + self.m)
+        self._load_parameters(c, DERIVATIVE, self.n + self.m)
         if self.given is not None:
-            self._parameters(c, CONTROL, self.n + self.given)
+            self._load_parameters(c, CONTROL, self.n + self.given)
         with c.loop(0, steps) as step:
             if self.given is not None:
                 with c.when(c.whole("==", c.whole("%", step.index, held), 0)):
                     row = c.whole("*", c.whole("/", step.index, held), u_step)
-                    self._controlled(c, self.given, row)
+                    self._evaluate_control(c, self.given, row)
             elif self.m:
-                row = c.let("row", c.whole("*", c.whole("/", step.index, held), u_step), "whole")
+                row = c.name_value("row", c.whole("*", c.whole("/", step.index, held), u_step), "whole")
                 for stage in range(3):
-                    position = c.let("place", c.whole("+", row, c.whole("*", u_stage, stage)), "whole")
+                    position = c.name_value("place", c.whole("+", row, c.whole("*", u_stage, stage)), "whole")
                     with c.loop(0, self.m) as inputs:
                         value = target.given(c, "u", c.whole("+", position, inputs.index))
                         c.store(value, u, c.whole("+", inputs.index, stage * self.m))
             good = self._call(c, "step", ("real", h), result=True)
             with c.when(c.whole("==", good, 0)):
                 self._finish(c, step.index, 1)
-                c.leave(1)
-            completed = c.let("completed", c.whole("+", step.index, 1), "whole")
+                c.return_integer(1)
+            completed = c.name_value("completed", c.whole("+", step.index, 1), "whole")
             with c.when(c.whole("==", c.whole("%", completed, every), 0)):
                 position = c.whole("*", c.whole("-", c.whole("/", completed, every), 1), self.n)
-                position = c.let("place", position, "whole")
+                position = c.name_value("place", position, "whole")
                 with c.loop(0, self.n) as states:
                     target.keep(c, c.whole("+", position, states.index), c.load(x, states.index))
         self._finish(c, steps, 0)
         target.end(c, 0)
 
-    def _parameters(self, c: ArrayWriter, program: str, offset: int) -> None:
+    def _load_parameters(self, c: ArrayWriter, program: str, offset: int) -> None:
         if self.k:
             with c.loop(0, self.k) as parameters:
                 value = c.spread(self.target.given(c, "p", parameters.index))
                 self.target.fill(c, program, c.whole("+", parameters.index, offset), value)
 
-    def _controlled(self, c: ArrayWriter, nw: int, row: str) -> None:
+    def _evaluate_control(self, c: ArrayWriter, nw: int, row: str) -> None:
         """Have the control give the inputs of a step, the same at all stages."""
         target, (x, u) = self.target, self._arrays(c, ("x", "u"))
         with c.loop(0, self.n) as states:
@@ -534,5 +537,5 @@ class ImplicitSteps:
                     c.store(value, u, c.whole("+", inputs.index, stage * self.m))
 
     def _finish(self, c: ArrayWriter, completed: str, status: int) -> None:
-        counts = [self.target.counter(c, name) for name in REPORTED[2:]]
+        counts = [self.target.counter(c, name) for name in REPORTED_COUNTS[2:]]
         self.target.report(c, [completed, status, *counts])

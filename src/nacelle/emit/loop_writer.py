@@ -40,7 +40,7 @@ class WrittenLoop(ABC):
         """A value that each round hands to the next, and the last one to what follows the loop."""
 
     @abstractmethod
-    def hand(self, name: str, value: str) -> None:
+    def set_next(self, name: str, value: str) -> None:
         """What the next round has for a carried value; the old one is not used after this."""
 
 
@@ -62,7 +62,7 @@ class Writer(ABC):
         """A number or an integer that the function is called with."""
 
     @abstractmethod
-    def let(self, name: str, value: str, kind: str = "real") -> str:
+    def name_value(self, name: str, value: str, kind: str = "real") -> str:
         """Give a value a name, and evaluate it here."""
 
     @abstractmethod
@@ -86,7 +86,7 @@ class Writer(ABC):
         """An operation on integers that are the same for all samples, or a comparison of them."""
 
     @abstractmethod
-    def bits(self, operator: str, a: str, b: str) -> str:
+    def combine_bits(self, operator: str, a: str, b: str) -> str:
         """Join bits."""
 
     @abstractmethod
@@ -140,14 +140,14 @@ class SampleWriter(Writer):
 
     def unless(self, a: str, b: str) -> str:
         """Whether a is set and b is not."""
-        return self.bits("&", a, self.unary("not", b, "bit"))
+        return self.combine_bits("&", a, self.unary("not", b, "bit"))
 
     @abstractmethod
     def only_if(self, condition: str, a: str) -> str:
         """Whether a bit is set, and a condition that is the same for all samples."""
 
     @abstractmethod
-    def choose_if(self, condition: str, a: str, b: str) -> str:
+    def select_if(self, condition: str, a: str, b: str) -> str:
         """Take the number a if a condition holds that is the same for all samples, else b."""
 
     @abstractmethod
@@ -184,7 +184,7 @@ class ArrayWriter(Writer):
     """Writes a function over arrays in memory; arrays are addresses, matrices are by columns."""
 
     @abstractmethod
-    def larger(self, a: str, b: str) -> str:
+    def maximum(self, a: str, b: str) -> str:
         """The larger of two numbers; NaN if one of them is."""
 
     def combination(self, weights: Sequence[float], values: Sequence[str]) -> str:
@@ -223,11 +223,11 @@ class ArrayWriter(Writer):
         """A loop of an index from the first to before the stop; none where that is not above it."""
 
     @abstractmethod
-    def forever(self) -> AbstractContextManager[None]:
+    def endless_loop(self) -> AbstractContextManager[None]:
         """A loop that is left from within the function alone."""
 
     @abstractmethod
-    def leave(self, result: Index) -> None:
+    def return_integer(self, result: Index) -> None:
         """Return an integer from within the function."""
 
     @abstractmethod

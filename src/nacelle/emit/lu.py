@@ -25,18 +25,18 @@ def column_stride(n: int, width: int) -> int:
     return width * ((n + 2 * width - 2) // width)
 
 
-def _parts(names: tuple[str, ...], complex_: bool) -> Parameters:
+def _part_parameters(names: tuple[str, ...], complex_: bool) -> Parameters:
     return [("array", name) for name in (names if complex_ else names[:1])]
 
 
 def factor_parameters(complex_: bool) -> Parameters:
     """A matrix, room for n numbers, room for the n pivots."""
-    return [*_parts(_PARTS, complex_), ("array", "scales"), ("wholes", "pivots")]
+    return [*_part_parameters(_PARTS, complex_), ("array", "scales"), ("wholes", "pivots")]
 
 
 def solve_parameters(complex_: bool) -> Parameters:
     """The factors, their pivots, and the right side, which becomes the solution."""
-    return [*_parts(_PARTS, complex_), ("wholes", "pivots"), *_parts(_SIDES, complex_)]
+    return [*_part_parameters(_PARTS, complex_), ("wholes", "pivots"), *_part_parameters(_SIDES, complex_)]
 
 
 class LuLoops:
@@ -47,7 +47,7 @@ class LuLoops:
         self.stride = column_stride(n, width)
 
     def _arguments(self, c: ArrayWriter, names: tuple[str, ...]) -> list[str]:
-        return [c.argument(name) for _, name in _parts(names, self.complex)]
+        return [c.argument(name) for _, name in _part_parameters(names, self.complex)]
 
     def factor(self, c: ArrayWriter) -> None:
         """Write the factorisation (`factor_parameters`)."""
@@ -56,7 +56,7 @@ class LuLoops:
             k = step.index
             column = self._column(c, k)
             self._pivot(c, k, column)
-            below = c.let("below", c.whole("+", k, 1), "whole")
+            below = c.name_value("below", c.whole("+", k, 1), "whole")
             inverse = self._inverse(c, [c.load(part, k) for part in column])
             spread = [c.spread(entry) for entry in inverse]
             with c.loop(below, self.n, self.width) as rows:
@@ -68,7 +68,7 @@ class LuLoops:
                 entry = [c.load(part, k) for part in other]
                 nonzero = [c.real("!=", value, c.number(0.0)) for value in entry]
                 with (
-                    c.when(nonzero[0] if len(nonzero) == 1 else c.bits("|", *nonzero)),
+                    c.when(nonzero[0] if len(nonzero) == 1 else c.combine_bits("|", *nonzero)),
                     c.loop(below, self.n, self.width) as rows,
                 ):
                     self._reduce(c, [c.spread(value) for value in entry], column, other, rows.index)
@@ -87,11 +87,11 @@ class LuLoops:
             with c.loop(c.whole("+", k, 1), self.n, self.width) as rows:
                 self._reduce(c, entry, column, unknowns, rows.index)
         with c.loop(0, self.n) as step:
-            k = c.let("k", c.whole("-", self.n - 1, step.index), "whole")
+            k = c.name_value("k", c.whole("-", self.n - 1, step.index), "whole")
             column = self._column(c, k)
             diagonal = self._inverse(c, [c.load(part, k) for part in column])
             entry = self._product(c, [c.load(part, k) for part in unknowns], diagonal, "real")
-            entry = [c.let("entry", value) for value in entry]
+            entry = [c.name_value("entry", value) for value in entry]
             for part, value in zip(unknowns, entry, strict=True):
                 c.store(value, part, k)
             spread = [c.spread(value) for value in entry]
@@ -114,7 +114,7 @@ class LuLoops:
             with c.loop(0, self.n) as columns:
                 largest = columns.carry("largest", c.number(0.0))
                 entry = self._magnitude(c, self._column(c, columns.index), rows.index)
-                columns.hand(largest, c.larger(largest, entry))
+                columns.set_next(largest, c.maximum(largest, entry))
             c.store(c.real("/", c.number(1.0), largest), c.argument("scales"), rows.index)
 
     def _pivot(self, c: ArrayWriter, k: str, column: list[str]) -> None:
@@ -122,17 +122,17 @@ class LuLoops:
         scales = c.argument("scales")
 
         def scaled(row: str) -> str:
-            return c.let("scaled", c.real("*", self._magnitude(c, column, row), c.load(scales, row)))
+            return c.name_value("scaled", c.real("*", self._magnitude(c, column, row), c.load(scales, row)))
 
         diagonal = scaled(k)
         with c.loop(c.whole("+", k, 1), self.n) as rows:
             largest, place = rows.carry("largest", diagonal), rows.carry("place", k, "whole")
             entry = scaled(rows.index)
-            more = c.let("more", c.real(">", entry, largest), "bit")
-            rows.hand(largest, c.choose(more, entry, largest))
-            rows.hand(place, c.choose(more, rows.index, place, "whole"))
+            more = c.name_value("more", c.real(">", entry, largest), "bit")
+            rows.set_next(largest, c.choose(more, entry, largest))
+            rows.set_next(place, c.choose(more, rows.index, place, "whole"))
         enough = c.real(">=", diagonal, c.real("*", largest, c.number(_PREFERENCE)))
-        chosen = c.let("chosen", c.choose(enough, k, place, "whole"), "whole")
+        chosen = c.name_value("chosen", c.choose(enough, k, place, "whole"), "whole")
         c.store(chosen, c.argument("pivots"), k, "whole")
         with c.when(c.whole("!=", chosen, k)):
             with c.loop(0, self.n) as columns:
@@ -148,11 +148,11 @@ class LuLoops:
     def _inverse(self, c: ArrayWriter, entry: list[str]) -> list[str]:
         """One over a number."""
         if len(entry) == 1:
-            return [c.let("inverse", c.real("/", c.number(1.0), entry[0]))]
+            return [c.name_value("inverse", c.real("/", c.number(1.0), entry[0]))]
         a, b = entry
-        square = c.let("square", c.product_sum(a, a, c.real("*", b, b)))
+        square = c.name_value("square", c.product_sum(a, a, c.real("*", b, b)))
         real, imaginary = c.real("/", a, square), c.real("/", c.unary("-", b), square)
-        return [c.let("inverse", real), c.let("inverse", imaginary)]
+        return [c.name_value("inverse", real), c.name_value("inverse", imaginary)]
 
     def _product(self, c: ArrayWriter, a: list[str], b: list[str], kind: str = "vector") -> list[str]:
         if len(a) == 1:

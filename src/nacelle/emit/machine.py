@@ -66,7 +66,7 @@ class Machine:
 
 
 @functools.cache
-def host() -> Machine:
+def host_machine() -> Machine:
     """Describe this machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -77,7 +77,7 @@ def host() -> Machine:
     return Machine(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
 
 
-def other(triple: str, cpu: str) -> Machine:
+def other_machine(triple: str, cpu: str) -> Machine:
     """Describe another machine: any processor but those of Intel's family, of which the levels are known.
 
     Raises:

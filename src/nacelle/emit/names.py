@@ -28,7 +28,7 @@ _C_KEYWORDS = """
 """
 
 # What the sources call or include, and macros that compilers define.
-_USED = """
+_LIBRARY_NAMES = """
     assert atan2 cos double_t eof errno exp fabs float_t floor huge_val i386 infinity linux m_e m_pi
     max_align_t nan null offsetof ptrdiff_t sin size_t sqrt tanh unix
     math np numpy abs float int range len print self
@@ -42,13 +42,13 @@ def _with_floats(text: str) -> set[str]:
 
 RESERVED = frozenset(
     set(_C_KEYWORDS.split())
-    | _with_floats(_USED)
+    | _with_floats(_LIBRARY_NAMES)
     | {word.lower() for word in (*keyword.kwlist, *keyword.softkwlist)}
 )
 """Names that no variable or function may have, in lower case."""
 
 # What a decomposition to ASCII would lose, in words.
-_WORDS = {
+_REPLACEMENTS = {
     "°": "deg",
     "·": ".",
     "⋅": ".",
@@ -69,24 +69,24 @@ _WORDS = {
 }
 
 
-def _ascii(text: str) -> str:
+def _to_ascii(text: str) -> str:
     """Give text in ASCII: accents are dropped, Greek letters are spelled, others become _."""
     parts: list[str] = []
     for character in text:
         if character.isascii():
             parts.append(character)
             continue
-        if character in _WORDS:
-            parts.append(_WORDS[character])
+        if character in _REPLACEMENTS:
+            parts.append(_REPLACEMENTS[character])
             continue
         for plain in unicodedata.normalize("NFKD", character):
             if unicodedata.combining(plain):
                 continue
-            parts.append(plain if plain.isascii() else _spelled(plain))
+            parts.append(plain if plain.isascii() else _spell_letter(plain))
     return "".join(parts)
 
 
-def _spelled(character: str) -> str:
+def _spell_letter(character: str) -> str:
     """Spell a Greek letter; _ for anything else."""
     parts = unicodedata.name(character, "").split()
     if parts[:1] == ["GREEK"] and parts[2:3] == ["LETTER"] and len(parts) >= 4:
@@ -102,7 +102,7 @@ def identifier(text: str, fallback: str = "x") -> str:
         text: any text, also empty.
         fallback: an identifier, used where nothing of the text is left and before a leading digit.
     """
-    plain = "".join(c if c.isalnum() else "_" for c in _ascii(text))
+    plain = "".join(c if c.isalnum() else "_" for c in _to_ascii(text))
     # No leading underscore and no pair of them: C and C++ keep such names for themselves.
     name = "_".join(part for part in plain.split("_") if part)
     if not name:
@@ -160,13 +160,13 @@ class Identifiers:
         return name
 
 
-def remark(text: str) -> str:
+def comment_text(text: str) -> str:
     r"""Turn any text into one line that may be part of a comment of C or a docstring of Python.
 
     It cannot end a comment (`*/`), open one (`/*`), hold a trigraph (`??/`), continue a line (a backslash
     at its end), end a docstring, or hide other text (controls, marks of writing direction).
     """
-    plain = "".join(c if " " <= c <= "~" else " " if c.isspace() else "_" for c in _ascii(text))
+    plain = "".join(c if " " <= c <= "~" else " " if c.isspace() else "_" for c in _to_ascii(text))
     plain = plain.replace("\\", "/").replace('"', "'")
     for pair in ("*/", "/*", "??", "//"):
         # Twice, as the pairs of "???" overlap.

@@ -48,7 +48,7 @@ class NewtonResult:
 
 
 @dataclass(frozen=True)
-class Rules:
+class NewtonRules:
     """When the iteration ends, and how long its steps are.
 
     Attributes:
@@ -68,7 +68,7 @@ class Rules:
         return np.ascontiguousarray(np.broadcast_to(1.0 / np.asarray(self.max_step, dtype=np.float64), (n,)))
 
 
-class Solver(ABC):
+class NewtonSolver(ABC):
     """Newton's iteration around a step program, for many samples.
 
     Attributes:
@@ -98,7 +98,7 @@ class Solver(ABC):
         Args:
             y0: where to start (N, n) or (1, n).
             p: parameters (N, k) or (1, k).
-            tolerance: as in `Rules`, and so are the next three.
+            tolerance: as in `NewtonRules`, and so are the next three.
             max_iterations: the most steps.
             max_step: the longest step.
             polish: whether a sample that is solved takes one step more.
@@ -107,8 +107,8 @@ class Solver(ABC):
                 sample starts from y0.
             threads: how many threads share the samples.
         """
-        guess, parameters = rows(y0, self.n, "y0"), rows(p, self.k, "p")
-        rules = Rules(tolerance, max_iterations, max_step, polish)
+        guess, parameters = as_rows(y0, self.n, "y0"), as_rows(p, self.k, "p")
+        rules = NewtonRules(tolerance, max_iterations, max_step, polish)
         return self._solve(guess, parameters, rules, follow, threads)
 
     def bind(
@@ -128,7 +128,7 @@ class Solver(ABC):
             y0: where to start (n,).
             p: parameters (k,).
             y: the solution (n,).
-            tolerance: as in `Rules`, and so are the others.
+            tolerance: as in `NewtonRules`, and so are the others.
             max_iterations: the most steps.
             max_step: the longest step.
             polish: whether a sample that is solved takes one step more.
@@ -136,23 +136,25 @@ class Solver(ABC):
         for name, buffer, size in (("y0", y0, self.n), ("p", p, self.k), ("y", y, self.n)):
             if buffer.shape != (size,) or buffer.dtype != np.float64 or not buffer.flags.c_contiguous:
                 raise ValueError(f"{name} must be a C-contiguous float64 array ({size},)")
-        return self._bind(y0, p, y, Rules(tolerance, max_iterations, max_step, polish))
+        return self._bind(y0, p, y, NewtonRules(tolerance, max_iterations, max_step, polish))
 
     @abstractmethod
-    def _solve(self, y0: _Array, p: _Array, rules: Rules, follow: bool, threads: int) -> NewtonResult: ...
+    def _solve(
+        self, y0: _Array, p: _Array, rules: NewtonRules, follow: bool, threads: int
+    ) -> NewtonResult: ...
 
     @abstractmethod
-    def _bind(self, y0: _Array, p: _Array, y: _Array, rules: Rules) -> Callable[[], int]: ...
+    def _bind(self, y0: _Array, p: _Array, y: _Array, rules: NewtonRules) -> Callable[[], int]: ...
 
 
-class NumpyNewton(Solver):
+class NumpyNewton(NewtonSolver):
     """Newton's method around a step program's kernel, all samples at a time."""
 
     def __init__(self, program: Program, kernel: Kernel) -> None:
         super().__init__(program)
         self._kernel = kernel
 
-    def _solve(self, y0: _Array, p: _Array, rules: Rules, follow: bool, threads: int) -> NewtonResult:
+    def _solve(self, y0: _Array, p: _Array, rules: NewtonRules, follow: bool, threads: int) -> NewtonResult:
         count = sample_count(y0, p)
         y = np.broadcast_to(y0, (count, self.n)).copy()
         p = np.ascontiguousarray(np.broadcast_to(p, (count, self.k)))
@@ -178,16 +180,16 @@ class NumpyNewton(Solver):
             status[left[done]], status[left[broken]] = CONVERGED, NOT_FINITE
             if rules.polish:
                 last = done & np.isfinite(length)
-                y[left[last]] += _shortened(dy[last], length[last])
+                y[left[last]] += _limit_steps(dy[last], length[last])
             moves = ~done & ~broken
             if iteration == rules.max_iterations:
                 break
             left = left[moves]
-            y[left] += _shortened(dy[moves], length[moves])
+            y[left] += _limit_steps(dy[moves], length[moves])
             iterations[left] += 1
         return NewtonResult(y, iterations, status)
 
-    def _bind(self, y0: _Array, p: _Array, y: _Array, rules: Rules) -> Callable[[], int]:
+    def _bind(self, y0: _Array, p: _Array, y: _Array, rules: NewtonRules) -> Callable[[], int]:
         def solve() -> int:
             one = self._solve(y0[None], p[None], rules, False, 1)
             y[:] = one.y[0]
@@ -207,9 +209,9 @@ class NewtonLoop:
         error: the error, which the program gives.
         weights: what makes the step a pure number (n).
         evaluate: writes the evaluation of the program at y.
-        tolerance: as in `Rules`.
+        tolerance: as in `NewtonRules`.
         rounds: the most evaluations, one more than steps, an integer.
-        polish: as in `Rules`, a condition.
+        polish: as in `NewtonRules`, a condition.
     """
 
     n: int
@@ -229,27 +231,31 @@ def write_newton(w: SampleWriter, a: NewtonLoop) -> tuple[str, str]:
     with w.rounds("round", a.rounds) as rounds:
         status, steps = rounds.carry("status", ITERATION_CAP, "whole"), rounds.carry("taken", 0, "whole")
         a.evaluate()
-        step, error = w.held(a.step, a.n), w.let("left", a.error(0))
+        step, error = w.held(a.step, a.n), w.name_value("left", a.error(0))
 
         def squares(j: Index, total: str) -> str:
-            part = w.let("part", w.real("*", step.get(j), a.weights(j)))
+            part = w.name_value("part", w.real("*", step.get(j), a.weights(j)))
             return w.product_sum(part, part, total)
 
         square = w.fold("squares", a.n, zero, squares)
-        length = w.let("length", w.unary("sqrt", square))
+        length = w.name_value("length", w.unary("sqrt", square))
         # The length is finite where its square is, which is known earlier.
-        finite = w.let("finite", w.bits("&", w.unary("finite", error), w.unary("finite", square)), "bit")
-        solved = w.let("solved", w.bits("&", rounds.active, w.real("<=", error, a.tolerance)), "bit")
+        finite = w.name_value(
+            "finite", w.combine_bits("&", w.unary("finite", error), w.unary("finite", square)), "bit"
+        )
+        solved = w.name_value(
+            "solved", w.combine_bits("&", rounds.active, w.real("<=", error, a.tolerance)), "bit"
+        )
         unsolved = w.unless(rounds.active, solved)
-        broken = w.let("broken", w.unless(unsolved, finite), "bit")
+        broken = w.name_value("broken", w.unless(unsolved, finite), "bit")
         ended = w.choose(broken, NOT_FINITE, status, "whole")
-        rounds.hand(status, w.choose(solved, CONVERGED, ended, "whole"))
+        rounds.set_next(status, w.choose(solved, CONVERGED, ended, "whole"))
         room = w.whole("<", w.whole("+", rounds.index, 1), a.rounds)
-        going = w.let("going", w.only_if(room, w.bits("&", unsolved, finite)), "bit")
-        last = w.only_if(a.polish, w.bits("&", solved, finite))
-        scale = w.let("scale", w.choose(w.real(">", length, one), w.real("/", one, length), one))
+        going = w.name_value("going", w.only_if(room, w.combine_bits("&", unsolved, finite)), "bit")
+        last = w.only_if(a.polish, w.combine_bits("&", solved, finite))
+        scale = w.name_value("scale", w.choose(w.real(">", length, one), w.real("/", one, length), one))
         y = a.y
-        with w.where(w.bits("|", going, last)):
+        with w.where(w.combine_bits("|", going, last)):
             w.each(a.n, lambda j: y.put(j, w.real("+", y.get(j), w.real("*", scale, step.get(j)))))
         rounds.leave_unless(going)
         rounds.count(steps)
@@ -272,7 +278,7 @@ def newton_sizes(program: Program) -> tuple[int, int]:
     return inputs[0], inputs[1]
 
 
-def rows(array: Any, size: int, name: str) -> _Array:
+def as_rows(array: Any, size: int, name: str) -> _Array:
     """Give a C-contiguous array (N, size)."""
     table = np.ascontiguousarray(np.atleast_2d(np.asarray(array, dtype=np.float64)))
     if table.ndim != 2 or table.shape[1] != size:
@@ -288,7 +294,7 @@ def sample_count(*arrays: _Array) -> int:
     return counts.pop()
 
 
-def _shortened(dy: NDArray[Any], length: NDArray[Any]) -> NDArray[Any]:
+def _limit_steps(dy: NDArray[Any], length: NDArray[Any]) -> NDArray[Any]:
     """Steps (N, n) of some lengths (N,), none longer than 1."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.minimum(1.0, 1.0 / length)[:, None] * dy)

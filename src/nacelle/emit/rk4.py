@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.emit.loop_writer import Index, SampleWriter, Vector
-from nacelle.emit.newton import CONVERGED, NOT_FINITE, rows, sample_count
+from nacelle.emit.newton import CONVERGED, NOT_FINITE, as_rows, sample_count
 from nacelle.emit.registry import Kernel
 from nacelle.program.program import Program
 
@@ -65,7 +65,7 @@ class Integrator(ABC):
     """Fixed steps around a derivative program and, where there is one, a control program."""
 
     def __init__(self, program: Program, control: Program | None, sampled: bool) -> None:
-        self.sizes = sizes(program, control, sampled=sampled)
+        self.sizes = integration_sizes(program, control, sampled=sampled)
 
     def integrate(
         self,
@@ -96,7 +96,7 @@ class Integrator(ABC):
                 sampled form only.
             threads: how many threads share the samples.
         """
-        task = self.sizes.task(x0, u, p, steps, every, held, delay)
+        task = self.sizes.make_task(x0, u, p, steps, every, held, delay)
         stored = np.full((task.count, steps // every, self.sizes.n), np.nan)
         final, completed = self._integrate(task, h, stored, threads)
         return Rk4Result(stored, final, completed, np.where(completed < steps, NOT_FINITE, CONVERGED))
@@ -124,7 +124,7 @@ class SampledSizes:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class IntegrationSizes:
     """Numbers of states, of inputs that are given by row, and of parameters.
 
     Attributes:
@@ -139,16 +139,16 @@ class Sizes:
     k: int
     sampled: SampledSizes | None = None
 
-    def task(self, x0: Any, u: Any, p: Any, *counts: int) -> IntegrationTask:
+    def make_task(self, x0: Any, u: Any, p: Any, *counts: int) -> IntegrationTask:
         """Check what `integrate` was given; `counts` are steps, every, held and delay."""
         steps, every, held, delay = counts
-        start, parameters = rows(x0, self.n, "x0"), rows(p, self.k, "p")
+        start, parameters = as_rows(x0, self.n, "x0"), as_rows(p, self.k, "p")
         staged = np.ndim(u) == 3
         if staged and self.sampled is not None:
             raise ValueError(f"w has the shape {np.shape(u)}: a sampled control has one row a period")
         if staged and np.shape(u)[1] != 3:
             raise ValueError(f"u has the shape {np.shape(u)}, not (steps, 3, {self.m})")
-        inputs = rows(np.reshape(u, (-1, np.shape(u)[2])) if staged else u, self.m, "u")
+        inputs = as_rows(np.reshape(u, (-1, np.shape(u)[2])) if staged else u, self.m, "u")
         if steps < 0 or every < 1 or held < 1:
             raise ValueError(f"steps = {steps}, every = {every} and held = {held} must be positive")
         require_delay(delay, held, sampled=self.sampled is not None)
@@ -206,7 +206,9 @@ class IntegrationTask:
         return held, held, held
 
 
-def sizes(program: Program, control: Program | None = None, *, sampled: bool = False) -> Sizes:
+def integration_sizes(
+    program: Program, control: Program | None = None, *, sampled: bool = False
+) -> IntegrationSizes:
     """Check the form of a derivative program and of its control; give the sizes of what is integrated.
 
     Raises:
@@ -223,7 +225,7 @@ def sizes(program: Program, control: Program | None = None, *, sampled: bool = F
     if control is None:
         if sampled:
             raise ValueError(f"{program.name} has no control that could be sampled")
-        return Sizes(n, m, k)
+        return IntegrationSizes(n, m, k)
     input_sizes = [variable.size for variable in control.inputs]
     output_sizes = [variable.size for variable in control.outputs]
     if sampled:
@@ -234,13 +236,13 @@ def sizes(program: Program, control: Program | None = None, *, sampled: bool = F
                 f"output [u; z+] have the sizes {n} + nz, any, at least {k} and {m} + nz, got {input_sizes} "
                 f"and {output_sizes}"
             )
-        return Sizes(n + nz + m, input_sizes[1], input_sizes[2], SampledSizes(n, nz, m))
+        return IntegrationSizes(n + nz + m, input_sizes[1], input_sizes[2], SampledSizes(n, nz, m))
     if len(input_sizes) != 3 or [input_sizes[0], input_sizes[2]] != [n, k] or output_sizes != [m]:
         raise ValueError(
             f"{control.name} is no control program of {program.name}: inputs (x, w, p) and output u have the "
             f"sizes {n}, any, {k} and {m}, got {input_sizes} and {output_sizes}"
         )
-    return Sizes(n, input_sizes[1], k)
+    return IntegrationSizes(n, input_sizes[1], k)
 
 
 class NumpyRk4(Integrator):
@@ -263,8 +265,8 @@ class NumpyRk4(Integrator):
             sampled: whether the control is of the sampled form.
         """
         super().__init__(program, control, sampled)
-        self._derivative = _Rows(program, kernel(program))
-        self._control = None if control is None else _Rows(control, kernel(control))
+        self._derivative = _RowFunction(program, kernel(program))
+        self._control = None if control is None else _RowFunction(control, kernel(control))
 
     def _integrate(
         self, task: IntegrationTask, h: float, stored: _Array, threads: int
@@ -290,7 +292,7 @@ class NumpyRk4(Integrator):
                         )
                     acting = outputs[left, :m] if phase >= task.delay else before[:, self.sizes.n - m :]
                     stages = (acting,) * 3
-                x = self._stepped(before[:, :n], stages, p[left, :k], h, threads)
+                x = self._advance(before[:, :n], stages, p[left, :k], h, threads)
                 if self.sizes.sampled is not None:
                     x = np.concatenate([x, outputs[left, m:], stages[0]], axis=1)
                 finite = np.all(np.isfinite(x), axis=1)
@@ -301,7 +303,7 @@ class NumpyRk4(Integrator):
                     stored[left, (step + 1) // task.every - 1] = final[left]
         return final, completed
 
-    def _stepped(self, x: _Array, stages: Sequence[_Array], p: _Array, h: float, threads: int) -> _Array:
+    def _advance(self, x: _Array, stages: Sequence[_Array], p: _Array, h: float, threads: int) -> _Array:
         """The states (N, n) after one step."""
         begin, middle, end = (np.broadcast_to(row, (len(x), row.shape[-1])) for row in stages)
         f = self._derivative
@@ -312,7 +314,7 @@ class NumpyRk4(Integrator):
         return np.asarray(x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
 
 
-class _Rows:
+class _RowFunction:
     """A program of three inputs and one output on arrays of rows; a single row goes through fixed buffers."""
 
     def __init__(self, program: Program, kernel: Kernel) -> None:
@@ -401,7 +403,10 @@ class Rk4Loop:
 def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
     """Write the steps of a sample; give the number of those that are completed, an integer."""
     zero, one, two = (w.number(value) for value in (0.0, 1.0, 2.0))
-    half, sixth = w.let("half", w.real("/", a.h, two)), w.let("sixth", w.real("/", a.h, w.number(6.0)))
+    half, sixth = (
+        w.name_value("half", w.real("/", a.h, two)),
+        w.name_value("sixth", w.real("/", a.h, w.number(6.0))),
+    )
     with w.rounds("step", a.steps) as steps:
         completed, x = steps.carry("completed", 0, "whole"), w.held(a.x, a.n)
         a.begin(steps.index)
@@ -416,11 +421,11 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
 
         def stage(k: Index) -> None:
             a.evaluate(k)
-            weight = w.let("weight", w.pick(k, [one, two, two, one]))
-            reach = w.let("reach", w.pick(k, [half, half, a.h, a.h]))
+            weight = w.name_value("weight", w.pick(k, [one, two, two, one]))
+            reach = w.name_value("reach", w.pick(k, [half, half, a.h, a.h]))
 
             def entry(j: Index) -> None:
-                rate = w.let("rate", a.slope.get(j))
+                rate = w.name_value("rate", a.slope.get(j))
                 share = rate if weight == one else w.real("*", weight, rate)
                 # Where stages are written one by one, the first begins the sum and the last leads nowhere.
                 a.total.put(j, share if k == 0 else w.real("+", a.total.get(j), share))
@@ -438,9 +443,9 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
             going = _all_finite(w, going, new, size)
         steps.leave_unless(going)
         for old, new, size in updates:
-            _move(w, old, new, size)
+            _copy_vector(w, old, new, size)
         steps.count(completed)
-        following = w.let("following", w.whole("+", steps.index, 1), "whole")
+        following = w.name_value("following", w.whole("+", steps.index, 1), "whole")
         with w.when(a.is_stored(following)):
             a.store(following)
     return completed
@@ -449,24 +454,28 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
 def _all_finite(w: SampleWriter, bit: str, vector: Vector, size: int) -> str:
     """Whether a bit is set, and all entries of a vector are finite."""
     return w.fold(
-        "finite", size, bit, lambda j, so_far: w.bits("&", so_far, w.unary("finite", vector.get(j))), "bit"
+        "finite",
+        size,
+        bit,
+        lambda j, so_far: w.combine_bits("&", so_far, w.unary("finite", vector.get(j))),
+        "bit",
     )
 
 
-def _move(w: SampleWriter, to: Vector, vector: Vector, size: int) -> None:
+def _copy_vector(w: SampleWriter, to: Vector, vector: Vector, size: int) -> None:
     """Write a vector into another."""
     w.each(size, lambda j: to.put(j, vector.get(j)))
 
 
 def _write_control(w: SampleWriter, a: Rk4Loop, control: ControlLoop, step: str) -> None:
     """Write what gives the inputs of a step."""
-    row = w.let("row", w.whole("/", step, control.held), "whole")
-    phase = w.let("phase", w.whole("-", step, w.whole("*", row, control.held)), "whole")
+    row = w.name_value("row", w.whole("/", step, control.held), "whole")
+    phase = w.name_value("phase", w.whole("-", step, w.whole("*", row, control.held)), "whole")
     with w.when(w.whole("==", phase, 0)):
         control.evaluate(row)
     control_output, before = control.made, control.before
     if before is not None:
         acts = w.whole(">=", phase, control.delay)
-        w.each(a.m, lambda j: a.u.put(j, w.choose_if(acts, control_output.get(j), before.get(j))))
+        w.each(a.m, lambda j: a.u.put(j, w.select_if(acts, control_output.get(j), before.get(j))))
     elif control_output is not a.u:
-        _move(w, a.u, control_output, a.m)
+        _copy_vector(w, a.u, control_output, a.m)

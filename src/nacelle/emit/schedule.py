@@ -12,7 +12,7 @@ from nacelle.program.graph import depth_first
 from nacelle.program.program import ARITY, Program
 
 
-def arguments(program: Program, k: int) -> tuple[int, ...]:
+def operands(program: Program, k: int) -> tuple[int, ...]:
     """Give the instructions whose values instruction k uses."""
     op, *operands = program.code[k]
     return tuple(operands) if ARITY[op] else ()
@@ -30,14 +30,14 @@ def live_operations(program: Program) -> list[int]:
         needed[k] = 1
     for k in range(len(program.code) - 1, -1, -1):
         if needed[k]:
-            for a in arguments(program, k):
+            for a in operands(program, k):
                 needed[a] = 1
     return [k for k in range(len(program.code)) if needed[k] and is_operation(program, k)]
 
 
-def _by_need(program: Program) -> list[int]:
+def _demand_order(program: Program) -> list[int]:
     """List the live operations each just before the first that uses it, depth first from the results."""
-    order = depth_first(program.results, lambda k: arguments(program, k))
+    order = depth_first(program.results, lambda k: operands(program, k))
     return [k for k in order if is_operation(program, k)]
 
 
@@ -46,13 +46,13 @@ def last_uses(program: Program, order: Sequence[int]) -> dict[int, int]:
     last: dict[int, int] = {}
     for position, k in enumerate(order):
         last[k] = position
-        for a in arguments(program, k):
+        for a in operands(program, k):
             if is_operation(program, a):
                 last[a] = position
     return last
 
 
-def _total_life(program: Program, order: Sequence[int]) -> int:
+def _total_lifetime(program: Program, order: Sequence[int]) -> int:
     """Sum of the lives of all values: how long they are kept, in operations."""
     position_of = {k: p for p, k in enumerate(order)}
     return sum(last - position_of[k] for k, last in last_uses(program, order).items())
@@ -64,7 +64,9 @@ def schedule(program: Program) -> list[int]:
     Of the program's own order and the one that follows the needs of the results, the one that keeps
     values for less time is taken.
     """
-    return min(live_operations(program), _by_need(program), key=lambda order: _total_life(program, order))
+    return min(
+        live_operations(program), _demand_order(program), key=lambda order: _total_lifetime(program, order)
+    )
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Store:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if _HAS_OWNERS:
-                os.close(_open_own(self.folder))
+                os.close(_open_trusted(self.folder))
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=".new-")
             with os.fdopen(handle, "wb") as file:
                 file.write(_MAGIC + digest + payload)
@@ -85,9 +85,9 @@ class Store:
         """Contents of a file of the folder, both of which nobody else may write."""
         if not _HAS_OWNERS:
             return (self.folder / name).read_bytes()
-        folder = _open_own(self.folder)
+        folder = _open_trusted(self.folder)
         try:
-            with os.fdopen(_open_own(self.folder / name, folder), "rb") as file:
+            with os.fdopen(_open_trusted(self.folder / name, folder), "rb") as file:
                 return file.read()
         finally:
             os.close(folder)
@@ -108,22 +108,22 @@ class _ForeignError(OSError):
     """Another user may write a folder or a file; the message says so."""
 
 
-def _open_own(path: Path, folder: int | None = None) -> int:
+def _open_trusted(path: Path, folder: int | None = None) -> int:
     """Open a folder, or a file within an open folder, that nobody but the user and root may write."""
     if folder is None:
-        _require_own(path, os.lstat(path))
+        _require_trusted(path, os.lstat(path))
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     else:
         handle = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
     try:
-        _require_own(path, os.fstat(handle))
+        _require_trusted(path, os.fstat(handle))
     except _ForeignError:
         os.close(handle)
         raise
     return handle
 
 
-def _require_own(path: Path, status: os.stat_result) -> None:
+def _require_trusted(path: Path, status: os.stat_result) -> None:
     if status.st_uid not in (os.geteuid(), 0):
         raise _ForeignError(
             f"{path} belongs to another user (id {status.st_uid}): nothing is loaded from it, and programs "

@@ -27,11 +27,11 @@ from nacelle.exchange.graph import (
     Graph,
     Link,
     Motor,
-    Names,
     RotationDamper,
     Shape,
     Solid,
     Strut,
+    UniqueNames,
 )
 from nacelle.model.build.graph import connected_components
 from nacelle.model.description.version import NEWEST
@@ -45,7 +45,7 @@ from nacelle.spatial.scalar import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class LegPiece:
     """A leg: its name, the prefix that is taken off the names of its parts, bodies, joints and closures."""
 
     name: str
@@ -54,7 +54,7 @@ class Piece:
     joints: tuple[Link, ...]
     closures: tuple[Link, ...]
 
-    def joins(self, bodies: Collection[str | None]) -> bool:
+    def is_joined_to(self, bodies: Collection[str | None]) -> bool:
         """Whether a joint or closure of it is on one of some bodies."""
         return any(link.parent in bodies or link.child in bodies for link in (*self.joints, *self.closures))
 
@@ -63,12 +63,12 @@ class Piece:
         return name.removeprefix(self.prefix)
 
 
-def legs_in_order(graph: Graph) -> list[Piece]:
+def leg_pieces(graph: Graph) -> list[LegPiece]:
     """The legs, in the order of their first bodies."""
     outside = {BASE, graph.floating, *graph.parts}
     links = [(link.parent, link.child) for link in graph.links]
     parts = connected_components([body for body in graph.bodies if body not in outside], links)
-    names = Names(["nacelle", *(body for body in outside if body is not None)])
+    names = UniqueNames(["nacelle", *(body for body in outside if body is not None)])
     pieces = []
     for number, bodies in enumerate(parts, 1):
         members = set(bodies)
@@ -76,7 +76,7 @@ def legs_in_order(graph: Graph) -> list[Piece]:
         closures = tuple(c for c in graph.closures if c.parent in members or c.child in members)
         prefix = _prefix([*bodies, *(link.name for link in (*joints, *closures))], outside)
         only = graph.name if len(parts) == 1 else f"leg{number}"
-        pieces.append(Piece(names.new(prefix.strip("-_"), only), prefix, tuple(bodies), joints, closures))
+        pieces.append(LegPiece(names.new(prefix.strip("-_"), only), prefix, tuple(bodies), joints, closures))
     return pieces
 
 
@@ -110,11 +110,11 @@ def shortest_decimal(value: float, scale: float = 0.0, close: float = _CLOSE) ->
     for digits in range(1, 17):
         text = f"{value:.{digits}g}"
         if abs(float(text) - value) <= within:
-            return _plain(text)
-    return _plain(repr(float(value)))
+            return _without_exponent(text)
+    return _without_exponent(repr(float(value)))
 
 
-def _plain(text: str) -> str:
+def _without_exponent(text: str) -> str:
     """A number without an exponent where it is short, 1e-05 as 1e-5."""
     if "e" not in text:
         return text
@@ -124,27 +124,25 @@ def _plain(text: str) -> str:
     return decimal if len(decimal) <= 7 and float(decimal) == float(text) else f"{mantissa}e{power}"
 
 
-def written_vector(
-    values: Sequence[float] | Array, unit: str, factor: float = 1.0, scale: float = 0.0
-) -> str:
+def vector_text(values: Sequence[float] | Array, unit: str, factor: float = 1.0, scale: float = 0.0) -> str:
     """Numbers with one unit: "0 0 300 mm"."""
     scaled = [float(value) * factor for value in values]
     largest = max([scale * factor, *(abs(value) for value in scaled)])
     return " ".join(shortest_decimal(value, largest) for value in scaled) + f" {unit}"
 
 
-def length(value: float) -> str:
+def length_text(value: float) -> str:
     """A length in mm."""
     return f"{shortest_decimal(1e3 * value)} mm"
 
 
-def angle(value: float) -> str:
+def angle_text(value: float) -> str:
     """An angle in degrees, or in radians where that is shorter."""
     degrees, radians = shortest_decimal(math.degrees(value)), shortest_decimal(value)
     return f"{radians} rad" if len(radians) + 3 < len(degrees) else f"{degrees} deg"
 
 
-def written_direction(values: Array) -> str | list[float]:
+def direction_text(values: Array) -> str | list[float]:
     """A direction: a letter, or three numbers."""
     unit = [0.0 if abs(v) < 1e-15 else float(v) for v in values]
     for axis, letter in _AXES.items():
@@ -155,20 +153,20 @@ def written_direction(values: Array) -> str | list[float]:
     return [float(shortest_decimal(v, 1.0)) for v in unit]
 
 
-def frame(pose: Pose, size: float) -> Any:
+def frame_data(pose: Pose, size: float) -> Any:
     """A frame: a vector where nothing turns; None where it is the body's own."""
     R, p = pose.R, pose.p
     is_translated = bool(np.max(np.abs(p)) > _CLOSE * size)
     is_rotated = bool(np.max(np.abs(R - np.eye(3))) > 1e-15)
-    translation = written_vector(p, "mm", 1e3, size)
+    translation = vector_text(p, "mm", 1e3, size)
     if not is_rotated:
         return translation if is_translated else None
     data: dict[str, Any] = {"translation": translation} if is_translated else {}
-    data["rotation"] = written_rotation(R)
+    data["rotation"] = rotation_data(R)
     return data
 
 
-def written_rotation(R: Array) -> dict[str, Any]:
+def rotation_data(R: Array) -> dict[str, Any]:
     """A rotation in degrees or radians about fixed axes where these are short, otherwise a quaternion."""
     degrees = [float(shortest_decimal(math.degrees(v), 180.0)) for v in rpy_from_rotation(R)]
     radians = [float(shortest_decimal(v, math.pi)) for v in rpy_from_rotation(R)]
@@ -192,16 +190,16 @@ _EXACT = 1e-16
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
+class DescriptionData:
     """The data of a description, and the full names that joints have in it."""
 
     data: dict[str, Any]
     joints: dict[str, str]
 
 
-def described(
+def describe_graph(
     graph: Graph, motion: tuple[str, ...], axes: tuple[str, ...] = AXES, *, exact: bool = False
-) -> Written:
+) -> DescriptionData:
     """Write a graph whose independent coordinates are given.
 
     Args:
@@ -218,7 +216,7 @@ def described(
 class _Writer:
     def __init__(self, graph: Graph, near: float) -> None:
         self.graph, self.near = graph, near
-        self.legs = legs_in_order(graph)
+        self.legs = leg_pieces(graph)
         self.size = max((float(np.linalg.norm(j.at.p)) for j in graph.joints), default=1.0) or 1.0
         self.own = {body: leg for leg in self.legs for body in leg.bodies}
         self.joints = {
@@ -230,22 +228,28 @@ class _Writer:
         if graph.floating is not None:
             aboard = (graph.floating, *graph.parts)
             self.names |= {body: body for body in aboard}
-            self.aboard = Piece(
+            self.platform_piece = LegPiece(
                 "",
                 "",
                 aboard,
                 tuple(j for j in graph.joints if j.child in graph.parts),
                 tuple(c for c in graph.closures if c.parent in aboard and c.child in aboard),
             )
-            self.joints |= {j.name: _distinct(j.name) for j in (*self.aboard.joints, *self.aboard.closures)}
+            self.joints |= {
+                j.name: _joint_name_beside_motions(j.name)
+                for j in (*self.platform_piece.joints, *self.platform_piece.closures)
+            }
 
-    def written(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> Written:
+    def written(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> DescriptionData:
         graph = self.graph
         motion_name = next((name for name, coordinates in NAMED_MOTIONS.items() if coordinates == axes), None)
-        names = [*([motion_name] if motion_name else axes), *(self.shortest(name) for name in motion)]
+        names = [
+            *([motion_name] if motion_name else axes),
+            *(self.shortest_joint_name(name) for name in motion),
+        ]
         data: dict[str, Any] = {"format": NEWEST, "name": graph.name}
         data["motion"] = names[0] if names == [motion_name] else names
-        data["gravity"] = written_vector(graph.gravity, "m/s^2")
+        data["gravity"] = vector_text(graph.gravity, "m/s^2")
         if graph.floating is not None:
             data["reference"] = self.reference()
         if graph.shapes:
@@ -262,9 +266,9 @@ class _Writer:
         driven = [self.joints[j.name] for j in graph.joints if j.motor is not None]
         if driven != [self.joints[j.name] for leg in self.legs for j in leg.joints if j.motor is not None]:
             data["actuators"] = [self.actuator_name(j) for j in graph.joints if j.motor is not None]
-        return Written(data, self.joints)
+        return DescriptionData(data, self.joints)
 
-    def shortest(self, joint: str) -> str:
+    def shortest_joint_name(self, joint: str) -> str:
         """A joint by its name in its leg where no other joint or axis is called so."""
         full = self.joints[joint]
         short_name = full.rsplit(".", maxsplit=1)[-1]
@@ -278,24 +282,28 @@ class _Writer:
 
     def reference(self) -> dict[str, Any]:
         pose = self.graph.pose
-        data: dict[str, Any] = {"position": written_vector(pose.p, "mm", 1e3)}
+        data: dict[str, Any] = {"position": vector_text(pose.p, "mm", 1e3)}
         if np.max(np.abs(pose.R - np.eye(3))) > 1e-15:
-            data["rotation"] = written_rotation(pose.R)
+            data["rotation"] = rotation_data(pose.R)
         return data
 
     def nacelle(self, main: str) -> dict[str, Any]:
         if not self.graph.parts:
             return {"name": main, **self.body(main)}
         data: dict[str, Any] = {"type": "articulated", "name": main}
-        data["bodies"] = {body: self.body(body) for body in self.aboard.bodies}
-        for key, links in (("joints", self.aboard.joints), ("closures", self.aboard.closures)):
+        data["bodies"] = {body: self.body(body) for body in self.platform_piece.bodies}
+        for key, links in (
+            ("joints", self.platform_piece.joints),
+            ("closures", self.platform_piece.closures),
+        ):
             if links:
                 data[key] = {
-                    self.joints[j.name]: self.joint(j, self.aboard, closes=key == "closures") for j in links
+                    self.joints[j.name]: self.joint(j, self.platform_piece, closes=key == "closures")
+                    for j in links
                 }
         return data
 
-    def leg(self, leg: Piece) -> dict[str, Any]:
+    def leg(self, leg: LegPiece) -> dict[str, Any]:
         data: dict[str, Any] = {"name": leg.name}
         data["bodies"] = {leg.short(body): self.body(body) for body in leg.bodies}
         data["joints"] = {leg.short(j.name): self.joint(j, leg) for j in leg.joints}
@@ -313,8 +321,8 @@ class _Writer:
                 else f"{shortest_decimal(1e3 * solid.mass)} g"
             )
             if np.any(solid.com):
-                data["com"] = written_vector(solid.com, "mm", 1e3)
-            data["inertia"] = _inertia(solid.inertia)
+                data["com"] = vector_text(solid.com, "mm", 1e3)
+            data["inertia"] = _inertia_text(solid.inertia)
         if solid.shapes:
             data["display"] = [self.shape(shape) for shape in solid.shapes]
         return data
@@ -322,65 +330,65 @@ class _Writer:
     def shape(self, shape: Shape) -> dict[str, Any]:
         at = shape.at
         if shape.kind == "sphere":
-            return {"sphere": {"radius": length(shape.size[0]), "at": written_vector(at.p, "mm", 1e3)}}
+            return {"sphere": {"radius": length_text(shape.size[0]), "at": vector_text(at.p, "mm", 1e3)}}
         if shape.kind == "cylinder":
             radius, long = shape.size
             half = 0.5 * long * at.R[:, 2]
             # To the micrometre: a place to draw at.
-            ends = [written_vector(np.round(end, 6) + 0.0, "mm", 1e3) for end in (at.p - half, at.p + half)]
-            return {"cylinder": {"from": ends[0], "to": ends[1], "radius": length(radius)}}
-        box: dict[str, Any] = {"size": written_vector(shape.size, "mm", 1e3)}
-        pose = frame(at, self.size)
+            ends = [vector_text(np.round(end, 6) + 0.0, "mm", 1e3) for end in (at.p - half, at.p + half)]
+            return {"cylinder": {"from": ends[0], "to": ends[1], "radius": length_text(radius)}}
+        box: dict[str, Any] = {"size": vector_text(shape.size, "mm", 1e3)}
+        pose = frame_data(at, self.size)
         return {"box": box | ({"at": pose} if pose is not None else {})}
 
-    def body_name(self, body: str, leg: Piece) -> str:
+    def body_name(self, body: str, leg: LegPiece) -> str:
         return leg.short(body) if self.own.get(body) is leg else self.names[body]
 
-    def joint(self, joint: Link, leg: Piece, closes: bool = False) -> dict[str, Any]:
+    def joint(self, joint: Link, leg: LegPiece, closes: bool = False) -> dict[str, Any]:
         data: dict[str, Any] = {"type": joint.kind}
         data["parent"] = self.body_name(joint.parent, leg)
         data["child"] = self.body_name(joint.child, leg)
         for key, pose in (("at", joint.at), ("child_at", joint.child_at)):
-            written = frame(pose, self.size)
+            written = frame_data(pose, self.size)
             if written is not None:
                 data[key] = written
         if len(joint.axes) == 1:
-            data["axis"] = written_direction(joint.axes[0].direction)
+            data["axis"] = direction_text(joint.axes[0].direction)
         elif joint.axes:
-            data["axes"] = [written_direction(axis.direction) for axis in joint.axes]
+            data["axes"] = [direction_text(axis.direction) for axis in joint.axes]
         data |= self.drive(joint, leg)
         if not closes:
-            data |= _guess(joint, self.near)
+            data |= _guess_entry(joint, self.near)
         return data
 
-    def drive(self, joint: Link, leg: Piece) -> dict[str, Any]:
+    def drive(self, joint: Link, leg: LegPiece) -> dict[str, Any]:
         data: dict[str, Any] = {}
         if joint.spherical:
             if joint.damping:
-                data["friction"] = {"viscous": _quantity(joint.damping, "damping", turns=True)}
+                data["friction"] = {"viscous": _quantity_text(joint.damping, "damping", turns=True)}
             if joint.armature:
-                data["rotor_inertia"] = _quantity(joint.armature, "mass", turns=True)
+                data["rotor_inertia"] = _quantity_text(joint.armature, "mass", turns=True)
             return data
         if joint.motor is not None:
-            data["actuator"] = _actuator(joint, leg)
+            data["actuator"] = _actuator_entry(joint, leg)
         elif joint.axes and joint.axes[0].armature:
             first = joint.axes[0]
-            data["rotor_inertia"] = _quantity(first.armature, "mass", turns=first.turns)
+            data["rotor_inertia"] = _quantity_text(first.armature, "mass", turns=first.turns)
         if any(axis.damping or axis.coulomb or axis.quadratic or axis.cubic for axis in joint.axes):
-            data["friction"] = _one_or_list([_friction(axis) for axis in joint.axes])
+            data["friction"] = _one_or_list([_friction_entry(axis) for axis in joint.axes])
         if any(axis.stiffness for axis in joint.axes):
-            data["spring"] = _one_or_list([_spring(axis) for axis in joint.axes])
+            data["spring"] = _one_or_list([_spring_entry(axis) for axis in joint.axes])
         if any(math.isfinite(end) for axis in joint.axes for end in axis.limits):
-            data["limits"] = _one_or_list([_limits(axis) for axis in joint.axes])
+            data["limits"] = _one_or_list([_limits_entry(axis) for axis in joint.axes])
         if any(axis.stop for axis in joint.axes):
-            data["stop"] = _one_or_list([_stop(axis) for axis in joint.axes])
+            data["stop"] = _one_or_list([_stop_entry(axis) for axis in joint.axes])
         return data
 
     def coupling(self, coupling: Coupling) -> dict[str, Any]:
         turns = {joint.name: joint.axes[0].turns for joint in self.graph.joints if len(joint.axes) == 1}
         follower_turns = turns[coupling.joint]
         ratios = {
-            self.joints[leader]: _ratio(value, follower_turns, turns[leader])
+            self.joints[leader]: _ratio_entry(value, follower_turns, turns[leader])
             for leader, value in coupling.follows.items()
         }
         data: dict[str, Any] = {"joint": self.joints[coupling.joint]}
@@ -390,29 +398,29 @@ class _Writer:
         else:
             data["follows"] = ratios
         if coupling.offset:
-            data["offset"] = angle(coupling.offset) if follower_turns else length(coupling.offset)
+            data["offset"] = angle_text(coupling.offset) if follower_turns else length_text(coupling.offset)
         return data
 
     def strut(self, strut: Strut) -> dict[str, Any]:
         data = {
             "between": [self.names[body] for body in strut.bodies],
-            "at": [written_vector(point, "mm", 1e3) for point in strut.points],
-            "stiffness": _quantity(strut.stiffness, "stiffness"),
-            "length": length(strut.length),
+            "at": [vector_text(point, "mm", 1e3) for point in strut.points],
+            "stiffness": _quantity_text(strut.stiffness, "stiffness"),
+            "length": length_text(strut.length),
         }
-        return data | ({"damping": _quantity(strut.damping, "damping")} if strut.damping else {})
+        return data | ({"damping": _quantity_text(strut.damping, "damping")} if strut.damping else {})
 
     def damper(self, damper: RotationDamper) -> dict[str, Any]:
         between = [self.names[body] for body in damper.bodies]
-        return {"between": between, "damping": _quantity(damper.damping, "damping", turns=True)}
+        return {"between": between, "damping": _quantity_text(damper.damping, "damping", turns=True)}
 
 
-def _distinct(joint: str) -> str:
+def _joint_name_beside_motions(joint: str) -> str:
     """The name of a nacelle's joint, which is no word for a motion."""
     return f"{joint}-joint" if joint in AXES + tuple(NAMED_MOTIONS) else joint
 
 
-def _inertia(I: Array) -> str:
+def _inertia_text(I: Array) -> str:
     largest = float(np.max(np.abs(I)))
     order = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
     numbers = [shortest_decimal(float(I[i, j]), largest) for i, j in order]
@@ -421,24 +429,24 @@ def _inertia(I: Array) -> str:
     return " ".join(numbers) + " kg*m^2"
 
 
-def _guess(joint: Link, near: float) -> dict[str, Any]:
+def _guess_entry(joint: Link, near: float) -> dict[str, Any]:
     if joint.spherical:
         quat = [float(shortest_decimal(v, 1.0, near)) for v in joint.quat]
         return {"guess": quat} if quat != [0.0, 0.0, 0.0, 1.0] else {}
     if not any(abs(axis.value) > near for axis in joint.axes):
         return {}
-    values = [_coordinate(axis, near) for axis in joint.axes]
+    values = [_coordinate_text(axis, near) for axis in joint.axes]
     return {"guess": values[0] if len(values) == 1 else values}
 
 
-def _coordinate(axis: Axis, close: float) -> str:
+def _coordinate_text(axis: Axis, close: float) -> str:
     if not axis.turns:
         return f"{shortest_decimal(1e3 * axis.value, 1.0, close)} mm"
     degrees = math.degrees(axis.value)
     return f"{shortest_decimal(degrees, 1.0, close)} deg"
 
 
-def _quantity(value: float, linear: str, *, turns: bool = False) -> str:
+def _quantity_text(value: float, linear: str, *, turns: bool = False) -> str:
     """A number with its SI unit, of the kind `linear` along a translation: "force", else "torque"."""
     return f"{shortest_decimal(value)} {QUANTITIES[axis_quantity(linear, angular=turns)].si}"
 
@@ -447,37 +455,39 @@ def _one_or_list(entries: list[Any]) -> Any:
     return entries[0] if len(entries) == 1 else entries
 
 
-def _friction(axis: Axis) -> dict[str, str]:
+def _friction_entry(axis: Axis) -> dict[str, str]:
     terms = {
         "viscous": (axis.damping, "damping"),
         "coulomb": (axis.coulomb, "force"),
         "quadratic": (axis.quadratic, "quadratic drag"),
         "cubic": (axis.cubic, "cubic drag"),
     }
-    return {key: _quantity(value, kind, turns=axis.turns) for key, (value, kind) in terms.items() if value}
+    return {
+        key: _quantity_text(value, kind, turns=axis.turns) for key, (value, kind) in terms.items() if value
+    }
 
 
-def _stop(axis: Axis) -> dict[str, str] | None:
+def _stop_entry(axis: Axis) -> dict[str, str] | None:
     if not axis.stop:
         return None
-    return {"stiffness": _quantity(axis.stop, "stiffness", turns=axis.turns)}
+    return {"stiffness": _quantity_text(axis.stop, "stiffness", turns=axis.turns)}
 
 
-def _spring(axis: Axis) -> dict[str, str] | None:
+def _spring_entry(axis: Axis) -> dict[str, str] | None:
     if not axis.stiffness:
         return None
-    data = {"stiffness": _quantity(axis.stiffness, "stiffness", turns=axis.turns)}
+    data = {"stiffness": _quantity_text(axis.stiffness, "stiffness", turns=axis.turns)}
     if axis.rest:
-        data["rest"] = angle(axis.rest) if axis.turns else length(axis.rest)
+        data["rest"] = angle_text(axis.rest) if axis.turns else length_text(axis.rest)
     return data
 
 
-def _limits(axis: Axis) -> list[str | None]:
-    text_of = angle if axis.turns else length
+def _limits_entry(axis: Axis) -> list[str | None]:
+    text_of = angle_text if axis.turns else length_text
     return [text_of(end) if math.isfinite(end) else None for end in axis.limits]
 
 
-def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
+def _actuator_entry(joint: Link, leg: LegPiece) -> dict[str, Any]:
     axis, motor = joint.axes[0], joint.motor
     assert isinstance(motor, Motor)
     data: dict[str, Any] = {}
@@ -487,12 +497,12 @@ def _actuator(joint: Link, leg: Piece) -> dict[str, Any]:
     if gear != 1.0:
         data["gear_ratio"] = _number(gear)
     if axis.armature:
-        data["rotor_inertia"] = _quantity(axis.armature / gear / gear, "mass", turns=axis.turns)
+        data["rotor_inertia"] = _quantity_text(axis.armature / gear / gear, "mass", turns=axis.turns)
     limits = {}
     if math.isfinite(motor.speed):
-        limits["speed"] = _quantity(motor.speed, "speed", turns=axis.turns)
+        limits["speed"] = _quantity_text(motor.speed, "speed", turns=axis.turns)
     if math.isfinite(motor.force):
-        limits["force"] = _quantity(motor.force, "force", turns=axis.turns)
+        limits["force"] = _quantity_text(motor.force, "force", turns=axis.turns)
     return data | ({"limits": limits} if limits else {})
 
 
@@ -502,7 +512,7 @@ def _number(value: float) -> float | int:
     return int(read) if read.is_integer() and abs(read) < 1e9 else read
 
 
-def _ratio(value: float, own_turns: bool, other_turns: bool) -> Any:
+def _ratio_entry(value: float, own_turns: bool, other_turns: bool) -> Any:
     if own_turns == other_turns:
         return _number(value)
     return f"{shortest_decimal(1e3 * value)} mm/rad" if other_turns else f"{shortest_decimal(value)} rad/m"

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacelle.errors import ExportError, did_you_mean
-from nacelle.exchange.graph import Graph, Names
+from nacelle.exchange.graph import Graph, UniqueNames
 from nacelle.exchange.mjcf.write import write_mjcf
 from nacelle.exchange.sdf.write import write_sdf
 from nacelle.exchange.urdf.write import write_urdf
 from nacelle.exchange.write.robot import assembled_graph
-from nacelle.files import write_whole
+from nacelle.files import write_atomically
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable
 
@@ -79,7 +79,7 @@ class ExportedRobot(HasTable):
                 raise ExportError(f"there is no folder {first.parent}")
             # The robot comes last: where it is, what it needs is there.
             for file, text in reversed(list(zip(files, self.texts.values(), strict=True))):
-                write_whole(file, text)
+                write_atomically(file, text)
         except OSError as error:
             raise ExportError(f"cannot write {first}: {error.strerror or error}") from None
         return files
@@ -113,7 +113,7 @@ def export_robot(
         raise ExportError(f"no engine's format is called {target!r}; {did_you_mean(target, _WRITERS)}")
     graph = assembled_graph(robot)
     if name is not None:
-        graph = replace(graph, name=Names(()).new(name, "robot"))
+        graph = replace(graph, name=UniqueNames(()).new(name, "robot"))
     texts = _WRITERS[target](graph)
     report = graph.report
     done = ExportedRobot(robot, target, texts, tuple(report.steps), tuple(report.losses))

@@ -26,12 +26,12 @@ from nacelle.spatial.scalar import Array
 # ---- names
 
 
-class Names:
+class UniqueNames:
     """The names that were given."""
 
     def __init__(self, reserved: Iterable[str] = ("base", "nacelle")) -> None:
         """None yet; the words of the format are taken."""
-        self._given: set[str] = set(reserved)
+        self._used: set[str] = set(reserved)
 
     def new(self, name: str, otherwise: str) -> str:
         """A name like the given one that is not taken; `otherwise` where there is none."""
@@ -39,9 +39,9 @@ class Names:
         if not clean[0].isalpha():
             clean = f"n{clean}"
         number, unique = 2, clean
-        while unique in self._given:
+        while unique in self._used:
             unique, number = f"{clean}-{number}", number + 1
-        self._given.add(unique)
+        self._used.add(unique)
         return unique
 
 
@@ -93,7 +93,7 @@ class Motor:
     gear: float = 1.0
     force: float = math.inf
     speed: float = math.inf
-    sure: bool = True
+    is_certain: bool = True
     place: int = 0
 
 
@@ -265,12 +265,14 @@ class ExchangeReport:
     """
 
     steps: list[str] = field(default_factory=list)
-    left_out: dict[str, list[str]] = field(default_factory=dict)
+    losses_by_message: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def losses(self) -> list[str]:
         """What was left out or changed."""
-        return [f"{what}: {', '.join(names)}" if names else what for what, names in self.left_out.items()]
+        return [
+            f"{what}: {', '.join(names)}" if names else what for what, names in self.losses_by_message.items()
+        ]
 
     def done(self, sentence: str) -> None:
         """Note a step that keeps the dynamics."""
@@ -278,7 +280,7 @@ class ExchangeReport:
 
     def lost(self, sentence: str, *names: str) -> None:
         """Note what was left out or changed; once, with the names of what it concerns."""
-        known = self.left_out.setdefault(sentence, [])
+        known = self.losses_by_message.setdefault(sentence, [])
         known += [name for name in names if name not in known]
 
 
@@ -317,7 +319,7 @@ class Graph:
     floating: str | None = None
     parts: tuple[str, ...] = ()
     pose: Pose = field(default_factory=identity)
-    loose: dict[str, Pose] = field(default_factory=dict)
+    free_bodies: dict[str, Pose] = field(default_factory=dict)
     shapes: tuple[Shape, ...] = ()
     marks: tuple[NamedFrame, ...] = ()
     report: ExchangeReport = field(default_factory=ExchangeReport)
@@ -356,7 +358,7 @@ class Graph:
 
     def poses(self) -> dict[str, Pose]:
         """Poses of all bodies in the assembly, base axes."""
-        poses = {BASE: identity(), **self.loose}
+        poses = {BASE: identity(), **self.free_bodies}
         if self.floating is not None:
             poses[self.floating] = self.pose
         left = list(self.joints)

@@ -9,31 +9,31 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nacelle.errors import DescriptionError, Problem
-from nacelle.exchange.description import described
+from nacelle.exchange.description import describe_graph
 from nacelle.exchange.graph import Graph
 from nacelle.exchange.par import read_par
-from nacelle.exchange.passes.bodies import weighted, without_fixed_joints
-from nacelle.exchange.passes.groups import grouped, spherical_pairs_joined
-from nacelle.exchange.passes.motion import Chosen, chosen_motion, without_dependent_motors
-from nacelle.exchange.passes.nacelle import with_articulated, with_nacelle
-from nacelle.exchange.passes.roots import rooted, without_floating
+from nacelle.exchange.passes.bodies import without_fixed_joints, without_massless_ends
+from nacelle.exchange.passes.groups import group_hinges, join_spherical_pairs
+from nacelle.exchange.passes.motion import ChosenMotion, choose_motion, without_dependent_motors
+from nacelle.exchange.passes.nacelle import with_articulated_platform, with_platform
+from nacelle.exchange.passes.roots import without_floating, without_free_bodies
 from nacelle.exchange.sdf.read import read_sdf
-from nacelle.exchange.urdf.gepetto import no_side, read_side
+from nacelle.exchange.urdf.gepetto import NO_CLOSURE_FILE, read_closure_file
 from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import read_xml
-from nacelle.files import write_whole
+from nacelle.files import write_atomically
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import file_error
-from nacelle.model.write import block
+from nacelle.model.write import yaml_block
 from nacelle.results import HasTable
 
 _INSTALL = "pip install 'nacelle[verify]'"
 
 
 @dataclass(frozen=True, eq=False)
-class Imported(HasTable):
+class ImportedRobot(HasTable):
     """A robot from a file of another engine.
 
     Attributes:
@@ -52,7 +52,7 @@ class Imported(HasTable):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the description to a file, whole or not at all."""
-        write_whole(Path(path), self.text)
+        write_atomically(Path(path), self.text)
 
 
 def import_robot(
@@ -63,7 +63,7 @@ def import_robot(
     keyframe: str | None = None,
     name: str | None = None,
     nacelle: str | None = None,
-) -> Imported:
+) -> ImportedRobot:
     """Read a robot from MJCF, URDF, SDF or a parameter file of SYMORO+.
 
     Args:
@@ -82,14 +82,14 @@ def import_robot(
         DescriptionError: with the place of what is wrong; what cannot be imported says why.
     """
     side = None if closures is None else Path(closures)
-    return _imported(_read(Path(file), side, floating, keyframe), name, nacelle)
+    return _robot_from_graph(_read_graph(Path(file), side, floating, keyframe), name, nacelle)
 
 
-def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
+def _read_graph(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
     """The graph of a file in any format."""
     root = None if path.suffix == ".par" else read_xml(path)
     if root is not None and root.tag == "robot":
-        side = no_side if closures is None else read_side(closures)
+        side = NO_CLOSURE_FILE if closures is None else read_closure_file(closures)
         return read_urdf(root, path, floating=floating, side=side)
     if closures is not None or floating:
         raise file_error(str(path), "a closure file and a floating root are for URDF alone")
@@ -111,14 +111,16 @@ def _read(path: Path, closures: Path | None, floating: bool, keyframe: str | Non
     return read_mjcf(path, keyframe)
 
 
-def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
-    graph = weighted(without_fixed_joints(rooted(spherical_pairs_joined(without_fixed_joints(graph)))))
+def _robot_from_graph(graph: Graph, name: str | None, nacelle: str | None) -> ImportedRobot:
+    graph = without_massless_ends(
+        without_fixed_joints(without_free_bodies(join_spherical_pairs(without_fixed_joints(graph))))
+    )
     try:
-        coordinates = _with_motion(without_dependent_motors(graph), nacelle)
+        coordinates = _choose_motion(without_dependent_motors(graph), nacelle)
     except DescriptionError as error:
-        raise _explained(graph, error) from None
-    graph = grouped(coordinates.graph, coordinates.joints)
-    description = described(graph, coordinates.joints, coordinates.axes)
+        raise _error_in_file(graph, error) from None
+    graph = group_hinges(coordinates.graph, coordinates.joints)
+    description = describe_graph(graph, coordinates.joints, coordinates.axes)
     report = graph.report
     data = description.data
     if name is not None:
@@ -128,39 +130,39 @@ def _imported(graph: Graph, name: str | None, nacelle: str | None) -> Imported:
     if report.losses:
         head["notes"] = "Left out or changed: " + "; ".join(report.losses) + "."
     head["sources"] = [Path(graph.file).name]
-    text = "\n".join(_wrapped(line) for line in block(head | data, 0)) + "\n"
+    text = "\n".join(_wrap_line(line) for line in yaml_block(head | data, 0)) + "\n"
     try:
         robot, source = read_text(text, f"{graph.name}.yaml")
         check = check_robot(robot, source).require()
     except DescriptionError as error:
-        raise _explained(graph, error) from None
-    return Imported(check.robot, text, tuple(report.steps), tuple(report.losses), check.problems)
+        raise _error_in_file(graph, error) from None
+    return ImportedRobot(check.robot, text, tuple(report.steps), tuple(report.losses), check.problems)
 
 
-def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
+def _choose_motion(graph: Graph, nacelle: str | None) -> ChosenMotion:
     """The graph with its nacelle and its independent coordinates.
 
     Legs between base and nacelle have no coordinates of their own. Where they move by themselves a nacelle of
     several bodies is looked for; where there is none (the spin of a rod that is not axisymmetric) all
     coordinates are joints, and no nacelle is chosen.
     """
-    single = with_nacelle(_trial(graph), nacelle)
-    coordinates = None if single.floating is None else chosen_motion(single)
+    single = with_platform(_with_own_report(graph), nacelle)
+    coordinates = None if single.floating is None else choose_motion(single)
     if coordinates is not None and not coordinates.left and (coordinates.axes or coordinates.joints):
         return coordinates
-    grounded = without_floating(_trial(graph))
+    grounded = without_floating(_with_own_report(graph))
     if nacelle != "" and grounded is not None:
-        articulated = with_articulated(grounded, nacelle)
-        several = None if articulated is None else chosen_motion(articulated)
+        articulated = with_articulated_platform(grounded, nacelle)
+        several = None if articulated is None else choose_motion(articulated)
         if several is not None and not several.left:
             return several
     if coordinates is None:
-        coordinates = chosen_motion(single)
-    elif not nacelle and (grounded := without_floating(_trial(graph))) is not None:
+        coordinates = choose_motion(single)
+    elif not nacelle and (grounded := without_floating(_with_own_report(graph))) is not None:
         grounded.report.done(
             "no nacelle: legs have motions that its pose does not give; joints are coordinates"
         )
-        coordinates = chosen_motion(grounded)
+        coordinates = choose_motion(grounded)
     if coordinates.left:
         raise file_error(
             graph.file, f"{coordinates.left} motions belong to no joint that could be a coordinate"
@@ -170,12 +172,12 @@ def _with_motion(graph: Graph, nacelle: str | None) -> Chosen:
     return coordinates
 
 
-def _trial(graph: Graph) -> Graph:
+def _with_own_report(graph: Graph) -> Graph:
     """The graph with a report of its own: what is tried in vain is not reported."""
     return replace(graph, report=deepcopy(graph.report))
 
 
-def _wrapped(line: str) -> str:
+def _wrap_line(line: str) -> str:
     """A long line of a flow mapping, continued below its opening brace."""
     if len(line) <= 118 or "{" not in line:
         return line
@@ -191,7 +193,7 @@ def _wrapped(line: str) -> str:
     return "\n".join(pieces) if all(piece.count('"') % 2 == 0 for piece in pieces) else line
 
 
-def _explained(graph: Graph, error: DescriptionError) -> DescriptionError:
+def _error_in_file(graph: Graph, error: DescriptionError) -> DescriptionError:
     """The problems of a description that an import has made, as those of the imported file."""
     return DescriptionError(
         problem

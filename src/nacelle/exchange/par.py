@@ -33,10 +33,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nacelle.errors import DescriptionError, shortened
-from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, Names, Solid
-from nacelle.exchange.tree import spanned
-from nacelle.exchange.xml import FARTHEST, possible_solid, read_bytes, symmetric
+from nacelle.errors import DescriptionError, shorten
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, Solid, UniqueNames
+from nacelle.exchange.tree import with_spanning_tree
+from nacelle.exchange.xml import LARGEST_NUMBER, read_bytes, require_physical, symmetric_matrix
 from nacelle.model.description.frame import KhalilKleinfingerSpec
 from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose, identity
@@ -51,7 +51,7 @@ _ENTRY = re.compile(r"^[ \t]*(?P<name>[A-Za-z]\w*)[ \t]*=[ \t]*(?P<value>\{[^}]*
 _NAME = re.compile(r"\(\*\s*Robot\s*name\s*=\s*'(?P<name>[^']*)'\s*\*\)", re.IGNORECASE)
 _GEOMETRY = ("ant", "sigma", "gamma", "alpha", "mu", "theta")
 _COUNTS = ("NL", "NJ", "NF", "Type")
-_SAME = {name.lower(): name for name in (*_GEOMETRY, *_COUNTS)}
+_CANONICAL_NAMES = {name.lower(): name for name in (*_GEOMETRY, *_COUNTS)}
 _OPERATORS: dict[type, Callable[..., float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -89,16 +89,16 @@ class Expression:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", SyntaxWarning)
-                value = float(_evaluated(ast.parse(self.text.replace("^", "**"), mode="eval").body))
+                value = float(_evaluate(ast.parse(self.text.replace("^", "**"), mode="eval").body))
         except _SymbolError as symbol:
             raise self.fault(
                 f"{self.text!r} has the symbol {symbol}, which has no value",
                 "a robot needs numbers: put the value in its place",
             ) from None
         except (SyntaxError, ValueError, ArithmeticError, TypeError, RecursionError, MemoryError):
-            raise self.fault(f"{shortened(self.text)!r} is no number") from None
-        if not abs(value) <= FARTHEST:
-            raise self.fault(f"{shortened(self.text)!r} must be finite and within {FARTHEST:g}")
+            raise self.fault(f"{shorten(self.text)!r} is no number") from None
+        if not abs(value) <= LARGEST_NUMBER:
+            raise self.fault(f"{shorten(self.text)!r} must be finite and within {LARGEST_NUMBER:g}")
         return value
 
     @property
@@ -122,7 +122,7 @@ class _SymbolError(Exception):
     """A name that has no value."""
 
 
-def _evaluated(node: ast.expr) -> float:
+def _evaluate(node: ast.expr) -> float:
     if (
         isinstance(node, ast.Constant)
         and isinstance(node.value, int | float)
@@ -134,17 +134,17 @@ def _evaluated(node: ast.expr) -> float:
             return math.pi
         raise _SymbolError(node.id)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _evaluated(node.left), _evaluated(node.right)
+        left, right = _evaluate(node.left), _evaluate(node.right)
         # Powers of numbers in files are squares: larger ones only grow.
         if isinstance(node.op, ast.Pow) and abs(right) > 16:
             raise ValueError
         return _OPERATORS[type(node.op)](left, right)
     if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_evaluated(node.operand))
+        return _OPERATORS[type(node.op)](_evaluate(node.operand))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         if node.func.id not in _FUNCTIONS:
             raise _SymbolError(node.func.id)
-        return _FUNCTIONS[node.func.id](*(_evaluated(argument) for argument in node.args))
+        return _FUNCTIONS[node.func.id](*(_evaluate(argument) for argument in node.args))
     raise ValueError
 
 
@@ -202,7 +202,7 @@ def read_par_table(path: Path) -> ParTable:
     bare = _COMMENT.sub(lambda entry: re.sub(r"[^\n]", " ", entry[0]), text)
     table = ParTable(str(path), title["name"] if title else "")
     for entry in _ENTRY.finditer(bare):
-        name = _SAME.get(entry["name"].lower(), entry["name"])
+        name = _CANONICAL_NAMES.get(entry["name"].lower(), entry["name"])
         name = name.lower() if name in ("B", "D", "R") else name
         start = entry.start("value")
         if not entry["value"].startswith("{"):
@@ -210,28 +210,28 @@ def read_par_table(path: Path) -> ParTable:
             table.single[name] = Expression(entry["value"].strip(), str(path), line)
             continue
         table.lists[name] = []
-        for piece in _pieces(entry["value"][1:-1]):
+        for piece in _split_at_commas(entry["value"][1:-1]):
             line = bare.count("\n", 0, start + 1 + piece.start) + 1
             table.lists[name].append(Expression(piece.text.strip(), str(path), line))
     return table
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _ListEntry:
     text: str
     start: int
 
 
-def _pieces(text: str) -> list[_Piece]:
+def _split_at_commas(text: str) -> list[_ListEntry]:
     """What commas separate, but for those within parentheses."""
     pieces, depth, start = [], 0, 0
     for k, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
         if letter == "," and depth == 0:
-            pieces.append(_Piece(text[start:k], start))
+            pieces.append(_ListEntry(text[start:k], start))
             start = k + 1
     first = len(text[start:]) - len(text[start:].lstrip())
-    return [*pieces, _Piece(text[start:], start + first)] if text.strip() else pieces
+    return [*pieces, _ListEntry(text[start:], start + first)] if text.strip() else pieces
 
 
 # ---- the graph
@@ -283,7 +283,7 @@ class _Reader:
         closures = tuple(self._closure(j) for j in range(self.links + 1, self.joints + 1))
         self._note_losses()
         graph = Graph(
-            name=Names().new(table.name, self.path.stem),
+            name=UniqueNames().new(table.name, self.path.stem),
             file=str(self.path),
             gravity=np.array([entry.number for entry in self._gravity()]),
             bodies=bodies,
@@ -291,7 +291,7 @@ class _Reader:
             closures=closures,
             report=self.report,
         )
-        return spanned(graph)
+        return with_spanning_tree(graph)
 
     def _body(self, j: int) -> str:
         return BASE if j == 0 else f"link{j}"
@@ -308,7 +308,7 @@ class _Reader:
             raise entry.fault(f"{name} of frame {j} is {entry.text}, not a whole number from 0 to {largest}")
         return int(value)
 
-    def _placed(self, j: int) -> tuple[str, Pose, tuple[Axis, ...]]:
+    def _frame_of(self, j: int) -> tuple[str, Pose, tuple[Axis, ...]]:
         """The link that carries frame j, the frame there at the coordinate zero, and its axis.
 
         A variable that is a number is the coordinate in the assembly.
@@ -331,11 +331,11 @@ class _Reader:
             raise entries["ant"].fault(f"frame {j} is carried by itself")
         if self._index("sigma", carrier, 2) != 2 or carrier > j:
             raise entries["ant"].fault(f"frame {j} is carried by frame {carrier}, which is no link")
-        body, before, _ = self._placed(carrier)
+        body, before, _ = self._frame_of(carrier)
         return body, before @ at, axes
 
     def _joint(self, j: int) -> Link:
-        parent, at, axes = self._placed(j)
+        parent, at, axes = self._frame_of(j)
         name = f"joint{j}"
         if axes:
             columns = (self.table.column(key, self.links) for key in ("IA", "FV", "FS"))
@@ -346,8 +346,8 @@ class _Reader:
 
     def _closure(self, j: int) -> Link:
         """Joint j carries a frame that coincides with one that is fixed to another link."""
-        parent, at, axes = self._placed(j)
-        child, child_at, moving = self._placed(j + self.loops)
+        parent, at, axes = self._frame_of(j)
+        child, child_at, moving = self._frame_of(j + self.loops)
         if moving:
             raise self.columns["sigma"][j + self.loops - 1].fault(
                 f"frame {j + self.loops} closes a loop and must be fixed"
@@ -359,28 +359,28 @@ class _Reader:
     def _solid(self, j: int) -> Solid:
         table = self.table
         values = [table.column(key, self.links)[j - 1].number for key in (*_MOMENTS, *_FIRST, "M")]
-        about_origin, first, mass = symmetric(np.array(values[:6])), np.array(values[6:9]), values[9]
+        about_origin, first, mass = symmetric_matrix(np.array(values[:6])), np.array(values[6:9]), values[9]
         mass_entry = table.column("M", self.links)[j - 1]
         if mass == 0.0 and np.any(first):
             raise mass_entry.fault(f"link {j} has first moments and no mass")
         with np.errstate(over="ignore"):
             com = first / mass if mass else first
-        if not np.all(np.abs(com) <= FARTHEST):
+        if not np.all(np.abs(com) <= LARGEST_NUMBER):
             raise mass_entry.fault(
                 f"link {j}: the mass {mass:g} kg is nothing to its first moments {first} kg m"
             )
-        solid = Solid(mass, com, about_origin - mass * _square(com))
-        return possible_solid(solid, lambda message, hint: mass_entry.fault(f"link {j}: {message}", hint))
+        solid = Solid(mass, com, about_origin - mass * _steiner_matrix(com))
+        return require_physical(solid, lambda message, hint: mass_entry.fault(f"link {j}: {message}", hint))
 
     def _note_losses(self) -> None:
         lists = self.table.lists
-        if any(_is_other_than_zero(entry) for key in _LOADS for entry in lists.get(key, [])):
+        if any(_is_nonzero(entry) for key in _LOADS for entry in lists.get(key, [])):
             self.report.lost("forces and moments on links (FX to CZ) left out")
-        if any(_is_other_than_zero(entry) for key in _BASE_MOTION for entry in lists.get(key, [])):
+        if any(_is_nonzero(entry) for key in _BASE_MOTION for entry in lists.get(key, [])):
             self.report.lost("the motion of the base (W0 to VP0) left out")
 
 
-def _square(c: Array) -> Array:
+def _steiner_matrix(c: Array) -> Array:
     """The matrix of c x (c x .), with the other sign: |c|^2 1 - c c^T."""
     return np.asarray(c @ c * np.eye(3) - np.outer(c, c))
 
@@ -391,5 +391,5 @@ def _is_number(entry: Expression) -> bool:
     )
 
 
-def _is_other_than_zero(entry: Expression) -> bool:
+def _is_nonzero(entry: Expression) -> bool:
     return entry.text.strip() not in ("", "0", "0.0")

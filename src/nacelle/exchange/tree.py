@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Solid
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Solid, UniqueNames
 from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import identity
 
 
-def spanned(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
+def with_spanning_tree(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
     """A graph whose joints may be any: the same with a spanning tree, its bodies in the order of the tree.
 
     Args:
@@ -26,7 +26,7 @@ def spanned(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
         DescriptionError: if a body is joined to nothing.
     """
     coupled = graph.coupled
-    links = [*sorted(graph.joints, key=lambda link: _rank(link, coupled)), *graph.closures]
+    links = [*sorted(graph.joints, key=lambda link: _tree_priority(link, coupled)), *graph.closures]
     if phase is not None:
         links.sort(key=phase)
     group = {body: body for body in (BASE, *graph.bodies)}
@@ -45,7 +45,7 @@ def spanned(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
         if first != second:
             group[first] = second
             in_tree.add(id(link))
-    joints = _outwards(graph, [link for link in graph.links if id(link) in in_tree])
+    joints = _order_from_base(graph, [link for link in graph.links if id(link) in in_tree])
     order = [graph.floating] if graph.floating is not None else []
     order += [joint.child for joint in joints]
     loose = [body for body in graph.bodies if body not in order]
@@ -57,7 +57,7 @@ def spanned(graph: Graph, phase: Callable[[Link], int] | None = None) -> Graph:
     )
 
 
-def _rank(link: Link, coupled: Collection[str]) -> int:
+def _tree_priority(link: Link, coupled: Collection[str]) -> int:
     """Welds are in the tree first, then what a closure cannot have, then others."""
     if link.kind == "fixed":
         return 0
@@ -65,7 +65,7 @@ def _rank(link: Link, coupled: Collection[str]) -> int:
     return 1 if acted or link.name in coupled else 2
 
 
-def _outwards(graph: Graph, links: Sequence[Link]) -> list[Link]:
+def _order_from_base(graph: Graph, links: Sequence[Link]) -> list[Link]:
     """Joints of a tree in the order of the file as far as it goes, each from the body nearer to the base."""
     reached = {BASE} | ({graph.floating} if graph.floating is not None else set())
     left, joints = list(links), []
@@ -82,8 +82,8 @@ def _outwards(graph: Graph, links: Sequence[Link]) -> list[Link]:
     return joints
 
 
-def single_axes(
-    link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: Names
+def split_axes(
+    link: Link, axes: Sequence[Axis], names: Sequence[str], bodies: UniqueNames
 ) -> tuple[list[Link], list[str]]:
     """A joint of several axes as hinges and slides one after the other, with massless bodies between.
 
@@ -98,10 +98,10 @@ def single_axes(
     """
     carriers = [bodies.new(f"{name}-carrier", "carrier") for name in names[:-1]]
     parts = [replace(link, name=name, axes=(axis,)) for axis, name in zip(axes, names, strict=True)]
-    return in_series(link, parts, carriers), carriers
+    return chain_links(link, parts, carriers), carriers
 
 
-def in_series(link: Link, parts: Sequence[Link], carriers: Sequence[str]) -> list[Link]:
+def chain_links(link: Link, parts: Sequence[Link], carriers: Sequence[str]) -> list[Link]:
     """Parts of a joint one after the other, from its parent to its child, with bodies between them."""
     bodies, last = [link.parent, *carriers, link.child], len(parts) - 1
     return [
@@ -116,6 +116,6 @@ def in_series(link: Link, parts: Sequence[Link], carriers: Sequence[str]) -> lis
     ]
 
 
-def massless(names: Sequence[str]) -> dict[str, Solid]:
+def massless_bodies(names: Sequence[str]) -> dict[str, Solid]:
     """Bodies without mass."""
     return {name: Solid() for name in names}

@@ -17,9 +17,9 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from nacelle.errors import DescriptionError, shortened
+from nacelle.errors import DescriptionError, shorten
 from nacelle.exchange.graph import Solid
-from nacelle.files import why_unread
+from nacelle.files import unread_reason
 from nacelle.model.source.node import file_error
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
@@ -28,10 +28,10 @@ from nacelle.spatial.scalar import Array
 # ---- documents and elements
 
 
-_LARGEST = 16_000_000
-_DEEPEST = 200
-_MOST = 200_000
-FARTHEST = 1e12
+_MAX_BYTES = 16_000_000
+_MAX_DEPTH = 200
+_MAX_ELEMENTS = 200_000
+LARGEST_NUMBER = 1e12
 """Numbers beyond this belong to no robot; products of some of them are finite still."""
 
 
@@ -69,7 +69,7 @@ class Element:
         """An error at the place of the element."""
         return file_error(self.file, message, hint, self.line, self.column)
 
-    def require_sound(self, besides: Collection[str] = ()) -> None:
+    def require_finite(self, besides: Collection[str] = ()) -> None:
         """Refuse attributes that are empty or have a number that no robot has: not finite, or beyond 1e12.
 
         Args:
@@ -81,13 +81,13 @@ class Element:
             if not text.strip():
                 raise self.fault(f"{name} of <{self.tag}> is empty")
             for word in text.split():
-                if _is_wild(word):
+                if _is_unbounded(word):
                     raise self.fault(f"{name} of <{self.tag}> is {word}: it must be finite and within 1e12")
 
 
-def _is_wild(word: str) -> bool:
+def _is_unbounded(word: str) -> bool:
     try:
-        return not abs(float(word)) <= FARTHEST
+        return not abs(float(word)) <= LARGEST_NUMBER
     except ValueError:
         return False
 
@@ -98,7 +98,7 @@ def read_xml(path: Path) -> Element:
     Raises:
         DescriptionError: if it cannot be read, is no XML, or declares a document type.
     """
-    return parsed(read_bytes(path, "MJCF, URDF or SDF file", _LARGEST), str(path))
+    return parse_xml(read_bytes(path, "MJCF, URDF or SDF file", _MAX_BYTES), str(path))
 
 
 def read_bytes(path: Path, what: str, largest: int) -> bytes:
@@ -115,13 +115,13 @@ def read_bytes(path: Path, what: str, largest: int) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise file_error(str(path), *why_unread(path, error, what)) from None
+        raise file_error(str(path), *unread_reason(path, error, what)) from None
     if len(data) > largest:
         raise file_error(str(path), f"the file has {len(data)} bytes, more than a robot needs ({largest})")
     return data
 
 
-def parsed(data: bytes, file: str) -> Element:
+def parse_xml(data: bytes, file: str) -> Element:
     """The root of a document."""
     reader = _Reader(file)
     try:
@@ -154,8 +154,10 @@ class _Reader:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
-        if self.count > _MOST or len(self.open) >= _DEEPEST:
-            raise self.fault(f"more than {_MOST} elements, or more than {_DEEPEST} within each other")
+        if self.count > _MAX_ELEMENTS or len(self.open) >= _MAX_DEPTH:
+            raise self.fault(
+                f"more than {_MAX_ELEMENTS} elements, or more than {_MAX_DEPTH} within each other"
+            )
         line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
         element = Element(tag, dict(attributes), self.file, line, column)
         (self.open[-1].children if self.open else self.roots).append(element)
@@ -233,7 +235,7 @@ MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1
 """Names of the moments of inertia in URDF and SDF, and their places in the matrix."""
 
 
-def finite_numbers(element: Element, text: str, count: int, what: str, most: float = FARTHEST) -> Array:
+def finite_numbers(element: Element, text: str, count: int, what: str, most: float = LARGEST_NUMBER) -> Array:
     """So many finite numbers, separated by spaces.
 
     Args:
@@ -253,13 +255,15 @@ def finite_numbers(element: Element, text: str, count: int, what: str, most: flo
         values = np.array([math.nan])
     if len(values) != count or not np.all(np.isfinite(values)):
         amount = "a number" if count == 1 else f"{count} numbers"
-        raise element.fault(f"{what} must be {amount}, not {shortened(text.strip())!r}")
+        raise element.fault(f"{what} must be {amount}, not {shorten(text.strip())!r}")
     if np.any(np.abs(values) > most):
-        raise element.fault(f"{what} is {shortened(text.strip())}: it must be within {most:g}")
+        raise element.fault(f"{what} is {shorten(text.strip())}: it must be within {most:g}")
     return values
 
 
-def number_attribute(element: Element | None, name: str, default: float, most: float = FARTHEST) -> float:
+def number_attribute(
+    element: Element | None, name: str, default: float, most: float = LARGEST_NUMBER
+) -> float:
     """An attribute that is a number, as `finite_numbers`; the default where it or the element is missing."""
     if element is None or name not in element.attributes:
         return default
@@ -281,7 +285,7 @@ def unit_direction(element: Element, values: Array) -> Array:
     return values if abs(long - 1.0) < _UNIT else values / long
 
 
-def rotation_of(element: Element | None) -> Array:
+def rotation_attributes(element: Element | None) -> Array:
     """Rotation (3, 3) by the attributes rpy (fixed axes, rad) or quat_xyzw; none where both are missing."""
     if element is not None and "quat_xyzw" in element.attributes:
         quat = finite_numbers(element, element.get("quat_xyzw"), 4, f"'quat_xyzw' of <{element.tag}>")
@@ -291,13 +295,13 @@ def rotation_of(element: Element | None) -> Array:
     return rotation_rpy(vector_attribute(element, "rpy"))
 
 
-def symmetric(moments: Array) -> Array:
+def symmetric_matrix(moments: Array) -> Array:
     """Inertia (3, 3) from xx, xy, xz, yy, yz, zz, kg m^2."""
     xx, xy, xz, yy, yz, zz = moments
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def possible_solid(solid: Solid, fault: Callable[[str, str], DescriptionError]) -> Solid:
+def require_physical(solid: Solid, fault: Callable[[str, str], DescriptionError]) -> Solid:
     """A solid whose mass and inertia can be those of a body.
 
     Raises:
@@ -309,6 +313,6 @@ def possible_solid(solid: Solid, fault: Callable[[str, str], DescriptionError]) 
     return solid
 
 
-def moments_of(element: Element | None) -> Array:
+def inertia_attributes(element: Element | None) -> Array:
     """Inertia (3, 3) by the attributes ixx, ixy, ixz, iyy, iyz, izz; zero where they are missing."""
-    return symmetric(np.array([number_attribute(element, name, 0.0) for name in MOMENTS]))
+    return symmetric_matrix(np.array([number_attribute(element, name, 0.0) for name in MOMENTS]))

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nacelle.emit.names import remark
-from nacelle.export.entry import Entry, Wanted
-from nacelle.kinematics.margins import MET_MARGIN, NEAR_MARGIN
+from nacelle.emit.names import comment_text
+from nacelle.export.entry import Entry, ExportRequest
+from nacelle.kinematics.margins import NEAR_MARGIN, SINGULAR_MARGIN
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count
 from nacelle.program.program import Variable
@@ -43,18 +43,16 @@ class Package:
     name: str
     robot: Robot
     version: str
-    wanted: Wanted
+    wanted: ExportRequest
     entries: Sequence[Entry]
 
     @property
     def origin(self) -> str:
         """Where the package comes from, in a line of a comment."""
-        return (
-            f"nacelle {self.version}, robot {remark(self.robot.name)}, hash {self.robot.described.hash[:16]}"
-        )
+        return f"nacelle {self.version}, robot {comment_text(self.robot.name)}, hash {self.robot.described.hash[:16]}"
 
     @property
-    def iterated(self) -> Entry | None:
+    def closing_entry(self) -> Entry | None:
         """The step that closes the legs, where iteration finds them."""
         return next((entry for entry in self.entries if entry.closes), None)
 
@@ -64,7 +62,7 @@ def count_text(count: Count) -> str:
     return str(count).replace("+/-", "+ or -").replace("×/÷", "* or /").replace(" ÷)", " of them /)")
 
 
-def friction_words(wanted: Wanted) -> str:
+def friction_note(wanted: ExportRequest) -> str:
     """Say what friction counts."""
     if not wanted.friction:
         return "Friction is left out."
@@ -75,7 +73,7 @@ def friction_words(wanted: Wanted) -> str:
     )
 
 
-def watch_words(entry: Entry) -> list[str]:
+def monitoring_notes(entry: Entry) -> list[str]:
     """What a controller has to know of the outputs that it watches."""
     names = {variable.name for variable in entry.program.outputs}
     lines = []
@@ -87,7 +85,7 @@ def watch_words(entry: Entry) -> list[str]:
     if "margins" in names:
         lines.append(
             f"margins: below {NEAR_MARGIN:g} a leg is near a serial singularity (stretched, folded, an inner "
-            f"loop flat), below {MET_MARGIN:g} its results mean nothing, below 0 it does not reach, and they "
+            f"loop flat), below {SINGULAR_MARGIN:g} its results mean nothing, below 0 it does not reach, and they "
             "are NaN."
         )
     if "branch" in names:
@@ -101,16 +99,16 @@ def watch_words(entry: Entry) -> list[str]:
 # ---- the README
 
 
-TRIAL = "<!-- whether the self-test has been run -->"
+SELF_TEST_MARK = "<!-- whether the self-test has been run -->"
 """A line of the README, in place of which stands what became of the self-test."""
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Any text as words of a Markdown page that mean nothing else there."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#|!~&$" else c for c in remark(text))
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#|!~&$" else c for c in comment_text(text))
 
 
-def readme(package: Package, use: Sequence[str], notes: Mapping[str, str]) -> str:
+def readme_text(package: Package, use: Sequence[str], notes: Mapping[str, str]) -> str:
     """Write the README.
 
     Args:
@@ -119,11 +117,11 @@ def readme(package: Package, use: Sequence[str], notes: Mapping[str, str]) -> st
         notes: for every entry, by label, what the target has to say of it.
     """
     robot = package.robot
-    title = f": {plain(robot.title)}" if robot.title else ""
-    lines = [f"# {package.name}", "", f"Models of the robot {plain(robot.name)}{title}.", ""]
+    title = f": {escape_markdown(robot.title)}" if robot.title else ""
+    lines = [f"# {package.name}", "", f"Models of the robot {escape_markdown(robot.name)}{title}.", ""]
     lines += [
         f"Written by nacelle {package.version}. Hash of the robot's structure and numbers: `{robot.hash}`.",
-        friction_words(package.wanted),
+        friction_note(package.wanted),
         _constants(package),
         "",
         *use,
@@ -173,10 +171,12 @@ def _section(entry: Entry, note: str) -> list[str]:
     lines += ["", "| | name | numbers | what it is |", "|---|---|---|---|"]
     for kind, group in (("in", entry.program.inputs), ("out", entry.program.outputs)):
         lines += [f"| {kind} | {_row(variable, entry)} |" for variable in group]
-    watched = watch_words(entry)
+    watched = monitoring_notes(entry)
     return lines + (["", *(f"- {text}" for text in watched)] if watched else [])
 
 
 def _row(variable: Variable, entry: Entry) -> str:
     shape = " × ".join(map(str, variable.shape)) or "1"
-    return f"{plain(variable.name)} | {shape} | {plain(entry.words.get(variable.name, ''))}"
+    return (
+        f"{escape_markdown(variable.name)} | {shape} | {escape_markdown(entry.words.get(variable.name, ''))}"
+    )

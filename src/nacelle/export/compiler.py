@@ -45,7 +45,7 @@ class Compiler:
     def version(self) -> str:
         """What it says of itself, in one line."""
         try:
-            done = run_within([*self.command, "--version"], Path(tempfile.gettempdir()), 10.0)
+            done = run_with_timeout([*self.command, "--version"], Path(tempfile.gettempdir()), 10.0)
         except ExportError:
             return self.name
         return next((line.strip() for line in done.stdout.splitlines() if line.strip()), self.name)
@@ -57,20 +57,20 @@ class Compiler:
             ExportError: with what it says first, if it fails.
             TimeLimitError: if it takes longer.
         """
-        done = run_within([*self.command, *arguments], folder, seconds)
+        done = run_with_timeout([*self.command, *arguments], folder, seconds)
         if done.returncode != 0:
             message = done.stderr.strip() or done.stdout.strip()
             first = next((line for line in message.splitlines() if "error" in line.lower()), message[:200])
             raise ExportError(first.strip() or f"{self.name} fails")
 
-    def works(self) -> bool:
+    def is_working(self) -> bool:
         """Whether it makes programs that run here: its libraries may be missing, or it is for others."""
         with tempfile.TemporaryDirectory(prefix="nacelle-cc-") as folder:
             source = f"smallest{_ENDINGS[self.language]}"
             (Path(folder) / source).write_text(_SMALLEST, encoding="utf-8")
             try:
                 self.build([source, "-lm", "-o", "smallest"], Path(folder), 60.0)
-                return run_within(["./smallest"], Path(folder), 10.0).returncode == 0
+                return run_with_timeout(["./smallest"], Path(folder), 10.0).returncode == 0
             except ExportError:
                 return False
 
@@ -100,7 +100,9 @@ def find_compiler(language: str = "c", command: str | None = None) -> Compiler |
     return None
 
 
-def run_within(command: Sequence[str], folder: Path, seconds: float) -> subprocess.CompletedProcess[str]:
+def run_with_timeout(
+    command: Sequence[str], folder: Path, seconds: float
+) -> subprocess.CompletedProcess[str]:
     """Run a program in a folder, and give what it prints.
 
     Raises:

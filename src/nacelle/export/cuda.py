@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nacelle.emit.c.parts import call
-from nacelle.emit.c.target import framed
+from nacelle.emit.c.parts import format_call
+from nacelle.emit.c.target import header_lines
 from nacelle.emit.cuda.drivers import DriverKernel, newton_kernel
 from nacelle.emit.cuda.header import HEADER
 from nacelle.emit.cuda.plan import REGISTERS, THREADS, CudaOptions
 from nacelle.emit.cuda.target import KernelArgument, KernelLayout, Kernels, Launch, array_layout, kernels
-from nacelle.emit.names import remark
-from nacelle.export.about import TRIAL, Package, count_text, readme
+from nacelle.emit.names import comment_text
+from nacelle.export.about import SELF_TEST_MARK, Package, count_text, readme_text
 from nacelle.export.c.package import LIBRARY
-from nacelle.export.c.self_test import CHECKS, ENDS, data_tables, entry_ending, error_limit, error_scale
+from nacelle.export.c.self_test import CHECKS, MAIN_END, data_tables, entry_suffix, error_limit, error_scale
 from nacelle.export.entry import Entry
 from nacelle.export.target import PRECISIONS, ExportTarget
-from nacelle.export.vectors import CAP, ClosedLegs, Vectors, closed_words
+from nacelle.export.vectors import CAP, ClosedLoops, ReferenceVectors, accuracy_note
 
 # ---- the CMake file
 
@@ -139,12 +139,12 @@ static inline unsigned nc_grid(size_t n, size_t across, int processors, int bloc
 def launch_head(layout: KernelLayout, name: str) -> str:
     """The head of the function that evaluates a program."""
     real = layout.options.real
-    heads = [text for a in layout.inputs for text in _pair(a, f"const {real}")]
-    heads += [text for a in layout.outputs for text in _pair(a, real)]
-    return call(f"cudaError_t {name}", [*heads, "size_t n", "cudaStream_t stream"])
+    heads = [text for a in layout.inputs for text in _array_parameters(a, f"const {real}")]
+    heads += [text for a in layout.outputs for text in _array_parameters(a, real)]
+    return format_call(f"cudaError_t {name}", [*heads, "size_t n", "cudaStream_t stream"])
 
 
-def _pair(a: KernelArgument, real: str) -> list[str]:
+def _array_parameters(a: KernelArgument, real: str) -> list[str]:
     return [f"{real} *{a.name}, size_t {a.name}_ld"] if a.size else []
 
 
@@ -173,14 +173,14 @@ def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
         joint = "\n        && "
         lines += [
             f"    if ({joint.join(['capability >= 90', *aligned, *mapped])}) {{",
-            *_launched(made.tiled, [*(f"{a.name}_map" for a in inputs), *ends, "n"], across, 8),
+            *_launch_statements(made.tiled, [*(f"{a.name}_map" for a in inputs), *ends, "n"], across, 8),
             "    }",
         ]
-    lines += [*_launched(made.plain, [*plain, *ends, "n"], THREADS, 4), "}", ""]
+    lines += [*_launch_statements(made.plain, [*plain, *ends, "n"], THREADS, 4), "}", ""]
     return "\n".join(lines)
 
 
-def _launched(launch: Launch, arguments: Sequence[str], across: int, indent: int) -> list[str]:
+def _launch_statements(launch: Launch, arguments: Sequence[str], across: int, indent: int) -> list[str]:
     space = " " * indent
     lines = []
     if launch.shared_bytes:
@@ -209,7 +209,7 @@ def newton_prototype(real: str, name: str) -> str:
         f"{real} tolerance, long long cap",
         "size_t n, cudaStream_t stream",
     ]
-    return call(f"cudaError_t {name}", heads)
+    return format_call(f"cudaError_t {name}", heads)
 
 
 def newton_launcher(made: DriverKernel, real: str, name: str) -> str:
@@ -334,7 +334,7 @@ int main(void)
 """
 
 
-def self_test(package: Package, references: Mapping[str, Vectors], precisions: Sequence[str]) -> str:
+def self_test(package: Package, references: Mapping[str, ReferenceVectors], precisions: Sequence[str]) -> str:
     """Write test/self_test.cu."""
     states = next(iter(references.values())).states
     head = _HEAD.format(name=package.name, states=states, origin=package.origin, count=_COUNT)
@@ -342,19 +342,19 @@ def self_test(package: Package, references: Mapping[str, Vectors], precisions: S
     for entry in package.entries:
         parts.append(data_tables(package, entry, references[entry.label]))
         for real in precisions:
-            name = entry_ending(entry, real)
+            name = entry_suffix(entry, real)
             parts.append(_check(package, entry, references[entry.label], real))
             calls.append(f"    bad += check_{name}();")
             closed = references[entry.label].closed
             if closed is not None:
                 parts.append(_newton(package, entry, closed, real))
                 calls.append(f"    bad += check_{name}_newton();")
-    parts.append("\n".join([_MAIN + "\n".join(calls), *ENDS, "}", ""]))
+    parts.append("\n".join([_MAIN + "\n".join(calls), *MAIN_END, "}", ""]))
     return "\n".join(parts)
 
 
-def _check(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
-    name = entry_ending(entry, real)
+def _check(package: Package, entry: Entry, vectors: ReferenceVectors, real: str) -> str:
+    name = entry_suffix(entry, real)
     inputs, outputs = entry.program.inputs, entry.program.outputs
     lines = [f"static int check_{name}(void)", "{"]
     lines += [f"    double worst{k} = 0.0;" for k in range(len(outputs))]
@@ -384,9 +384,9 @@ def _check(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
     return "\n".join([*lines, "    return bad;", "}", ""])
 
 
-def _newton(package: Package, entry: Entry, closed: ClosedLegs, real: str) -> str:
+def _newton(package: Package, entry: Entry, closed: ClosedLoops, real: str) -> str:
     """Newton's iteration from starts away from the solutions."""
-    name = entry_ending(entry, real)
+    name = entry_suffix(entry, real)
     y, x = (variable.size for variable in entry.program.inputs)
     rows = ", ".join(f"{letter}.place, COUNT" for letter in ("y0", "x", "y"))
     limit = closed.limit[real]
@@ -426,7 +426,7 @@ class CudaTarget(ExportTarget):
     precision: str = "both"
     self_test: bool | None = True
 
-    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+    def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files."""
         precisions = PRECISIONS[self.precision]
         sources: dict[str, str] = {}
@@ -434,7 +434,7 @@ class CudaTarget(ExportTarget):
         declared: list[str] = []
         for entry in package.entries:
             for real in precisions:
-                name = f"{package.name}_{entry_ending(entry, real)}"
+                name = f"{package.name}_{entry_suffix(entry, real)}"
                 options = _options(name, real)
                 layout = array_layout(entry.program, options)
                 made = kernels(entry.program, options)
@@ -446,7 +446,7 @@ class CudaTarget(ExportTarget):
                     declared += [*_NEWTON, f"{newton_prototype(real, f'{name}_newton')};", ""]
                 sources[f"{name}.cu"] = _source(package, text)
                 used = made.tiled or made.plain
-                notes.setdefault(entry.label, []).append(f"In {real}: {_note(used)}")
+                notes.setdefault(entry.label, []).append(f"In {real}: {_layout_note(used)}")
         name = package.name
         closed = next((vectors.closed for vectors in references.values() if vectors.closed is not None), None)
         files = {f"include/{name}.h": _header(package, declared)}
@@ -455,20 +455,20 @@ class CudaTarget(ExportTarget):
         files["src/nacelle_launch.cuh"] = LAUNCH_HEADER
         files["test/self_test.cu"] = self_test(package, references, precisions)
         files["CMakeLists.txt"] = cmake_file(name, sorted(sources))
-        files["README.md"] = readme(
+        files["README.md"] = readme_text(
             package,
-            _use(package, closed, precisions),
+            _usage(package, closed, precisions),
             {label: " ".join(texts) for label, texts in notes.items()},
         )
         return files
 
 
-def _note(used: Launch) -> str:
+def _layout_note(used: Launch) -> str:
     """How a kernel is laid out."""
     return (
         f"{used.states} state{'' if used.states == 1 else 's'} a thread, {used.blocks} blocks a "
         f"multiprocessor ({REGISTERS[used.blocks]} registers at most), {used.shared_bytes} bytes of shared "
-        f"memory a block, {used.aside} values put aside in it."
+        f"memory a block, {used.spilled_values} values put aside in it."
     )
 
 
@@ -487,10 +487,14 @@ _NEWTON = (
 
 def _remark(entry: Entry, layout: KernelLayout) -> list[str]:
     """What a function is, in a comment."""
-    lines = ["/*", f" * {remark(entry.title)}.", f" * {count_text(entry.count)}; {layout.options.real}."]
+    lines = [
+        "/*",
+        f" * {comment_text(entry.title)}.",
+        f" * {count_text(entry.count)}; {layout.options.real}.",
+    ]
     for kind, arrays in (("in", layout.inputs), ("out", layout.outputs)):
         lines += [
-            f" *   {kind:4s}{a.name}: {a.size} rows; {remark(entry.words.get(a.variable.name, ''))}"
+            f" *   {kind:4s}{a.name}: {a.size} rows; {comment_text(entry.words.get(a.variable.name, ''))}"
             for a in arrays
             if a.size
         ]
@@ -500,7 +504,7 @@ def _remark(entry: Entry, layout: KernelLayout) -> list[str]:
 def _header(package: Package, declared: list[str]) -> str:
     lines = [
         "/*",
-        f" * Models of the robot {remark(package.robot.name)} on a CUDA device.",
+        f" * Models of the robot {comment_text(package.robot.name)} on a CUDA device.",
         f" * {package.origin}",
         " *",
         " * Arrays are on the device, as structures of arrays: entry j of state i is at base[j * ld + i], ld",
@@ -512,7 +516,7 @@ def _header(package: Package, declared: list[str]) -> str:
         " * IEEE gives infinities or 0 (divisors 0, infinite, subnormal); sines beyond 105615 rad are NaN.",
         " */",
     ]
-    frame = framed(f"{package.name}_h_included", ["<stddef.h>", "<cuda_runtime_api.h>"], declared)
+    frame = header_lines(f"{package.name}_h_included", ["<stddef.h>", "<cuda_runtime_api.h>"], declared)
     return "\n".join(lines + frame)
 
 
@@ -526,7 +530,7 @@ def _source(package: Package, text: str) -> str:
     return "\n".join([f"/* {package.origin} */", *head, text])
 
 
-def _use(package: Package, closed: ClosedLegs | None, precisions: Sequence[str]) -> list[str]:
+def _usage(package: Package, closed: ClosedLoops | None, precisions: Sequence[str]) -> list[str]:
     name = package.name
     lines = [
         "## Building and testing",
@@ -544,7 +548,7 @@ def _use(package: Package, closed: ClosedLegs | None, precisions: Sequence[str])
         "worst error of each output and returns 0 if all of them are within their tolerance; 77 if there is "
         "no device.",
         "",
-        TRIAL,
+        SELF_TEST_MARK,
         "",
         "## Calling",
         "",
@@ -552,13 +556,13 @@ def _use(package: Package, closed: ClosedLegs | None, precisions: Sequence[str])
         "first, in the order of the tables below, then the number of states and a stream. Entry j of state "
         "i is at `base[j * ld + i]`; matrices lie row by row. Functions in float end in `_f`.",
     ]
-    if package.iterated is not None and closed is not None:
+    if package.closing_entry is not None and closed is not None:
         lines += [
             "",
-            f"Legs of this robot are found by iteration: `{name}_{package.iterated.label}_newton` gives "
+            f"Legs of this robot are found by iteration: `{name}_{package.closing_entry.label}_newton` gives "
             f"their y at the poses, from starts near them, to a tolerance such as "
             f"{closed.tolerance['double']:g} in double and {closed.tolerance['float']:g} in float.",
             "",
-            *closed_words(closed, precisions),
+            *accuracy_note(closed, precisions),
         ]
     return lines

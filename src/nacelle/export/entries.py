@@ -16,23 +16,23 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Specification, make_program
-from nacelle.compile.specification import shapes_of_inputs
-from nacelle.dynamics.models import INPUTS, TAKEN_BY, Model, model
+from nacelle.compile.specification import resolve_input_shapes
+from nacelle.dynamics.models import INPUTS, MODELS_BY_INPUT, Model, model
 from nacelle.dynamics.physics import Physics
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
-from nacelle.export.entry import CLOSING, Entry, Wanted, pose_words
+from nacelle.export.entry import CLOSING_STEP, Entry, ExportRequest, pose_description
 from nacelle.export.loop import assembly_entry, controller_entries, plant_entries
-from nacelle.kinematics.branch import WRONG, branch_of
+from nacelle.kinematics.branch import RELATION_TOLERANCE, branch_of
 from nacelle.kinematics.kinematic_model import branch_signs
 from nacelle.kinematics.margins import margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.numbers import GROUPS
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import declared_like, input_shapes
+from nacelle.spatial.physics import copy_declarations, input_shapes
 
 LONGEST = 20
 """Length of the longest prefix of a package: endings are added, and C tells 63 characters apart."""
@@ -67,21 +67,21 @@ _TITLES = {
     "reference_regressor": "the same along a reference v_ref, a_ref at the twist v, friction at v",
     "elastic_inverse_dynamics": "forces of the actuators and elastic accelerations at their accelerations",
     "elastic_forward_dynamics": "accelerations of the actuators and elastic ones at their forces",
-    CLOSING: "one step of Newton's iteration for what the legs leave open at a pose",
+    CLOSING_STEP: "one step of Newton's iteration for what the legs leave open at a pose",
 }
 
 
 # Headers of C that a file of the same name would hide, and targets of CMake; modules of Python go with them.
-_WORDS = """
+_RESERVED_NAMES = """
     assert complex ctype errno fenv features float inttypes iso646 limits locale math setjmp signal stdarg
     stdbool stddef stdint stdio stdlib string tgmath time wchar wctype
     all clean edit_cache help install package rebuild_cache test
     casadi numpy scipy
 """
-_TAKEN = frozenset(_WORDS.split()) | {name.lower() for name in sys.stdlib_module_names}
+_UNUSABLE_NAMES = frozenset(_RESERVED_NAMES.split()) | {name.lower() for name in sys.stdlib_module_names}
 
 
-def check_wanted(wanted: Wanted) -> None:
+def check_request(wanted: ExportRequest) -> None:
     """Refuse what there is not.
 
     Raises:
@@ -103,8 +103,8 @@ def check_wanted(wanted: Wanted) -> None:
             raise ExportError(f"the model {name} is named twice")
     if wanted.input not in INPUTS:
         raise ExportError(f"no input is called {wanted.input!r}; {did_you_mean(wanted.input, INPUTS)}")
-    if not any(name in TAKEN_BY[wanted.input] for name in wanted.models) and wanted.input != "pose":
-        takers = " and ".join(TAKEN_BY[wanted.input])
+    if not any(name in MODELS_BY_INPUT[wanted.input] for name in wanted.models) and wanted.input != "pose":
+        takers = " and ".join(MODELS_BY_INPUT[wanted.input])
         raise ExportError(f"the input {wanted.input} is one of {takers}, none of which is among the models")
     for group in wanted.parameters:
         if group not in GROUPS:
@@ -122,14 +122,19 @@ def package_name(robot: Robot, name: str | None) -> str:
         ExportError: if a name is given that cannot be one.
     """
     if name is not None:
-        if not name or identifier(name, "robot") != name or len(name) > LONGEST or name.lower() in _TAKEN:
+        if (
+            not name
+            or identifier(name, "robot") != name
+            or len(name) > LONGEST
+            or name.lower() in _UNUSABLE_NAMES
+        ):
             raise ExportError(
                 f"{name!r} cannot be the name of a package: use at most {LONGEST} letters, digits and _, a "
                 "letter first, and no word of C, Python or CMake"
             )
         return name
     base = identifier(robot.name, "robot")
-    if base.lower() in _TAKEN:
+    if base.lower() in _UNUSABLE_NAMES:
         base = f"{base}_robot"
     if len(base) <= LONGEST:
         return base
@@ -137,22 +142,22 @@ def package_name(robot: Robot, name: str | None) -> str:
     return f"{base[: LONGEST - 7].rstrip('_')}_{digest}"
 
 
-def entries(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
+def entries(robot: Robot, prefix: str, wanted: ExportRequest) -> list[Entry]:
     """The functions of a package; for legs found by iteration the step that closes them comes first."""
-    if "geometry" in wanted.parameters and not mechanism_of(robot).closed_form:
+    if "geometry" in wanted.parameters and not mechanism_of(robot).has_closed_form:
         raise ExportError(
             f"legs of {robot.name} are found by iteration, with its geometry as it is described: leave "
             "geometry out of the parameters"
         )
-    result = [entry for name in wanted.models for entry in _entry(robot, prefix, name, wanted)]
-    result += _loop(robot, prefix, wanted)
+    result = [entry for name in wanted.models for entry in _model_entries(robot, prefix, name, wanted)]
+    result += _loop_entries(robot, prefix, wanted)
     rigid = [entry for entry in result if entry.model is None or entry.model.name not in ELASTIC_NAMES]
     if not any(variable.name == "y" for entry in rigid for variable in entry.program.inputs):
         return result
-    return [_closing(robot, prefix), *result]
+    return [_closing_entry(robot, prefix), *result]
 
 
-def _loop(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
+def _loop_entries(robot: Robot, prefix: str, wanted: ExportRequest) -> list[Entry]:
     """The functions of a controller and of a plant."""
     if not wanted.loop:
         return []
@@ -169,11 +174,11 @@ def _loop(robot: Robot, prefix: str, wanted: Wanted) -> list[Entry]:
     return result
 
 
-def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
+def _model_entries(robot: Robot, prefix: str, name: str, wanted: ExportRequest) -> list[Entry]:
     """The function of a model; with numbers given at run time the function that prepares them comes first."""
     if name in ELASTIC_NAMES:
-        return _elastic_entry(robot, prefix, name, wanted)
-    source = wanted.input if name in TAKEN_BY[wanted.input] else "pose"
+        return _elastic_entries(robot, prefix, name, wanted)
+    source = wanted.input if name in MODELS_BY_INPUT[wanted.input] else "pose"
     source_model = model(
         robot,
         name,
@@ -187,25 +192,27 @@ def _entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
     keep = (main,) if wanted.bare else (main, *_WATCHED)
     shapes = {key: shape for key, shape in source_model.inputs.items() if key != "load" and 0 not in shape}
     title = _TITLES[name] + ("" if source == "pose" else f", from {source}")
-    function, groups = _restricted(source_model, shapes, keep, wanted.wrong), wanted.parameters
-    shapes = shapes_of_inputs(function, robot, shapes, groups)
+    function, groups = _restrict_model(source_model, shapes, keep, wanted.wrong), wanted.parameters
+    shapes = resolve_input_shapes(function, robot, shapes, groups)
     specification = Specification(function, robot, shapes, groups=groups, options=source_model.options)
     if groups:
-        return _prepared(specification, prefix, label, title, source_model)
+        return _prepared_entries(specification, prefix, label, title, source_model)
     program = replace(specification.program(), name=f"{prefix}_{label}")
-    return [Entry(label, title, program, words(source_model), source_model)]
+    return [Entry(label, title, program, variable_descriptions(source_model), source_model)]
 
 
-def _elastic_entry(robot: Robot, prefix: str, name: str, wanted: Wanted) -> list[Entry]:
+def _elastic_entries(robot: Robot, prefix: str, name: str, wanted: ExportRequest) -> list[Entry]:
     """The function of a model of a robot with flexible links."""
     source_model = elastic_model(robot, name, friction=wanted.friction, smooth=wanted.smooth)
-    function = _restricted(source_model, source_model.inputs, tuple(dict.fromkeys((_MAIN[name], *_ELASTIC))))
+    function = _restrict_model(
+        source_model, source_model.inputs, tuple(dict.fromkeys((_MAIN[name], *_ELASTIC)))
+    )
     specification = Specification(function, robot, source_model.inputs, options=source_model.options)
     program = replace(specification.program(), name=f"{prefix}_{name}")
     return [Entry(name, _TITLES[name], program, dict(source_model.meaning), source_model)]
 
 
-def _prepared(
+def _prepared_entries(
     specification: Specification, prefix: str, label: str, title: str, source_model: Model
 ) -> list[Entry]:
     """A model whose numbers are given at run time: what prepares them, and the function of a state."""
@@ -215,7 +222,7 @@ def _prepared(
     prepared = parts.prologue.evaluate(values.tolist())
     numbers_text = "; ".join(f"{name} = {value:.9g}" for name, value in zip(names, values, strict=True))
     labels = {
-        **words(source_model),
+        **variable_descriptions(source_model),
         "parameters": f"numbers of the robot in SI units, in this order, here as described: {numbers_text}",
         "prepared": f"what {prefix}_{label}_prepare makes of the robot's numbers",
     }
@@ -228,8 +235,11 @@ def _prepared(
     ]
 
 
-def _restricted(
-    source_model: Model, shapes: Mapping[str, tuple[int, ...]], keep: tuple[str, ...], wrong: float = WRONG
+def _restrict_model(
+    source_model: Model,
+    shapes: Mapping[str, tuple[int, ...]],
+    keep: tuple[str, ...],
+    wrong: float = RELATION_TOLERANCE,
 ) -> Callable[..., dict[str, Any]]:
     """The model's function of the inputs that are left, with the outputs that are kept."""
 
@@ -241,23 +251,23 @@ def _restricted(
             results["branch"] = branch_signs(robot, inputs["x"], inputs["y"], wrong)["branch"]
         return {key: results[key] for key in keep if key in results}
 
-    return declared_like(source_model.function)(restricted)
+    return copy_declarations(source_model.function)(restricted)
 
 
-def _closing(robot: Robot, prefix: str) -> Entry:
-    shapes = input_shapes(closing_step, robot)
+def _closing_entry(robot: Robot, prefix: str) -> Entry:
+    shapes = input_shapes(loop_closing_step, robot)
     assert shapes is not None
-    program = replace(make_program(closing_step, robot, shapes), name=f"{prefix}_{CLOSING}")
+    program = replace(make_program(loop_closing_step, robot, shapes), name=f"{prefix}_{CLOSING_STEP}")
     labels = {
         "y": "what iteration finds: joints of legs without a closed form; last, angles that count turns",
-        "x": pose_words(robot),
+        "x": pose_description(robot),
         "dy": "step of y",
         "error": "how far the loops are open, relative to their size",
     }
-    return Entry(CLOSING, _TITLES[CLOSING], program, labels, None, driver="newton")
+    return Entry(CLOSING_STEP, _TITLES[CLOSING_STEP], program, labels, None, driver="newton")
 
 
-def words(source_model: Model) -> dict[str, str]:
+def variable_descriptions(source_model: Model) -> dict[str, str]:
     """What the inputs and outputs of a model are; frames and units."""
     robot = source_model.robot
     layout = layout_of(robot.motion)
@@ -265,8 +275,8 @@ def words(source_model: Model) -> dict[str, str]:
     columns = ", ".join(layout.v_names)
     labels = dict(source_model.meaning)
     labels |= {
-        "x": pose_words(robot),
-        "y": f"what {CLOSING} finds at the pose x",
+        "x": pose_description(robot),
+        "y": f"what {CLOSING_STEP} finds at the pose x",
         "active": f"coordinates of the actuators {drives}; rad, m",
         "J": f"a row for each actuator ({drives}), a column for each of {columns}",
         "M": f"rows and columns {columns}; kg, kg m, kg m^2",

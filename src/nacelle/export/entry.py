@@ -10,14 +10,14 @@ from nacelle.control.controller import Controller
 from nacelle.dynamics.models import Model
 from nacelle.emit.schedule import last_uses, schedule
 from nacelle.export.states import SampleStates
-from nacelle.kinematics.branch import WRONG
+from nacelle.kinematics.branch import RELATION_TOLERANCE
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
 from nacelle.program.program import Program
 from nacelle.spatial.scalar import Array
 
-CLOSING = "close_legs"
+CLOSING_STEP = "close_legs"
 """What the step is called that closes the legs."""
 
 
@@ -49,7 +49,7 @@ class Entry:
     @property
     def closes(self) -> bool:
         """Whether it is the step that closes the legs."""
-        return self.label == CLOSING
+        return self.label == CLOSING_STEP
 
     @property
     def count(self) -> Count:
@@ -57,7 +57,7 @@ class Entry:
         return count(self.program)
 
     @property
-    def alive(self) -> int:
+    def max_live_values(self) -> int:
         """The most intermediate values that are needed at once, in the order in which they are written."""
         order = schedule(self.program)
         last = last_uses(self.program, order)
@@ -68,7 +68,7 @@ class Entry:
         return max(accumulate(change), default=0)
 
 
-def pose_words(robot: Robot) -> str:
+def pose_description(robot: Robot) -> str:
     """What a reduced pose is."""
     layout = layout_of(robot.motion)
     unit = "; quaternion of unit length" if layout.quaternion is not None else ""
@@ -76,7 +76,7 @@ def pose_words(robot: Robot) -> str:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportRequest:
     """What is to be exported.
 
     Attributes:
@@ -100,7 +100,7 @@ class Wanted:
     parameters: tuple[str, ...] = ()
     controller: Controller | None = None
     plant: bool = False
-    wrong: float = WRONG
+    wrong: float = RELATION_TOLERANCE
 
     @property
     def loop(self) -> bool:

@@ -18,17 +18,17 @@ from typing import Any
 
 from nacelle.control.controller import Controller
 from nacelle.errors import ExportError, did_you_mean
-from nacelle.export.about import TRIAL, Package
-from nacelle.export.entries import check_wanted, entries, package_name
-from nacelle.export.entry import Wanted
-from nacelle.export.loop import gains_of, memory_of
-from nacelle.export.states import seeded_states
+from nacelle.export.about import SELF_TEST_MARK, Package
+from nacelle.export.entries import check_request, entries, package_name
+from nacelle.export.entry import ExportRequest
+from nacelle.export.loop import gain_fields, memory_fields
+from nacelle.export.states import random_states
 from nacelle.export.target import PRECISIONS, ExportTarget
-from nacelle.export.trial import Trial, try_package
-from nacelle.export.vectors import relation_error, vectors
-from nacelle.files import write_whole
+from nacelle.export.trial import SelfTestResult, run_self_test
+from nacelle.export.vectors import reference_vectors, relation_error
+from nacelle.files import write_atomically
 from nacelle.kinematics.branch import branch_of
-from nacelle.kinematics.mechanism.mechanism import counting
+from nacelle.kinematics.mechanism.mechanism import with_turn_counting
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count
 from nacelle.results import HasTable
@@ -41,7 +41,7 @@ MANIFEST = "nacelle.json"
 
 
 @contextmanager
-def _writing(out: Path) -> Iterator[None]:
+def _report_write_errors(out: Path) -> Iterator[None]:
     """Say of errors of the system that something cannot be written."""
     try:
         yield
@@ -63,7 +63,7 @@ def check_folder(out: Path, force: bool) -> None:
     Raises:
         ExportError: if it is a file, holds something, or its parent is missing.
     """
-    with _writing(out):
+    with _report_write_errors(out):
         if out.is_dir():
             if any(out.iterdir()) and not force:
                 raise ExportError(
@@ -84,14 +84,14 @@ def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
         ExportError: if it cannot be written.
     """
     check_folder(out, force)
-    with _writing(out):
+    with _report_write_errors(out):
         stage = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
         try:
             for name, text in files.items():
                 (stage / name).parent.mkdir(parents=True, exist_ok=True)
                 (stage / name).write_text(text, encoding="utf-8", newline="\n")
             if out.is_dir() and any(out.iterdir()):
-                _replace(out, stage, files)
+                _replace_files(out, stage, files)
             else:
                 # The folder of a temporary name is closed to others.
                 stage.chmod(0o777 & ~_umask())
@@ -108,7 +108,7 @@ def check_file(out: Path, ending: str, force: bool) -> None:
     """
     if out.suffix != ending:
         raise ExportError(f"{out} is to end in {ending}")
-    with _writing(out):
+    with _report_write_errors(out):
         if out.is_dir():
             raise ExportError(f"{out} is a folder; it is left as it is")
         if (out.exists() or out.is_symlink()) and not force:
@@ -122,8 +122,8 @@ def write_file(out: Path, content: bytes) -> None:
     Raises:
         ExportError: if it cannot be written.
     """
-    with _writing(out):
-        write_whole(out, content)
+    with _report_write_errors(out):
+        write_atomically(out, content)
 
 
 def _umask() -> int:
@@ -133,8 +133,8 @@ def _umask() -> int:
     return mask
 
 
-def _replace(out: Path, stage: Path, files: Mapping[str, str]) -> None:
-    earlier = _earlier(out)
+def _replace_files(out: Path, stage: Path, files: Mapping[str, str]) -> None:
+    earlier = _previous_files(out)
     for name in files:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         os.replace(stage / name, out / name)
@@ -142,7 +142,7 @@ def _replace(out: Path, stage: Path, files: Mapping[str, str]) -> None:
         (out / name).unlink(missing_ok=True)
 
 
-def _earlier(out: Path) -> set[str]:
+def _previous_files(out: Path) -> set[str]:
     """The files of the package that a folder holds already; none if it holds no package."""
     try:
         names = json.loads((out / MANIFEST).read_text(encoding="utf-8"))["files"]
@@ -189,7 +189,7 @@ class Export(HasTable):
     out: Path
     files: tuple[str, ...]
     counts: Mapping[str, Count]
-    self_test: Trial | None = None
+    self_test: SelfTestResult | None = None
 
     @property
     def data(self) -> dict[str, Any]:
@@ -263,10 +263,10 @@ def export(
             written.
         KinematicsError: if the robot has no such model.
     """
-    chosen = _target(target, options)
+    chosen = _select_target(target, options)
     asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
     groups = [part.strip() for part in parameters.split(",")] if isinstance(parameters, str) else parameters
-    wanted = Wanted(
+    wanted = ExportRequest(
         tuple(asked),
         input,
         friction,
@@ -279,21 +279,27 @@ def export(
     prefix = package_name(robot, name)
     if target == "fmi" or wanted.loop:
         # These move: angles that forces depend on count their turns.
-        robot = counting(robot)
+        robot = with_turn_counting(robot)
     if target == "fmi":
         return _fmu(robot, prefix, wanted, Path(out), force)
-    check_wanted(wanted)
+    check_request(wanted)
     folder = Path(out)
     check_folder(folder, force)
-    states = seeded_states(robot, friction=wanted.friction, smooth=wanted.smooth)
+    states = random_states(robot, friction=wanted.friction, smooth=wanted.smooth)
     if "float" in PRECISIONS[chosen.precision] and branch_of(robot).relations:
         wanted = replace(wanted, wrong=relation_error(states))
     package = Package(prefix, robot, _version(), wanted, entries(robot, prefix, wanted))
-    files = chosen.files(package, {entry.label: vectors(entry, states) for entry in package.entries})
+    files = chosen.files(
+        package, {entry.label: reference_vectors(entry, states) for entry in package.entries}
+    )
     trial = None
     if chosen.self_test is not None:
-        trial = try_package(prefix, target, files) if chosen.self_test else Trial(reason="it was left out")
-        files["README.md"] = files["README.md"].replace(TRIAL, trial.sentence)
+        trial = (
+            run_self_test(prefix, target, files)
+            if chosen.self_test
+            else SelfTestResult(reason="it was left out")
+        )
+        files["README.md"] = files["README.md"].replace(SELF_TEST_MARK, trial.sentence)
     manifest = _manifest(package, chosen, files, trial)
     files[MANIFEST] = json.dumps(manifest, indent=2) + "\n"
     write_folder(folder, files, force)
@@ -301,7 +307,7 @@ def export(
     return Export(robot, prefix, target, folder, tuple(sorted(files)), counts, trial)
 
 
-def _target(name: str, options: Mapping[str, Any]) -> ExportTarget:
+def _select_target(name: str, options: Mapping[str, Any]) -> ExportTarget:
     """The target of a name, with its options."""
     if name in ROBOT_TARGETS:
         raise ExportError(f"{name} is a format of the robot, not of its models: export_robot writes it")
@@ -313,7 +319,7 @@ def _target(name: str, options: Mapping[str, Any]) -> ExportTarget:
     return result
 
 
-def _fmu(robot: Robot, prefix: str, wanted: Wanted, out: Path, force: bool) -> Export:
+def _fmu(robot: Robot, prefix: str, wanted: ExportRequest, out: Path, force: bool) -> Export:
     """Write an FMU."""
     from nacelle.export.fmi.package import fmi_file, fmi_package
 
@@ -332,7 +338,7 @@ def _version() -> str:
 
 
 def _manifest(
-    package: Package, target: ExportTarget, files: Mapping[str, str], trial: Trial | None
+    package: Package, target: ExportTarget, files: Mapping[str, str], trial: SelfTestResult | None
 ) -> dict[str, Any]:
     tried = {} if trial is None else {"self_test": trial.data}
     return {
@@ -345,7 +351,7 @@ def _manifest(
         "friction": bool(package.wanted.friction),
         "smooth": package.wanted.smooth,
         "parameters": list(package.wanted.parameters),
-        "controller": _controller(package.wanted.controller),
+        "controller": _controller_data(package.wanted.controller),
         "plant": package.wanted.plant,
         **tried,
         "functions": {
@@ -355,11 +361,11 @@ def _manifest(
     }
 
 
-def _controller(controller: Controller | None) -> dict[str, Any] | None:
+def _controller_data(controller: Controller | None) -> dict[str, Any] | None:
     """Name, sample time and parts of a controller, each with its place and its size."""
     if controller is None:
         return None
-    parts = {"memory": memory_of(controller), "gains": gains_of(controller)}
+    parts = {"memory": memory_fields(controller), "gains": gain_fields(controller)}
     spans = {
         what: {name: [fields.place(name).start, size] for name, size in fields.sizes.items()}
         for what, fields in parts.items()

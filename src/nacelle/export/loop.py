@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import make_program
-from nacelle.control.controller import Controller, law_of
-from nacelle.control.kind import ControllerKind, Fields
+from nacelle.control.controller import Controller, law_function
+from nacelle.control.kind import ControlLaw, VectorLayout
 from nacelle.dynamics.physics import Physics
-from nacelle.export.entry import CLOSING, Entry, pose_words
+from nacelle.export.entry import CLOSING_STEP, Entry, pose_description
 from nacelle.export.states import SampleStates
-from nacelle.kinematics.branch import WRONG
+from nacelle.kinematics.branch import RELATION_TOLERANCE
 from nacelle.kinematics.kinematic_model import actuator_positions, branch_signs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from nacelle.simulation.feedback import rigid_signals
-from nacelle.simulation.flow import coordinates_of, flow, reference_orientation, state_size
-from nacelle.spatial.physics import declared_like
+from nacelle.simulation.flow import coordinates_from_pose, flow, reference_orientation, state_size
+from nacelle.spatial.physics import copy_declarations
 from nacelle.spatial.scalar import Array, minimum, pack
 
 # ---- whether a pose is reached
@@ -59,14 +59,14 @@ def pose_entry(
     mechanism = mechanism_of(robot)
 
     def called(robot: Robot, x: Array, *others: Array) -> Any:
-        return function(robot, x, *(others if mechanism.ny else (np.zeros(0), *others)))
+        return function(robot, x, *(others if mechanism.unknown_count else (np.zeros(0), *others)))
 
-    unknown = {"y": (mechanism.ny,)} if mechanism.ny else {}
+    unknown = {"y": (mechanism.unknown_count,)} if mechanism.unknown_count else {}
     program = make_program(called, robot, {"x": (mechanism.layout.nx,), **unknown, **more})
     return Entry(label, title, replace(program, name=f"{prefix}_{label}"), labels, None)
 
 
-def smallest_reach(robot: Robot, x: Array, y: Array, wrong: float) -> dict[str, Array]:
+def smallest_margin(robot: Robot, x: Array, y: Array, wrong: float) -> dict[str, Array]:
     """The smallest of the reach margins and of the numbers that are positive on the reference's branch."""
     values = [*actuator_positions(robot, x, y)["margins"], *branch_signs(robot, x, y, wrong)["branch"]]
     smallest = values[0]
@@ -75,15 +75,15 @@ def smallest_reach(robot: Robot, x: Array, y: Array, wrong: float) -> dict[str, 
     return {"margin": np.array([smallest])}
 
 
-def assembly_entry(robot: Robot, prefix: str, wrong: float = WRONG) -> Entry:
+def assembly_entry(robot: Robot, prefix: str, wrong: float = RELATION_TOLERANCE) -> Entry:
     """The function that says whether a pose is reached; relations of unknowns may be off by `wrong`."""
     labels = {
-        "x": pose_words(robot),
-        "y": f"what {CLOSING} finds at the pose x",
+        "x": pose_description(robot),
+        "y": f"what {CLOSING_STEP} finds at the pose x",
         "margin": "above 0 where the robot reaches the pose, assembled as in the reference pose",
     }
     title = "whether a pose is reached: the smallest reach margin, or number of the branch"
-    return pose_entry(robot, prefix, ASSEMBLY, title, partial(smallest_reach, wrong=wrong), labels)
+    return pose_entry(robot, prefix, ASSEMBLY, title, partial(smallest_margin, wrong=wrong), labels)
 
 
 # ---- the controller: its law, and its memory at rest
@@ -96,77 +96,79 @@ LAW, REST = "controller_law", "controller_rest"
 _AWAY, _NOISE = 2e-3, 2e-4
 
 
-def memory_of(controller: Controller) -> Fields:
+def memory_fields(controller: Controller) -> VectorLayout:
     """The parts of the memory."""
     return controller.kind.memory(controller.robot)
 
 
-def gains_of(controller: Controller) -> Fields:
+def gain_fields(controller: Controller) -> VectorLayout:
     """The parts of the gains."""
     return controller.kind.gains(controller.robot)
 
 
-def controller_entries(controller: Controller, prefix: str, wrong: float = WRONG) -> list[Entry]:
+def controller_entries(controller: Controller, prefix: str, wrong: float = RELATION_TOLERANCE) -> list[Entry]:
     """The law of a controller, and its memory at rest at a pose; relations may be off by `wrong`."""
-    return [_law(controller, prefix, wrong), _rest(controller, prefix)]
+    return [_law_entry(controller, prefix, wrong), _rest_entry(controller, prefix)]
 
 
-def _law(controller: Controller, prefix: str, wrong: float) -> Entry:
+def _law_entry(controller: Controller, prefix: str, wrong: float) -> Entry:
     robot, kind = controller.robot, controller.kind
     m, n = len(robot.actuators), robot.motion.n
     shapes = {
-        "z": (memory_of(controller).size,),
+        "z": (memory_fields(controller).size,),
         "q": (m,),
         "x": (mechanism_of(robot).layout.nx,),
         "v": (n,),
         "a": (n,),
-        "gains": (gains_of(controller).size,),
+        "gains": (gain_fields(controller).size,),
     }
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     labels = {
         "z": "memory before the sample",
         "q": f"readings of the actuators {drives}; rad, m; NaN where there is none",
-        "x": f"desired {pose_words(robot)}",
+        "x": f"desired {pose_description(robot)}",
         "v": "desired reduced twist; m/s, rad/s",
         "a": "its derivative; m/s^2, rad/s^2",
         "gains": "gains",
         "force": f"forces of the actuators {drives}; N, N m",
         "memory": "memory after the sample",
     }
-    program = replace(make_program(_unpacked(kind, wrong), robot, shapes), name=f"{prefix}_{LAW}")
+    program = replace(make_program(_unpack_motion(kind, wrong), robot, shapes), name=f"{prefix}_{LAW}")
     title = f"a sample of the controller {controller.name}, without a look at what it finds"
-    return Entry(LAW, title, program, labels, None, at=lambda states: _inputs(controller, program, states))
+    return Entry(
+        LAW, title, program, labels, None, at=lambda states: _law_inputs(controller, program, states)
+    )
 
 
-def _unpacked(kind: ControllerKind, wrong: float) -> Callable[..., Any]:
+def _unpack_motion(kind: ControlLaw, wrong: float) -> Callable[..., Any]:
     """The law with the desired motion as three arrays: the same program."""
-    law = law_of(kind, wrong)
+    law = law_function(kind, wrong)
 
     def unpacked(robot: Robot, z: Array, q: Array, *others: Array) -> Any:
         *motion, gains = others
         return law(robot, z, q, pack([entry for part in motion for entry in part]), gains)
 
-    return declared_like(law)(unpacked)
+    return copy_declarations(law)(unpacked)
 
 
-def _rest(controller: Controller, prefix: str) -> Entry:
+def _rest_entry(controller: Controller, prefix: str) -> Entry:
     robot, kind = controller.robot, controller.kind
 
     def rest(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
         return {"memory": kind.memory(robot).join(kind.start(robot, x, y))}
 
     labels = {
-        "x": pose_words(robot),
-        "y": f"what {CLOSING} finds at the pose x",
+        "x": pose_description(robot),
+        "y": f"what {CLOSING_STEP} finds at the pose x",
         "memory": "memory of the controller at rest at the pose",
     }
     return pose_entry(robot, prefix, REST, "memory of the controller at rest", rest, labels)
 
 
-def _inputs(controller: Controller, program: Program, states: SampleStates) -> Mapping[str, Array]:
+def _law_inputs(controller: Controller, program: Program, states: SampleStates) -> Mapping[str, Array]:
     """Inputs of the law at states: readings beside those of the motion, the memory of a first sample."""
     rng = np.random.default_rng(5)
-    fields, kind, robot = memory_of(controller), controller.kind, controller.robot
+    fields, kind, robot = memory_fields(controller), controller.kind, controller.robot
     q = controller.coordinates(states.x)
     q = q + _AWAY * rng.uniform(-1.0, 1.0, q.shape)
     starts = [fields.join(kind.start(robot, x, y)) for x, y in zip(states.x, states.y, strict=True)]
@@ -191,12 +193,12 @@ def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
     size, m = state_size(robot), (len(robot.actuators),)
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     labels = {
-        "state": _state_words(robot),
+        "state": _state_description(robot),
         "tau": f"forces of the actuators {drives}; N, N m",
         "derivative": "derivative of the state by time",
         "q": f"coordinates of the actuators {drives}; rad, m",
-        "x": pose_words(robot),
-        "y": f"what {CLOSING} finds at the pose x",
+        "x": pose_description(robot),
+        "y": f"what {CLOSING_STEP} finds at the pose x",
         "v": "reduced twist; m/s, rad/s",
     }
 
@@ -205,7 +207,13 @@ def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
     ) -> Entry:
         program = replace(make_program(function, robot, shapes), name=f"{prefix}_{label}")
         return Entry(
-            label, title, program, labels, None, at=_with_forces if driver else _states, driver=driver
+            label,
+            title,
+            program,
+            labels,
+            None,
+            at=_states_with_forces if driver else _plant_states,
+            driver=driver,
         )
 
     def derivative(robot: Robot, s: Array, tau: Array) -> dict[str, Array]:
@@ -219,7 +227,7 @@ def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
         return {"x": signals["x"], "v": signals["v"]}
 
     def state(robot: Robot, x: Array, y: Array, v: Array) -> dict[str, Array]:
-        return {"state": pack([*coordinates_of(mechanism_of(robot), x, quat_0), *v, *y])}
+        return {"state": pack([*coordinates_from_pose(mechanism_of(robot), x, quat_0), *v, *y])}
 
     return [
         made(
@@ -237,23 +245,23 @@ def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
     ]
 
 
-def _state_words(robot: Robot) -> str:
+def _state_description(robot: Robot) -> str:
     mechanism = mechanism_of(robot)
     texts = ["reduced pose"]
     if mechanism.layout.quaternion is not None:
         texts = ["reduced pose, with a rotation vector from the reference orientation for the quaternion"]
-    texts += ["reduced twist", *(["what iteration finds"] if mechanism.ny else [])]
+    texts += ["reduced twist", *(["what iteration finds"] if mechanism.unknown_count else [])]
     return f"{'; '.join(texts)}; m, rad, m/s, rad/s"
 
 
-def _states(states: SampleStates) -> dict[str, Array]:
+def _plant_states(states: SampleStates) -> dict[str, Array]:
     """States of the plant."""
     mechanism = mechanism_of(states.robot)
     quat_0 = reference_orientation(mechanism)
-    c = [coordinates_of(mechanism, x, quat_0) for x in states.x]
+    c = [coordinates_from_pose(mechanism, x, quat_0) for x in states.x]
     return {"state": np.concatenate([np.array(c), states.v, states.y], axis=1)}
 
 
-def _with_forces(states: SampleStates) -> dict[str, Array]:
+def _states_with_forces(states: SampleStates) -> dict[str, Array]:
     """States of the plant, and the actuators' forces along the motion."""
-    return {**_states(states), "tau": states.tau}
+    return {**_plant_states(states), "tau": states.tau}

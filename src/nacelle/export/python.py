@@ -12,19 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nacelle.emit.names import Identifiers, remark
-from nacelle.emit.python.arrays import statements
-from nacelle.export.about import CONVENTIONS, Package, count_text, friction_words, readme, watch_words
+from nacelle.emit.names import Identifiers, comment_text
+from nacelle.emit.python.arrays import program_statements
+from nacelle.export.about import (
+    CONVENTIONS,
+    Package,
+    count_text,
+    friction_note,
+    monitoring_notes,
+    readme_text,
+)
 from nacelle.export.entry import Entry
 from nacelle.export.target import ExportTarget
-from nacelle.export.vectors import Vectors
-from nacelle.program.program import Variable, spans
+from nacelle.export.vectors import ReferenceVectors
+from nacelle.program.program import Variable, variable_slices
 from nacelle.spatial.scalar import Array
 
 # ---- tables of numbers
 
 
-def list_of_lists(name: str, values: Array) -> list[str]:
+def table_lines(name: str, values: Array) -> list[str]:
     """Write a table of numbers as a list of lists."""
     lines = [f"{name} = ["]
     for row in values.tolist():
@@ -37,7 +44,7 @@ def list_of_lists(name: str, values: Array) -> list[str]:
 # ---- names of arguments and results, and what a docstring says of them
 
 
-class Arguments:
+class PythonNames:
     """The names that the inputs and outputs of an entry have in Python."""
 
     def __init__(self, entry: Entry) -> None:
@@ -54,7 +61,7 @@ class Arguments:
 
     def docstring(self, verb: str, batch: str = "") -> list[str]:
         """The docstring of a function that does this with the entry; `batch` goes before all shapes."""
-        entry, watched = self.entry, watch_words(self.entry)
+        entry, watched = self.entry, monitoring_notes(self.entry)
         lines = [f'"""{verb} the {entry.title}.', "", f"{count_text(entry.count)}.", ""]
         lines += [*watched, ""] if watched else []
         for title, names, variables in (
@@ -67,9 +74,9 @@ class Arguments:
         return [f"    {line}" if line else "" for line in [*lines[:-1], '"""']]
 
     def _line(self, name: str, variable: Variable, batch: str) -> str:
-        description = remark(self.entry.words.get(variable.name, ""))
+        description = comment_text(self.entry.words.get(variable.name, ""))
         # The name as it was, where it had to be changed.
-        called = f"{remark(variable.name)}, " if remark(variable.name) != name else ""
+        called = f"{comment_text(variable.name)}, " if comment_text(variable.name) != name else ""
         shape = ", ".join(part for part in (batch, *map(str, variable.shape)) if part)
         return f"    {name}: {called}({shape})" + (f"; {description}." if description else ".")
 
@@ -115,7 +122,9 @@ if __name__ == "__main__":
 '''
 
 
-def self_test(package: Package, module: str, references: Mapping[str, Vectors], evaluate: str) -> str:
+def self_test(
+    package: Package, module: str, references: Mapping[str, ReferenceVectors], evaluate: str
+) -> str:
     """Write the self-test.
 
     Args:
@@ -127,15 +136,15 @@ def self_test(package: Package, module: str, references: Mapping[str, Vectors], 
     lines = [_HEAD.format(module=module, origin=package.origin)]
     cases = []
     for entry in package.entries:
-        vectors, names = references[entry.label], Arguments(entry)
+        vectors, names = references[entry.label], PythonNames(entry)
         inputs = []
         for k, values in enumerate(vectors.inputs.values()):
             inputs.append(f"{entry.label}_in{k}".upper())
-            lines += list_of_lists(inputs[-1], values)
+            lines += table_lines(inputs[-1], values)
         outputs = []
         for k, (key, values) in enumerate(vectors.outputs.items()):
             outputs.append(f"{entry.label}_out{k}".upper())
-            lines += list_of_lists(outputs[-1], values)
+            lines += table_lines(outputs[-1], values)
             # Other machines evaluate in another order: ten times what C may.
             limit = 10.0 * vectors.tolerance["double"][key]
             outputs[-1] = f'("{names.outputs[k]}", {outputs[-1]}, {vectors.scale[key]!r}, {limit:.1e})'
@@ -143,9 +152,9 @@ def self_test(package: Package, module: str, references: Mapping[str, Vectors], 
     return "\n".join([*lines, "", "CASES = [", *cases, "]", "", "", evaluate.strip("\n"), ""]) + _TAIL
 
 
-def _tested_files(
+def _self_test_files(
     package: Package,
-    references: Mapping[str, Vectors],
+    references: Mapping[str, ReferenceVectors],
     module: str,
     evaluate: str,
     about: Sequence[str],
@@ -157,10 +166,10 @@ def _tested_files(
         "compares every function with results that were computed with 50 digits, and ends with status 0 if "
         "all of them are within their tolerance."
     ]
-    legs = [] if package.iterated is None else [f"Legs of this robot are found by iteration: {iterated}"]
+    legs = [] if package.closing_entry is None else [f"Legs of this robot are found by iteration: {iterated}"]
     use += [line for text in (*about[1:], *legs) for line in ("", text)]
     test = self_test(package, module, references, evaluate.format(module=module))
-    return {f"{module}_self_test.py": test, "README.md": readme(package, use, {})}
+    return {f"{module}_self_test.py": test, "README.md": readme_text(package, use, {})}
 
 
 # ---- the target `numpy`
@@ -253,7 +262,7 @@ class NumpyTarget(ExportTarget):
 
     name = "numpy"
 
-    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+    def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files."""
         name = package.name
         about = (
@@ -265,12 +274,12 @@ class NumpyTarget(ExportTarget):
             f"`y, closed = {name}.close_legs_newton({name}.START, x)` before a function that takes `y`."
         )
         files = {f"{name}.py": _numpy_module(package)}
-        return files | _tested_files(package, references, name, _NUMPY_EVALUATE, [about], iterated)
+        return files | _self_test_files(package, references, name, _NUMPY_EVALUATE, [about], iterated)
 
 
 def _numpy_module(package: Package) -> str:
-    lines = [f'"""Models of the robot {remark(package.robot.name)}.', "", f"{package.origin}", ""]
-    lines += [friction_words(package.wanted), *CONVENTIONS]
+    lines = [f'"""Models of the robot {comment_text(package.robot.name)}.', "", f"{package.origin}", ""]
+    lines += [friction_note(package.wanted), *CONVENTIONS]
     lines += [
         "Arrays have leading batch dimensions, which broadcast: (..., n).",
         '"""',
@@ -284,16 +293,16 @@ def _numpy_module(package: Package) -> str:
     lines += ["}", ""]
     for entry in package.entries:
         lines += _functions(entry)
-    if package.iterated is not None:
-        lines += _newton(package, package.iterated)
+    if package.closing_entry is not None:
+        lines += _newton(package, package.closing_entry)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _functions(entry: Entry) -> list[str]:
     """The body over a tile, and the function that users call."""
-    program, names = entry.program, Arguments(entry)
+    program, names = entry.program, PythonNames(entry)
     columns = [f"columns[{k}]" for k in range(program.input_size)]
-    body, results = statements(program, "np", _NUMPY_FORMS, columns, names.prefix)
+    body, results = program_statements(program, "np", _NUMPY_FORMS, columns, names.prefix)
     lines = ["", f"def _{entry.label}(columns, out):", '    """Evaluate a tile."""']
     lines += [f"    {line}" for line in body]
     lines += [f"    out[{k}] = {text}" for k, text in enumerate(results)]
@@ -316,7 +325,7 @@ def _newton(package: Package, step: Entry) -> list[str]:
     from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
     _, y = mechanism_of(package.robot).reference
-    names = Arguments(step)
+    names = PythonNames(step)
     ny, nx = (variable.size for variable in step.program.inputs)
     start = ", ".join(repr(float(value)) for value in y)
     return [
@@ -358,7 +367,7 @@ class CasadiTarget(ExportTarget):
 
     name = "casadi"
 
-    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+    def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files."""
         module = f"{package.name}_casadi"
         about = [
@@ -374,12 +383,12 @@ class CasadiTarget(ExportTarget):
             "make y a variable with the constraint dy = 0."
         )
         files = {f"{module}.py": _casadi_module(package)}
-        return files | _tested_files(package, references, module, _CASADI_EVALUATE, about, iterated)
+        return files | _self_test_files(package, references, module, _CASADI_EVALUATE, about, iterated)
 
 
 def _casadi_module(package: Package) -> str:
-    lines = [f'"""Models of the robot {remark(package.robot.name)} as functions of CasADi.', ""]
-    lines += [package.origin, "", friction_words(package.wanted), *CONVENTIONS, '"""', ""]
+    lines = [f'"""Models of the robot {comment_text(package.robot.name)} as functions of CasADi.', ""]
+    lines += [package.origin, "", friction_note(package.wanted), *CONVENTIONS, '"""', ""]
     lines += ["from functools import lru_cache", ""]
     for entry in package.entries:
         lines += _function(package, entry)
@@ -387,9 +396,13 @@ def _casadi_module(package: Package) -> str:
 
 
 def _function(package: Package, entry: Entry) -> list[str]:
-    program, names = entry.program, Arguments(entry)
-    scalars = [f"inputs[{k}][{at}]" for k, variable in enumerate(program.inputs) for at in _places(variable)]
-    body, results = statements(program, "casadi", _CASADI_FORMS, scalars, names.prefix)
+    program, names = entry.program, PythonNames(entry)
+    scalars = [
+        f"inputs[{k}][{at}]"
+        for k, variable in enumerate(program.inputs)
+        for at in _scalar_positions(variable)
+    ]
+    body, results = program_statements(program, "casadi", _CASADI_FORMS, scalars, names.prefix)
     lines = ["", "@lru_cache(maxsize=None)", f"def {entry.label}():"]
     lines += [*names.docstring("Build"), "    import casadi", ""]
     symbols = ", ".join(
@@ -397,7 +410,7 @@ def _function(package: Package, entry: Entry) -> list[str]:
         for name, variable in zip(names.inputs, program.inputs, strict=True)
     )
     lines += [f"    inputs = [{symbols}]", *(f"    {line}" for line in body), "    outputs = []"]
-    for variable, at in spans(program.outputs):
+    for variable, at in variable_slices(program.outputs):
         rows, columns = _rows(variable), _columns(variable)
         flat = f"casadi.vertcat({', '.join(results[at])})"
         # CasADi counts column by column.
@@ -416,7 +429,7 @@ def _columns(variable: Variable) -> int:
     return variable.size // _rows(variable) if variable.size else 0
 
 
-def _places(variable: Variable) -> list[str]:
+def _scalar_positions(variable: Variable) -> list[str]:
     """Row and column of every scalar, counted row by row."""
     columns = _columns(variable)
     return [f"{k // columns}, {k % columns}" for k in range(variable.size)]

@@ -13,9 +13,9 @@ from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import joint_motion
-from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.solve.unknowns import unknowns
-from nacelle.kinematics.underactuated import undriven
+from nacelle.kinematics.shapes import twist_scales
+from nacelle.kinematics.solve.unknowns import solve_unknowns
+from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.state import elements_at
 from nacelle.spatial.scalar import Array
@@ -39,11 +39,11 @@ class SampleStates:
     @cached_property
     def tau(self) -> Array:
         """Forces of the actuators that the motion needs; what nothing drives moves as it will."""
-        free = undriven(self.robot)
+        free = undriven_coordinates(self.robot)
         return inverse_dynamics(self.robot, self.x, self.v, self.a, free=free, **self.options).force
 
 
-def seeded_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> SampleStates:
+def random_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> SampleStates:
     """Seeded states around the reference pose, far from singularities.
 
     Args:
@@ -54,14 +54,14 @@ def seeded_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options
     """
     rng = np.random.default_rng([seed, 7])
     x = sample_poses(robot, count, seed=seed)
-    units = twist_units(robot)
+    units = twist_scales(robot)
     v = rng.uniform(-_RATE, _RATE, (count, robot.motion.n)) * units
     a = rng.uniform(-_ACCELERATION, _ACCELERATION, (count, robot.motion.n)) * units
-    y, _ = unknowns(mechanism_of(robot), x)
+    y, _ = solve_unknowns(mechanism_of(robot), x)
     return SampleStates(robot, x, y, v, a, options)
 
 
-def inputs_at(states: SampleStates, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+def model_inputs(states: SampleStates, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
     """The inputs of a model at some states, by name, a row each."""
     values = {
         "x": states.x,
@@ -74,15 +74,15 @@ def inputs_at(states: SampleStates, shapes: Mapping[str, tuple[int, ...]]) -> di
     }
     values |= {"tau": states.tau} if "tau" in shapes else {}
     if not set(shapes) <= set(values):
-        values |= _encoders(states) if "q_ddot" in shapes else _elements(states)
+        values |= _encoder_inputs(states) if "q_ddot" in shapes else _element_inputs(states)
     return {name: np.asarray(values[name]).reshape(len(states.x), -1) for name in shapes}
 
 
-def _encoders(states: SampleStates) -> dict[str, Array]:
+def _encoder_inputs(states: SampleStates) -> dict[str, Array]:
     q, q_dot, q_ddot = joint_motion(states.robot, states.x, states.v, states.a).actuators
     return {"q": q, "q_dot": q_dot, "q_ddot": q_ddot}
 
 
-def _elements(states: SampleStates) -> dict[str, Array]:
+def _element_inputs(states: SampleStates) -> dict[str, Array]:
     """The variables of the kinematic elements with two derivatives."""
     return elements_at(states.robot, states.x, states.y, states.v, states.a)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from nacelle.control.controller import Controller
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import Package
-from nacelle.export.vectors import Vectors
+from nacelle.export.vectors import ReferenceVectors
 
 PRECISIONS: dict[str, tuple[str, ...]] = {
     "double": ("double",),
@@ -62,6 +62,6 @@ class ExportTarget:
                 raise ExportError(cls.refusals[option].format(cls.name))
         return cls(**{option: value for option, value in options.items() if option in own_options})
 
-    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+    def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files of a package by their path in it, from reference vectors by label."""
         raise NotImplementedError

@@ -20,7 +20,7 @@ from typing import Any
 
 from nacelle.emit.cuda.header import HOST
 from nacelle.errors import ExportError
-from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_within
+from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_with_timeout
 from nacelle.progress import task
 
 # ---- CUDA as one source of C++
@@ -127,7 +127,7 @@ _BAD = re.compile(r"^(\S+)\s+(.*?)\s+worst error (\S+), tolerated (\S+): BAD$", 
 
 
 @dataclass(frozen=True)
-class Trial:
+class SelfTestResult:
     """What became of a self-test.
 
     Attributes:
@@ -162,7 +162,7 @@ class Trial:
         return f"{passed}: {self.compiler}, without optimisation."
 
 
-def try_package(name: str, target: str, files: Mapping[str, str]) -> Trial:
+def run_self_test(name: str, target: str, files: Mapping[str, str]) -> SelfTestResult:
     """Compile and run the self-test of a package.
 
     Args:
@@ -175,7 +175,7 @@ def try_package(name: str, target: str, files: Mapping[str, str]) -> Trial:
     """
     compiler = find_compiler(_LANGUAGES[target])
     if compiler is None:
-        return Trial(reason=f"there was no compiler of {_LANGUAGES[target].upper()}")
+        return SelfTestResult(reason=f"there was no compiler of {_LANGUAGES[target].upper()}")
     working = task("compiling and running the self-test")
     with working, tempfile.TemporaryDirectory(prefix="nacelle-self-test-") as folder:
         place = Path(folder)
@@ -187,20 +187,20 @@ def try_package(name: str, target: str, files: Mapping[str, str]) -> Trial:
         sources = sorted(path for path in files if path.endswith((".c", ".cpp")))
         try:
             compiler.build([*_FLAGS[target], *sources, "-lm", "-o", _PROGRAM], place, _COMPILING)
-            done = run_within([f"./{_PROGRAM}"], place, _RUNNING)
+            done = run_with_timeout([f"./{_PROGRAM}"], place, _RUNNING)
         except TimeLimitError as error:
-            return Trial(reason=str(error))
+            return SelfTestResult(reason=str(error))
         except ExportError as error:
-            return _not_run(compiler, str(error))
+            return _compiler_failure(compiler, str(error))
     if done.returncode != 0:
         raise ExportError(_failure(compiler, done.stdout, done.returncode))
-    return Trial(compiler=compiler.version, host=target == "cuda")
+    return SelfTestResult(compiler=compiler.version, host=target == "cuda")
 
 
-def _not_run(compiler: Compiler, message: str) -> Trial:
+def _compiler_failure(compiler: Compiler, message: str) -> SelfTestResult:
     """A compiler without programs that run does not count; one that works has refused the package."""
-    if not compiler.works():
-        return Trial(reason=f"the compiler {compiler.name} makes no program that runs here")
+    if not compiler.is_working():
+        return SelfTestResult(reason=f"the compiler {compiler.name} makes no program that runs here")
     raise ExportError(f"the package does not compile with {compiler.name}, and nothing is written: {message}")
 
 

@@ -37,16 +37,16 @@ from nacelle.control.pieces.signals import BRIDGED, FINE, STOPPED
 from nacelle.elastic.named import ELASTIC_NAMES, random_inputs
 from nacelle.errors import ExportError
 from nacelle.export.entry import Entry
-from nacelle.export.loop import LAW, REST, memory_of
-from nacelle.export.states import SampleStates, inputs_at
+from nacelle.export.loop import LAW, REST, memory_fields
+from nacelle.export.states import SampleStates, model_inputs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.kinematics.solve.newton_steps import closing_gaps
+from nacelle.kinematics.solve.newton_steps import loop_gaps
 from nacelle.model.robot import Robot
 from nacelle.program import precise
-from nacelle.program.precise import exact
-from nacelle.program.program import Program, spans
+from nacelle.program.precise import evaluate_decimal
+from nacelle.program.program import Program, variable_slices
 from nacelle.simulation.flow import pose_from_coordinates, reference_orientation
 from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.scalar import Array
@@ -71,7 +71,7 @@ TOLERANCES = {"double": 1e-12, "float": 1e-5}
 
 
 @dataclass(frozen=True, eq=False)
-class ClosedLegs:
+class ClosedLoops:
     """What the iteration of which an entry is the step finds from the starts among its vectors.
 
     Attributes:
@@ -88,13 +88,13 @@ class ClosedLegs:
     limit: Mapping[str, float]
     step: Mapping[str, float]
 
-    def known(self, real: str) -> float:
+    def worst_error(self, real: str) -> float:
         """The error of y that is tolerated at the state with the worst condition."""
         return self.limit[real] * float(np.max(self.condition, initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors:
+class ReferenceVectors:
     """Reference vectors of an entry.
 
     Attributes:
@@ -109,7 +109,7 @@ class Vectors:
     outputs: Mapping[str, Array]
     scale: Mapping[str, float]
     tolerance: Mapping[str, Mapping[str, float]]
-    closed: ClosedLegs | None = None
+    closed: ClosedLoops | None = None
 
     @property
     def states(self) -> int:
@@ -117,7 +117,7 @@ class Vectors:
         return len(next(iter(self.outputs.values())))
 
 
-def vectors(entry: Entry, states: SampleStates) -> Vectors:
+def reference_vectors(entry: Entry, states: SampleStates) -> ReferenceVectors:
     """Compute the reference vectors of an entry at some states.
 
     Raises:
@@ -126,28 +126,28 @@ def vectors(entry: Entry, states: SampleStates) -> Vectors:
     program = entry.program
     if entry.closes:
         # Where the legs are closed there is no step to compare.
-        states = replace(states, y=away(states))
+        states = replace(states, y=perturb_starts(states))
     shapes = {variable.name: variable.shape for variable in program.inputs}
     if entry.at is not None:
         given = {**entry.at(states)}
     elif entry.model is not None and entry.model.name in ELASTIC_NAMES:
         given = random_inputs(entry.model, len(states.x))
     else:
-        given = {**inputs_at(states, {k: s for k, s in shapes.items() if k not in entry.given})}
+        given = {**model_inputs(states, {k: s for k, s in shapes.items() if k not in entry.given})}
     given |= {name: np.tile(values, (len(states.x), 1)) for name, values in entry.given.items()}
     inputs = {name: np.asarray(given[name], dtype=np.float32).astype(float) for name in shapes}
     rows = np.concatenate(list(inputs.values()), axis=1)
     wanted = np.array([precise.evaluate(program, row.tolist()) for row in rows])
     if not np.all(np.isfinite(wanted)):
         raise ExportError(f"{entry.label} gives no number at a state around the reference")
-    outputs = _split(program, wanted)
+    outputs = _split_outputs(program, wanted)
     scale = {name: float(np.max(np.abs(values), initial=0.0)) or 1.0 for name, values in outputs.items()}
     tolerance = {real: _tolerance(program, rows, outputs, scale, kind) for real, kind in TYPES.items()}
-    result = Vectors(inputs, outputs, scale, tolerance)
-    return replace(result, closed=_closed_legs(entry, states.robot, result)) if entry.closes else result
+    result = ReferenceVectors(inputs, outputs, scale, tolerance)
+    return replace(result, closed=_closed_loops(entry, states.robot, result)) if entry.closes else result
 
 
-def away(states: SampleStates) -> Array:
+def perturb_starts(states: SampleStates) -> Array:
     """Starts of an iteration away from its solutions, and nearer than what its steps turn round."""
     most = np.max(closing_condition(states.robot, states.x, states.y), axis=1, keepdims=True, initial=0.0)
     far = np.minimum(_AWAY, _TURN / np.maximum(most, 1.0))
@@ -163,7 +163,7 @@ def closing_condition(robot: Robot, x: Array, y: Array) -> Array:
     count, ny = y.shape
     steps = _DIFFERENCE * np.concatenate([np.eye(ny), -np.eye(ny)])
     rows = (y[:, None] + steps).reshape(-1, ny)
-    gaps = closing_gaps(robot, from_samples(rows, 1), from_samples(np.repeat(x, 2 * ny, axis=0), 1))["gaps"]
+    gaps = loop_gaps(robot, from_samples(rows, 1), from_samples(np.repeat(x, 2 * ny, axis=0), 1))["gaps"]
     open_by = np.broadcast_to(to_samples(gaps), (len(rows), len(gaps))).reshape(count, 2, ny, -1)
     J = np.swapaxes(open_by[:, 0] - open_by[:, 1], 1, 2) / (2.0 * _DIFFERENCE)
     return np.asarray(np.sum(np.abs(np.linalg.pinv(J, rcond=_NOTHING)), axis=2))
@@ -175,7 +175,7 @@ def relation_error(states: SampleStates) -> float:
     return float(f"{3.0 * TOLERANCES['float'] * most:.1e}")
 
 
-def _closed_legs(entry: Entry, robot: Robot, reference: Vectors) -> ClosedLegs:
+def _closed_loops(entry: Entry, robot: Robot, reference: ReferenceVectors) -> ClosedLoops:
     """What the iteration finds from the starts among vectors, with 50 digits, and how exactly."""
     x, rows = reference.inputs["x"], []
     for start, pose in zip(reference.inputs["y"], x, strict=True):
@@ -194,23 +194,23 @@ def _closed_legs(entry: Entry, robot: Robot, reference: Vectors) -> ClosedLegs:
     limit = {real: float(f"{2.0 * (tolerance[real] + rounding[real]):.1e}") for real in TYPES}
     starts, steps = np.concatenate(list(reference.inputs.values()), axis=1), {}
     for real, kind in TYPES.items():
-        off = np.abs(rounded(entry.program, starts, kind)[:, : y.shape[1]] - reference.outputs["dy"])
-        steps[real] = tolerated(float(np.max(off / condition, initial=0.0)), kind, _LEAST_GAP)
-    return ClosedLegs(y, condition, tolerance, limit, steps)
+        off = np.abs(evaluate_rounded(entry.program, starts, kind)[:, : y.shape[1]] - reference.outputs["dy"])
+        steps[real] = error_tolerance(float(np.max(off / condition, initial=0.0)), kind, _LEAST_GAP)
+    return ClosedLoops(y, condition, tolerance, limit, steps)
 
 
 def _tolerance(
     program: Program, rows: Array, outputs: Mapping[str, Array], scale: Mapping[str, float], kind: Any
 ) -> dict[str, float]:
-    results = _split(program, rounded(program, rows, kind))
+    results = _split_outputs(program, evaluate_rounded(program, rows, kind))
     limits = {}
     for name, values in outputs.items():
         worst = float(np.max(np.abs(results[name] - values), initial=0.0)) / scale[name]
-        limits[name] = tolerated(worst, kind)
+        limits[name] = error_tolerance(worst, kind)
     return limits
 
 
-def tolerated(worst: float, kind: Any, least: float = _LEAST) -> float:
+def error_tolerance(worst: float, kind: Any, least: float = _LEAST) -> float:
     """What is tolerated where a program in a type of NumPy is off by so much, over the scale.
 
     It is no less than so many units of rounding.
@@ -220,7 +220,7 @@ def tolerated(worst: float, kind: Any, least: float = _LEAST) -> float:
     return float(f"{min(limit, _LIMIT):.1e}")
 
 
-def rounded(program: Program, rows: Array, kind: Any) -> Array:
+def evaluate_rounded(program: Program, rows: Array, kind: Any) -> Array:
     """Evaluate on rows (states, inputs), every operation rounded to a type of NumPy."""
     columns = [np.asarray(column, dtype=kind) for column in rows.T]
     code = tuple(
@@ -232,9 +232,9 @@ def rounded(program: Program, rows: Array, kind: Any) -> Array:
     return np.stack([np.broadcast_to(np.asarray(value, dtype=float), len(rows)) for value in results], axis=1)
 
 
-def _split(program: Program, values: Array) -> dict[str, Array]:
+def _split_outputs(program: Program, values: Array) -> dict[str, Array]:
     """Results (states, all) by output."""
-    return {variable.name: values[:, span] for variable, span in spans(program.outputs)}
+    return {variable.name: values[:, span] for variable, span in variable_slices(program.outputs)}
 
 
 # ---- samples in a row of a controller
@@ -273,8 +273,8 @@ class RecordedSamples:
     tolerance: Mapping[str, Mapping[str, float]]
 
 
-def record(
-    controller: Controller, entries: Sequence[Entry], closed: ClosedLegs | None = None
+def record_samples(
+    controller: Controller, entries: Sequence[Entry], closed: ClosedLoops | None = None
 ) -> RecordedSamples:
     """Record samples of a controller by the programs of a package.
 
@@ -290,16 +290,16 @@ def record(
     starts = np.concatenate([start, y])[None]
     rows = np.concatenate(list(inputs.values()), axis=1)
     (wanted,) = _run(controller, programs, starts, rows)
-    parts = _parts(controller, wanted)
+    parts = _result_parts(controller, wanted)
     scale = {name: float(np.max(np.abs(values), initial=0.0)) or 1.0 for name, values in parts.items()}
     sensitivity = {} if closed is None else _sensitivity(controller, programs, starts, rows)
     tolerance = {}
     for real, kind in TYPES.items():
         with np.errstate(all="ignore"):
-            computed = _parts(controller, _run(controller, programs, starts, rows, kind)[0])
+            computed = _result_parts(controller, _run(controller, programs, starts, rows, kind)[0])
             off = {name: values - parts[name] for name, values in computed.items()}
         worst = {name: float(np.max(np.abs(values), initial=0.0)) for name, values in off.items()}
-        tolerance[real] = {name: tolerated(worst[name] / scale[name], kind) for name in parts}
+        tolerance[real] = {name: error_tolerance(worst[name] / scale[name], kind) for name in parts}
         if closed is not None:
             for name, most in sensitivity.items():
                 tolerance[real][name] += float(f"{closed.limit[real] * most / scale[name]:.1e}")
@@ -323,7 +323,7 @@ def sample_inputs(controller: Controller) -> dict[str, Array]:
         ]
     )
     way = rng.choice([-1.0, 1.0], robot.motion.n) * rng.uniform(0.5, 1.0, robot.motion.n)
-    way = way * twist_units(robot) * (_SPEED * span / 1.875)
+    way = way * twist_scales(robot) * (_SPEED * span / 1.875)
     quat_0 = reference_orientation(mechanism)
     # Rotations begin at the reference orientation and keep their axis: rates are those of the vector.
     middle = np.array(mechanism.reference[0])
@@ -365,9 +365,11 @@ def _run(
 
     def evaluate(label: str, table: Array) -> Array:
         if kind is None:
-            exactly = [exact(programs[label], [Decimal(value) for value in row]) for row in table.tolist()]
+            exactly = [
+                evaluate_decimal(programs[label], [Decimal(value) for value in row]) for row in table.tolist()
+            ]
             return np.array(exactly, dtype=object)
-        return rounded(programs[label], np.asarray(table, dtype=float), kind)
+        return evaluate_rounded(programs[label], np.asarray(table, dtype=float), kind)
 
     m, count = len(controller.robot.actuators), len(starts)
     memory = first = evaluate(REST, starts)
@@ -393,7 +395,7 @@ def _sensitivity(
     steps[:, nx:] = _SAMPLE_DIFFERENCE * np.concatenate([np.eye(ny), -np.eye(ny)])
     with np.errstate(all="ignore"):
         runs = _run(controller, programs, starts + steps, rows, np.float64)
-    parts = [_parts(controller, run) for run in runs]
+    parts = [_result_parts(controller, run) for run in runs]
     return {
         name: float(
             np.max(
@@ -408,15 +410,15 @@ def _sensitivity(
     }
 
 
-def _parts(controller: Controller, run: _Run) -> dict[str, Array]:
+def _result_parts(controller: Controller, run: _Run) -> dict[str, Array]:
     """Forces, and the memory by its parts, the start among them."""
     memory = np.concatenate([run.start[None], run.memory])
-    return {"force": run.force, **memory_of(controller).split(memory)}
+    return {"force": run.force, **memory_fields(controller).split(memory)}
 
 
 def _status(controller: Controller, memory: Array) -> list[int]:
     """What each sample returns."""
-    parts = memory_of(controller).split(memory)
+    parts = memory_fields(controller).split(memory)
     missed = parts.get("missed", np.zeros((len(memory), 1)))[:, 0] > 0.0
     stopped = parts["stopped"][:, 0]
     # The reason is returned once.
@@ -425,10 +427,10 @@ def _status(controller: Controller, memory: Array) -> list[int]:
     return [int(k) for k in np.where(stopped > 0.0, reason, np.where(missed, BRIDGED, FINE))]
 
 
-def closed_words(closed: ClosedLegs, precisions: Sequence[str]) -> list[str]:
+def accuracy_note(closed: ClosedLoops, precisions: Sequence[str]) -> list[str]:
     """Say how exactly an iteration knows what it finds."""
     least, most = float(np.min(closed.condition)), float(np.max(closed.condition))
-    known = ", ".join(f"{closed.known(real):.1e} in {real}" for real in precisions)
+    known = ", ".join(f"{closed.worst_error(real):.1e} in {real}" for real in precisions)
     return [
         "Loops are closed to the tolerance, relative to the robot's size, and y is known to the tolerance "
         "times its condition: by how much y moves where the loops open by that size. At the states of the "

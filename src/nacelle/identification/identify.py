@@ -16,14 +16,19 @@ import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.consistency.consistent import ConsistentParameters, lifted
+from nacelle.identification.consistency.consistent import ConsistentParameters, project_estimate
 from nacelle.identification.consistency.identified import identified_robot
 from nacelle.identification.data.checks.check import check_measurement
 from nacelle.identification.data.checks.findings import Findings
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.preparation import Preparation, Samples, prepare
 from nacelle.identification.estimation.closed_loop import DirectInverse, InstrumentalVariables
-from nacelle.identification.estimation.estimator import CadPrior, Essential, Estimator, essential
+from nacelle.identification.estimation.estimator import (
+    CadPrior,
+    EssentialParameters,
+    Estimator,
+    essential_parameters,
+)
 from nacelle.identification.estimation.least_squares import (
     OrdinaryLeastSquares,
     ReweightedLeastSquares,
@@ -42,11 +47,11 @@ METHODS: dict[str, type[Estimator]] = {
     "didim": DirectInverse,
 }
 # Conditions of the scaled regressor above which excitation is worth a word, and above which it is poor.
-_FAIR, _POOR = 100.0, 1000.0
+_GOOD_CONDITION, _FAIR_CONDITION = 100.0, 1000.0
 # Equations for each base parameter below which deviations are estimated from too little.
-_FEW = 2.0
+_EQUATIONS_PER_PARAMETER = 2.0
 # Correlations above this tie two estimates together.
-_TIED = 0.95
+_STRONG_CORRELATION = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,16 +76,16 @@ class Identification(Plottable):
         return self.estimator.base_
 
     @cached_property
-    def essential(self) -> Essential:
+    def essential(self) -> EssentialParameters:
         """Estimates without those that the data do not distinguish from zero."""
-        return essential(self.estimator)
+        return essential_parameters(self.estimator)
 
     @cached_property
     def consistent(self) -> ConsistentParameters:
         """Parameters of all bodies that can be built, by the smallest change of the estimates."""
-        return lifted(self.base, self.estimator.coef_, self.estimator.covariance_)
+        return project_estimate(self.base, self.estimator.coef_, self.estimator.covariance_)
 
-    def identified(self, name: str | None = None, *, force: bool = False) -> Robot:
+    def to_robot(self, name: str | None = None, *, force: bool = False) -> Robot:
         """The robot with the consistent parameters.
 
         Args:
@@ -108,16 +113,18 @@ class Identification(Plottable):
     @property
     def excitation(self) -> str:
         """How well the motion excites the parameters: "good", "fair" or "poor"."""
-        if self.estimator.not_excited_ or not self.estimator.condition_ <= _POOR:
+        if self.estimator.not_excited_ or not self.estimator.condition_ <= _FAIR_CONDITION:
             return "poor"
-        return "good" if self.estimator.condition_ <= _FAIR else "fair"
+        return "good" if self.estimator.condition_ <= _GOOD_CONDITION else "fair"
 
     def words(self) -> list[str]:
         """What is not trustworthy, in plain words."""
         estimator = self.estimator
         notes = [self.fit.misfit] if self.fit.misfit else []
         notes += [str(finding.problem(part.file)) for part in self.findings for finding in part]
-        notes += [f"{part.file}: not checked: {reason}" for part in self.findings for reason in part.skipped]
+        notes += [
+            f"{part.file}: not checked: {reason}" for part in self.findings for reason in part.skipped_checks
+        ]
         prepared = self.samples[0].preparation
         notes.append(
             f"motion up to {self.samples[0].band:.3g} Hz: encoders filtered at {prepared.cutoff:.3g} Hz, one "
@@ -126,7 +133,7 @@ class Identification(Plottable):
             f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces count"
         )
         equations = estimator.regression_.count * len(estimator.regression_.rows)
-        if equations < _FEW * len(self.base):
+        if equations < _EQUATIONS_PER_PARAMETER * len(self.base):
             notes.append(
                 f"{equations} equations are few for {len(self.base)} base parameters: deviations are rough; "
                 "record longer"
@@ -143,7 +150,7 @@ class Identification(Plottable):
         if self.excitation != "good":
             notes.append(
                 f"the excitation is {self.excitation}: the condition of the scaled regressor is "
-                f"{estimator.condition_:.0f}, below {_FAIR:.0f} would be good (`nacelle excite`)"
+                f"{estimator.condition_:.0f}, below {_GOOD_CONDITION:.0f} would be good (`nacelle excite`)"
             )
         if estimator.not_excited_:
             notes.append("not excited at all, so left as described: " + ", ".join(estimator.not_excited_))
@@ -154,7 +161,7 @@ class Identification(Plottable):
             notes.append("known to worse than 10 %: " + ", ".join(estimator.weak_))
         notes += [
             f"{first} and {second} are known together only (correlation {value:.3f})"
-            for first, second, value in self.tied()[:10]
+            for first, second, value in self.correlated_pairs()[:10]
         ]
         distance = self._distance()
         if distance is not None and distance > 1e-3:
@@ -173,11 +180,11 @@ class Identification(Plottable):
         except IdentificationError:
             return None
 
-    def tied(self) -> list[tuple[str, str, float]]:
+    def correlated_pairs(self) -> list[tuple[str, str, float]]:
         """Pairs of base parameters whose estimates are strongly correlated, the strongest first."""
         correlation = self.estimator.correlation_
         names = self.base.names
-        pairs = np.argwhere(np.triu(np.abs(correlation) > _TIED, 1))
+        pairs = np.argwhere(np.triu(np.abs(correlation) > _STRONG_CORRELATION, 1))
         correlated = [(names[i], names[j], float(correlation[i, j])) for i, j in pairs]
         return sorted(correlated, key=lambda pair: -abs(pair[2]))
 
@@ -185,7 +192,7 @@ class Identification(Plottable):
         """Everything as plain data."""
         estimator = self.estimator
         intervals = estimator.intervals()
-        removed = set(self.essential.removed)
+        removed = set(self.essential.removed_names)
         return {
             "robot": self.robot.name,
             "method": type(estimator).__name__,
@@ -250,7 +257,7 @@ def identify(
         MeasurementError: if the data have faults that are not allowed.
         IdentificationError: if the data are too few.
     """
-    estimator = _estimator(method, prior)
+    estimator = _make_estimator(method, prior)
     if estimator.parameters is None:
         estimator.set_params(parameters=base_parameters(robot, assume=assume, shared=shared))
     runs = [measurements] if isinstance(measurements, Measurement) else list(measurements)
@@ -275,7 +282,7 @@ def raise_for_misfit(fit: Validation, allow: Sequence[str] = ()) -> None:
         raise IdentificationError(fit.misfit)
 
 
-def _estimator(method: str | Estimator, prior: CadPrior | None) -> Estimator:
+def _make_estimator(method: str | Estimator, prior: CadPrior | None) -> Estimator:
     if isinstance(method, Estimator):
         # A copy: the caller's own stays as it is, with its options, and may be used again.
         copy = type(method)(**method.get_params())

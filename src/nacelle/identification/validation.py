@@ -31,10 +31,10 @@ from nacelle.spatial.scalar import Array
 # Lags of the test for memory.
 _LAGS = 10
 # What is said of residuals: at the floor up to this ratio; of forces: described well above this R^2.
-AT_FLOOR, WELL = 1.5, 0.95
+NOISE_LEVEL_RATIO, GOOD_SCORE = 1.5, 0.95
 # Forces are not explained below this R^2 of all together; residuals of a row below this part of its force are
 # small, even where that hardly varies.
-_LITTLE, _SMALL = 0.5, 0.1
+_LOWEST_SCORE, _SMALL_RESIDUAL = 0.5, 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,9 +109,9 @@ class Validation(Plottable):
         that hardly varies, are none of these.
         """
         size = np.sqrt(np.mean(self.measured[self.regression.used] ** 2, axis=0))
-        left = ~(self.ratio <= AT_FLOOR) & ~(self.rms <= _SMALL * size)
+        left = ~(self.ratio <= NOISE_LEVEL_RATIO) & ~(self.rms <= _SMALL_RESIDUAL * size)
         rows = [row for row, bad in zip(self.rows, left & ~(self.scores > 0.0), strict=True) if bad]
-        if not rows and (self.score >= _LITTLE or not np.any(left)):
+        if not rows and (self.score >= _LOWEST_SCORE or not np.any(left)):
             return ""
         worse = f"a constant force would predict {', '.join(rows)} better" if rows else "less than half"
         return (
@@ -155,10 +155,10 @@ class Validation(Plottable):
         notes = []
         for k, row in enumerate(self.rows):
             ratio, relative = float(self.ratio[k]), float(self.relative[k])
-            if np.isfinite(ratio) and ratio <= AT_FLOOR:
+            if np.isfinite(ratio) and ratio <= NOISE_LEVEL_RATIO:
                 notes.append(f"{row}: predicted down to the noise ({ratio:.2f} of its floor)")
                 continue
-            quality = "predicted well" if relative <= np.sqrt(1.0 - WELL) else "predicted poorly"
+            quality = "predicted well" if relative <= np.sqrt(1.0 - GOOD_SCORE) else "predicted poorly"
             times = f", {ratio:.1f} times the noise" if np.isfinite(ratio) else ""
             memory = (
                 "; the residuals have memory: something systematic is not in the model"

@@ -30,23 +30,23 @@ import numpy as np
 
 from nacelle.kinematics.configuration import Configuration, configuration
 from nacelle.kinematics.margins import NEAR_MARGIN, margins
-from nacelle.kinematics.mechanism.assembly import closed_near, generic_poses, rate_scale
+from nacelle.kinematics.mechanism.assembly import generic_poses, rate_scale, sample_closed_configuration
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, divide, pack, sin
 from nacelle.tree.rates import rate_equations
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.spanning_tree import TreeKinematics
 
 # Entries below this are zero: pure numbers of the size 1 that are found with a few roundings.
-_NOTHING = 1e-11
+_ZERO = 1e-11
 # How far the configurations are from the reference by which relations of unknowns are recognised.
 _NEAR = (0.07, 0.05, 0.03, 0.02)
 # A relation holds at all of them to this number, and so many roundings of the robot's coordinates.
 _RELATED, _ROUNDED = 1e-10, 64.0
-WRONG = 1e-7
+RELATION_TOLERANCE = 1e-7
 """A state in double is elsewhere where a relation of unknowns is wrong by more, rad or robot's sizes."""
-_TURNING = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointKind.POINT)
+_ROTATIONAL = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL, JointKind.POINT)
 
 
 @dataclass(frozen=True)
@@ -133,19 +133,19 @@ def _branch(robot: Robot) -> Branch:
     scale = rate_scale(robot)[list(rates)]
     reference = configuration(robot, *mechanism.reference)
     motions = [reference.motion, *(motion for motion, _ in generic_poses(robot, mechanism.assembly))]
-    samples = np.stack([_matrix(robot, motion, rates) for motion in motions])
-    nonzero = np.max(np.abs(samples * scale), axis=0) > _NOTHING + _ROUNDED * robot.coordinate_rounding
+    samples = np.stack([_iteration_matrix(robot, motion, rates) for motion in motions])
+    nonzero = np.max(np.abs(samples * scale), axis=0) > _ZERO + _ROUNDED * robot.coordinate_rounding
     blocks = []
-    for rows, columns in _square_parts(nonzero):
+    for rows, columns in _square_blocks(nonzero):
         part = samples[0][np.ix_(rows, columns)]
         order = _elimination_order(part)
         first, second = tuple(rows[i] for i, _ in order), tuple(columns[j] for _, j in order)
         values = [float(_determinant(K[np.ix_(first, second)])) for K in samples]
         # What does not change cannot vanish.
-        if np.ptp(values) > _NOTHING * abs(values[0]):
+        if np.ptp(values) > _ZERO * abs(values[0]):
             blocks.append(SquareBlock(first, second, 1.0 / values[0] if values[0] else 1.0))
     struts = _struts(mechanism)
-    joints = _joints_of_rates(robot)
+    joints = _names_of_rates(robot)
     names = [" ".join(dict.fromkeys(joints[rates[j]] for j in sorted(block.columns))) for block in blocks]
     names += [robot.joints[strut.joint].name for strut in struts]
     relations = _relations(mechanism)
@@ -157,13 +157,13 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
     rng = np.random.default_rng(2)
     rows = [mechanism.reference[1]]
     for reach in _NEAR:
-        closed = closed_near(mechanism.robot, mechanism.assembly, reach, rng)
+        closed = sample_closed_configuration(mechanism.robot, mechanism.assembly, reach, rng)
         if closed is not None:
             rows.append(mechanism.unknowns(mechanism.chart.coordinates(closed[0])[1], closed[1]))
     if len(rows) < len(_NEAR):
         return ()
     # Angles that count turns are no unknowns of the loops.
-    values = (np.stack(rows) / unknown_units(mechanism))[:, : mechanism.iterated_size]
+    values = (np.stack(rows) / unknown_units(mechanism))[:, : mechanism.iterated_count]
     # The joint whose quaternion an unknown belongs to, -1 for all others.
     primitives = _unknown_primitives(mechanism)
     spherical = [j if primitive is Primitive.SPHERICAL else -1 for j, primitive in primitives]
@@ -185,7 +185,7 @@ def _relations(mechanism: Mechanism) -> tuple[Relation, ...]:
     return tuple(relations)
 
 
-def _related(mechanism: Mechanism, relations: Sequence[Relation], y: Array, wrong: float) -> Scalar:
+def _relation_number(mechanism: Mechanism, relations: Sequence[Relation], y: Array, wrong: float) -> Scalar:
     """1 where all relations hold, negative where one is wrong by more than `wrong`."""
     units, primitives = unknown_units(mechanism), _unknown_primitives(mechanism)
     number: Scalar = 1.0
@@ -209,7 +209,7 @@ def _unknown_primitives(mechanism: Mechanism) -> list[tuple[int, Primitive | Non
         (axis.joint, axis.primitive) for axis in mechanism.iterated_axes for _ in range(axis.primitive.nq)
     ]
     counted = [(j, mechanism.robot.joints[j].primitives[number]) for j, number in mechanism.counted]
-    return [*[(-1, None)] * mechanism.chart_size, *iterated, *counted]
+    return [*[(-1, None)] * mechanism.dependent_count, *iterated, *counted]
 
 
 def pose_units(mechanism: Mechanism) -> Array:
@@ -227,7 +227,7 @@ def unknown_units(mechanism: Mechanism) -> Array:
     return np.where(lengths, mechanism.robot.size, 1.0)
 
 
-def branch_numbers(now: Configuration, y: Array, wrong: float = WRONG) -> Array:
+def branch_determinants(now: Configuration, y: Array, wrong: float = RELATION_TOLERANCE) -> Array:
     """Numbers (size,) that are positive on the branch of the reference pose, 1 in it, over any scalar.
 
     Relations may be off by `wrong`: as exactly as y is known.
@@ -237,14 +237,14 @@ def branch_numbers(now: Configuration, y: Array, wrong: float = WRONG) -> Array:
         return np.zeros(0)
     values: list[Scalar] = []
     if plan.blocks:
-        K = _matrix(robot, now.motion, plan.rates)
+        K = _iteration_matrix(robot, now.motion, plan.rates)
         values += [
             block.scale * _determinant(K[list(block.rows)][:, list(block.columns)]) for block in plan.blocks
         ]
     index_of = {axis.joint: axis.y.start for axis in mechanism.iterated_axes}
     values += [(y[index_of[strut.joint]] - strut.zero) * strut.scale for strut in plan.struts]
     if plan.relations:
-        values.append(_related(mechanism, plan.relations, y, wrong))
+        values.append(_relation_number(mechanism, plan.relations, y, wrong))
     return pack(values)
 
 
@@ -255,11 +255,11 @@ def is_on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
     """
     now = configuration(mechanism.robot, x, y)
     near = np.asarray(margins(now), dtype=float)
-    signs = np.asarray(branch_numbers(now, y), dtype=float)
+    signs = np.asarray(branch_determinants(now, y), dtype=float)
     return bool(np.all(near > NEAR_MARGIN) and np.all(signs > 0.0))
 
 
-def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:
+def _iteration_matrix(robot: Robot, motion: TreeKinematics, rates: Sequence[int]) -> Array:
     """K (equations, unknown rates): closure rows over their scale, then the rows of idle spins."""
     mechanism = mechanism_of(robot)
     system = rate_equations(robot, mechanism, motion)
@@ -269,7 +269,7 @@ def _matrix(robot: Robot, motion: TreeMotion, rates: Sequence[int]) -> Array:
     return np.asarray(np.concatenate([K, np.stack(spins)]) if spins else K)
 
 
-def _joints_of_rates(robot: Robot) -> list[str]:
+def _names_of_rates(robot: Robot) -> list[str]:
     """The name that a rate of the tree belongs to."""
     names = ["the nacelle"] * robot.platform_nv
     for joint in robot.tree_joints:
@@ -280,20 +280,20 @@ def _joints_of_rates(robot: Robot) -> list[str]:
 # ---- the structure of a sparse matrix
 
 
-def _square_parts(nonzero: Array) -> list[tuple[list[int], list[int]]]:
+def _square_blocks(nonzero: Array) -> list[tuple[list[int], list[int]]]:
     """Rows and columns of the square blocks on the diagonal, from which entries can be other than zero."""
     parts = []
-    for rows, columns in _connected(nonzero):
+    for rows, columns in _connected_blocks(nonzero):
         if len(rows) != len(columns):
             continue
         row_of = _matching(nonzero[np.ix_(rows, columns)])
         if row_of is not None:
-            for group in _mutual(nonzero[np.ix_([rows[i] for i in row_of], columns)]):
+            for group in _strongly_connected(nonzero[np.ix_([rows[i] for i in row_of], columns)]):
                 parts.append(([rows[row_of[j]] for j in group], [columns[j] for j in group]))
     return parts
 
 
-def _connected(nonzero: Array) -> list[tuple[list[int], list[int]]]:
+def _connected_blocks(nonzero: Array) -> list[tuple[list[int], list[int]]]:
     """Rows and columns of the parts of a matrix that share nothing."""
     left, parts = set(range(nonzero.shape[1])), []
     while left:
@@ -329,7 +329,7 @@ def _matching(nonzero: Array) -> list[int] | None:
     return [row_of[column] for column in range(n)]
 
 
-def _mutual(nonzero: Array) -> list[list[int]]:
+def _strongly_connected(nonzero: Array) -> list[list[int]]:
     """Groups of columns of a pattern with a full diagonal that depend on each other."""
     reach = nonzero | np.eye(len(nonzero), dtype=bool)
     for _ in range(len(reach).bit_length()):
@@ -351,7 +351,7 @@ def _elimination_order(A: Array) -> list[tuple[int, int]]:
     rows, columns = list(range(len(A))), list(range(len(A)))
     while rows:
         part = np.abs(A[np.ix_(rows, columns)])
-        full = part > _NOTHING * np.max(part, initial=0.0)
+        full = part > _ZERO * np.max(part, initial=0.0)
         fill = (full.sum(axis=1)[:, None] - 1) * (full.sum(axis=0)[None] - 1)
         fill = np.where(part >= 0.1 * np.max(part), fill, len(full) ** 2)
         i, j = np.unravel_index(int(np.argmin(fill)), fill.shape)
@@ -403,7 +403,7 @@ def _struts(mechanism: Mechanism) -> tuple[TelescopicStrut, ...]:
         heights = []
         for body, frame in ends:
             others = [mate for mate in joints_at[body] if mate is not joint]
-            if joint.kind is not JointKind.PRISMATIC or len(others) != 1 or others[0].kind not in _TURNING:
+            if joint.kind is not JointKind.PRISMATIC or len(others) != 1 or others[0].kind not in _ROTATIONAL:
                 break
             mate = others[0]
             end = mate.frame_predecessor if mate.predecessor == body else mate.frame_successor

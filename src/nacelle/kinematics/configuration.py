@@ -27,19 +27,19 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array, Scalar, atan2, floor, pack
-from nacelle.tree.closure import closure_step
-from nacelle.tree.rates import ClosureEquations, MovingTree, moving_tree, rate_equations, respond
+from nacelle.tree.closure import closure_transform
+from nacelle.tree.rates import ClosureEquations, TreeRates, rate_equations, solve_rates, tree_rates
 from nacelle.tree.spanning_tree import (
-    TURN,
-    CosSin,
-    Step,
-    TreeMotion,
-    joint_steps,
-    motion_of_steps,
-    number_tree,
-    read_step,
-    step_motion,
+    FULL_TURN,
+    CosineSine,
+    JointTransform,
+    TreeKinematics,
+    coordinate_from_transform,
+    joint_transforms,
+    numeric_tree,
+    transform_pose,
     tree_axes,
+    tree_kinematics_from_transforms,
     tree_velocity,
 )
 
@@ -60,8 +60,8 @@ class Configuration:
     """
 
     robot: Robot
-    steps: tuple[Step, ...]
-    motion: TreeMotion
+    steps: tuple[JointTransform, ...]
+    motion: TreeKinematics
     root_margins: tuple[tuple[Scalar, ...], ...]
     angles: Mapping[int, Scalar] = field(default_factory=dict)
     coordinates: Mapping[tuple[int, int], Scalar] = field(default_factory=dict)
@@ -90,12 +90,14 @@ class Configuration:
         """
         if (joint, number) in self.coordinates:
             return self.coordinates[joint, number]
-        return read_step(self.step(joint, number), self.robot.numeric.narrowed_joints[joint], number)
+        return coordinate_from_transform(
+            self.step(joint, number), self.robot.numeric.joints_within_drive_limits[joint], number
+        )
 
-    def step(self, joint: int, number: int) -> Step:
+    def step(self, joint: int, number: int) -> JointTransform:
         """Where an axis of a joint is, in the tree or a closure."""
         if joint >= self.robot.tree:
-            return closure_step(self.robot.joints[joint], self.motion, number)
+            return closure_transform(self.robot.joints[joint], self.motion, number)
         start = sum(len(other.primitives) for other in self.robot.tree_joints[:joint])
         return self.steps[start + number]
 
@@ -109,19 +111,19 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
         y: what was found by iteration (ny,).
     """
     mechanism = mechanism_of(robot)
-    platform = mechanism.chart.pose(x, y[: mechanism.chart_size] if mechanism.parasitic else None)
-    steps: dict[int, list[Step]] = {}
+    platform = mechanism.chart.pose(x, y[: mechanism.dependent_count] if mechanism.parasitic else None)
+    steps: dict[int, list[JointTransform]] = {}
     angles: dict[int, Scalar] = {}
     coordinate_of: dict[int, Scalar] = {}
     known: dict[tuple[int, int], Scalar] = {}
     for name in robot.motion.joint_names:
         j = robot.joint(name)
         index = mechanism.layout.x_index(name)
-        steps[j], coordinate_of[j] = joint_steps(robot.joints[j], x[index : index + 1]), x[index]
-    start = mechanism.chart_size
+        steps[j], coordinate_of[j] = joint_transforms(robot.joints[j], x[index : index + 1]), x[index]
+    start = mechanism.dependent_count
     for j in mechanism.iterated_joints:
         joint = robot.joints[j]
-        steps[j] = joint_steps(joint, y[start : start + joint.nq])
+        steps[j] = joint_transforms(joint, y[start : start + joint.nq])
         if joint.nq == 1:
             coordinate_of[j] = y[start]
         if joint.kind is JointKind.REVOLUTE:
@@ -131,38 +133,42 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
                 known[j, number] = y[start]
             start += primitive.nq
     for j, value in mechanism.followers.coordinates(coordinate_of).items():
-        steps[j], coordinate_of[j] = joint_steps(robot.joints[j], pack([value])), value
+        steps[j], coordinate_of[j] = joint_transforms(robot.joints[j], pack([value])), value
     poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
     for j in robot.nacelle.joints:
         joint = robot.joints[j]
         pose = poses[joint.predecessor] @ joint.frame_predecessor
         for primitive, step in zip(joint.primitives, steps[j], strict=True):
-            pose = pose @ step_motion(primitive, step)
+            pose = pose @ transform_pose(primitive, step)
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
     root_margins: list[tuple[Scalar, ...]] = []
     for leg, plan in zip(robot.legs, mechanism.legs, strict=True):
-        if plan.recipe is None:
+        if plan.closed_form is None:
             root_margins.append(())
             continue
-        solution = solve_leg(robot, leg, plan.recipe, poses)
+        solution = solve_leg(robot, leg, plan.closed_form, poses)
         steps |= solution.steps
         root_margins.append(tuple(solution.root_margins))
     tree_steps = tuple(step for j in range(robot.tree) for step in steps[j])
-    make = number_tree(robot).at_steps if robot.numeric is robot else partial(motion_of_steps, robot)
+    make = (
+        numeric_tree(robot).kinematics_from_transforms
+        if robot.numeric is robot
+        else partial(tree_kinematics_from_transforms, robot)
+    )
     motion = make(platform, tree_steps)
     if robot.couplings:
         motion = replace(motion, coordinates={j: coordinate_of[j] for j in robot.coupled_joints})
     known |= {(j, 0): value for j, value in coordinate_of.items()}
     now = Configuration(robot, tree_steps, motion, tuple(root_margins), angles, known)
     for index, axis in enumerate(mechanism.counted, start=start):
-        known[axis] = _counted(now.step(*axis), y[index])
+        known[axis] = _angle_with_turns(now.step(*axis), y[index])
     return now
 
 
-def _counted(step: CosSin, near: Scalar) -> Scalar:
+def _angle_with_turns(step: CosineSine, near: Scalar) -> Scalar:
     """Angle (rad) of a step with its turns: of those that differ by whole turns the nearest to an angle."""
     q = atan2(step.s, step.c)
-    return q + TURN * floor((near - q) * (1.0 / TURN) + 0.5)
+    return q + FULL_TURN * floor((near - q) * (1.0 / FULL_TURN) + 0.5)
 
 
 # ---- all rates from the reduced twist: after positions everything is linear
@@ -170,13 +176,13 @@ def _counted(step: CosSin, near: Scalar) -> Scalar:
 
 def chart_basis(mechanism: Mechanism, x: Array, r: Array) -> Array:
     """(nw, d): w for unit rates of the dependent numbers r of the pose and of dependent joints."""
-    dependent = mechanism.selections[1]
+    dependent = mechanism.selection_matrices[1]
     if not mechanism.parasitic:
         return dependent
     m = mechanism.robot.platform_nv
     twists = mechanism.chart.dependent_twists(x, r)
     joints = [k for k, rate in enumerate(mechanism.dependent) if rate >= m]
-    tail = np.zeros((mechanism.nw - m, twists.shape[1]))
+    tail = np.zeros((mechanism.platform_rate_count - m, twists.shape[1]))
     return np.concatenate([np.concatenate([twists, tail]), dependent[:, joints]], axis=1)
 
 
@@ -186,29 +192,29 @@ def coordinate_selections(mechanism: Mechanism, x: Array, r: Array) -> tuple[Arr
     For a quaternion the rates are the angular velocity. They differ from `RateStructure.selections` with
     parasitic motion, where V_p = B x' + D r' (`nacelle.kinematics.mechanism.chart`).
     """
-    basis, dependent = mechanism.selections[0], chart_basis(mechanism, x, r)
+    basis, dependent = mechanism.selection_matrices[0], chart_basis(mechanism, x, r)
     if mechanism.parasitic:
         basis = np.concatenate([mechanism.chart.twists(x, r), basis[mechanism.robot.platform_nv :]])
     return basis, dependent
 
 
-def equations_at(now: Configuration) -> ClosureEquations:
+def closure_equations_at(now: Configuration) -> ClosureEquations:
     """The closure equations at a configuration, over all rates of the tree."""
     return rate_equations(now.robot, now.mechanism, now.motion)
 
 
 def rate_map(now: Configuration) -> Array:
     """U (rates, n): all rates of the tree from the reduced twist. Its first rows are S(x) ([KI2007] (9))."""
-    return respond(equations_at(now), *now.mechanism.selections).u
+    return solve_rates(closure_equations_at(now), *now.mechanism.selection_matrices).u
 
 
-def moving(now: Configuration, v: Array) -> MovingTree:
+def rates_at(now: Configuration, v: Array) -> TreeRates:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
-    return moving_tree(now.robot, now.mechanism, now.motion, v)
+    return tree_rates(now.robot, now.mechanism, now.motion, v)
 
 
-def resting(now: Configuration) -> MovingTree:
+def rates_at_rest(now: Configuration) -> TreeRates:
     """All rates from the reduced twist, at rest: rates and biases are 0."""
     U = rate_map(now)
     still = np.zeros(len(U))
-    return MovingTree(U, still, still, tree_velocity(now.robot, now.motion, still))
+    return TreeRates(U, still, still, tree_velocity(now.robot, now.motion, still))

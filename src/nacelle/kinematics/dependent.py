@@ -20,18 +20,18 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 # How far the actuators of a pose may be from those it was found for, over their own size or 1.
-_SAME = 1e-6
+_ACTUATOR_TOLERANCE = 1e-6
 
 
 def dependent_names(robot: Robot) -> tuple[str, ...]:
     """Names of a robot's dependent coordinates, of x, y, z, rx, ry, rz; none without parasitic motion."""
     mechanism = mechanism_of(robot)
-    if not mechanism.chart_size:
+    if not mechanism.dependent_count:
         return ()
     chart = mechanism.chart
     moves = [AXES[axis] for axis in range(3) if axis not in chart.moves]
     rotations = [AXES[3 + axis] for axis in range(3) if axis not in chart.rotations]
-    return (*moves, *rotations)[: mechanism.chart_size]
+    return (*moves, *rotations)[: mechanism.dependent_count]
 
 
 def dependent_coordinates(result: InverseKinematics | ForwardKinematics) -> dict[str, Array]:
@@ -46,11 +46,11 @@ def dependent_coordinates(result: InverseKinematics | ForwardKinematics) -> dict
     if isinstance(result, InverseKinematics):
         values = np.where(result.reachable[..., None], result.y[..., : len(names)], np.nan)
     else:
-        values = _of_forward(result, len(names))
+        values = _values_from_forward(result, len(names))
     return {name: values[..., k] for k, name in enumerate(names)}
 
 
-def _of_forward(result: ForwardKinematics, count: int) -> Array:
+def _values_from_forward(result: ForwardKinematics, count: int) -> Array:
     """Dependent numbers (..., count) at poses that were found from the actuators."""
     robot, batch = result.robot, result.q.shape[:-1]
     solved = inverse_kinematics(robot, result.x.reshape(-1, result.x.shape[-1]), limits=False)
@@ -58,5 +58,5 @@ def _of_forward(result: ForwardKinematics, count: int) -> Array:
     with np.errstate(invalid="ignore"):
         gap = solved.actuators - result.q.reshape(-1, len(robot.actuators))
         gap = np.where(revolute, np.abs(np.sin(0.5 * gap)), np.abs(gap) / robot.size)
-        same = np.all(gap < _SAME, axis=-1)
+        same = np.all(gap < _ACTUATOR_TOLERANCE, axis=-1)
     return np.where(same[:, None], solved.y[:, :count], np.nan).reshape(*batch, count)

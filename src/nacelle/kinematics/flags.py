@@ -38,12 +38,12 @@ class Flag(IntFlag):
 FAILED = Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR
 
 
-def failed(flags: Array) -> Array:
+def has_failed(flags: Array) -> Array:
     """Which samples (...) have no result, from flags (...)."""
     result: Array = (flags & int(FAILED)) != 0
     return result
 
 
-def flag_words(flags: Any) -> str:
+def describe_flags(flags: Any) -> str:
     """Flags of one sample in words, such as "unreachable, out of limits"."""
     return ", ".join(str(flag.name).lower().replace("_", " ") for flag in Flag if flag & int(flags))

@@ -25,40 +25,40 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of, pose_units
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
-from nacelle.kinematics.limits import actuator_outside, read_actuators
+from nacelle.kinematics.limits import is_beyond_actuator_limits, wrap_actuators
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.native import native, native_newton
-from nacelle.kinematics.pose_input import broadcast_guess, checked_actuators, checked_poses
+from nacelle.kinematics.native import compile_native, compile_native_newton
+from nacelle.kinematics.pose_input import broadcast_guess, check_actuators, check_poses
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.continuation import (
     BranchSearch,
     Equations,
     Roadmap,
     SearchedSamples,
+    build_roadmap,
     closed_tolerance,
-    polished,
-    roadmap,
+    polish_solutions,
 )
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
-from nacelle.kinematics.solve.spheres import applies, sphere_forward
+from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable, Plottable
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_from_matrices, quat_multiply, rotation_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import actuator_scales, unwound, unwrapped
-from nacelle.tree.spanning_tree import nearest_turn
+from nacelle.tree.actuation import actuator_scales, unwind_angles, unwrap_angles
+from nacelle.tree.spanning_tree import wrap_angles
 
 # Points of the roadmap, how far around the reference they are sought (robot sizes, rad), and from how many of
 # them a sample is sought.
-_GOALS, _FAR, _TURN, _NEAREST = 96, 0.6, 1.6, 3
+_GOALS, _ROADMAP_REACH, _ROADMAP_ANGLE, _NEAREST = 96, 0.6, 1.6, 3
 # Starts of the search for all assemblies, and how many of them are tried where any solution will do.
 _STARTS, _TRIES = 256, 24
 
 
-def search_of(mechanism: Mechanism) -> PoseSearch:
+def make_search(mechanism: Mechanism) -> PoseSearch:
     """The search that a robot needs."""
-    return PoseSearch(mechanism) if mechanism.closed_form else JointSearch(mechanism)
+    return PoseSearch(mechanism) if mechanism.has_closed_form else JointSearch(mechanism)
 
 
 class PoseSearch(BranchSearch):
@@ -68,7 +68,7 @@ class PoseSearch(BranchSearch):
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        solver = native_newton(newton_steps.forward_step, mechanism.robot)
+        solver = compile_native_newton(newton_steps.forward_step, mechanism.robot)
         closed = closed_tolerance(mechanism.robot)
         self.equations = Equations(solver, self._conditioning, pose_units(mechanism), closed)
 
@@ -101,20 +101,20 @@ class PoseSearch(BranchSearch):
         """Poses (N, nx), numbers of Newton's steps and flags at actuator coordinates (N, actuators)."""
         x = np.full((len(q), self.mechanism.layout.nx), np.nan)
         if follow:
-            q = unwrapped(q, self.mechanism.robot.revolute_actuators, self.reference_actuators())
+            q = unwrap_angles(q, self.mechanism.robot.revolute_actuators, self.reference_actuators())
         samples = SearchedSamples.at(q, self.reference().size)
         if len(q):
             if follow:
                 first = None if starts is None else starts[:1]
-                self.follow(samples, None, lambda sample: self._each(sample, first))
+                self.follow(samples, None, lambda sample: self._search_each(sample, first))
             else:
-                self._each(samples, starts)
-            good = np.flatnonzero(~samples.missing)
-            x[good], y = self.poses(polished(self.equations, samples.y[good], q[good]))
+                self._search_each(samples, starts)
+            good = np.flatnonzero(~samples.is_missing)
+            x[good], y = self.poses(polish_solutions(self.equations, samples.y[good], q[good]))
             samples.flags[good] |= self._pose_flags(x[good], y)
         return x, samples.steps, samples.flags
 
-    def _each(self, samples: SearchedSamples, starts: Array | None) -> None:
+    def _search_each(self, samples: SearchedSamples, starts: Array | None) -> None:
         """Every sample for itself: in a straight line, by the roadmap, by plain iteration."""
         robot, q = self.mechanism.robot, samples.p
         every = np.arange(len(q))
@@ -125,16 +125,16 @@ class PoseSearch(BranchSearch):
             # From a guess the way is short; and between coordinates of redundant actuators that fit
             # there is no straight way on which all of them do.
             self.iterate(samples, every, first, 0)
-        left = np.flatnonzero(samples.missing)
+        left = np.flatnonzero(samples.is_missing)
         if left.size:
-            self.by_roadmap(samples, left, first[left], starts_of(robot)[:_TRIES])
+            self.by_roadmap(samples, left, first[left], seeded_starts(robot)[:_TRIES])
 
     def between(self, p0: Array, p1: Array, t: Array) -> Array:
         """Coordinates of actuators at the parts t (M,) of straight ways, angles by less than half a turn."""
-        t, goal = t[:, None], unwound(self.mechanism.robot, p1, p0)
+        t, goal = t[:, None], unwind_angles(self.mechanism.robot, p1, p0)
         return np.ascontiguousarray(np.where(t == 1.0, goal, (1.0 - t) * p0 + t * goal))
 
-    def hubs(self, p: Array) -> list[Roadmap]:
+    def nearest_solutions(self, p: Array) -> list[Roadmap]:
         """Solutions of the branch that are nearest to coordinates of actuators (N, actuators)."""
         return _roadmap(self.mechanism.robot).nearest(p, actuator_scales(self.mechanism.robot), _NEAREST)
 
@@ -143,33 +143,33 @@ class PoseSearch(BranchSearch):
     def _conditioning(self, q: Array, u: Array) -> Array:
         """The conditioning of the scaled J_r^-1 and those of the legs (N, 1 + margins)."""
         robot = self.mechanism.robot
-        outputs = native(kinematic_model.inverse_jacobian, robot)(*self.poses(u))
+        outputs = compile_native(kinematic_model.inverse_jacobian, robot)(*self.poses(u))
         with np.errstate(invalid="ignore"):
             parallel = conditioning(scaled_inverse(robot, outputs["J"]))
             squares = outputs["margins"]
-            if not self.mechanism.closed_form:
-                squares = native(kinematic_model.distances, robot)(*self.poses(u))
+            if not self.mechanism.has_closed_form:
+                squares = compile_native(kinematic_model.singularity_distances, robot)(*self.poses(u))
             return np.concatenate([parallel[:, None], np.sqrt(squares)], axis=1)
 
     def reference_actuators(self) -> Array:
         """Coordinates (actuators,), rad or m, of the actuators in the reference pose."""
         x, y = self.mechanism.reference
-        return np.asarray(native(kinematic_model.actuator_positions, self.mechanism.robot)(x, y)["q"])
+        return np.asarray(compile_native(kinematic_model.actuator_positions, self.mechanism.robot)(x, y)["q"])
 
     def signs(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Signs (N, 1 + branches) against the reference, and the conditioning of the scaled J_r^-1 (N,)."""
         robot = self.mechanism.robot
-        J = scaled_inverse(robot, native(kinematic_model.inverse_jacobian, robot)(x, y)["J"])
+        J = scaled_inverse(robot, compile_native(kinematic_model.inverse_jacobian, robot)(x, y)["J"])
         parallel = np.zeros(len(x))
         if J.shape[-1] == J.shape[-2] and len(x):
             x0, y0 = self.mechanism.reference
-            at = scaled_inverse(robot, native(kinematic_model.inverse_jacobian, robot)(x0, y0)["J"])
+            at = scaled_inverse(robot, compile_native(kinematic_model.inverse_jacobian, robot)(x0, y0)["J"])
             with np.errstate(invalid="ignore"):
                 at_reference = np.sign(np.linalg.det(at))
                 parallel = np.asarray(np.sign(np.linalg.det(np.nan_to_num(J))) * at_reference)
         legs = np.zeros((len(x), 0))
         if branch_of(robot).size and len(x):
-            legs = np.sign(native(kinematic_model.branch_signs, robot)(x, y))
+            legs = np.sign(compile_native(kinematic_model.branch_signs, robot)(x, y))
         return np.concatenate([parallel[:, None], legs], axis=1), conditioning(J)
 
     def _pose_flags(self, x: Array, y: Array) -> Array:
@@ -189,7 +189,7 @@ class JointSearch(PoseSearch):
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         robot = mechanism.robot
-        solver = native_newton(newton_steps.assembling_step, robot)
+        solver = compile_native_newton(newton_steps.assembly_step, robot)
         self.size = 3 if robot.platform_nv == 3 else 7
         primitives = [primitive for joint in robot.tree_joints for primitive in joint.primitives]
         rotations = [primitive.is_rotation for primitive in primitives for _ in range(primitive.nq)]
@@ -235,32 +235,34 @@ class JointSearch(PoseSearch):
 @lru_cache(maxsize=16)
 def _roadmap(robot: Robot) -> Roadmap:
     """Coordinates of actuators and solutions that are connected with the reference."""
-    search = search_of(mechanism_of(robot))
+    search = make_search(mechanism_of(robot))
     q0 = search.reference_actuators()
     rng = np.random.default_rng(0)
-    reach = np.where(actuator_scales(robot) == 1.0, _TURN, _FAR * robot.size)
+    reach = np.where(actuator_scales(robot) == 1.0, _ROADMAP_ANGLE, _ROADMAP_REACH * robot.size)
     far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
     goals = q0 + far * rng.uniform(-1.0, 1.0, (_GOALS, q0.size)) * reach
-    return roadmap(search.equations, q0, search.reference(), goals, search.between)
+    return build_roadmap(search.equations, q0, search.reference(), goals, search.between)
 
 
 @lru_cache(maxsize=16)
-def starts_of(robot: Robot) -> Array:
+def seeded_starts(robot: Robot) -> Array:
     """Seeded starts (starts, unknowns) of the search for all assemblies, where closed-form legs reach."""
     mechanism = mechanism_of(robot)
-    search = search_of(mechanism)
+    search = make_search(mechanism)
     u0 = search.reference()
     rng = np.random.default_rng(0)
     wide = np.where(search.equations.units == 1.0, np.pi, 1.5 * robot.size)
-    many = 32 * _STARTS if mechanism.closed_form else _STARTS
+    many = 32 * _STARTS if mechanism.has_closed_form else _STARTS
     starts = u0 + rng.uniform(-1.0, 1.0, (many, u0.size)) * wide
     quaternion = search.quaternion
     if quaternion is not None:
         rotations = quat_exp(rng.uniform(-1.0, 1.0, (many, 3)) * np.pi)
         starts[:, quaternion] = quat_multiply(rotations, u0[quaternion])
     starts[0] = u0
-    if mechanism.closed_form:
-        margins = native(kinematic_model.actuator_positions, robot)(starts, np.zeros((many, 0)))["margins"]
+    if mechanism.has_closed_form:
+        margins = compile_native(kinematic_model.actuator_positions, robot)(starts, np.zeros((many, 0)))[
+            "margins"
+        ]
         with np.errstate(invalid="ignore"):
             starts = starts[np.all(margins > 0.0, axis=1)]
     return np.ascontiguousarray(starts[:_STARTS])
@@ -272,9 +274,9 @@ def starts_of(robot: Robot) -> Array:
 _ITERATIONS_FROM_SEEDS = 160
 # The longest step, in robot sizes and radians together: iteration starts anywhere, and a leg that is drawn
 # out of reach ends it.
-_SHORT = 0.1
+_SHORT_STEP = 0.1
 # How far apart two assemblies are at least (robot sizes, rad).
-_APART = 1e-6
+_DISTINCT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,11 +295,11 @@ class Assemblies(HasTable):
     names: tuple[str, ...]
 
 
-def assemblies_of(search: PoseSearch, q: Array, poses: Array) -> list[Assemblies]:
+def find_assemblies(search: PoseSearch, q: Array, poses: Array) -> list[Assemblies]:
     """All poses that seeded starts lead to, for samples (N, actuators) with their own poses (N, nx)."""
     mechanism = search.mechanism
     names = ("parallel", *branch_of(mechanism.robot).names)
-    starts = starts_of(mechanism.robot)
+    starts = seeded_starts(mechanism.robot)
     angles = np.array(mechanism.layout.units) == "rad"
     result = []
     for wanted, pose in zip(q, poses, strict=True):
@@ -309,18 +311,20 @@ def assemblies_of(search: PoseSearch, q: Array, poses: Array) -> list[Assemblies
             wanted[None],
             tolerance=search.equations.closed,
             max_iterations=_ITERATIONS_FROM_SEEDS,
-            max_step=_SHORT * search.equations.units,
+            max_step=_SHORT_STEP * search.equations.units,
         )
         u = solution.y[solution.status == 0]
-        x, y = search.poses(polished(search.equations, u, np.broadcast_to(wanted, (len(u), wanted.size))))
-        x[:, angles] = nearest_turn(x[:, angles], 0.0)
-        keep = _distinct(mechanism, x, y, pose)
+        x, y = search.poses(
+            polish_solutions(search.equations, u, np.broadcast_to(wanted, (len(u), wanted.size)))
+        )
+        x[:, angles] = wrap_angles(x[:, angles], 0.0)
+        keep = _distinct_poses(mechanism, x, y, pose)
         signs, _ = search.signs(x[keep], y[keep])
         result.append(Assemblies(x[keep], signs, names))
     return result
 
 
-def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
+def _distinct_poses(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
     """Indices of poses that differ, that which is nearest to `first` in front."""
     quaternion = mechanism.layout.quaternion
     units = pose_units(mechanism)
@@ -328,19 +332,19 @@ def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
     keep: list[int] = []
     for k in range(len(x)):
         apart = np.abs(x[keep] - x[k])
-        apart[:, angles] = np.abs(nearest_turn(apart[:, angles], 0.0))
+        apart[:, angles] = np.abs(wrap_angles(apart[:, angles], 0.0))
         if quaternion is not None:
             opposite = np.abs(x[keep][:, quaternion] + x[k, quaternion])
             same = np.sum(opposite, axis=1) < np.sum(apart[:, quaternion], axis=1)
             apart[same, quaternion] = opposite[same]
-        far = np.max(apart / units, axis=1) > _APART
+        far = np.max(apart / units, axis=1) > _DISTINCT
         # The same pose with its legs or dependent coordinates on other branches is another assembly.
-        bent = np.max(np.abs(np.sin(0.5 * (y[keep] - y[k]))), axis=1, initial=0.0) > _APART
+        bent = np.max(np.abs(np.sin(0.5 * (y[keep] - y[k]))), axis=1, initial=0.0) > _DISTINCT
         if np.all(far | bent):
             keep.append(k)
     if len(keep) > 1 and np.all(np.isfinite(first)):
         apart = x[keep] - first
-        apart[:, angles] = nearest_turn(apart[:, angles], 0.0)
+        apart[:, angles] = wrap_angles(apart[:, angles], 0.0)
         nearest = int(np.argmin(np.max(np.abs(apart) / units, axis=1)))
         keep.insert(0, keep.pop(nearest))
     return np.array(keep, dtype=int)
@@ -348,7 +352,7 @@ def _distinct(mechanism: Mechanism, x: Array, y: Array, first: Array) -> Array:
 
 _NEAR_MARGIN = 1e-4
 # Coordinates of actuators that are the same, rad or robot sizes.
-_SAME = 1e-5
+_ACTUATOR_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -404,7 +408,7 @@ def forward_kinematics(
         KinematicsError: if shapes are wrong, or a single sample is not finite.
         UnreachableError: if a single sample belongs to no pose that was found; in a batch it is flagged.
     """
-    coordinates = np.array(checked_actuators(robot, q, "q"))
+    coordinates = np.array(check_actuators(robot, q, "q"))
     mechanism = mechanism_of(robot)
     batch = coordinates.shape[:-1]
     rows = coordinates.reshape(-1, len(robot.actuators))
@@ -415,29 +419,31 @@ def forward_kinematics(
     flags = np.where(valid, 0, int(Flag.INVALID))
     x = np.full((len(rows), mechanism.layout.nx), np.nan)
     iterations = np.zeros(len(rows), dtype=np.int64)
-    if guess is None and applies(mechanism):
-        outputs = native(sphere_forward, robot)(rows)
+    if guess is None and has_sphere_solution(mechanism):
+        outputs = compile_native(sphere_forward, robot)(rows)
         with np.errstate(invalid="ignore"):
             good = valid & (outputs["margin"] >= 0.0)
             flags |= np.where(good & (outputs["margin"] < _NEAR_MARGIN), int(Flag.NEAR_SINGULAR), 0)
         x[good] = outputs["x"][good]
         flags |= np.where(good | ~valid, 0, int(Flag.UNREACHABLE))
         # Spheres meet on both sides of a leg's own singularity.
-        flags[good] |= np.where(_same_modes(mechanism, x[good], rows[good]), 0, int(Flag.OTHER_BRANCH))
+        flags[good] |= np.where(_on_working_mode(mechanism, x[good], rows[good]), 0, int(Flag.OTHER_BRANCH))
     else:
-        starts = None if guess is None else checked_poses(robot, guess)[0]
+        starts = None if guess is None else check_poses(robot, guess)[0]
         if starts is not None:
             starts = broadcast_guess(starts, (*batch, mechanism.layout.nx)).reshape(-1, mechanism.layout.nx)[
                 valid
             ]
-        search = search_of(mechanism)
+        search = make_search(mechanism)
         x[valid], iterations[valid], flags[valid] = search.find(rows[valid], starts, follow)
     good = (flags & int(Flag.INVALID | Flag.UNREACHABLE)) == 0
-    flags |= np.where(good & actuator_outside(robot, read_actuators(robot, rows)), int(Flag.OUT_OF_LIMITS), 0)
+    flags |= np.where(
+        good & is_beyond_actuator_limits(robot, wrap_actuators(robot, rows)), int(Flag.OUT_OF_LIMITS), 0
+    )
     every = None
     if assemblies:
         every = np.empty(len(rows), dtype=object)
-        every[:] = assemblies_of(search_of(mechanism), rows, np.where(good[:, None], x, np.nan))
+        every[:] = find_assemblies(make_search(mechanism), rows, np.where(good[:, None], x, np.nan))
         every = every.reshape(batch)[()]
     if not batch and not good[0]:
         values = ", ".join(f"{value:.6g}" for value in rows[0])
@@ -455,10 +461,12 @@ def forward_kinematics(
     )
 
 
-def _same_modes(mechanism: Mechanism, x: Array, q: Array) -> Array:
+def _on_working_mode(mechanism: Mechanism, x: Array, q: Array) -> Array:
     """Whether legs in closed form are on the side of their singularities that the reference is on (N,)."""
-    outputs = native(kinematic_model.actuator_positions, mechanism.robot)(x, np.zeros((len(x), 0)))
-    off = outputs["q"] - unwound(mechanism.robot, q, outputs["q"])
+    outputs = compile_native(kinematic_model.actuator_positions, mechanism.robot)(x, np.zeros((len(x), 0)))
+    off = outputs["q"] - unwind_angles(mechanism.robot, q, outputs["q"])
     with np.errstate(invalid="ignore"):
         # At its singularity a leg's coordinate is known to the root of rounding.
-        return np.asarray(np.all(np.abs(off) <= _SAME * actuator_scales(mechanism.robot), axis=1))
+        return np.asarray(
+            np.all(np.abs(off) <= _ACTUATOR_TOLERANCE * actuator_scales(mechanism.robot), axis=1)
+        )

@@ -35,25 +35,25 @@ import numpy as np
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.motion import States, evaluated, solved
-from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import scales
+from nacelle.kinematics.motion import EvaluatedStates, evaluate_function, solve_loops
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.shapes import jacobian_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.kinematics.underactuated import undriven
+from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable, Plottable
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
-from nacelle.tree.actuation import closing_actuators, locked_in_tree
+from nacelle.tree.actuation import closure_actuators, tree_actuator_rates
 from nacelle.tree.closure import closure_frames
-from nacelle.tree.spanning_tree import rates_of
+from nacelle.tree.spanning_tree import joint_rate_indices
 
 KINDS = ("serial", "parallel", "constraint")
-NEAR = 1e-2
-MET = 1e-7
+NEAR_SINGULAR_MEASURE = 1e-2
+SINGULAR_MEASURE = 1e-7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +80,9 @@ class Singularities(Plottable):
         result = np.empty(self.parallel.shape, dtype=object)
         for index in np.ndindex(self.parallel.shape):
             values = (worst[index], self.parallel[index], self.constraint[index])
-            result[index] = tuple(kind for kind, value in zip(KINDS, values, strict=True) if value < MET)
+            result[index] = tuple(
+                kind for kind, value in zip(KINDS, values, strict=True) if value < SINGULAR_MEASURE
+            )
         return result[()]
 
 
@@ -98,23 +100,25 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     Returns:
         Measures (...) of each kind, dimensionless: smallest over largest singular value; 0 is singular.
     """
-    poses, y, flags = solved(robot, x)
-    closures = native(kinematic_model.closure_equations, robot)(poses, y)
+    poses, y, flags = solve_loops(robot, x)
+    closures = compile_native(kinematic_model.closure_equations, robot)(poses, y)
     finite = np.all(np.isfinite(closures["jacobian"]), axis=(-1, -2))
-    flags |= np.where(finite | failed(flags), 0, int(Flag.UNREACHABLE))
-    good = ~failed(flags)
+    flags |= np.where(finite | has_failed(flags), 0, int(Flag.UNREACHABLE))
+    good = ~has_failed(flags)
     known = {name: np.where(good[..., None, None], closures[name], 0.0) for name in _MATRICES}
     serial, constraint, parallel = _measures(mechanism_of(robot), **known)
     worst = np.min(np.stack([np.min(serial, axis=-1, initial=1.0), parallel, constraint]), axis=0)
-    flags |= np.where(good & (worst < MET), int(Flag.SINGULAR), 0)
-    flags |= np.where(good & (worst < NEAR) & (worst >= MET), int(Flag.NEAR_SINGULAR), 0)
+    flags |= np.where(good & (worst < SINGULAR_MEASURE), int(Flag.SINGULAR), 0)
+    flags |= np.where(
+        good & (worst < NEAR_SINGULAR_MEASURE) & (worst >= SINGULAR_MEASURE), int(Flag.NEAR_SINGULAR), 0
+    )
     serial[~good] = np.nan
     parallel, constraint = np.where(good, parallel, np.nan), np.where(good, constraint, np.nan)
     return Singularities(robot, serial, parallel, constraint, flags)
 
 
 @dataclass(frozen=True, eq=False)
-class Lowest:
+class NearestSingularity:
     """The pose of a batch that is nearest to a kind of singularity.
 
     Attributes:
@@ -128,7 +132,7 @@ class Lowest:
     leg: str = ""
 
 
-def lowest_measures(robot: Robot, x: Any) -> dict[str, Lowest]:
+def nearest_singularities(robot: Robot, x: Any) -> dict[str, NearestSingularity]:
     """For each kind of singularity the pose that comes nearest to it; none where no pose is reached.
 
     Args:
@@ -139,14 +143,14 @@ def lowest_measures(robot: Robot, x: Any) -> dict[str, Lowest]:
     if not len(poses):
         return {}
     measured = singularities(robot, poses)
-    result: dict[str, Lowest] = {}
+    result: dict[str, NearestSingularity] = {}
     for kind in KINDS:
         values = getattr(measured, kind)
         if not np.any(np.isfinite(values)):
             continue
         index = np.unravel_index(int(np.nanargmin(values)), values.shape)
         leg = robot.legs[int(index[1])].name if kind == "serial" else ""
-        result[kind] = Lowest(float(values[index]), poses[index[0]], leg)
+        result[kind] = NearestSingularity(float(values[index]), poses[index[0]], leg)
     return result
 
 
@@ -154,7 +158,7 @@ def lowest_measures(robot: Robot, x: Any) -> dict[str, Lowest]:
 _CAUSE = 10.0
 
 
-def nearest(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]]:
+def nearest_kind(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]]:
     """Which kind of singularity is nearest at one pose, and the legs that are at it if it is a serial one.
 
     Evaluated without compiling anything: this is for messages.
@@ -177,12 +181,12 @@ def nearest(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]]:
     return ("parallel" if parallel <= constraint else "constraint"), ()
 
 
-def singular_words(kind: str, legs: tuple[str, ...], *, near: bool = False) -> str:
+def describe_singularity(kind: str, legs: tuple[str, ...], *, is_near: bool = False) -> str:
     """A singularity that a pose is at, or near, in words."""
     if not legs:
-        return f"a {kind} singularity is near" if near else f"this pose is a {kind} singularity"
+        return f"a {kind} singularity is near" if is_near else f"this pose is a {kind} singularity"
     who = f"leg {legs[0]!r} is" if len(legs) == 1 else f"legs {', '.join(map(repr, legs))} are"
-    return f"{who} {'almost ' if near else ''}stretched or folded (a {kind} singularity)"
+    return f"{who} {'almost ' if is_near else ''}stretched or folded (a {kind} singularity)"
 
 
 # What of the closure equations is measured.
@@ -198,39 +202,39 @@ def _measures(
     J = jacobian / row_scale[:, None] * rate_scale
     spins, active = spins * rate_scale, actuators * rate_scale
     batch = J.shape[:-2]
-    w = list(mechanism.w_rates)
+    w = list(mechanism.platform_rates)
     closures = mechanism.assembly.closures
-    locked_rates = locked_in_tree(robot)
+    locked_rates = tree_actuator_rates(robot)
     platform_rows = closures.rows_of(robot, robot.nacelle.closures)
     locked, driven = ([J[..., platform_rows, :][..., w]] if platform_rows else [] for _ in range(2))
     serial = np.ones((*batch, len(robot.legs)))
     first_spin = 0
     # The spins of the nacelle's own bodies come last.
     for rows_of_nacelle in (locked, driven):
-        rows_of_nacelle.append(spins[..., spins.shape[-2] - len(mechanism.nacelle_spins) :, :][..., w])
+        rows_of_nacelle.append(spins[..., spins.shape[-2] - len(mechanism.platform_idle_spins) :, :][..., w])
     for k, (leg, plan) in enumerate(zip(robot.legs, mechanism.legs, strict=True)):
         leg_rows = closures.rows_of(robot, leg.closures)
         idle = range(first_spin, first_spin + len(plan.spins))
         first_spin += len(plan.spins)
         A = np.concatenate([J[..., leg_rows, :], spins[..., list(idle), :]], axis=-2)
         M, N = A[..., list(plan.rates)], A[..., w]
-        serial[..., k] = _ratio(M, M.shape[-1])
-        locked.append(_across(M, N))
-        held = closing_actuators(robot, leg.closures)
+        serial[..., k] = _rank_ratio(M, M.shape[-1])
+        locked.append(_complement_rows(M, N))
+        held = closure_actuators(robot, leg.closures)
         if held:
             A = np.concatenate([A, active[..., held, :]], axis=-2)
             N = A[..., w]
-        driven.append(_across(A[..., [rate for rate in plan.rates if rate not in locked_rates]], N))
+        driven.append(_complement_rows(A[..., [rate for rate in plan.rates if rate not in locked_rates]], N))
     at_nacelle = [k for k, a in enumerate(robot.actuators) if a.joint in robot.nacelle.joints]
-    at_nacelle += closing_actuators(robot, robot.nacelle.closures)
+    at_nacelle += closure_actuators(robot, robot.nacelle.closures)
     driven.append(active[..., at_nacelle, :][..., w])
     free = len(w) - robot.motion.n
-    constraint = _ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
-    rank = len(w) - len(undriven(robot))
-    return serial, constraint, _ratio(np.concatenate(driven, axis=-2), rank) if rank else np.ones(batch)
+    constraint = _rank_ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
+    rank = len(w) - len(undriven_coordinates(robot))
+    return serial, constraint, _rank_ratio(np.concatenate(driven, axis=-2), rank) if rank else np.ones(batch)
 
 
-def _ratio(A: Array, rank: int) -> Array:
+def _rank_ratio(A: Array, rank: int) -> Array:
     """The singular value that makes the rank over the largest one; zero if there are too few rows.
 
     One for rank zero: nothing has to be solved, as in a leg without freedoms of its own.
@@ -244,7 +248,7 @@ def _ratio(A: Array, rank: int) -> Array:
         return np.nan_to_num(s[..., rank - 1] / s[..., 0])
 
 
-def _across(M: Array, N: Array) -> Array:
+def _complement_rows(M: Array, N: Array) -> Array:
     """The part of N's rows that no motion of M's columns can follow: Q^T N, Q across the range of M."""
     if not M.shape[-1]:
         return N
@@ -283,12 +287,12 @@ class Jacobian(Plottable):
     @cached_property
     def conditioning(self) -> Array:
         """Inverse condition number (...) of the scaled Jacobian in the 2-norm: 1 at best, 0 if singular."""
-        return conditioning(self.scaled, self.robot.motion.n - len(undriven(self.robot)))
+        return conditioning(self.scaled, self.robot.motion.n - len(undriven_coordinates(self.robot)))
 
 
 def scaled_inverse(robot: Robot, inverse: Array) -> Array:
     """J_r^-1 without units (..., actuators, n): prismatic rows over the size, translations times it."""
-    rows, columns = scales(robot)
+    rows, columns = jacobian_scales(robot)
     return np.asarray(inverse / rows[:, None] * columns)
 
 
@@ -314,7 +318,7 @@ def direct_jacobian(inverse: Array, *, pseudo: bool) -> Array:
     return np.where(good, np.linalg.pinv(np.where(good, inverse, 1.0)), np.nan)
 
 
-def judged(robot: Robot, states: States) -> Jacobian:
+def flag_jacobian(robot: Robot, states: EvaluatedStates) -> Jacobian:
     """The Jacobians from J_r^-1 "J" at states, with what it says of parallel singularities.
 
     Raises:
@@ -323,21 +327,21 @@ def judged(robot: Robot, states: States) -> Jacobian:
     poses, y, outputs, flags = states
     inverse = outputs["J"]
     scaled = scaled_inverse(robot, inverse)
-    square = inverse.shape[-1] == inverse.shape[-2] and not undriven(robot)
+    square = inverse.shape[-1] == inverse.shape[-2] and not undriven_coordinates(robot)
     with np.errstate(all="ignore"):
         direct, opposite = (direct_jacobian(J, pseudo=not square) for J in (inverse, scaled))
         # 1 / (|A| |A^-1|), within a factor n of the inverse condition in the 2-norm, and cheap.
         figure = 1.0 / (_norm(scaled) * _norm(opposite))
-        singular = ~(figure >= SINGULAR) & ~failed(flags)
-        near = (figure < NEAR_CONDITIONING) & ~singular & ~failed(flags)
+        singular = ~(figure >= SINGULAR) & ~has_failed(flags)
+        near = (figure < NEAR_CONDITIONING) & ~singular & ~has_failed(flags)
     flags |= np.where(singular, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)
     if poses.ndim == 1 and singular:
-        kind, legs = nearest(robot, poses, y)
-        why = f"with all actuators locked the {robot.mover} can still move, so J_r does not exist"
+        kind, legs = nearest_kind(robot, poses, y)
+        why = f"with all actuators locked the {robot.moving_part} can still move, so J_r does not exist"
         if kind == "serial":
-            why = f"the rates of joints are not determined by the motion of the {robot.mover}"
-        raise SingularError(f"{robot.name}: {singular_words(kind, legs)}: {why}", kind)
-    direct[failed(flags)] = np.nan
+            why = f"the rates of joints are not determined by the motion of the {robot.moving_part}"
+        raise SingularError(f"{robot.name}: {describe_singularity(kind, legs)}: {why}", kind)
+    direct[has_failed(flags)] = np.nan
     return Jacobian(robot, inverse, direct, flags)
 
 
@@ -356,7 +360,7 @@ def platform_jacobian(robot: Robot, x: Any) -> Array:
         Matrix S (..., 6, n), base axes, with V_p = [v; omega] = S v at the platform's origin: m/s and rad/s
         for each m/s or rad/s; three rows, its velocity, for a platform that is a point.
     """
-    return np.asarray(_rates(robot, x)[..., : robot.platform_nv, :])
+    return np.asarray(_rate_maps(robot, x)[..., : robot.platform_nv, :])
 
 
 def joint_jacobian(robot: Robot, x: Any) -> Array:
@@ -370,11 +374,11 @@ def joint_jacobian(robot: Robot, x: Any) -> Array:
         Matrix U (..., nv, n) with q' = U v: rad/s or m/s of every joint for each m/s or rad/s of the
         platform.
     """
-    return np.asarray(_rates(robot, x)[..., robot.platform_nv :, :])
+    return np.asarray(_rate_maps(robot, x)[..., robot.platform_nv :, :])
 
 
-def _rates(robot: Robot, x: Any) -> Array:
-    return evaluated(kinematic_model.rate_maps, robot, x).results["U"]
+def _rate_maps(robot: Robot, x: Any) -> Array:
+    return evaluate_function(kinematic_model.rate_maps, robot, x).results["U"]
 
 
 def body_jacobian(robot: Robot, x: Any) -> Array:
@@ -388,7 +392,7 @@ def body_jacobian(robot: Robot, x: Any) -> Array:
         Matrices J_b (..., bodies, 6, n) with [v_b; omega_b] = J_b v, at the bodies' origins in base
         axes: m/s and rad/s for each m/s or rad/s; zero for the base.
     """
-    return evaluated(kinematic_model.body_jacobians, robot, x).results["J"]
+    return evaluate_function(kinematic_model.body_jacobians, robot, x).results["J"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -437,7 +441,7 @@ def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
         joint = ends[0]
         first, _ = closure_frames(joint, now.motion)
         body = joint.predecessor if joint.predecessor in leg.bodies else joint.successor
-        indices = rates_of(robot, leg.joints)
+        indices = joint_rate_indices(robot, leg.joints)
         J = now.motion.point_jacobian(body, first.p)[:, list(indices)]
         r = first.p - now.motion.poses[1].p
         Jv = np.eye(6)

@@ -9,27 +9,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.kinematics.branch import WRONG, branch_numbers
+from nacelle.kinematics.branch import RELATION_TOLERANCE, branch_determinants
 from nacelle.kinematics.configuration import (
     Configuration,
+    closure_equations_at,
     configuration,
     coordinate_selections,
-    equations_at,
-    moving,
     rate_map,
+    rates_at,
 )
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.kinematics.shapes import pose_shape, twist_shape, unknowns_shape
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import compact, physics
+from nacelle.spatial.physics import compact_form, physics
 from nacelle.spatial.rotation import quat_product
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import actuator_biases, actuator_rows, rate_rows
-from nacelle.tree.closure import closure_bias, closure_gaps
-from nacelle.tree.rates import RightSides, respond, spin_biases
+from nacelle.tree.closure import closure_bias, closure_residual
+from nacelle.tree.rates import RightHandSides, idle_spin_biases, solve_rates
 from nacelle.tree.spanning_tree import (
     point_acceleration,
     point_velocity,
@@ -37,60 +37,60 @@ from nacelle.tree.spanning_tree import (
 )
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of all tree joints q (nq,) and of the actuators (actuators,), margins of the legs."""
     now = configuration(robot, x, y)
-    return {"q": now.q, "active": _active(now), "margins": _margins(now)}
+    return {"q": now.q, "active": _actuator_coordinates(now), "margins": _margins(now)}
 
 
-def _active(now: Configuration) -> Array:
+def _actuator_coordinates(now: Configuration) -> Array:
     return pack([now.coordinate(actuator.joint, 0) for actuator in now.robot.actuators])
 
 
-@physics(x=of_pose, y=of_unknowns)
-def counted_angles(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+@physics(x=pose_shape, y=unknowns_shape)
+def angles_with_turns(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Angles that count turns (k,), rad: each within half a turn of its entry of y."""
     now = configuration(robot, x, y)
     return {"angles": pack([now.coordinates[axis] for axis in now.mechanism.counted])}
 
 
-@physics(x=of_pose, y=of_unknowns)
-def branch_signs(robot: Robot, x: Array, y: Array, wrong: float = WRONG) -> dict[str, Array]:
+@physics(x=pose_shape, y=unknowns_shape)
+def branch_signs(robot: Robot, x: Array, y: Array, wrong: float = RELATION_TOLERANCE) -> dict[str, Array]:
     """Numbers that are positive on the branch of the reference pose; see `branch`."""
-    return {"branch": branch_numbers(configuration(robot, x, y), y, wrong)}
+    return {"branch": branch_determinants(configuration(robot, x, y), y, wrong)}
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators q (actuators,), rad or m, and the margins of the legs."""
     now = configuration(robot, x, y)
-    return {"q": _active(now), "margins": _margins(now)}
+    return {"q": _actuator_coordinates(now), "margins": _margins(now)}
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def body_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Orientation R (bodies, 3, 3) and origin p (bodies, 3), m, of all bodies in the base."""
     poses = configuration(robot, x, y).motion.poses
     return {"R": np.stack([pose.R for pose in poses]), "p": np.stack([pose.p for pose in poses])}
 
 
-_margins = compact(margins)
+_margins = compact_form(margins)
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """The margins of the legs (legs,) from their own Jacobians, at any state."""
     return {"margins": margins(configuration(robot, x, y))}
 
 
-@physics(x=of_pose, y=of_unknowns)
-def distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+@physics(x=pose_shape, y=unknowns_shape)
+def singularity_distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Squares that vanish at serial singularities alone: legs in closed form, then what iteration finds."""
     now = configuration(robot, x, y)
     iterated = now.mechanism.iterated_legs
     closed = [closed_form_margin(roots) for k, roots in enumerate(now.root_margins) if k not in iterated]
-    return {"squares": pack([*closed, *compact(iterated_distances)(now)])}
+    return {"squares": pack([*closed, *compact_form(iterated_distances)(now)])}
 
 
 def iterated_distances(now: Configuration) -> list[Scalar]:
@@ -99,38 +99,38 @@ def iterated_distances(now: Configuration) -> list[Scalar]:
     return [dense[k] for k in (*mechanism.iterated_legs, *range(len(mechanism.legs), len(dense)))]
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def inverse_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators, and J_r^-1 (actuators, n): their rates from the reduced twist."""
     now = configuration(robot, x, y)
-    return {"q": _active(now), **compact(jacobian_at)(now)}
+    return {"q": _actuator_coordinates(now), **compact_form(jacobian_at)(now)}
 
 
 def jacobian_at(now: Configuration) -> dict[str, Array]:
     """J_r^-1 (actuators, n), its pivot figure (without fixed pivots 1), and margins of the legs."""
-    return {"J": actuators_from_twist(now), "pivot": pack([1.0])[0], "margins": margins(now)}
+    return {"J": inverse_jacobian_matrix(now), "pivot": pack([1.0])[0], "margins": margins(now)}
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def dense_jacobian(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """J_r^-1 (actuators, n) with q_a' = J_r^-1 v, by solves that choose their pivots; and margins."""
     now = configuration(robot, x, y)
-    return {"J": actuators_from_twist(now), "margins": margins(now)}
+    return {"J": inverse_jacobian_matrix(now), "margins": margins(now)}
 
 
-def actuators_from_twist(now: Configuration) -> Array:
+def inverse_jacobian_matrix(now: Configuration) -> Array:
     """J_r^-1 (actuators, n)."""
     return np.asarray(actuator_rows(now.robot, now.motion) @ rate_map(now))
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def rate_maps(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """U (rates, n) with u = U v: platform twist [v; w], base axes, and rates of the tree's joints."""
     now = configuration(robot, x, y)
     return {"U": rate_map(now), "margins": margins(now)}
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def body_jacobians(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Twists [v; w] of all bodies at their origins from the reduced twist, (bodies, 6, n)."""
     now = configuration(robot, x, y)
@@ -141,17 +141,17 @@ def body_jacobians(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     }
 
 
-@physics(x=of_pose, y=of_unknowns)
-def open_loops(robot: Robot, x: Array, y: Array) -> Array:
+@physics(x=pose_shape, y=unknowns_shape)
+def closure_residuals(robot: Robot, x: Array, y: Array) -> Array:
     """What the closures leave open (rows,), m or sines of angles."""
-    return closure_gaps(robot, configuration(robot, x, y).motion)
+    return closure_residual(robot, configuration(robot, x, y).motion)
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """What the closures leave open (rows,), their Jacobian (rows, rates); idle spins, actuators as rows."""
     now = configuration(robot, x, y)
-    system = equations_at(now)
+    system = closure_equations_at(now)
     spins = [row for rows in system.rows for row in rows]
     width = system.closures.jacobian.shape[1]
     return {
@@ -162,11 +162,11 @@ def closure_equations(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     }
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape)
 def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """Twists [v; w] (bodies, 6) of all bodies at their origins and [dv/dt; dw/dt], base axes, SI units."""
     now = configuration(robot, x, y)
-    state = moving(now, v)
+    state = rates_at(now, v)
     u_dot = state.U @ a + state.bias
     twists, rates = [], []
     for k, pose in enumerate(now.motion.poses):
@@ -178,14 +178,14 @@ def body_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[s
     return {"twist": np.stack(twists), "acceleration": np.stack(rates), "margins": margins(now)}
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape)
 def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """Coordinates (nq,), rates and accelerations (nv,) of tree joints: u = U v, u' = U a + bias.
 
     Rates of spherical joints are in the successor's axes. The same of the actuators (actuators,); rad or m.
     """
     now = configuration(robot, x, y)
-    state = moving(now, v)
+    state = rates_at(now, v)
     m = robot.platform_nv
     rows = actuator_rows(robot, now.motion)
     biases = actuator_biases(robot, now.motion, state.velocity, state.bias)
@@ -193,14 +193,14 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
         "q": now.q,
         "rate": state.u[m:],
         "acceleration": (state.U @ a + state.bias)[m:],
-        "active": _active(now),
+        "active": _actuator_coordinates(now),
         "active_rate": rows @ state.u,
         "active_acceleration": (rows @ state.U) @ a + pack(biases),
         "margins": margins(now),
     }
 
 
-@physics(x=of_pose, y=of_unknowns, dx=of_twist, ddx=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, dx=twist_shape, ddx=twist_shape)
 def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) -> dict[str, Array]:
     """The reduced twist and its derivative from the rates of the coordinates in x, with parasitic motion.
 
@@ -208,24 +208,24 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     """
     now = configuration(robot, x, y)
     mechanism = now.mechanism
-    chart, size = mechanism.chart, mechanism.chart_size
+    chart, size = mechanism.chart, mechanism.dependent_count
     r = y[:size]
-    index_of = {rate: k for k, rate in enumerate(mechanism.w_rates)}
+    index_of = {rate: k for k, rate in enumerate(mechanism.platform_rates)}
     independent, dependent = coordinate_selections(mechanism, x, r)
-    system = equations_at(now)
-    response = respond(system, independent, dependent)
+    system = closure_equations_at(now)
+    response = solve_rates(system, independent, dependent)
     u = response.u @ dx
     velocity = tree_velocity(robot, now.motion, u)
     platform_bias = chart.twist_bias(x, r, dx, (response.dependent @ dx)[:size])
-    platform_bias = pack([*platform_bias, *(0.0,) * (mechanism.nw - robot.platform_nv)])
-    w = list(mechanism.w_rates)
+    platform_bias = pack([*platform_bias, *(0.0,) * (mechanism.platform_rate_count - robot.platform_nv)])
+    w = list(mechanism.platform_rates)
     right = closure_bias(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ platform_bias
-    biases = spin_biases(mechanism, now.motion, velocity)
+    biases = idle_spin_biases(mechanism, now.motion, velocity)
     rows_right = tuple(
         tuple(value + row[w] @ platform_bias for value, row in zip(values, rows, strict=True))
         for values, rows in zip(biases, system.rows, strict=True)
     )
-    again = respond(system, independent, dependent, right=RightSides(right, rows_right)).u
+    again = solve_rates(system, independent, dependent, right=RightHandSides(right, rows_right)).u
     u_dot = again[:, :-1] @ ddx + again[:, -1]
     return {
         "v": pack([u[rate] for rate in mechanism.independent]),
@@ -240,29 +240,29 @@ def coordinate_rates(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
     motion they are the rates at unit entries of the reduced twist.
     """
     now = configuration(robot, x, y)
-    size = now.mechanism.chart_size
-    response = respond(equations_at(now), *coordinate_selections(now.mechanism, x, y[:size]))
+    size = now.mechanism.dependent_count
+    response = solve_rates(closure_equations_at(now), *coordinate_selections(now.mechanism, x, y[:size]))
     return response.u, response.dependent[:size]
 
 
-def has_tilts(mechanism: Mechanism) -> bool:
+def has_tilt_coordinates(mechanism: Mechanism) -> bool:
     """Whether the rates of x are not the reduced twist: tilts as plain numbers beside parasitic motion."""
     return mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3
 
 
-@physics(x=of_pose, y=of_unknowns)
-def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+@physics(x=pose_shape, y=unknowns_shape)
+def pose_tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """How x (nx, n) and y (ny, n) change along the entries of the reduced twist; and T, v = T x'."""
     mechanism, layout, n = mechanism_of(robot), mechanism_of(robot).layout, robot.motion.n
     T: Array = np.eye(n)
     inverse: Array = np.eye(n)
     changes: list[Array] = []
-    if mechanism.ny or has_tilts(mechanism):
+    if mechanism.unknown_count or has_tilt_coordinates(mechanism):
         u, dependent = coordinate_rates(robot, x, y)
-        if has_tilts(mechanism):
+        if has_tilt_coordinates(mechanism):
             T = np.stack([u[rate] for rate in mechanism.independent])
             inverse = solve(T, np.eye(n))
-        changes = [*(dependent @ inverse), *_joint_changes(robot, x, y, u @ inverse)]
+        changes = [*(dependent @ inverse), *_joint_tangent(robot, x, y, u @ inverse)]
     rows: list[Array] = []
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
@@ -274,7 +274,7 @@ def tangent(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     return {"x": np.stack(rows), "y": np.stack(changes) if changes else np.zeros((0, n)), "T": T}
 
 
-def _joint_changes(robot: Robot, x: Array, y: Array, u: Array) -> list[Array]:
+def _joint_tangent(robot: Robot, x: Array, y: Array, u: Array) -> list[Array]:
     """Changes of the joints' coordinates in y, rows (n,), at rates u (rates, n) of the tree."""
     changes: list[Array] = []
     mechanism = mechanism_of(robot)

@@ -28,7 +28,7 @@ from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.spanning_tree import frame_step, nearest_turn, read_step
+from nacelle.tree.spanning_tree import coordinate_from_transform, frame_step, wrap_angles
 
 _SLACK = 1e-9
 
@@ -48,11 +48,11 @@ def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
             parts.append(quat_from_matrices(R))
         else:
             step = frame_step(joint, identity(), second, number)
-            parts.append(to_samples([read_step(step, joint, number)]))
+            parts.append(to_samples([coordinate_from_transform(step, joint, number)]))
     return np.concatenate(parts, axis=-1)
 
 
-def angle_places(joints: Sequence[Joint]) -> list[bool]:
+def angle_mask(joints: Sequence[Joint]) -> list[bool]:
     """Which of the coordinates of joints, one after the other, are angles: not lengths, nor quaternions."""
     primitives = [primitive for joint in joints for primitive in joint.primitives]
     return [
@@ -123,11 +123,11 @@ def limit_readings(joint: Joint, q: Array, *, centred: bool = False) -> Iterator
             cosine = 1.0 - 2.0 * (value * value + columns[start + 1] * columns[start + 1])
             value = np.arccos(np.minimum(1.0, np.maximum(-1.0, cosine)))
         elif centred and primitive.is_rotation:
-            value = nearest_turn(value, joint.centre(axis))
+            value = wrap_angles(value, joint.centre(axis))
         yield LimitReading(axis, value, (value < low) | (value > high) | (value != value))
 
 
-def outside(joint: Joint, q: Array) -> Array:
+def is_beyond_limits(joint: Joint, q: Array) -> Array:
     """Whether coordinates (..., nq) of a joint, rad or m, are beyond its limits; tilt of spherical ones."""
     result: Any = False
     for reading in limit_readings(joint, q):
@@ -141,24 +141,24 @@ def has_limit(joint: Joint) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _drives(robot: Robot) -> tuple[Array, Array]:
+def _actuator_limits(robot: Robot) -> tuple[Array, Array]:
     """Limits of all actuators (actuators,)."""
     position = np.array([actuator.position for actuator in robot.actuators]).reshape(-1, 2)
     return position[:, 0] - _SLACK, position[:, 1] + _SLACK
 
 
-def actuator_outside(robot: Robot, q: Array) -> Array:
+def is_beyond_actuator_limits(robot: Robot, q: Array) -> Array:
     """Whether (...) coordinates of actuators (..., actuators), rad or m, are beyond their drives' limits."""
-    low, high = _drives(robot)
+    low, high = _actuator_limits(robot)
     return np.asarray(~((q >= low) & (q <= high)).all(axis=-1))
 
 
-def read_actuators(robot: Robot, q: Array) -> Array:
+def wrap_actuators(robot: Robot, q: Array) -> Array:
     """Coordinates of actuators (..., actuators), rad or m, with angles as `inverse_kinematics` reads them.
 
     Those of joints that cannot make a turn are brought within half a turn of their centres; any other may
     have its turns.
     """
-    joints = [robot.narrowed_joints[actuator.joint] for actuator in robot.actuators]
+    joints = [robot.joints_within_drive_limits[actuator.joint] for actuator in robot.actuators]
     held = [joint.primitives[0].is_rotation and not joint.may_turn(0) for joint in joints]
-    return np.asarray(np.where(held, nearest_turn(q, np.array([joint.centre(0) for joint in joints])), q))
+    return np.asarray(np.where(held, wrap_angles(q, np.array([joint.centre(0) for joint in joints])), q))

@@ -18,19 +18,19 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.errors import SingularError, UnreachableError
-from nacelle.kinematics.configuration import Configuration, equations_at
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.configuration import Configuration, closure_equations_at
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
-from nacelle.spatial.solve import independence
-from nacelle.tree.rates import ClosureEquations, remaining_rows
+from nacelle.spatial.solve import column_independence
+from nacelle.tree.rates import ClosureEquations, platform_constraint_rows
 
 NEAR_MARGIN = 1e-7
 """Below this a singularity is near: the condition of a leg is in the thousands, or above."""
-MET_MARGIN = 1e-12
+SINGULAR_MARGIN = 1e-12
 """Below this it is met: rounding decides about the leg."""
-TRUSTED = 1e-4
+TRUSTED_MARGIN = 1e-4
 """Margins of any form above this say enough: a leg is far from singular. Below, the dense ones are taken."""
 
 
@@ -46,13 +46,13 @@ def margins(now: Configuration) -> Array:
     values = [closed_form_margin(roots) for roots in now.root_margins]
     if not (mechanism.iterated_legs or mechanism.dependent):
         return pack(values)
-    system = equations_at(now)
+    system = closure_equations_at(now)
     scale = mechanism.scales[1]
     for k in mechanism.iterated_legs:
-        values[k] = _of_leg(mechanism, system, k)
+        values[k] = _leg_margin(mechanism, system, k)
     if mechanism.dependent:
-        rows = remaining_rows(system, mechanism.selections[1])
-        values.append(independence(rows, scale[list(mechanism.dependent)]))
+        rows = platform_constraint_rows(system, mechanism.selection_matrices[1])
+        values.append(column_independence(rows, scale[list(mechanism.dependent)]))
     return pack(values)
 
 
@@ -64,7 +64,7 @@ def closed_form_margin(roots: tuple[Scalar, ...]) -> Scalar:
     return smallest
 
 
-def _of_leg(mechanism: Mechanism, system: ClosureEquations, k: int) -> Scalar:
+def _leg_margin(mechanism: Mechanism, system: ClosureEquations, k: int) -> Scalar:
     """The margin of a leg from its own rows and rates."""
     plan, (row_scale, scale) = mechanism.legs[k], mechanism.scales
     if not plan.rates:
@@ -73,7 +73,7 @@ def _of_leg(mechanism: Mechanism, system: ClosureEquations, k: int) -> Scalar:
     M = system.closures.jacobian[rows][:, rates] / row_scale[rows].reshape(-1, 1)
     if system.rows[k]:
         M = np.concatenate([M, np.stack(system.rows[k])[:, rates]])
-    return independence(np.asarray(M), scale[rates])
+    return column_independence(np.asarray(M), scale[rates])
 
 
 def leg_condition(margins: Array) -> Array:
@@ -87,22 +87,22 @@ def margin_flags(margins: Array, flags: Array) -> Array:
     """What the margins of legs (..., margins) say of samples that have not failed: flags (...)."""
     with np.errstate(invalid="ignore"):
         reached = np.all(margins >= 0.0, axis=-1)
-        singular = np.any(margins < MET_MARGIN, axis=-1)
+        singular = np.any(margins < SINGULAR_MARGIN, axis=-1)
         near = np.any(margins < NEAR_MARGIN, axis=-1)
     result = np.where(singular, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
     # An undetermined margin is that of a leg which cannot be solved.
     result = np.where(reached, result, int(Flag.UNREACHABLE))
-    return np.asarray(np.where(failed(flags), 0, result))
+    return np.asarray(np.where(has_failed(flags), 0, result))
 
 
-def failure(robot: Robot, x: Array, margins: Array, flags: Array) -> UnreachableError | SingularError:
+def failure_error(robot: Robot, x: Array, margins: Array, flags: Array) -> UnreachableError | SingularError:
     """The error for a single pose, with the legs that do not reach or are singular there."""
     names = margin_names(mechanism_of(robot))
     values = ", ".join(f"{value:.6g}" for value in x)
     legs = [leg.name for leg in robot.legs]
     with np.errstate(invalid="ignore"):
         missed = [k for k, margin in enumerate(margins) if not margin >= 0.0]
-        singular = [k for k, margin in enumerate(margins) if not margin >= MET_MARGIN]
+        singular = [k for k, margin in enumerate(margins) if not margin >= SINGULAR_MARGIN]
     if flags & int(Flag.SINGULAR):
         who = " and ".join(names[k] for k in singular) or "a leg"
         verb = "are" if len(singular) > 1 else "is"
@@ -111,7 +111,7 @@ def failure(robot: Robot, x: Array, margins: Array, flags: Array) -> Unreachable
             "or with a flat inner loop, so that the motion of the nacelle does not determine all joints",
             "serial",
         )
-    if not missed or not mechanism_of(robot).closed_form:
+    if not missed or not mechanism_of(robot).has_closed_form:
         return UnreachableError(
             f"{robot.name}: the loops do not close at the pose [{values}] on the branch of the reference pose"
         )

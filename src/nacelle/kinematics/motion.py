@@ -19,22 +19,22 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, failed
-from nacelle.kinematics.kinematic_model import tangent
-from nacelle.kinematics.limits import angle_places
-from nacelle.kinematics.margins import failure, margin_flags
+from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.kinematic_model import pose_tangent
+from nacelle.kinematics.limits import angle_mask
+from nacelle.kinematics.margins import failure_error, margin_flags
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_poses, twist_and_derivative
-from nacelle.kinematics.solve.one_state import one_state
-from nacelle.kinematics.solve.unknowns import start_of, unknowns
-from nacelle.kinematics.solve.weak import Pivoted, strengthened
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_poses, check_twist_and_derivative
+from nacelle.kinematics.solve.one_state import single_sample
+from nacelle.kinematics.solve.unknowns import search_start, solve_unknowns
+from nacelle.kinematics.solve.weak import PivotedFunction, reevaluate_with_pivoting
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import along_path
+from nacelle.tree.actuation import unwrap_path
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,12 +76,12 @@ class JointMotion(Plottable):
 
     def as_path(self) -> JointMotion:
         """The same samples, in order, as a path: angles without jumps by whole turns."""
-        q = along_path(self.q, angle_places(self.robot.tree_joints))
-        driven = along_path(self.actuators[0], self.robot.revolute_actuators)
+        q = unwrap_path(self.q, angle_mask(self.robot.tree_joints))
+        driven = unwrap_path(self.actuators[0], self.robot.revolute_actuators)
         return replace(self, q=q, actuators=(driven, *self.actuators[1:]))
 
 
-class States(NamedTuple):
+class EvaluatedStates(NamedTuple):
     """A function at states.
 
     Attributes:
@@ -97,7 +97,7 @@ class States(NamedTuple):
     flags: Array
 
 
-def evaluated(
+def evaluate_function(
     function: Callable[..., Any],
     robot: Robot,
     x: Any,
@@ -105,8 +105,8 @@ def evaluated(
     load: Callable[[Array, Array], Array] | None = None,
     guess: Any = None,
     options: Mapping[str, Any] | None = None,
-    pivoted: Pivoted | None = None,
-) -> States:
+    pivoted: PivotedFunction | None = None,
+) -> EvaluatedStates:
     """Evaluate a physics function of (x, y, ...) with an output "margins" at states, natively, and flag them.
 
     Args:
@@ -124,28 +124,28 @@ def evaluated(
     """
     options = options or {}
     if load is None:
-        one = one_state(function, robot, **options)(x, guess, *others)
+        one = single_sample(function, robot, **options)(x, guess, *others)
         if one is not None:
-            return States(*one, one.flags)
-    poses, y, flags = solved(robot, x, *others, guess=guess)
+            return EvaluatedStates(*one, one.flags)
+    poses, y, flags = solve_loops(robot, x, *others, guess=guess)
     if load is not None:
         others = (*others, load(poses, y))
-    outputs = native(function, robot, **options)(poses, y, *others)
-    outputs = strengthened(robot, outputs, (poses, y, *others), flags, pivoted)
+    outputs = compile_native(function, robot, **options)(poses, y, *others)
+    outputs = reevaluate_with_pivoting(robot, outputs, (poses, y, *others), flags, pivoted)
     outputs.pop("pivot", None)
     flags = np.broadcast_to(flags, outputs["margins"].shape[:-1]).copy()
-    return States(poses, y, settle(robot, poses, outputs, flags), flags)
+    return EvaluatedStates(poses, y, apply_flags(robot, poses, outputs, flags), flags)
 
 
-def solved(robot: Robot, x: Any, *others: Array, guess: Any = None) -> tuple[Array, Array, Array]:
+def solve_loops(robot: Robot, x: Any, *others: Array, guess: Any = None) -> tuple[Array, Array, Array]:
     """Take poses and find what needs iteration: (x, y, flags), the flags with the common batch shape."""
-    poses, valid = checked_poses(robot, x)
+    poses, valid = check_poses(robot, x)
     try:
         batch = np.broadcast_shapes(poses.shape[:-1], *(other.shape[:-1] for other in others))
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in (poses, *others))
         raise KinematicsError(f"the batch dimensions do not broadcast: {shapes}") from None
-    y, branch = unknowns(mechanism_of(robot), poses, start_of(robot, guess))
+    y, branch = solve_unknowns(mechanism_of(robot), poses, search_start(robot, guess))
     flags = np.where(valid, branch, int(Flag.INVALID))
     for other in others:
         finite = np.all(np.isfinite(other), axis=-1)
@@ -153,7 +153,7 @@ def solved(robot: Robot, x: Any, *others: Array, guess: Any = None) -> tuple[Arr
     return poses, y, np.broadcast_to(flags, batch).copy()
 
 
-def settle(robot: Robot, x: Array, outputs: dict[str, Array], flags: Array) -> dict[str, Array]:
+def apply_flags(robot: Robot, x: Array, outputs: dict[str, Array], flags: Array) -> dict[str, Array]:
     """Flag samples out of reach or near a serial singularity, and set the results of failed ones to NaN.
 
     Raises:
@@ -167,12 +167,12 @@ def settle(robot: Robot, x: Array, outputs: dict[str, Array], flags: Array) -> d
     for value in results:
         finite &= np.all(np.isfinite(value), axis=tuple(range(flags.ndim, value.ndim)))
     flags |= margin_flags(margins, flags)
-    flags |= np.where(finite | failed(flags), 0, int(Flag.SINGULAR))
-    bad = failed(flags)
+    flags |= np.where(finite | has_failed(flags), 0, int(Flag.SINGULAR))
+    bad = has_failed(flags)
     if flags.ndim == 0 and bad:
         if flags & int(Flag.INVALID):
             raise KinematicsError("a velocity, an acceleration or a force is not finite")
-        raise failure(robot, x, margins, flags)
+        raise failure_error(robot, x, margins, flags)
     for value in results:
         value[bad] = np.nan
     return outputs
@@ -197,8 +197,8 @@ def body_motion(robot: Robot, x: Any, v: Any = None, a: Any = None) -> BodyMotio
         KinematicsError: if shapes are wrong or a single sample is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
-    v, a = twist_and_derivative(robot, v, a)
-    state = evaluated(kinematic_model.body_motions, robot, x, v, a)
+    v, a = check_twist_and_derivative(robot, v, a)
+    state = evaluate_function(kinematic_model.body_motions, robot, x, v, a)
     return BodyMotion(robot, state.results["twist"], state.results["acceleration"], state.flags)
 
 
@@ -220,14 +220,14 @@ def joint_motion(robot: Robot, x: Any, v: Any = None, a: Any = None, *, guess: A
         KinematicsError: if shapes are wrong or a single sample is not finite.
         UnreachableError: if a single pose is out of reach; in a batch it is flagged.
     """
-    v, a = twist_and_derivative(robot, v, a)
-    state = evaluated(kinematic_model.joint_motions, robot, x, v, a, guess=guess)
+    v, a = check_twist_and_derivative(robot, v, a)
+    state = evaluate_function(kinematic_model.joint_motions, robot, x, v, a, guess=guess)
     outputs = state.results
     active = (outputs["active"], outputs["active_rate"], outputs["active_acceleration"])
     return JointMotion(robot, outputs["q"], outputs["rate"], outputs["acceleration"], active, state.flags)
 
 
-def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
+def integrate_pose(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
     """Integrate poses by steps e along their tangent: x + X e, quaternions exp(e_rotation) q, X = dx/de.
 
     Args:
@@ -241,8 +241,8 @@ def moved(robot: Robot, x: Array, step: Array, *, guess: Any = None) -> Array:
         Poses (..., nx), m and quat_xyzw or rad, in the base frame.
     """
     layout = layout_of(robot.motion)
-    poses, y, _ = solved(robot, x, guess=guess)
-    X = native(tangent, robot)(poses, y)["x"]
+    poses, y, _ = solve_loops(robot, x, guess=guess)
+    X = compile_native(pose_tangent, robot)(poses, y)["x"]
     result = poses + np.einsum("...ij,...j->...i", X, step)
     if layout.quaternion is not None and layout.angular is not None:
         quat = quat_multiply(quat_exp(step[..., layout.angular]), poses[..., layout.quaternion])
@@ -255,8 +255,8 @@ def twist_from_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Arr
 
     For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
     """
-    if not kinematic_model.has_tilts(mechanism_of(robot)):
+    if not kinematic_model.has_tilt_coordinates(mechanism_of(robot)):
         return dx, ddx
-    poses, y, _ = solved(robot, x)
-    outputs = native(kinematic_model.coordinate_motions, robot)(poses, y, dx, ddx)
+    poses, y, _ = solve_loops(robot, x)
+    outputs = compile_native(kinematic_model.coordinate_motions, robot)(poses, y, dx, ddx)
     return np.asarray(outputs["v"]), np.asarray(outputs["a"])

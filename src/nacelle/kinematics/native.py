@@ -7,23 +7,23 @@ from functools import lru_cache
 from typing import Any
 
 from nacelle.compile import Compiled, compile_function, compile_newton
-from nacelle.emit.newton import Solver
+from nacelle.emit.newton import NewtonSolver
 from nacelle.kinematics.samples import input_samples
 from nacelle.model.robot import Robot
 
 
-def pose_samples(function: Callable[..., Any]) -> Callable[..., Any] | None:
+def pose_sampler(function: Callable[..., Any]) -> Callable[..., Any] | None:
     """How a function's inputs are drawn where its programs are checked; None if it has no pose among them."""
     return input_samples if "x" in getattr(function, "physics_inputs", {}) else None
 
 
 @lru_cache(maxsize=512)
-def native(function: Callable[..., Any], robot: Robot, **options: Any) -> Compiled:
+def compile_native(function: Callable[..., Any], robot: Robot, **options: Any) -> Compiled:
     """A physics function, compiled for a robot; options are keyword arguments that shape the program."""
-    return compile_function(function, robot, options=options, states=pose_samples(function))
+    return compile_function(function, robot, options=options, states=pose_sampler(function))
 
 
 @lru_cache(maxsize=128)
-def native_newton(function: Callable[..., Any], robot: Robot) -> Solver:
+def compile_native_newton(function: Callable[..., Any], robot: Robot) -> NewtonSolver:
     """Newton's iteration around a step function, compiled for a robot."""
-    return compile_newton(function, robot, states=pose_samples(function))
+    return compile_newton(function, robot, states=pose_sampler(function))

@@ -76,7 +76,7 @@ def pose(
     if tool is not None:
         named = {name: np.asarray(value, dtype=float) for name, value in coordinates.items()}
         if position is not None:
-            p = _shaped("position", position, (3,))
+            p = _check_shape("position", position, (3,))
             named = {axis: p[..., k] for k, axis in enumerate(TRANSLATIONS)} | named
         return _pose_for_tool(robot, tool, named, quat)
     if quat is not None and layout.quaternion is None:
@@ -85,7 +85,7 @@ def pose(
         )
     values: dict[str, Array] = {}
     if position is not None:
-        p = _shaped("position", position, (3,))
+        p = _check_shape("position", position, (3,))
         values |= {axis: p[..., k] for k, axis in enumerate("xyz") if axis in layout.x_names}
     if quat is not None:
         values |= {name: quat[..., k] for k, name in enumerate(QUATERNION)}
@@ -94,7 +94,7 @@ def pose(
             names = [name for name in layout.x_names if name not in QUATERNION]
             raise KinematicsError(f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, names)}")
         values[name] = np.asarray(value, dtype=float)
-    x = np.broadcast_to(reference_pose(robot), (*_batch(values), layout.nx)).copy()
+    x = np.broadcast_to(reference_pose(robot), (*_batch_shape(values), layout.nx)).copy()
     for name, value in values.items():
         x[..., layout.x_names.index(name)] = value
     return x
@@ -126,7 +126,7 @@ def _pose_for_tool(robot: Robot, tool: str, values: Mapping[str, Array], quat_xy
         return reference_pose(robot)
     motion = Motion(tuple(names))
     layout = layout_of(motion)
-    coordinates = np.empty((*_batch(values, quat_xyzw), layout.nx))
+    coordinates = np.empty((*_batch_shape(values, quat_xyzw), layout.nx))
     for name, value in values.items():
         coordinates[..., layout.x_index(name)] = value
     if quat_xyzw is not None:
@@ -134,7 +134,7 @@ def _pose_for_tool(robot: Robot, tool: str, values: Mapping[str, Array], quat_xy
     return tool_to_pose(robot, coordinates, tool, motion)
 
 
-def _batch(values: Mapping[str, Array], quat_xyzw: Array | None = None) -> tuple[int, ...]:
+def _batch_shape(values: Mapping[str, Array], quat_xyzw: Array | None = None) -> tuple[int, ...]:
     """The common batch shape of named coordinates (...) and of an orientation (..., 4)."""
     try:
         shapes_of_quat = [] if quat_xyzw is None else [quat_xyzw.shape[:-1]]
@@ -146,9 +146,9 @@ def _batch(values: Mapping[str, Array], quat_xyzw: Array | None = None) -> tuple
 
 def _orientation(quat_xyzw: Any, rotation_matrix: Any, rotation_vector: Any, cardan: Any) -> Array:
     if quat_xyzw is not None:
-        return _shaped("quat_xyzw", quat_xyzw, (4,))
+        return _check_shape("quat_xyzw", quat_xyzw, (4,))
     if rotation_matrix is not None:
-        R = _shaped("rotation_matrix", rotation_matrix, (3, 3))
+        R = _check_shape("rotation_matrix", rotation_matrix, (3, 3))
         with np.errstate(invalid="ignore"):
             off = np.max(np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)), axis=(-1, -2), initial=0.0)
             if np.any(off > 1e-6) or np.any(np.linalg.det(np.nan_to_num(R, nan=1.0)) < -0.5):
@@ -158,13 +158,13 @@ def _orientation(quat_xyzw: Any, rotation_matrix: Any, rotation_vector: Any, car
                 )
         return quat_from_matrices(R)
     if rotation_vector is not None:
-        return quat_exp(_shaped("rotation_vector", rotation_vector, (3,)))
-    angles = _shaped("cardan", cardan, (3,))
+        return quat_exp(_check_shape("rotation_vector", rotation_vector, (3,)))
+    angles = _check_shape("cardan", cardan, (3,))
     parts = [quat_exp(angles[..., k : k + 1] * np.eye(3)[k]) for k in range(3)]
     return quat_multiply(quat_multiply(parts[0], parts[1]), parts[2])
 
 
-def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+def _check_shape(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     array = np.asarray(value, dtype=float)
     if array.shape[-len(shape) :] != shape:
         dimensions = ", ".join(map(str, shape))

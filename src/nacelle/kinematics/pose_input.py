@@ -14,7 +14,7 @@ from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
 # A quaternion that is shorter is no orientation.
-SHORTEST = 1e-12
+SHORTEST_QUATERNION = 1e-12
 
 
 def is_angle(robot: Robot, name: str) -> bool:
@@ -52,7 +52,7 @@ def displace_pose(robot: Robot, x: Array, step: Array) -> Array:
     return layout.join_x(linear + moves, turned)
 
 
-def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:
+def check_poses(robot: Robot, x: Any) -> tuple[Array, Array]:
     """Take poses (..., nx): quaternions are normalised, and samples that cannot be poses are marked.
 
     Returns:
@@ -72,21 +72,21 @@ def checked_poses(robot: Robot, x: Any) -> tuple[Array, Array]:
     valid = np.all(finite, axis=-1)
     if layout.quaternion is not None:
         with np.errstate(all="ignore"):
-            # Summed in this order: a single pose must get the same bits as in a batch (`one_state`).
+            # Summed in this order: a single pose must get the same bits as in a batch (`single_sample`).
             a, b, c, d = np.moveaxis(poses[..., layout.quaternion], -1, 0)
             length = np.sqrt(a * a + b * b + c * c + d * d)
-            valid &= (length > SHORTEST) & (length < np.inf)
+            valid &= (length > SHORTEST_QUATERNION) & (length < np.inf)
             poses[..., layout.quaternion] /= length[..., None]
     if poses.ndim == 1 and not valid:
         bad = [name for name, good in zip(layout.x_names, finite, strict=True) if not good]
-        size = "no length" if not length > SHORTEST else "a length beyond all numbers"
+        size = "no length" if not length > SHORTEST_QUATERNION else "a length beyond all numbers"
         reason = f"{', '.join(bad)} not finite" if bad else f"its quaternion has {size}; unit length is right"
         raise KinematicsError(f"this is no pose of {robot.name}: {reason}")
     poses[~valid] = np.nan
     return poses, valid
 
 
-def checked_rates(robot: Robot, name: str, values: Any) -> Array:
+def check_rates(robot: Robot, name: str, values: Any) -> Array:
     """Take reduced twists or accelerations (..., n); zero if None.
 
     Raises:
@@ -101,12 +101,12 @@ def checked_rates(robot: Robot, name: str, values: Any) -> Array:
     return rates
 
 
-def twist_and_derivative(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
+def check_twist_and_derivative(robot: Robot, v: Any, a: Any) -> tuple[Array, Array]:
     """Take a twist v (..., n) and its derivative a (..., n), base axes, SI units; zero if None."""
-    return checked_rates(robot, "the twist v", v), checked_rates(robot, "the acceleration a", a)
+    return check_rates(robot, "the twist v", v), check_rates(robot, "the acceleration a", a)
 
 
-def checked_actuators(robot: Robot, values: Any, what: str) -> Array:
+def check_actuators(robot: Robot, values: Any, what: str) -> Array:
     """Take a number for every actuator (..., actuators).
 
     Raises:

@@ -23,19 +23,24 @@ from nacelle.compile import make_program
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import is_on_branch, pose_units, unknown_units
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.mechanism.assembly import advance, closed_near, held_rates, rate_scale
+from nacelle.kinematics.mechanism.assembly import (
+    independent_rate_mask,
+    integrate_tree,
+    rate_scale,
+    sample_closed_configuration,
+)
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.kinematics.shapes import pose_shape, twist_shape, unknowns_shape
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs, Row
-from nacelle.program.precise import DIGITS, arithmetic, exact, pi
+from nacelle.program.precise import DIGITS, decimal_context, evaluate_decimal, pi
 from nacelle.program.program import Program
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, pack
-from nacelle.tree.closure import closure_gaps
+from nacelle.tree.closure import closure_residual
 
-Numbers = list[Decimal]
+Decimals = list[Decimal]
 
 # Newton's iteration: steps, the distance of the difference quotient, and long steps.
 _STEPS = 16
@@ -48,19 +53,19 @@ _STALLED, _CLOSED = Decimal("1e-25"), Decimal("1e-13")
 _IDLE = 1e-7
 
 
-@physics(y=of_unknowns, x=of_pose)
-def open_loops(robot: Robot, y: Array, x: Array) -> Array:
+@physics(y=unknowns_shape, x=pose_shape)
+def iterated_residual(robot: Robot, y: Array, x: Array) -> Array:
     """What iterated loops leave open (rows,), over the robot's size; then |q|^2 - 1 of quaternions.
 
     Last come angles that count turns, less their entries of y.
     """
     mechanism = mechanism_of(robot)
     now = configuration(robot, x, y)
-    residual = closure_gaps(robot, now.motion)
+    residual = closure_residual(robot, now.motion)
     gaps = [residual[row] / mechanism.row_scale[row] for row in mechanism.iterated_rows]
     quaternions = [y[axis.y] for axis in mechanism.iterated_axes if axis.primitive is Primitive.SPHERICAL]
     gaps += [np.sum(quat * quat) - 1.0 for quat in quaternions]
-    counted = zip(y[mechanism.iterated_size :], mechanism.counted, strict=True)
+    counted = zip(y[mechanism.iterated_count :], mechanism.counted, strict=True)
     return pack(gaps + [value - now.coordinates[axis] for value, axis in counted])
 
 
@@ -82,25 +87,25 @@ class PreciseStates:
             values: of these numbers.
         """
         self._described, self._groups = robot, groups
-        self.parameters = [] if values is None else as_numbers(values)
+        self.parameters = [] if values is None else decimals(values)
         self.robot = robot if values is None else robot.with_numbers(values, *groups)
         self.mechanism = mechanism_of(self.robot)
         self._programs: dict[str, Program] = {}
-        self._states: dict[tuple[bytes, bytes], tuple[Numbers, Numbers] | None] = {}
+        self._states: dict[tuple[bytes, bytes], tuple[Decimals, Decimals] | None] = {}
 
-    def at(self, x: Array, y: Array) -> tuple[Numbers, Numbers] | None:
+    def at(self, x: Array, y: Array) -> tuple[Decimals, Decimals] | None:
         """The state (x, y) near one in double; None if the loops do not close there."""
         key = (x.tobytes(), y.tobytes())
         if key not in self._states:
-            with localcontext(arithmetic()):
-                pose = self._pose(x)
-                unknowns = self._closed(as_numbers(y), pose) if len(y) else []
+            with localcontext(decimal_context()):
+                pose = self._normalise_pose(x)
+                unknowns = self._close_loops(decimals(y), pose) if len(y) else []
             self._states[key] = None if unknowns is None else (pose, unknowns)
         return self._states[key]
 
-    def _pose(self, x: Array) -> Numbers:
+    def _normalise_pose(self, x: Array) -> Decimals:
         """The pose with a quaternion of unit length to all digits."""
-        numbers = as_numbers(x)
+        numbers = decimals(x)
         quaternion = self.mechanism.layout.quaternion
         if quaternion is not None:
             length = sum((value * value for value in numbers[quaternion]), Decimal(0)).sqrt()
@@ -121,12 +126,12 @@ class PreciseStates:
             self._programs[function.__name__] = program
         return program
 
-    def _closed(self, y: Numbers, x: Numbers) -> Numbers | None:
+    def _close_loops(self, y: Decimals, x: Decimals) -> Decimals | None:
         """The unknowns to all digits; None if the loops do not close."""
-        program = self.program(open_loops)
+        program = self.program(iterated_residual)
 
-        def gaps(values: Numbers) -> Numbers:
-            return exact(program, [*self.parameters, *values, *x])
+        def gaps(values: Decimals) -> Decimals:
+            return evaluate_decimal(program, [*self.parameters, *values, *x])
 
         units, now = unknown_units(self.mechanism), gaps(y)
         inverse: Array | None = None
@@ -149,7 +154,7 @@ class PreciseStates:
         return y if max(abs(gap) for gap in gaps(y)) < _CLOSED else None
 
 
-def _pseudo_inverse(program: Program, before: Numbers, y: Numbers, after: Numbers) -> Array | None:
+def _pseudo_inverse(program: Program, before: Decimals, y: Decimals, after: Decimals) -> Array | None:
     """Pseudo-inverse in double of the Jacobian of a program's results by some inputs, y, amid others."""
     at = np.array([float(value) for value in (*before, *y, *after)])
     count, first = len(y), len(before)
@@ -163,7 +168,7 @@ def _pseudo_inverse(program: Program, before: Numbers, y: Numbers, after: Number
     return np.asarray(np.linalg.pinv(J, rcond=_IDLE)) if np.all(np.isfinite(J)) else None
 
 
-def as_numbers(values: Array) -> Numbers:
+def decimals(values: Array) -> Decimals:
     """Floats, taken as exact."""
     return [Decimal(float(value)) for value in values]
 
@@ -171,8 +176,8 @@ def as_numbers(values: Array) -> Numbers:
 # How far samples are from the reference at first, over the robot's size or in rad; each is drawn nearer
 # where the robot does not follow. Rotation vectors change their form at 0.03 rad: samples are on either
 # side of it.
-_PROOF = (0.2, 0.012, 0.3, 0.015)
-_CHECK = (0.25, 0.02)
+_PROOF_REACHES = (0.2, 0.012, 0.3, 0.015)
+_CHECK_REACHES = (0.25, 0.02)
 _TRIES = 8
 _SEED = 11
 # Seeds of the free numbers of robots, where these are inputs.
@@ -180,14 +185,14 @@ _ROBOTS = (31, 32, 33)
 
 
 # Gives inputs that follow from a state: called with the states of a robot, x, y, v and a.
-Derived = Callable[[PreciseStates, Numbers], dict[str, Numbers]]
+DerivedInputs = Callable[[PreciseStates, Decimals], dict[str, Decimals]]
 
 
 def input_samples(
     robot: Robot,
     shapes: Mapping[str, tuple[int, ...]],
     groups: tuple[str, ...] = (),
-    derived: Derived | None = None,
+    derived: DerivedInputs | None = None,
 ) -> PreciseInputs | None:
     """Samples of the inputs of a function; None where no states of the robot are found.
 
@@ -201,14 +206,14 @@ def input_samples(
         groups: of free numbers that are the first input, "parameters".
         derived: gives inputs that follow from the state and its derivatives, by name.
     """
-    states = _states(robot.alike, groups)
+    states = _states(robot.without_rounding_differences, groups)
     if states is None:
         return None
     rng = np.random.default_rng(_SEED)
     turns = np.random.default_rng(_SEED + 1)
-    rows = [_row(_turned(state, turns), shapes, derived, rng) for state in states]
-    sizes = tuple(size for name, shape in shapes.items() for size in _sizes(states[0], name, shape))
-    return PreciseInputs(tuple(rows[: len(_PROOF)]), tuple(rows[len(_PROOF) :]), sizes)
+    rows = [_input_row(_add_turns(state, turns), shapes, derived, rng) for state in states]
+    sizes = tuple(size for name, shape in shapes.items() for size in _input_sizes(states[0], name, shape))
+    return PreciseInputs(tuple(rows[: len(_PROOF_REACHES)]), tuple(rows[len(_PROOF_REACHES) :]), sizes)
 
 
 # ---- states
@@ -218,8 +223,8 @@ class _State(NamedTuple):
     """A state with all digits: pose and unknowns, of a robot among others with its free numbers."""
 
     states: PreciseStates
-    x: Numbers
-    y: Numbers
+    x: Decimals
+    y: Decimals
 
 
 @lru_cache(maxsize=64)
@@ -235,21 +240,21 @@ def _states(robot: Robot, groups: tuple[str, ...]) -> tuple[_State, ...] | None:
     else:
         solvers = [PreciseStates(robot)] * len(_ROBOTS)
     rng = np.random.default_rng(_SEED)
-    reaches = [(solvers[k // 2], reach) for k, reach in enumerate(_PROOF)]
-    reaches += [(solvers[-1], reach) for reach in _CHECK]
-    solved = [_solved(states, reach, rng) for states, reach in reaches]
+    reaches = [(solvers[k // 2], reach) for k, reach in enumerate(_PROOF_REACHES)]
+    reaches += [(solvers[-1], reach) for reach in _CHECK_REACHES]
+    solved = [_solve_state(states, reach, rng) for states, reach in reaches]
     complete = tuple(state for state in solved if state is not None)
     return complete if len(complete) == len(solved) else None
 
 
-def _solved(states: PreciseStates, reach: float, rng: np.random.Generator) -> _State | None:
+def _solve_state(states: PreciseStates, reach: float, rng: np.random.Generator) -> _State | None:
     """A state; None if the robot does not follow."""
     # Joints that couplings make fast, as those of screws, leave their branch where they are shaken.
     for shaken in (1e-2, 0.0):
         near = reach
         for _ in range(_TRIES):
-            with localcontext(arithmetic()):
-                start = _start(states, near, rng, shaken)
+            with localcontext(decimal_context()):
+                start = _draw_start(states, near, rng, shaken)
                 state = None if start is None else states.at(*start)
             if state is not None:
                 return _State(states, *state)
@@ -257,19 +262,19 @@ def _solved(states: PreciseStates, reach: float, rng: np.random.Generator) -> _S
     return None
 
 
-def _start(
+def _draw_start(
     states: PreciseStates, reach: float, rng: np.random.Generator, shaken: float
 ) -> tuple[Array, Array] | None:
     """A pose x and unknowns y in double on the branch of the reference; None if there is none."""
     robot, mechanism = states.robot, states.mechanism
     start = mechanism.assembly
     with np.errstate(all="ignore"):
-        if mechanism.closed_form:
-            held = held_rates(robot)
+        if mechanism.has_closed_form:
+            held = independent_rate_mask(robot)
             step = np.where(held, rng.uniform(-1.0, 1.0, held.size), 0.0)
-            pose, q = advance(robot, start.platform, start.q, reach * step * rate_scale(robot))
+            pose, q = integrate_tree(robot, start.platform, start.q, reach * step * rate_scale(robot))
         else:
-            closed = closed_near(robot, start, reach, rng, shaken=shaken)
+            closed = sample_closed_configuration(robot, start, reach, rng, perturbation=shaken)
             if closed is None:
                 return None
             pose, q = closed[:2]
@@ -277,16 +282,16 @@ def _start(
         return (x, y) if is_on_branch(mechanism, x, y) else None
 
 
-def _turned(state: _State, rng: np.random.Generator) -> _State:
+def _add_turns(state: _State, rng: np.random.Generator) -> _State:
     """A state with whole turns added to the angles of y, where springs tell them apart.
 
     Relations of angles hold but for whole turns, and so none is taken for an identity.
     """
     states, x, y = state
     y = list(y)
-    if not any(joint.is_sprung for joint in states.robot.joints):
+    if not any(joint.has_spring_or_stop for joint in states.robot.joints):
         return state
-    with localcontext(arithmetic()):
+    with localcontext(decimal_context()):
         for index, _ in states.mechanism.centred_angles:
             y[index] += 2 * int(rng.integers(-1, 2)) * pi()
     return _State(states, x, y)
@@ -295,50 +300,53 @@ def _turned(state: _State, rng: np.random.Generator) -> _State:
 # ---- inputs
 
 
-def _row(
-    state: _State, shapes: Mapping[str, tuple[int, ...]], derived: Derived | None, rng: np.random.Generator
+def _input_row(
+    state: _State,
+    shapes: Mapping[str, tuple[int, ...]],
+    derived: DerivedInputs | None,
+    rng: np.random.Generator,
 ) -> Row:
     """All inputs of a function at a state."""
     states, x, y = state
-    known: dict[str, Numbers] = {"parameters": states.parameters, "x": x, "y": y}
-    derived = _actuators if derived is None and "q_ddot" in shapes else derived
-    row: Numbers = []
-    with localcontext(arithmetic()):
+    known: dict[str, Decimals] = {"parameters": states.parameters, "x": x, "y": y}
+    derived = _actuator_inputs if derived is None and "q_ddot" in shapes else derived
+    row: Decimals = []
+    with localcontext(decimal_context()):
         if derived is not None:
             n = states.robot.motion.n
-            known |= derived(states, [*x, *y, *_random(rng, n), *_random(rng, n)])
+            known |= derived(states, [*x, *y, *_random_decimals(rng, n), *_random_decimals(rng, n)])
         for name, shape in shapes.items():
             size = int(np.prod(shape))
             values = known.get(name)
-            row += values if values is not None and len(values) == size else _random(rng, size)
+            row += values if values is not None and len(values) == size else _random_decimals(rng, size)
     return tuple(row)
 
 
-def _sizes(state: _State, name: str, shape: tuple[int, ...]) -> list[float]:
+def _input_sizes(state: _State, name: str, shape: tuple[int, ...]) -> list[float]:
     """To which size the rounding of an input is relative."""
     count, mechanism = int(np.prod(shape)), state.states.mechanism
     if name == "x" and count == mechanism.layout.nx:
         return [float(unit) for unit in pose_units(mechanism)]
-    if name == "y" and count == mechanism.ny:
+    if name == "y" and count == mechanism.unknown_count:
         return [float(unit) for unit in unknown_units(mechanism)]
     return [0.0] * count
 
 
-def _random(rng: np.random.Generator, count: int) -> Numbers:
+def _random_decimals(rng: np.random.Generator, count: int) -> Decimals:
     """Random numbers, 0.5 to 1.5 in size, of either sign."""
     whole = rng.integers(1 << 52, 3 << 52, count)
     sign = rng.integers(0, 2, count)
     return [Decimal(int(w) * (1 if s else -1)) / (1 << 53) for w, s in zip(whole, sign, strict=True)]
 
 
-def _actuators(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
+def _actuator_inputs(states: PreciseStates, state: Decimals) -> dict[str, Decimals]:
     """Coordinates, rates and accelerations of the actuators."""
-    flat = exact(states.program(_actuator_motion), [*states.parameters, *state])
+    flat = evaluate_decimal(states.program(_actuator_motion), [*states.parameters, *state])
     m = len(states.robot.actuators)
     return {"q": flat[:m], "q_dot": flat[m : 2 * m], "q_ddot": flat[2 * m :]}
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape)
 def _actuator_motion(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     motion = kinematic_model.joint_motions(robot, x, y, v, a)
     return {key: motion[key] for key in ("active", "active_rate", "active_acceleration")}

@@ -11,31 +11,31 @@ from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_scales
 
 
-def of_pose(robot: Robot) -> tuple[int]:
+def pose_shape(robot: Robot) -> tuple[int]:
     """Shape of the reduced pose x."""
     return (mechanism_of(robot).layout.nx,)
 
 
-def of_unknowns(robot: Robot) -> tuple[int]:
+def unknowns_shape(robot: Robot) -> tuple[int]:
     """Shape of what iteration finds, y."""
-    return (mechanism_of(robot).ny,)
+    return (mechanism_of(robot).unknown_count,)
 
 
-def of_twist(robot: Robot) -> tuple[int]:
+def twist_shape(robot: Robot) -> tuple[int]:
     """Shape of the reduced twist v and of its derivative."""
     return (robot.motion.n,)
 
 
-def of_actuators(robot: Robot) -> tuple[int]:
+def actuators_shape(robot: Robot) -> tuple[int]:
     """Shape of one number for each actuator."""
     return (len(robot.actuators),)
 
 
-def scales(robot: Robot) -> tuple[Array, Array]:
+def jacobian_scales(robot: Robot) -> tuple[Array, Array]:
     """What the rows (actuators,) and columns (n,) of J_r^-1 count in: the robot's size for lengths."""
-    return actuator_scales(robot), twist_units(robot)
+    return actuator_scales(robot), twist_scales(robot)
 
 
-def twist_units(robot: Robot) -> Array:
+def twist_scales(robot: Robot) -> Array:
     """What the entries of the reduced twist (n,) count in: the robot's size for lengths, 1 for angles."""
     return np.where([is_angle(robot, name) for name in robot.motion.coordinates], 1.0, robot.size)

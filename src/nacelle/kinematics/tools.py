@@ -33,8 +33,8 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import body_motion, twist_from_rates
-from nacelle.kinematics.pose_input import SHORTEST, checked_poses, displace_pose, reference_pose
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.pose_input import SHORTEST_QUATERNION, check_poses, displace_pose, reference_pose
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import Motion, Tool
@@ -120,7 +120,7 @@ def tool_coordinates(robot: Robot, x: Any, tool: str, motion: Motion | None = No
         tool: name of the tool.
         motion: which coordinates; those of the robot's motion if None.
     """
-    poses, _ = checked_poses(robot, x)
+    poses, _ = check_poses(robot, x)
     at = tool_pose(robot, poses, tool)
     x_layout, layout = layout_of(robot.motion), layout_of(motion or robot.motion)
     result = np.empty((*poses.shape[:-1], layout.nx))
@@ -172,7 +172,7 @@ def tool_to_pose(robot: Robot, coordinates: Any, tool: str, motion: Motion | Non
         )
     x, error = target.solve(values)
     if values.ndim == 1 and not error <= _CLOSED:
-        raise target.cannot(values, float(error))
+        raise target.unreachable_error(values, float(error))
     return x
 
 
@@ -205,18 +205,18 @@ class ToolTarget:
         frame = find_tool(robot, tool)
         axes = robot.motion.coordinates
         for name in motion.coordinates:
-            if name not in axes and name not in TRANSLATIONS and not _oriented(motion):
+            if name not in axes and name not in TRANSLATIONS and not _has_free_orientation(motion):
                 raise KinematicsError(
                     f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, [*TRANSLATIONS, *axes])}"
                 )
         beyond = [name for name in motion.coordinates if name in TRANSLATIONS and name not in axes]
-        rotations = [name for name in axes if name in ROTATIONS and _oriented(motion)]
+        rotations = [name for name in axes if name in ROTATIONS and _has_free_orientation(motion)]
         left = [
             n for n in axes if n not in TRANSLATIONS and n not in motion.coordinates and n not in rotations
         ]
-        if beyond and not _oriented(motion):
-            left = _movers(robot, frame, beyond, left)
-        elif not _oriented(motion):
+        if beyond and not _has_free_orientation(motion):
+            left = _moving_coordinates(robot, frame, beyond, left)
+        elif not _has_free_orientation(motion):
             left = []
         free = [name for name in axes if name in TRANSLATIONS or name in rotations or name in left]
         held = [name for name in axes if name in TRANSLATIONS and name not in motion.coordinates]
@@ -226,7 +226,7 @@ class ToolTarget:
     def rows(self) -> tuple[str, ...]:
         """What the tool must meet: translations, given and held, then rx, ry, rz of an orientation."""
         translations = [n for n in TRANSLATIONS if n in self.motion.coordinates or n in self.held]
-        return (*translations, *(ROTATIONS if _oriented(self.motion) else ()))
+        return (*translations, *(ROTATIONS if _has_free_orientation(self.motion) else ()))
 
     @property
     def determined(self) -> bool:
@@ -255,7 +255,7 @@ class ToolTarget:
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 quat = values[..., layout.quaternion]
                 length = np.linalg.norm(quat, axis=-1, keepdims=True)
-                quat = quat / np.where((length > SHORTEST) & (length < np.inf), length, np.nan)
+                quat = quat / np.where((length > SHORTEST_QUATERNION) & (length < np.inf), length, np.nan)
         return position, quat, start
 
     def at(self, x: Array) -> ToolPose:
@@ -268,7 +268,7 @@ class ToolTarget:
         """Poses (..., nx) of the nacelle, NaN where none was found, and what they leave open (...,)."""
         layout = layout_of(self.motion)
         rows = values.reshape(-1, layout.nx)
-        x, error = self._direct(rows) if self._is_direct else self._iterate(rows)
+        x, error = self._solve_directly(rows) if self._is_direct else self._iterate(rows)
         x[~(error <= _CLOSED)] = np.nan
         x_layout = layout_of(self.robot.motion)
         return x.reshape(*values.shape[:-1], x_layout.nx), error.reshape(values.shape[:-1])
@@ -281,11 +281,11 @@ class ToolTarget:
             self.tool.body == PLATFORM
             and not mechanism_of(self.robot).parasitic
             and set(self.motion.coordinates) <= {*axes}
-            and (_oriented(self.robot.motion) or not _oriented(self.motion))
+            and (_has_free_orientation(self.robot.motion) or not _has_free_orientation(self.motion))
             and all(name in TRANSLATIONS or name in ROTATIONS for name in self.free)
         )
 
-    def _direct(self, values: Array) -> tuple[Array, Array]:
+    def _solve_directly(self, values: Array) -> tuple[Array, Array]:
         """R_b = R_t R_F^T, then p_b = p_t - R_b p_F along the translations of the motion."""
         position, quat, x = self.wanted(values)
         x_layout = layout_of(self.robot.motion)
@@ -303,8 +303,8 @@ class ToolTarget:
     def _iterate(self, values: Array) -> tuple[Array, Array]:
         """Newton's iteration (least squares, shortest steps) from the reference pose."""
         position, quat, start = self.wanted(values)
-        x = self._first(position, start)
-        gap = self._gap(x, position, quat)
+        x = self._start_poses(position, start)
+        gap = self._remaining(x, position, quat)
         units = self._units
         for _ in range(_ITERATIONS):
             size = np.max(np.abs(gap), axis=1, initial=0.0)
@@ -322,8 +322,8 @@ class ToolTarget:
             left = np.arange(len(todo))
             for _ in range(_HALVINGS):
                 rows = todo[left]
-                trial = self._moved(x[rows], (part[left, None] * step[left]) * units)
-                left_to_go = self._gap(trial, position[rows], None if quat is None else quat[rows])
+                trial = self._integrate(x[rows], (part[left, None] * step[left]) * units)
+                left_to_go = self._remaining(trial, position[rows], None if quat is None else quat[rows])
                 after = np.linalg.norm(left_to_go, axis=1)
                 with np.errstate(invalid="ignore"):
                     better = after < before[left]
@@ -336,7 +336,7 @@ class ToolTarget:
                 break
         return x, np.max(np.abs(gap), axis=1, initial=0.0)
 
-    def _first(self, position: Array, start: Array) -> Array:
+    def _start_poses(self, position: Array, start: Array) -> Array:
         """Poses to start from: moved along with the tool, as far as poses are reached."""
         x_layout = layout_of(self.robot.motion)
         away = position - self.at(reference_pose(self.robot)).p
@@ -353,14 +353,14 @@ class ToolTarget:
     @property
     def _units(self) -> Array:
         """Units of the coordinates to solve for: the robot's size for lengths, 1 rad for angles."""
-        return np.array([twist_units(self.robot)[k] for k in self._free_indices])
+        return np.array([twist_scales(self.robot)[k] for k in self._free_indices])
 
     @property
     def _free_indices(self) -> list[int]:
         """Indices in the reduced twist of the coordinates to solve for."""
         return [self.robot.motion.coordinates.index(name) for name in self.free]
 
-    def _gap(self, x: Array, position: Array, quat: Array | None) -> Array:
+    def _remaining(self, x: Array, position: Array, quat: Array | None) -> Array:
         """What is left to go (N, rows): parts of the size, and a rotation vector."""
         at = self.at(x)
         columns = [
@@ -378,13 +378,13 @@ class ToolTarget:
         unit = np.eye(self.robot.motion.n)[self._free_indices]
         twist, _ = self.rates(x[:, None, :], unit, np.zeros_like(unit))
         scale = np.array([self.robot.size if name in TRANSLATIONS else 1.0 for name in self.rows])
-        return np.asarray(np.swapaxes(twist[..., self._picked], 1, 2) / scale[:, None] * self._units)
+        return np.asarray(np.swapaxes(twist[..., self._twist_rows], 1, 2) / scale[:, None] * self._units)
 
     @property
-    def _picked(self) -> list[int]:
+    def _twist_rows(self) -> list[int]:
         return [(*TRANSLATIONS, *ROTATIONS).index(name) for name in self.rows]
 
-    def _moved(self, x: Array, step: Array) -> Array:
+    def _integrate(self, x: Array, step: Array) -> Array:
         """Poses after steps (N, free) of the coordinates to solve for, m or rad."""
         whole = np.zeros((len(x), self.robot.motion.n))
         whole[:, self._free_indices] = step
@@ -435,7 +435,7 @@ class ToolTarget:
             target = np.where(np.array(row_sources) >= 0, tool_rates[:, row_sources], 0.0)
             # What the given coordinates (and, for the second derivative, the rates) bring along.
             twist, change = self.rates(x, dx, ddx)
-            brought = (twist if rates is dx else change)[:, self._picked]
+            brought = (twist if rates is dx else change)[:, self._twist_rows]
             step = np.einsum("nij,nj->ni", inverse, (target - brought) / scale) * self._units
             rates[:, self._free_indices] += step
         bad = ~np.all(np.isfinite(x), axis=1)
@@ -444,7 +444,7 @@ class ToolTarget:
 
     # -------------------------------------------------------------------------- words
 
-    def cannot(self, values: Array, error: float) -> UnreachableError:
+    def unreachable_error(self, values: Array, error: float) -> UnreachableError:
         """The error for a single target that is not met."""
         position, quat, start = self.wanted(values)
         targets = [
@@ -459,7 +459,7 @@ class ToolTarget:
             return UnreachableError(text)
         x_layout = layout_of(self.robot.motion)
         x = self._iterate(values[None])[0] if not self._is_direct else start[None]
-        gap = self._gap(x, position[None], None if quat is None else quat[None])[0]
+        gap = self._remaining(x, position[None], None if quat is None else quat[None])[0]
         rows = self.rows
         off = float(np.linalg.norm([g for g, n in zip(gap, rows, strict=True) if n in TRANSLATIONS]))
         angle = float(np.linalg.norm([g for g, n in zip(gap, rows, strict=True) if n in ROTATIONS]))
@@ -472,12 +472,12 @@ class ToolTarget:
         )
 
 
-def _oriented(motion: Motion) -> bool:
+def _has_free_orientation(motion: Motion) -> bool:
     """Whether a motion has a free orientation, a quaternion."""
     return layout_of(motion).quaternion is not None
 
 
-def _movers(robot: Robot, tool: Tool, axes: list[str], names: list[str]) -> list[str]:
+def _moving_coordinates(robot: Robot, tool: Tool, axes: list[str], names: list[str]) -> list[str]:
     """Those of some coordinates that move a tool along some axes, in a pose beside the reference."""
     if not names:
         return []

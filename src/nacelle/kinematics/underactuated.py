@@ -10,7 +10,7 @@ from nacelle.model.platform import NAMED_MOTIONS
 from nacelle.model.robot import Robot
 
 
-def undriven(robot: Robot) -> tuple[str, ...]:
+def undriven_coordinates(robot: Robot) -> tuple[str, ...]:
     """Coordinates of the motion that nothing drives; none for a robot with an actuator for every motion."""
     mobility = mechanism_of(robot).mobility
     return mobility.undriven if mobility.is_underactuated else ()
@@ -27,7 +27,7 @@ def require_driven(robot: Robot, what: str, hint: Callable[[Robot], str] | None 
     Raises:
         UnderactuatedError: if nothing drives some of them.
     """
-    left = undriven(robot)
+    left = undriven_coordinates(robot)
     if left:
         raise UnderactuatedError(
             f"nothing drives {', '.join(left)} of {robot.name}, and {what} an actuator for every motion"
@@ -36,9 +36,9 @@ def require_driven(robot: Robot, what: str, hint: Callable[[Robot], str] | None 
         )
 
 
-def free_hint(robot: Robot) -> str:
+def free_coordinates_hint(robot: Robot) -> str:
     """How to leave the motions that nothing drives to the dynamics."""
-    return f"free={undriven(robot)!r} leaves their accelerations to the dynamics"
+    return f"free={undriven_coordinates(robot)!r} leaves their accelerations to the dynamics"
 
 
 def model_hint(_robot: Robot) -> str:
@@ -46,7 +46,7 @@ def model_hint(_robot: Robot) -> str:
     return "the models forward_dynamics, mass_matrix, bias_forces and gravity_forces need none"
 
 
-def coordinate_places(robot: Robot, names: Sequence[str] | str) -> tuple[int, ...]:
+def coordinate_indices(robot: Robot, names: Sequence[str] | str) -> tuple[int, ...]:
     """Places in v of coordinates by name; a bare name of a joint will do where it is unique, se3 is all six.
 
     Raises:

@@ -25,10 +25,10 @@ import numpy as np
 from nacelle.capacity import require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_poses, is_angle, reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import tool_coordinates, tool_to_pose
 from nacelle.model.platform import AXES
@@ -68,7 +68,7 @@ class Workspace(Plottable):
     @property
     def reachable(self) -> Array:
         """Which points of the grid can be reached, limits left aside: one axis for each name."""
-        return np.asarray(~failed(self.flags))
+        return np.asarray(~has_failed(self.flags))
 
     @property
     def inside_limits(self) -> Array:
@@ -81,9 +81,9 @@ class Workspace(Plottable):
         return np.asarray(self.reachable & ((self.flags & int(Flag.OTHER_BRANCH)) != 0))
 
     @property
-    def turned(self) -> tuple[str, ...]:
+    def rotation_names(self) -> tuple[str, ...]:
         """The components of the rotation vector that vary, where the orientation is free."""
-        return _turned(self.robot, self.names)
+        return _rotation_names(self.robot, self.names)
 
     @cached_property
     def units(self) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ class Workspace(Plottable):
         for _ in range(int(np.ceil(np.log2(1e9 / (len(values) - 1)))) if change.size else 0):
             middle = 0.5 * (good + bad)
             fine = inverse_kinematics(
-                self.robot, _placed(self.robot, self.names, (middle,), self.at, self.tool)
+                self.robot, _grid_poses(self.robot, self.names, (middle,), self.at, self.tool)
             ).ok
             good, bad = np.where(fine, middle, good), np.where(fine, bad, middle)
         ends = [*values[:1][inside[:1]], *good, *values[-1:][inside[-1:]]]
@@ -146,7 +146,9 @@ class Workspace(Plottable):
     @cached_property
     def x(self) -> Array:
         """The reduced poses (..., nx) of the grid, m and rad or quat_xyzw, base axes."""
-        return _placed(self.robot, self.names, np.meshgrid(*self.values, indexing="ij"), self.at, self.tool)
+        return _grid_poses(
+            self.robot, self.names, np.meshgrid(*self.values, indexing="ij"), self.at, self.tool
+        )
 
 
 def workspace(
@@ -173,7 +175,7 @@ def workspace(
         KinematicsError: if a coordinate is not one of the robot, or a range is empty.
     """
     layout = layout_of(robot.motion)
-    start = checked_poses(robot, reference_pose(robot) if at is None else at)[0]
+    start = check_poses(robot, reference_pose(robot) if at is None else at)[0]
     free = robot.motion.coordinates
     if not 1 <= len(over) <= 3:
         raise KinematicsError(f"a workspace has one to three coordinates, got {len(over)}")
@@ -199,7 +201,7 @@ def workspace(
     each = 8 * (2 * layout.nx + 2 + len(names))
     points = math.prod(len(axis) for axis in values)
     require_memory("points of the grid", points, each, "take fewer points for each coordinate")
-    poses = _placed(robot, names, np.meshgrid(*values, indexing="ij"), start, tool)
+    poses = _grid_poses(robot, names, np.meshgrid(*values, indexing="ij"), start, tool)
     shape = poses.shape[:-1]
     rows = poses.reshape(-1, layout.nx)
     flags = np.empty(len(rows), dtype=np.int64)
@@ -210,28 +212,28 @@ def workspace(
             solution = inverse_kinematics(robot, rows[part])
             flags[part] = solution.flags
             if conditioned:
-                J = native(kinematic_model.inverse_jacobian, robot)(solution.x, solution.y)["J"]
+                J = compile_native(kinematic_model.inverse_jacobian, robot)(solution.x, solution.y)["J"]
                 figure[part] = np.where(
-                    failed(solution.flags), np.nan, conditioning(scaled_inverse(robot, J))
+                    has_failed(solution.flags), np.nan, conditioning(scaled_inverse(robot, J))
                 )
             report((first + len(solution.flags)) / len(rows))
     return Workspace(robot, names, tuple(values), start, flags.reshape(shape), figure.reshape(shape), tool)
 
 
-def _turned(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
+def _rotation_names(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
     """The rotations among coordinates, where the orientation is free."""
     free = layout_of(robot.motion).quaternion is not None
     return tuple(name for name in names if free and name in ROTATIONS)
 
 
-def _placed(
+def _grid_poses(
     robot: Robot, names: tuple[str, ...], values: Sequence[Array], at: Array, tool: str | None
 ) -> Array:
     """Poses (..., nx) where named coordinates have values (...), the others those of a pose (nx,)."""
     layout = layout_of(robot.motion)
     if tool is not None:
         at = tool_coordinates(robot, at, tool)
-    rotations = _turned(robot, names)
+    rotations = _rotation_names(robot, names)
     poses = np.broadcast_to(at, (*values[0].shape, layout.nx)).copy()
     rotation = np.zeros((*values[0].shape, 3))
     for name, coordinate in zip(names, values, strict=True):
@@ -245,7 +247,7 @@ def _placed(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reach(Plottable):
+class WorkspaceBoundary(Plottable):
     """How far the nacelle reaches from a centre.
 
     Attributes:
@@ -265,7 +267,7 @@ class Reach(Plottable):
     furthest: float = math.inf
 
     @property
-    def endless(self) -> Array:
+    def is_unbounded(self) -> Array:
         """Which rays (...) met no boundary: the robot has no limit there, or more steps are needed."""
         return np.asarray(self.distance >= self.furthest)
 
@@ -277,7 +279,7 @@ class Reach(Plottable):
         return float(4.0 / 3.0 * np.pi * np.mean(self.distance**3))
 
 
-def reach(
+def workspace_boundary(
     robot: Robot,
     *,
     at: Any = None,
@@ -285,7 +287,7 @@ def reach(
     rays: int = 2000,
     steps: int = 200,
     tool: str | None = None,
-) -> Reach:
+) -> WorkspaceBoundary:
     """Find the boundary of the workspace along rays from a pose, limits kept.
 
     Each ray is walked in steps to the first pose that cannot be taken, and the boundary is then found by
@@ -311,8 +313,8 @@ def reach(
     # Poses with all joints, solved together.
     each = 8 * (4 * layout.nx + 12 * len(robot.joints))
     require_memory("rays", rays, each, "2000 give the volume to about 1 %")
-    start = checked_poses(robot, reference_pose(robot) if at is None else at)[0]
-    directions = _directions(rays, len(spanned))
+    start = check_poses(robot, reference_pose(robot) if at is None else at)[0]
+    directions = _ray_directions(rays, len(spanned))
     indices = [layout.x_names.index(name) for name in spanned]
 
     centre = start if tool is None else tool_coordinates(robot, start, tool)
@@ -346,10 +348,10 @@ def reach(
             middle = 0.5 * (low + high)
             fine = good(middle, everyone)
             low, high = np.where(fine, middle, low), np.where(fine, high, middle)
-    return Reach(robot, spanned, start, directions, low, steps * step)
+    return WorkspaceBoundary(robot, spanned, start, directions, low, steps * step)
 
 
-def _directions(count: int, size: int) -> Array:
+def _ray_directions(count: int, size: int) -> Array:
     position = np.arange(count) + 0.5
     if size == 2:
         angle = 2.0 * np.pi * position / count

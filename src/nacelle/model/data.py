@@ -15,7 +15,7 @@ import numpy as np
 
 from nacelle.errors import did_you_mean
 from nacelle.model.joint import UNBOUNDED, Interval, Joint
-from nacelle.model.leg import BASE, PLATFORM, Body, Damper, Leg, LineSpring, Nacelle, TorsionSpring
+from nacelle.model.leg import BASE, PLATFORM, Body, Damper, Leg, LineSpring, MovingPlatform, TorsionSpring
 from nacelle.model.platform import Mode, Motion, Payload, Tool
 from nacelle.program.program import Program
 from nacelle.spatial.pose import Pose, identity
@@ -23,7 +23,7 @@ from nacelle.spatial.pose import Pose, identity
 SEED = 20_110
 
 
-def nearby(values: Any, seed: int = SEED) -> Any:
+def perturbed(values: Any, seed: int = SEED) -> Any:
     """Random numbers near some others, 1 to 3 % away; zeros stay."""
     rng = np.random.default_rng(seed)
     values = np.asarray(values, dtype=float)
@@ -131,7 +131,7 @@ class RobotData:
     joints: tuple[Joint, ...]
     tree: int
     legs: tuple[Leg, ...]
-    nacelle: Nacelle
+    nacelle: MovingPlatform
     motion: Motion
     actuators: tuple[Actuator, ...]
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
@@ -146,19 +146,19 @@ class RobotData:
     notes: str = ""
     sources: tuple[str, ...] = ()
     folder: str = ""
-    counting: bool = False
+    counts_turns: bool = False
     shared: str | tuple[tuple[str, ...], ...] | None = None
     declaration: Declaration | None = None
 
     @property
-    def has_nacelle(self) -> bool:
+    def has_platform(self) -> bool:
         """Whether it has a nacelle; otherwise `motion` names joints, and the platform body is the ground."""
         return self.nacelle.kind != "none"
 
     @property
-    def mover(self) -> str:
+    def moving_part(self) -> str:
         """What `motion` moves, in a word: the nacelle, or the mechanism of a robot without one."""
-        return "nacelle" if self.has_nacelle else "mechanism"
+        return "nacelle" if self.has_platform else "mechanism"
 
     @property
     def tree_joints(self) -> tuple[Joint, ...]:
@@ -181,18 +181,18 @@ class RobotData:
         return tuple(sorted({j for k in self.couplings for j, _ in self.joints[k].terms}))
 
     @property
-    def written_bodies(self) -> range:
+    def described_bodies(self) -> range:
         """Bodies that a description has beside the base: not the ground of a robot without a nacelle."""
-        return range(PLATFORM if self.has_nacelle else PLATFORM + 1, len(self.bodies))
+        return range(PLATFORM if self.has_platform else PLATFORM + 1, len(self.bodies))
 
     @cached_property
-    def written_joints(self) -> tuple[int, ...]:
+    def described_joints(self) -> tuple[int, ...]:
         """Joints that a description has as such: not couplings, nor what fixes a ground to the base."""
         return tuple(
             k
             for k, joint in enumerate(self.joints)
             if not joint.is_coupling
-            and (self.has_nacelle or (joint.predecessor, joint.successor) != (BASE, PLATFORM))
+            and (self.has_platform or (joint.predecessor, joint.successor) != (BASE, PLATFORM))
         )
 
     def joints_at(self, body: int) -> list[int]:
@@ -211,10 +211,10 @@ class RobotData:
     @property
     def described(self) -> Self:
         """The robot of the description, which counts no turns."""
-        return dataclasses.replace(self, counting=False) if self.counting else self
+        return dataclasses.replace(self, counts_turns=False) if self.counts_turns else self
 
     @cached_property
-    def narrowed_joints(self) -> tuple[Joint, ...]:
+    def joints_within_drive_limits(self) -> tuple[Joint, ...]:
         """All joints, those of actuators with limits that are also within their drives'."""
         joints = list(self.joints)
         for actuator in self.actuators:
@@ -330,7 +330,7 @@ class RobotData:
         }
         if self.springs:
             data["springs"] = [[s.bodies, s.points, s.stiffness, s.length, s.damping] for s in self.springs]
-        if self.counting:
+        if self.counts_turns:
             data["counting"] = True
         if self.dampers:
             data["dampers"] = [[d.bodies, d.damping] for d in self.dampers]
@@ -338,7 +338,7 @@ class RobotData:
             data["torsion_springs"] = [
                 [t.bodies, t.rotations, t.stiffness, t.rest] for t in self.torsion_springs
             ]
-        return json.dumps(_exact(data), sort_keys=True, separators=(",", ":")).encode()
+        return json.dumps(_canonical_value(data), sort_keys=True, separators=(",", ":")).encode()
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:
@@ -346,14 +346,14 @@ def _slices(sizes: list[int]) -> tuple[slice, ...]:
     return tuple(slice(a, b) for a, b in itertools.pairwise(ends))
 
 
-def _exact(value: Any) -> Any:
+def _canonical_value(value: Any) -> Any:
     """Write floats as hexadecimal texts (with 0.0 for -0.0), arrays and tuples as lists."""
     if isinstance(value, dict):
-        return {str(key): _exact(item) for key, item in value.items()}
+        return {str(key): _canonical_value(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return _exact(value.tolist())
+        return _canonical_value(value.tolist())
     if isinstance(value, list | tuple):
-        return [_exact(item) for item in value]
+        return [_canonical_value(item) for item in value]
     if isinstance(value, float):
         return (float(value) + 0.0).hex()
     return value
@@ -370,7 +370,7 @@ def chain_name(name: str) -> str:
     return name.partition(".")[0] if "." in name else ""
 
 
-def hanging_chains(robot: RobotData) -> tuple[Leg, ...]:
+def platform_branches(robot: RobotData) -> tuple[Leg, ...]:
     """The chains of the nacelle's mechanism, in an order that gives the same tree when they are read.
 
     The tree is read layer by layer (`nacelle.model.build.graph`), in each layer in the order of the chains:
@@ -391,10 +391,10 @@ def hanging_chains(robot: RobotData) -> tuple[Leg, ...]:
             order[name][last[layer]] = None
         if name:
             last[layer] = name
-    return tuple(_chain(robot, name) for name in TopologicalSorter(order).static_order())
+    return tuple(_platform_branch(robot, name) for name in TopologicalSorter(order).static_order())
 
 
-def _chain(robot: RobotData, name: str) -> Leg:
+def _platform_branch(robot: RobotData, name: str) -> Leg:
     nacelle = robot.nacelle
     return Leg(
         name,

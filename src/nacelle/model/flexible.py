@@ -56,7 +56,7 @@ class Section(NamedTuple):
     shear_z: float
 
 
-def section_of(data: dict[str, Any]) -> Section:
+def make_section(data: dict[str, Any]) -> Section:
     """Numbers of a section from its description (SI)."""
     if "area" in data:
         ky, kz = data.get("shear", (5.0 / 6.0, 5.0 / 6.0))
@@ -151,16 +151,16 @@ def is_flexible(body: Body) -> bool:
     return body.section is not None and body.material is not None
 
 
-def beams(robot: Robot) -> tuple[Beam, ...]:
+def robot_beams(robot: Robot) -> tuple[Beam, ...]:
     """All flexible links of a robot.
 
     Raises:
         BeamError: if one cannot be a straight, uniform beam.
     """
-    return tuple(beam_of(robot, k) for k, body in enumerate(robot.bodies) if is_flexible(body))
+    return tuple(make_beam(robot, k) for k, body in enumerate(robot.bodies) if is_flexible(body))
 
 
-def beam_of(robot: Robot, index: int) -> Beam:
+def make_beam(robot: Robot, index: int) -> Beam:
     """The beam of a flexible body.
 
     Raises:
@@ -180,7 +180,7 @@ def beam_of(robot: Robot, index: int) -> Beam:
     inward = next(j for j, joint in enumerate(robot.tree_joints) if joint.successor == index)
     start, end = _beam_span(robot, index, attached, inward)
     length = float(np.linalg.norm(end - start))
-    frame = Pose(_axes(body, (end - start) / length, options.get("y")), start)
+    frame = Pose(_beam_axes(body, (end - start) / length, options.get("y")), start)
     parts = {j: float(frame.R[:, 0] @ (point - start)) / length for j, point in attached.items()}
     ends = _joints_at_ends(robot, index, parts, inward)
     material, damping = body.material or {}, options.get("damping", {})
@@ -194,7 +194,7 @@ def beam_of(robot: Robot, index: int) -> Beam:
         name=body.name,
         frame=frame,
         length=length,
-        section=section_of(body.section or {}),
+        section=make_section(body.section or {}),
         E=material["E"],
         G=material["E"] / (2.0 * (1.0 + material.get("nu", 0.3))),
         density=material["density"],
@@ -250,7 +250,7 @@ def _joints_at_ends(
     return (inward, *(j for j in others if parts[j] <= 0.5)), tuple(j for j in others if parts[j] > 0.5)
 
 
-def _axes(body: Body, x: Array, wanted_y: Any) -> Array:
+def _beam_axes(body: Body, x: Array, wanted_y: Any) -> Array:
     """Axes of a beam along x, in the body's frame; exact where they are the body's own."""
     candidates = [np.array(wanted_y, dtype=float)] if wanted_y is not None else [np.eye(3)[1], np.eye(3)[2]]
     for y in candidates:
@@ -280,23 +280,23 @@ class Mismatch(NamedTuple):
     severity: str = "error"
 
 
-def mismatches(robot: Robot) -> list[Mismatch]:
+def beam_mismatches(robot: Robot) -> list[Mismatch]:
     """Flexible bodies that cannot be beams, or whose mass and inertia are not those of their beams."""
     wrong = []
     for index, body in enumerate(robot.bodies):
         if not is_flexible(body):
             continue
         try:
-            beam = beam_of(robot, index)
+            beam = make_beam(robot, index)
         except BeamError as error:
             message = f"body {body.name!r} cannot be a flexible link: {error.message}"
             wrong.append(Mismatch(index, error.key, message, error.hint, "warning"))
             continue
-        wrong += [Mismatch(index, *mismatch) for mismatch in _different(body, beam)]
+        wrong += [Mismatch(index, *mismatch) for mismatch in _inertia_mismatches(body, beam)]
     return wrong
 
 
-def _different(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]]:
+def _inertia_mismatches(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]]:
     given_ten, ten = np.array(body.inertia, dtype=float), beam.inertia
     what = f"density x area x length of body {body.name!r}"
     advice = (
@@ -321,9 +321,9 @@ def _different(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]]:
         yield ("inertia", f"the inertia of body {body.name!r} is not that of its beam, {text} kg m^2", advice)
 
 
-def without_wrong_beams(robot: Robot) -> Robot:
+def without_mismatched_beams(robot: Robot) -> Robot:
     """The robot without sections where mass or inertia are no longer those of a beam: these are rigid."""
-    wrong = {mismatch.body for mismatch in mismatches(robot) if mismatch.severity == "error"}
+    wrong = {mismatch.body for mismatch in beam_mismatches(robot) if mismatch.severity == "error"}
     if not wrong:
         return robot
     bodies = tuple(
@@ -340,7 +340,7 @@ def with_beam_masses(robot: Robot) -> Robot:
         bare = is_flexible(body) and body.massless
         if bare:
             try:
-                inertia = tuple(beam_of(robot, index).inertia.tolist())
+                inertia = tuple(make_beam(robot, index).inertia.tolist())
                 body = dataclasses.replace(body, inertia=inertia)
             except BeamError:
                 pass  # reported with its place by the checks

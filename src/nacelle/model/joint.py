@@ -150,7 +150,7 @@ class Spring:
     stiffness: float
     rest: float
 
-    def held_force(self, q: Scalar) -> Scalar:
+    def holding_force(self, q: Scalar) -> Scalar:
         """Force (N or N m) that holds it at a coordinate: stiffness (q - rest)."""
         return self.stiffness * (q - self.rest)
 
@@ -268,7 +268,7 @@ class Joint:
         return sum(primitive.nv for primitive in self.primitives)
 
     @property
-    def is_sprung(self) -> bool:
+    def has_spring_or_stop(self) -> bool:
         """Whether a force in it depends on its coordinates: a spring, or an end stop."""
         return any(self.springs) or any(self.stops)
 
@@ -277,7 +277,7 @@ class Joint:
         """Where friction acts: along every primitive, in a spherical joint along the relative rotation."""
         return self.primitives
 
-    def is_loaded(self, number: int) -> bool:
+    def has_elastic_force(self, number: int) -> bool:
         """Whether a force along an axis depends on its coordinate: of a spring, or of an end stop."""
         return any(forces and forces[number] is not None for forces in (self.springs, self.stops))
 
@@ -288,8 +288,8 @@ class Joint:
         of a spring; else 0. It is 0, too, where the limits are between -pi and pi and no force depends on the
         angle: within them it is then the same.
         """
-        lower, upper = self._ends(number)
-        loaded = self.is_loaded(number)
+        lower, upper = self._limits_of(number)
+        loaded = self.has_elastic_force(number)
         if not loaded and -math.pi <= lower and upper <= math.pi:
             return 0.0
         if math.isfinite(lower) and math.isfinite(upper):
@@ -303,7 +303,7 @@ class Joint:
 
     def may_turn(self, number: int) -> bool:
         """Whether the limits of a rotation leave room for more than one turn, or there are none."""
-        lower, upper = self._ends(number)
+        lower, upper = self._limits_of(number)
         return upper - lower > 2.0 * math.pi + 1e-9
 
     def counts_turns(self, number: int) -> bool:
@@ -311,13 +311,13 @@ class Joint:
         primitive = self.primitives[number]
         if not primitive.is_rotation or primitive is Primitive.SPHERICAL or not self.may_turn(number):
             return False
-        return self.is_loaded(number) or any(math.isfinite(end) for end in self._ends(number))
+        return self.has_elastic_force(number) or any(math.isfinite(end) for end in self._limits_of(number))
 
-    def _ends(self, number: int) -> Interval:
+    def _limits_of(self, number: int) -> Interval:
         return self.limits[number] if self.limits else UNBOUNDED
 
 
-def neutral(kind: JointKind) -> tuple[float, ...]:
+def neutral_coordinates(kind: JointKind) -> tuple[float, ...]:
     """Coordinates of a joint whose two frames coincide."""
     values: list[float] = []
     for primitive in MOTION[kind]:
@@ -328,7 +328,7 @@ def neutral(kind: JointKind) -> tuple[float, ...]:
 _T = TypeVar("_T")
 
 
-def with_other_order(joint: Joint) -> Joint:
+def reversed_planar_joint(joint: Joint) -> Joint:
     """A C5 joint as one of the other kind: u, v, rotation (planar-spherical) or rotation, u, v."""
     if joint.kind is JointKind.PLANAR_SPHERICAL:
         other_kind, axes, coordinates = JointKind.SPHERICAL_PLANAR, 2, 2

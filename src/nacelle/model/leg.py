@@ -67,7 +67,7 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class Nacelle:
+class MovingPlatform:
     """The moving platform: body 1 and what hangs on it.
 
     Attributes:
@@ -167,7 +167,7 @@ class TorsionSpring:
         """Names of its coefficients: "k1", "k2", ..."""
         return tuple(f"k{degree}" for degree in range(1, len(self.stiffness) + 1))
 
-    def held_torque(self, s: Scalar) -> Scalar:
+    def holding_torque(self, s: Scalar) -> Scalar:
         """Torque (N m) that holds it at s from its rest (rad): k_1 s + k_2 s^2 + ..."""
         return sum(k * power for k, power in zip(self.stiffness, self._powers(s), strict=True))
 

@@ -63,7 +63,7 @@ class _LinearSpring(Spring):
 
     preload: Scalar = 0.0
 
-    def held_force(self, q: Scalar) -> Scalar:
+    def holding_force(self, q: Scalar) -> Scalar:
         """Force that holds it at a coordinate."""
         return self.stiffness * q - self.preload
 
@@ -171,7 +171,7 @@ def with_linear_parameters(robot: Robot, values: Any) -> Robot:
     def stop(old: Stop, stiffness: float) -> Stop:
         return Stop(stiffness, old.damping * (stiffness / old.stiffness))
 
-    return _written(robot, vector.tolist(), _Made(spring, stop, line))
+    return _with_values(robot, vector.tolist(), _Rebuild(spring, stop, line))
 
 
 def with_linear_forms(robot: Robot, columns: Columns = None, signs: Signs = None) -> Robot:
@@ -197,13 +197,13 @@ def with_linear_forms(robot: Robot, columns: Columns = None, signs: Signs = None
     def spring(old: Spring, k: Any, preload: Any) -> Spring:
         return _LinearSpring(k, old.rest, preload)
 
-    linear = _written(robot, forms, _Made(spring, stop, line))
+    linear = _with_values(robot, forms, _Rebuild(spring, stop, line))
     object.__setattr__(linear, "numeric", robot.numeric)
     object.__setattr__(linear, "is_like_numeric", robot.is_like_numeric)
     return linear
 
 
-class _Made(NamedTuple):
+class _Rebuild(NamedTuple):
     """How springs and stops are made anew: spring and line of stiffness and preload, stop of stiffness."""
 
     spring: Callable[[Spring, Any, Any], Spring]
@@ -211,7 +211,7 @@ class _Made(NamedTuple):
     line: Callable[[LineSpring, Any, Any], LineSpring]
 
 
-def _written(robot: Robot, values: list[Any], rebuild: _Made) -> Robot:
+def _with_values(robot: Robot, values: list[Any], rebuild: _Rebuild) -> Robot:
     """Put values, floats or forms, in the place of the linear parameters."""
     count = len(robot.parameter_names(*_GROUPS))
     changed = robot.parameters.write(robot, values[:count], *_GROUPS, symbolic=True)

@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
-from nacelle.model.data import Record, RobotData, nearby
+from nacelle.model.data import Record, RobotData, perturbed
 from nacelle.model.joint import FrictionTerm, Joint
 from nacelle.model.leg import Body, LineSpring, TorsionSpring
 from nacelle.model.platform import Payload
 from nacelle.program.program import Program, Variable
-from nacelle.program.trace import Trace, graph_of, linear
+from nacelle.program.trace import Trace, program_graph, straight_line_program
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack
 
@@ -44,7 +44,9 @@ class ParameterLayout:
     @staticmethod
     def of(robot: RobotData) -> ParameterLayout:
         """Make the layout of a robot."""
-        return ParameterLayout({group: tuple(name for name, _ in _listed(robot, group)) for group in GROUPS})
+        return ParameterLayout(
+            {group: tuple(name for name, _ in _named_values(robot, group)) for group in GROUPS}
+        )
 
     def chosen(self, groups: tuple[str, ...]) -> tuple[str, ...]:
         """Check group names; none means all of them."""
@@ -63,7 +65,7 @@ class ParameterLayout:
 
     def entries(self, robot: RobotData, *groups: str) -> list[Any]:
         """Give the numbers of some groups as they are, symbols and recorded floats too."""
-        return [value for group in self.chosen(groups) for _, value in _listed(robot, group)]
+        return [value for group in self.chosen(groups) for _, value in _named_values(robot, group)]
 
     def write(self, robot: AnyRobot, vector: Any, *groups: str, symbolic: bool = False) -> AnyRobot:
         """Put a vector in the place of some groups; symbols are taken as they are."""
@@ -141,18 +143,18 @@ def _require_rotations(robot: RobotData) -> None:
             raise ParameterError(f"the frame of {owner} is not a rotation any more")
 
 
-def _with_ten(part: _Part, prefix: str, take: Take) -> _Part:
+def _with_inertia(part: _Part, prefix: str, take: Take) -> _Part:
     entries = zip(INERTIA_NAMES, part.inertia, strict=True)
     return replace(part, inertia=tuple(take(f"{prefix}.{name}", value) for name, value in entries))
 
 
 def _inertia(robot: RobotData, take: Take) -> Changes:
     base, *bodies = robot.bodies
-    return {"bodies": (base, *(_with_ten(body, body.name, take) for body in bodies))}
+    return {"bodies": (base, *(_with_inertia(body, body.name, take) for body in bodies))}
 
 
 def _payload(robot: RobotData, take: Take) -> Changes:
-    return {"payload": tuple(_with_ten(load, f"payload.{load.name}", take) for load in robot.payload)}
+    return {"payload": tuple(_with_inertia(load, f"payload.{load.name}", take) for load in robot.payload)}
 
 
 def _friction(robot: RobotData, take: Take) -> Changes:
@@ -212,7 +214,7 @@ _WALKS: dict[str, Callable[[RobotData, Take], Changes]] = dict(
 )
 
 
-def _listed(robot: RobotData, group: str) -> list[tuple[str, Any]]:
+def _named_values(robot: RobotData, group: str) -> list[tuple[str, Any]]:
     """Names and values of the numbers of a group."""
     entries: list[tuple[str, Any]] = []
 
@@ -228,7 +230,7 @@ def _listed(robot: RobotData, group: str) -> list[tuple[str, Any]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class FreeParameters:
     """The free numbers of a robot.
 
     Attributes:
@@ -258,7 +260,7 @@ class Numbers:
             seed: gives others.
         """
         vector = self.vector(*groups)
-        return np.asarray(nearby(vector) if seed is None else nearby(vector, seed))
+        return np.asarray(perturbed(vector) if seed is None else perturbed(vector, seed))
 
     def chosen(self, groups: tuple[str, ...]) -> list[int]:
         """Places of the numbers of some groups, in the order of the groups."""
@@ -284,7 +286,7 @@ class Numbers:
             scalars[k] = value
         evaluated = self.record.program.evaluate(scalars)
         # What does not depend on the numbers given stays as it is, in its last bit too.
-        moving = self._moving(indices)
+        moving = self._dependent_entries(indices)
         present = self.parameters.entries(self.robot)
         return [evaluated[k] if k in moving else value for k, value in enumerate(present)]
 
@@ -309,7 +311,7 @@ class Numbers:
         from nacelle.program.derivative import with_jacobians
 
         program = self.record.program
-        graph, roots = graph_of(program)
+        graph, roots = program_graph(program)
         whole = with_jacobians(
             Trace("numbers", graph, program.inputs, program.outputs, roots),
             [("entries", "numbers")],
@@ -320,14 +322,14 @@ class Numbers:
         flat = whole.roots[rows:]
         entries = [flat[i * columns + k] for i in range(rows) for k in indices]
         outputs = (Variable("jacobian", (rows, len(indices))),)
-        return linear("numbers_jacobian", graph, program.inputs, outputs, entries)
+        return straight_line_program("numbers_jacobian", graph, program.inputs, outputs, entries)
 
     def jacobian(self, *groups: str) -> Array:
         """The derivatives (entries, numbers), at the robot's numbers."""
         values = self.jacobian_program(*groups).evaluate(list(self.record.values))
         return np.array(values, dtype=float).reshape(len(self.record.entries), -1)
 
-    def _moving(self, indices: list[int]) -> set[int]:
+    def _dependent_entries(self, indices: list[int]) -> set[int]:
         """Numbers of the robot that depend on some of the free ones."""
         index_set, moves = set(indices), []
         for op, *operands in self.record.program.code:
@@ -338,7 +340,7 @@ class Numbers:
         return {entry for entry, k in enumerate(self.record.program.results) if moves[k]}
 
 
-def numbers_of(robot: RobotData, parameters: ParameterLayout) -> Numbers:
+def free_parameters(robot: RobotData, parameters: ParameterLayout) -> FreeParameters:
     """The free numbers of a robot."""
     values, names = parameters.read(robot).tolist(), parameters.names()
     record = None if robot.declaration is None else robot.declaration.record
@@ -347,13 +349,13 @@ def numbers_of(robot: RobotData, parameters: ParameterLayout) -> Numbers:
         evaluated = record.program.evaluate(list(record.values))
         described = {name: (float(evaluated[k]), k) for k, name in enumerate(record.entries)}
         if record.entries == names and all(
-            _same(described[name][0], value) for name, value in zip(names, values, strict=True)
+            _is_close(described[name][0], value) for name, value in zip(names, values, strict=True)
         ):
-            return Numbers(robot, parameters, record)
-    return Numbers(robot, parameters, _completed(parameters, values, record, described))
+            return FreeParameters(robot, parameters, record)
+    return FreeParameters(robot, parameters, _complete_record(parameters, values, record, described))
 
 
-def _completed(
+def _complete_record(
     parameters: ParameterLayout,
     values: list[float],
     record: Record | None,
@@ -361,14 +363,14 @@ def _completed(
 ) -> Record:
     """A record in which numbers that the description does not make are free themselves."""
     empty = Program("numbers", (Variable("numbers", (0,)),), (), (), ())
-    graph, roots = graph_of(record.program if record is not None else empty)
+    graph, roots = program_graph(record.program if record is not None else empty)
     free = [] if record is None else list(zip(record.names, record.groups, record.values, strict=True))
     results = []
     remaining = iter(values)
     for group in GROUPS:
         for name in parameters.names(group):
             value, (described_value, k) = next(remaining), described.get(name, (0.0, -1))
-            if k >= 0 and _same(described_value, value):
+            if k >= 0 and _is_close(described_value, value):
                 results.append(roots[k])
             elif value == 0.0 or (group == "geometry" and name.rpartition(".")[2].startswith("R")):
                 results.append(graph.const(value))
@@ -377,7 +379,7 @@ def _completed(
                 free.append((name, group, value))
     inputs = (Variable("numbers", (len(free),)),)
     outputs = (Variable("entries", (len(results),)),)
-    program = linear("numbers", graph, inputs, outputs, results)
+    program = straight_line_program("numbers", graph, inputs, outputs, results)
     return Record(
         tuple(name for name, _, _ in free),
         tuple(group for _, group, _ in free),
@@ -387,5 +389,5 @@ def _completed(
     )
 
 
-def _same(a: float, b: float) -> bool:
+def _is_close(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-12 * max(abs(a), abs(b)) + 1e-15

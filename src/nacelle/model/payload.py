@@ -48,13 +48,13 @@ def with_payload(
     Raises:
         ParameterError: if there is no such tool or body, the name is taken, or numbers are wrong.
     """
-    body, frame = carrier(robot, on)
+    body, frame = payload_frame(robot, on)
     try:
         spec = PayloadSpec.model_validate(
             {"mass": mass, "com": com, "inertia": inertia, "at": at}, context={"units": SI}
         )
     except ValidationError as errors:
-        raise ParameterError("payload: " + "; ".join(_words(e) for e in errors.errors())) from None
+        raise ParameterError("payload: " + "; ".join(_error_message(e) for e in errors.errors())) from None
     pose = frame @ spec.at.pose()
     ten = transform_parameters(pose.R, pose.p, spec.ten())
     names_in_use = {load.name for load in robot.payload}
@@ -67,7 +67,7 @@ def with_payload(
     return dataclasses.replace(robot, payload=(*robot.payload, load))
 
 
-def carrying(robot: Robot, *payloads: str) -> Robot:
+def with_payloads(robot: Robot, *payloads: str) -> Robot:
     """Give the same robot with the payloads that are wanted: the one rule of every command and page.
 
     Args:
@@ -88,7 +88,7 @@ def carrying(robot: Robot, *payloads: str) -> Robot:
         robot = dataclasses.replace(robot, payload=loads)
     for text in payloads:
         if not _is_name(text.strip(), described):
-            robot = with_payload(robot, **_read(text, described))
+            robot = with_payload(robot, **_parse_payload(text, described))
     return robot
 
 
@@ -97,7 +97,7 @@ def _is_name(text: str, described: Mapping[str, Payload]) -> bool:
     return text == "none" or text in described
 
 
-def _read(text: str, described: Mapping[str, Payload]) -> dict[str, Any]:
+def _parse_payload(text: str, described: Mapping[str, Payload]) -> dict[str, Any]:
     """The arguments of `with_payload` that a text gives."""
     arguments: dict[str, Any] = {}
     for part in text.split(";"):
@@ -119,7 +119,7 @@ def _read(text: str, described: Mapping[str, Payload]) -> dict[str, Any]:
     return arguments
 
 
-def carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
+def payload_frame(robot: Robot, on: str | None) -> tuple[int, Pose]:
     """The body that carries a payload, and the frame on it.
 
     Args:
@@ -130,13 +130,13 @@ def carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
         ParameterError: if there is no such tool or body.
     """
     if on is None:
-        if not robot.has_nacelle:
+        if not robot.has_platform:
             raise ParameterError(f"{robot.name} has no nacelle to carry it: say on which body")
         return PLATFORM, identity()
     tools = {tool.name: tool for tool in robot.tools}
     if on in tools:
         return tools[on].body, tools[on].frame
-    bodies = {robot.bodies[b].name: b for b in robot.written_bodies}
+    bodies = {robot.bodies[b].name: b for b in robot.described_bodies}
     if on not in bodies:
         raise ParameterError(
             f"a payload goes on a tool or a moving body, and {robot.name} has no {on!r}; "
@@ -145,7 +145,7 @@ def carrier(robot: Robot, on: str | None) -> tuple[int, Pose]:
     return bodies[on], identity()
 
 
-def _words(error: Any) -> str:
+def _error_message(error: Any) -> str:
     """One fault of a payload, on one line."""
     message, hint = message_and_hint(error)
     path = ".".join(str(part) for part in error["loc"])

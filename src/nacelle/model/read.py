@@ -9,14 +9,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from nacelle.errors import DescriptionError, Problem
-from nacelle.files import why_unread
+from nacelle.files import unread_reason
 from nacelle.model.build.assemble import build_robot
-from nacelle.model.build.declared import DeclaredDescription
+from nacelle.model.build.declared import ParametricDescription
 from nacelle.model.description.description import Description
 from nacelle.model.description.fields import message_and_hint
 from nacelle.model.description.version import NEWEST, problems_of_version
 from nacelle.model.robot import Robot
-from nacelle.model.source.node import Failed, Node, Source, file_error, node_from_python
+from nacelle.model.source.node import FailedValue, Node, Source, file_error, node_from_python
 from nacelle.model.source.template import Expander
 from nacelle.model.source.yaml import read_yaml
 from nacelle.model.units import SI, check_default_units, units_for_bare_numbers
@@ -34,7 +34,7 @@ def read_file(path: str | Path) -> tuple[Robot, Source]:
             raise file_error(str(file), "the file is too large for a description of a robot")
         data = file.read_bytes()
     except OSError as error:
-        raise file_error(str(file), *why_unread(file, error, "YAML file")) from None
+        raise file_error(str(file), *unread_reason(file, error, "YAML file")) from None
     robot, source = read_text(data, str(path))
     return replace(robot, folder=str(file.absolute().parent)), source
 
@@ -59,7 +59,7 @@ def read_source(source: Source) -> tuple[Robot, Source]:
     try:
         expanded = Source(source.file, expander.expand())
     except DescriptionError as error:
-        raise DescriptionError(unique(list(error.problems))) from None
+        raise DescriptionError(unique_problems(list(error.problems))) from None
     problems = list(expander.problems) or problems_of_version(expanded)
     description: Description | None = None
     units = _units(expanded, problems)
@@ -70,23 +70,23 @@ def read_source(source: Source) -> tuple[Robot, Source]:
             problems += [
                 expanded.problem(error["loc"], *message_and_hint(error))
                 for error in errors.errors(include_url=False)
-                if error["loc"][:1] != ("units",) and not _only_follows(expanded, error)
+                if error["loc"][:1] != ("units",) and not _is_consequence(expanded, error)
             ]
     if description is not None and not problems:
         try:
             robot = build_robot(description, expanded)
-            return replace(robot, declaration=DeclaredDescription(source, expanded, units)), expanded
+            return replace(robot, declaration=ParametricDescription(source, expanded, units)), expanded
         except DescriptionError as error:
             problems += error.problems
-    raise DescriptionError(unique(problems))
+    raise DescriptionError(unique_problems(problems))
 
 
-def _only_follows(source: Source, error: Any) -> bool:
+def _is_consequence(source: Source, error: Any) -> bool:
     """Whether an error only follows from a value that could not be found, which is reported already."""
     if message_and_hint(error)[0].startswith(("unknown key", "missing key")):
         return False
     _, node = source.root.find(error["loc"])
-    return any(isinstance(below.value, Failed) for below in node.walk())
+    return any(isinstance(below.value, FailedValue) for below in node.walk())
 
 
 def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
@@ -106,7 +106,7 @@ def _units(source: Source, problems: list[Problem]) -> dict[str, str] | None:
     return units_for_bare_numbers(units)
 
 
-def unique(problems: list[Problem]) -> list[Problem]:
+def unique_problems(problems: list[Problem]) -> list[Problem]:
     """Sort by place; problems that repeat at one place (a template's, once a leg) are kept once."""
     first_at: dict[tuple[int, int, str], Problem] = {}
     for problem in problems:

@@ -75,12 +75,12 @@ class ReducedLayout:
     @cached_property
     def linear_x(self) -> tuple[int, ...]:
         """Places in x of the plain coordinates: all but the quaternion."""
-        return _others(self.nx, self.quaternion)
+        return _indices_outside(self.nx, self.quaternion)
 
     @cached_property
     def linear_v(self) -> tuple[int, ...]:
         """Places in v of the plain coordinates, for which v = dx/dt."""
-        return _others(self.n, self.angular)
+        return _indices_outside(self.n, self.angular)
 
     @cached_property
     def x_names(self) -> tuple[str, ...]:
@@ -145,11 +145,11 @@ class ReducedLayout:
 
     def join_x(self, linear: Array, quat_xyzw: Array | None) -> Array:
         """Make x (..., nx) of plain coordinates and the quaternion."""
-        return _joined(self.nx, self.linear_x, linear, self.quaternion, quat_xyzw)
+        return _join_parts(self.nx, self.linear_x, linear, self.quaternion, quat_xyzw)
 
     def join_v(self, linear: Array, w: Array | None) -> Array:
         """Make v (..., n) of the rates of the plain coordinates and the angular velocity."""
-        return _joined(self.n, self.linear_v, linear, self.angular, w)
+        return _join_parts(self.n, self.linear_v, linear, self.angular, w)
 
 
 @lru_cache(maxsize=256)
@@ -162,13 +162,13 @@ def layout_of(motion: Motion) -> ReducedLayout:
     return ReducedLayout(motion)
 
 
-def _others(count: int, without_slice: slice | None) -> tuple[int, ...]:
+def _indices_outside(count: int, without_slice: slice | None) -> tuple[int, ...]:
     """All places but those of a slice."""
     without = range(0) if without_slice is None else range(without_slice.start, without_slice.stop)
     return tuple(k for k in range(count) if k not in without)
 
 
-def _joined(
+def _join_parts(
     count: int, indices: tuple[int, ...], linear: Array, rotation: slice | None, value: Array | None
 ) -> Array:
     """Put the parts of a reduced vector to their places."""

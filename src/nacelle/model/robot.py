@@ -11,10 +11,10 @@ import numpy as np
 from nacelle.errors import did_you_mean
 from nacelle.model.data import RobotData
 from nacelle.model.leg import BASE, PLATFORM
-from nacelle.model.numbers import Numbers, ParameterLayout, numbers_of
+from nacelle.model.numbers import FreeParameters, ParameterLayout, free_parameters
 from nacelle.model.write import write_yaml
 from nacelle.results import Plottable
-from nacelle.spatial.linear_form import is_form
+from nacelle.spatial.linear_form import is_linear_form
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import CANCELLED, Constants
 from nacelle.spatial.scalar import Array
@@ -37,7 +37,7 @@ class Robot(RobotData, Plottable):
         if self.numeric is not self:
             return self.numeric.size
         joints: dict[int, list[Array]] = {}
-        ground = {BASE} if self.has_nacelle else {BASE, PLATFORM}
+        ground = {BASE} if self.has_platform else {BASE, PLATFORM}
         for joint in self.joints:
             # What holds the ground of a robot without a nacelle is no joint of the robot.
             if not joint.is_coupling and not {joint.predecessor, joint.successor} <= ground:
@@ -48,7 +48,7 @@ class Robot(RobotData, Plottable):
         lengths = [0.0]
         for body_points in points.values():
             lengths += [float(np.max(np.linalg.norm(body_points - point, axis=1))) for point in body_points]
-        if BASE in middle and PLATFORM in middle and self.has_nacelle:
+        if BASE in middle and PLATFORM in middle and self.has_platform:
             there = self.reference.R @ middle[PLATFORM] + self.reference.p
             lengths.append(float(np.linalg.norm(there - middle[BASE])))
         largest = max(lengths)
@@ -66,7 +66,7 @@ class Robot(RobotData, Plottable):
         if self.numeric is not self:
             return self.numeric.coordinate_rounding
         positions = [self.reference.p]
-        ground = (BASE,) if self.has_nacelle else (BASE, PLATFORM)
+        ground = (BASE,) if self.has_platform else (BASE, PLATFORM)
         joints = [joint for joint in self.joints if not joint.is_coupling]
         positions += [joint.frame_predecessor.p for joint in joints if joint.predecessor in ground]
         positions += [joint.frame_successor.p for joint in joints if joint.successor in ground]
@@ -131,9 +131,9 @@ class Robot(RobotData, Plottable):
         return robot
 
     @cached_property
-    def numbers(self) -> Numbers:
+    def numbers(self) -> FreeParameters:
         """The free numbers: those that the description declares, and may be given at run time."""
-        return numbers_of(self, self.parameters)
+        return free_parameters(self, self.parameters)
 
     def with_numbers(self, vector: Any, *groups: str) -> Robot:
         """Give the same robot with other free numbers (`numbers`) in some groups, or in all of them.
@@ -143,7 +143,7 @@ class Robot(RobotData, Plottable):
         """
         entries, record = self.numbers.changed(vector, *groups)
         changed = self.parameters.write(self, entries)
-        return dataclasses.replace(changed, declaration=record).alike
+        return dataclasses.replace(changed, declaration=record).without_rounding_differences
 
     def with_number_symbols(self, symbols: Any, *groups: str) -> Robot:
         """Give the same robot with traced symbols in the place of its free numbers.
@@ -167,7 +167,7 @@ class Robot(RobotData, Plottable):
         return True
 
     @cached_property
-    def alike(self) -> Robot:
+    def without_rounding_differences(self) -> Robot:
         """The robot with numbers that differ by rounding alone made equal (`nacelle.spatial.rounding`).
 
         Lengths of equal legs that went through different rotations are equal again: programs are traced
@@ -244,6 +244,6 @@ def has_mass(robot: Robot, body: int) -> bool:
 
     A body whose inertia are parameters (linear forms) has.
     """
-    if is_form(robot.bodies[body].inertia[0]):
+    if is_linear_form(robot.bodies[body].inertia[0]):
         return True
     return bool(np.any(body_parameters(robot.numeric, body) != 0.0))

@@ -16,7 +16,7 @@ from nacelle.errors import did_you_mean
 from nacelle.model.data import RobotData
 from nacelle.model.leg import Leg
 
-WORDS = ("legs", "mirrored")
+SHARING_MODES = ("legs", "mirrored")
 _MIRROR = "mirror "
 
 

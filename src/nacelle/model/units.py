@@ -1,7 +1,7 @@
 """Numbers as they are written, with units: "300 mm", "20 deg", "0.1 N*m*s/rad" to SI.
 
-While a description is recorded (`nacelle.model.build.declared`), its texts and numbers are `WrittenText` and
-`WrittenNumber`. They are read like any others; the number that was read, in SI units, is then handed to
+While a description is recorded (`nacelle.model.build.declared`), its texts and numbers are `TrackedText` and
+`TrackedNumber`. They are read like any others; the number that was read, in SI units, is then handed to
 `take`, which gives the one to go on with.
 """
 
@@ -16,53 +16,53 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from nacelle.errors import shortened
+from nacelle.errors import shorten
 from nacelle.spatial.recorded import Recorded
 
 # Takes which number of the text it is (-1: its only one), its value in SI units and its kind of quantity.
-Take = Callable[[int, float, str], float]
+NumberTaker = Callable[[int, float, str], float]
 
 
-class WrittenText(str):
+class TrackedText(str):
     """A text of one number or of several, with its unit."""
 
     __slots__ = ("part", "take")
-    take: Take
+    take: NumberTaker
     part: int
 
-    def __new__(cls, text: str, take: Take, part: int = -1) -> WrittenText:
+    def __new__(cls, text: str, take: NumberTaker, part: int = -1) -> TrackedText:
         """Keep who takes the number."""
         self = super().__new__(cls, text)
         self.take, self.part = take, part
         return self
 
 
-class WrittenNumber(float):
+class TrackedNumber(float):
     """A bare number."""
 
     __slots__ = ("part", "take")
-    take: Take
+    take: NumberTaker
     part: int
 
-    def __new__(cls, value: float, take: Take) -> WrittenNumber:
+    def __new__(cls, value: float, take: NumberTaker) -> TrackedNumber:
         """Keep who takes the number."""
         self = super().__new__(cls, value)
         self.take, self.part = take, -1
         return self
 
 
-def given(value: Any, number: float, quantity: str) -> float:
+def tracked_number(value: Any, number: float, quantity: str) -> float:
     """The number to go on with, where `number` was read from a value."""
-    if isinstance(value, WrittenText | WrittenNumber):
+    if isinstance(value, TrackedText | TrackedNumber):
         return value.take(value.part, number, quantity)
     return number
 
 
-def pieces(text: str, numbers: Sequence[str], unit: str) -> list[str]:
+def split_quantities(text: str, numbers: Sequence[str], unit: str) -> list[str]:
     """The numbers of a text one by one, each with the unit."""
     each = [f"{number} {unit}".strip() for number in numbers]
-    if isinstance(text, WrittenText):
-        return [WrittenText(piece, text.take, k) for k, piece in enumerate(each)]
+    if isinstance(text, TrackedText):
+        return [TrackedText(piece, text.take, k) for k, piece in enumerate(each)]
     return each
 
 
@@ -231,7 +231,7 @@ class Unit:
     dimension: Dimension
 
 
-def a(word: str) -> str:
+def with_article(word: str) -> str:
     """Put the indefinite article before a word."""
     return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
@@ -244,7 +244,7 @@ def parse_unit(text: str) -> Unit:
     dimension = [0, 0, 0, 0, 0]
     sign = 1
     if len(text) > 40:
-        raise UnitError(f"{shortened(text)!r} is not a unit", "for example mm, deg, kg*m^2, N*m*s/rad")
+        raise UnitError(f"{shorten(text)!r} is not a unit", "for example mm, deg, kg*m^2, N*m*s/rad")
     remaining = text.replace("·", "*").replace("²", "^2").replace("³", "^3").replace("**", "^").strip()
     while remaining:
         match = _FACTOR.match(remaining)
@@ -306,17 +306,21 @@ def parse_quantity(value: object, quantity: Quantity, defaults: dict[str, str] |
     if isinstance(value, Recorded):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise UnitError(f"expected {a(quantity.name)}, got {_kind(value)}", f"write {quantity.example!r}")
+        raise UnitError(
+            f"expected {with_article(quantity.name)}, got {_kind(value)}", f"write {quantity.example!r}"
+        )
     if isinstance(value, str):
         number, unit = _split(value, quantity)
     else:
         number, unit = _finite(value, quantity), ""
     if not math.isfinite(number):
-        raise UnitError(f"the {quantity.name} {_as_given(value)} is not finite", "write a finite number")
-    result = _convert(number, unit, quantity) if unit else _bare(value, number, quantity, defaults)
+        raise UnitError(f"the {quantity.name} {_value_text(value)} is not finite", "write a finite number")
+    result = (
+        _convert(number, unit, quantity) if unit else _number_without_unit(value, number, quantity, defaults)
+    )
     if abs(result) > LARGEST:
-        raise UnitError(f"the {quantity.name} {_as_given(value)} is beyond any robot", "check its unit")
-    return given(value, result, quantity.name)
+        raise UnitError(f"the {quantity.name} {_value_text(value)} is beyond any robot", "check its unit")
+    return tracked_number(value, result, quantity.name)
 
 
 def _finite(value: int | float, quantity: Quantity) -> float:
@@ -340,21 +344,25 @@ def _split(text: str, quantity: Quantity) -> tuple[float, str]:
     match = _PI.match(stripped) or _NUMBER.match(stripped) if len(text) <= _LONGEST else None
     if match is None:
         raise UnitError(
-            f"{shortened(text)!r} is not {a(quantity.name)}",
+            f"{shorten(text)!r} is not {with_article(quantity.name)}",
             f"write a number and a unit: {quantity.example!r}",
         )
     number = parse_number(match.group())
     if number is None:
-        raise UnitError(f"{shortened(text)!r} is not {a(quantity.name)}", f"write {quantity.example!r}")
+        raise UnitError(
+            f"{shorten(text)!r} is not {with_article(quantity.name)}", f"write {quantity.example!r}"
+        )
     return number, stripped[match.end() :].strip()
 
 
-def _as_given(value: object) -> str:
+def _value_text(value: object) -> str:
     """Write a number as it was given, on one line."""
-    return shortened(" ".join(str(value).split()))
+    return shorten(" ".join(str(value).split()))
 
 
-def _bare(value: object, number: float, quantity: Quantity, defaults: dict[str, str] | None) -> float:
+def _number_without_unit(
+    value: object, number: float, quantity: Quantity, defaults: dict[str, str] | None
+) -> float:
     """Take a number without a unit, if that is allowed here."""
     if quantity.name == "number" or number == 0.0:
         return number
@@ -367,7 +375,7 @@ def _bare(value: object, number: float, quantity: Quantity, defaults: dict[str, 
         if "*" in defaults:
             return number
     raise UnitError(
-        f"the {quantity.name} {_as_given(value)} has no unit",
+        f"the {quantity.name} {_value_text(value)} has no unit",
         f"write for example {quantity.example!r}, or declare 'units: SI' at the top of the file",
     )
 

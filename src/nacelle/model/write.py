@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.data import Actuator, RobotData, hanging_chains
+from nacelle.model.data import Actuator, RobotData, platform_branches
 from nacelle.model.description.version import NEWEST, oldest_format
-from nacelle.model.joint import Interval, Joint, JointKind, neutral, with_other_order
+from nacelle.model.joint import Interval, Joint, JointKind, neutral_coordinates, reversed_planar_joint
 from nacelle.model.leg import BASE, PLATFORM, Body, Damper, Leg, LineSpring, TorsionSpring
 from nacelle.spatial.pose import Pose
 
@@ -27,7 +27,7 @@ def write_yaml(robot: RobotData) -> str:
 class _Writer:
     def __init__(self, robot: RobotData) -> None:
         self.robot = robot
-        self.chains = (*hanging_chains(robot), *robot.legs)
+        self.chains = (*platform_branches(robot), *robot.legs)
         self.leg_of = {body: leg.name for leg in self.chains for body in leg.bodies}
         self.actuators = {actuator.joint: actuator for actuator in robot.actuators}
 
@@ -35,59 +35,64 @@ class _Writer:
         robot = self.robot
         n_motion = robot.motion.name
         data: dict[str, Any] = {"format": NEWEST, "name": robot.name, "units": "SI"}
-        data |= _filled({"title": robot.title, "notes": robot.notes, "sources": list(robot.sources)})
+        data |= _nonempty({"title": robot.title, "notes": robot.notes, "sources": list(robot.sources)})
         data["motion"] = n_motion if not n_motion.startswith("[") else list(robot.motion.coordinates)
         data["gravity"] = list(robot.gravity)
         data["reference"] = self.reference(robot.reference)
         if robot.bodies[0].display:
             data["base"] = {"display": list(robot.bodies[0].display)}
-        if robot.has_nacelle:
+        if robot.has_platform:
             data["nacelle"] = self.nacelle()
         data["legs"] = [self.leg(chain) for chain in self.chains]
-        if not robot.has_nacelle and (cuts := self.unchained(robot.nacelle.closures[1:])):
+        if not robot.has_platform and (cuts := self.joints_outside_chains(robot.nacelle.closures[1:])):
             data["closures"] = {self.joint_name(c): self.joint(c, None) for c in cuts}
-        data |= _filled(
-            {"couplings": {_plain(robot.joints[k].name): self.coupling(k) for k in robot.couplings}}
+        data |= _nonempty(
+            {
+                "couplings": {
+                    _name_without_dot(robot.joints[k].name): self.coupling(k) for k in robot.couplings
+                }
+            }
         )
         data["actuators"] = [self.joint_name(actuator.joint) for actuator in robot.actuators]
         shared = robot.shared or ()
-        data |= _filled(
+        data |= _nonempty(
             {
                 "shared": shared if isinstance(shared, str) else [list(legs) for legs in shared],
                 "tools": {
-                    tool.name: {"body": self.body_name(tool.body, None), **_frame("at", tool.frame)}
+                    tool.name: {"body": self.body_name(tool.body, None), **_frame_entry("at", tool.frame)}
                     for tool in robot.tools
                 },
                 "payload": {
-                    load.name: {"body": self.body_name(load.body, None), **_inertia(load.inertia)}
+                    load.name: {"body": self.body_name(load.body, None), **_inertia_entry(load.inertia)}
                     for load in robot.payload
                 },
-                "springs": {_plain(spring.name): self.spring(spring) for spring in robot.springs},
-                "dampers": {_plain(damper.name): self.damper(damper) for damper in robot.dampers},
+                "springs": {_name_without_dot(spring.name): self.spring(spring) for spring in robot.springs},
+                "dampers": {_name_without_dot(damper.name): self.damper(damper) for damper in robot.dampers},
                 "torsion_springs": {
-                    _plain(spring.name): self.torsion_spring(spring) for spring in robot.torsion_springs
+                    _name_without_dot(spring.name): self.torsion_spring(spring)
+                    for spring in robot.torsion_springs
                 },
                 "modes": {mode.name: self.mode(k) for k, mode in enumerate(robot.modes)},
             }
         )
         if len(self.chains) == len(robot.legs):
             data["format"] = oldest_format(data)
-        return "\n".join(block(data, 0)) + "\n"
+        return "\n".join(yaml_block(data, 0)) + "\n"
 
     # ---- names
 
     def local(self, name: str, leg: str) -> str:
-        return name[len(leg) + 1 :] if name.startswith(f"{leg}.") else _plain(name)
+        return name[len(leg) + 1 :] if name.startswith(f"{leg}.") else _name_without_dot(name)
 
-    def nacelle_name(self, body: int) -> str:
-        return _plain(self.robot.bodies[body].name)
+    def platform_body_name(self, body: int) -> str:
+        return _name_without_dot(self.robot.bodies[body].name)
 
     def body_name(self, body: int, leg: str | None) -> str:
         """Name of a body as seen from a leg, or in full."""
-        if body == PLATFORM and not self.robot.has_nacelle:
+        if body == PLATFORM and not self.robot.has_platform:
             return self.robot.bodies[BASE].name
         if body not in self.leg_of:
-            return self.nacelle_name(body)
+            return self.platform_body_name(body)
         own_leg = self.leg_of[body]
         short = self.local(self.robot.bodies[body].name, own_leg)
         return short if own_leg == leg else f"{own_leg}.{short}"
@@ -98,32 +103,32 @@ class _Writer:
                 return leg.name
         return None
 
-    def unchained(self, joints: tuple[int, ...]) -> list[int]:
+    def joints_outside_chains(self, joints: tuple[int, ...]) -> list[int]:
         """The joints of the nacelle that are written by themselves, not in a chain that hangs on it."""
         return [j for j in joints if self.joint_leg(j) is None and not self.robot.joints[j].is_coupling]
 
     def joint_name(self, index: int) -> str:
         leg, name = self.joint_leg(index), self.robot.joints[index].name
-        return f"{leg}.{self.local(name, leg)}" if leg else _plain(name)
+        return f"{leg}.{self.local(name, leg)}" if leg else _name_without_dot(name)
 
     # ---- parts
 
     def reference(self, pose: Pose) -> dict[str, Any]:
-        return {"position": [float(v) for v in pose.p], **_rotation(pose)}
+        return {"position": [float(v) for v in pose.p], **_rotation_entry(pose)}
 
     def nacelle(self) -> dict[str, Any]:
         robot, spec = self.robot, self.robot.nacelle
-        data: dict[str, Any] = {"type": spec.kind, "name": self.nacelle_name(PLATFORM)}
+        data: dict[str, Any] = {"type": spec.kind, "name": self.platform_body_name(PLATFORM)}
         if spec.kind == "articulated":
             own = [b for b in spec.bodies if b not in self.leg_of]
-            data["bodies"] = {self.nacelle_name(b): self.body(robot.bodies[b]) for b in own}
+            data["bodies"] = {self.platform_body_name(b): self.body(robot.bodies[b]) for b in own}
         elif spec.kind == "point":
             if robot.bodies[PLATFORM].mass:
                 data["mass"] = robot.bodies[PLATFORM].mass
         else:
             data |= self.body(robot.bodies[PLATFORM])
         for key, indices in (("joints", spec.joints), ("closures", spec.closures)):
-            if own := self.unchained(indices):
+            if own := self.joints_outside_chains(indices):
                 data[key] = {self.joint_name(j): self.joint(j, None) for j in own}
         return data
 
@@ -143,11 +148,15 @@ class _Writer:
         return data
 
     def body(self, body: Body) -> dict[str, Any]:
-        data = {} if body.massless else _inertia(body.inertia)
+        data = {} if body.massless else _inertia_entry(body.inertia)
         beam = body.beam or {}
-        tips = {key: _inertia(ten) for key, ten in beam.get("tips", {}).items()}
-        entries = {"section": body.section, "material": body.material, "beam": beam | _filled({"tips": tips})}
-        return data | _filled(entries | {"spin": body.spin, "display": list(body.display)})
+        tips = {key: _inertia_entry(ten) for key, ten in beam.get("tips", {}).items()}
+        entries = {
+            "section": body.section,
+            "material": body.material,
+            "beam": beam | _nonempty({"tips": tips}),
+        }
+        return data | _nonempty(entries | {"spin": body.spin, "display": list(body.display)})
 
     def joint(self, index: int, leg: str | None) -> dict[str, Any]:
         joint = self.robot.joints[index]
@@ -155,11 +164,11 @@ class _Writer:
         if joint.kind is JointKind.POINT:
             data["type"] = "spherical"
         elif joint.kind is JointKind.SPHERICAL_PLANAR:
-            joint = _as_written(joint)
+            joint = _in_written_order(joint)
             data = {"type": str(joint.kind), "plane": "child"}
         data["parent"] = self.body_name(joint.predecessor, leg)
         data["child"] = self.body_name(joint.successor, leg)
-        data |= _frame("at", joint.frame_predecessor) | _frame("child_at", joint.frame_successor)
+        data |= _frame_entry("at", joint.frame_predecessor) | _frame_entry("child_at", joint.frame_successor)
         if index in self.actuators:
             data["actuator"] = self.actuator(self.actuators[index], joint)
         elif joint.rotor_inertia:
@@ -179,9 +188,9 @@ class _Writer:
                 stop and {"stiffness": stop.stiffness, "damping": stop.damping} for stop in joint.stops
             ]
         if any(math.isfinite(end) for pair in joint.limits for end in pair):
-            pairs = [_pair(pair) for pair in joint.limits]
+            pairs = [_limits_pair(pair) for pair in joint.limits]
             data["limits"] = pairs[0] if len(pairs) == 1 else pairs
-        if joint.guess and joint.guess != neutral(joint.kind):
+        if joint.guess and joint.guess != neutral_coordinates(joint.kind):
             data["guess"] = list(joint.guess)
         return data
 
@@ -196,9 +205,9 @@ class _Writer:
         data: dict[str, Any] = {}
         leg = self.joint_leg(actuator.joint)
         if actuator.name != joint.name:
-            data["name"] = self.local(actuator.name, leg) if leg else _plain(actuator.name)
+            data["name"] = self.local(actuator.name, leg) if leg else _name_without_dot(actuator.name)
         data |= {} if joint.gear_ratio == 1.0 else {"gear_ratio": joint.gear_ratio}
-        data |= _filled(
+        data |= _nonempty(
             {
                 "rotor_inertia": joint.rotor_inertia,
                 "stiffness": joint.drive_stiffness,
@@ -210,11 +219,11 @@ class _Writer:
             data["encoder"] = {"zero": actuator.encoder_zero, "sign": actuator.encoder_sign}
         limits: dict[str, Any] = {}
         if actuator.position != joint.limits[0]:
-            limits["position"] = _pair(actuator.position)
+            limits["position"] = _limits_pair(actuator.position)
         for key in ("speed", "force"):
             if math.isfinite(getattr(actuator, key)):
                 limits[key] = getattr(actuator, key)
-        return data | _filled({"limits": limits})
+        return data | _nonempty({"limits": limits})
 
     def spring(self, spring: LineSpring) -> dict[str, Any]:
         data: dict[str, Any] = {
@@ -223,7 +232,7 @@ class _Writer:
             "stiffness": spring.stiffness,
             "length": spring.length,
         }
-        return data | _filled({"damping": spring.damping})
+        return data | _nonempty({"damping": spring.damping})
 
     def damper(self, damper: Damper) -> dict[str, Any]:
         between = [self.body_name(body, None) for body in damper.bodies]
@@ -235,7 +244,7 @@ class _Writer:
             "rotations": [{"matrix": R.tolist()} for R in spring.rotations],
             "stiffness": list(spring.stiffness),
         }
-        return data | _filled({"rest": spring.rest})
+        return data | _nonempty({"rest": spring.rest})
 
     def mode(self, k: int) -> dict[str, Any]:
         mode = self.robot.modes[k]
@@ -246,41 +255,41 @@ class _Writer:
         branch = {leg.name: b for leg, b in zip(self.robot.legs, mode.branch, strict=True) if b}
         joints = self.robot.joints
         guess = {
-            self.joint_name(j): list(_as_written(replace(joints[j], guess=values)).guess)
+            self.joint_name(j): list(_in_written_order(replace(joints[j], guess=values)).guess)
             for j, values in mode.guess
         }
-        return data | _filled({"branch": branch, "guess": guess})
+        return data | _nonempty({"branch": branch, "guess": guess})
 
 
-def _filled(data: dict[str, Any]) -> dict[str, Any]:
+def _nonempty(data: dict[str, Any]) -> dict[str, Any]:
     """The entries that say something."""
     return {key: value for key, value in data.items() if value}
 
 
-def _plain(name: str) -> str:
+def _name_without_dot(name: str) -> str:
     """A name outside of any leg, which has no dot."""
     return name.replace(".", "-")
 
 
-def _as_written(joint: Joint) -> Joint:
+def _in_written_order(joint: Joint) -> Joint:
     """A joint with its axes in the order in which they are written: of a C5 joint u, v, rotation."""
-    return with_other_order(joint) if joint.kind is JointKind.SPHERICAL_PLANAR else joint
+    return reversed_planar_joint(joint) if joint.kind is JointKind.SPHERICAL_PLANAR else joint
 
 
-def _pair(limits: Interval) -> list[float | None]:
+def _limits_pair(limits: Interval) -> list[float | None]:
     return [end if math.isfinite(end) else None for end in limits]
 
 
-def _rotation(pose: Pose) -> dict[str, Any]:
+def _rotation_entry(pose: Pose) -> dict[str, Any]:
     return {} if np.array_equal(pose.R, np.eye(3)) else {"rotation": {"matrix": pose.R.tolist()}}
 
 
-def _frame(key: str, pose: Pose) -> dict[str, Any]:
+def _frame_entry(key: str, pose: Pose) -> dict[str, Any]:
     data = {"translation": [float(v) for v in pose.p]} if np.any(pose.p) else {}
-    return _filled({key: data | _rotation(pose)})
+    return _nonempty({key: data | _rotation_entry(pose)})
 
 
-def _inertia(ten: tuple[float, ...]) -> dict[str, Any]:
+def _inertia_entry(ten: tuple[float, ...]) -> dict[str, Any]:
     moments = dict(zip(_INERTIA, ten[4:], strict=True))
     return {
         "mass": ten[0],
@@ -297,7 +306,7 @@ _QUANTITY = re.compile(r"-?\d[\d.e+-]*(?: -?\d[\d.e+-]*)* [A-Za-z][A-Za-z0-9*/^]
 _RESERVED = {"null", "true", "false", "yes", "no", "on", "off", "n", "~"}
 
 
-def _scalar(value: Any) -> str:
+def _yaml_scalar(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -313,39 +322,39 @@ def _scalar(value: Any) -> str:
     return str(value)
 
 
-def _flow(value: Any) -> str:
+def _yaml_flow(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_scalar(str(k))}: {_flow(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_yaml_scalar(str(k))}: {_yaml_flow(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_flow(v) for v in value) + "]"
-    return _scalar(value)
+        return "[" + ", ".join(_yaml_flow(v) for v in value) + "]"
+    return _yaml_scalar(value)
 
 
-def block(value: dict[str, Any], depth: int) -> list[str]:
+def yaml_block(value: dict[str, Any], depth: int) -> list[str]:
     """Write a mapping in block style; short values stay on their line."""
     pad = "  " * depth
     lines = []
     for key, item in value.items():
-        head = f"{pad}{_scalar(str(key))}:"
-        flow = _flow(item)
+        head = f"{pad}{_yaml_scalar(str(key))}:"
+        flow = _yaml_flow(item)
         if not isinstance(item, dict | list | tuple) or not item or len(head) + len(flow) < 100:
             lines.append(f"{head} {flow}")
         elif isinstance(item, dict):
-            lines += [head, *block(item, depth + 1)]
+            lines += [head, *yaml_block(item, depth + 1)]
         elif all(isinstance(entry, dict) for entry in item):
             lines.append(head)
             for entry in item:
-                inner = block(entry, depth + 2)
+                inner = yaml_block(entry, depth + 2)
                 lines.append(f"{pad}  - {inner[0].lstrip()}")
                 lines += inner[1:]
         elif any(isinstance(entry, dict | list | tuple) for entry in item):
-            lines += [head, *(f"{pad}  - {_flow(entry)}" for entry in item)]
+            lines += [head, *(f"{pad}  - {_yaml_flow(entry)}" for entry in item)]
         else:
-            lines += _listed(head, [_scalar(entry) for entry in item])
+            lines += _yaml_list(head, [_yaml_scalar(entry) for entry in item])
     return lines
 
 
-def _listed(head: str, entries: list[str]) -> list[str]:
+def _yaml_list(head: str, entries: list[str]) -> list[str]:
     """A list of scalars in flow style, over several lines where it is long."""
     lines, line = [], f"{head} [{entries[0]}"
     indent = " " * (len(head) + 2)

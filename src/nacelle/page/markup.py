@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from nacelle.errors import NacelleError
-from nacelle.files import write_whole
+from nacelle.files import write_atomically
 
 # Signs that a text may have and a page should not: controls, and those that turn the direction of writing.
 _CONTROL = dict.fromkeys(
@@ -26,12 +26,12 @@ _CONTROL = dict.fromkeys(
 )
 
 
-def text(words: object) -> str:
+def escape_text(value: object) -> str:
     """Words as markup that shows just them."""
-    return html.escape(str(words).translate(_CONTROL), quote=True).encode("utf-8", "replace").decode()
+    return html.escape(str(value).translate(_CONTROL), quote=True).encode("utf-8", "replace").decode()
 
 
-def number(value: float, digits: int = 4) -> str:
+def format_number(value: float, digits: int = 4) -> str:
     """A number in few digits, in words where it is none."""
     if math.isnan(value):
         return "not known"
@@ -40,38 +40,38 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value + 0.0:.{digits}g}"
 
 
-def percent(part: float) -> str:
+def format_percent(ratio: float) -> str:
     """A part of one in percent."""
-    if not math.isfinite(part):
-        return number(part)
-    size = 100.0 * part
-    return f"{number(size, 2 if abs(size) < 99.5 else 3)} %" if abs(size) < 1e4 else "over 10 000 %"
+    if not math.isfinite(ratio):
+        return format_number(ratio)
+    size = 100.0 * ratio
+    return f"{format_number(size, 2 if abs(size) < 99.5 else 3)} %" if abs(size) < 1e4 else "over 10 000 %"
 
 
 def element(tag: str, *content: str, **attributes: str) -> str:
     """An element with content that is markup; attributes are escaped, `kind` is its class."""
     attribute_text = "".join(
-        f' {"class" if name == "kind" else name.replace("_", "-")}="{text(value)}"'
+        f' {"class" if name == "kind" else name.replace("_", "-")}="{escape_text(value)}"'
         for name, value in attributes.items()
         if value
     )
     return f"<{tag}{attribute_text}>{''.join(content)}</{tag}>"
 
 
-def paragraph(words: str, kind: str = "") -> str:
+def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of plain words."""
-    return element("p", text(words), kind=kind)
+    return element("p", escape_text(text), kind=kind)
 
 
 def bullets(lines: Iterable[str]) -> str:
     """A list of lines of plain words; nothing if there are none."""
-    items = [element("li", text(line)) for line in lines]
+    items = [element("li", escape_text(line)) for line in lines]
     return element("ul", *items) if items else ""
 
 
-def folded(title: str, *content: str) -> str:
+def details(title: str, *content: str) -> str:
     """Content that opens when its title is clicked."""
-    return element("details", element("summary", text(title)), *content)
+    return element("details", element("summary", escape_text(title)), *content)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], kinds: Iterable[str] = ()) -> str:
@@ -109,7 +109,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], kinds: Iterable
 
 def section(anchor: str, title: str, *content: str) -> str:
     """A part of the page that its contents can point to."""
-    return element("section", element("h2", text(title)), *content, id=anchor)
+    return element("section", element("h2", escape_text(title)), *content, id=anchor)
 
 
 def page(title: str, head: str, sections: Sequence[tuple[str, str, str]], scripts: Sequence[str] = ()) -> str:
@@ -121,7 +121,7 @@ def page(title: str, head: str, sections: Sequence[tuple[str, str, str]], script
         sections: anchor, title and markup of each.
         scripts: as in `document`.
     """
-    links = [element("a", text(name), href=f"#{anchor}") for anchor, name, _ in sections]
+    links = [element("a", escape_text(name), href=f"#{anchor}") for anchor, name, _ in sections]
     parts = [section(anchor, name, content) for anchor, name, content in sections]
     return document(title, head, element("nav", *links), *parts, scripts=scripts)
 
@@ -136,7 +136,7 @@ def document(title: str, *content: str, scripts: Sequence[str] = ()) -> str:
     """
     code = [script(name) for name in scripts]
     # Only these scripts run, whatever names in the page hold; the policy lists their hashes.
-    allowed = " ".join(f"'sha256-{digest(part)}'" for part in code) or "'none'"
+    allowed = " ".join(f"'sha256-{script_hash(part)}'" for part in code) or "'none'"
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
     run = "".join(f"<script>{part}</script>\n" for part in code)
     return (
@@ -144,8 +144,8 @@ def document(title: str, *content: str, scripts: Sequence[str] = ()) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"{element('title', text(title))}\n<style>{style()}</style>\n</head>\n"
-        f"<body>\n{element('main', element('h1', text(title)), *content)}\n{run}</body>\n</html>\n"
+        f"{element('title', escape_text(title))}\n<style>{style()}</style>\n</head>\n"
+        f"<body>\n{element('main', element('h1', escape_text(title)), *content)}\n{run}</body>\n</html>\n"
     )
 
 
@@ -158,7 +158,7 @@ def embedded_data(data: object, kind: str) -> str:
     packed = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
         packed = packed.replace(sign, f"\\u{ord(sign):04x}")
-    return f'<script type="application/json" class="{text(kind)}">{packed}</script>'
+    return f'<script type="application/json" class="{escape_text(kind)}">{packed}</script>'
 
 
 def write_page(path: str | os.PathLike[str], text: str, *, overwrite: bool | None = None) -> Path:
@@ -174,7 +174,7 @@ def write_page(path: str | os.PathLike[str], text: str, *, overwrite: bool | Non
     """
     target = Path(path)
     try:
-        write_whole(target, text, new=not overwrite)
+        write_atomically(target, text, new=not overwrite)
     except FileExistsError:
         hint = "" if overwrite is None else " (overwrite=True replaces it)"
         raise NacelleError(f"{target} exists already; it is left as it is{hint}") from None
@@ -193,7 +193,7 @@ SCRIPTS = {"scene3d": ("three.min.js", "scene3d.js")}
 @cache
 def style() -> str:
     """The style sheet of all pages."""
-    return _read("style.css")
+    return _read_resource("style.css")
 
 
 @cache
@@ -203,13 +203,13 @@ def script(name: str) -> str:
     Raises:
         KeyError: if there is no such script.
     """
-    return "\n".join(_read(f"scripts/{file}") for file in SCRIPTS[name])
+    return "\n".join(_read_resource(f"scripts/{file}") for file in SCRIPTS[name])
 
 
-def digest(code: str) -> str:
+def script_hash(code: str) -> str:
     """SHA-256 of a script in base64, as a content security policy names it."""
     return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
 
 
-def _read(name: str) -> str:
+def _read_resource(name: str) -> str:
     return files("nacelle.page").joinpath(name).read_text(encoding="utf-8")

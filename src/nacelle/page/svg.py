@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.page.markup import element, number, text
+from nacelle.page.markup import element, escape_text, format_number
 from nacelle.spatial.scalar import Array
 
 # Points of a curve a pixel beyond which only the lowest and highest of a pixel are drawn.
-_DENSE = 2.0
+_DENSE_POINTS = 2.0
 
 
-def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from `low` to `high`, at most about `most` of them."""
-    raw = (high - low) / max(most, 1)
+def ticks(low: float, high: float, max_count: int = 6) -> list[float]:
+    """Round numbers from `low` to `high`, at most about `max_count` of them."""
+    raw = (high - low) / max(max_count, 1)
     if not (raw > 0.0 and math.isfinite(raw)):
         return [low]
     power = 10.0 ** math.floor(math.log10(raw))
@@ -47,14 +47,14 @@ def span(*values: Array, around: float | None = None, room: float = 0.05) -> tup
 
 def drawing(width: float, height: float, label: str, *content: str, kind: str = "") -> str:
     """A drawing of a size in pixels, which scales with the page; `label` says what it shows."""
-    attributes = f'viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{text(label)}"'
-    class_text = f' class="{text(kind)}"' if kind else ""
+    attributes = f'viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape_text(label)}"'
+    class_text = f' class="{escape_text(kind)}"' if kind else ""
     return f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}{class_text}>{"".join(content)}</svg>'
 
 
-def words_at(x: float, y: float, words: str, *, anchor: str = "start", kind: str = "") -> str:
+def text_at(x: float, y: float, text_shown: str, *, anchor: str = "start", kind: str = "") -> str:
     """Plain words at a place."""
-    return element("text", text(words), x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, kind=kind)
+    return element("text", escape_text(text_shown), x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, kind=kind)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
@@ -109,36 +109,36 @@ class ChartPanel:
         """Grid, frame, numbers and labels; without `numbers` the horizontal axis has none."""
         right, bottom = self.left + self.width, self.top + self.height
         parts = []
-        for value in ticks(*self.x, most=max(5, int(self.width / 90.0))):
+        for value in ticks(*self.x, max_count=max(5, int(self.width / 90.0))):
             pixel = float(self.across(value))
             parts.append(line(pixel, self.top, pixel, bottom, "grid"))
             if numbers:
-                parts.append(words_at(pixel, bottom + 14.0, number(value, 6), anchor="middle"))
-        for value in ticks(*self.y, most=5):
+                parts.append(text_at(pixel, bottom + 14.0, format_number(value, 6), anchor="middle"))
+        for value in ticks(*self.y, max_count=5):
             pixel = float(self.down(value))
             parts.append(line(self.left, pixel, right, pixel, "grid"))
-            parts.append(words_at(self.left - 6.0, pixel + 4.0, number(value, 6), anchor="end"))
+            parts.append(text_at(self.left - 6.0, pixel + 4.0, format_number(value, 6), anchor="end"))
         parts.append(box(self.left, self.top, right, bottom, "frame"))
         if x_label:
-            parts.append(words_at(self.left + 0.5 * self.width, bottom + 29.0, x_label, anchor="middle"))
+            parts.append(text_at(self.left + 0.5 * self.width, bottom + 29.0, x_label, anchor="middle"))
         if y_label:
-            parts.append(words_at(self.left, self.top - 6.0, y_label))
+            parts.append(text_at(self.left, self.top - 6.0, y_label))
         return "".join(parts)
 
-    def curve(self, x: Array, y: Array, parts: list[slice], kind: str) -> str:
+    def curve(self, x: Array, y: Array, runs: list[slice], kind: str) -> str:
         """A curve over runs of samples, with gaps between them; a run of one sample is a dot."""
         commands = []
-        for run in parts:
-            pixels = _thinned(self.across(x[run]), self.down(y[run]))
+        for run in runs:
+            pixels = _thin_curve(self.across(x[run]), self.down(y[run]))
             points = [f"{a:.1f} {b:.1f}" for a, b in pixels]
             if points:
                 commands.append("M" + "L".join(points) + ("h0" if len(points) == 1 else ""))
         return element("path", kind=f"curve {kind}", d="".join(commands)) if commands else ""
 
 
-def _thinned(x: Array, y: Array) -> list[tuple[float, float]]:
+def _thin_curve(x: Array, y: Array) -> list[tuple[float, float]]:
     """Points of a curve, of many in a pixel only the lowest and the highest."""
-    if len(x) < 2 or len(x) <= _DENSE * max(x[-1] - x[0], 1.0):
+    if len(x) < 2 or len(x) <= _DENSE_POINTS * max(x[-1] - x[0], 1.0):
         return list(zip(x.tolist(), y.tolist(), strict=True))
     starts = np.flatnonzero(np.diff(np.floor(x), prepend=-np.inf) > 0)
     points = []
@@ -161,7 +161,7 @@ _MARKERS = (
     "M0 4L3.6 -3H-3.6Z",  # triangle upside down
     "M-4 0H4M0 -4V4",  # plus
 )
-_EVERY = 9  # markers along a curve
+_MARKERS_PER_CURVE = 9  # markers along a curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,24 +210,26 @@ def line_chart(
     parts = [legend, panel.axes(x_label=x, y_label=y)]
     for k, curve in enumerate(series):
         abscissae, values = np.asarray(curve.x, dtype=float), np.asarray(curve.y, dtype=float)
-        finite = runs(np.isfinite(abscissae) & np.isfinite(values))
-        parts.append(panel.curve(abscissae, values, finite, _kind(k)))
-        for i in _marked(finite, k):
+        finite = true_runs(np.isfinite(abscissae) & np.isfinite(values))
+        parts.append(panel.curve(abscissae, values, finite, _series_class(k)))
+        for i in _marked_samples(finite, k):
             parts.append(marker(float(panel.across(abscissae[i])), float(panel.down(values[i])), k))
     label = title or f"{y} over {x}: {', '.join(curve.name for curve in series)}"
     chart = drawing(width, panel.top + height + 38.0, label, *parts, kind="chart")
-    caption = element("figcaption", text(title), kind="quiet") if title else ""
+    caption = element("figcaption", escape_text(title), kind="quiet") if title else ""
     return element("figure", element("div", chart, kind="wide"), caption)
 
 
-def _kind(k: int) -> str:
+def _series_class(k: int) -> str:
     return f"s{k % len(SERIES_COLOURS)}"
 
 
 def marker(x: float, y: float, k: int) -> str:
     """The mark of series k at a place."""
     shape = _MARKERS[k % len(_MARKERS)]
-    return element("path", kind=f"marker {_kind(k)}", d=shape, transform=f"translate({x:.1f} {y:.1f})")
+    return element(
+        "path", kind=f"marker {_series_class(k)}", d=shape, transform=f"translate({x:.1f} {y:.1f})"
+    )
 
 
 def _legend(series: Sequence[Series], width: float) -> tuple[str, int]:
@@ -240,23 +242,23 @@ def _legend(series: Sequence[Series], width: float) -> tuple[str, int]:
         if left > 64.0 and left + room > width:
             left, row = 64.0, row + 1
         at = 12.0 + 18.0 * row
-        parts.append(element("path", kind=f"curve {_kind(k)}", d=f"M{left:.0f} {at:.0f}h28"))
+        parts.append(element("path", kind=f"curve {_series_class(k)}", d=f"M{left:.0f} {at:.0f}h28"))
         parts.append(marker(left + 14.0, at, k))
-        parts.append(words_at(left + 34.0, at + 4.0, label))
+        parts.append(text_at(left + 34.0, at + 4.0, label))
         left += room
     return "".join(parts), row + 1 if labels else 0
 
 
-def runs(mask: Array) -> list[slice]:
+def true_runs(mask: Array) -> list[slice]:
     """Runs of chosen samples, one after another."""
     edges = np.flatnonzero(np.diff(np.pad(np.asarray(mask, dtype=int), 1)))
     return [slice(int(first), int(after)) for first, after in edges.reshape(-1, 2)]
 
 
-def _marked(parts: list[slice], k: int) -> list[int]:
+def _marked_samples(runs: list[slice], k: int) -> list[int]:
     """Samples that have a marker: some along the curve, beside those of the other curves."""
-    samples = [i for part in parts for i in range(part.start, part.stop)]
-    step = max(1, len(samples) // _EVERY)
+    samples = [i for part in runs for i in range(part.start, part.stop)]
+    step = max(1, len(samples) // _MARKERS_PER_CURVE)
     first = (k * step) // len(SERIES_COLOURS) % max(step, 1)
     return samples[first::step]
 
@@ -354,7 +356,7 @@ def map_chart(
     below = panel.top + height + 42.0
     legend, rows = _map_legend(kinds, marks, below)
     chart = drawing(panel.left + _WIDTH + 12.0, below + 18.0 * rows, title, *parts, legend, kind="map")
-    caption = element("figcaption", text(title), kind="quiet") if title else ""
+    caption = element("figcaption", escape_text(title), kind="quiet") if title else ""
     return element("figure", chart, caption)
 
 
@@ -367,7 +369,7 @@ def _cells(panel: ChartPanel, mask: Array, x: MapAxis, y: MapAxis) -> str:
     commands = []
     for j, centre in enumerate(y.places):
         top, bottom = (float(panel.down(centre + part * y.step)) for part in (0.5, -0.5))
-        for run in runs(mask[:, j]):
+        for run in true_runs(mask[:, j]):
             left = float(panel.across(x.places[run.start] - 0.5 * x.step))
             right = float(panel.across(x.places[run.stop - 1] + 0.5 * x.step))
             commands.append(f"M{left:.1f} {top:.1f}H{right:.1f}V{bottom:.1f}H{left:.1f}Z")
@@ -385,5 +387,5 @@ def _map_legend(kinds: Sequence[CellKind], marks: Sequence[MapPoint], top: float
             parts.append(element("rect", fill=entry.fill, stroke="#aab2bb", **size))
         else:
             parts.append(_cross(left + 8.0, at + 5.0))
-        parts.append(words_at(left + 22.0, at + 9.0, entry.label))
+        parts.append(text_at(left + 22.0, at + 9.0, entry.label))
     return "".join(parts), rows

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.dynamics.compliance import with_forces_between
+from nacelle.dynamics.compliance import add_forces_between_bodies
 from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
@@ -35,7 +35,7 @@ def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     U = state.moving.U
     u_dot = U @ a + state.moving.bias
     total: Array = np.zeros(U.shape[1])
-    state = with_forces_between(state, physics)
+    state = add_forces_between_bodies(state, physics)
     for body, wrench in body_wrenches(state, u_dot).items():
         total = total + (state.now.motion.jacobian(body) @ U).T @ pack([*wrench.f, *wrench.n])
     for effort in joint_efforts(state, u_dot, physics):

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance import with_forces_between
-from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_spin
+from nacelle.dynamics.compliance import add_forces_between_bodies
+from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_angular_acceleration
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import inertial_wrench
@@ -33,7 +33,7 @@ from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, cross
 from nacelle.spatial.screw import AngularMotion
 from nacelle.tree.actuation import joint_axes
-from nacelle.tree.spanning_tree import Step, step_motion
+from nacelle.tree.spanning_tree import JointTransform, transform_pose
 
 
 class PrimitiveRates(NamedTuple):
@@ -76,13 +76,13 @@ class LocalMotion(NamedTuple):
             R @ self.JR,
         )
 
-    def rotated(self, axes: Array, rates: PrimitiveRates) -> LocalMotion:
+    def after_rotation(self, axes: Array, rates: PrimitiveRates) -> LocalMotion:
         """The motion after a rotation about axes (3, k) of the new frame ([AGH2005] (7), (8), (10))."""
         s_dot = axes @ rates.rate
         dw = self.dw + cross(self.w, s_dot) + axes @ rates.acceleration
         return self._replace(w=self.w + s_dot, dw=dw, JR=self.JR + axes @ rates.partial)
 
-    def translated(self, axes: Array, rates: PrimitiveRates) -> LocalMotion:
+    def after_translation(self, axes: Array, rates: PrimitiveRates) -> LocalMotion:
         """The motion after a translation along axes (3, k) of the new frame ([AGH2005] (5), (6), (9))."""
         s_dot = axes @ rates.rate
         dv = self.dv + axes @ rates.acceleration + 2.0 * cross(self.w, s_dot)
@@ -107,18 +107,18 @@ def joint_rates(state: State, index: int, u_dot: Array) -> list[PrimitiveRates]:
 
 
 def across_joint(
-    joint: Joint, before: LocalMotion, steps: Sequence[Step], rates: Sequence[PrimitiveRates]
+    joint: Joint, before: LocalMotion, steps: Sequence[JointTransform], rates: Sequence[PrimitiveRates]
 ) -> LocalMotion:
     """The motion of a joint's second body from that of its first, in the axes of each."""
     now = before.seen(joint.frame_predecessor)
     for primitive, step, rate in zip(joint.primitives, steps, rates, strict=True):
-        now = now.seen(step_motion(primitive, step))
+        now = now.seen(transform_pose(primitive, step))
         axes = primitive_axes(primitive)
-        now = now.rotated(axes, rate) if primitive.is_rotation else now.translated(axes, rate)
+        now = now.after_rotation(axes, rate) if primitive.is_rotation else now.after_translation(axes, rate)
     return now.seen(joint.frame_successor.inverse())
 
 
-def carried_motions(state: State, u_dot: Array) -> dict[int, LocalMotion]:
+def body_motions(state: State, u_dot: Array) -> dict[int, LocalMotion]:
     """Motions of all bodies in their own axes, each from the body that carries it; u_dot (rates,).
 
     Accelerations are less gravity, so that weight needs no term of its own.
@@ -155,7 +155,7 @@ def closure_rates(state: State, bodies: dict[int, LocalMotion], index: int) -> l
         at = Pose(np.eye(3), axis.point)
         far = bodies[joint.successor].seen(joint.frame_successor).seen(at)
         near = bodies[joint.predecessor].seen(joint.frame_predecessor).seen(gap).seen(at)
-        spin = relative_spin(axis, *(AngularMotion(body.w, body.dw) for body in (near, far)))
+        spin = relative_angular_acceleration(axis, *(AngularMotion(body.w, body.dw) for body in (near, far)))
         pairs = ((far.v - near.v, far.w - near.w), (far.dv - near.dv, spin))
         rate, acceleration = (axis.along(*pair) for pair in pairs)
         rates.append(PrimitiveRates(rate, acceleration, axis.along(far.JT - near.JT, far.JR - near.JR)))
@@ -169,16 +169,16 @@ def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     at the body's origin, with friction, springs and rotors along the rates of their joints; a (n,) is dv/dt.
     """
     robot, poses = state.robot, state.now.motion.poses
-    state = with_forces_between(state, physics)
+    state = add_forces_between_bodies(state, physics)
     u_dot = state.moving.U @ a + state.moving.bias
-    bodies = carried_motions(state, u_dot)
+    bodies = body_motions(state, u_dot)
     tau: Array = np.zeros(len(a))
     for index, body in bodies.items():
         if index != BASE and has_mass(robot, index):
             f, n = inertial_wrench(body_parameters(robot, index), body.dv, body.w, body.dw)
             tau = tau + body.JT.T @ f + body.JR.T @ n
         if index != BASE and index in state.external:
-            f, n = state.external[index].in_axes(poses[index].R.T)
+            f, n = state.external[index].rotate(poses[index].R.T)
             tau = tau - body.JT.T @ f - body.JR.T @ n
     # Friction of all joints (24)-(28), springs and rotors, along (dq/dtheta')^T.
     for index in loaded_joints(robot):

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.dynamics.compliance import with_forces_between
-from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_spin
+from nacelle.dynamics.compliance import add_forces_between_bodies
+from nacelle.dynamics.joint_effort import axis_effort, loaded_joints, relative_angular_acceleration
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
 from nacelle.dynamics.wrench import body_wrench
@@ -116,7 +116,7 @@ def platform_columns(state: State, body: int, point: Array) -> Array:
     return np.concatenate([np.concatenate([np.eye(3), -skew(r)], axis=1), below])[:, :nv]
 
 
-def axes_of_leg(state: State, leg: int) -> dict[int, list[tuple[JointAxis, slice]]]:
+def leg_axes(state: State, leg: int) -> dict[int, list[tuple[JointAxis, slice]]]:
     """For each joint of a leg its axes, each with the place of its rates in q_i'."""
     result: dict[int, list[tuple[JointAxis, slice]]] = {}
     start = 0
@@ -140,7 +140,7 @@ def leg_columns(state: State, leg: int, body: int, point: Array) -> Array:
     A rotation about s through P gives [s x (point - P); s], a slide [s; 0] ([KI2007] (35)); a body outside
     the leg does not move.
     """
-    axes = axes_of_leg(state, leg)
+    axes = leg_axes(state, leg)
     placed_by = {state.robot.joints[j].successor: j for j in axes}
     columns: list[Array] = [np.zeros(6)] * rate_count(state, leg)
     while body in placed_by:
@@ -158,7 +158,7 @@ def leg_motions(state: State, leg: int, dq: Array, ddq: Array) -> dict[int, Poin
     robot, poses = state.robot, state.now.motion.poses
     zero = np.zeros(3)
     result = {BASE: PointMotion(zero, zero, zero, zero)}
-    for j, axes in axes_of_leg(state, leg).items():
+    for j, axes in leg_axes(state, leg).items():
         joint = robot.joints[j]
         now, at = result[joint.predecessor], poses[joint.predecessor].p
         for axis, indices in axes:
@@ -289,7 +289,7 @@ def leg_dynamics(state: State, leg: int, dq: Array, ddq: Array, physics: Physics
         for body in robot.legs[leg].bodies
     }
     H: list[Scalar] = [0.0] * len(dq)
-    for j, axes in reversed(axes_of_leg(state, leg).items()):
+    for j, axes in reversed(leg_axes(state, leg).items()):
         joint = robot.joints[j]
         wrench, p = wrenches[joint.successor], poses[joint.successor].p
         for number, (axis, indices) in enumerate(axes):
@@ -337,7 +337,9 @@ def closure_forces(state: State, legs: Sequence[LegState], dV: Array, physics: P
             far, near = (bodies[body].at(axis.point - poses[body].p) for body in ends)
             to, off = (columns(body, axis.point) for body in ends)
             rate = axis.along(far.v - near.v, far.w - near.w)
-            spin = relative_spin(axis, *(AngularMotion(body.w, body.dw) for body in (near, far)))
+            spin = relative_angular_acceleration(
+                axis, *(AngularMotion(body.w, body.dw) for body in (near, far))
+            )
             acceleration = axis.along(far.a - near.a, spin)
             effort = axis_effort(state, index, number, rate, acceleration, physics)
             total = total + axis.along((to - off)[:3], (to - off)[3:]).T @ effort
@@ -347,7 +349,7 @@ def closure_forces(state: State, legs: Sequence[LegState], dV: Array, physics: P
 def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     """Force (n,) along the reduced twist: S^T [F_p + sum of J_vi^T J_i^-T H_i] ([KI2007] (20))."""
     S, bias = platform_map(state)
-    state = with_forces_between(state, physics)
+    state = add_forces_between_bodies(state, physics)
     dV = S @ a + bias
     legs = leg_states(state)
     F = platform_dynamics(state, dV) + closure_forces(state, legs, dV, physics)

@@ -15,7 +15,7 @@ wrenches:
 
 from __future__ import annotations
 
-from nacelle.dynamics.models import MEASURED
+from nacelle.dynamics.models import MEASURED_MODELS
 from nacelle.dynamics.reference import FORMULATIONS, Formulation
 from nacelle.papers import bodies, jourdain, legs
 from nacelle.papers.elements import projection as elements
@@ -28,4 +28,4 @@ FORMULATIONS |= {
     "elements": Formulation("kinematic elements, [OAM]", elements.generalised_force, elements.reason_not),
 }
 NAMES = tuple(FORMULATIONS)
-MEASURED |= {"elements": model_from_elements, "encoders": model_from_encoders}
+MEASURED_MODELS |= {"elements": model_from_elements, "encoders": model_from_encoders}

@@ -22,7 +22,7 @@ from itertools import chain
 from typing import Any
 
 from nacelle.program.graph import Graph, children, depth_first, reachable
-from nacelle.spatial.rounding import FOLDED_ULPS, Constants, folded_total
+from nacelle.spatial.rounding import FOLDED_ULPS, Constants, folded_sum
 
 # A scaled item: coefficient and item. ONE is the item 1, so that constants are scaled items too.
 Scaled = tuple[float, int]
@@ -38,13 +38,13 @@ class Algebra:
     atom: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     roots: list[Scaled] = field(default_factory=list)
     size: int = 1
-    _places: dict[Any, int] = field(default_factory=dict)
+    _indices: dict[Any, int] = field(default_factory=dict)
     _keys: dict[int, Any] = field(default_factory=dict)
     constants: Constants = field(default_factory=lambda: Constants(FOLDED_ULPS))
 
     def new(self, key: Any) -> int:
         """A new index for what is interned under a key."""
-        self._places[key] = self.size
+        self._indices[key] = self.size
         self._keys[self.size] = key
         self.size += 1
         return self.size - 1
@@ -57,7 +57,7 @@ class Algebra:
             self.atom.copy(),
             self.roots,
             self.size,
-            self._places.copy(),
+            self._indices.copy(),
             self._keys.copy(),
             self.constants.copy(),
         )
@@ -90,7 +90,7 @@ class Algebra:
 
     def _intern_linear(self, terms: dict[int, float]) -> int:
         key = ("linear", *sorted(terms.items()))
-        item = self._places.get(key)
+        item = self._indices.get(key)
         if item is None:
             item = self.new(key)
             self.linear[item] = terms
@@ -107,7 +107,7 @@ class Algebra:
             if not factors:
                 return ONE
         key = ("power", *sorted(factors.items()))
-        item_index = self._places.get(key)
+        item_index = self._indices.get(key)
         if item_index is None:
             item_index = self.new(key)
             self.power[item_index] = factors
@@ -115,7 +115,7 @@ class Algebra:
 
     def add_atom(self, *atom: Any) -> int:
         """Any other operation on scaled items."""
-        item = self._places.get(atom)
+        item = self._indices.get(atom)
         if item is None:
             item = self.new(atom)
             self.atom[item] = atom
@@ -143,7 +143,7 @@ class Algebra:
                 uses[child] -= 1
                 if not uses[child] and child != ONE:
                     stack.append(child)
-            del self._places[self._keys.pop(item)]
+            del self._indices[self._keys.pop(item)]
             for kind in (self.linear, self.power, self.atom):
                 kind.pop(item, None)
 
@@ -167,7 +167,7 @@ _SHORT = 3
 
 
 @dataclass(frozen=True)
-class ReadGraph:
+class GraphUses:
     """A graph that is to be read, perhaps in several ways.
 
     Attributes:
@@ -182,10 +182,10 @@ class ReadGraph:
     roots: list[int]
     order: list[int]
     shared: list[bool]
-    alone: list[bool]
+    used_once: list[bool]
 
 
-def source(graph: Graph, roots: list[int]) -> ReadGraph:
+def graph_uses(graph: Graph, roots: list[int]) -> GraphUses:
     """What some roots of a graph need, and how often."""
     order = reachable(graph, roots)
     nodes, values = graph.nodes, graph.values
@@ -203,10 +203,10 @@ def source(graph: Graph, roots: list[int]) -> ReadGraph:
                 alone[k] = alone[node[1]]
             elif node[0] == "mul" and values[node[1]] is not None:
                 alone[k] = alone[node[2]]
-    return ReadGraph(graph, roots, order, [number > 1 for number in uses], alone)
+    return GraphUses(graph, roots, order, [number > 1 for number in uses], alone)
 
 
-def read_algebra(uses: ReadGraph, keep: bool = True, spread: bool = False) -> Algebra:
+def read_algebra(uses: GraphUses, keep: bool = True, spread: bool = False) -> Algebra:
     """Read what some roots of a graph need; sums and products used once are merged.
 
     Args:
@@ -217,7 +217,7 @@ def read_algebra(uses: ReadGraph, keep: bool = True, spread: bool = False) -> Al
             that factoring sees through them; pairing finds them again.
     """
     algebra = Algebra()
-    nodes, shared, alone = uses.graph.nodes, uses.shared, uses.alone
+    nodes, shared, alone = uses.graph.nodes, uses.shared, uses.used_once
     items: dict[int, Scaled] = {}
     one = algebra.constants.one
     for k in uses.order:
@@ -261,11 +261,11 @@ def _read_sum(algebra: Algebra, node: tuple[Any, ...], items: dict[int, Scaled],
         scale = -scale
     form = algebra.linear.get(item) if alone[second] else None
     if form is None:
-        terms[item] = folded_total(terms[item], scale) if item in terms else scale
+        terms[item] = folded_sum(terms[item], scale) if item in terms else scale
     else:
         for inner, coefficient in form.items():
             more = scale * coefficient
-            terms[inner] = folded_total(terms[inner], more) if inner in terms else more
+            terms[inner] = folded_sum(terms[inner], more) if inner in terms else more
     return algebra.add_linear(terms)
 
 
@@ -294,10 +294,10 @@ def _read_product(
             factors[inner] = factors.get(inner, 0) + power * exponent
     elif item != ONE:
         factors[item] = factors.get(item, 0) + power
-    return scale, algebra.add_power(_without_roots(algebra, factors))
+    return scale, algebra.add_power(_reduce_square_roots(algebra, factors))
 
 
-def _without_roots(algebra: Algebra, factors: dict[int, int]) -> dict[int, int]:
+def _reduce_square_roots(algebra: Algebra, factors: dict[int, int]) -> dict[int, int]:
     """Replace even powers of a square root by powers of its argument: sqrt(z)^2 is z.
 
     The argument is not negative where the root is a number, so the value stays.
@@ -345,28 +345,28 @@ class _Writer:
 
     def write(self) -> tuple[Graph, list[int]]:
         for item in self.order:
-            self.place[item] = self._item(item)
-        return self.graph, [self._scaled(scaled) for scaled in self.algebra.roots]
+            self.place[item] = self._write_item(item)
+        return self.graph, [self._write_scaled(scaled) for scaled in self.algebra.roots]
 
-    def _scaled(self, scaled: Scaled) -> int:
+    def _write_scaled(self, scaled: Scaled) -> int:
         scale, item = scaled
         node = self.place[item]
         return node if scale == 1.0 else self.graph.mul(self.graph.const(scale), node)
 
-    def _item(self, item: int) -> int:
+    def _write_item(self, item: int) -> int:
         algebra = self.algebra
         form = algebra.linear.get(item)
         if form is not None:
-            return self._linear(form)
+            return self._write_sum(form)
         product = algebra.power.get(item)
         if product is not None:
-            return self._power(product)
+            return self._write_product(product)
         op, *entries = algebra.atom[item]
         if op == "input":
             return self.graph.input(entries[0])
-        return self.graph.apply(op, *(self._scaled(entry) for entry in entries))
+        return self.graph.apply(op, *(self._write_scaled(entry) for entry in entries))
 
-    def _linear(self, terms: dict[int, float]) -> int:
+    def _write_sum(self, terms: dict[int, float]) -> int:
         """A sum; terms with the same size of coefficient share one product."""
         g, nodes, one = self.graph, self.place, self.algebra.constants.one
         classes: dict[float, list[tuple[bool, int]]] = {}
@@ -396,7 +396,7 @@ class _Writer:
         last = g.const(constant)
         return last if whole is None else g.add(whole, last)
 
-    def _power(self, factors: dict[int, int]) -> int:
+    def _write_product(self, factors: dict[int, int]) -> int:
         """A product; divisors with a shared reciprocal are factors, the others one division."""
         g = self.graph
         over: list[tuple[int, int]] = []
@@ -408,10 +408,10 @@ class _Writer:
                 over.append((g.div(self.place[ONE], self.place[item]), -k))
             else:
                 under.append((self.place[item], -k))
-        top = self._product(over)
-        return top if not under else g.div(top, self._product(under))
+        top = self._write_powers(over)
+        return top if not under else g.div(top, self._write_powers(under))
 
-    def _product(self, factors: list[tuple[int, int]]) -> int:
+    def _write_powers(self, factors: list[tuple[int, int]]) -> int:
         """Product of whole powers by common squaring."""
         g = self.graph
         result = self.place[ONE]
@@ -420,6 +420,6 @@ class _Writer:
                 result = g.mul(result, base)
         halves = [(base, k >> 1) for base, k in factors if k >> 1]
         if halves:
-            root = self._product(halves)
+            root = self._write_powers(halves)
             result = g.mul(result, g.mul(root, root))
         return result

@@ -25,8 +25,8 @@ from dataclasses import replace
 from typing import Any
 
 from nacelle.program.graph import Graph, reachable
-from nacelle.program.program import Program, Variable, spans
-from nacelle.program.trace import Trace, graph_of, linear
+from nacelle.program.program import Program, Variable, variable_slices
+from nacelle.program.trace import Trace, program_graph, straight_line_program
 
 
 def partials(g: Graph, k: int) -> list[tuple[int, int]]:
@@ -92,7 +92,7 @@ def forward(g: Graph, roots: Sequence[int], seeds: dict[int, int]) -> list[int |
         elif op == "entry":
             _, solution, index = g.nodes[k]
             if solution in solved:
-                _store(g, dot, k, solved[solution][index])
+                _set_nonzero(g, dot, k, solved[solution][index])
         elif op not in ("const", "input"):
             total: int | None = None
             if any(child in dot for child in g.nodes[k][1:]):
@@ -101,23 +101,23 @@ def forward(g: Graph, roots: Sequence[int], seeds: dict[int, int]) -> list[int |
                         term = g.mul(slope, dot[child])
                         total = term if total is None else g.add(total, term)
             if total is not None:
-                _store(g, dot, k, total)
+                _set_nonzero(g, dot, k, total)
     return [dot.get(k) for k in roots]
 
 
-def _store(g: Graph, dot: dict[int, int], k: int, value: int) -> None:
+def _set_nonzero(g: Graph, dot: dict[int, int], k: int, value: int) -> None:
     if g.values[value] != 0.0:
         dot[k] = value
 
 
-def _entries(g: Graph, k: int) -> tuple[str, int, list[list[int]], list[int]]:
+def _solve_operands(g: Graph, k: int) -> tuple[str, int, list[list[int]], list[int]]:
     _, kind, n, *entries = g.nodes[k]
     return kind, n, [entries[n * i : n * i + n] for i in range(n)], entries[n * n :]
 
 
 def _solve_forward(g: Graph, k: int, dot: dict[int, int]) -> list[int] | None:
     """Dx = A^-1 (db - dA x); None if neither A nor b moves."""
-    kind, n, A, b = _entries(g, k)
+    kind, n, A, b = _solve_operands(g, k)
     if not any(entry in dot for row in A for entry in row) and not any(entry in dot for entry in b):
         return None
     zero = g.const(0.0)
@@ -140,7 +140,7 @@ def reverse(g: Graph, seeds: dict[int, int], wanted: Sequence[int]) -> list[int 
         seeds: nodes with their weights.
         wanted: nodes by which is differentiated.
     """
-    needs = _depends_on(g, list(seeds), set(wanted))
+    needs = _dependent_nodes(g, list(seeds), set(wanted))
     bar: dict[int, int] = {}
     entries: dict[int, dict[int, int]] = {}
 
@@ -166,7 +166,7 @@ def reverse(g: Graph, seeds: dict[int, int], wanted: Sequence[int]) -> list[int 
     return [bar.get(k) for k in wanted]
 
 
-def _depends_on(g: Graph, roots: list[int], wanted: set[int]) -> set[int]:
+def _dependent_nodes(g: Graph, roots: list[int], wanted: set[int]) -> set[int]:
     """Nodes below some roots that depend on wanted ones."""
     result: set[int] = set()
     for k in reachable(g, roots):
@@ -179,7 +179,7 @@ def _depends_on(g: Graph, roots: list[int], wanted: set[int]) -> set[int]:
 
 def _solve_reverse(g: Graph, k: int, x_bar: dict[int, int], give: Any) -> None:
     """b_bar = A^-T x_bar, A_bar = -b_bar x^T."""
-    kind, n, A, b = _entries(g, k)
+    kind, n, A, b = _solve_operands(g, k)
     zero = g.const(0.0)
     transposed = [A[j][i] for i in range(n) for j in range(n)]
     b_bar = g.solve(kind, transposed, [x_bar.get(i, zero) for i in range(n)])
@@ -199,8 +199,8 @@ def jacobian(trace: Trace, output: str, by: str, mode: str = "auto") -> list[lis
         mode: "forward" (a sweep a column), "reverse" (a sweep a row), or "auto": the fewer sweeps.
     """
     g = trace.graph
-    rows = trace.roots[_place(trace.outputs, output)]
-    span = _place(trace.inputs, by)
+    rows = trace.roots[_slice_of(trace.outputs, output)]
+    span = _slice_of(trace.inputs, by)
     columns = [g.input(k) for k in range(span.start, span.stop)]
     if mode == "auto":
         mode = "forward" if len(columns) <= len(rows) else "reverse"
@@ -224,8 +224,8 @@ def with_jacobians(trace: Trace, pairs: Sequence[tuple[str, str]], mode: str = "
     return Trace(trace.name, trace.graph, trace.inputs, outputs, roots)
 
 
-def _place(variables: Sequence[Variable], name: str) -> slice:
-    for variable, span in spans(variables):
+def _slice_of(variables: Sequence[Variable], name: str) -> slice:
+    for variable, span in variable_slices(variables):
         if variable.name == name:
             return span
     raise KeyError(f"no variable {name!r}; known: {', '.join(v.name for v in variables)}")
@@ -234,9 +234,7 @@ def _place(variables: Sequence[Variable], name: str) -> slice:
 # ---- derivatives of a program in a direction, as programs of their own
 
 
-def directional_program(
-    program: Program, *, by: Sequence[str] | None = None, values: bool = False
-) -> Program:
+def tangent_program(program: Program, *, by: Sequence[str] | None = None, values: bool = False) -> Program:
     """The program of d_OUTPUT = J d_INPUT, in the order of inputs and outputs.
 
     Args:
@@ -244,44 +242,46 @@ def directional_program(
         by: names of the inputs that move, the others have no "d_INPUT"; all if None.
         values: whether the outputs themselves come first: what they share is computed once.
     """
-    graph, roots = graph_of(program)
+    graph, roots = program_graph(program)
     moving = [v for v in program.inputs if by is None or v.name in by]
     seeds, index = {}, program.input_size
-    for variable, span in spans(program.inputs):
+    for variable, span in variable_slices(program.inputs):
         for k in range(span.start, span.stop if variable in moving else span.start):
             seeds[graph.input(k)] = graph.input(index)
             index += 1
-    outputs = _named(program.outputs, "d_{}")
+    outputs = _rename_variables(program.outputs, "d_{}")
     tangents = forward(graph, roots, seeds)
     if values:
         outputs, tangents = (*program.outputs, *outputs), [*roots, *tangents]
-    inputs = (*program.inputs, *_named(moving, "d_{}"))
-    return _listed(f"{program.name}_tangent", graph, inputs, outputs, tangents)
+    inputs = (*program.inputs, *_rename_variables(moving, "d_{}"))
+    return _program_of_nodes(f"{program.name}_tangent", graph, inputs, outputs, tangents)
 
 
-def cotangent(program: Program) -> Program:
+def cotangent_program(program: Program) -> Program:
     """The program of INPUT_bar = J^T OUTPUT_bar, in the order of outputs and inputs.
 
     Args:
         program: any program.
     """
-    graph, roots = graph_of(program)
+    graph, roots = program_graph(program)
     size = program.input_size
     seeds: dict[int, int] = {}
     for index, root in enumerate(roots):
         weight = graph.input(size + index)
         # An instruction may be several results, or an input itself.
         seeds[root] = graph.add(seeds[root], weight) if root in seeds else weight
-    inputs = (*program.inputs, *_named(program.outputs, "{}_bar"))
+    inputs = (*program.inputs, *_rename_variables(program.outputs, "{}_bar"))
     gradients = reverse(graph, seeds, [graph.input(k) for k in range(size)])
-    return _listed(f"{program.name}_cotangent", graph, inputs, _named(program.inputs, "{}_bar"), gradients)
+    return _program_of_nodes(
+        f"{program.name}_cotangent", graph, inputs, _rename_variables(program.inputs, "{}_bar"), gradients
+    )
 
 
-def _named(variables: Sequence[Variable], form: str) -> tuple[Variable, ...]:
+def _rename_variables(variables: Sequence[Variable], form: str) -> tuple[Variable, ...]:
     return tuple(replace(variable, name=form.format(variable.name)) for variable in variables)
 
 
-def _listed(
+def _program_of_nodes(
     name: str,
     graph: Graph,
     inputs: Sequence[Variable],
@@ -290,4 +290,4 @@ def _listed(
 ) -> Program:
     zero = graph.const(0.0)
     roots = [zero if node is None else node for node in nodes]
-    return linear(name, graph, inputs, outputs, roots)
+    return straight_line_program(name, graph, inputs, outputs, roots)

@@ -20,8 +20,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from nacelle.spatial.recorded import Recorded, recorded
-from nacelle.spatial.rounding import FOLDED_ULPS, Constants, folded_total
+from nacelle.spatial.recorded import Recorded, record_operation
+from nacelle.spatial.rounding import FOLDED_ULPS, Constants, folded_sum
 from nacelle.spatial.trigonometry import sine_cosine
 
 Node = tuple[Any, ...]
@@ -97,7 +97,7 @@ class Graph:
         node = self.nodes[a]
         return int(node[1]) if node[0] == "neg" else self._table["neg", a]
 
-    def _positive(self, a: int) -> tuple[int, bool]:
+    def _split_sign(self, a: int) -> tuple[int, bool]:
         """Split off a negation: the node without it, and whether there was one."""
         node = self.nodes[a]
         if node[0] == "neg":
@@ -118,13 +118,13 @@ class Graph:
                     return self.sub(a, second[1])
                 return self._table["add", a, b] if a < b else self._table["add", b, a]
         elif u is not None and v is not None:
-            return self.const(folded_total(u, v))
+            return self.const(folded_sum(u, v))
         elif u == 0.0:
             return b
         elif v == 0.0:
             return a
-        x, x_negative = self._positive(a)
-        y, y_negative = self._positive(b)
+        x, x_negative = self._split_sign(a)
+        y, y_negative = self._split_sign(b)
         if x_negative:
             return self.neg(self.add(x, y)) if y_negative else self.sub(y, x)
         if y_negative:
@@ -141,15 +141,15 @@ class Graph:
             if nodes[a][0] != "neg" and nodes[b][0] != "neg" and a != b:
                 return self._table["sub", a, b] if a < b else self.neg(self._table["sub", b, a])
         elif u is not None and v is not None:
-            return self.const(folded_total(u, -v))
+            return self.const(folded_sum(u, -v))
         if a == b:
             return self.const(0.0)
         if v == 0.0:
             return a
         if u == 0.0:
             return self.neg(b)
-        x, x_negative = self._positive(a)
-        y, y_negative = self._positive(b)
+        x, x_negative = self._split_sign(a)
+        y, y_negative = self._split_sign(b)
         if x_negative:
             return self.sub(y, x) if y_negative else self.neg(self.add(x, y))
         if y_negative:
@@ -160,9 +160,9 @@ class Graph:
         """Product; a chain of constants is one constant."""
         u, v = self.values[a], self.values[b]
         if u is not None:
-            return self._scaled(a, b) if v is None else self.const(u * v)
+            return self._scale(a, b) if v is None else self.const(u * v)
         if v is not None:
-            return self._scaled(b, a)
+            return self._scale(b, a)
         first, second = self.nodes[a], self.nodes[b]
         if first[0] == "neg":
             return self.mul(first[1], second[1]) if second[0] == "neg" else self.neg(self.mul(first[1], b))
@@ -170,7 +170,7 @@ class Graph:
             return self.neg(self.mul(a, second[1]))
         return self._table["mul", a, b] if a < b else self._table["mul", b, a]
 
-    def _scaled(self, a: int, b: int) -> int:
+    def _scale(self, a: int, b: int) -> int:
         """Product of a constant a and b, which is none."""
         u = self._value(a)
         if u == 1.0:
@@ -178,12 +178,12 @@ class Graph:
         if u == 0.0:
             return a
         if u < 0.0:
-            return self.neg(self._scaled(self.const(-u), b))
+            return self.neg(self._scale(self.const(-u), b))
         node = self.nodes[b]
         if node[0] == "neg":
-            return self.neg(self._scaled(a, node[1]))
+            return self.neg(self._scale(a, node[1]))
         if node[0] == "mul" and self.values[node[1]] is not None:
-            return self._scaled(self.const(u * self._value(node[1])), node[2])
+            return self._scale(self.const(u * self._value(node[1])), node[2])
         return self._table["mul", a, b]
 
     def div(self, a: int, b: int) -> int:
@@ -195,8 +195,8 @@ class Graph:
             return a
         if a == b:
             return self.const(1.0)
-        x, x_negative = self._positive(a)
-        y, y_negative = self._positive(b)
+        x, x_negative = self._split_sign(a)
+        y, y_negative = self._split_sign(b)
         if x_negative or y_negative:
             quotient = self.div(x, y)
             return quotient if x_negative and y_negative else self.neg(quotient)
@@ -206,11 +206,11 @@ class Graph:
         """A function of one argument; odd ones pass a sign on, even ones drop it."""
         value = self.values[a]
         if value is not None:
-            folded = _fold(op, value)
+            folded = _fold_unary(op, value)
             if folded is not None:
                 return self.const(folded)
         if op in _ODD or op in _EVEN:
-            x, negative = self._positive(a)
+            x, negative = self._split_sign(a)
             if negative:
                 return self.neg(self.unary(op, x)) if op in _ODD else self.unary(op, x)
         if op == "abs" and self.nodes[a][0] in ("abs", "sqrt", "exp"):
@@ -226,7 +226,7 @@ class Graph:
         if op != "atan2" and a == b:
             return a
         if constant and (isinstance(u, Recorded) or isinstance(v, Recorded)):
-            return self.const(recorded(op, self._value(a), self._value(b)))
+            return self.const(record_operation(op, self._value(a), self._value(b)))
         if op == "atan2":
             return self.const(math.atan2(u, v)) if u is not None and v is not None else self.node(op, a, b)
         if u is not None and v is not None and u == u and v == v:
@@ -241,7 +241,7 @@ class Graph:
         if a == b:
             return a
         if value is not None and self.values[a] is not None and self.values[b] is not None:
-            return self.const(recorded("where", value, self._value(a), self._value(b)))
+            return self.const(record_operation("where", value, self._value(a), self._value(b)))
         return self.node("where", condition, a, b)
 
     def solve(self, kind: str, A: list[int], b: list[int]) -> list[int]:
@@ -268,10 +268,10 @@ class Graph:
         return self.unary(op, *arguments) if len(arguments) == 1 else self.binary(op, *arguments)
 
 
-def _fold(op: str, value: float) -> float | None:
+def _fold_unary(op: str, value: float) -> float | None:
     """Value of a function at a constant; None where it is not a number there."""
     if isinstance(value, Recorded):
-        return None if op == "sqrt" and value < 0.0 else recorded(op, value)
+        return None if op == "sqrt" and value < 0.0 else record_operation(op, value)
     if op == "sqrt":
         return math.sqrt(value) if value >= 0.0 else None
     if op == "sign":
@@ -349,7 +349,7 @@ def reachable(graph: Graph, roots: list[int]) -> list[int]:
 # ---- A graph whose first inputs are recorded constants: numbers that are given at run time, at a sample
 
 
-class FoldingGraph(Graph):
+class ParametricGraph(Graph):
     """A graph in which the first inputs have the values of a sample, recorded on a tape."""
 
     __slots__ = ("given", "tape")

@@ -21,12 +21,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from nacelle.program.algebra import ONE, Algebra, ReadGraph, read_algebra, source, write_algebra
+from nacelle.program.algebra import ONE, Algebra, GraphUses, graph_uses, read_algebra, write_algebra
 from nacelle.program.cost import cost, cost_of
 from nacelle.program.graph import Graph
 from nacelle.program.program import Program
-from nacelle.program.trace import graph_of, linear
-from nacelle.spatial.rounding import folded_total
+from nacelle.program.trace import program_graph, straight_line_program
+from nacelle.spatial.rounding import folded_sum
 
 
 def factor(algebra: Algebra) -> int:
@@ -39,7 +39,7 @@ def factor(algebra: Algebra) -> int:
         step = _best_factor(algebra, item, uses)
         if step is None:
             continue
-        number, new = _take_out(algebra, item, *step, uses)
+        number, new = _factor_out(algebra, item, *step, uses)
         saved += number
         queue.extendleft(reversed([item, *new]))
     return saved
@@ -70,7 +70,7 @@ def _best_factor(algebra: Algebra, item: int, uses: Counter[int]) -> tuple[int, 
     return best
 
 
-def _take_out(
+def _factor_out(
     algebra: Algebra, item: int, base: int, sign: int, terms: list[int], uses: Counter[int]
 ) -> tuple[int, list[int]]:
     """Replace the terms that share a factor by one product of it and their sum."""
@@ -80,13 +80,13 @@ def _take_out(
     inner: dict[int, float] = {}
     for term in terms:
         if term == base:
-            inner[ONE] = folded_total(inner.get(ONE, 0.0), form.pop(base))
+            inner[ONE] = folded_sum(inner.get(ONE, 0.0), form.pop(base))
             uses[base] -= 1
             continue
         quotient = dict(algebra.power[term])
         quotient[base] -= common
         remainder = algebra.add_power(quotient)
-        inner[remainder] = folded_total(inner.get(remainder, 0.0), form.pop(term))
+        inner[remainder] = folded_sum(inner.get(remainder, 0.0), form.pop(term))
         uses[term] -= 1
         for child in algebra.power[term]:
             uses[child] -= 1
@@ -101,7 +101,7 @@ def _take_out(
         factors[sum_] = factors.get(sum_, 0) + 1
     product = algebra.add_power(factors)
     if product in form:
-        form[product] = folded_total(form[product], scale)
+        form[product] = folded_sum(form[product], scale)
     else:
         form[product] = scale
         uses[product] += 1
@@ -146,11 +146,11 @@ def pair_sums(algebra: Algebra, budget: int) -> int:
         # add_linear takes out a common size and the leading sign, which here are 1.
         c = form.pop(first)
         form.pop(second)
-        form[item] = folded_total(form.get(item, 0.0), c)
+        form[item] = folded_sum(form.get(item, 0.0), c)
         if form[item] == 0.0:
             del form[item]
 
-    return _extract(algebra.linear, keys, make, replace, budget)
+    return _extract_pairs(algebra.linear, keys, make, replace, budget)
 
 
 def pair_products(algebra: Algebra, budget: int) -> int:
@@ -178,10 +178,10 @@ def pair_products(algebra: Algebra, budget: int) -> int:
         if not factors[item]:
             del factors[item]
 
-    return _extract(algebra.power, keys, make, replace, budget)
+    return _extract_pairs(algebra.power, keys, make, replace, budget)
 
 
-def _extract(
+def _extract_pairs(
     forms: dict[int, dict[int, Any]],
     keys: Callable[..., list[Any]],
     make: Callable[[Any], int],
@@ -267,11 +267,11 @@ _SHORT = 700
 Pass = Callable[[Algebra], object]
 
 
-def _sums(algebra: Algebra) -> int:
+def _pair_all_sums(algebra: Algebra) -> int:
     return pair_sums(algebra, _PAIRS)
 
 
-def _products(algebra: Algebra) -> int:
+def _pair_all_products(algebra: Algebra) -> int:
     return pair_products(algebra, _PAIRS)
 
 
@@ -285,12 +285,12 @@ class Strategy:
 
 
 STRATEGIES: tuple[Strategy, ...] = (
-    Strategy(True, False, (factor, _sums, _products)),
-    Strategy(False, False, (factor, _sums, _products)),
-    Strategy(False, True, (factor, _sums, _products)),
-    Strategy(False, True, (_sums, factor, _products)),
-    Strategy(True, True, (_products, factor, _sums)),
-    Strategy(True, False, (_products, _sums, factor)),
+    Strategy(True, False, (factor, _pair_all_sums, _pair_all_products)),
+    Strategy(False, False, (factor, _pair_all_sums, _pair_all_products)),
+    Strategy(False, True, (factor, _pair_all_sums, _pair_all_products)),
+    Strategy(False, True, (_pair_all_sums, factor, _pair_all_products)),
+    Strategy(True, True, (_pair_all_products, factor, _pair_all_sums)),
+    Strategy(True, False, (_pair_all_products, _pair_all_sums, factor)),
 )
 
 
@@ -322,7 +322,7 @@ class Minimiser:
         improved = True
         while improved:
             improved = False
-            start, ways = best, Ways(best)
+            start, ways = best, ProgramReadings(best)
             is_short = len(start.code) < _SHORT
             winners = [STRATEGIES[0]]
             for strategy in STRATEGIES if is_short else self._strategies:
@@ -333,7 +333,7 @@ class Minimiser:
                 graph, roots = ways.written(strategy)
                 candidate_cost = cost_of(graph, roots)
                 if candidate_cost < best_cost:
-                    best = linear(program.name, graph, program.inputs, program.outputs, roots)
+                    best = straight_line_program(program.name, graph, program.inputs, program.outputs, roots)
                     best_cost, improved = candidate_cost, True
                     winners.append(strategy)
             if self._strategies is STRATEGIES and not is_short:
@@ -343,16 +343,16 @@ class Minimiser:
 
 def run_passes(program: Program, strategy: Strategy) -> Program:
     """Read a program into its algebraic form, run passes over it, write it back."""
-    graph, roots = Ways(program).written(strategy)
-    return linear(program.name, graph, program.inputs, program.outputs, roots)
+    graph, roots = ProgramReadings(program).written(strategy)
+    return straight_line_program(program.name, graph, program.inputs, program.outputs, roots)
 
 
-class Ways:
+class ProgramReadings:
     """The ways in which one program is read: strategies that read it alike share that."""
 
     def __init__(self, program: Program) -> None:
         """Read the program as a graph."""
-        self._source: ReadGraph = source(*graph_of(program))
+        self._source: GraphUses = graph_uses(*program_graph(program))
         self._read: dict[tuple[bool, bool], Algebra] = {}
 
     def written(self, strategy: Strategy) -> tuple[Graph, list[int]]:

@@ -26,17 +26,17 @@ def evaluate(program: Program, inputs: Sequence[float]) -> list[float]:
         program: the program.
         inputs: the scalars of all inputs, counted through, taken as exact.
     """
-    return [float(value) for value in exact(program, [Decimal(float(value)) for value in inputs])]
+    return [float(value) for value in evaluate_decimal(program, [Decimal(float(value)) for value in inputs])]
 
 
-def exact(program: Program, inputs: Sequence[Decimal]) -> list[Decimal]:
+def evaluate_decimal(program: Program, inputs: Sequence[Decimal]) -> list[Decimal]:
     """Evaluate a program with 50 digits.
 
     Args:
         program: the program.
         inputs: the scalars of all inputs, counted through.
     """
-    with localcontext(arithmetic()):
+    with localcontext(decimal_context()):
         values: list[Decimal] = []
         for instruction in program.code:
             op = instruction[0]
@@ -51,7 +51,7 @@ def exact(program: Program, inputs: Sequence[Decimal]) -> list[Decimal]:
         return [values[k] for k in program.results]
 
 
-def arithmetic() -> Context:
+def decimal_context() -> Context:
     """The context in which operations have 50 digits, and some beyond for what series lose."""
     return Context(prec=DIGITS + _GUARD, rounding=ROUND_HALF_EVEN, traps=[])
 
@@ -133,11 +133,11 @@ def _sign(x: Decimal) -> Decimal:
     return Decimal(1).copy_sign(x)
 
 
-def _least(a: Decimal, b: Decimal) -> Decimal:
+def _minimum(a: Decimal, b: Decimal) -> Decimal:
     return Decimal("nan") if a.is_nan() or b.is_nan() else min(a, b)
 
 
-def _largest(a: Decimal, b: Decimal) -> Decimal:
+def _maximum(a: Decimal, b: Decimal) -> Decimal:
     return Decimal("nan") if a.is_nan() or b.is_nan() else max(a, b)
 
 
@@ -154,8 +154,8 @@ APPLY: dict[str, Callable[..., Decimal]] = {
     "tanh": _tanh,
     "exp": lambda a: a.exp(),
     "atan2": _atan2,
-    "min": _least,
-    "max": _largest,
+    "min": _minimum,
+    "max": _maximum,
     "where": lambda c, a, b: b if c.is_nan() or not c > 0 else a,
     "sign": _sign,
     "floor": lambda a: a.to_integral_value(ROUND_FLOOR),

@@ -49,7 +49,7 @@ class Variable:
         return math.prod(self.shape)
 
 
-def spans(variables: Iterable[Variable]) -> Iterator[tuple[Variable, slice]]:
+def variable_slices(variables: Iterable[Variable]) -> Iterator[tuple[Variable, slice]]:
     """Variables, each with the place of its scalars, counted through."""
     start = 0
     for variable in variables:
@@ -144,7 +144,7 @@ _APPLY: dict[str, Any] = {
 # ---- the inputs of a program in other groups: several of them as one, in another order
 
 
-def regrouped(program: Program, groups: Mapping[str, Sequence[str]]) -> Program:
+def regroup_inputs(program: Program, groups: Mapping[str, Sequence[str]]) -> Program:
     """The program with new inputs, each of which is a vector of old ones, one behind the other.
 
     Args:

@@ -29,7 +29,7 @@ def lower_solves(graph: Graph, roots: list[int], target: Graph) -> list[int]:
             kind, n = operands[0], operands[1]
             entries = [nodes[c] for c in operands[2:]]
             A = [entries[n * i : n * i + n] for i in range(n)]
-            solutions[k] = lower(target, kind, A, entries[n * n :])
+            solutions[k] = lower_solve(target, kind, A, entries[n * n :])
             nodes[k] = -1
         elif op == "entry":
             nodes[k] = solutions[operands[0]][operands[1]]
@@ -38,14 +38,14 @@ def lower_solves(graph: Graph, roots: list[int], target: Graph) -> list[int]:
     return [nodes[k] for k in roots]
 
 
-def lower(graph: Graph, kind: str, A: Matrix, b: list[int]) -> list[int]:
+def lower_solve(graph: Graph, kind: str, A: Matrix, b: list[int]) -> list[int]:
     """Spell a solve out; give the entries of the solution."""
     if len(b) <= 3:
         return _cramer(graph, A, b)
     if kind == "spd":
         return _ldl(graph, A, b)
     M = [[*row, right] for row, right in zip(A, b, strict=True)]
-    return _back(graph, _forward(graph, M, pivot={"general": True, "fixed": False}[kind]))
+    return _back_substitute(graph, _eliminate(graph, M, pivot={"general": True, "fixed": False}[kind]))
 
 
 def _cramer(g: Graph, A: Matrix, b: list[int]) -> list[int]:
@@ -106,12 +106,12 @@ def _ldl(g: Graph, A: Matrix, b: list[int]) -> list[int]:
     return x
 
 
-def _forward(g: Graph, M: Matrix, pivot: bool) -> Matrix:
+def _eliminate(g: Graph, M: Matrix, pivot: bool) -> Matrix:
     """Gauss elimination of [A, b]; with `pivot` rows with larger entries come up, by `where`."""
     n = len(M)
     for k in range(n):
         if pivot:
-            _exchange(g, M, k)
+            _exchange_rows(g, M, k)
         reciprocal = g.div(g.const(1.0), M[k][k])
         for i in range(k + 1, n):
             if g.values[M[i][k]] == 0.0:
@@ -123,7 +123,7 @@ def _forward(g: Graph, M: Matrix, pivot: bool) -> Matrix:
     return M
 
 
-def _exchange(g: Graph, M: Matrix, k: int) -> None:
+def _exchange_rows(g: Graph, M: Matrix, k: int) -> None:
     """Bring the entry of largest size in column k, below and on the diagonal, to row k."""
     n = len(M)
     candidates = [i for i in range(k, n) if g.values[M[i][k]] != 0.0]
@@ -140,7 +140,7 @@ def _exchange(g: Graph, M: Matrix, k: int) -> None:
             M[i][j] = g.where(larger, upper, lower_entry)
 
 
-def _back(g: Graph, M: Matrix) -> list[int]:
+def _back_substitute(g: Graph, M: Matrix) -> list[int]:
     """Back substitution; the diagonal holds reciprocals of the pivots."""
     n = len(M)
     x = [row[n] for row in M]

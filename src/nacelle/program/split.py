@@ -22,11 +22,11 @@ from itertools import accumulate
 import numpy as np
 
 from nacelle.program.derivative import forward, reverse
-from nacelle.program.graph import FoldingGraph, Graph, reachable
+from nacelle.program.graph import Graph, ParametricGraph, reachable
 from nacelle.program.minimise import minimise
 from nacelle.program.program import Instruction, Program, Variable
 from nacelle.program.solve import lower_solves
-from nacelle.program.trace import Trace, linear, replayed
+from nacelle.program.trace import Trace, replay_program, straight_line_program
 from nacelle.spatial.recorded import Recorded
 
 PREPARED = "prepared"
@@ -55,32 +55,34 @@ def split(trace: Trace, sample: Sequence[float] | None = None, *, minimised: boo
         minimised: whether both parts are minimised.
     """
     parameters = trace.inputs[0]
-    folding = trace.graph if sample is None else FoldingGraph(sample)
-    if not isinstance(folding, FoldingGraph) or len(folding.given) != parameters.size:
+    folding = trace.graph if sample is None else ParametricGraph(sample)
+    if not isinstance(folding, ParametricGraph) or len(folding.given) != parameters.size:
         raise ValueError(f"{trace.name} has {parameters.size} parameters: a sample of as many is needed")
     graph = Graph() if sample is None else folding
     roots = lower_solves(trace.graph, trace.roots, graph)
-    whole = linear(trace.name, graph, trace.inputs, trace.outputs, roots)
-    return _parts(whole, folding.tape, minimised)
+    whole = straight_line_program(trace.name, graph, trace.inputs, trace.outputs, roots)
+    return _split_at_constants(whole, folding.tape, minimised)
 
 
-def split_again(parts: Split, sample: Sequence[float]) -> Split:
+def resplit(parts: Split, sample: Sequence[float]) -> Split:
     """Split a program in two parts anew: what its body computes of prepared numbers alone goes before it."""
-    program = joined(parts.prologue, parts.body)
-    graph = FoldingGraph(sample)
-    roots = replayed(program, graph)
-    return _parts(linear(program.name, graph, program.inputs, program.outputs, roots), graph.tape, True)
+    program = join_parts(parts.prologue, parts.body)
+    graph = ParametricGraph(sample)
+    roots = replay_program(program, graph)
+    return _split_at_constants(
+        straight_line_program(program.name, graph, program.inputs, program.outputs, roots), graph.tape, True
+    )
 
 
-def _parts(whole: Program, tape: Graph, minimised: bool) -> Split:
+def _split_at_constants(whole: Program, tape: Graph, minimised: bool) -> Split:
     """Both parts of a program whose constants are recorded on a tape."""
     if minimised:
         whole = minimise(whole)
     parameters, *others = whole.inputs
-    body, constants = _separated(whole, parameters, others)
+    body, constants = _separate_constants(whole, parameters, others)
     outputs = (Variable(PREPARED, (len(constants),)),)
     roots = [constant.node for constant in constants]
-    prologue = linear(f"{whole.name}_prepare", tape, (parameters,), outputs, roots)
+    prologue = straight_line_program(f"{whole.name}_prepare", tape, (parameters,), outputs, roots)
     return Split(minimise(prologue) if minimised else prologue, body)
 
 
@@ -96,7 +98,7 @@ def with_parameter_jacobians(trace: Trace, names: Sequence[str]) -> Trace:
         names: of outputs.
     """
     graph = trace.graph
-    assert isinstance(graph, FoldingGraph)
+    assert isinstance(graph, ParametricGraph)
     parameters = trace.inputs[0]
     outputs, roots = list(trace.outputs), list(trace.roots)
     starts = dict(
@@ -107,7 +109,7 @@ def with_parameter_jacobians(trace: Trace, names: Sequence[str]) -> Trace:
         for k in reachable(graph, trace.roots)
         if isinstance(value := graph.values[k], Recorded)
     ]
-    slopes = _slopes(graph, [node for _, node in constants], parameters.size)
+    slopes = _constant_gradients(graph, [node for _, node in constants], parameters.size)
     one = graph.const(1.0)
     for name in names:
         variable = next((v for v in trace.outputs if v.name == name), None)
@@ -128,13 +130,13 @@ def with_parameter_jacobians(trace: Trace, names: Sequence[str]) -> Trace:
     return Trace(trace.name, graph, trace.inputs, outputs, roots)
 
 
-def _slopes(graph: FoldingGraph, nodes: list[int], size: int) -> list[dict[int, float]]:
+def _constant_gradients(graph: ParametricGraph, nodes: list[int], size: int) -> list[dict[int, float]]:
     """For nodes of the tape their derivatives by each parameter that they depend on, as recorded floats."""
     tape = graph.tape
     one = tape.const(1.0)
     columns = [forward(tape, nodes, {tape.input(p): one}) for p in range(size)]
     slopes = [node for column in columns for node in column if node is not None]
-    program = linear("slopes", tape, (Variable("parameters", (size,)),), (), slopes)
+    program = straight_line_program("slopes", tape, (Variable("parameters", (size,)),), (), slopes)
     # The sample's own values, without what kinks add to them: only their being zero or one matters.
     with np.errstate(all="ignore"):
         values = dict(zip(slopes, program.evaluate([float(g) for g in graph.given]), strict=True))
@@ -142,16 +144,16 @@ def _slopes(graph: FoldingGraph, nodes: list[int], size: int) -> list[dict[int, 
     for p, column in enumerate(columns):
         for k, node in enumerate(column):
             if node is not None:
-                result[k][p] = _recorded(tape, node, float(values[node]))
+                result[k][p] = _as_recorded(tape, node, float(values[node]))
     return result
 
 
-def _recorded(tape: Graph, node: int, value: float) -> float:
+def _as_recorded(tape: Graph, node: int, value: float) -> float:
     constant = tape.values[node]
     return Recorded(value, tape, node) if constant is None else constant
 
 
-def _separated(
+def _separate_constants(
     whole: Program, parameters: Variable, others: Sequence[Variable]
 ) -> tuple[Program, list[Recorded]]:
     """The body, in which recorded constants are the scalars of its first input; and these constants."""
@@ -175,7 +177,7 @@ def _separated(
     return Program(whole.name, inputs, whole.outputs, code, whole.results), list(constants.values())
 
 
-def joined(prologue: Program, body: Program) -> Program:
+def join_parts(prologue: Program, body: Program) -> Program:
     """Prologue and body as one program of the parameters and the other inputs."""
     size, parameters = len(prologue.results), prologue.input_size
     code = list(prologue.code)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.program.graph import FoldingGraph, Graph, reachable
-from nacelle.program.program import Program, Variable, spans
+from nacelle.program.graph import Graph, ParametricGraph, reachable
+from nacelle.program.program import Program, Variable, variable_slices
 from nacelle.program.solve import lower_solves
-from nacelle.spatial.operators import Functions, each
+from nacelle.spatial.operators import Functions, map_entries
 from nacelle.spatial.recorded import Recorded
 
 _NUMBERS = (int, float, np.floating, np.integer)
@@ -34,7 +34,7 @@ class Symbol(Functions):
         """Its value where it is a constant."""
         return self.graph.values[self.index]
 
-    def _of(self, other: Any) -> int | None:
+    def _operand_node(self, other: Any) -> int | None:
         """Node of another operand; None if it is not a scalar."""
         if type(other) is Symbol:
             if other.graph is not self.graph:
@@ -45,10 +45,10 @@ class Symbol(Functions):
         return None
 
     def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
-        index = self._of(other)
+        index = self._operand_node(other)
         if index is None:
             if isinstance(other, np.ndarray):
-                return each(lambda entry: self._binary(op, entry, swapped), other)
+                return map_entries(lambda entry: self._binary(op, entry, swapped), other)
             return NotImplemented
         first, second = (index, self.index) if swapped else (self.index, index)
         return Symbol(self.graph, getattr(self.graph, op)(first, second))
@@ -148,7 +148,7 @@ def _function(op: str, a: Any, b: Any) -> Symbol:
     return Symbol(graph, graph.binary(op, _index(graph, a), _index(graph, b)))
 
 
-def symbols(graph: Graph, start: int, shape: tuple[int, ...]) -> Any:
+def input_symbols(graph: Graph, start: int, shape: tuple[int, ...]) -> Any:
     """An array of input symbols, counted from `start`; a single symbol for the shape ()."""
     if shape == ():
         return Symbol(graph, graph.input(start))
@@ -194,7 +194,7 @@ class Trace:
         """The straight-line program, solves spelled out, dead code left out."""
         graph = Graph()
         roots = lower_solves(self.graph, self.roots, graph)
-        return linear(self.name, graph, self.inputs, self.outputs, roots)
+        return straight_line_program(self.name, graph, self.inputs, self.outputs, roots)
 
 
 def trace(
@@ -213,9 +213,11 @@ def trace(
         sample: values of the first input, if its scalars are to be numbers given at run time
             (`nacelle.program.split`).
     """
-    graph = Graph() if sample is None else FoldingGraph(sample)
+    graph = Graph() if sample is None else ParametricGraph(sample)
     variables = [Variable(key, tuple(shape)) for key, shape in inputs.items()]
-    arguments = [symbols(graph, span.start, variable.shape) for variable, span in spans(variables)]
+    arguments = [
+        input_symbols(graph, span.start, variable.shape) for variable, span in variable_slices(variables)
+    ]
     returned = function(*arguments)
     outputs, roots = [], []
     for key, value in named_outputs(returned):
@@ -237,7 +239,7 @@ def named_outputs(returned: Any) -> list[tuple[str, Any]]:
     return [("out", returned)]
 
 
-def linear(
+def straight_line_program(
     name: str, graph: Graph, inputs: Sequence[Variable], outputs: Sequence[Variable], roots: list[int]
 ) -> Program:
     """Write what some roots need as a program, in the order in which the nodes were made."""
@@ -256,13 +258,13 @@ def linear(
     return Program(name, tuple(inputs), tuple(outputs), tuple(code), tuple(index_of[k] for k in roots))
 
 
-def graph_of(program: Program) -> tuple[Graph, list[int]]:
+def program_graph(program: Program) -> tuple[Graph, list[int]]:
     """Read a program back into a graph, folding on the way."""
     graph = Graph()
-    return graph, replayed(program, graph)
+    return graph, replay_program(program, graph)
 
 
-def replayed(program: Program, graph: Graph) -> list[int]:
+def replay_program(program: Program, graph: Graph) -> list[int]:
     """The results of a program as nodes of a graph, which folds on the way."""
     nodes: list[int] = []
     for op, *operands in program.code:

@@ -15,11 +15,11 @@ from rich.table import Table
 
 from nacelle.control.compare import Comparison
 from nacelle.control.loop.run import ControlRun, rms
-from nacelle.control.vision.comparison import LookingComparison
+from nacelle.control.vision.comparison import VisualFeedbackComparison
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import Paper, picture
-from nacelle.report.draw.compared import chosen_rows, draw_rows
+from nacelle.report.draw.compared import draw_rows, select_rows
 from nacelle.report.results import names
 from nacelle.report.results.panels import axis_label
 from nacelle.report.results.quantity import TIME
@@ -29,11 +29,11 @@ from nacelle.spatial.scalar import Array
 # ---- closed loops
 
 
-FIGURES = ("errors", "forces", "path")
+FIGURE_KINDS = ("errors", "forces", "path")
 # Actuators that are drawn if nothing is said.
-_DRAWN = 4
+_MAX_ACTUATORS = 4
 # Contour errors are drawn so large, of the size of the path.
-_OFFSET = 0.12
+_LARGEST_OFFSET = 0.12
 
 
 @picture
@@ -65,25 +65,25 @@ def plot_runs(
     if not drawn:
         raise NacelleError("no run came to the path: there is nothing to draw")
     if kind == "path":
-        _path(paper, drawn)
+        _draw_path(paper, drawn)
     else:
         names = [actuator.name for actuator in drawn[0].robot.actuators]
-        rows = chosen_rows(names, actuators, _DRAWN, "actuator")
+        rows = select_rows(names, actuators, _MAX_ACTUATORS, "actuator")
         if kind == "errors":
-            _errors(paper, drawn, rows)
+            _draw_errors(paper, drawn, rows)
         else:
-            _forces(paper, drawn[-1], rows, average)
+            _draw_forces(paper, drawn[-1], rows, average)
     usual = {"errors": "tracking errors", "forces": "forces", "path": "path of the tool"}[kind]
     return f"{drawn[0].robot.name}: {usual}"
 
 
 def check_figure(kind: str) -> None:
     """Refuse a name that no picture of `plot_runs` has."""
-    if kind not in FIGURES:
-        raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, FIGURES)}")
+    if kind not in FIGURE_KINDS:
+        raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, FIGURE_KINDS)}")
 
 
-def _errors(paper: Paper, runs: Sequence[ControlRun], rows: list[int]) -> None:
+def _draw_errors(paper: Paper, runs: Sequence[ControlRun], rows: list[int]) -> None:
     """Tracking errors, mm and mrad."""
     labels = [
         (name, {"m": "mm", "rad": "mrad"}[unit])
@@ -93,45 +93,45 @@ def _errors(paper: Paper, runs: Sequence[ControlRun], rows: list[int]) -> None:
     draw_rows(paper, curves, labels, rows)
 
 
-def averaged(run: ControlRun, time: float) -> Array:
+def average_forces(run: ControlRun, time: float) -> Array:
     """Acting forces (N, actuators), each the mean over a time (s) around its sample."""
     count = 2 * int(0.5 * time / run.controller.period) + 1
     if count < 3 or run.samples < count:
-        return run.acting
+        return run.acting_forces
     edge = count // 2
-    padded = np.pad(run.acting, ((edge, edge), (0, 0)), mode="edge")
-    sums = np.cumsum(np.vstack([np.zeros(run.acting.shape[1]), padded]), axis=0)
+    padded = np.pad(run.acting_forces, ((edge, edge), (0, 0)), mode="edge")
+    sums = np.cumsum(np.vstack([np.zeros(run.acting_forces.shape[1]), padded]), axis=0)
     return np.asarray((sums[count:] - sums[:-count]) / count)
 
 
 def prediction_error(run: ControlRun, average: float = 5e-3) -> Array:
     """Root of the mean square of acting less model forces over that of the acting ones (actuators,)."""
-    acting = averaged(run, average)
+    acting = average_forces(run, average)
     return np.asarray(rms(acting - run.model_force) / np.maximum(rms(acting), np.finfo(float).tiny))
 
 
-def _forces(paper: Paper, run: ControlRun, rows: list[int], average: float) -> None:
+def _draw_forces(paper: Paper, run: ControlRun, rows: list[int], average: float) -> None:
     """What acts, what the model says along the desired motion, and the prediction error as a number."""
-    share, acting = prediction_error(run, average), averaged(run, average)
+    share, acting = prediction_error(run, average), average_forces(run, average)
     curves = {f"acting ({run.label})": (run.time, acting), "model": (run.time, run.model_force)}
     remarks = [f"prediction error {100.0 * part:.3g} %" for part in share]
     axes = draw_rows(paper, curves, names.actuators(run.robot), rows, remarks=remarks)
     for ax, i in zip(axes, rows, strict=True):
         if np.isfinite(run.limits[i]) and np.max(np.abs(acting[:, i])) > 0.8 * run.limits[i]:
             for side in (-run.limits[i], run.limits[i]):
-                ax.axhline(side, **style.LIMIT)
+                ax.axhline(side, **style.LIMIT_STYLE)
 
 
-def _path(paper: Paper, runs: Sequence[ControlRun]) -> None:
+def _draw_path(paper: Paper, runs: Sequence[ControlRun]) -> None:
     """The path in the plane in which it is widest, errors enlarged, and contour errors over time."""
     figure = paper.figure(8.4, 3.6)
     left, right = figure.subplots(1, 2)
     turning = runs[0].is_rotation_only
-    path = _points(runs[0], runs[0].path)
+    path = _path_points(runs[0], runs[0].path)
     spread = np.ptp(path, axis=0)
     first, second = sorted(np.argsort(spread)[-2:])
     largest = max(float(np.max(run.contour_error)) for run in runs)
-    scale = _OFFSET * float(np.max(spread)) / largest if largest > 0.0 else 1.0
+    scale = _LARGEST_OFFSET * float(np.max(spread)) / largest if largest > 0.0 else 1.0
     steps = np.outer(10.0 ** np.arange(7), [1.0, 2.0, 5.0]).ravel()
     scale = float(steps[max(0, int(np.searchsorted(steps, scale, side="right")) - 1)])
     factor = 1e3
@@ -139,10 +139,10 @@ def _path(paper: Paper, runs: Sequence[ControlRun]) -> None:
         factor * path[:, first], factor * path[:, second], color=style.PALE, linewidth=3.0, label="desired"
     )
     for k, run in enumerate(runs):
-        desired, actual = _points(run, run.desired_places), _points(run, run.places)
+        desired, actual = _path_points(run, run.desired_tool_poses), _path_points(run, run.places)
         bent = desired + scale * (actual - desired)
         x, y = factor * bent[:, first], factor * bent[:, second]
-        label = f"{style.picture_name(run.label)}, errors times {scale:g}"
+        label = f"{style.printable_name(run.label)}, errors times {scale:g}"
         style.draw_curve(left, x, y, k, "", linewidth=0.9, label=label)
         style.draw_curve(right, run.time, factor * run.contour_error, k, run.label, linewidth=0.9)
     axes = ("rx", "ry", "rz") if turning else ("x", "y", "z")
@@ -158,7 +158,7 @@ def _path(paper: Paper, runs: Sequence[ControlRun]) -> None:
     figure.set_layout_engine("tight")
 
 
-def _points(run: ControlRun, poses: Any) -> Array:
+def _path_points(run: ControlRun, poses: Any) -> Array:
     """Points (N, 3) of a path, m; of one that only turns rotation vectors, rad."""
     return np.asarray(poses.rotations_from(run.path) if run.is_rotation_only else poses.p)
 
@@ -187,13 +187,13 @@ def result_table(runs: Sequence[ControlRun]) -> Table:
     contour = "mrad" if reached and reached[0].is_rotation_only else "mm"
     names += ["tool (mm)", "turn (mrad)", f"contour ({contour})"]
     table = plain_table("rms / largest error", *(f"{escape(run.label)}>" for run in runs))
-    columns = [_cells(run, len(names)) for run in runs]
+    columns = [_result_cells(run, len(names)) for run in runs]
     for k, name in enumerate([*names, "energy (J)", "saturated", "status"]):
         table.add_row(escape(name), *(column[k] for column in columns))
     return table
 
 
-def _cells(run: ControlRun, errors: int) -> list[str]:
+def _result_cells(run: ControlRun, errors: int) -> list[str]:
     """The column of a controller: errors, energy, saturation, status."""
     if not run.samples:
         return [*[""] * (errors + 2), run.status]
@@ -208,7 +208,7 @@ def _cells(run: ControlRun, errors: int) -> list[str]:
 
 
 # What is written below each panel, and the factor from SI units.
-LABELS: dict[str, tuple[str, str, float]] = {
+SWEEP_LABELS: dict[str, tuple[str, str, float]] = {
     "anchors": ("error of the anchors", "mm", 1e3),
     "growth": ("growth of the base", "1e-6", 1e6),
     "lengths": ("error of lengths", "1e-6", 1e6),
@@ -217,15 +217,17 @@ LABELS: dict[str, tuple[str, str, float]] = {
     "rate": ("regions a second", "Hz", 1.0),
 }
 # Series of each kind of sensors, and their markers.
-_SERIES = {"encoders": (1, "s"), "vision": (0, "o"), "both": (2, "^")}
-_WORDS = {"encoders": "encoders", "vision": "vision", "both": "vision and encoders"}
+_SENSOR_STYLES = {"encoders": (1, "s"), "vision": (0, "o"), "both": (2, "^")}
+_SENSOR_LABELS = {"encoders": "encoders", "vision": "vision", "both": "vision and encoders"}
 
 # Points of a curve between zero and the smallest value.
-_FINE = 64
+_FINE_POINTS = 64
 
 
 @picture
-def plot_looking(paper: Paper, comparisons: LookingComparison | Sequence[LookingComparison]) -> str:
+def plot_visual_comparison(
+    paper: Paper, comparisons: VisualFeedbackComparison | Sequence[VisualFeedbackComparison]
+) -> str:
     """Draw rms tracking errors over what is swept: a row a robot, a column a sweep.
 
     Lines are medians over the seeds, bands go from the best to the worst of them; a dotted line is where
@@ -239,7 +241,7 @@ def plot_looking(paper: Paper, comparisons: LookingComparison | Sequence[Looking
     Raises:
         NacelleError: if there is nothing to draw.
     """
-    rows = [comparisons] if isinstance(comparisons, LookingComparison) else list(comparisons)
+    rows = [comparisons] if isinstance(comparisons, VisualFeedbackComparison) else list(comparisons)
     if not rows or not rows[0].cases:
         raise NacelleError("there is no case to draw")
     sweeps = rows[0].sweeps
@@ -247,30 +249,31 @@ def plot_looking(paper: Paper, comparisons: LookingComparison | Sequence[Looking
     axes = figure.subplots(len(rows), len(sweeps), squeeze=False, sharey="row")
     for row, comparison in zip(axes, rows, strict=True):
         for ax, sweep in zip(row, sweeps, strict=True):
-            _panel(ax, comparison, sweep)
-        row[0].set_ylabel(f"{style.picture_name(comparison.robot.name)}\nrms error (mm)")
+            _draw_sweep(ax, comparison, sweep)
+        row[0].set_ylabel(f"{style.printable_name(comparison.robot.name)}\nrms error (mm)")
     style.shared_legend(figure, axes[0][0])
     return ""
 
 
-def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
-    label, unit, factor = LABELS[sweep]
+def _draw_sweep(ax: Any, comparison: VisualFeedbackComparison, sweep: str) -> None:
+    label, unit, factor = SWEEP_LABELS[sweep]
     cases = comparison.of(sweep)
     values = np.array([case.value for case in cases])
     abscissae = factor * values
-    fine = _between(abscissae)
+    fine = _refine_abscissae(abscissae)
     for name in cases[0].rms:
         middle = 1e3 * np.array([case.median(name) for case in cases])
         middle = np.where(np.isfinite(middle), middle, np.nan)
         with np.errstate(invalid="ignore"):
             low, high = (
-                1e3 * np.array([_of(case.rms[name], of) for case in cases]) for of in (np.nanmin, np.nanmax)
+                1e3 * np.array([_reduce_finite(case.rms[name], of) for case in cases])
+                for of in (np.nanmin, np.nanmax)
             )
-        k, marker = _SERIES[name]
-        low, middle, high = (_errors_between(abscissae, fine, errors) for errors in (low, middle, high))
+        k, marker = _SENSOR_STYLES[name]
+        low, middle, high = (_interpolate_errors(abscissae, fine, errors) for errors in (low, middle, high))
         ax.fill_between(fine, low, high, color=style.COLOURS[k], alpha=0.15, linewidth=0.0)
         marks = {"marker": marker, "markersize": 3.0, "markevery": np.isin(fine, abscissae)}
-        style.draw_curve(ax, fine, middle, k, _WORDS[name], linewidth=1.0, **marks)
+        style.draw_curve(ax, fine, middle, k, _SENSOR_LABELS[name], linewidth=1.0, **marks)
     for crossing in comparison.crossings:
         if crossing.sweep == sweep:
             ax.axvline(factor * crossing.value, color=style.QUIET, linewidth=0.8, linestyle=":")
@@ -287,61 +290,63 @@ def _panel(ax: Any, comparison: LookingComparison, sweep: str) -> None:
     ax.minorticks_off()
 
 
-def _between(abscissae: Array) -> Array:
+def _refine_abscissae(abscissae: Array) -> Array:
     """The places of the values, with more of them between zero and the next one."""
     if abscissae[0] > 0.0 or len(abscissae) == 1:
         return abscissae
-    return np.concatenate([np.linspace(0.0, abscissae[1], _FINE)[:-1], abscissae[1:]])
+    return np.concatenate([np.linspace(0.0, abscissae[1], _FINE_POINTS)[:-1], abscissae[1:]])
 
 
-def _errors_between(abscissae: Array, fine: Array, errors: Array) -> Array:
+def _interpolate_errors(abscissae: Array, fine: Array, errors: Array) -> Array:
     """Errors at all places: next to zero their squares are linear in the square of the value.
 
     Errors that are independent add up so, and the crossings are those of these curves.
     """
     if len(fine) == len(abscissae):
         return errors
-    part = (fine[: _FINE - 1] / abscissae[1]) ** 2
+    part = (fine[: _FINE_POINTS - 1] / abscissae[1]) ** 2
     first = np.sqrt(errors[0] ** 2 + part * (errors[1] ** 2 - errors[0] ** 2))
     return np.concatenate([first, errors[1:]])
 
 
-def _of(values: Any, function: Any) -> float:
+def _reduce_finite(values: Any, function: Any) -> float:
     return float(function(values)) if np.isfinite(values).any() else float("nan")
 
 
-def looking_parts(comparison: LookingComparison) -> list[Part]:
+def visual_comparison_parts(comparison: VisualFeedbackComparison) -> list[Part]:
     """The table, and for each sweep when vision alone is better than encoders alone."""
     head = (
         f"{comparison.robot.name}: rms distance of the true platform from the desired one, median of "
         f"{len(comparison.seeds)} seeds"
     )
-    return [head, looking_table(comparison), *verdicts(comparison)]
+    return [head, visual_comparison_table(comparison), *sweep_verdicts(comparison)]
 
 
-def looking_table(comparison: LookingComparison) -> Table:
+def visual_comparison_table(comparison: VisualFeedbackComparison) -> Table:
     """Medians of the rms errors in mm, a row a case, with the verdict of each sweep."""
     names = list(comparison.cases[0].rms)
-    table = plain_table("sweep", "value>", *(f"{_WORDS[name]} (mm)>" for name in names), "better")
+    table = plain_table("sweep", "value>", *(f"{_SENSOR_LABELS[name]} (mm)>" for name in names), "better")
     for sweep in comparison.sweeps:
-        label, unit, factor = LABELS[sweep]
+        label, unit, factor = SWEEP_LABELS[sweep]
         for k, case in enumerate(comparison.of(sweep)):
             medians = {name: case.median(name) for name in names}
             best = min(medians, key=lambda name: medians[name])
             cells = [f"{1e3 * value:.3g}" if np.isfinite(value) else "lost" for value in medians.values()]
-            table.add_row("" if k else f"{label} ({unit})", f"{factor * case.value:g}", *cells, _WORDS[best])
+            table.add_row(
+                "" if k else f"{label} ({unit})", f"{factor * case.value:g}", *cells, _SENSOR_LABELS[best]
+            )
     return table
 
 
-def verdicts(comparison: LookingComparison) -> list[str]:
+def sweep_verdicts(comparison: VisualFeedbackComparison) -> list[str]:
     """For each sweep, in words, when vision alone is better than encoders alone."""
     lines = []
     for sweep in comparison.sweeps:
-        label, unit, factor = LABELS[sweep]
+        label, unit, factor = SWEEP_LABELS[sweep]
         crossings = [crossing for crossing in comparison.crossings if crossing.sweep == sweep]
         if crossings:
             sides = " and ".join(
-                f"{'above' if crossing.wins else 'below'} {float(f'{factor * crossing.value:.2g}'):g} {unit}"
+                f"{'above' if crossing.vision_wins_above else 'below'} {float(f'{factor * crossing.value:.2g}'):g} {unit}"
                 for crossing in crossings
             )
             lines.append(f"{label}: vision wins {sides}")

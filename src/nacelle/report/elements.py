@@ -25,8 +25,8 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot, body_parameters, has_mass
 from nacelle.papers.elements import projection as elements
-from nacelle.papers.elements.structure import ElementGeometry, ElementLeg, element_legs, welds
-from nacelle.report.formula import Cell, ElementReport, FormulaSection, FormulaTable, Maths, escaped
+from nacelle.papers.elements.structure import ElementGeometry, ElementLeg, element_legs, welded_bodies
+from nacelle.report.formula import Cell, ElementReport, Formula, FormulaSection, FormulaTable, escape_latex
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.scalar import Array
 
@@ -42,7 +42,7 @@ _BOLD = dict.fromkeys("xyzabcnefgrI", r"\mathbf{%s}") | {
 _CODE = re.compile(r"<([A-Za-z])('*)([A-Za-z0-9#]*)>")
 
 
-def tex(template: str, label: str = "", leg: str = "i") -> str:
+def format_formula(template: str, label: str = "", leg: str = "i") -> str:
     """A formula from a template: <x'2> is the rate of x of element 2 in a leg, # the label."""
 
     def symbol(match: re.Match[str]) -> str:
@@ -61,9 +61,9 @@ def state_symbol(rate: str) -> str:
     return rate.replace(r"\dot{", "{", 1)
 
 
-def short_name(name: str) -> str:
+def latex_short_name(name: str) -> str:
     """The last part of a name, such as elbow of leg1.elbow, for LaTeX."""
-    return escaped(name.rpartition(".")[2])
+    return escape_latex(name.rpartition(".")[2])
 
 
 # ---- a leg in the reference pose
@@ -101,7 +101,7 @@ class LegPage:
 
     def __init__(self, at: ElementGeometry, number: int, leg: ElementLeg) -> None:
         self.robot, self.at, self.leg, self.number = at.robot, at, leg, number
-        self.lines = [*self._own_lines(), *(self._part_line(k) for k in range(len(leg.parts)))]
+        self.lines = [*self._leg_lines(), *(self._part_line(k) for k in range(len(leg.parts)))]
         self.members = self._members()
 
     @property
@@ -110,7 +110,7 @@ class LegPage:
         return 0 if self.leg.form == "strut" else 1
 
     @property
-    def slides(self) -> bool:
+    def starts_with_slider(self) -> bool:
         """Whether the leg starts with a slider."""
         return self.leg.elements[0].basis == ("d",)
 
@@ -121,19 +121,19 @@ class LegPage:
             self.leg.form,
             tuple((e.letter, e.basis) for e in self.leg.all_elements),
             tuple((rod.hold.letter, rod.hold.cross is None, rod.end.letter) for rod in self.leg.rods),
-            tuple((m.line, m.role, self.off_line(m), self.askew(m)) for m in self.members),
-            self.tip_off,
+            tuple((m.line, m.role, self.is_off_line(m), self.askew(m)) for m in self.members),
+            self.is_tip_off_line,
             tuple(part.neighbour for part in self.leg.parts),
             len(self.drives()),
         )
 
-    def _own_lines(self) -> list[ElementLine]:
+    def _leg_lines(self) -> list[ElementLine]:
         leg, at = self.leg, self.at
         lines: list[ElementLine] = []
         if leg.driver is not None:
             F = at.frame(leg.driver)
             if not leg.has_arm:
-                lines.append(ElementLine("1", F.p, F.R[:, 2], _across(F.R[:, 2])))
+                lines.append(ElementLine("1", F.p, F.R[:, 2], _perpendicular(F.R[:, 2])))
             else:
                 E, x = at.ends(leg, leg.rods[0])[0], at.lines(leg)[0].x
                 lines.append(ElementLine("1", E - x * (x @ (E - F.p)), x, F.R[:, 2]))
@@ -141,21 +141,21 @@ class LegPage:
             x, A = at.direction(leg, rod), at.ends(leg, rod)[0]
             if leg.fold is not None:
                 A = np.asarray(at.frame((leg.fold.rod_a, leg.fold.rod_b)[k]).p)
-            lines.append(ElementLine(str(len(lines) + 1), A, x, self._third(k, x)))
+            lines.append(ElementLine(str(len(lines) + 1), A, x, self._third_axis(k, x)))
         return lines
 
-    def _third(self, k: int, x: Array) -> Array:
+    def _third_axis(self, k: int, x: Array) -> Array:
         """The third axis of a rod: across its direction, in the plane of its joint's axis behind."""
         axes = self.leg.rods[k].hold.axes
         if not axes:
-            return _across(x)
+            return _perpendicular(x)
         b = self.at.axis(axes[1])
         across = b - x * (x @ b)
         return np.asarray(across / np.linalg.norm(across))
 
     def _part_line(self, k: int) -> ElementLine:
         A, x = self.at.lines(self.leg)[len(self.leg.elements) + k]
-        return ElementLine("n" if k == 0 else f"n{k + 1}", A, x, _across(x))
+        return ElementLine("n" if k == 0 else f"n{k + 1}", A, x, _perpendicular(x))
 
     def _members(self) -> list[ElementBody]:
         leg, members = self.leg, list[ElementBody]()
@@ -177,7 +177,7 @@ class LegPage:
             tip = self.at.frame(leg.fold.end).p
             end = self.robot.joints[leg.fold.end].successor
             members.append(ElementBody(end, self.first, "end", np.asarray(tip), f"{self.lines[1].label}e"))
-        stem = welds(self.robot)
+        stem = welded_bodies(self.robot)
         for body in leg.leg.bodies:
             if stem[body] not in (body, BASE):
                 base = next(m for m in members if m.body == stem[body])
@@ -199,14 +199,14 @@ class LegPage:
         )
         return np.asarray(ten * self.leg.all_elements[member.line].share)
 
-    def off_line(self, member: ElementBody) -> bool:
+    def is_off_line(self, member: ElementBody) -> bool:
         """Whether a body's centre of mass lies off its element's line, or a cross' off its centre."""
         ten = self.parameters(member)
         off = ten[1:4] if member.role in ("cross", "end") else ten[2:4]
         return bool(np.linalg.norm(off) > 1e-9 * self.robot.size * max(ten[0], 1e-300))
 
     @property
-    def tip_off(self) -> bool:
+    def is_tip_off_line(self) -> bool:
         """Whether a strut's output lies off its line."""
         if self.leg.moving is None:
             return False
@@ -230,7 +230,7 @@ class LegPage:
         codes.pop(None, None)
         label = self.lines[len(self.leg.elements) - 1].label
         return {
-            number: tex(codes[actuator.joint], label, str(self.number))
+            number: format_formula(codes[actuator.joint], label, str(self.number))
             for number, actuator in enumerate(self.robot.actuators)
             if actuator.joint in codes
         }
@@ -239,7 +239,7 @@ class LegPage:
         """The motion basis: element, state and symbol."""
         codes = {"A": "<A'#>", "x": "<x'#>", "d": "<d'#>", "theta": "<t'#>"}
         return [
-            (k, name, tex(codes[name], self.lines[k].label, leg))
+            (k, name, format_formula(codes[name], self.lines[k].label, leg))
             for k, element in enumerate(self.leg.all_elements)
             for name in element.basis
         ]
@@ -255,7 +255,7 @@ class LegPage:
         return bool(np.linalg.norm(off) > 1e-9 * self.robot.size)
 
 
-def _across(x: Array) -> Array:
+def _perpendicular(x: Array) -> Array:
     """A unit vector across another, the same for the same direction."""
     axis = np.eye(3)[int(np.argmin(np.abs(x)))]
     across = np.cross(x, axis)
@@ -265,115 +265,126 @@ def _across(x: Array) -> Array:
 # ---- partial velocities
 
 
-class Partial(NamedTuple):
+class PartialVelocity(NamedTuple):
     """A partial velocity K as it is in the table, and what it makes of a force in K^T f."""
 
     K: str
     force: str
 
 
-Partials = dict[tuple[int, str], tuple[Partial | None, Partial | None]]
+PartialVelocities = dict[tuple[int, str], tuple[PartialVelocity | None, PartialVelocity | None]]
 
 
-def partial_velocities(page: LegPage, member: ElementBody) -> Partials:
+def partial_velocities(page: LegPage, member: ElementBody) -> PartialVelocities:
     """Partial velocities of a body: of its centre of mass and of its rotation, by entry of the basis."""
-    partials: Partials = {}
+    partials: PartialVelocities = {}
     names = [element.basis for element in page.leg.all_elements]
-    for j in _upstream(page, member):
+    for j in _upstream_elements(page, member):
         label = page.lines[j].label
         if "x" in names[j]:
-            length = tex("<d#>" if "d" in names[j] else "<l#>", label)
-            partials[j, "x"] = Partial(length + r" \mathbf{I}", length), None
-            c = _beside(page, member, j)
+            length = format_formula("<d#>" if "d" in names[j] else "<l#>", label)
+            partials[j, "x"] = PartialVelocity(length + r" \mathbf{I}", length), None
+            c = _offset_matrix(page, member, j)
             if c:
-                hat, x = tex(r"[<x#>]_{\times}", label), tex("<x#>", label)
+                hat, x = format_formula(r"[<x#>]_{\times}", label), format_formula("<x#>", label)
                 K, force = rf"{length} \mathbf{{I}} - {c} {hat}", rf"({length} + {hat}^{{T}} {c})"
                 if j >= len(page.leg.elements):
                     K, force = f"-{c} {hat}", rf"{hat}^{{T}} {c}"
-                partials[j, "x"] = Partial(K, force), None
+                partials[j, "x"] = PartialVelocity(K, force), None
                 if "theta" in names[j]:
-                    partials[j, "theta"] = Partial(f"-{c} {x}", rf"{x}^{{T}} {c}"), None
+                    partials[j, "theta"] = PartialVelocity(f"-{c} {x}", rf"{x}^{{T}} {c}"), None
         if "d" in names[j]:
-            partials[j, "d"] = Partial(tex("<x#>", label), tex("<x#>^{T}", label)), None
+            partials[j, "d"] = (
+                PartialVelocity(format_formula("<x#>", label), format_formula("<x#>^{T}", label)),
+                None,
+            )
     if page.askew(member):
         partials |= _hub_entries(page, member, partials)
     if member.role in ("cross", "end"):
         return partials | _cross_entries(page, member, partials)
     k, label = member.line, page.lines[member.line].label
-    hat, x = tex(r"[<x#>]_{\times}", label), tex("<x#>", label)
-    s, e = tex("<s#>", member.mark), tex(r"[<e#>]_{\times}", member.mark)
+    hat, x = format_formula(r"[<x#>]_{\times}", label), format_formula("<x#>", label)
+    s, e = format_formula("<s#>", member.mark), format_formula(r"[<e#>]_{\times}", member.mark)
     if member.role == "moving":
-        s = "(" + tex("<d#>", label) + f" + {s})"
-    off = page.off_line(member)
+        s = "(" + format_formula("<d#>", label) + f" + {s})"
+    off = page.is_off_line(member)
     for name in names[k]:
         match name:
             case "x":
-                lin = Partial(s + r" \mathbf{I}", s)
+                lin = PartialVelocity(s + r" \mathbf{I}", s)
                 if off:
-                    lin = Partial(rf"{lin.K} - {e} {hat}", rf"({s} + {hat}^{{T}} {e})")
-                partials[k, name] = _sum(lin, _linear(partials, k, name)), Partial(hat, hat + "^{T}")
+                    lin = PartialVelocity(rf"{lin.K} - {e} {hat}", rf"({s} + {hat}^{{T}} {e})")
+                partials[k, name] = (
+                    _add_partials(lin, _linear_partial(partials, k, name)),
+                    PartialVelocity(hat, hat + "^{T}"),
+                )
             case "theta":
-                rotation = Partial(x, x + "^{T}")
-                spun = Partial(f"- {e} {x}", rf"{x}^{{T}} {e}") if off else None
-                partials[k, name] = _sum(spun, _linear(partials, k, name)), rotation
+                rotation = PartialVelocity(x, x + "^{T}")
+                spun = PartialVelocity(f"- {e} {x}", rf"{x}^{{T}} {e}") if off else None
+                partials[k, name] = _add_partials(spun, _linear_partial(partials, k, name)), rotation
             case "d":
-                if member.role == "moving" or (k == 0 and page.slides):
-                    partials[k, name] = Partial(x, x + "^{T}"), None
+                if member.role == "moving" or (k == 0 and page.starts_with_slider):
+                    partials[k, name] = PartialVelocity(x, x + "^{T}"), None
             case "A":
-                partials[k, name] = Partial(r"\mathbf{I}", ""), None
+                partials[k, name] = PartialVelocity(r"\mathbf{I}", ""), None
     return partials
 
 
-def _cross_entries(page: LegPage, member: ElementBody, upstream: Partials) -> Partials:
+def _cross_entries(page: LegPage, member: ElementBody, upstream: PartialVelocities) -> PartialVelocities:
     """Of a body between two axes a and b, that turns with its element about a alone.
 
     Its angular velocity is w_1 + a a^T (w - w_1), w_1 that of the body before; a is perpendicular to b.
     """
     k, label = member.line, page.lines[member.line].label
-    e = tex(r"[<e#>]_{\times}", member.mark)
-    partials: Partials = {}
-    for entry, rotation in _hub_turns(page, k).items():
-        lin = _linear(upstream, *entry)
+    e = format_formula(r"[<e#>]_{\times}", member.mark)
+    partials: PartialVelocities = {}
+    for entry, rotation in _hub_angular_velocities(page, k).items():
+        lin = _linear_partial(upstream, *entry)
         if member.role == "end" and entry == (k, "x"):
-            lin = _sum(Partial(tex(r"<l#> \mathbf{I}", label), tex("<l#>", label)), lin)
-        if page.off_line(member):
-            lin = _sum(lin, Partial(f"- {e} {rotation.K}", f"{rotation.force} {e}"))
+            lin = _add_partials(
+                PartialVelocity(format_formula(r"<l#> \mathbf{I}", label), format_formula("<l#>", label)), lin
+            )
+        if page.is_off_line(member):
+            lin = _add_partials(lin, PartialVelocity(f"- {e} {rotation.K}", f"{rotation.force} {e}"))
         partials[entry] = lin, rotation
     return partials
 
 
-def _hub_turns(page: LegPage, k: int) -> dict[tuple[int, str], Partial]:
+def _hub_angular_velocities(page: LegPage, k: int) -> dict[tuple[int, str], PartialVelocity]:
     """Partial angular velocities of the body between the two axes at the input of an element."""
     label = page.lines[k].label
-    about_a = tex("<a#> <a#>^{T}", label)
+    about_a = format_formula("<a#> <a#>^{T}", label)
     across_a = r"(\mathbf{I} - " + about_a + ")"
     factors = {
-        (k, "x"): (about_a, tex(r"[<x#>]_{\times}", label)),
-        (k, "theta"): (about_a, tex("<x#>", label)),
+        (k, "x"): (about_a, format_formula(r"[<x#>]_{\times}", label)),
+        (k, "theta"): (about_a, format_formula("<x#>", label)),
     }
     if page.leg.driver is not None and page.leg.elements[0].basis == ("x",):
-        factors[0, "x"] = (across_a, tex(r"[<x1>]_{\times}"))
+        factors[0, "x"] = (across_a, format_formula(r"[<x1>]_{\times}"))
     if page.leg.driver is not None and page.leg.elements[0].basis == ("theta",):
-        factors[0, "theta"] = (across_a, tex("<x1>"))
+        factors[0, "theta"] = (across_a, format_formula("<x1>"))
     return {
-        entry: Partial(f"{projector} {rate}", f"{rate}^{{T}} {projector}")
+        entry: PartialVelocity(f"{projector} {rate}", f"{rate}^{{T}} {projector}")
         for entry, (projector, rate) in factors.items()
     }
 
 
-def _hub_entries(page: LegPage, member: ElementBody, upstream: Partials) -> Partials:
+def _hub_entries(page: LegPage, member: ElementBody, upstream: PartialVelocities) -> PartialVelocities:
     """What the hub's rotation adds to a body that hangs on it at c from its centre."""
-    c = tex(r"[<c#>]_{\times}", page.lines[member.line].label)
+    c = format_formula(r"[<c#>]_{\times}", page.lines[member.line].label)
     return {
         entry: (
-            _sum(_linear(upstream, *entry), Partial(f"- {c} {rotation.K}", f"{rotation.force} {c}")),
+            _add_partials(
+                _linear_partial(upstream, *entry),
+                PartialVelocity(f"- {c} {rotation.K}", f"{rotation.force} {c}"),
+            ),
             None,
         )
-        for entry, rotation in _hub_turns(page, page.first).items()
+        for entry, rotation in _hub_angular_velocities(page, page.first).items()
     }
 
 
-def _upstream(page: LegPage, member: ElementBody) -> list[int]:
+def _upstream_elements(page: LegPage, member: ElementBody) -> list[int]:
     """Elements whose ends carry a body."""
     leg = page.leg
     if member.role != "part":
@@ -389,30 +400,30 @@ def _upstream(page: LegPage, member: ElementBody) -> list[int]:
     return chain
 
 
-def _beside(page: LegPage, member: ElementBody, j: int) -> str:
+def _offset_matrix(page: LegPage, member: ElementBody, j: int) -> str:
     """The skew matrix of c if a body's input lies at c from the end of an element's line; else empty.
 
     On a part of the nacelle c counts from its input.
     """
     if j >= len(page.leg.elements):
-        return tex(r"[<c#>]_{\times}", page.lines[member.line].label)
-    if j == page.first and page.tip_off:
-        return tex(r"[<c#>]_{\times}", page.lines[j].label)
+        return format_formula(r"[<c#>]_{\times}", page.lines[member.line].label)
+    if j == page.first and page.is_tip_off_line:
+        return format_formula(r"[<c#>]_{\times}", page.lines[j].label)
     several = len(page.leg.rods) > 1 and member.role in ("body", "end") and not page.askew(member)
     aside = several and j == 0 and member.line > (0 if page.leg.fold is not None else 1)
-    return tex(r"[<c#>]_{\times}", page.lines[member.line].label) if aside else ""
+    return format_formula(r"[<c#>]_{\times}", page.lines[member.line].label) if aside else ""
 
 
-def _linear(partials: Partials, line: int, entry: str) -> Partial | None:
+def _linear_partial(partials: PartialVelocities, line: int, entry: str) -> PartialVelocity | None:
     """The partial velocity of the centre of mass at an entry of the basis; None if it is zero."""
     return partials.get((line, entry), (None, None))[0]
 
 
-def _sum(first: Partial | None, second: Partial | None) -> Partial | None:
+def _add_partials(first: PartialVelocity | None, second: PartialVelocity | None) -> PartialVelocity | None:
     """The sum of two partial velocities; the second one starts with its sign, or is the first one."""
     if first is None or second is None:
         return first or second
-    return Partial(f"{first.K} {second.K}", f"({first.force} + {second.force})")
+    return PartialVelocity(f"{first.K} {second.K}", f"({first.force} + {second.force})")
 
 
 # ---- equations of a leg
@@ -431,7 +442,7 @@ def leg_sections(pages: list[LegPage]) -> list[FormulaSection]:
     return [
         FormulaSection(f"{title}: motion constraints", motion, equations=tuple(constraints(page))),
         FormulaSection(f"{title}: kinematic coordinates", partial, (coordinate_equations(page),)),
-        FormulaSection(f"{title}: forces and torques", local, (_forces(pages),)),
+        FormulaSection(f"{title}: forces and torques", local, (_force_table(pages),)),
         FormulaSection(f"{title}: dynamic coordinates", dynamic, equations=tuple(dynamic_equations(page))),
     ]
 
@@ -449,28 +460,34 @@ def constraints(page: LegPage) -> list[str]:
                 r"<d'#> = <x#>^{T} <B'>",
                 r"<x'#> = \frac{<B'> - <d'#> <x#>}{<d#>}",
             ]
-            if page.tip_off:
+            if page.is_tip_off_line:
                 lines = [
                     r"<B> = <P> + <r>, \quad <r> = <d#> <x#> + <c#>",
                     r"<d'#> = \frac{<r>^{T} <B'>}{<r>^{T} <x#>}",
                     r"<w#> \times <r> = <B'> - <d'#> <x#>, \quad <x'#> = <w#> \times <x#>",
                 ]
-            equations += [tex(line, label) for line in lines]
-            equations += _spin(page, page.first, tex("<wn>") if leg.form == "shaft" else "")
+            equations += [format_formula(line, label) for line in lines]
+            equations += _spin_equations(
+                page, page.first, format_formula("<wn>") if leg.form == "shaft" else ""
+            )
             if leg.form == "shaft":
                 equations.append(
-                    tex(r"<t'1> = \frac{<n1>^{T} <w2>}{<n1>^{T} <x1>}, \quad <n1> = <a1> \times <b1>")
+                    format_formula(
+                        r"<t'1> = \frac{<n1>^{T} <w2>}{<n1>^{T} <x1>}, \quad <n1> = <a1> \times <b1>"
+                    )
                 )
         case "plane":
             equations += [
-                tex(r"<n>^{T} (<P> + <d1> <x1> - <B>) = 0"),
-                tex(r"<d'1> = \frac{<n>^{T} <B'> - <n'>^{T} (<P> + <d1> <x1> - <B>)}{<n>^{T} <x1>}"),
+                format_formula(r"<n>^{T} (<P> + <d1> <x1> - <B>) = 0"),
+                format_formula(
+                    r"<d'1> = \frac{<n>^{T} <B'> - <n'>^{T} (<P> + <d1> <x1> - <B>)}{<n>^{T} <x1>}"
+                ),
             ]
     for k, part in enumerate(leg.parts, start=len(leg.elements)):
         if "x" in part.element.basis:
-            name = escaped(page.robot.bodies[part.element.body].name)
+            name = escape_latex(page.robot.bodies[part.element.body].name)
             rate = r"\boldsymbol{\omega}_{\text{" + name + "}}"
-            line = tex(r"<x'#> = @ \times <x#>, \quad <t'#> = @^{T} <x#>", page.lines[k].label)
+            line = format_formula(r"<x'#> = @ \times <x#>, \quad <t'#> = @^{T} <x#>", page.lines[k].label)
             equations.append(line.replace("@", rate))
     return equations
 
@@ -479,41 +496,41 @@ def _bar_constraints(page: LegPage) -> list[str]:
     leg = page.leg
     several = len(leg.rods) > 1 and leg.fold is None
     end = "2" if several else ""
-    if page.slides:
+    if page.starts_with_slider:
         equations = [
-            tex("<B#> = <P> + <d1> <x1> + <l2> <x2>", end),
-            tex(r"<d'1> = \frac{<x2>^{T} <B'#>}{<x2>^{T} <x1>}", end),
+            format_formula("<B#> = <P> + <d1> <x1> + <l2> <x2>", end),
+            format_formula(r"<d'1> = \frac{<x2>^{T} <B'#>}{<x2>^{T} <x1>}", end),
         ]
     else:
         equations = [
-            tex("<B#> = <P> + <l1> <x1> + <l2> <x2>", end),
-            tex(r"<y1> = <z1> \times <x1>"),
-            tex(r"<q'> = \frac{<x2>^{T} <B'#>}{<l1> <x2>^{T} <y1>}, \quad <x'1> = <y1> <q'>", end),
+            format_formula("<B#> = <P> + <l1> <x1> + <l2> <x2>", end),
+            format_formula(r"<y1> = <z1> \times <x1>"),
+            format_formula(r"<q'> = \frac{<x2>^{T} <B'#>}{<l1> <x2>^{T} <y1>}, \quad <x'1> = <y1> <q'>", end),
         ]
     for k in range(1, len(leg.elements)):
         label = page.lines[k].label
-        arm = "<d'1> <x1>" if page.slides else "<l1> <x'1>"
-        if several and k > 1 and not page.slides:
+        arm = "<d'1> <x1>" if page.starts_with_slider else "<l1> <x'1>"
+        if several and k > 1 and not page.starts_with_slider:
             # Its input lies at c from the end of the bar.
             arm += r" - <w1> \times <c#>"
         ball = "<B'#>" if several else "<B'>"
-        equations.append(tex(rf"<x'#> = \frac{{{ball} - {arm}}}{{<l#>}}", label))
+        equations.append(format_formula(rf"<x'#> = \frac{{{ball} - {arm}}}{{<l#>}}", label))
         if "theta" in leg.elements[k].basis:
             inner = leg.rods[k - 1].hold.letter == "U"
-            before = "" if page.slides and inner else tex("<w1>" if inner else "<wn>")
-            equations += _spin(page, k, before)
+            before = "" if page.starts_with_slider and inner else format_formula("<w1>" if inner else "<wn>")
+            equations += _spin_equations(page, k, before)
     return equations
 
 
-def _spin(page: LegPage, k: int, before: str) -> list[str]:
+def _spin_equations(page: LegPage, k: int, before: str) -> list[str]:
     """The spin of an element about its direction; `before` is the rotation of the joint's other body."""
     letter = page.leg.rods[max(0, k - page.first)].hold.letter
     label = page.lines[k].label
     if not before and letter != "U":
         where = r" \quad \text{(the hinge is perpendicular to the element)}" if letter == "R" else ""
-        return [tex("<t'#> = 0", label) + where]
-    rotation = (f"{before} - " if before else "-") + tex(r"<x#> \times <x'#>", label)
-    line = tex(r"<t'#> = \frac{<n#>^{T} (@)}{<n#>^{T} <x#>}, \quad <n#> = <a#> \times <b#>", label)
+        return [format_formula("<t'#> = 0", label) + where]
+    rotation = (f"{before} - " if before else "-") + format_formula(r"<x#> \times <x'#>", label)
+    line = format_formula(r"<t'#> = \frac{<n#>^{T} (@)}{<n#>^{T} <x#>}, \quad <n#> = <a#> \times <b#>", label)
     return [line.replace("@", rotation)]
 
 
@@ -525,22 +542,22 @@ def coordinate_equations(page: LegPage) -> FormulaTable:
         entries = partial_velocities(page, member)
         for part, symbol in enumerate(("<S'#>", "<w#>")):
             cells = [entries.get((k, name), (None, None))[part] for k, name, _ in basis]
-            formulas = (Maths(entry.K if entry else "0") for entry in cells)
-            rows.append((Maths(tex(symbol, member.mark)), *formulas))
-    return FormulaTable(("", *(Maths(symbol) for _, _, symbol in basis)), tuple(rows))
+            formulas = (Formula(entry.K if entry else "0") for entry in cells)
+            rows.append((Formula(format_formula(symbol, member.mark)), *formulas))
+    return FormulaTable(("", *(Formula(symbol) for _, _, symbol in basis)), tuple(rows))
 
 
-def _forces(pages: list[LegPage]) -> FormulaTable:
+def _force_table(pages: list[LegPage]) -> FormulaTable:
     """Local forces and torques of all bodies with mass."""
     rows: list[tuple[Cell, ...]] = []
     for page in pages:
         leg = str(page.number)
         for member in page.members:
             drive, friction, reaction, rotor = _joint_forces(page, member.body)
-            weight = tex(r"<m#> \mathbf{g}", member.mark, leg)
-            inertia = tex(r"<f#>^{*}, <T#>^{*}", member.mark, leg)
+            weight = format_formula(r"<m#> \mathbf{g}", member.mark, leg)
+            inertia = format_formula(r"<f#>^{*}, <T#>^{*}", member.mark, leg)
             cells = (drive, weight, friction, reaction, rotor, inertia)
-            rows.append((page.robot.bodies[member.body].name, *(Maths(text) for text in cells)))
+            rows.append((page.robot.bodies[member.body].name, *(Formula(text) for text in cells)))
     header = ("body", "actuator", "gravity", "friction", "reaction of friction", "rotor", "inertia")
     return FormulaTable(header, tuple(rows))
 
@@ -557,7 +574,7 @@ def _joint_forces(page: LegPage, body: int) -> tuple[str, str, str, str]:
             continue
         behind = joint.successor == body
         letter = "f" if joint.kind is JointKind.PRISMATIC else r"\tau"
-        index = r"_{\text{" + short_name(joint.name) + "}}"
+        index = r"_{\text{" + latex_short_name(joint.name) + "}}"
         if j in active:
             acting[0].append(("" if behind else "-") + letter + index)
             if joint.rotor_inertia:
@@ -582,7 +599,7 @@ def dynamic_equations(page: LegPage) -> list[str]:
             pair = entries.get((k, name), (None, None))
             for entry, force in zip(pair, ("<f#>", "<T#>"), strict=True):
                 if entry is not None:
-                    terms.append(f"{entry.force} {tex(force, member.mark)}".strip())
+                    terms.append(f"{entry.force} {format_formula(force, member.mark)}".strip())
         equations.append(f"F_{{{state_symbol(symbol)}}} = {' + '.join(terms) or '0'}")
     return equations
 
@@ -607,14 +624,14 @@ def element_report(robot: Robot) -> ElementReport:
     at = ElementGeometry(robot, mechanism.assembly.motion.poses)
     pages = [LegPage(at, k, leg) for k, leg in enumerate(legs, start=1)]
     sections = [_element_section(pages), _parameter_section(pages), _motion_section(robot)]
-    for group in _alike(pages):
+    for group in _group_legs(pages):
         sections += leg_sections(group)
     sections.append(_sum_section(robot, pages))
     grammar = robot_elements([leg_type(robot, leg) for leg in robot.legs])
     return ElementReport(robot.name, robot.title, grammar, tuple(sections))
 
 
-def _alike(pages: list[LegPage]) -> list[list[LegPage]]:
+def _group_legs(pages: list[LegPage]) -> list[list[LegPage]]:
     """Legs that are written with the same equations."""
     groups: dict[tuple[object, ...], list[LegPage]] = {}
     for page in pages:
@@ -628,18 +645,18 @@ def _element_section(pages: list[LegPage]) -> FormulaSection:
         i, leg = str(page.number), page.leg
         for k, element in enumerate(leg.all_elements):
             states = {"A": "<A#>", "x": "<x#>", "d": "<d#>", "theta": "<t#>"}
-            moving = [tex(states[name], page.lines[k].label, i) for name in element.basis]
+            moving = [format_formula(states[name], page.lines[k].label, i) for name in element.basis]
             attached, joint = _attachment(page, k)
             share = "" if element.share == 1.0 else f" (1/{round(1.0 / element.share)})"
             rows.append(
                 (
                     leg.leg.name,
-                    Maths(tex("<E#>", page.lines[k].label, i)),
+                    Formula(format_formula("<E#>", page.lines[k].label, i)),
                     element.name + share,
                     f"{element.letter} {_LETTERS[element.letter]}",
                     attached,
                     joint,
-                    Maths(", ".join(moving) or r"\text{-}"),
+                    Formula(", ".join(moving) or r"\text{-}"),
                 )
             )
     header = ("leg", "element", "bodies", "type", "attached to", "by", "varying state")
@@ -682,10 +699,10 @@ def _parameter_section(pages: list[LegPage]) -> FormulaSection:
             about = "output end" if member.role in ("moving", "end") else "A"
             rows.append(
                 (
-                    Maths(tex("<E#>", page.lines[member.line].label, str(page.number))),
+                    Formula(format_formula("<E#>", page.lines[member.line].label, str(page.number))),
                     page.robot.bodies[member.body].name,
                     about,
-                    *(_number(value) for value in (m, hx, hy, hz, xx, yy, zz, xy, xz, yz)),
+                    *(_format_number(value) for value in (m, hx, hy, hz, xx, yy, zz, xy, xz, yz)),
                 )
             )
     unit = {"h": "kg m", "I": "kg m^2"}
@@ -713,7 +730,9 @@ def _motion_section(robot: Robot) -> FormulaSection:
 def _sum_section(robot: Robot, pages: list[LegPage]) -> FormulaSection:
     """All legs together: A Gamma + b = 0."""
     # An actuator elsewhere is written by the rate of its own joint.
-    columns = [r"\mathbf{M}_{q_{\text{" + short_name(drive.name) + "}}}^{T}" for drive in robot.actuators]
+    columns = [
+        r"\mathbf{M}_{q_{\text{" + latex_short_name(drive.name) + "}}}^{T}" for drive in robot.actuators
+    ]
     free = []
     for page in pages:
         for number, column in page.drives().items():
@@ -741,8 +760,8 @@ def _batches(items: list[str], size: int) -> list[list[str]]:
     return [items[k : k + size] for k in range(0, len(items), size)]
 
 
-def _number(value: float) -> Maths:
+def _format_number(value: float) -> Formula:
     """A number with four digits; zero where it is rounding."""
     text = f"{0.0 if abs(value) < 1e-12 else value:.4g}"
     digits, e, power = text.partition("e")
-    return Maths(rf"{digits} \cdot 10^{{{int(power)}}}" if e else digits)
+    return Formula(rf"{digits} \cdot 10^{{{int(power)}}}" if e else digits)

@@ -14,7 +14,7 @@ def flag_name(flag: Flag) -> str:
     return str(flag.name).lower().replace("_", " ")
 
 
-def reasons(flags: Array) -> dict[str, int]:
+def flag_counts(flags: Array) -> dict[str, int]:
     """For each flag that some sample has, in words, how many have it; a sample may have several."""
     counts = {flag_name(flag): int(np.count_nonzero(flags & int(flag))) for flag in Flag}
     return {name: count for name, count in counts.items() if count}
@@ -34,15 +34,15 @@ def flag_line(flags: Array, what: str, robot: Robot | None = None, margins: Arra
     if not flagged:
         return ""
     parts = []
-    for name, count in reasons(flags).items():
+    for name, count in flag_counts(flags).items():
         detail = ""
         if name == flag_name(Flag.UNREACHABLE) and robot is not None and margins is not None:
-            detail = _legs(flags, robot, margins)
+            detail = _unreached_legs(flags, robot, margins)
         parts.append(f"{count} {name}{detail}")
     return f"{flagged} of {flags.size} {what} are flagged: {', '.join(parts)}"
 
 
-def _legs(flags: Array, robot: Robot, margins: Array) -> str:
+def _unreached_legs(flags: Array, robot: Robot, margins: Array) -> str:
     """In brackets, the legs that do not reach, and how often each."""
     out = (flags & int(Flag.UNREACHABLE)) != 0
     with np.errstate(invalid="ignore"):

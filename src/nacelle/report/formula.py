@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Maths:
+class Formula:
     """A formula in LaTeX, without dollars."""
 
     latex: str
@@ -18,7 +18,7 @@ class Maths:
         return formula_text(self.latex)
 
 
-Cell = str | Maths
+Cell = str | Formula
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ class ElementReport:
             r"\setlength{\parindent}{0pt}",
             r"\allowdisplaybreaks",
             r"\begin{document}",
-            rf"\section*{{{escaped(self.name)}: {escaped(self.title)}}}",
-            rf"Kinematic elements {escaped(self.grammar)}.",
+            rf"\section*{{{escape_latex(self.name)}: {escape_latex(self.title)}}}",
+            rf"Kinematic elements {escape_latex(self.grammar)}.",
         ]
         for section in self.sections:
-            lines += [rf"\subsection*{{{escaped(section.title)}}}", escaped(section.sentence)]
+            lines += [rf"\subsection*{{{escape_latex(section.title)}}}", escape_latex(section.sentence)]
             for grid in section.grids:
                 lines += _latex_table(grid)
             if section.equations:
@@ -126,15 +126,15 @@ _SIGNS = {
     "tau": "τ",
     "Gamma": "Γ",
 }
-_AFTER = {"dot": "'", "ddot": "''", "tilde": "~", "bar": "\u0304"}
+_ACCENTS = {"dot": "'", "ddot": "''", "tilde": "~", "bar": "\u0304"}
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Text for LaTeX: special characters escaped, Greek letters as formulas, what it cannot set as "?"."""
-    return "".join(_letter(character) for character in " ".join(text.split()))
+    return "".join(_escape_character(character) for character in " ".join(text.split()))
 
 
-def _letter(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character in _SPECIAL:
         return _SPECIAL[character]
     if character.isascii():
@@ -156,13 +156,13 @@ _GREEK = {
 
 def formula_text(latex: str) -> str:
     """A formula of this page as plain text."""
-    text = " ".join(_read(latex, 0)[0].split())
+    text = " ".join(_read_group(latex, 0)[0].split())
     for spaced, tight in ((" · 10^", "e"), ("( ", "("), (" )", ")"), ("[ ", "["), (" ]", "]")):
         text = text.replace(spaced, tight)
     return text
 
 
-def _read(s: str, i: int) -> tuple[str, int]:
+def _read_group(s: str, i: int) -> tuple[str, int]:
     """Read up to the end of a group."""
     out = ""
     while i < len(s) and s[i] != "}":
@@ -190,7 +190,7 @@ def _argument(s: str, i: int) -> tuple[str, int]:
     """Read a group in braces, or one character."""
     if s[i] != "{":
         return s[i], i + 1
-    inner, i = _read(s, i + 1)
+    inner, i = _read_group(s, i + 1)
     return inner, i + 1
 
 
@@ -209,7 +209,7 @@ def _command(s: str, i: int) -> tuple[str, int]:
     if name in _SIGNS:
         return _SIGNS[name], end + 2 if s[end : end + 2] == "{}" else end
     inner, end = _argument(s, end)
-    return inner + _AFTER.get(name, ""), end
+    return inner + _ACCENTS.get(name, ""), end
 
 
 def _text_table(grid: FormulaTable) -> list[str]:
@@ -221,7 +221,7 @@ def _text_table(grid: FormulaTable) -> list[str]:
 
 def _latex_table(grid: FormulaTable) -> list[str]:
     def row(cells: tuple[Cell, ...]) -> str:
-        texts = [f"${cell.latex}$" if isinstance(cell, Maths) else escaped(cell) for cell in cells]
+        texts = [f"${cell.latex}$" if isinstance(cell, Formula) else escape_latex(cell) for cell in cells]
         return " & ".join(texts) + r" \\"
 
     return [

@@ -26,13 +26,22 @@ from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.estimator import UNIDENTIFIED, WEAK
 from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.identify import Identification
-from nacelle.identification.validation import AT_FLOOR, WELL, Validation
+from nacelle.identification.validation import GOOD_SCORE, NOISE_LEVEL_RATIO, Validation
 from nacelle.model.joint import Interval
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
 from nacelle.page import svg
-from nacelle.page.markup import bullets, element, number, page, paragraph, percent, table, text
+from nacelle.page.markup import (
+    bullets,
+    element,
+    escape_text,
+    format_number,
+    format_percent,
+    page,
+    paragraph,
+    table,
+)
 from nacelle.report.results.units import base_units, parameter_unit, row_units
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.scalar import Array
@@ -43,24 +52,24 @@ from nacelle.spatial.scalar import Array
 # Pixels of the figures over time: of the whole and of margins.
 _WIDTH, _LEFT, _RIGHT = 980.0, 64.0, 12.0
 # Lags that are shown at most, and that take part in a test of so many samples at least.
-_LAGS, _FEWEST = 40, 4
+_LAGS, _MIN_SAMPLES_PER_LAG = 40, 4
 # 95 % of normal noise lie within so many deviations.
-_NORMAL = 1.96
+_NORMAL_95 = 1.96
 # Intervals are drawn over asinh(change / 1 %), up to so much of the parameter's size.
-_LINEAR, _REACH = 0.01, 3.0
-_BAR = (250.0, 22.0)
+_LINEAR_RANGE, _BAR_RANGE = 0.01, 3.0
+_BAR_SIZE = (250.0, 22.0)
 
 
-def runs_of(data: Regression) -> list[slice]:
+def used_runs(data: Regression) -> list[slice]:
     """Runs of samples that count, one after another within a part."""
     return [
         slice(part.start + run.start, part.start + run.stop)
         for part in data.parts()
-        for run in svg.runs(data.used[part])
+        for run in svg.true_runs(data.used[part])
     ]
 
 
-def shown_time(data: Regression) -> tuple[Array, list[float], str]:
+def plot_time(data: Regression) -> tuple[Array, list[float], str]:
     """Time to draw over (M,), where one part ends and the next begins, and the label of the axis.
 
     Parts that follow one another keep their time; runs whose times overlap are put one after another.
@@ -84,8 +93,8 @@ def shown_time(data: Regression) -> tuple[Array, list[float], str]:
 def force_figure(validation: Validation, row: int, unit: str) -> str:
     """Measured and predicted force of a row over time, and below what is left, with the band of noise."""
     data = validation.regression
-    time, breaks, label = shown_time(data)
-    runs, used = runs_of(data), data.used
+    time, breaks, label = plot_time(data)
+    runs, used = used_runs(data), data.used
     measured, predicted = validation.measured[:, row], validation.predicted[:, row]
     residual = validation.residuals[:, row]
     floor = float(validation.floor[row])
@@ -94,7 +103,7 @@ def force_figure(validation: Validation, row: int, unit: str) -> str:
     above = svg.ChartPanel(_LEFT, 20.0, width, 190.0, limits, svg.span(measured[used], predicted[used]))
     reach = [residual[used], np.array([2.0 * floor if math.isfinite(floor) else 0.0])]
     below = svg.ChartPanel(_LEFT, 240.0, width, 90.0, limits, svg.span(*reach, around=0.0))
-    back = [_unused(panel, data, time) for panel in (above, below)]
+    back = [_unused_boxes(panel, data, time) for panel in (above, below)]
     if math.isfinite(floor):
         edges = (float(below.down(2.0 * floor)), float(below.down(-2.0 * floor)))
         back.append(svg.box(below.left, edges[0], below.left + width, edges[1], "noise"))
@@ -126,15 +135,15 @@ def _legend(right: float, y: float) -> str:
     parts = []
     for label, kind, back in (("predicted", "predicted", 62.0), ("measured", "measured", 160.0)):
         parts.append(svg.line(right - back - 28.0, y - 4.0, right - back - 6.0, y - 4.0, f"curve {kind}"))
-        parts.append(svg.words_at(right - back, y, label))
+        parts.append(svg.text_at(right - back, y, label))
     return "".join(parts)
 
 
-def _unused(panel: svg.ChartPanel, data: Regression, time: Array) -> str:
+def _unused_boxes(panel: svg.ChartPanel, data: Regression, time: Array) -> str:
     """Grey where samples do not count, within each part."""
     boxes = []
     for part in data.parts():
-        for run in svg.runs(~data.used[part]):
+        for run in svg.true_runs(~data.used[part]):
             # From the sample before to the sample after.
             first = max(part.start + run.start - 1, part.start)
             last = min(part.start + run.stop, part.stop - 1)
@@ -143,13 +152,13 @@ def _unused(panel: svg.ChartPanel, data: Regression, time: Array) -> str:
     return "".join(boxes)
 
 
-def memory_figure(validation: Validation, row: int) -> str:
+def autocorrelation_figure(validation: Validation, row: int) -> str:
     """Autocorrelation of the residuals of a row, with the bounds that white ones keep 95 times of 100."""
     count = validation.regression.count
     longest = max((part.stop - part.start for part in validation.regression.parts()), default=0)
-    lags = max(1, min(_LAGS, count // _FEWEST, longest - 1))
+    lags = max(1, min(_LAGS, count // _MIN_SAMPLES_PER_LAG, longest - 1))
     values = validation.autocorrelation(lags)[:, row]
-    bound = _NORMAL / math.sqrt(max(count, 1))
+    bound = _NORMAL_95 / math.sqrt(max(count, 1))
     panel = svg.ChartPanel(
         44.0, 22.0, 410.0, 150.0, (0.0, lags + 1.0), svg.span(values, np.array([bound]), around=0.0)
     )
@@ -170,7 +179,7 @@ def memory_figure(validation: Validation, row: int) -> str:
     )
 
 
-def spread_figure(validation: Validation, row: int, unit: str) -> str:
+def histogram_figure(validation: Validation, row: int, unit: str) -> str:
     """Histogram of the residuals of a row, and normal noise of the same deviation."""
     values = validation.residuals[validation.regression.used, row]
     deviation = float(np.std(values))
@@ -204,9 +213,9 @@ def bar_scale() -> str:
     """The scale above the bars of a table."""
     parts = []
     for change in (-1.0, -0.1, 0.0, 0.1, 1.0):
-        label = number(100.0 * change) + (" %" if change == 1.0 else "")
-        parts.append(svg.words_at(_place(change), 16.0, label, anchor="middle", kind="tiny"))
-    return svg.drawing(*_BAR, "scale: change from the description in percent", *parts, kind="small")
+        label = format_number(100.0 * change) + (" %" if change == 1.0 else "")
+        parts.append(svg.text_at(_bar_position(change), 16.0, label, anchor="middle", kind="tiny"))
+    return svg.drawing(*_BAR_SIZE, "scale: change from the description in percent", *parts, kind="small")
 
 
 def interval_bar(described: float, estimate: float, interval: Interval, kind: str) -> str:
@@ -214,31 +223,33 @@ def interval_bar(described: float, estimate: float, interval: Interval, kind: st
     size = max(abs(described), abs(estimate)) or 1.0
     low, middle, high = ((value - described) / size for value in (interval.lower, estimate, interval.upper))
     parts = [
-        svg.line(_place(change), 2.0, _place(change), 20.0, "grid")
+        svg.line(_bar_position(change), 2.0, _bar_position(change), 20.0, "grid")
         for change in (-1.0, -0.1, -0.01, 0.01, 0.1, 1.0)
     ]
     if math.isfinite(low) and math.isfinite(high):
-        ends = [_place(low), _place(high)]
+        ends = [_bar_position(low), _bar_position(high)]
         # Narrow ones stay visible.
         if ends[1] - ends[0] < 2.0:
             ends = [0.5 * sum(ends) - 1.0, 0.5 * sum(ends) + 1.0]
         parts.append(svg.box(ends[0], 7.0, ends[1], 15.0, f"interval {kind}".strip()))
-        parts += [_arrow(sign) for sign, end in ((-1.0, low), (1.0, high)) if sign * end > _REACH]
-    parts.append(svg.line(_place(0.0), 2.0, _place(0.0), 20.0, "described"))
+        parts += [_arrow(sign) for sign, end in ((-1.0, low), (1.0, high)) if sign * end > _BAR_RANGE]
+    parts.append(svg.line(_bar_position(0.0), 2.0, _bar_position(0.0), 20.0, "described"))
     if math.isfinite(middle):
-        parts.append(svg.disc(_place(middle), 11.0, 3.2, "estimate"))
-    return svg.drawing(*_BAR, "95 % interval beside the described value", *parts, kind="small")
+        parts.append(svg.disc(_bar_position(middle), 11.0, 3.2, "estimate"))
+    return svg.drawing(*_BAR_SIZE, "95 % interval beside the described value", *parts, kind="small")
 
 
-def _place(change: float) -> float:
+def _bar_position(relative_change: float) -> float:
     """Pixels across a bar of a change, in parts of the parameter's size."""
-    part = math.asinh(max(-_REACH, min(_REACH, change)) / _LINEAR) / math.asinh(_REACH / _LINEAR)
-    return 0.5 * _BAR[0] + (0.5 * _BAR[0] - 8.0) * part
+    part = math.asinh(max(-_BAR_RANGE, min(_BAR_RANGE, relative_change)) / _LINEAR_RANGE) / math.asinh(
+        _BAR_RANGE / _LINEAR_RANGE
+    )
+    return 0.5 * _BAR_SIZE[0] + (0.5 * _BAR_SIZE[0] - 8.0) * part
 
 
 def _arrow(sign: float) -> str:
     """A head at an end of a bar: the interval goes on."""
-    tip, foot = 0.5 * _BAR[0] * (1.0 + sign), 0.5 * _BAR[0] + sign * (0.5 * _BAR[0] - 8.0)
+    tip, foot = 0.5 * _BAR_SIZE[0] * (1.0 + sign), 0.5 * _BAR_SIZE[0] + sign * (0.5 * _BAR_SIZE[0] - 8.0)
     return f'<path class="interval poor" d="M{foot:.1f} 5L{tip:.1f} 11L{foot:.1f} 17z"></path>'
 
 
@@ -246,13 +257,13 @@ def _arrow(sign: float) -> str:
 
 
 # Residuals with memory: chance alone gives as much with a lower probability.
-MEMORY = 0.01
+MEMORY_PROBABILITY = 0.01
 
 
-def predicted_well(validation: Validation) -> list[bool]:
+def is_predicted_well(validation: Validation) -> list[bool]:
     """Of every row whether it is predicted down to the noise, or well."""
     return [
-        (math.isfinite(ratio) and ratio <= AT_FLOOR) or part_left <= math.sqrt(1.0 - WELL)
+        (math.isfinite(ratio) and ratio <= NOISE_LEVEL_RATIO) or part_left <= math.sqrt(1.0 - GOOD_SCORE)
         for ratio, part_left in zip(validation.ratio.tolist(), validation.relative.tolist(), strict=True)
     ]
 
@@ -263,13 +274,13 @@ def force_table(validation: Validation) -> str:
     for k, (name, unit) in enumerate(zip(validation.rows, row_units(validation.regression), strict=True)):
         rows.append(
             [
-                text(name),
-                text(unit),
-                number(float(validation.rms[k]), 3),
-                percent(float(validation.relative[k])),
-                number(float(validation.floor[k]), 3),
-                number(float(validation.ratio[k]), 3),
-                _memory(float(validation.whiteness[k])),
+                escape_text(name),
+                escape_text(unit),
+                format_number(float(validation.rms[k]), 3),
+                format_percent(float(validation.relative[k])),
+                format_number(float(validation.floor[k]), 3),
+                format_number(float(validation.ratio[k]), 3),
+                _memory_text(float(validation.whiteness[k])),
             ]
         )
     heads = [
@@ -284,11 +295,11 @@ def force_table(validation: Validation) -> str:
     return table(heads, rows)
 
 
-def _memory(probability: float) -> str:
+def _memory_text(probability: float) -> str:
     if not math.isfinite(probability):
         return "not known"
-    p_text = "below 0.001" if probability < 1e-3 else number(probability, 2)
-    return f"{'yes' if probability < MEMORY else 'no'} (p {p_text})"
+    p_text = "below 0.001" if probability < 1e-3 else format_number(probability, 2)
+    return f"{'yes' if probability < MEMORY_PROBABILITY else 'no'} (p {p_text})"
 
 
 def force_section(validation: Validation) -> str:
@@ -330,11 +341,11 @@ def force_section(validation: Validation) -> str:
         )
     )
     for k, (name, unit) in enumerate(zip(validation.rows, row_units(data), strict=True)):
-        pair = memory_figure(validation, k) + spread_figure(validation, k, unit)
+        pair = autocorrelation_figure(validation, k) + histogram_figure(validation, k, unit)
         parts.append(
             element(
                 "figure",
-                element("h3", text(name)),
+                element("h3", escape_text(name)),
                 element("div", force_figure(validation, k, unit), kind="wide"),
                 element("div", pair, kind="pair"),
             )
@@ -349,7 +360,7 @@ def force_section(validation: Validation) -> str:
 _PAIRS = 30
 
 
-def trusted(identification: Identification) -> list[str]:
+def trusted_parameters(identification: Identification) -> list[str]:
     """Names of the base parameters that are known to within 10 % by themselves."""
     estimator = identification.estimator
     doubtful = {*estimator.unidentified_, *estimator.weak_, *estimator.not_excited_}
@@ -359,7 +370,7 @@ def trusted(identification: Identification) -> list[str]:
 def parameter_section(identification: Identification) -> str:
     """The table of base parameters, and what it means."""
     estimator, base = identification.estimator, identification.base
-    removed = set(identification.essential.removed)
+    removed = set(identification.essential.removed_names)
     relative, intervals = estimator.relative_std_, estimator.intervals()
     rows, kinds = [], []
     for k, (name, grouping, unit) in enumerate(
@@ -367,20 +378,21 @@ def parameter_section(identification: Identification) -> str:
     ):
         excited = name not in estimator.not_excited_
         kind, remark = _remark(float(relative[k]), excited, name in removed)
-        label = element("strong", text(name))
+        label = element("strong", escape_text(name))
         if grouping != name:
-            label += _below(f"= {grouping}")
+            label += _small_print(f"= {grouping}")
         low, high = intervals[k].tolist()
         described, estimate = float(base.values[k]), float(estimator.coef_[k])
         rows.append(
             [
                 label,
-                text(unit),
-                number(described),
-                number(estimate) if excited else "as described",
-                number(float(estimator.std_[k]), 2) + _below(percent(float(relative[k]))),
-                interval_bar(described, estimate, Interval(low, high), kind) + _below(_ends(low, high)),
-                text(remark),
+                escape_text(unit),
+                format_number(described),
+                format_number(estimate) if excited else "as described",
+                format_number(float(estimator.std_[k]), 2) + _small_print(format_percent(float(relative[k]))),
+                interval_bar(described, estimate, Interval(low, high), kind)
+                + _small_print(_interval_text(low, high)),
+                escape_text(remark),
             ]
         )
         kinds.append(kind)
@@ -403,17 +415,21 @@ def parameter_section(identification: Identification) -> str:
             "model leaves out."
         )
         + table(heads, rows, kinds)
-        + _lists(identification)
+        + _parameter_lists(identification)
     )
 
 
-def _below(words: str) -> str:
+def _small_print(text_below: str) -> str:
     """Plain words in quiet letters on a line of their own."""
-    return element("span", text(words), kind="more")
+    return element("span", escape_text(text_below), kind="more")
 
 
-def _ends(low: float, high: float) -> str:
-    return f"{number(low)} to {number(high)}" if math.isfinite(low) and math.isfinite(high) else "unbounded"
+def _interval_text(low: float, high: float) -> str:
+    return (
+        f"{format_number(low)} to {format_number(high)}"
+        if math.isfinite(low) and math.isfinite(high)
+        else "unbounded"
+    )
 
 
 def _remark(relative: float, excited: bool, removed: bool) -> tuple[str, str]:
@@ -428,13 +444,13 @@ def _remark(relative: float, excited: bool, removed: bool) -> tuple[str, str]:
     return "", essential or "essential"
 
 
-def _lists(identification: Identification) -> str:
+def _parameter_lists(identification: Identification) -> str:
     """What is tied together, and what is not essential."""
-    pairs = identification.tied()
+    pairs = identification.correlated_pairs()
     tied = [f"{first} and {second}: correlation {value:.4f}" for first, second, value in pairs[:_PAIRS]]
     if len(pairs) > _PAIRS:
         tied.append(f"and {len(pairs) - _PAIRS} pairs more")
-    removed = list(identification.essential.removed)
+    removed = list(identification.essential.removed_names)
     parts = []
     for title, explanation, lines in (
         (
@@ -445,14 +461,14 @@ def _lists(identification: Identification) -> str:
         ("Not essential", "The data do not distinguish them from zero, all of them together.", removed),
     ):
         if lines:
-            parts.append(element("h3", text(title)) + paragraph(explanation) + bullets(lines))
+            parts.append(element("h3", escape_text(title)) + paragraph(explanation) + bullets(lines))
     return "".join(parts)
 
 
 # ---- consistent parameters
 
 
-def consistent_or_reason(identification: Identification) -> ConsistentParameters | str:
+def consistent_parameters_or_reason(identification: Identification) -> ConsistentParameters | str:
     """The consistent parameters, or why there are none."""
     try:
         return identification.consistent
@@ -470,7 +486,7 @@ def body_section(consistent: ConsistentParameters | str) -> str:
             "body's principal moments exceeds the sum of the other two. Of all that fit the estimates these "
             "are closest to the description, so what the forces do not show is as described; the data "
             "determine only the combinations of the table above. They are "
-            f"{number(consistent.distance, 2)} standard deviations from the ordinary estimates, all together."
+            f"{format_number(consistent.distance, 2)} standard deviations from the ordinary estimates, all together."
         ),
         _body_table(consistent),
     ]
@@ -483,7 +499,7 @@ def body_section(consistent: ConsistentParameters | str) -> str:
 def _body_table(consistent: ConsistentParameters) -> str:
     parameters = linear_parameters(consistent.base.robot)
     rows, kinds = [], []
-    for owner, indices in _owners(parameters.names).items():
+    for owner, indices in _inertia_indices(parameters.names).items():
         old, new = parameters.values[indices], consistent.values[indices]
         if not np.any(old) and not np.any(new):
             continue
@@ -491,11 +507,11 @@ def _body_table(consistent: ConsistentParameters) -> str:
         change = consistent.changes.get(owner)
         rows.append(
             [
-                text(owner),
-                _both(old[:1], new[:1]),
-                _both(_centre(old), _centre(new)),
-                _both(_inertia(old), _inertia(new)),
-                "as described" if change is None else percent(change),
+                escape_text(owner),
+                _old_and_new(old[:1], new[:1]),
+                _old_and_new(_centre_of_mass(old), _centre_of_mass(new)),
+                _old_and_new(_central_inertia(old), _central_inertia(new)),
+                "as described" if change is None else format_percent(change),
                 "at the boundary of what is possible" if at_boundary else "",
             ]
         )
@@ -516,7 +532,7 @@ def _body_table(consistent: ConsistentParameters) -> str:
     return note + table(heads, rows, kinds)
 
 
-def _owners(names: tuple[str, ...]) -> dict[str, list[int]]:
+def _inertia_indices(names: tuple[str, ...]) -> dict[str, list[int]]:
     """Places of the ten parameters of every body and payload."""
     owners: dict[str, list[int]] = {}
     for k, name in enumerate(names):
@@ -526,25 +542,26 @@ def _owners(names: tuple[str, ...]) -> dict[str, list[int]]:
     return owners
 
 
-def _centre(ten: Array) -> Array:
+def _centre_of_mass(ten: Array) -> Array:
     """Centre of mass (3,), m; NaN without mass."""
     return np.asarray(ten[1:4] / ten[0] if ten[0] else np.full(3, np.nan))
 
 
-def _inertia(ten: Array) -> Array:
+def _central_inertia(ten: Array) -> Array:
     """Moments xx yy zz xy xz yz (6,), kg m^2, about the centre of mass, without mass the frame's origin."""
     J = inertia_about_com(ten)
     return np.asarray(J[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
 
 
-def _both(old: Array, new: Array) -> str:
+def _old_and_new(old: Array, new: Array) -> str:
     """Described numbers, and identified ones below them."""
     # What rounding leaves of zeros is none of the numbers.
     size = 1e-12 * max(float(np.max(np.abs(old))), float(np.max(np.abs(new))))
     texts = [
-        text(
+        escape_text(
             " ".join(
-                "-" if value != value else number(0.0 if abs(value) <= size else value, 4) for value in part
+                "-" if value != value else format_number(0.0 if abs(value) <= size else value, 4)
+                for value in part
             )
         )
         for part in (old.tolist(), new.tolist())
@@ -562,7 +579,15 @@ def _other_table(consistent: ConsistentParameters) -> str:
             continue
         bounded = choice.names[column] in consistent.bounded
         unit, old, new = parameter_unit(robot, name), float(parameters.values[k]), float(consistent.values[k])
-        rows.append([text(name), text(unit), number(old), number(new), "at its bound" if bounded else ""])
+        rows.append(
+            [
+                escape_text(name),
+                escape_text(unit),
+                format_number(old),
+                format_number(new),
+                "at its bound" if bounded else "",
+            ]
+        )
         kinds.append("fair" if bounded else "")
     heads = ["[name]parameter", "[unit]unit", "described>", "identified>", "[remark]remark"]
     return table(heads, rows, kinds) if rows else ""
@@ -582,10 +607,10 @@ Answer = tuple[str, str]
 def verdict(headline: str, answers: Sequence[Answer]) -> str:
     """A box: the headline, and all answers; its colour is that of the worst."""
     lines = bullets(answer for _, answer in answers)
-    return element("div", paragraph(headline), lines, kind=f"verdict {_worst(answers)}")
+    return element("div", paragraph(headline), lines, kind=f"verdict {_worst_kind(answers)}")
 
 
-def _worst(answers: Sequence[Answer]) -> str:
+def _worst_kind(answers: Sequence[Answer]) -> str:
     return max((kind for kind, _ in answers), key=_ORDER.index)
 
 
@@ -593,18 +618,22 @@ def identification_verdict(
     identification: Identification, consistent: ConsistentParameters | str, validation: Validation | None
 ) -> str:
     """The verdict on an identification."""
-    predictions = [_forces(identification.fit, "of the data that they were estimated from")]
+    predictions = [_force_answer(identification.fit, "of the data that they were estimated from")]
     if validation is not None:
-        predictions.append(_forces(validation, "of a motion that they were not estimated from"))
-    others = [_each(identification), _excitation(identification), _robot(identification, consistent)]
-    if _worst(predictions) == "poor":
+        predictions.append(_force_answer(validation, "of a motion that they were not estimated from"))
+    others = [
+        _parameter_answer(identification),
+        _excitation_answer(identification),
+        _consistency_answer(identification, consistent),
+    ]
+    if _worst_kind(predictions) == "poor":
         headline = "The parameters do not predict the forces: do not use them."
     else:
         headline = {
             "good": "The parameters predict the forces, and can be trusted within their intervals.",
             "fair": "The parameters predict the forces; not every one of them can be trusted by itself.",
             "poor": "The parameters predict the forces together; by themselves many are not trustworthy.",
-        }[_worst(others)]
+        }[_worst_kind(others)]
     if validation is None:
         untested = "They were not tested on another motion: how they predict one is not known."
         predictions.append(("fair", untested))
@@ -613,7 +642,7 @@ def identification_verdict(
 
 def validation_verdict(validation: Validation) -> str:
     """The verdict on a validation."""
-    answer = _forces(validation, "of this motion")
+    answer = _force_answer(validation, "of this motion")
     headline = {
         "good": "The parameters predict the forces of this motion down to their noise.",
         "fair": "The parameters predict the forces of this motion, but not down to their noise.",
@@ -624,21 +653,21 @@ def validation_verdict(validation: Validation) -> str:
     return verdict(headline, [answer])
 
 
-def _forces(validation: Validation, of_what: str) -> Answer:
+def _force_answer(validation: Validation, of_what: str) -> Answer:
     """Whether forces are predicted."""
-    well = predicted_well(validation)
+    well = is_predicted_well(validation)
     ratios = [ratio for ratio in validation.ratio.tolist() if math.isfinite(ratio)]
     score = validation.score
     # Never rounded up to all of it.
-    percentage = "more than 99.99 %" if score > 0.9999 else f"{number(100.0 * score, 4)} %"
+    percentage = "more than 99.99 %" if score > 0.9999 else f"{format_number(100.0 * score, 4)} %"
     explained = f"{percentage} of their variation is explained (R²)"
     if not all(well):
         rows = ", ".join(row for row, good in zip(validation.rows, well, strict=True) if not good)
         return "poor", f"They predict the forces {of_what} poorly in {rows}; {explained}."
-    noise = f", residuals up to {number(max(ratios), 2)} times the noise" if ratios else ""
-    at_noise = bool(ratios) and max(ratios) <= AT_FLOOR
+    noise = f", residuals up to {format_number(max(ratios), 2)} times the noise" if ratios else ""
+    at_noise = bool(ratios) and max(ratios) <= NOISE_LEVEL_RATIO
     chances = zip(validation.rows, validation.whiteness.tolist(), strict=True)
-    remembering = ", ".join(row for row, chance in chances if chance < MEMORY)
+    remembering = ", ".join(row for row, chance in chances if chance < MEMORY_PROBABILITY)
     memory = ""
     if remembering:
         memory = f"; the residuals of {remembering} have memory: something systematic is not in the model"
@@ -650,9 +679,9 @@ def _forces(validation: Validation, of_what: str) -> Answer:
     )
 
 
-def _each(identification: Identification) -> Answer:
+def _parameter_answer(identification: Identification) -> Answer:
     """How many parameters are known by themselves."""
-    count, trusted_count = len(identification.base), len(trusted(identification))
+    count, trusted_count = len(identification.base), len(trusted_parameters(identification))
     sentence = f"{trusted_count} of {count} parameters are known to within 10 % by themselves"
     if trusted_count == count:
         return "good", sentence + "."
@@ -668,22 +697,22 @@ def _each(identification: Identification) -> Answer:
     )
 
 
-def _excitation(identification: Identification) -> Answer:
+def _excitation_answer(identification: Identification) -> Answer:
     condition = identification.estimator.condition_
-    size = f"the condition of the scaled regressor is {number(condition, 4)}"
+    size = f"the condition of the scaled regressor is {format_number(condition, 4)}"
     if identification.excitation == "good":
         return "good", f"The motion excites the parameters well: {size}."
     hint = "a motion made by `nacelle excite` would do better"
     return (
         identification.excitation,
-        f"The motion excites the parameters {_ADVERB[identification.excitation]}: {size}; {hint}.",
+        f"The motion excites the parameters {_ADVERBS[identification.excitation]}: {size}; {hint}.",
     )
 
 
-_ADVERB = {"fair": "fairly", "poor": "poorly"}
+_ADVERBS = {"fair": "fairly", "poor": "poorly"}
 
 
-def _robot(identification: Identification, consistent: ConsistentParameters | str) -> Answer:
+def _consistency_answer(identification: Identification, consistent: ConsistentParameters | str) -> Answer:
     """Whether there is a robot with these parameters."""
     from scipy.stats import chi2
 
@@ -696,11 +725,11 @@ def _robot(identification: Identification, consistent: ConsistentParameters | st
     if distance <= math.sqrt(chi2.ppf(_CHANCE, len(identification.base))):
         return (
             "good",
-            f"A robot can have them, {number(distance, 2)} standard deviations from the estimates{bodies}.",
+            f"A robot can have them, {format_number(distance, 2)} standard deviations from the estimates{bodies}.",
         )
     return (
         "poor",
-        f"The nearest robot that can be built is {number(distance, 2)} standard deviations from the "
+        f"The nearest robot that can be built is {format_number(distance, 2)} standard deviations from the "
         f"estimates, more than chance allows: the model or the data are wrong somewhere{bodies}.",
     )
 
@@ -715,8 +744,8 @@ def identification_page(identification: Identification, validation: Validation |
         identification: the estimates and the data that they were fitted to.
         validation: of the estimates on another motion; None if there was none.
     """
-    robot, consistent = identification.robot, consistent_or_reason(identification)
-    head = _about(robot) + identification_verdict(identification, consistent, validation)
+    robot, consistent = identification.robot, consistent_parameters_or_reason(identification)
+    head = _robot_paragraph(robot) + identification_verdict(identification, consistent, validation)
     sections = [
         ("trust", "In plain words: what not to trust", bullets(_doubts(identification, validation))),
         ("data", "Data and method", _data_section(identification)),
@@ -733,7 +762,7 @@ def identification_page(identification: Identification, validation: Validation |
 
 def validation_page(validation: Validation) -> str:
     """The page about a validation: one HTML file that needs no other."""
-    head = _about(validation.robot) + validation_verdict(validation)
+    head = _robot_paragraph(validation.robot) + validation_verdict(validation)
     data, count = validation.regression, len(validation.regression.lengths)
     parts = "one uninterrupted part" if count == 1 else f"{count} uninterrupted parts"
     files = f" of {', '.join(validation.files)}" if validation.files else ""
@@ -745,7 +774,7 @@ def validation_page(validation: Validation) -> str:
     return page(f"Validation of {validation.robot.name}", head, sections)
 
 
-def _about(robot: Robot) -> str:
+def _robot_paragraph(robot: Robot) -> str:
     """The robot in one line."""
     title = f"{robot.title}; " if robot.title else ""
     line = f"{title}{len(robot.actuators)} actuators, motion {robot.motion.name}, hash {robot.hash[:16]}"
@@ -796,14 +825,14 @@ def _part_table(samples: Sequence[Samples], used: Sequence[np.ndarray]) -> str:
         preparation = part.preparation
         rows.append(
             [
-                text(part.file or "not named"),
-                text(f"{number(float(part.time[0]))} to {number(float(part.time[-1]))}"),
-                number(part.rate),
-                number(part.band, 3),
-                "none" if preparation.cutoff is None else number(preparation.cutoff, 3),
+                escape_text(part.file or "not named"),
+                escape_text(f"{format_number(float(part.time[0]))} to {format_number(float(part.time[-1]))}"),
+                format_number(part.rate),
+                format_number(part.band, 3),
+                "none" if preparation.cutoff is None else format_number(preparation.cutoff, 3),
                 "every one" if (preparation.decimation or 1) == 1 else f"1 of {preparation.decimation}",
-                text(preparation.instruments),
-                "none" if preparation.rest is None else number(preparation.rest, 2),
+                escape_text(preparation.instruments),
+                "none" if preparation.rest is None else format_number(preparation.rest, 2),
                 f"{int(np.count_nonzero(counts))} of {len(counts)}",
             ]
         )

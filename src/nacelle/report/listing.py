@@ -15,7 +15,7 @@ from nacelle.model import __path__ as model_folders
 def library_rows() -> list[dict[str, Any]]:
     """For each robot of the library its name, numbers of legs, bodies and actuators, motion and title."""
     texts = {name: robots.text(name) for name in robots.all_names()}
-    store, key = Store(), f"listing {_stamp(texts)}"
+    store, key = Store(), f"listing {_listing_hash(texts)}"
     stored = store.get(key)
     if stored is not None:
         return list(json.loads(stored))
@@ -28,7 +28,7 @@ def library_rows() -> list[dict[str, Any]]:
             {
                 "name": name,
                 "legs": len(robot.legs),
-                "bodies": len(robot.written_bodies),
+                "bodies": len(robot.described_bodies),
                 "actuators": len(robot.actuators),
                 "motion": robot.motion.name,
                 "title": robot.title,
@@ -38,7 +38,7 @@ def library_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def _stamp(texts: dict[str, str]) -> str:
+def _listing_hash(texts: dict[str, str]) -> str:
     """What the list depends on: the descriptions, and the code that reads them."""
     digest = hashlib.sha256(json.dumps(texts, sort_keys=True).encode())
     for folder in model_folders:

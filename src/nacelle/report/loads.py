@@ -12,9 +12,9 @@ from rich.text import Text
 
 from nacelle.dynamics.gravity_balance import GravityBalance
 from nacelle.dynamics.reactions import Peak, PeakReactions
-from nacelle.dynamics.sizing import Load, Sizing
-from nacelle.kinematics.flags import failed
-from nacelle.report.flagged import reasons
+from nacelle.dynamics.sizing import ActuatorLoad, Sizing
+from nacelle.kinematics.flags import has_failed
+from nacelle.report.flagged import flag_counts
 from nacelle.report.results import names
 from nacelle.report.table import Part, plain_table
 
@@ -23,20 +23,20 @@ from nacelle.report.table import Part, plain_table
 
 def sizing_data(sizing: Sizing) -> dict[str, Any]:
     """What a motion requires of the actuators: N or N m, m/s or rad/s, W."""
-    return {**_run(sizing, sizing.flags), "actuators": [_load_data(load) for load in sizing.loads]}
+    return {**_run_data(sizing, sizing.flags), "actuators": [_load_data(load) for load in sizing.loads]}
 
 
-def _run(result: Sizing | PeakReactions, flags: Any) -> dict[str, Any]:
+def _run_data(result: Sizing | PeakReactions, flags: Any) -> dict[str, Any]:
     return {
         "robot": result.robot.name,
         "duration": float(result.times[-1]),
         "samples": len(result.times),
-        "failed": int(np.count_nonzero(failed(flags))),
-        "reasons": reasons(flags),
+        "failed": int(np.count_nonzero(has_failed(flags))),
+        "reasons": flag_counts(flags),
     }
 
 
-def _load_data(load: Load) -> dict[str, Any]:
+def _load_data(load: ActuatorLoad) -> dict[str, Any]:
     figures = ("peak_force", "rms_force", "peak_speed", "peak_power", "lowest_power", "range")
     limits = ("force_limit", "speed_limit", "within")
     numbers = {name: getattr(load, name) for name in (*figures, *limits)}
@@ -84,7 +84,7 @@ def travel_line(sizing: Sizing) -> str:
 def reactions_data(result: PeakReactions) -> dict[str, Any]:
     """The largest loads of all joints along a motion, N and N m."""
     return {
-        **_run(result, result.reactions.flags),
+        **_run_data(result, result.reactions.flags),
         "redundancy": result.reactions.redundancy,
         "joints": [dataclasses.asdict(peak) | {"determined": peak.determined} for peak in result.listed],
     }
@@ -98,12 +98,12 @@ def reaction_parts(result: PeakReactions) -> list[Part]:
     columns = ["joint", "kind", "force (N)>", "at (s)>", "mean>", "radial>", "axial>"]
     columns += ["moment (N m)>", "at (s)>", "tilting>", "torque>", *(["open"] if redundancy else [])]
     table = plain_table(*columns)
-    for peak in _leg_by_leg(result):
-        row = [_shown(peak.force, force), f"{peak.force_time:.3f}"]
-        row += [_shown(value, force) for value in (peak.mean_force, peak.radial, peak.axial)]
-        row += [_shown(peak.moment, moment)]
-        row += [f"{peak.moment_time:.3f}" if _counts(peak.moment, moment) else ""]
-        row += [_shown(value, moment) for value in (peak.tilting, peak.torque)]
+    for peak in _peaks_by_leg(result):
+        row = [_format_load(peak.force, force), f"{peak.force_time:.3f}"]
+        row += [_format_load(value, force) for value in (peak.mean_force, peak.radial, peak.axial)]
+        row += [_format_load(peak.moment, moment)]
+        row += [f"{peak.moment_time:.3f}" if _is_significant(peak.moment, moment) else ""]
+        row += [_format_load(value, moment) for value in (peak.tilting, peak.torque)]
         table.add_row(Text(peak.name), peak.kind, *row, *([" ".join(peak.open)] if redundancy else []))
     if not redundancy:
         return [table]
@@ -114,24 +114,24 @@ def reaction_parts(result: PeakReactions) -> list[Part]:
     ]
 
 
-def _leg_by_leg(result: PeakReactions) -> list[Peak]:
+def _peaks_by_leg(result: PeakReactions) -> list[Peak]:
     """Peaks in the order of the legs, those of the nacelle's own joints last."""
     robot = result.robot
     order = [j for leg in robot.legs for j in (*leg.joints, *leg.closures)]
     order += [j for j in range(len(robot.joints)) if j not in order]
-    return [result.peaks[j] for j in order if j in robot.written_joints]
+    return [result.peaks[j] for j in order if j in robot.described_joints]
 
 
-def _counts(value: float, largest: float) -> bool:
+def _is_significant(value: float, largest: float) -> bool:
     """Whether a load is more than rounding."""
     return math.isfinite(value) and value > 1e-12 * largest
 
 
-def _shown(value: float, largest: float) -> str:
+def _format_load(value: float, largest: float) -> str:
     """A load; zero where it is rounding, nothing where there is none."""
     if not math.isfinite(value):
         return ""
-    return f"{value:.4g}" if _counts(value, largest) else "0"
+    return f"{value:.4g}" if _is_significant(value, largest) else "0"
 
 
 # ---- forces before and after balancing
@@ -165,14 +165,14 @@ def balance_parts(result: GravityBalance) -> list[Part]:
         lines.append(f"  counterweight on {weight.body}: {weight.mass:.5g} kg at ({at}) mm")
     if not result.springs and not result.counterweights:
         lines.append("  none of them helps: all stiffnesses and masses are best at zero")
-    lines.append(_held(result))
+    lines.append(_holding_table(result))
     if result.ill_conditioned:
         warning = "these poses do not tell the unknowns apart: others would balance as well"
         lines.append(Text(warning, "yellow"))
     return lines
 
 
-def _held(result: GravityBalance) -> Table:
+def _holding_table(result: GravityBalance) -> Table:
     figures = (result.rms_before, result.rms_after, result.max_before, result.max_after)
     return plain_table(
         *("actuator", "rms before>", "after>", "largest before>", "after>"),

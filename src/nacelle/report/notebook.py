@@ -24,14 +24,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nacelle.errors import NacelleError, number_of
+from nacelle.errors import NacelleError, format_count
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.robot import Robot
-from nacelle.page.markup import element, number, table, text
+from nacelle.page.markup import element, escape_text, format_number, table
 from nacelle.report.flagged import flag_line
 from nacelle.report.results.quantities import quantities
-from nacelle.report.results.quantity import ResultQuantity, robot_in
+from nacelle.report.results.quantity import ResultQuantity, robot_of_result
 from nacelle.report.summary import counts_line, sections, summary
 from nacelle.report.table import Part, first_rows, parts_html, plain_table
 
@@ -39,7 +39,7 @@ from nacelle.report.table import Part, first_rows, parts_html, plain_table
 
 
 # Rows of a long list that are shown.
-MOST = 24
+MAX_ROWS = 24
 # Columns of a text.
 _COLUMNS = 110
 # The module below `nacelle.report` and the function that give the parts of a result, by its class.
@@ -81,7 +81,7 @@ def check_parts(result: Any) -> list[Part]:
     problems = [str(problem) for problem in result.problems]
     verdict = f"{len(result.errors)} errors, {len(problems) - len(result.errors)} warnings"
     mobility = [] if result.mobility is None else mobility_parts(result.mobility)
-    return [verdict, *problems[:MOST], *mobility]
+    return [verdict, *problems[:MAX_ROWS], *mobility]
 
 
 def mobility_parts(result: Any) -> list[Part]:
@@ -95,10 +95,10 @@ def mobility_parts(result: Any) -> list[Part]:
 
 
 # Letters of a value that are shown, and entries of a short array.
-_LONG, _FEW = 110, 6
+_MAX_LENGTH, _MAX_ENTRIES = 110, 6
 
 
-def meanings(owner: type) -> dict[str, str]:
+def attribute_descriptions(owner: type) -> dict[str, str]:
     """For every attribute that docstrings of a class and its parents list, what it is."""
     meaning_of: dict[str, str] = {}
     for parent in reversed(owner.__mro__):
@@ -125,11 +125,11 @@ def public_fields(result: Any) -> list[str]:
     elif isinstance(result, tuple) and hasattr(result, "_fields"):
         names = list(result._fields)
     else:
-        names = list(meanings(type(result)))
+        names = list(attribute_descriptions(type(result)))
     return [name for name in names if not name.startswith("_") and hasattr(result, name)]
 
 
-def in_words(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A value in few words: numbers, sizes and ranges of arrays, counts of lists."""
     if value is None:
         return "none"
@@ -140,25 +140,25 @@ def in_words(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{float(value):.6g}"
     if isinstance(value, np.ndarray):
-        return array_words(value)
+        return describe_array(value)
     if isinstance(value, str | Path):
-        return _shortened(str(value)) or "none"
+        return _shorten(str(value)) or "none"
     if isinstance(value, Mapping):
-        return _listed([str(key) for key in value], len(value))
+        return _join_entries([str(key) for key in value], len(value))
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return _listed([in_words(entry) for entry in value[:_FEW]], len(value))
+        return _join_entries([describe_value(entry) for entry in value[:_MAX_ENTRIES]], len(value))
     if inspect.isroutine(value) or inspect.isclass(value):
         return str(getattr(value, "__name__", value))
-    return _shortened(" ".join(repr(value).split()))
+    return _shorten(" ".join(repr(value).split()))
 
 
-def array_words(values: np.ndarray[Any, Any]) -> str:
+def describe_array(values: np.ndarray[Any, Any]) -> str:
     """An array in few words: its numbers if they are few, else its shape and their range."""
     if not values.size:
         return f"no numbers, shape {values.shape}"
     if values.dtype.kind not in "bifc":
         return f"{values.size} entries, shape {values.shape}"
-    if values.size <= _FEW and values.ndim < 2:
+    if values.size <= _MAX_ENTRIES and values.ndim < 2:
         return ", ".join(f"{entry:.5g}" for entry in np.atleast_1d(values).tolist())
     shape = " × ".join(str(size) for size in values.shape)
     if values.dtype.kind == "b":
@@ -170,37 +170,43 @@ def array_words(values: np.ndarray[Any, Any]) -> str:
     return f"{shape}: {span}" + (f", {missing} not finite" if missing and finite.size else "")
 
 
-def _listed(entries: list[str], count: int) -> str:
+def _join_entries(entries: list[str], count: int) -> str:
     if not count:
         return "none"
-    text_shown = ", ".join(entries[:_FEW]) + (", …" if count > _FEW else "")
-    return text_shown if count <= _FEW and len(text_shown) <= _LONG else _shortened(f"{count}: {text_shown}")
+    text_shown = ", ".join(entries[:_MAX_ENTRIES]) + (", …" if count > _MAX_ENTRIES else "")
+    return (
+        text_shown
+        if count <= _MAX_ENTRIES and len(text_shown) <= _MAX_LENGTH
+        else _shorten(f"{count}: {text_shown}")
+    )
 
 
-def _shortened(line: str) -> str:
-    return line if len(line) <= _LONG else f"{line[: _LONG - 1]}…"
+def _shorten(line: str) -> str:
+    return line if len(line) <= _MAX_LENGTH else f"{line[: _MAX_LENGTH - 1]}…"
 
 
 # ---- a robot
 
 
 # Inches, and dots an inch.
-_WIDTH, _HEIGHT, _DOTS = 4.2, 3.4, 90
+_WIDTH, _HEIGHT, _DPI = 4.2, 3.4, 90
 
 
 def robot_page(robot: Robot) -> str:
     """Name, counts, legs and actuators of a robot, beside its picture."""
     data = summary(check_robot(robot))
     parts = sections(data, robot)
-    head = element("p", element("b", text(robot.name)), text(f" {robot.title}" if robot.title else ""))
+    head = element(
+        "p", element("b", escape_text(robot.name)), escape_text(f" {robot.title}" if robot.title else "")
+    )
     lines = parts_html([f"{counts_line(data)}; hash {data['hash'][:16]}"])
-    tables = parts_html([*parts.get("Legs", []), *parts["Actuators"]], MOST)
-    return element("div", element("div", head, lines, tables), _picture(robot), kind="nacelle")
+    tables = parts_html([*parts.get("Legs", []), *parts["Actuators"]], MAX_ROWS)
+    return element("div", element("div", head, lines, tables), _robot_image(robot), kind="nacelle")
 
 
-def _picture(robot: Robot) -> str:
+def _robot_image(robot: Robot) -> str:
     """The robot in its reference pose; in words why there is none."""
-    from nacelle.report.draw.canvas import enlarge, new_axes
+    from nacelle.report.draw.canvas import fit_to_figure, new_axes
     from nacelle.report.draw.robot import plot_scene
     from nacelle.scene.placed import scene
 
@@ -208,32 +214,34 @@ def _picture(robot: Robot) -> str:
         view = scene(robot)
         ax = new_axes(flat=view.across is not None, width=_WIDTH, height=_HEIGHT, shown=False)
         plot_scene(view, ax)
-        enlarge(ax)
+        fit_to_figure(ax)
         buffer = io.BytesIO()
-        ax.figure.figure.savefig(buffer, format="png", dpi=_DOTS, metadata={"Software": None})
+        ax.figure.figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
     except NacelleError as error:
-        return element("p", text(f"no picture: {error}"))
+        return element("p", escape_text(f"no picture: {error}"))
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return f'<img alt="{text(robot.name)}" src="data:image/png;base64,{data}">'
+    return f'<img alt="{escape_text(robot.name)}" src="data:image/png;base64,{data}">'
 
 
 # ---- any robot or result
 
 
-def html_of(result: Any) -> str:
+def result_html(result: Any) -> str:
     """A robot or a result as HTML, never more than a few dozen rows."""
     if isinstance(result, Robot):
         return robot_page(result)
-    special = parts_html(command_parts(result), MOST)
+    special = parts_html(command_parts(result), MAX_ROWS)
     try:
         numbers = [_quantity(quantity) for quantity in quantities(result)]
     except NacelleError as error:
-        numbers = [element("p", text(f"no numbers: {error}"))]
-    rest = _attributes(result)
+        numbers = [element("p", escape_text(f"no numbers: {error}"))]
+    rest = _attribute_table(result)
     if special or numbers:
         # Most of it is above in more words.
         rest = element("details", element("summary", "attributes"), rest)
-    return element("div", _head(result), *_flags(result), special, *numbers, rest, kind="nacelle")
+    return element(
+        "div", _result_title(result), *_flag_paragraph(result), special, *numbers, rest, kind="nacelle"
+    )
 
 
 def text_of(result: Any) -> str:
@@ -246,9 +254,9 @@ def text_of(result: Any) -> str:
     else:
         content = command_parts(result) or [_quantity_table(quantity) for quantity in quantities(result)]
     if not content:
-        meaning_of = meanings(type(result))
+        meaning_of = attribute_descriptions(type(result))
         rows = [
-            (name, escape(in_words(getattr(result, name))), escape(meaning_of.get(name, "")))
+            (name, escape(describe_value(getattr(result, name))), escape(meaning_of.get(name, "")))
             for name in public_fields(result)
             if name != "robot"
         ]
@@ -295,68 +303,77 @@ def _quantity_table(quantity: ResultQuantity) -> Table:
     names = [(escape(name), escape(unit)) for name, unit in zip(quantity.names, quantity.units, strict=True)]
     if quantity.single:
         rows = [
-            (*name, _few(value, quantity.values)) for name, value in zip(names, quantity.values, strict=True)
+            (*name, _format_among(value, quantity.values))
+            for name, value in zip(names, quantity.values, strict=True)
         ]
         return plain_table(escape(quantity.key), "unit", "value>", rows=rows)
-    ranges = [(*name, *_range(column)) for name, column in zip(names, quantity.values.T, strict=True)]
+    ranges = [(*name, *_range_cells(column)) for name, column in zip(names, quantity.values.T, strict=True)]
     return plain_table(escape(quantity.key), "unit", "lowest>", "mean>", "highest>", rows=ranges)
 
 
-def _head(result: Any) -> str:
-    title = element("b", text(type(result).__name__))
-    robot = robot_in(result)
+def _result_title(result: Any) -> str:
+    title = element("b", escape_text(type(result).__name__))
+    robot = robot_of_result(result)
     if robot is not None:
-        title += text(f" of {getattr(robot, 'name', robot)}")
+        title += escape_text(f" of {getattr(robot, 'name', robot)}")
     return element("p", title)
 
 
-def _flags(result: Any) -> list[str]:
+def _flag_paragraph(result: Any) -> list[str]:
     """What the flags of the samples say."""
     flags = getattr(result, "flags", None)
     if flags is None:
         return []
     values = np.asarray(flags)
-    count = f"{number_of(values.size, 'sample')}, none flagged"
-    return [element("p", text(flag_line(values, "samples") or count))]
+    count = f"{format_count(values.size, 'sample')}, none flagged"
+    return [element("p", escape_text(flag_line(values, "samples") or count))]
 
 
-def _attributes(result: Any) -> str:
+def _attribute_table(result: Any) -> str:
     """A row for each attribute: name, value, what it is."""
-    meaning_of = meanings(type(result))
+    meaning_of = attribute_descriptions(type(result))
     rows = [
-        [text(name), text(in_words(getattr(result, name))), text(meaning_of.get(name, ""))]
+        [
+            escape_text(name),
+            escape_text(describe_value(getattr(result, name))),
+            escape_text(meaning_of.get(name, "")),
+        ]
         for name in public_fields(result)
         if name not in ("robot", "flags")
     ]
-    return table(("attribute", "value", "meaning"), first_rows(rows, MOST))
+    return table(("attribute", "value", "meaning"), first_rows(rows, MAX_ROWS))
 
 
 def _quantity(quantity: ResultQuantity) -> str:
     """The entries of a quantity with units: their values, or lowest, mean and highest ones."""
-    names = [(text(name), text(unit)) for name, unit in zip(quantity.names, quantity.units, strict=True)]
-    head = text(quantity.key)
+    names = [
+        (escape_text(name), escape_text(unit))
+        for name, unit in zip(quantity.names, quantity.units, strict=True)
+    ]
+    head = escape_text(quantity.key)
     if quantity.single:
         rows = [
-            [*name_cells, _few(value, quantity.values)]
+            [*name_cells, _format_among(value, quantity.values)]
             for name_cells, value in zip(names, quantity.values, strict=True)
         ]
-        return table((head, "unit", "value>"), first_rows(rows, MOST))
+        return table((head, "unit", "value>"), first_rows(rows, MAX_ROWS))
     ranges = [
-        [*name_cells, *_range(column)] for name_cells, column in zip(names, quantity.values.T, strict=True)
+        [*name_cells, *_range_cells(column)]
+        for name_cells, column in zip(names, quantity.values.T, strict=True)
     ]
-    return table((head, "unit", "lowest>", "mean>", "highest>"), first_rows(ranges, MOST))
+    return table((head, "unit", "lowest>", "mean>", "highest>"), first_rows(ranges, MAX_ROWS))
 
 
-def _range(values: Any) -> tuple[str, str, str]:
+def _range_cells(values: Any) -> tuple[str, str, str]:
     finite = values[np.isfinite(values)]
     if not finite.size:
         return ("none",) * 3
-    low, middle, high = (_few(of(finite), finite) for of in (np.min, np.mean, np.max))
+    low, middle, high = (_format_among(of(finite), finite) for of in (np.min, np.mean, np.max))
     return low, middle, high
 
 
-def _few(value: Any, among: Any) -> str:
+def _format_among(value: Any, among: Any) -> str:
     """A number in few digits; zero where it is rounding beside the others."""
     finite = np.abs(among[np.isfinite(among)])
     tiny = 1e-14 * float(np.max(finite, initial=0.0))
-    return number(0.0 if abs(value) <= tiny else float(value))
+    return format_number(0.0 if abs(value) <= tiny else float(value))

@@ -9,14 +9,14 @@ from typing import Any
 
 from rich.markup import escape
 
-from nacelle.compile import make_program, refused_form
+from nacelle.compile import make_program, refusal_reason
 from nacelle.dynamics import reference
 from nacelle.dynamics.models import Model, model
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count, count
-from nacelle.report.published import Published, published
+from nacelle.report.published import PublishedCount, published_counts
 from nacelle.report.table import Part, plain_table
 from nacelle.results import Plottable
 from nacelle.spatial.physics import input_shapes, reason_for_tree
@@ -60,7 +60,7 @@ class Operations(Plottable):
     stages: tuple[StageCount, ...]
     inputs: dict[str, tuple[int, ...]]
     includes: str
-    published: tuple[Published, ...]
+    published_counts: tuple[PublishedCount, ...]
     iteration: Count | None = None
     reason: str = ""
 
@@ -87,8 +87,8 @@ class Operations(Plottable):
             if self.iteration is None
             else {"total": self.iteration.total, **asdict(self.iteration)},
             "published": [
-                {"total": entry.total, "source": entry.source, "contains": entry.contains}
-                for entry in self.published
+                {"total": entry.total, "source": entry.source, "contains": entry.content}
+                for entry in self.published_counts
             ],
         }
 
@@ -111,18 +111,18 @@ def operation_count(
         counted = elastic_model(robot, name, friction=friction)
     else:
         counted = model(robot, name, input=input, friction=friction)
-    total = _count(counted, friction)
+    total = _model_count(counted, friction)
     includes, iteration = counted.includes, None
     if name not in ELASTIC_NAMES and counted.inputs.get("y", (0,)) != (0,):
-        shapes = input_shapes(closing_step, robot)
+        shapes = input_shapes(loop_closing_step, robot)
         assert shapes is not None
-        iteration = count(make_program(closing_step, robot, shapes))
+        iteration = count(make_program(loop_closing_step, robot, shapes))
         includes += "; y is given, and the iteration that finds it is counted apart"
     by_tree = reason = ""
     if name not in ELASTIC_NAMES and counted.form == "compact":
         function = reference.regressor if name.endswith("regressor") else reference.inverse
         by_tree = reason_for_tree(function, counted.robot)
-        reason = by_tree or refused_form(counted.robot)
+        reason = by_tree or refusal_reason(counted.robot)
     return Operations(
         robot=robot.name,
         model=name,
@@ -130,16 +130,16 @@ def operation_count(
         friction=friction,
         form="tree" if by_tree else counted.form,
         count=total,
-        stages=_stages(counted, total),
+        stages=_stage_counts(counted, total),
         inputs=dict(counted.inputs),
         includes=includes,
-        published=published(robot.name, name, input),
+        published_counts=published_counts(robot.name, name, input),
         iteration=iteration,
         reason=reason,
     )
 
 
-def _count(counted: Model, friction: bool) -> Count:
+def _model_count(counted: Model, friction: bool) -> Count:
     """Operations of a model with or without friction."""
     options = dict(counted.options)
     if "physics" in options:
@@ -160,11 +160,11 @@ def _program_count(
     return count(make_program(function, robot, dict(inputs), options=dict(options)))
 
 
-def _stages(counted: Model, total: Count) -> tuple[StageCount, ...]:
+def _stage_counts(counted: Model, total: Count) -> tuple[StageCount, ...]:
     """The motion of a rigid robot, and what friction adds: by difference, each minimised."""
     if not ("physics" in counted.options and counted.options["physics"].friction):
         return ()
-    without = _count(counted, False)
+    without = _model_count(counted, False)
     return (
         StageCount("rigid", without.add, without.mul),
         StageCount("friction", total.add - without.add, total.mul - without.mul),
@@ -195,10 +195,12 @@ def operation_parts(operations: Operations) -> list[Part]:
             "joints of legs without a closed form; how many a pose takes depends on the guess)"
         )
     theirs = {
-        name: f"{add} + {mul} = {add + mul}" for o in operations.published for name, add, mul in o.stages
+        name: f"{add} + {mul} = {add + mul}"
+        for o in operations.published_counts
+        for name, add, mul in o.stages
     }
     if operations.stages:
-        columns = [f"published ({operations.published[0].source})"] if theirs else []
+        columns = [f"published ({operations.published_counts[0].source})"] if theirs else []
         table = plain_table("stage", "+/->", "×/÷>", "together>", *map(escape, columns))
         for stage in operations.stages:
             numbers = (str(stage.add), str(stage.mul), str(stage.add + stage.mul))
@@ -206,5 +208,8 @@ def operation_parts(operations: Operations) -> list[Part]:
         parts += [table, "  Friction is what the minimised program has more than the one without it."]
     return [
         *parts,
-        *(f"  published {entry.total}: {entry.source}; {entry.contains}" for entry in operations.published),
+        *(
+            f"  published {entry.total}: {entry.source}; {entry.content}"
+            for entry in operations.published_counts
+        ),
     ]

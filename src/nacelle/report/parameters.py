@@ -25,15 +25,15 @@ def base_parts(base: BaseParameters) -> list[Part]:
     nothing = [name for name, effect in base.effects.items() if effect == "no effect"]
     if nothing:
         parts.append(f"no effect: {', '.join(nothing)}")
-    if base.choice.assumed:
-        parts.append(f"assumed to be zero: {', '.join(base.choice.assumed)}")
+    if base.choice.assumed_zero:
+        parts.append(f"assumed to be zero: {', '.join(base.choice.assumed_zero)}")
     agreement = (
         "which is what the rules of mechanics leave"
         if base.structural == len(base)
         else f"the rules of mechanics leave {base.structural}; without a rule: {', '.join(base.unexplained)}"
     )
     parts.append(f"rank {len(base)} over random states, gap {base.gap:.0e}: {agreement}")
-    if not base.certain:
+    if not base.is_certain:
         parts.append("The rank is in doubt: some parameters can hardly be distinguished.")
     return parts
 
@@ -58,13 +58,13 @@ def excitation_parts(result: Excitation) -> list[Part]:
         f"condition {result.condition:.4g}, log det {result.log_det:.4g}; {better} of the best random motion "
         f"{result.random:.4g}",
         plain_table("limit", "most used by", "use>", "at (s)>", "the limit is", rows=rows),
-        f"least well determined: {result.weakest()}",
+        f"least well determined: {result.weakest_combination()}",
     ]
 
 
 def identification_parts(result: Identification, validation: Validation | None = None) -> list[Part]:
     """The estimates, what is not trustworthy, and how well forces are predicted."""
-    estimator, removed = result.estimator, set(result.essential.removed)
+    estimator, removed = result.estimator, set(result.essential.removed_names)
     table = plain_table("base parameter", "described>", "estimate>", "deviation>", "%>", "")
     for k, name in enumerate(result.base.names):
         relative = 100.0 * estimator.relative_std_[k]
@@ -100,7 +100,7 @@ def payload_lines(load: PayloadEstimate) -> list[str]:
         f"payload on {load.on}: {load.mass:.5g} kg (deviation {load.sigma[0]:.2g}), centre of mass at "
         f"[{com}] m; determined: {', '.join(load.determined) or 'nothing'}"
     ]
-    if not load.is_seen:
+    if not load.is_significant:
         lines.append("- its mass is not distinguishable from zero")
     if not load.is_explained():
         lines.append("- the runs differ by more than a payload explains")

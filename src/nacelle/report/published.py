@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Published(NamedTuple):
+class PublishedCount(NamedTuple):
     """A published count.
 
     Attributes:
@@ -21,7 +21,7 @@ class Published(NamedTuple):
 
     total: int
     source: str
-    contains: str
+    content: str
     stages: tuple[tuple[str, int, int], ...] = ()
 
 
@@ -34,44 +34,50 @@ _TABLE_2 = (
     ("friction", 36, 54),
 )
 
-_KNOWN: dict[tuple[str, str, str], tuple[Published, ...]] = {
+_PUBLISHED_COUNTS: dict[tuple[str, str, str], tuple[PublishedCount, ...]] = {
     ("palida", "inverse_dynamics", "pose"): (
-        Published(1987, "[AGH2005] Table II", "inverse dynamics with 14 friction parameters", _TABLE_2),
+        PublishedCount(1987, "[AGH2005] Table II", "inverse dynamics with 14 friction parameters", _TABLE_2),
     ),
     ("gough-stewart", "inverse_dynamics", "pose"): (
-        Published(2078, "Khalil and Guegan 2004, cited in [AGH2005]", "rigid, without friction"),
-        Published(2150, "Gosselin 1993, cited in [AGH2005]", "rigid, without friction"),
-        Published(5515, f"{_HYBRDYN}, P6RRPRRR14V3G1P4A0", f"any bodies in the legs; {_WRENCH}"),
+        PublishedCount(2078, "Khalil and Guegan 2004, cited in [AGH2005]", "rigid, without friction"),
+        PublishedCount(2150, "Gosselin 1993, cited in [AGH2005]", "rigid, without friction"),
+        PublishedCount(5515, f"{_HYBRDYN}, P6RRPRRR14V3G1P4A0", f"any bodies in the legs; {_WRENCH}"),
     ),
     ("gough-stewart", "jacobian", "pose"): (
-        Published(331, f"{_HYBRDYN}, P6RRPRRR14V3A1_Jinv", "from pose and joints, to rates of Euler angles"),
+        PublishedCount(
+            331, f"{_HYBRDYN}, P6RRPRRR14V3A1_Jinv", "from pose and joints, to rates of Euler angles"
+        ),
     ),
     ("fivebar", "inverse_dynamics", "elements"): (
-        Published(1060, "[OAM] Table 3, vision", "with friction; 404 + and 656 x"),
+        PublishedCount(1060, "[OAM] Table 3, vision", "with friction; 404 + and 656 x"),
     ),
     ("fivebar", "inverse_dynamics", "encoders"): (
-        Published(1262, "[OAM] Table 3, encoders", "with friction; 484 + and 778 x, and 4 sines and cosines"),
+        PublishedCount(
+            1262, "[OAM] Table 3, encoders", "with friction; 484 + and 778 x, and 4 sines and cosines"
+        ),
     ),
     **{
         ("prrrp", name, "pose"): (
-            Published(1132, "[BK2013] section V", "three coordinates a beam; 521 + and 611 x"),
+            PublishedCount(1132, "[BK2013] section V", "three coordinates a beam; 521 + and 611 x"),
         )
         for name in ("elastic_inverse_dynamics", "elastic_forward_dynamics")
     },
     ("3rrr", "inverse_dynamics", "pose"): (
-        Published(667, f"{_HYBRDYN}, P3RRR1A0", f"any bodies; {_WRENCH}"),
+        PublishedCount(667, f"{_HYBRDYN}, P3RRR1A0", f"any bodies; {_WRENCH}"),
     ),
     ("3rrr", "mass_matrix", "pose"): (
-        Published(362, f"{_HYBRDYN}, P3RRR1A0", "any bodies; from pose and joints; numbers are inputs"),
+        PublishedCount(362, f"{_HYBRDYN}, P3RRR1A0", "any bodies; from pose and joints; numbers are inputs"),
     ),
     ("3rrr", "jacobian", "pose"): (
-        Published(93, f"{_HYBRDYN}, P3RRR1A1_Jinv", "from pose and joints; numbers are inputs"),
+        PublishedCount(93, f"{_HYBRDYN}, P3RRR1A1_Jinv", "from pose and joints; numbers are inputs"),
     ),
     ("hexaglide", "inverse_dynamics", "pose"): (
-        Published(9864, f"{_HYBRDYN}, P6PRRRRR6V2A0", f"any bodies, offsets between all axes; {_WRENCH}"),
+        PublishedCount(
+            9864, f"{_HYBRDYN}, P6PRRRRR6V2A0", f"any bodies, offsets between all axes; {_WRENCH}"
+        ),
     ),
     ("hexa", "inverse_dynamics", "pose"): (
-        Published(
+        PublishedCount(
             70285, f"{_HYBRDYN}, P6RRRRRR10V3G1P1A0", f"any bodies, offsets between all axes; {_WRENCH}"
         ),
     ),
@@ -80,9 +86,9 @@ _KNOWN: dict[tuple[str, str, str], tuple[Published, ...]] = {
 
 def published_inputs(robot: str, model: str) -> tuple[str, ...]:
     """The inputs for which something is published of a robot's model."""
-    return tuple(source for name, of, source in _KNOWN if (name, of) == (robot, model))
+    return tuple(source for name, of, source in _PUBLISHED_COUNTS if (name, of) == (robot, model))
 
 
-def published(robot: str, model: str, source: str) -> tuple[Published, ...]:
+def published_counts(robot: str, model: str, source: str) -> tuple[PublishedCount, ...]:
     """What is published for a robot of the library, a model and its input."""
-    return _KNOWN.get((robot, model, source), ())
+    return _PUBLISHED_COUNTS.get((robot, model, source), ())

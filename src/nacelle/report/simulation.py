@@ -8,7 +8,7 @@ import numpy as np
 
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.simulation.driven_plant import DrivenPlant
-from nacelle.simulation.protocol import has_joints, jointed
+from nacelle.simulation.protocol import has_joints, require_joints
 from nacelle.simulation.simulate import Simulation
 
 
@@ -29,13 +29,13 @@ def run_data(run: Simulation) -> dict[str, Any]:
     return data | {
         "energy": [float(run.energy[0]), float(run.energy[-1])],
         "work": float(run.work[-1]),
-        "dissipated": float(run.dissipated[-1]),
+        "dissipated": float(run.dissipated_energy[-1]),
         "balance": float(run.balance[-1]),
-        **_of_plant(run),
+        **_plant_data(run),
     }
 
 
-def _of_plant(run: Simulation) -> dict[str, Any]:
+def _plant_data(run: Simulation) -> dict[str, Any]:
     """What a rigid plant leaves open in its loops; of a flexible one the largest elastic coordinates."""
     plant, states = run.plant, run.states
     if isinstance(plant, DrivenPlant):
@@ -44,7 +44,7 @@ def _of_plant(run: Simulation) -> dict[str, Any]:
     if isinstance(plant, ElasticPlant):
         largest = np.max(np.abs(plant.elastic(states)), axis=0)
         return {"elastic": dict(zip(plant.elastic_names, largest.tolist(), strict=True))}
-    return {"closure_error": jointed(plant).closure_error(states)} if has_joints(plant) else {}
+    return {"closure_error": require_joints(plant).closure_error(states)} if has_joints(plant) else {}
 
 
 def run_lines(run: Simulation) -> list[str]:

@@ -18,9 +18,9 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from nacelle.compile import refused_form
+from nacelle.compile import refusal_reason
 from nacelle.dynamics import reference
-from nacelle.errors import NacelleError, Problem, number_of
+from nacelle.errors import NacelleError, Problem, format_count
 from nacelle.kinematics.legs.leg_type import LegType, leg_type, robot_elements
 from nacelle.kinematics.mechanism.check import Check
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -41,7 +41,7 @@ def summary(check: Check) -> dict[str, Any]:
     """Give everything that `nacelle show` prints, as plain data ready for JSON."""
     robot = check.robot
     types = [leg_type(robot, leg) for leg in robot.legs]
-    methods = _methods(check, types)
+    methods = _leg_methods(check, types)
     return {
         "name": robot.name,
         "title": robot.title,
@@ -51,8 +51,8 @@ def summary(check: Check) -> dict[str, Any]:
         "motion": robot.motion.name,
         "gravity": list(robot.gravity),
         "reference": {
-            "position": _numbers(robot.reference.p),
-            "quat_xyzw": _numbers(quat_from_rotation(robot.reference.R)),
+            "position": _float_list(robot.reference.p),
+            "quat_xyzw": _float_list(quat_from_rotation(robot.reference.R)),
         },
         "elements": robot_elements(types),
         "legs": [
@@ -64,21 +64,21 @@ def summary(check: Check) -> dict[str, Any]:
                 "elements": kind.elements,
                 "bodies": [robot.bodies[b].name for b in leg.bodies],
                 "joints": [robot.joints[j].name for j in leg.joints],
-                "closures": _cuts(robot, leg.closures),
+                "closures": _closure_names(robot, leg.closures),
                 "branch": leg.branch or None,
             }
             for leg, kind, (method, reason) in zip(robot.legs, types, methods, strict=True)
         ],
         "nacelle": {
             "kind": robot.nacelle.kind,
-            "bodies": [robot.bodies[b].name for b in robot.nacelle.bodies if b in robot.written_bodies],
+            "bodies": [robot.bodies[b].name for b in robot.nacelle.bodies if b in robot.described_bodies],
             "joints": [robot.joints[j].name for j in robot.nacelle.joints],
-            "closures": _cuts(robot, robot.nacelle.closures),
+            "closures": _closure_names(robot, robot.nacelle.closures),
         },
-        "bodies": [_body(robot, k) for k in robot.written_bodies],
-        "joints": [_joint(robot, k) for k in robot.written_joints],
-        "couplings": [_coupling(robot, k) for k in robot.couplings],
-        "actuators": [_actuator(robot, k) for k in range(len(robot.actuators))],
+        "bodies": [_body_data(robot, k) for k in robot.described_bodies],
+        "joints": [_joint_data(robot, k) for k in robot.described_joints],
+        "couplings": [_coupling_data(robot, k) for k in robot.couplings],
+        "actuators": [_actuator_data(robot, k) for k in range(len(robot.actuators))],
         "tools": [{"name": t.name, "body": robot.bodies[t.body].name} for t in robot.tools],
         "payload": [
             {"name": p.name, "body": robot.bodies[p.body].name, "mass": p.inertia[0]} for p in robot.payload
@@ -87,7 +87,7 @@ def summary(check: Check) -> dict[str, Any]:
         "dampers": _between_bodies(robot, robot.dampers, "damping"),
         "torsion_springs": _between_bodies(robot, robot.torsion_springs, "stiffness", "rest"),
         "modes": [{"name": m.name, "motion": m.motion.name} for m in robot.modes],
-        "loops": _loops(robot),
+        "loops": _loop_count(robot),
         "refused_form": _reason_for_tree(check),
         "parameters": {group: len(robot.parameter_names(group)) for group in GROUPS},
         "mobility": None if check.mobility is None else mobility_data(check.mobility),
@@ -110,12 +110,12 @@ def _between_bodies(robot: Robot, forces: Sequence[Any], *numbers: str) -> list[
 def _reason_for_tree(check: Check) -> str:
     """Why the robot's programs are not written in the compact form; empty where they are."""
     try:
-        return refused_form(check.robot) or reason_for_tree(reference.inverse, check.robot)
+        return refusal_reason(check.robot) or reason_for_tree(reference.inverse, check.robot)
     except NacelleError:
         return ""
 
 
-def _methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
+def _leg_methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
     """How each leg is solved, "closed form" or "Newton", and why not in closed form."""
     try:
         mechanism = mechanism_of(check.robot)
@@ -127,7 +127,7 @@ def _methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
         )
     missed = "no root of its closed form is the reference configuration"
     return [
-        ("Newton", kind.reason or missed) if plan.recipe is None else ("closed form", "")
+        ("Newton", kind.reason or missed) if plan.closed_form is None else ("closed form", "")
         for plan, kind in zip(mechanism.legs, types, strict=True)
     ]
 
@@ -136,22 +136,22 @@ def mobility_data(m: Mobility) -> dict[str, Any]:
     """Mobility as plain data, with its sentences."""
     data = dataclasses.asdict(m)
     data["spinning"] = [spin.body for spin in m.spinning]
-    return {**data, "sentences": m.sentences()}
+    return {**data, "sentences": m.describe()}
 
 
-def _cuts(robot: Robot, closures: tuple[int, ...]) -> list[str]:
+def _closure_names(robot: Robot, closures: tuple[int, ...]) -> list[str]:
     """Names of the joints where loops are cut, couplings and the ground left out."""
-    return [robot.joints[c].name for c in closures if c in robot.written_joints]
+    return [robot.joints[c].name for c in closures if c in robot.described_joints]
 
 
-def _loops(robot: Robot) -> int:
+def _loop_count(robot: Robot) -> int:
     """Number of independent loops: joints less moving bodies of the graph."""
     # At a point the joint between two legs does not close another loop than the point itself.
     joints = sum(not (joint.at_point or joint.is_coupling) for joint in robot.joints)
     return joints - (len(robot.bodies) - 1)
 
 
-def _coupling(robot: Robot, k: int) -> dict[str, Any]:
+def _coupling_data(robot: Robot, k: int) -> dict[str, Any]:
     """A coupling as plain data: the joint that follows, ratios by joint, offset in rad or m."""
     joint = robot.joints[k]
     (first, _), *followed = joint.terms
@@ -163,51 +163,51 @@ def _coupling(robot: Robot, k: int) -> dict[str, Any]:
     }
 
 
-def shown_body(robot: Robot, body: int) -> str:
+def body_name(robot: Robot, body: int) -> str:
     """Name of a body as it is written: the ground of a robot without a nacelle is the base."""
-    return robot.bodies[BASE if body == PLATFORM and not robot.has_nacelle else body].name
+    return robot.bodies[BASE if body == PLATFORM and not robot.has_platform else body].name
 
 
-def _numbers(values: Any) -> list[float]:
+def _float_list(values: Any) -> list[float]:
     return [float(value) + 0.0 for value in np.ravel(values)]
 
 
-def _finite(values: tuple[float, ...]) -> list[float | None]:
+def _finite_or_none(values: tuple[float, ...]) -> list[float | None]:
     return [value if math.isfinite(value) else None for value in values]
 
 
-def _body(robot: Robot, k: int) -> dict[str, Any]:
+def _body_data(robot: Robot, k: int) -> dict[str, Any]:
     body = robot.bodies[k]
     ten = np.array(body.inertia)
     com = ten[1:4] / ten[0] if ten[0] else np.zeros(3)
     return {
         "name": body.name,
         "mass": float(ten[0]),
-        "com": _numbers(com),
-        "inertia_about_com": _numbers(inertia_about_com(ten)[np.triu_indices(3)]),
+        "com": _float_list(com),
+        "inertia_about_com": _float_list(inertia_about_com(ten)[np.triu_indices(3)]),
         "flexible": body.section is not None,
     }
 
 
-def _joint(robot: Robot, k: int) -> dict[str, Any]:
+def _joint_data(robot: Robot, k: int) -> dict[str, Any]:
     joint = robot.joints[k]
     return {
         "name": joint.name,
         "kind": str(joint.kind),
         "role": "tree" if k < robot.tree else "closure",
         "active": any(actuator.joint == k for actuator in robot.actuators),
-        "predecessor": shown_body(robot, joint.predecessor),
-        "successor": shown_body(robot, joint.successor),
+        "predecessor": body_name(robot, joint.predecessor),
+        "successor": body_name(robot, joint.successor),
         "freedoms": joint.nv,
         "friction": sorted({term.basis for axis in joint.friction for term in axis}),
         "spring": any(spring is not None for spring in joint.springs),
         "stop": any(stop is not None for stop in joint.stops),
         "rotor_inertia": joint.rotor_inertia,
-        "limits": [_finite(pair) for pair in joint.limits],
+        "limits": [_finite_or_none(pair) for pair in joint.limits],
     }
 
 
-def _actuator(robot: Robot, k: int) -> dict[str, Any]:
+def _actuator_data(robot: Robot, k: int) -> dict[str, Any]:
     actuator = robot.actuators[k]
     joint = robot.joints[actuator.joint]
     return {
@@ -218,13 +218,13 @@ def _actuator(robot: Robot, k: int) -> dict[str, Any]:
         "rotor_inertia": joint.rotor_inertia,
         "torque_constant": actuator.torque_constant or None,
         "encoder": {"zero": actuator.encoder_zero, "sign": actuator.encoder_sign},
-        "position": _finite(actuator.position),
-        "speed": _finite((actuator.speed,))[0],
-        "force": _finite((actuator.force,))[0],
+        "position": _finite_or_none(actuator.position),
+        "speed": _finite_or_none((actuator.speed,))[0],
+        "force": _finite_or_none((actuator.force,))[0],
     }
 
 
-def tree_data(robot: Robot) -> dict[int, list[int]]:
+def tree_children(robot: Robot) -> dict[int, list[int]]:
     """Children in the tree: for every body the joints that hang on it, base and platform first."""
     children: dict[int, list[int]] = {BASE: [], PLATFORM: []}
     for k, joint in enumerate(robot.tree_joints):
@@ -245,7 +245,7 @@ def problem_line(problem: Problem) -> str:
     return f"[bold]{escape(location)}[/]:{path} [{colour}]{kind}{escape(problem.message)}[/]{hint}"
 
 
-def show(check: Check, console: Console) -> None:
+def print_summary(check: Check, console: Console) -> None:
     """Print everything about a robot."""
     data, robot = summary(check), check.robot
     console.print(f"[bold]{escape(data['name'])}[/]  {escape(data['title'])}")
@@ -253,7 +253,7 @@ def show(check: Check, console: Console) -> None:
     if data["notes"]:
         console.print(Padding(f"[dim]{escape(data['notes'])}[/]", (0, 0, 0, 2), expand=False))
     console.print()
-    console.print(_tree(robot))
+    console.print(_tree_diagram(robot))
     for title, parts in sections(data, robot).items():
         content = Group(*(Text(part) if isinstance(part, str) else part for part in parts))
         console.print(Group(f"\n[bold]{title}[/]", Padding(content, (0, 0, 0, 2), expand=False)))
@@ -265,10 +265,10 @@ def counts_line(data: dict[str, Any]) -> str:
     """How many legs, bodies, joints, loops and actuators a robot has, and its motion."""
     grammar = f", elements {data['elements']}" if data["elements"] else ""
     return (
-        (f"{number_of(len(data['legs']), 'leg')}, " if data["legs"] else "")
-        + f"{number_of(len(data['bodies']), 'moving body', 'moving bodies')}, "
-        f"{number_of(len(data['joints']), 'joint')}, {number_of(data['loops'], 'loop')}, "
-        f"{number_of(len(data['actuators']), 'actuator')}, motion {data['motion']}{grammar}"
+        (f"{format_count(len(data['legs']), 'leg')}, " if data["legs"] else "")
+        + f"{format_count(len(data['bodies']), 'moving body', 'moving bodies')}, "
+        f"{format_count(len(data['joints']), 'joint')}, {format_count(data['loops'], 'loop')}, "
+        f"{format_count(len(data['actuators']), 'actuator')}, motion {data['motion']}{grammar}"
     )
 
 
@@ -280,7 +280,7 @@ def sections(data: dict[str, Any], robot: Robot) -> dict[str, list[Part]]:
         robot: the robot.
     """
     by_title: dict[str, list[Part]] = {
-        "Legs": _legs(data, robot),
+        "Legs": _leg_parts(data, robot),
         "Joints": [_joint_table(data)],
         "Couplings": [_coupling_table(data)] if data["couplings"] else [],
         "Actuators": [_actuator_table(data)],
@@ -288,16 +288,16 @@ def sections(data: dict[str, Any], robot: Robot) -> dict[str, list[Part]]:
         "Mobility": ["not known: the loops do not close in the reference pose"]
         if data["mobility"] is None
         else mobility_lines(data["mobility"]),
-        "Parameters": [_parameters(data)],
-        "Platform" if robot.has_nacelle else "Reference": _platform(data),
+        "Parameters": [_parameter_line(data)],
+        "Platform" if robot.has_platform else "Reference": _platform_lines(data),
         "Sources": list(data["sources"]),
     }
     return {title: parts for title, parts in by_title.items() if parts}
 
 
-def _tree(robot: Robot) -> Tree:
+def _tree_diagram(robot: Robot) -> Tree:
     """The spanning tree, with closures where the loops are cut."""
-    children = tree_data(robot)
+    children = tree_children(robot)
     active = {actuator.joint for actuator in robot.actuators}
 
     def describe(k: int) -> str:
@@ -311,7 +311,7 @@ def _tree(robot: Robot) -> Tree:
             massless = " [dim]massless[/]" if robot.bodies[child].massless else ""
             grow(node.add(f"{describe(k)} > {escape(robot.bodies[child].name)}{massless}"), child)
         for k, joint in enumerate(robot.closures, start=robot.tree):
-            if k not in robot.written_joints:
+            if k not in robot.described_joints:
                 continue
             if joint.predecessor == body:
                 body_closed = joint.successor
@@ -321,11 +321,11 @@ def _tree(robot: Robot) -> Tree:
                 continue
             if body == PLATFORM and robot.nacelle.kind in ("rigid", "point"):
                 continue
-            node.add(f"{describe(k)} [magenta]closes on[/] {escape(shown_body(robot, body_closed))}")
+            node.add(f"{describe(k)} [magenta]closes on[/] {escape(body_name(robot, body_closed))}")
 
     root = Tree("[bold]base[/]")
     grow(root, BASE)
-    if not robot.has_nacelle:
+    if not robot.has_platform:
         grow(root, PLATFORM)
         return root
     platform = f"[bold]{escape(robot.bodies[PLATFORM].name)}[/] [dim]{robot.nacelle.kind} nacelle[/]"
@@ -334,7 +334,7 @@ def _tree(robot: Robot) -> Tree:
     return root
 
 
-def _legs(data: dict[str, Any], robot: Robot) -> list[Part]:
+def _leg_parts(data: dict[str, Any], robot: Robot) -> list[Part]:
     if not data["legs"]:
         return []
     table = plain_table("leg", "type", "inverse kinematics", "elements", "bodies>", "closures>", "branch>")
@@ -359,30 +359,31 @@ def _legs(data: dict[str, Any], robot: Robot) -> list[Part]:
 def leg_letters(robot: Robot, leg: Leg) -> Text:
     """The type of a leg by letters, joints with a drive underlined: UPS."""
     kind, driven = leg_type(robot, leg), {actuator.joint for actuator in robot.actuators}
-    letters = Text.assemble(*_letters(robot, leg, kind, driven))
+    letters = Text.assemble(*_styled_letters(robot, leg, kind, driven))
     if letters.plain == kind.name:
         return letters
     # Names that join letters of their own (RPaR): the driver comes first.
     first = kind.parallelogram is not None and kind.parallelogram.root in driven
-    return Text.assemble(_letter(kind.name[:1], first), kind.name[1:])
+    return Text.assemble(_styled_letter(kind.name[:1], first), kind.name[1:])
 
 
-def _letter(sign: str, active: bool) -> tuple[str, str]:
+def _styled_letter(sign: str, active: bool) -> tuple[str, str]:
     return sign, "underline" if active else ""
 
 
-def _letters(robot: Robot, leg: Leg, kind: LegType, driven: set[int]) -> list[tuple[str, str]]:
+def _styled_letters(robot: Robot, leg: Leg, kind: LegType, driven: set[int]) -> list[tuple[str, str]]:
     """Letters of a leg with their styles; brackets and bars between branches are letters too."""
     if not kind.trunk:
         parts = [
-            [_letter(LETTERS[robot.joints[j].kind], j in driven) for j in part]
+            [_styled_letter(LETTERS[robot.joints[j].kind], j in driven) for j in part]
             for part in (leg.joints, leg.closures)
         ]
         return [*parts[0], ("-", ""), *parts[1]]
 
     def grouped(groups: Any) -> list[tuple[str, str]]:
         return [
-            _letter(group.letter, any(joint.joint in driven for joint in group.joints)) for group in groups
+            _styled_letter(group.letter, any(joint.joint in driven for joint in group.joints))
+            for group in groups
         ]
 
     trunk = grouped(kind.trunk)
@@ -394,17 +395,20 @@ def _letters(robot: Robot, leg: Leg, kind: LegType, driven: set[int]) -> list[tu
     return [*trunk, ("[", ""), *branches, ("]", "")]
 
 
-def _limits(pairs: list[list[float | None]], turning: Sequence[bool]) -> str:
+def _format_limits(pairs: list[list[float | None]], is_rotation: Sequence[bool]) -> str:
     texts = []
-    for (low, high), revolute in zip(pairs, turning, strict=False):
+    for (low, high), revolute in zip(pairs, is_rotation, strict=False):
         if low is None and high is None:
             continue
-        ends = ["" if end is None else _short(math.degrees(end) if revolute else end) for end in (low, high)]
+        ends = [
+            "" if end is None else _format_short(math.degrees(end) if revolute else end)
+            for end in (low, high)
+        ]
         texts.append(f"{ends[0]}..{ends[1]} {'deg' if revolute else 'm'}")
     return ", ".join(texts) or "-"
 
 
-def _short(value: float) -> str:
+def _format_short(value: float) -> str:
     return f"{value:.4g}"
 
 
@@ -426,13 +430,13 @@ def _joint_table(data: dict[str, Any]) -> Table:
             joint["role"],
             str(joint["freedoms"]),
             f"{escape(joint['predecessor'])} - {escape(joint['successor'])}",
-            _acting(joint) or "-",
-            _limits(joint["limits"], [step.is_rotation for step in MOTION[JointKind(joint["kind"])]]),
+            _joint_effects(joint) or "-",
+            _format_limits(joint["limits"], [step.is_rotation for step in MOTION[JointKind(joint["kind"])]]),
         )
     return table
 
 
-def _acting(joint: dict[str, Any]) -> str:
+def _joint_effects(joint: dict[str, Any]) -> str:
     """What acts in a joint, in words: friction, springs, end stops."""
     kinds = (kind for kind, word in (("spring", "spring"), ("end stop", "stop")) if joint[word])
     return " ".join([*joint["friction"], *kinds])
@@ -445,17 +449,17 @@ def _actuator_table(data: dict[str, Any]) -> Table:
         table.add_row(
             escape(actuator["name"]),
             escape(actuator["joint"]),
-            _short(actuator["gear_ratio"]),
-            _short(actuator["rotor_inertia"]),
-            _limits([actuator["position"]], [revolute]),
-            _unit(actuator["speed"], "rad/s" if revolute else "m/s"),
-            _unit(actuator["force"], "N m" if revolute else "N"),
+            _format_short(actuator["gear_ratio"]),
+            _format_short(actuator["rotor_inertia"]),
+            _format_limits([actuator["position"]], [revolute]),
+            _format_with_unit(actuator["speed"], "rad/s" if revolute else "m/s"),
+            _format_with_unit(actuator["force"], "N m" if revolute else "N"),
         )
     return table
 
 
-def _unit(value: float | None, unit: str) -> str:
-    return "-" if value is None else f"{_short(value)} {unit}"
+def _format_with_unit(value: float | None, unit: str) -> str:
+    return "-" if value is None else f"{_format_short(value)} {unit}"
 
 
 def _body_table(data: dict[str, Any]) -> Table:
@@ -466,14 +470,14 @@ def _body_table(data: dict[str, Any]) -> Table:
             continue
         table.add_row(
             escape(body["name"]),
-            _short(body["mass"]),
-            " ".join(_short(_zero(v)) for v in body["com"]),
-            " ".join(_short(_zero(v, 1e-14)) for v in body["inertia_about_com"]),
+            _format_short(body["mass"]),
+            " ".join(_format_short(_round_to_zero(v)) for v in body["com"]),
+            " ".join(_format_short(_round_to_zero(v, 1e-14)) for v in body["inertia_about_com"]),
         )
     return table
 
 
-def _zero(value: float, tiny: float = 1e-15) -> float:
+def _round_to_zero(value: float, tiny: float = 1e-15) -> float:
     return 0.0 if abs(value) < tiny else value
 
 
@@ -485,37 +489,37 @@ def mobility_lines(m: dict[str, Any]) -> list[Part]:
     return [head, *m["sentences"]]
 
 
-def _platform(data: dict[str, Any]) -> list[Part]:
+def _platform_lines(data: dict[str, Any]) -> list[Part]:
     """Reference pose, gravity, tools, payload, springs and dampers between bodies, modes."""
 
     def vector(values: list[float]) -> str:
-        return " ".join(_short(_zero(value)) for value in values)
+        return " ".join(_format_short(_round_to_zero(value)) for value in values)
 
     return [
         f"reference position {vector(data['reference']['position'])} m, "
         f"quaternion x y z w {vector(data['reference']['quat_xyzw'])}; "
         f"gravity {vector(data['gravity'])} m/s^2",
         *(f"tool {tool['name']} on {tool['body']}" for tool in data["tools"]),
-        *(f"payload {p['name']} on {p['body']}, {_short(p['mass'])} kg" for p in data["payload"]),
+        *(f"payload {p['name']} on {p['body']}, {_format_short(p['mass'])} kg" for p in data["payload"]),
         *(
-            f"spring {s['name']} between {' and '.join(s['between'])}, {_short(s['stiffness'])} N/m, "
-            f"free length {_short(s['length'])} m"
+            f"spring {s['name']} between {' and '.join(s['between'])}, {_format_short(s['stiffness'])} N/m, "
+            f"free length {_format_short(s['length'])} m"
             for s in data["springs"]
         ),
         *(
-            f"damper {d['name']} between {' and '.join(d['between'])}, {_short(d['damping'])} N m s/rad"
+            f"damper {d['name']} between {' and '.join(d['between'])}, {_format_short(d['damping'])} N m s/rad"
             for d in data["dampers"]
         ),
         *(
             f"torsion spring {s['name']} between {' and '.join(s['between'])}, coefficients "
-            f"{vector(s['stiffness'])} N m/rad^k, rest {_short(s['rest'])} rad"
+            f"{vector(s['stiffness'])} N m/rad^k, rest {_format_short(s['rest'])} rad"
             for s in data["torsion_springs"]
         ),
         *(f"mode {mode['name']}: motion {mode['motion']}" for mode in data["modes"]),
     ]
 
 
-def _parameters(data: dict[str, Any]) -> str:
+def _parameter_line(data: dict[str, Any]) -> str:
     numbers = data["parameters"]
     listing = ", ".join(f"{count} {group}" for group, count in numbers.items() if count)
     return f"{sum(numbers.values())} numbers: {listing}"

@@ -21,7 +21,7 @@ Part = str | Text | Table
 _ELEMENTS = {"underline": "u", "red": "strong", "bold green": "strong", "dim": "em"}
 
 
-class _Fitting(Table):
+class _ShrinkingTable(Table):
     """A table whose columns move together where the terminal is narrower than it, before cells are folded."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -32,7 +32,7 @@ class _Fitting(Table):
 
 def plain_table(*columns: str, rows: Iterable[Iterable[str | Text]] = ()) -> Table:
     """A table without lines; a column whose name ends with > is aligned to the right."""
-    table = _Fitting(box=None, pad_edge=False, header_style="dim")
+    table = _ShrinkingTable(box=None, pad_edge=False, header_style="dim")
     for column in columns:
         table.add_column(column.strip(">"), justify="right" if column.endswith(">") else "left")
     for row in rows:
@@ -40,29 +40,30 @@ def plain_table(*columns: str, rows: Iterable[Iterable[str | Text]] = ()) -> Tab
     return table
 
 
-def table_html(table: Table, most: int | None = None) -> str:
+def table_html(table: Table, max_rows: int | None = None) -> str:
     """A table as HTML.
 
     Args:
         table: the table.
-        most: rows that are shown; of more it is said how many there are. All if None.
+        max_rows: rows that are shown; of more it is said how many there are. All if None.
     """
     heads = [_cell(column.header) + ">" * (column.justify == "right") for column in table.columns]
     rows = [[_cell(cell) for cell in row] for row in zip(*(c.cells for c in table.columns), strict=True)]
-    return markup.table(heads, first_rows(rows, most))
+    return markup.table(heads, first_rows(rows, max_rows))
 
 
-def first_rows(rows: list[list[str]], most: int | None) -> list[list[str]]:
+def first_rows(rows: list[list[str]], max_rows: int | None) -> list[list[str]]:
     """At most so many rows, and a last one that says how many more there are; all if None."""
-    if most is None or len(rows) <= most:
+    if max_rows is None or len(rows) <= max_rows:
         return rows
-    return [*rows[:most], [f"… {len(rows) - most} more", *[""] * (len(rows[0]) - 1)]]
+    return [*rows[:max_rows], [f"… {len(rows) - max_rows} more", *[""] * (len(rows[0]) - 1)]]
 
 
-def parts_html(parts: Iterable[Part], most: int | None = None) -> str:
-    """Parts one below the other as HTML; `most` as in `table_html`."""
+def parts_html(parts: Iterable[Part], max_rows: int | None = None) -> str:
+    """Parts one below the other as HTML; `max_rows` as in `table_html`."""
     return "".join(
-        table_html(part, most) if isinstance(part, Table) else markup.paragraph(str(part)) for part in parts
+        table_html(part, max_rows) if isinstance(part, Table) else markup.paragraph(str(part))
+        for part in parts
     )
 
 
@@ -73,5 +74,7 @@ def _cell(cell: object) -> str:
     elements = []
     for run in runs:
         tag = next((_ELEMENTS[str(span.style)] for span in run.spans if str(span.style) in _ELEMENTS), "")
-        elements.append(markup.element(tag, markup.text(run.plain)) if tag else markup.text(run.plain))
+        elements.append(
+            markup.element(tag, markup.escape_text(run.plain)) if tag else markup.escape_text(run.plain)
+        )
     return "".join(elements)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from nacelle.dynamics.derivatives.linear import LinearModel
 from nacelle.elastic.linear.frequencies import FrequencyMap, NaturalFrequencies
-from nacelle.kinematics.flags import failed
+from nacelle.kinematics.flags import has_failed
 from nacelle.report.table import Part, plain_table
 
 # ---- linear models
@@ -103,7 +103,7 @@ def modes_parts(result: NaturalFrequencies) -> list[Part]:
 
 
 def _path_parts(result: NaturalFrequencies) -> list[Part]:
-    lost = int(np.count_nonzero(failed(result.flags)))
+    lost = int(np.count_nonzero(has_failed(result.flags)))
     head = f"{result.robot.name}: {result.flags.size} poses" + (f", {lost} without result" if lost else "")
     if lost == result.flags.size:
         return [head]

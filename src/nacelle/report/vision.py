@@ -13,10 +13,10 @@ from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.table import Part, plain_table
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
-from nacelle.vision.observation import Observation, SeenCylinder
+from nacelle.vision.observation import CylinderObservation, Observation
 from nacelle.vision.visibility import ContactLines, edge_visibility
 
-_FOUND, _ONE, _NONE = "#35d07f", "#ffb000", "#ff5a5f"
+_FOUND_COLOUR, _SINGLE_EDGE_COLOUR, _MISSING_COLOUR = "#35d07f", "#ffb000", "#ff5a5f"
 
 
 @picture
@@ -40,29 +40,31 @@ def plot_observation(paper: Paper, observation: Observation, *, names: bool = Tr
     ax.imshow(observation.image, cmap="gray", vmin=0.0, vmax=255.0, interpolation="nearest")
     for cylinder, rod in zip(observation.seen, observation.scene.rods, strict=True):
         lines = ContactLines.of(rod)
-        free = _draw(ax, observation, cylinder, lines)
+        free = _draw_edges(ax, observation, cylinder, lines)
         if names:
-            _write(ax, camera, cylinder, rod.start + free * lines.way)
+            _write_name(ax, camera, cylinder, rod.start + free * lines.way)
     ax.set_xlim(-0.5, width - 0.5)
     ax.set_ylim(height - 0.5, -0.5)
     ax.set_axis_off()
-    title = observation.message.splitlines()[0] if observation.message else _pose_words(observation)
-    ax.set_title(style.wrapped_title(title), fontsize=7.5, color=style.INK)
+    title = observation.message.splitlines()[0] if observation.message else _pose_title(observation)
+    ax.set_title(style.wrap_title(title), fontsize=7.5, color=style.INK)
     figure.set_layout_engine("tight", pad=0.3)
     # It has its own in small letters, close to the image.
     return ""
 
 
-def _draw(ax: Any, observation: Observation, cylinder: SeenCylinder, lines: ContactLines) -> float:
+def _draw_edges(
+    ax: Any, observation: Observation, cylinder: CylinderObservation, lines: ContactLines
+) -> float:
     """Draw the edges of a cylinder; give where along it there is room for its name."""
     camera = observation.camera
     visible = edge_visibility(observation.scene, cylinder.view.cylinder, observation.pixels.reach)
     t = visible.t
     if cylinder.measured is None:
         axis = camera.pixels(np.mean(lines.points(t), axis=0))
-        ax.plot(axis[:, 0], axis[:, 1], color=_NONE, linewidth=0.8, linestyle=(0, (4, 3)))
+        ax.plot(axis[:, 0], axis[:, 1], color=_MISSING_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)))
         return 0.5
-    colour = _FOUND if len(cylinder.measured.edges) == 2 else _ONE
+    colour = _FOUND_COLOUR if len(cylinder.measured.edges) == 2 else _SINGLE_EDGE_COLOUR
     for edge in cylinder.measured.edges:
         # The measured plane, from the true ends: points of the line are put into it.
         points = lines.points(t)[edge.side]
@@ -75,13 +77,13 @@ def _draw(ax: Any, observation: Observation, cylinder: SeenCylinder, lines: Cont
     return float(np.mean(t[both])) if np.any(both) else 0.5
 
 
-def _write(ax: Any, camera: Camera, cylinder: SeenCylinder, middle: Array) -> None:
+def _write_name(ax: Any, camera: Camera, cylinder: CylinderObservation, middle: Array) -> None:
     pixel = camera.pixels(middle)
-    if camera.holds(pixel):
+    if camera.contains(pixel):
         box = {"facecolor": "black", "alpha": 0.45, "linewidth": 0.0, "pad": 1.0}
         ax.text(
             *pixel,
-            style.picture_name(cylinder.view.name),
+            style.printable_name(cylinder.view.name),
             fontsize=5.5,
             color="white",
             ha="center",
@@ -90,7 +92,7 @@ def _write(ax: Any, camera: Camera, cylinder: SeenCylinder, middle: Array) -> No
         )
 
 
-def _pose_words(observation: Observation) -> str:
+def _pose_title(observation: Observation) -> str:
     pose = observation.pose
     if pose is None:
         return observation.robot.name

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.kinematics.jacobian import lowest_measures
-from nacelle.kinematics.workspace import Reach, Workspace
+from nacelle.kinematics.jacobian import nearest_singularities
+from nacelle.kinematics.workspace import Workspace, WorkspaceBoundary
 
 
 def workspace_data(grid: Workspace, *, singular: bool = False) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def workspace_data(grid: Workspace, *, singular: bool = False) -> dict[str, Any]
             n: [float(v[0]), float(v[-1]), len(v)] for n, v in zip(grid.names, grid.values, strict=True)
         },
         "tool": grid.tool,
-        "turned": list(grid.turned),
+        "turned": list(grid.rotation_names),
         "at": grid.at.tolist(),
         "points": int(grid.flags.size),
         "reachable": int(np.count_nonzero(grid.reachable)),
@@ -48,7 +48,7 @@ def workspace_data(grid: Workspace, *, singular: bool = False) -> dict[str, Any]
     if singular:
         data["singularities"] = {
             kind: {"measure": lowest.measure, "at": lowest.x.tolist(), "leg": lowest.leg}
-            for kind, lowest in lowest_measures(grid.robot, grid.x[inside]).items()
+            for kind, lowest in nearest_singularities(grid.robot, grid.x[inside]).items()
         }
     return data
 
@@ -57,13 +57,13 @@ def workspace_lines(grid: Workspace, *, singular: bool = False) -> list[str]:
     """The same for people; arguments as in `workspace_data`."""
     data = workspace_data(grid, singular=singular)
     steps = [
-        f"{name} in steps of {_shown((values[-1] - values[0]) / (len(values) - 1), unit)}"
+        f"{name} in steps of {_format_coordinate((values[-1] - values[0]) / (len(values) - 1), unit)}"
         for name, values, unit in zip(grid.names, grid.values, grid.units, strict=True)
     ]
     whose = f" of the tool {grid.tool}" if grid.tool else ""
     lines = [f"{grid.robot.name}: {data['points']} poses{whose}, {', '.join(steps)}"]
-    if grid.turned:
-        vector = ", ".join(name if name in grid.turned else "0" for name in ("rx", "ry", "rz"))
+    if grid.rotation_names:
+        vector = ", ".join(name if name in grid.rotation_names else "0" for name in ("rx", "ry", "rz"))
         lines.append(
             f"orientation: that of the pose of --at, or of the reference, turned by the rotation vector "
             f"[{vector}] in base axes"
@@ -82,12 +82,15 @@ def workspace_lines(grid: Workspace, *, singular: bool = False) -> list[str]:
         )
     if len(grid.names) == 1:
         (unit,) = grid.units
-        ranges = [f"{_shown(low, unit)} to {_shown(high, unit)}" for low, high in grid.intervals]
+        ranges = [
+            f"{_format_coordinate(low, unit)} to {_format_coordinate(high, unit)}"
+            for low, high in grid.intervals
+        ]
         if ranges:
             lines.append(f"within limits: {grid.names[0]} from {' and from '.join(ranges)}")
     elif grid.extent is not None:
         spans = [
-            f"{name} from {_shown(low, unit)} to {_shown(high, unit)}"
+            f"{name} from {_format_coordinate(low, unit)} to {_format_coordinate(high, unit)}"
             for name, (low, high), unit in zip(grid.names, grid.extent, grid.units, strict=True)
         ]
         lines.append(f"furthest poses within limits: {', '.join(spans)}")
@@ -110,33 +113,33 @@ def singularity_lines(data: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _shown(value: float, unit: str) -> str:
+def _format_coordinate(value: float, unit: str) -> str:
     """A coordinate for people: degrees or metres."""
     return f"{math.degrees(value):.5g} deg" if unit == "rad" else f"{value:.5g} m"
 
 
-def reach_data(reached: Reach) -> dict[str, Any]:
+def reach_data(boundary: WorkspaceBoundary) -> dict[str, Any]:
     """How far rays go, m, and what they enclose, m^2 or m^3."""
     return {
-        "robot": reached.robot.name,
-        "rays": len(reached.distance),
-        "volume": reached.volume,
-        "shortest": float(reached.distance.min()),
-        "longest": float(reached.distance.max()),
-        "endless": int(reached.endless.sum()),
+        "robot": boundary.robot.name,
+        "rays": len(boundary.distance),
+        "volume": boundary.volume,
+        "shortest": float(boundary.distance.min()),
+        "longest": float(boundary.distance.max()),
+        "endless": int(boundary.is_unbounded.sum()),
     }
 
 
-def reach_lines(reached: Reach) -> list[str]:
+def reach_lines(boundary: WorkspaceBoundary) -> list[str]:
     """The same for people."""
-    data, unit = reach_data(reached), "m^2" if len(reached.names) == 2 else "m^3"
+    data, unit = reach_data(boundary), "m^2" if len(boundary.names) == 2 else "m^3"
     lines = [
         f"{data['robot']}: {data['volume']:.6g} {unit} seen from the pose; rays from {data['shortest']:.4g} "
         f"m to {data['longest']:.4g} m"
     ]
     if data["endless"]:
         lines.append(
-            f"{data['endless']} of {data['rays']} rays meet no boundary within {reached.furthest:.4g} m: the "
+            f"{data['endless']} of {data['rays']} rays meet no boundary within {boundary.furthest:.4g} m: the "
             "size is what was walked (give limits to the joints or drives)"
         )
     return lines

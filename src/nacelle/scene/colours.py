@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nacelle.errors import NacelleError
 
 LEG_COLOURS = ("#5b7fa8", "#6f9f7f", "#8d7bb0", "#58a0a6", "#a8a05f", "#b07c96", "#7d8a99", "#8f7763")
-NACELLE_COLOUR = "#e8813a"
+PLATFORM_COLOUR = "#e8813a"
 BASE_COLOUR = "#aab0b8"
 JOINT_COLOUR = "#3a4048"
 SPRING_COLOUR = "#4d5560"
@@ -21,7 +21,7 @@ ACTIVE_COLOUR = "#c4262e"
 AXIS_COLOURS = ("#cf3b3b", "#3f9a4a", "#3b62cf")
 
 # The names of colours of CSS, with their numbers.
-_TABLE = """
+_CSS_COLOURS = """
 aliceblue f0f8ff antiquewhite faebd7 aqua 00ffff aquamarine 7fffd4 azure f0ffff beige f5f5dc bisque ffe4c4
 black 000000 blanchedalmond ffebcd blue 0000ff blueviolet 8a2be2 brown a52a2a burlywood deb887
 cadetblue 5f9ea0 chartreuse 7fff00 chocolate d2691e coral ff7f50 cornflowerblue 6495ed cornsilk fff8dc
@@ -48,11 +48,11 @@ silver c0c0c0 skyblue 87ceeb slateblue 6a5acd slategray 708090 slategrey 708090 
 springgreen 00ff7f steelblue 4682b4 tan d2b48c teal 008080 thistle d8bfd8 tomato ff6347 turquoise 40e0d0
 violet ee82ee wheat f5deb3 white ffffff whitesmoke f5f5f5 yellow ffff00 yellowgreen 9acd32
 """
-_WORDS = _TABLE.split()
-_NUMBERS = dict(zip(_WORDS[::2], _WORDS[1::2], strict=True))
+_CSS_WORDS = _CSS_COLOURS.split()
+_HEX_BY_NAME = dict(zip(_CSS_WORDS[::2], _CSS_WORDS[1::2], strict=True))
 
 
-def hexadecimal(colour: str) -> str:
+def hex_colour(colour: str) -> str:
     """A colour by name or #rgb or #rrggbb as #rrggbb.
 
     Raises:
@@ -63,8 +63,8 @@ def hexadecimal(colour: str) -> str:
         return word
     if re.fullmatch(r"#[0-9a-f]{3}", word):
         return "#" + "".join(2 * digit for digit in word[1:])
-    if word in _NUMBERS:
-        return "#" + _NUMBERS[word]
+    if word in _HEX_BY_NAME:
+        return "#" + _HEX_BY_NAME[word]
     raise NacelleError(f"{colour!r} is no colour; write a name such as orange, or #rrggbb")
 
 
@@ -74,7 +74,7 @@ def rgb(colour: str) -> tuple[float, float, float]:
     Raises:
         NacelleError: if there is no such colour.
     """
-    digits = hexadecimal(colour)[1:]
+    digits = hex_colour(colour)[1:]
     red, green, blue = (int(digits[k : k + 2], 16) / 255.0 for k in (0, 2, 4))
     return red, green, blue
 

@@ -7,42 +7,42 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod
+from nacelle.shapes.solid import Ball, Block, DrawableSolid, Mesh, Rod
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 # Triangles of a mesh in a picture on paper.
-_PAINTED = 1500
+_MAX_PAINTED_TRIANGLES = 1500
 
 
-def faces(solid: Drawn, face: float) -> Array:
-    """Faces (faces, 4, 3) of a solid, none much longer than `face`, m."""
+def solid_faces(solid: DrawableSolid, max_size: float) -> Array:
+    """Faces (faces, 4, 3) of a solid, none much longer than `max_size`, m."""
     if isinstance(solid, Rod):
-        return cylinder(solid.start, solid.stop, solid.radius, face)
+        return cylinder_faces(solid.start, solid.stop, solid.radius, max_size)
     if isinstance(solid, Ball):
-        return sphere(solid.centre, solid.radius)
+        return sphere_faces(solid.centre, solid.radius)
     if isinstance(solid, Block):
-        return box_faces(solid.at, solid.size, face)
+        return box_faces(solid.at, solid.size, max_size)
     if isinstance(solid, Mesh):
         # Painters are slow: a mesh of few triangles, each a quadrilateral with one corner twice.
-        few = simplified(solid, _PAINTED)
+        few = simplify_mesh(solid, _MAX_PAINTED_TRIANGLES)
         return np.asarray(few.points[few.triangles[:, [0, 1, 2, 2]]])
-    return plate([*solid.corners], solid.half, face)
+    return plate_faces([*solid.corners], solid.half, max_size)
 
 
-def corners(solid: Drawn) -> Array:
+def solid_corners(solid: DrawableSolid) -> Array:
     """Points (n, 3) whose convex hull is about that of a solid, m."""
-    return solid.points if isinstance(solid, Mesh) else faces(solid, np.inf).reshape(-1, 3)
+    return solid.points if isinstance(solid, Mesh) else solid_faces(solid, np.inf).reshape(-1, 3)
 
 
-def simplified(mesh: Mesh, most: int) -> Mesh:
+def simplify_mesh(mesh: Mesh, max_triangles: int) -> Mesh:
     """A mesh of at most so many triangles: points in one cell of a grid become one, the grid as fine as can.
 
     (Rossignac and Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.)
     """
     cells = 512
     result = mesh
-    while len(result.triangles) > most and cells > 1:
+    while len(result.triangles) > max_triangles and cells > 1:
         low, size = mesh.points.min(axis=0), float(np.max(np.ptp(mesh.points, axis=0))) / cells
         keys = np.floor((mesh.points - low) / (size or 1.0)).astype(int)
         _, index = np.unique(keys, axis=0, return_inverse=True)
@@ -58,16 +58,16 @@ def simplified(mesh: Mesh, most: int) -> Mesh:
     return result
 
 
-def cylinder(
-    start: Array, stop: Array, radius: float, face: float, *, end: float = 1.0, sides: int | None = None
+def cylinder_faces(
+    start: Array, stop: Array, radius: float, max_size: float, *, end: float = 1.0, sides: int | None = None
 ) -> Array:
-    """Faces of a cylinder between two points, none longer than `face`; a cone with `end` = 0.
+    """Faces of a cylinder between two points, none longer than `max_size`; a cone with `end` = 0.
 
     Args:
         start: centre of the first end (3,).
         stop: centre of the other end (3,).
         radius: its radius, m.
-        face: longest face, m.
+        max_size: longest face, m.
         end: radius at the other end, as a part of the first.
         sides: how many it has around; 12 if it is thin, else 40, if None.
     """
@@ -76,21 +76,21 @@ def cylinder(
     axis = (stop - start) / length if length else np.array([0.0, 0.0, 1.0])
     across = np.cross(axis, np.eye(3)[int(np.argmin(np.abs(axis)))])
     across = across / np.linalg.norm(across)
-    count = sides or (12 if radius < 0.5 * face else 40)
+    count = sides or (12 if radius < 0.5 * max_size else 40)
     angle = np.linspace(0.0, 2.0 * np.pi, count + 1)[:, None]
     circle = radius * (np.cos(angle) * across + np.sin(angle) * np.cross(axis, across))
-    steps = max(1, int(np.ceil(length / face)))
+    steps = max(1, int(np.ceil(length / max_size)))
     rings = [
         start + t * (stop - start) + (1.0 + t * (end - 1.0)) * circle
         for t in np.linspace(0.0, 1.0, steps + 1)
     ]
-    discs = max(1, int(np.ceil(radius / (2.0 * face))))
+    discs = max(1, int(np.ceil(radius / (2.0 * max_size))))
     first = [start + t * circle for t in np.linspace(0.0, 1.0, discs + 1)]
     last = [stop + t * end * circle for t in np.linspace(1.0, 0.0, discs + 1)]
-    return skin([*first, *rings[1:-1], *last])
+    return faces_between_rings([*first, *rings[1:-1], *last])
 
 
-def triangles(quads: Array) -> tuple[Array, Array]:
+def triangulate(quads: Array) -> tuple[Array, Array]:
     """Corners (n, d) and triangles (m, 3), indices, of quadrilaterals (faces, 4, d), without empty ones."""
     points, index = np.unique(np.round(quads.reshape(-1, quads.shape[-1]), 12), axis=0, return_inverse=True)
     index = index.reshape(-1, 4)
@@ -99,7 +99,7 @@ def triangles(quads: Array) -> tuple[Array, Array]:
     return points, halves[proper]
 
 
-def plate(corners: list[Array], half: float, face: float) -> Array:
+def plate_faces(corners: list[Array], half: float, face: float) -> Array:
     """Faces of a flat plate over the corners of a convex polygon.
 
     Args:
@@ -118,16 +118,18 @@ def plate(corners: list[Array], half: float, face: float) -> Array:
     steps = max(1, int(np.ceil(np.max(np.linalg.norm(ring - centre, axis=1)) / (2.0 * face))))
     rings = [centre + t * (outline - centre) for t in np.linspace(0.0, 1.0, steps + 1)]
     above, below = ([row + side * half * normal for row in rings] for side in (1.0, -1.0))
-    return skin([*below, *above[::-1]])
+    return faces_between_rings([*below, *above[::-1]])
 
 
-def sphere(centre: Array, radius: float, sides: int = 16) -> Array:
+def sphere_faces(centre: Array, radius: float, sides: int = 16) -> Array:
     """Faces of a sphere, so many around its equator."""
     azimuth = np.linspace(0.0, 2.0 * np.pi, sides + 1)[:, None]
     circle = np.hstack([np.cos(azimuth), np.sin(azimuth), np.zeros_like(azimuth)])
     pole = np.array([0.0, 0.0, 1.0])
     rise = np.linspace(-0.5 * np.pi, 0.5 * np.pi, sides // 2 + 1)
-    return skin([centre + radius * (np.cos(angle) * circle + np.sin(angle) * pole) for angle in rise])
+    return faces_between_rings(
+        [centre + radius * (np.cos(angle) * circle + np.sin(angle) * pole) for angle in rise]
+    )
 
 
 def box_faces(pose: Pose, size: Array, face: float) -> Array:
@@ -143,11 +145,11 @@ def box_faces(pose: Pose, size: Array, face: float) -> Array:
         grid = np.empty((len(lines[0]), len(lines[1]), 3))
         grid[..., i], grid[..., j] = np.meshgrid(*lines, indexing="ij")
         grid[..., k] = sign * half[k]
-        faces.append(skin(list(grid if sign > 0.0 else grid[::-1])))
+        faces.append(faces_between_rings(list(grid if sign > 0.0 else grid[::-1])))
     return np.asarray(np.concatenate(faces) @ pose.R.T + pose.p)
 
 
-def skin(rings: list[Array]) -> Array:
+def faces_between_rings(rings: list[Array]) -> Array:
     """Quadrilaterals (faces, 4, n) between rows of points (rows, points, n)."""
     net = np.stack(rings)
     corners = [net[:-1, :-1], net[1:, :-1], net[1:, 1:], net[:-1, 1:]]

@@ -19,12 +19,12 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
-from nacelle.page.markup import document, element, embedded_data, number, text, write_page
-from nacelle.scene.colours import AXIS_COLOURS, JOINT_COLOUR, hexadecimal
-from nacelle.scene.faces import corners, faces, triangles
-from nacelle.scene.geometry import Between, BodyPart, RobotGeometry, robot_geometry
-from nacelle.scene.motion import PosesOverTime, poses_along, rotations, still
-from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod
+from nacelle.page.markup import document, element, embedded_data, escape_text, format_number, write_page
+from nacelle.scene.colours import AXIS_COLOURS, JOINT_COLOUR, hex_colour
+from nacelle.scene.faces import solid_corners, solid_faces, triangulate
+from nacelle.scene.geometry import BodyLink, BodyPart, RobotGeometry, robot_geometry
+from nacelle.scene.motion import PosesOverTime, motion_at_rest, poses_along, rotation_matrices_wxyz
+from nacelle.shapes.solid import Ball, Block, DrawableSolid, Mesh, Rod
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
 
@@ -32,7 +32,7 @@ from nacelle.spatial.scalar import Array
 
 
 # The longest arrow as a part of the robot's extent.
-LONGEST = 0.3
+MAX_ARROW_LENGTH = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Arrows:
 
     def scale(self, extent: float) -> float:
         """Metres a unit, such that the longest arrow is a part of the robot's extent."""
-        return LONGEST * extent / self.largest if self.largest > 0.0 else 0.0
+        return MAX_ARROW_LENGTH * extent / self.largest if self.largest > 0.0 else 0.0
 
 
 def finite_points(points: Any) -> Array:
@@ -119,21 +119,21 @@ def scene_figure(items: Sequence[SceneItem], *, caption: str = "", autoplay: boo
     """
     if not items:
         raise NacelleError("a figure in space needs at least one robot")
-    outline, across = _outline(items), {item.geometry.across for item in items}
+    outline, across = _outline_points(items), {item.geometry.across for item in items}
     data = {
-        "items": [_item(item) for item in items],
+        "items": [_item_data(item) for item in items],
         "across": across.pop() if len(across) == 1 else None,
-        "box": [_list(outline.min(axis=0)), _list(outline.max(axis=0))],
-        "outline": _list(np.ravel(outline)),
-        "extent": _round(max(item.geometry.extent for item in items)),
+        "box": [_rounded_list(outline.min(axis=0)), _rounded_list(outline.max(axis=0))],
+        "outline": _rounded_list(np.ravel(outline)),
+        "extent": _round_digits(max(item.geometry.extent for item in items)),
         "axes": AXIS_COLOURS,
         "autoplay": autoplay,
     }
     names = ", ".join(item.label or item.geometry.robot.name for item in items)
     label = f"Interactive 3D figure of {names}: drag to turn it, scroll or pinch to zoom"
     canvas = element("div", kind="scene-view", role="img", aria_label=label, tabindex="0")
-    without = element("noscript", element("p", text(f"This figure of {names} needs JavaScript.")))
-    below = element("figcaption", text(caption), kind="quiet") if caption else ""
+    without = element("noscript", element("p", escape_text(f"This figure of {names} needs JavaScript.")))
+    below = element("figcaption", escape_text(caption), kind="quiet") if caption else ""
     return element(
         "figure",
         canvas,
@@ -155,76 +155,82 @@ def scene_page(items: Sequence[SceneItem], title: str, *, autoplay: bool = True)
 def body_points(motion: PosesOverTime, body: int, point: Any = (0.0, 0.0, 0.0)) -> Array:
     """Where a point of a body, given in its frame (3,), is over time: (T, 3) in the base, m."""
     return np.asarray(
-        rotations(motion.quaternion[:, body]) @ np.asarray(point, dtype=float) + motion.position[:, body]
+        rotation_matrices_wxyz(motion.quaternion[:, body]) @ np.asarray(point, dtype=float)
+        + motion.position[:, body]
     )
 
 
 # ---------------------------------------------------------------------------- data
 
 
-def _item(item: SceneItem) -> dict[str, Any]:
+def _item_data(item: SceneItem) -> dict[str, Any]:
     motion, extent = item.motion, item.geometry.extent
     step = 1e-6 * extent
     return {
         "name": item.label or item.geometry.robot.name,
-        "offset": _list(item.offset),
+        "offset": _rounded_list(item.offset),
         "bodies": [body.name for body in item.geometry.robot.bodies],
-        "parts": [_part(part) for part in item.geometry.parts],
-        "links": [_link(link) for link in item.geometry.links],
-        "times": _list(motion.times - motion.times[0]),
-        "position": _packed(np.round(motion.position / step) * step),
-        "quaternion": _packed(motion.quaternion),
+        "parts": [_part_data(part) for part in item.geometry.parts],
+        "links": [_link_data(link) for link in item.geometry.links],
+        "times": _rounded_list(motion.times - motion.times[0]),
+        "position": _pack_base64(np.round(motion.position / step) * step),
+        "quaternion": _pack_base64(motion.quaternion),
         "ok": [bool(good) for good in motion.ok],
-        "arrows": [_arrows(arrows, len(motion.times), extent) for arrows in item.arrows],
-        "traces": [{"points": _packed(finite_points(line)), "colour": JOINT_COLOUR} for line in item.traces],
+        "arrows": [_arrow_data(arrows, len(motion.times), extent) for arrows in item.arrows],
+        "traces": [
+            {"points": _pack_base64(finite_points(line)), "colour": JOINT_COLOUR} for line in item.traces
+        ],
     }
 
 
-def _part(part: BodyPart) -> dict[str, Any]:
+def _part_data(part: BodyPart) -> dict[str, Any]:
     solids = [
-        {"colour": colour, **_solid(solid)} for solid, colour in zip(part.solids, part.colours, strict=True)
+        {"colour": colour, **_solid_data(solid)}
+        for solid, colour in zip(part.solids, part.colours, strict=True)
     ]
     return {"kind": part.kind, "name": part.name, "body": part.body, "active": part.active, "solids": solids}
 
 
-def _link(link: Between) -> dict[str, Any]:
+def _link_data(link: BodyLink) -> dict[str, Any]:
     corners, index = link.mesh
     return {
         "kind": link.kind,
         "name": link.name,
         "colour": link.colour,
         "bodies": link.bodies,
-        "points": [_list(point) for point in link.points],
-        "corners": _packed(corners),
-        "triangles": _packed(index, "<u4"),
+        "points": [_rounded_list(point) for point in link.points],
+        "corners": _pack_base64(corners),
+        "triangles": _pack_base64(index, "<u4"),
     }
 
 
-def _solid(solid: Drawn) -> dict[str, Any]:
+def _solid_data(solid: DrawableSolid) -> dict[str, Any]:
     if isinstance(solid, Rod):
-        return {"rod": [*_list(solid.start), *_list(solid.stop), _round(solid.radius)]}
+        return {"rod": [*_rounded_list(solid.start), *_rounded_list(solid.stop), _round_digits(solid.radius)]}
     if isinstance(solid, Ball):
-        return {"ball": [*_list(solid.centre), _round(solid.radius)]}
+        return {"ball": [*_rounded_list(solid.centre), _round_digits(solid.radius)]}
     if isinstance(solid, Block):
         wxyz = np.roll(quat_from_rotation(solid.at.R), 1)
-        return {"block": [*_list(solid.size), *_list(solid.at.p), *_list(wxyz)]}
+        return {"block": [*_rounded_list(solid.size), *_rounded_list(solid.at.p), *_rounded_list(wxyz)]}
     points, index = (
-        (solid.points, solid.triangles) if isinstance(solid, Mesh) else triangles(faces(solid, np.inf))
+        (solid.points, solid.triangles)
+        if isinstance(solid, Mesh)
+        else triangulate(solid_faces(solid, np.inf))
     )
-    return {"mesh": {"points": _packed(points), "triangles": _packed(index, "<u4")}}
+    return {"mesh": {"points": _pack_base64(points), "triangles": _pack_base64(index, "<u4")}}
 
 
-def _arrows(arrows: Arrows, count: int, extent: float) -> dict[str, Any]:
+def _arrow_data(arrows: Arrows, count: int, extent: float) -> dict[str, Any]:
     if len(arrows.points) not in (1, count):
         raise NacelleError(f"arrows {arrows.name!r} have {len(arrows.points)} times, the motion has {count}")
     good = np.all(np.isfinite(arrows.points) & np.isfinite(arrows.vectors), axis=-1, keepdims=True)
     tips = np.where(good, arrows.vectors * arrows.scale(extent), 0.0)
     return {
         "name": arrows.name,
-        "colour": hexadecimal(arrows.colour),
+        "colour": hex_colour(arrows.colour),
         "count": arrows.points.shape[1],
-        "points": _packed(np.where(good, arrows.points, 0.0)),
-        "vectors": _packed(tips),
+        "points": _pack_base64(np.where(good, arrows.points, 0.0)),
+        "vectors": _pack_base64(tips),
     }
 
 
@@ -234,13 +240,13 @@ def _legend(items: Sequence[SceneItem]) -> str:
     for item in items:
         prefix = f"{item.label}: " if item.label and len(items) > 1 else ""
         for arrows in item.arrows:
-            swatch = element("span", kind="swatch", style=f"background: {hexadecimal(arrows.colour)}")
-            label = f"{prefix}{arrows.name}, longest {number(arrows.largest, 3)} {arrows.unit}"
-            rows.append(element("li", swatch, text(label)))
+            swatch = element("span", kind="swatch", style=f"background: {hex_colour(arrows.colour)}")
+            label = f"{prefix}{arrows.name}, longest {format_number(arrows.largest, 3)} {arrows.unit}"
+            rows.append(element("li", swatch, escape_text(label)))
     return element("ul", *rows, kind="scene-legend") if rows else ""
 
 
-def _outline(items: Sequence[SceneItem]) -> Array:
+def _outline_points(items: Sequence[SceneItem]) -> Array:
     """Outermost points (points, 3) of all robots over their whole motion, and the tips of their base axes.
 
     In each of many directions the farthest corner: what a camera has to see.
@@ -253,13 +259,13 @@ def _outline(items: Sequence[SceneItem]) -> Array:
     best, farthest = np.full(64, -np.inf), np.zeros((64, 3))
     for item in items:
         offset = np.asarray(item.offset, dtype=float)
-        R = rotations(item.motion.quaternion)
+        R = rotation_matrices_wxyz(item.motion.quaternion)
         clouds = [
             offset + 0.2 * item.geometry.extent * np.eye(3),
             *(offset + finite_points(line) for line in item.traces),
         ]
         for part in item.geometry.parts:
-            points = np.concatenate([corners(solid) for solid in part.solids])
+            points = np.concatenate([solid_corners(solid) for solid in part.solids])
             points = np.unique(points[[*np.argmax(points @ directions.T, axis=0)]], axis=0)
             rotated = np.einsum("tij,kj->tki", R[:, part.body], points)
             clouds.append((rotated + item.motion.position[:, None, part.body] + offset).reshape(-1, 3))
@@ -273,15 +279,15 @@ def _outline(items: Sequence[SceneItem]) -> Array:
     return np.unique(np.round(farthest, 6), axis=0)
 
 
-def _round(value: float) -> float:
+def _round_digits(value: float) -> float:
     return float(f"{float(value):.7g}")
 
 
-def _list(values: Any) -> list[float]:
-    return [_round(value) for value in np.asarray(values, dtype=float)]
+def _rounded_list(values: Any) -> list[float]:
+    return [_round_digits(value) for value in np.asarray(values, dtype=float)]
 
 
-def _packed(values: Array, kind: str = "<f4") -> str:
+def _pack_base64(values: Array, kind: str = "<f4") -> str:
     """Numbers as little-endian bytes in base64: 32-bit floats, or whole numbers with kind "<u4"."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
 
@@ -290,7 +296,7 @@ def _packed(values: Array, kind: str = "<f4") -> str:
 
 
 # Samples of a page: more cannot be seen, and make it large.
-_MOST = 600
+_MAX_SAMPLES = 600
 
 
 def animate(
@@ -318,22 +324,22 @@ def animate(
         NacelleError: if the file exists or cannot be written, or x is none of these.
         UnreachableError: if no pose is within reach.
     """
-    motion = _motion(robot, x, times)
+    motion = _as_motion(robot, x, times)
     traces = (body_points(motion, 1),) if len(motion.times) > 1 else ()
     item = SceneItem(robot_geometry(robot, motion), motion, traces=traces)
     return write_page(out, scene_page([item], robot.title or robot.name), overwrite=overwrite)
 
 
-def _motion(robot: Robot, x: Any, times: Any) -> PosesOverTime:
+def _as_motion(robot: Robot, x: Any, times: Any) -> PosesOverTime:
     if x is not None and hasattr(x, "x") and hasattr(x, "t"):
         x, times = x.x, x.t if times is None else times
     if x is None:
-        return still(robot)
+        return motion_at_rest(robot)
     poses = np.asarray(x, dtype=float)
     if poses.ndim == 1:
-        return still(robot, poses)
+        return motion_at_rest(robot, poses)
     if poses.ndim != 2:
         raise NacelleError(f"x is a pose (nx,) or poses (T, nx), not an array of shape {poses.shape}")
     moments = np.arange(len(poses)) / 25.0 if times is None else np.asarray(times, dtype=float)
-    step = max(1, -(-len(poses) // _MOST))
+    step = max(1, -(-len(poses) // _MAX_SAMPLES))
     return poses_along(robot, moments[::step], poses[::step])

@@ -30,7 +30,7 @@ import numpy as np
 from nacelle.errors import DrawingWarning
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.model.data import hanging_chains
+from nacelle.model.data import platform_branches
 from nacelle.model.description.frame import FrameSpec
 from nacelle.model.joint import Interval, Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM, Body
@@ -41,15 +41,15 @@ from nacelle.scene.colours import (
     DAMPER_COLOUR,
     JOINT_COLOUR,
     LEG_COLOURS,
-    NACELLE_COLOUR,
+    PLATFORM_COLOUR,
     SPRING_COLOUR,
-    hexadecimal,
+    hex_colour,
 )
-from nacelle.scene.faces import cylinder, faces, simplified, skin, triangles
-from nacelle.scene.motion import PosesOverTime, rotations
-from nacelle.shapes.mesh_file import mesh_path, why_no_mesh
-from nacelle.shapes.placed import THIN, PlacedRobot, slides_along
-from nacelle.shapes.solid import Ball, Block, Drawn, Mesh, Rod, Solid, described_solids
+from nacelle.scene.faces import cylinder_faces, faces_between_rings, simplify_mesh, solid_faces, triangulate
+from nacelle.scene.motion import PosesOverTime, rotation_matrices_wxyz
+from nacelle.shapes.mesh_file import mesh_path, mesh_reason
+from nacelle.shapes.placed import MIN_THICKNESS, ConfiguredRobot, is_sliding
+from nacelle.shapes.solid import Ball, Block, DrawableSolid, Mesh, Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
@@ -58,7 +58,7 @@ from nacelle.spatial.scalar import Array
 
 
 # Radii as parts of the robot's extent: of a coil, of a dashpot inside it, of a wire.
-_COIL, _BARREL, _WIRE = 0.016, 0.009, 0.6 * THIN
+_COIL, _BARREL, _WIRE = 0.016, 0.009, 0.6 * MIN_THICKNESS
 # Windings of a coil, pieces of each and sides of its wire; how much of the length is straight at each end.
 _COILS, _PIECES, _SIDES = 8, 12, 6
 _STRAIGHT = 0.15
@@ -70,7 +70,7 @@ Poses = Sequence[Pose] | Mapping[int, Pose]
 
 
 @dataclass(frozen=True, eq=False)
-class Between:
+class BodyLink:
     """What is drawn between a point of one body and a point of another.
 
     Attributes:
@@ -100,12 +100,12 @@ class Between:
     def solids(self, poses: Poses) -> tuple[Array, ...]:
         """Its pieces in the base, each (faces, 4, 3), m."""
         frame, length = link_frame(*self.ends(poses))
-        return tuple(stretched_link(piece, length) @ frame.R.T + frame.p for piece in self.pieces)
+        return tuple(stretch_link(piece, length) @ frame.R.T + frame.p for piece in self.pieces)
 
     @cached_property
     def mesh(self) -> tuple[Array, Array]:
         """Corners (n, 4), as in `pieces` but each once, and triangles (m, 3), indices."""
-        return triangles(np.concatenate(self.pieces))
+        return triangulate(np.concatenate(self.pieces))
 
 
 def link_frame(first: Array, second: Array) -> tuple[Pose, float]:
@@ -115,14 +115,14 @@ def link_frame(first: Array, second: Array) -> tuple[Pose, float]:
     return Pose(frame_with_z(line / length if length else np.array([0.0, 0.0, 1.0])), first), length
 
 
-def stretched_link(corners: Array, length: float) -> Array:
+def stretch_link(corners: Array, length: float) -> Array:
     """Corners (..., 4) of a link at a length (m): (..., 3) in its frame, m."""
     position = corners[..., :3].copy()
     position[..., 2] += length * corners[..., 3]
     return np.asarray(position)
 
 
-def links_between(placed: PlacedRobot) -> tuple[Between, ...]:
+def body_links(placed: ConfiguredRobot) -> tuple[BodyLink, ...]:
     """The springs and dampers between bodies of a robot.
 
     A spring is a coil between its points, with a dashpot in it if it damps. A damper of a rotation has no
@@ -135,23 +135,28 @@ def links_between(placed: PlacedRobot) -> tuple[Between, ...]:
     for spring in robot.springs:
         pieces = _coil(extent) + (dashpot if spring.damping else ())
         first, second = (np.asarray(point, dtype=float) for point in spring.points)
-        links.append(Between("spring", spring.name, spring.bodies, (first, second), SPRING_COLOUR, pieces))
+        links.append(BodyLink("spring", spring.name, spring.bodies, (first, second), SPRING_COLOUR, pieces))
     for damper in robot.dampers:
         links.append(
-            Between(
-                "damper", damper.name, damper.bodies, _held(placed, *damper.bodies), DAMPER_COLOUR, dashpot
+            BodyLink(
+                "damper",
+                damper.name,
+                damper.bodies,
+                _link_points(placed, *damper.bodies),
+                DAMPER_COLOUR,
+                dashpot,
             )
         )
     for torsion in robot.torsion_springs:
-        points, coil = _held(placed, *torsion.bodies), _coil(extent)
-        links.append(Between("spring", torsion.name, torsion.bodies, points, SPRING_COLOUR, coil))
+        points, coil = _link_points(placed, *torsion.bodies), _coil(extent)
+        links.append(BodyLink("spring", torsion.name, torsion.bodies, points, SPRING_COLOUR, coil))
     return tuple(links)
 
 
-def _held(placed: PlacedRobot, first: int, second: int) -> tuple[Array, Array]:
+def _link_points(placed: ConfiguredRobot, first: int, second: int) -> tuple[Array, Array]:
     """A point of each of two bodies, in its frame, for a link that has none."""
     bodies = (first, second)
-    joints = [_joints(placed, b) for b in bodies]
+    joints = [_joint_positions(placed, b) for b in bodies]
     middles = [points.mean(axis=0) for points in joints]
     for k, b in enumerate(bodies):
         if b == BASE:
@@ -163,7 +168,7 @@ def _held(placed: PlacedRobot, first: int, second: int) -> tuple[Array, Array]:
     return point_first, point_second
 
 
-def _joints(placed: PlacedRobot, b: int) -> Array:
+def _joint_positions(placed: ConfiguredRobot, b: int) -> Array:
     """Where the joints of a body are in the base (n, 3), m; its origin if it has none."""
     points = []
     for joint, ends in zip(placed.robot.joints, placed.ends, strict=True):
@@ -176,8 +181,8 @@ def _joints(placed: PlacedRobot, b: int) -> Array:
 def _coil(extent: float) -> tuple[Array, ...]:
     """A coil: straight wires at the ends, which go out to the windings, all of one thickness."""
     r, wire = _COIL * extent, _WIRE * extent
-    out = cylinder(np.zeros(3), np.array([r, 0.0, 0.0]), wire, np.inf)
-    ends = [_upright(wire, 0.0, _STRAIGHT), _upright(wire, 1.0 - _STRAIGHT, 1.0)]
+    out = cylinder_faces(np.zeros(3), np.array([r, 0.0, 0.0]), wire, np.inf)
+    ends = [_stretched_cylinder(wire, 0.0, _STRAIGHT), _stretched_cylinder(wire, 1.0 - _STRAIGHT, 1.0)]
     ends += [
         np.concatenate([out, np.full((*out.shape[:-1], 1), at)], -1) for at in (_STRAIGHT, 1.0 - _STRAIGHT)
     ]
@@ -189,19 +194,23 @@ def _coil(extent: float) -> tuple[Array, ...]:
         ring = (r + wire * np.cos(angle)) * radial + wire * np.sin(angle) * np.array([0.0, 0.0, 1.0])
         at = np.full((_SIDES + 1, 1), _STRAIGHT + (1.0 - 2.0 * _STRAIGHT) * part)
         rings.append(np.concatenate([ring, at], axis=1))
-    windings = [skin([a, b]) for a, b in pairwise(rings)]
+    windings = [faces_between_rings([a, b]) for a, b in pairwise(rings)]
     return (*ends, *windings)
 
 
 def _dashpot(extent: float) -> tuple[Array, ...]:
     """A barrel in the middle of a wire."""
     wire = _WIRE * extent
-    return _upright(wire, 0.0, _FROM), _upright(_BARREL * extent, _FROM, _TO), _upright(wire, _TO, 1.0)
+    return (
+        _stretched_cylinder(wire, 0.0, _FROM),
+        _stretched_cylinder(_BARREL * extent, _FROM, _TO),
+        _stretched_cylinder(wire, _TO, 1.0),
+    )
 
 
-def _upright(radius: float, start: float, stop: float) -> Array:
+def _stretched_cylinder(radius: float, start: float, stop: float) -> Array:
     """A cylinder along z between two parts of the length (faces, 4, 4)."""
-    faces = cylinder(np.zeros(3), np.array([0.0, 0.0, 1.0]), radius, np.inf)
+    faces = cylinder_faces(np.zeros(3), np.array([0.0, 0.0, 1.0]), radius, np.inf)
     part = start + (stop - start) * faces[..., 2:]
     return np.concatenate([faces[..., :2], np.zeros_like(part), part], axis=-1)
 
@@ -211,10 +220,10 @@ def _upright(radius: float, start: float, stop: float) -> Array:
 
 # Lengths as parts of the robot's extent: a joint, and the largest one.
 _JOINT = 0.011
-_LARGEST = 0.03
+_MAX_JOINT = 0.03
 
 
-def joint_marks(placed: PlacedRobot, j: int) -> list[tuple[int, Solid]]:
+def joint_marks(placed: ConfiguredRobot, j: int) -> list[tuple[int, Solid]]:
     """The solids that mark a joint, each with the index of its body; none for what is fixed."""
     joint, (fixed, moving) = placed.robot.joints[j], placed.ends[j]
     before, after = joint.predecessor, joint.successor
@@ -225,7 +234,7 @@ def joint_marks(placed: PlacedRobot, j: int) -> list[tuple[int, Solid]]:
         fixed, moving = Pose(fixed.R, placed.tip(j)), Pose(moving.R, placed.tip(j))
     if joint.kind is JointKind.REVOLUTE:
         return [(after, _pin(moving.p, moving.R[:, 2], r))]
-    if slides_along(joint):
+    if is_sliding(joint):
         return [_sleeve(placed, j)]
     if joint.kind is JointKind.UNIVERSAL:
         # The cross: a pin that turns in the predecessor, and one across it in the successor.
@@ -246,7 +255,7 @@ def _pin(centre: Array, axis: Array, r: float, reach: float = 1.6) -> Rod:
     return Rod(centre - reach * r * axis, centre + reach * r * axis, r)
 
 
-def _radius(placed: PlacedRobot, joint: Joint) -> float:
+def _radius(placed: ConfiguredRobot, joint: Joint) -> float:
     """A joint is a little thicker than what passes through it, within reason."""
     r = _JOINT * placed.extent
     for b, frame in ((joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)):
@@ -261,19 +270,19 @@ def _radius(placed: PlacedRobot, joint: Joint) -> float:
                 near = float(np.linalg.norm(frame.p - foot)) < solid.radius
                 if near and length > 3.0 * solid.radius:
                     r = max(r, 1.15 * solid.radius)
-    return min(r, _LARGEST * placed.extent)
+    return min(r, _MAX_JOINT * placed.extent)
 
 
-def _sleeve(placed: PlacedRobot, j: int) -> tuple[int, Solid]:
+def _sleeve(placed: ConfiguredRobot, j: int) -> tuple[int, Solid]:
     """The mark of a slide: at the mouth of a tube, or through the slider on a rail."""
     joint, (fixed, moving) = placed.robot.joints[j], placed.ends[j]
     axis, size = fixed.R[:, 2], 1.3 * _JOINT * placed.extent
-    mouth, r = _mouth(placed, j)
+    mouth, r = _tube_mouth(placed, j)
     if mouth is not None:
         centre = fixed.p + mouth * axis
         return joint.predecessor, Rod(centre - size * axis, centre + size * axis, r)
     spans = [
-        (faces(solid, placed.extent).reshape(-1, 3) - moving.p) @ axis
+        (solid_faces(solid, placed.extent).reshape(-1, 3) - moving.p) @ axis
         for solid in placed.described(joint.successor)
     ]
     # Longer than a described slider, or around the ball that is drawn without one.
@@ -284,7 +293,7 @@ def _sleeve(placed: PlacedRobot, j: int) -> tuple[int, Solid]:
     return joint.successor, Rod(moving.p - reach * axis, moving.p + reach * axis, r)
 
 
-def _mouth(placed: PlacedRobot, j: int) -> tuple[float | None, float]:
+def _tube_mouth(placed: ConfiguredRobot, j: int) -> tuple[float | None, float]:
     """Where along the axis the tube of a pair ends, and the radius of its collar; None on a rail."""
     joint, (fixed, _) = placed.robot.joints[j], placed.ends[j]
     if joint.predecessor == BASE:
@@ -304,7 +313,7 @@ def _mouth(placed: PlacedRobot, j: int) -> tuple[float | None, float]:
 
 
 # Triangles of one mesh in a page; finer ones are made coarser.
-MOST = 20_000
+MAX_TRIANGLES = 20_000
 
 
 def body_meshes(body: Body, folder: str) -> list[Mesh]:
@@ -318,7 +327,7 @@ def body_meshes(body: Body, folder: str) -> list[Mesh]:
     for shape in body.display:
         if "mesh" in shape:
             try:
-                meshes.append(_placed(shape["mesh"], folder, shape.get("color")))
+                meshes.append(_read_shape(shape["mesh"], folder, shape.get("color")))
             except _UnreadableError as error:
                 message = f"body {body.name!r}: the mesh {shape['mesh']['file']!r} is not drawn: {error}"
                 warnings.warn(message, DrawingWarning, stacklevel=2)
@@ -329,13 +338,13 @@ class _UnreadableError(Exception):
     """Why a mesh cannot be read."""
 
 
-def _placed(data: dict[str, Any], folder: str, colour: str | None) -> Mesh:
-    reason, _ = why_no_mesh(folder, data["file"])
+def _read_shape(data: dict[str, Any], folder: str, colour: str | None) -> Mesh:
+    reason, _ = mesh_reason(folder, data["file"])
     if reason:
         raise _UnreadableError(reason)
     path = mesh_path(folder, data["file"])
     stamp = path.stat()
-    mesh = _read(path, stamp.st_mtime_ns, stamp.st_size)
+    mesh = _read_mesh(path, stamp.st_mtime_ns, stamp.st_size)
     scale = float(data.get("scale", 1.0)) * np.array([-1.0 if data.get("mirror") else 1.0, 1.0, 1.0])
     # A reflection turns the triangles inside out.
     order = [0, 2, 1] if np.prod(scale) < 0.0 else [0, 1, 2]
@@ -344,7 +353,7 @@ def _placed(data: dict[str, Any], folder: str, colour: str | None) -> Mesh:
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, changed: int, size: int) -> Mesh:
+def _read_mesh(path: Path, changed: int, size: int) -> Mesh:
     """Read a file; it is read again when it has changed."""
     try:
         trimesh = importlib.import_module("trimesh")
@@ -360,7 +369,7 @@ def _read(path: Path, changed: int, size: int) -> Mesh:
         raise _UnreadableError(f"it cannot be read: {type(error).__name__}: {error}"[:300]) from None
     if not len(triangles) or not np.all(np.isfinite(points)):
         raise _UnreadableError("it has no triangles, or points that are not finite")
-    return simplified(Mesh(points, triangles), MOST)
+    return simplify_mesh(Mesh(points, triangles), MAX_TRIANGLES)
 
 
 # ---- what is drawn of a robot
@@ -382,7 +391,7 @@ class BodyPart:
     kind: str
     name: str
     body: int
-    solids: tuple[Drawn, ...]
+    solids: tuple[DrawableSolid, ...]
     colours: tuple[str, ...]
     active: bool = False
 
@@ -404,7 +413,7 @@ class RobotGeometry:
     parts: tuple[BodyPart, ...]
     across: int | None
     extent: float
-    links: tuple[Between, ...] = ()
+    links: tuple[BodyLink, ...] = ()
 
 
 def robot_geometry(robot: Robot, motion: PosesOverTime | None = None) -> RobotGeometry:
@@ -421,23 +430,23 @@ def robot_geometry(robot: Robot, motion: PosesOverTime | None = None) -> RobotGe
     """
     bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
     poses = [Pose(R, p) for R, p in zip(*bodies, strict=True)]
-    placed = PlacedRobot(robot, poses, None if motion is None else _travelled(robot, motion))
-    links = links_between(placed)
-    parts = (*_parts(placed), *_ends(links, placed.extent))
-    return RobotGeometry(robot, parts, across(placed), placed.extent, links)
+    placed = ConfiguredRobot(robot, poses, None if motion is None else _stroke_ranges(robot, motion))
+    links = body_links(placed)
+    parts = (*_body_parts(placed), *_link_end_parts(links, placed.extent))
+    return RobotGeometry(robot, parts, normal_axis(placed), placed.extent, links)
 
 
-def _parts(placed: PlacedRobot) -> list[BodyPart]:
+def _body_parts(placed: ConfiguredRobot) -> list[BodyPart]:
     robot = placed.robot
     # Chains of the nacelle's mechanism are drawn as legs; a robot without a nacelle has nothing else to draw.
-    chains = (*hanging_chains(robot), *robot.legs)
+    chains = (*platform_branches(robot), *robot.legs)
     in_chains = {b for chain in chains for b in chain.bodies}
     nacelle = set(robot.nacelle.bodies) - in_chains
     colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(chains) for b in leg.bodies}
-    colour |= dict.fromkeys(nacelle, NACELLE_COLOUR)
-    unseen = set() if robot.has_nacelle else {PLATFORM}
+    colour |= dict.fromkeys(nacelle, PLATFORM_COLOUR)
+    unseen = set() if robot.has_platform else {PLATFORM}
     order = [BASE, *sorted(set(range(1, len(robot.bodies))) - unseen, key=lambda b: (b in nacelle, b))]
-    bodies = [_body(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
+    bodies = [_body_part(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
     # A base that nothing is held by is not to be seen.
     parts = [part for part in bodies if part.solids]
     driven = {actuator.joint for actuator in robot.actuators}
@@ -446,34 +455,34 @@ def _parts(placed: PlacedRobot) -> list[BodyPart]:
         if joint.is_coupling or (unseen and (joint.predecessor, joint.successor) == (BASE, PLATFORM)):
             continue
         for b, solid in joint_marks(placed, j):
-            mark = _thick(solid.moved(placed.poses[b].inverse()), placed.extent)
+            mark = _with_minimum_thickness(solid.moved(placed.poses[b].inverse()), placed.extent)
             colour_shown = ACTIVE_COLOUR if active else JOINT_COLOUR
             parts.append(BodyPart("joint", joint.name, b, (mark,), (colour_shown,), active))
     return parts
 
 
-def _ends(links: Sequence[Between], extent: float) -> list[BodyPart]:
+def _link_end_parts(links: Sequence[BodyLink], extent: float) -> list[BodyPart]:
     """A ball at each end of a spring or a damper."""
     return [
-        BodyPart(link.kind, link.name, b, (Ball(point, 2.0 * THIN * extent),), (link.colour,))
+        BodyPart(link.kind, link.name, b, (Ball(point, 2.0 * MIN_THICKNESS * extent),), (link.colour,))
         for link in links
         for b, point in zip(link.bodies, link.points, strict=True)
     ]
 
 
-def _body(placed: PlacedRobot, b: int, colour: str) -> BodyPart:
+def _body_part(placed: ConfiguredRobot, b: int, colour: str) -> BodyPart:
     """A body with its solids, each in its own colour or that of the body."""
     back, body = placed.poses[b].inverse(), placed.robot.bodies[b]
-    solids_described: list[Drawn] = [*described_solids(body), *body_meshes(body, placed.robot.folder)]
+    solids_described: list[DrawableSolid] = [*described_solids(body), *body_meshes(body, placed.robot.folder)]
     solids_described = solids_described or [solid.moved(back) for solid in placed.solids(b)]
-    solids = tuple(_thick(solid, placed.extent) for solid in solids_described)
-    colours = tuple(hexadecimal(solid.colour or colour) for solid in solids)
+    solids = tuple(_with_minimum_thickness(solid, placed.extent) for solid in solids_described)
+    colours = tuple(hex_colour(solid.colour or colour) for solid in solids)
     return BodyPart("base" if b == BASE else "body", body.name, b, solids, colours)
 
 
-def _thick(solid: Drawn, extent: float) -> Drawn:
+def _with_minimum_thickness(solid: DrawableSolid, extent: float) -> DrawableSolid:
     """A solid that is not thinner than the thinnest thing that is drawn."""
-    thin = THIN * extent
+    thin = MIN_THICKNESS * extent
     if isinstance(solid, Rod):
         return replace(solid, radius=max(solid.radius, thin))
     if isinstance(solid, Block):
@@ -481,12 +490,12 @@ def _thick(solid: Drawn, extent: float) -> Drawn:
     return solid
 
 
-def _travelled(robot: Robot, motion: PosesOverTime) -> dict[int, Interval]:
+def _stroke_ranges(robot: Robot, motion: PosesOverTime) -> dict[int, Interval]:
     """Least and greatest stroke of all sliding joints over a motion, m."""
-    R, p = rotations(motion.quaternion), motion.position
+    R, p = rotation_matrices_wxyz(motion.quaternion), motion.position
     strokes = {}
     for j, joint in enumerate(robot.joints):
-        if slides_along(joint):
+        if is_sliding(joint):
             ends = [
                 R[:, b] @ frame.p + p[:, b]
                 for b, frame in (
@@ -501,7 +510,7 @@ def _travelled(robot: Robot, motion: PosesOverTime) -> dict[int, Interval]:
     return strokes
 
 
-def across(placed: PlacedRobot) -> int | None:
+def normal_axis(placed: ConfiguredRobot) -> int | None:
     """The base axis perpendicular to the plane in which all bodies move; None if they do not."""
     revolute: list[Array] = []
     slides: list[Array] = []
@@ -511,9 +520,9 @@ def across(placed: PlacedRobot) -> int | None:
         if joint.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             return None
         (revolute if joint.kind is JointKind.REVOLUTE else slides).append(fixed.R[:, 2])
-    return next((k for k in range(3) if _plane(k, revolute, slides)), None)
+    return next((k for k in range(3) if _is_planar(k, revolute, slides)), None)
 
 
-def _plane(k: int, revolute: Sequence[Array], slides: Sequence[Array]) -> bool:
+def _is_planar(k: int, revolute: Sequence[Array], slides: Sequence[Array]) -> bool:
     parallel = all(abs(abs(axis[k]) - 1.0) < 1e-9 for axis in revolute)
     return bool(revolute) and parallel and all(abs(axis[k]) < 1e-9 for axis in slides)

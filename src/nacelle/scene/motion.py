@@ -59,10 +59,10 @@ def poses_along(robot: Robot, times: Any, x: Any) -> PosesOverTime:
     indices = np.maximum.accumulate(np.where(ok, np.arange(len(ok)), -1))
     indices = np.where(indices < 0, int(np.argmax(ok)), indices)
     R, p = np.asarray(R)[indices], np.asarray(p)[indices]
-    return PosesOverTime(times, p, quaternions(R), ok)
+    return PosesOverTime(times, p, continuous_quaternions(R), ok)
 
 
-def still(robot: Robot, x: Any = None) -> PosesOverTime:
+def motion_at_rest(robot: Robot, x: Any = None) -> PosesOverTime:
     """One pose as a motion of one sample; the reference pose if x (nx,) is None.
 
     Raises:
@@ -70,10 +70,12 @@ def still(robot: Robot, x: Any = None) -> PosesOverTime:
     """
     pose = reference_pose(robot) if x is None else np.asarray(x, dtype=float)
     bodies = inverse_kinematics(robot, pose, limits=False).bodies
-    return PosesOverTime(np.zeros(1), bodies.p[None], quaternions(bodies.R[None]), np.ones(1, dtype=bool))
+    return PosesOverTime(
+        np.zeros(1), bodies.p[None], continuous_quaternions(bodies.R[None]), np.ones(1, dtype=bool)
+    )
 
 
-def quaternions(R: Array) -> Array:
+def continuous_quaternions(R: Array) -> Array:
     """Unit quaternions (T, ..., 4), scalar first, of rotations (T, ..., 3, 3), continuous in time."""
     quat = np.roll(quat_from_matrices(R), 1, axis=-1)
     signs = np.where(np.sum(quat[1:] * quat[:-1], axis=-1) < 0.0, -1.0, 1.0)
@@ -81,6 +83,6 @@ def quaternions(R: Array) -> Array:
     return quat
 
 
-def rotations(quat: Array) -> Array:
+def rotation_matrices_wxyz(quat: Array) -> Array:
     """Rotation matrices (..., 3, 3) of unit quaternions (..., 4), scalar first."""
     return rotation_matrices(np.roll(quat, -1, axis=-1))

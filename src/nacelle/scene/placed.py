@@ -16,19 +16,19 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.scene.colours import AXIS_COLOURS
-from nacelle.scene.faces import cylinder, faces
+from nacelle.scene.faces import cylinder_faces, solid_faces
 from nacelle.scene.geometry import robot_geometry
-from nacelle.shapes.placed import THIN
+from nacelle.shapes.placed import MIN_THICKNESS
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 # Lengths as parts of the robot's extent: a face, an axis of a frame.
-_FACE = 0.035
-_AXIS = 0.13
+_FACE_SIZE = 0.035
+_AXIS_LENGTH = 0.13
 
 
 @dataclass(frozen=True)
-class Part:
+class ScenePart:
     """One thing to draw.
 
     Attributes:
@@ -61,12 +61,12 @@ class Scene:
         extent: diagonal of the box around all joints, m.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[ScenePart, ...]
     across: int | None
     extent: float
 
     @property
-    def bodies(self) -> tuple[Part, ...]:
+    def bodies(self) -> tuple[ScenePart, ...]:
         """The moving bodies."""
         return tuple(part for part in self.parts if part.kind == "body")
 
@@ -91,34 +91,34 @@ def scene(robot: Robot, x: Any = None, *, frames: bool = False) -> Scene:
     joints = inverse_kinematics(robot, reference_pose(robot) if x is None else x, limits=False)
     poses = [Pose(R, p) for R, p in zip(*joints.bodies, strict=True)]
     geometry = robot_geometry(robot)
-    face = _FACE * geometry.extent
+    face = _FACE_SIZE * geometry.extent
     parts = [
-        Part(
+        ScenePart(
             part.kind,
             part.name,
-            tuple(faces(solid.moved(poses[part.body]), face) for solid in part.solids),
+            tuple(solid_faces(solid.moved(poses[part.body]), face) for solid in part.solids),
             part.colours,
             part.active,
         )
         for part in geometry.parts
     ]
     parts += [
-        Part(link.kind, link.name, link.solids(poses), (link.colour,) * len(link.pieces))
+        ScenePart(link.kind, link.name, link.solids(poses), (link.colour,) * len(link.pieces))
         for link in geometry.links
     ]
     for b in range(len(robot.bodies)) if frames else (BASE,):
-        length = _AXIS if b == BASE else 0.5 * _AXIS
+        length = _AXIS_LENGTH if b == BASE else 0.5 * _AXIS_LENGTH
         parts.append(frame_part(robot.bodies[b].name, poses[b], length, geometry.extent))
     return Scene(tuple(parts), geometry.across, geometry.extent)
 
 
-def frame_part(name: str, pose: Pose, length: float, extent: float) -> Part:
+def frame_part(name: str, pose: Pose, length: float, extent: float) -> ScenePart:
     """The axes of a body, of a length as a part of the extent: red x, green y, blue z."""
-    length, r, face = length * extent, 0.6 * THIN * extent, _FACE * extent
+    length, r, face = length * extent, 0.6 * MIN_THICKNESS * extent, _FACE_SIZE * extent
     solids = []
     for k in range(3):
         tip = pose.p + length * pose.R[:, k]
-        solids.append(cylinder(pose.p, tip, r, face))
-        solids.append(cylinder(tip, tip + 0.25 * length * pose.R[:, k], 3.0 * r, face, end=0.0))
+        solids.append(cylinder_faces(pose.p, tip, r, face))
+        solids.append(cylinder_faces(tip, tip + 0.25 * length * pose.R[:, k], 3.0 * r, face, end=0.0))
     colours = [colour for colour in AXIS_COLOURS for _ in range(2)]
-    return Part("frame", name, tuple(solids), tuple(colours))
+    return ScenePart("frame", name, tuple(solids), tuple(colours))

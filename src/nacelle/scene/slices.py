@@ -24,11 +24,11 @@ from nacelle.model.units import QUANTITIES, parse_quantity
 from nacelle.spatial.scalar import Array
 
 # Points of coarse grids on each side of the reference pose, and of the final ones along an axis.
-_COARSE = 7
-_PLANE, _LINE = 41, 201
+_COARSE_POINTS = 7
+_PLANE_POINTS, _LINE_POINTS = 41, 201
 # Half widths of the first grid over the robot's size, or a radian, and of the widest.
-_FIRST, _WIDEST = 0.125, 4.0
-_TRIES = 9
+_FIRST_REACH, _WIDEST_REACH = 0.125, 4.0
+_MAX_DOUBLINGS = 9
 
 
 @dataclass(frozen=True)
@@ -51,18 +51,19 @@ class SliceRanges:
         return tuple(word for setting in self.settings for word in ("--over", setting))
 
 
-def slices(robot: Robot) -> tuple[SliceRanges, ...]:
+def standard_slices(robot: Robot) -> tuple[SliceRanges, ...]:
     """Slices of a robot through its reference pose.
 
     Raises:
         UnreachableError: if no pose near the reference is reached within limits.
     """
     return tuple(
-        slice_ranges(robot, names, points=_PLANE if len(names) > 1 else _LINE) for names in pairs(robot)
+        slice_ranges(robot, names, points=_PLANE_POINTS if len(names) > 1 else _LINE_POINTS)
+        for names in slice_coordinates(robot)
     )
 
 
-def pairs(robot: Robot) -> list[tuple[str, ...]]:
+def slice_coordinates(robot: Robot) -> list[tuple[str, ...]]:
     """The coordinates of each slice."""
     names = robot.motion.coordinates
     angles = [name for name in names if is_angle(robot, name)]
@@ -78,7 +79,7 @@ def pairs(robot: Robot) -> list[tuple[str, ...]]:
 
 
 def slice_ranges(
-    robot: Robot, names: tuple[str, ...], x: Array | None = None, *, points: int = _PLANE
+    robot: Robot, names: tuple[str, ...], x: Array | None = None, *, points: int = _PLANE_POINTS
 ) -> SliceRanges:
     """Ranges of coordinates that hold all poses within limits that are connected with a pose.
 
@@ -93,14 +94,14 @@ def slice_ranges(
     """
     x = reference_pose(robot) if x is None else x
     units = np.array([1.0 if is_angle(robot, name) else robot.size for name in names])
-    widest = np.where([is_angle(robot, name) for name in names], math.pi, _WIDEST * units)
+    widest = np.where([is_angle(robot, name) for name in names], math.pi, _WIDEST_REACH * units)
     centre = np.array([pose_coordinate(robot, x, name) for name in names])
-    half = _FIRST * units
+    half = _FIRST_REACH * units
     low, high, touches = centre, centre, np.zeros(len(names), dtype=bool)
-    for _ in range(_TRIES):
-        step = half / _COARSE
+    for _ in range(_MAX_DOUBLINGS):
+        step = half / _COARSE_POINTS
         over = {
-            n: (float(c - h), float(c + h), 2 * _COARSE + 1)
+            n: (float(c - h), float(c + h), 2 * _COARSE_POINTS + 1)
             for n, c, h in zip(names, centre, half, strict=True)
         }
         grid = workspace(robot, over, at=x, conditioned=False)
@@ -119,7 +120,7 @@ def slice_ranges(
     low, high = np.maximum(low, centre - widest), np.minimum(high, centre + widest)
     settings, ranges = [], {}
     for name, a, b in zip(names, low.tolist(), high.tolist(), strict=True):
-        texts, numbers = round_range(a, b, is_angle(robot, name))
+        texts, numbers = round_limits(a, b, is_angle(robot, name))
         settings.append(f"{name}={texts}:{points}")
         ranges[name] = (*numbers, points)
     return SliceRanges(tuple(settings), ranges, bool(touches.any()))
@@ -131,7 +132,7 @@ def pose_coordinate(robot: Robot, x: Array, name: str) -> float:
     return float(x[names.index(name)]) if name in names else 0.0
 
 
-def round_range(low: float, high: float, angle: bool) -> tuple[str, tuple[float, float]]:
+def round_limits(low: float, high: float, angle: bool) -> tuple[str, tuple[float, float]]:
     """A range in round numbers, as a command takes it and as numbers; degrees for angles.
 
     Outwards, but within half a turn to each side of zero.
@@ -151,9 +152,9 @@ def round_range(low: float, high: float, angle: bool) -> tuple[str, tuple[float,
 
 
 # Light to dark, so that the order remains in black and white (viridis, reversed).
-_SEQUENCE = ("#fde725", "#90d743", "#35b779", "#21918c", "#31688e", "#443983")
+_BAND_COLOURS = ("#fde725", "#90d743", "#35b779", "#21918c", "#31688e", "#443983")
 # Inverse condition numbers at which the colour changes.
-_LEVELS = (0.02, 0.05, 0.1, 0.2, 0.4)
+_BAND_LIMITS = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 
 class Band(NamedTuple):
@@ -170,13 +171,13 @@ class Band(NamedTuple):
     cells: Array
 
 
-def bands(grid: Workspace) -> list[Band]:
+def conditioning_bands(grid: Workspace) -> list[Band]:
     """Points of a grid within limits by their inverse condition numbers, from the lowest band up."""
-    level = np.digitize(np.nan_to_num(grid.conditioning), _LEVELS)
-    ends = (0.0, *_LEVELS, 1.0)
+    level = np.digitize(np.nan_to_num(grid.conditioning), _BAND_LIMITS)
+    ends = (0.0, *_BAND_LIMITS, 1.0)
     return [
         Band(f"{ends[k]:g} to {ends[k + 1]:g}", colour, grid.inside_limits & (level == k))
-        for k, colour in enumerate(_SEQUENCE)
+        for k, colour in enumerate(_BAND_COLOURS)
     ]
 
 

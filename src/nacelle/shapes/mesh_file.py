@@ -8,9 +8,9 @@ from pathlib import Path
 from nacelle.model.source.node import KeyPath, Node
 
 # Kinds of files, by their endings.
-ENDINGS = (".stl", ".obj", ".ply", ".off", ".glb", ".gltf")
+MESH_ENDINGS = (".stl", ".obj", ".ply", ".off", ".glb", ".gltf")
 # Larger files are no pictures of a robot.
-_LARGEST = 100_000_000
+_MAX_FILE_SIZE = 100_000_000
 
 
 def mesh_path(folder: str, file: str) -> Path:
@@ -18,7 +18,7 @@ def mesh_path(folder: str, file: str) -> Path:
     return Path(folder) / file
 
 
-def why_no_mesh(folder: str, file: str) -> tuple[str, str]:
+def mesh_reason(folder: str, file: str) -> tuple[str, str]:
     """Why a mesh cannot be read, and a hint; two empty texts if nothing speaks against it.
 
     Args:
@@ -34,16 +34,16 @@ def why_no_mesh(folder: str, file: str) -> tuple[str, str]:
             return "its path leaves the folder of the description", "put the mesh beside the description"
         if not path.is_file():
             return f"there is no file {file} beside the description", ""
-        if path.stat().st_size > _LARGEST:
-            return f"the file has more than {_LARGEST // 1_000_000} MB", "simplify the mesh"
+        if path.stat().st_size > _MAX_FILE_SIZE:
+            return f"the file has more than {_MAX_FILE_SIZE // 1_000_000} MB", "simplify the mesh"
     except (OSError, ValueError) as error:
         return f"the file cannot be read: {getattr(error, 'strerror', None) or error}", ""
-    if path.suffix.lower() not in ENDINGS:
-        return f"{path.suffix or 'its ending'!r} is no kind of mesh", f"use one of {', '.join(ENDINGS)}"
+    if path.suffix.lower() not in MESH_ENDINGS:
+        return f"{path.suffix or 'its ending'!r} is no kind of mesh", f"use one of {', '.join(MESH_ENDINGS)}"
     return "", ""
 
 
-def described_meshes(node: Node, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+def find_meshes(node: Node, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
     """Where an expanded description names meshes, and the files that it names."""
     if isinstance(node.value, dict):
         mesh = node.value.get("mesh")
@@ -51,7 +51,7 @@ def described_meshes(node: Node, path: KeyPath = ()) -> Iterator[tuple[KeyPath, 
         if file is not None and isinstance(file.value, str):
             yield (*path, "mesh", "file"), file.value
         for key, child in node.value.items():
-            yield from described_meshes(child, (*path, key))
+            yield from find_meshes(child, (*path, key))
     elif isinstance(node.value, list):
         for k, child in enumerate(node.value):
-            yield from described_meshes(child, (*path, k))
+            yield from find_meshes(child, (*path, k))

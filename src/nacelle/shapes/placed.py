@@ -33,7 +33,7 @@ from nacelle.model.data import chain_name
 from nacelle.model.joint import UNBOUNDED, Interval, Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
-from nacelle.shapes.points import distinct_points, rim, spanning_edges
+from nacelle.shapes.points import distinct_points, planar_rim, spanning_edges
 from nacelle.shapes.solid import Ball, Plate, Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -46,9 +46,9 @@ _OVERLAP = 0.08
 # Longest to shortest stroke of a pair whose tube reaches behind the joint.
 _LONGEST = 3.0
 # Strokes that a pair is made for where there are no limits, as parts of those at hand.
-_SHORTER, _LONGER = 0.8, 1.2
+_SHORTER_STROKE, _LONGER_STROKE = 0.8, 1.2
 # A stroke shorter than this part of the robot's extent is not drawn as a tube and a rod.
-SHORT = 0.02
+SHORT_STROKE = 0.02
 
 
 @dataclass(frozen=True)
@@ -64,24 +64,24 @@ class Telescope:
     rod: tuple[float, float]
 
 
-def telescope(limits: Interval, moved: Interval, extent: float) -> Telescope | None:
+def telescope_of_stroke(limits: Interval, travel: Interval, extent: float) -> Telescope | None:
     """The telescopic pair of a joint; None if a rail shows it better.
 
     Args:
         limits: of the stroke, m, infinite where there is none.
-        moved: least and greatest stroke that will be shown, m.
+        travel: least and greatest stroke that will be shown, m.
         extent: of the robot, m.
     """
-    sign = 1.0 if sum(moved) > 0.0 else -1.0
-    least, most = sorted(sign * s for s in moved)
-    if least < SHORT * extent:
+    sign = 1.0 if sum(travel) > 0.0 else -1.0
+    least, most = sorted(sign * s for s in travel)
+    if least < SHORT_STROKE * extent:
         return None
     low, high = sorted(sign * s for s in limits)
     # Limits are kept to; where there are none, what is shown is, and a little more if it fits.
     described = 0.0 < low <= least and most <= high < math.inf
-    low = low if 0.0 < low <= least else _SHORTER * least
-    high = high if most <= high < math.inf else _LONGER * most
-    nearer = (max(low, _SHORTER * least), min(high, _LONGER * most))
+    low = low if 0.0 < low <= least else _SHORTER_STROKE * least
+    high = high if most <= high < math.inf else _LONGER_STROKE * most
+    nearer = (max(low, _SHORTER_STROKE * least), min(high, _LONGER_STROKE * most))
     for a, b, longest in (
         (low, high, _LONGEST if described else 0.0),
         (*nearer, 0.0),
@@ -99,19 +99,19 @@ def telescope(limits: Interval, moved: Interval, extent: float) -> Telescope | N
     return None
 
 
-def rail(limits: Interval, moved: Interval, extent: float, *, from_anchor: bool) -> Interval:
+def rail_of_stroke(limits: Interval, travel: Interval, extent: float, *, from_anchor: bool) -> Interval:
     """First and last place of a rail along the joint's axis, from the predecessor's end, m.
 
     Args:
         limits: of the stroke, m, infinite where there is none.
-        moved: least and greatest stroke that will be shown, m.
+        travel: least and greatest stroke that will be shown, m.
         extent: of the robot, m.
         from_anchor: whether the rail begins at the predecessor's end, as where other parts hold it.
     """
-    low, high = moved
+    low, high = travel
     margin = 0.2 * extent if max(abs(low), abs(high)) <= 0.2 * extent else 0.05 * extent
     # Limits far away are none: nobody builds such a rail.
-    ends = [limit if abs(limit - s) <= extent else math.inf for limit, s in zip(limits, moved, strict=True)]
+    ends = [limit if abs(limit - s) <= extent else math.inf for limit, s in zip(limits, travel, strict=True)]
     has_limit = [math.isfinite(end) for end in ends]
     first = min(low, ends[0]) - 0.03 * extent if has_limit[0] else low - margin
     last = max(high, ends[1]) + 0.03 * extent if has_limit[1] else high + margin
@@ -124,12 +124,12 @@ def rail(limits: Interval, moved: Interval, extent: float, *, from_anchor: bool)
 
 
 # Radii of a rod, of the tube of a telescopic pair and of a ball, and half the thickness of a plate.
-ROD = 0.0056
-TUBE = 0.0095
-BALL = 0.0176
-PLATE = 0.005
+ROD_RADIUS = 0.0056
+TUBE_RADIUS = 0.0095
+BALL_RADIUS = 0.0176
+PLATE_THICKNESS = 0.005
 # Radius of a rail.
-RAIL = 0.006
+RAIL_RADIUS = 0.006
 
 
 def body_solids(
@@ -151,16 +151,16 @@ def body_solids(
     solids: list[Solid] = [*slides]
     points = distinct_points([*centres], 1e-3 * extent)
     if len(points) >= 2:
-        edges = rim(points, 0.05 * extent) if platform and len(points) > 2 else []
+        edges = planar_rim(points, 0.05 * extent) if platform and len(points) > 2 else []
         if len(edges) > 2:
             corners = [points[i] for i, _ in edges]
-            solids.append(Plate(np.array(corners), PLATE * extent))
+            solids.append(Plate(np.array(corners), PLATE_THICKNESS * extent))
             inner = [point for point in points if not any(point is corner for corner in corners)]
-            solids += [Ball(point, ROD * extent) for point in inner]
+            solids += [Ball(point, ROD_RADIUS * extent) for point in inner]
         else:
-            solids += _rods(points, ROD * extent)
+            solids += _link_rods(points, ROD_RADIUS * extent)
     if not solids:
-        solids.append(Ball(points[0] if points else origin, BALL * extent))
+        solids.append(Ball(points[0] if points else origin, BALL_RADIUS * extent))
     return solids
 
 
@@ -175,12 +175,12 @@ def arc_solids(tips: Sequence[Array], centre: Array, radius: float) -> list[Soli
     points = distinct_points([*tips], 1e-6 + radius)
     solids: list[Solid] = []
     for a, b in itertools.pairwise(points):
-        points_on_arc = arc(a, b, centre)
+        points_on_arc = arc_points(a, b, centre)
         solids += [Rod(start, stop, radius) for start, stop in itertools.pairwise(points_on_arc)]
     return solids or [Ball(points[0] if points else centre, 2.0 * radius)]
 
 
-def arc(a: Array, b: Array, centre: Array, pieces: int = 12) -> Array:
+def arc_points(a: Array, b: Array, centre: Array, pieces: int = 12) -> Array:
     """Points (pieces + 1, 3) on the shorter great circle from a to b about a centre."""
     u, v = a - centre, b - centre
     n = np.cross(u, v)
@@ -194,7 +194,7 @@ def arc(a: Array, b: Array, centre: Array, pieces: int = 12) -> Array:
     return np.asarray(centre + np.cos(angles) * u + np.sin(angles) * side)
 
 
-def _rods(points: list[Array], radius: float) -> list[Rod]:
+def _link_rods(points: list[Array], radius: float) -> list[Rod]:
     if len(points) == 2:
         return [Rod(points[0], points[1], radius)]
     centre = np.mean(points, axis=0)
@@ -210,7 +210,7 @@ def _rods(points: list[Array], radius: float) -> list[Rod]:
 # at which the robot is placed.
 _BALL_SIDE = {JointKind.PLANAR_SPHERICAL: 1, JointKind.SPHERICAL_PLANAR: 0}
 # The thinnest thing drawn, as a part of the robot's extent.
-THIN = 0.004
+MIN_THICKNESS = 0.004
 
 
 def joint_frames(robot: Robot, poses: Sequence[Pose]) -> list[tuple[Pose, Pose]]:
@@ -221,7 +221,7 @@ def joint_frames(robot: Robot, poses: Sequence[Pose]) -> list[tuple[Pose, Pose]]
     ]
 
 
-class PlacedRobot:
+class ConfiguredRobot:
     """A robot with the poses of its bodies.
 
     Attributes:
@@ -260,15 +260,15 @@ class PlacedRobot:
 
     def solids(self, b: int) -> list[Solid]:
         """The solids of a body; without any in its description, what its joints suggest."""
-        return self.described(b) or (self.default_base() if b == BASE else self.default(b))
+        return self.described(b) or (self.default_base_solids() if b == BASE else self.default_solids(b))
 
     def described(self, b: int) -> list[Solid]:
         """The solids of a body's description."""
         return [solid.moved(self.poses[b]) for solid in described_solids(self.robot.bodies[b])]
 
-    def default(self, b: int) -> list[Solid]:
+    def default_solids(self, b: int) -> list[Solid]:
         """Solids of a moving body without shapes of its own."""
-        if b == PLATFORM and not self.robot.has_nacelle:
+        if b == PLATFORM and not self.robot.has_platform:
             return []
         platform = self.is_platform(b)
         centres = self.joint_points(b)
@@ -277,8 +277,8 @@ class PlacedRobot:
         if self.spherical:
             centres = [self.tip(j) for j in self.robot.joints_at(b)]
             if not platform:
-                return arc_solids(centres, self.ends[0][0].p, 1.4 * ROD * self.extent)
-        slides = [part for j in range(len(self.robot.joints)) for part in self.slide_parts(j, b)]
+                return arc_solids(centres, self.ends[0][0].p, 1.4 * ROD_RADIUS * self.extent)
+        slides = [part for j in range(len(self.robot.joints)) for part in self.slide_solids(j, b)]
         return body_solids(centres, slides, self.poses[b].p, self.extent, platform=platform)
 
     def is_platform(self, b: int) -> bool:
@@ -294,9 +294,9 @@ class PlacedRobot:
         ten = np.array(self.robot.bodies[b].inertia)
         return np.asarray(self.poses[b].p + self.poses[b].R @ (ten[1:4] / ten[0]))
 
-    def default_base(self) -> list[Solid]:
+    def default_base_solids(self) -> list[Solid]:
         """A base without shapes of its own: a frame that joins the anchors, and the rails of its sliders."""
-        thin, rails = THIN * self.extent, self.rails()
+        thin, rails = MIN_THICKNESS * self.extent, self.rails()
         points = distinct_points(self.anchors(), 1e-3 * self.extent)
         solids: list[Solid] = [*rails, *(Ball(point, 2.5 * thin) for point in points)]
         centre = np.mean([pose.p for pose in self.poses[BASE + 1 :]], axis=0)
@@ -305,12 +305,12 @@ class PlacedRobot:
             for rail in rails
         ]
         frames = [distinct_points([*points, *(far for _, far in ends)], 1e-3 * self.extent)]
-        if len(rails) > 1 and not points and _parallel(rails):
+        if len(rails) > 1 and not points and _are_parallel(rails):
             direction = rails[0].stop - rails[0].start
             ends = [sorted((rail.start, rail.stop), key=lambda end: float(end @ direction)) for rail in rails]
             frames = [[low for low, _ in ends], [high for _, high in ends]]
         for frame in frames:
-            edges = rim(frame, 0.05 * self.extent) or spanning_edges(frame)
+            edges = planar_rim(frame, 0.05 * self.extent) or spanning_edges(frame)
             solids += [Rod(frame[i], frame[k], thin) for i, k in edges]
         return solids
 
@@ -322,7 +322,7 @@ class PlacedRobot:
         axis = fixed.R[:, 0 if joint.kind is JointKind.UNIVERSAL else 2]
         side = sum(
             float(axis @ (self.poses[b].R @ np.array(self.robot.bodies[b].inertia[1:4])))
-            for b in _bodies(joint)
+            for b in _joint_bodies(joint)
         )
         return np.asarray(fixed.p + (-1.0 if side < 0.0 else 1.0) * 0.5 * self.extent * axis)
 
@@ -331,7 +331,7 @@ class PlacedRobot:
         return [
             pair[_BALL_SIDE.get(joint.kind, side)].p
             for joint, pair in zip(self.robot.joints, self.ends, strict=True)
-            for side, owner in enumerate(_bodies(joint))
+            for side, owner in enumerate(_joint_bodies(joint))
             if owner == b and not joint.at_point and not joint.is_coupling
         ]
 
@@ -340,21 +340,21 @@ class PlacedRobot:
         return [
             self.tip(j) if self.spherical else fixed.p
             for j, (joint, (fixed, _)) in enumerate(zip(self.robot.joints, self.ends, strict=True))
-            if joint.predecessor in self.grounds and not slides_along(joint) and not joint.is_coupling
+            if joint.predecessor in self.ground_bodies and not is_sliding(joint) and not joint.is_coupling
         ]
 
     @property
-    def grounds(self) -> tuple[int, ...]:
+    def ground_bodies(self) -> tuple[int, ...]:
         """The base, and the body fixed to it on which a robot without a nacelle hangs."""
-        return (BASE,) if self.robot.has_nacelle else (BASE, PLATFORM)
+        return (BASE,) if self.robot.has_platform else (BASE, PLATFORM)
 
     def rails(self) -> list[Rod]:
         """The rails of all sliders on the base."""
         return [
             part
             for j in range(len(self.robot.joints))
-            for b in self.grounds
-            for part in self.slide_parts(j, b)
+            for b in self.ground_bodies
+            for part in self.slide_solids(j, b)
         ]
 
     # -------------------------------------------------------------------------- strokes
@@ -364,7 +364,7 @@ class PlacedRobot:
         fixed, moving = self.ends[j]
         return float(fixed.R[:, 2] @ (moving.p - fixed.p))
 
-    def moved_range(self, j: int) -> Interval:
+    def stroke_range(self, j: int) -> Interval:
         """Least and greatest stroke of a sliding joint that will be shown, m."""
         now = self.stroke(j)
         low, high = self.travelled.get(j, (now, now))
@@ -373,36 +373,39 @@ class PlacedRobot:
     def telescope(self, j: int) -> Telescope | None:
         """The telescopic pair of a sliding joint; None if it has a rail."""
         joint = self.robot.joints[j]
-        if joint.predecessor in self.grounds:
+        if joint.predecessor in self.ground_bodies:
             return None
-        return telescope(_stroke_limits(joint), self.moved_range(j), self.extent)
+        return telescope_of_stroke(_stroke_limits(joint), self.stroke_range(j), self.extent)
 
-    def slide_parts(self, j: int, b: int) -> list[Rod]:
+    def slide_solids(self, j: int, b: int) -> list[Rod]:
         """What a sliding joint adds to a body: a tube, a rod, or the rail of a slider; others nothing."""
         joint, (fixed, moving) = self.robot.joints[j], self.ends[j]
-        if not slides_along(joint) or b not in _bodies(joint):
+        if not is_sliding(joint) or b not in _joint_bodies(joint):
             return []
         tube = b == joint.predecessor
         pair = self.telescope(j)
         if pair is not None:
             at, (start, stop) = (fixed, pair.tube) if tube else (moving, pair.rod)
-            radius = (TUBE if tube else ROD) * self.extent
+            radius = (TUBE_RADIUS if tube else ROD_RADIUS) * self.extent
         elif tube:
-            at, radius = fixed, RAIL * self.extent
-            start, stop = rail(
-                _stroke_limits(joint), self.moved_range(j), self.extent, from_anchor=b not in self.grounds
+            at, radius = fixed, RAIL_RADIUS * self.extent
+            start, stop = rail_of_stroke(
+                _stroke_limits(joint),
+                self.stroke_range(j),
+                self.extent,
+                from_anchor=b not in self.ground_bodies,
             )
         else:
             return []
         return [Rod(at.p + start * at.R[:, 2], at.p + stop * at.R[:, 2], radius)]
 
 
-def slides_along(joint: Joint) -> bool:
+def is_sliding(joint: Joint) -> bool:
     """Whether a joint slides along its axis."""
     return joint.kind in (JointKind.PRISMATIC, JointKind.CYLINDRICAL)
 
 
-def _bodies(joint: Joint) -> tuple[int, int]:
+def _joint_bodies(joint: Joint) -> tuple[int, int]:
     return joint.predecessor, joint.successor
 
 
@@ -411,6 +414,6 @@ def _stroke_limits(joint: Joint) -> Interval:
     return joint.limits[0] if joint.limits else UNBOUNDED
 
 
-def _parallel(rails: Sequence[Rod]) -> bool:
+def _are_parallel(rails: Sequence[Rod]) -> bool:
     directions = [(rail.stop - rail.start) / np.linalg.norm(rail.stop - rail.start) for rail in rails]
     return all(abs(abs(float(direction @ directions[0])) - 1.0) < 1e-6 for direction in directions)

@@ -18,7 +18,7 @@ def distinct_points(points: list[Array], distance: float) -> list[Array]:
     return distinct
 
 
-def rim(points: list[Array], distance: float) -> list[tuple[int, int]]:
+def planar_rim(points: list[Array], distance: float) -> list[tuple[int, int]]:
     """Edges around points that lie in one plane within a distance; none if they do not."""
     if len(points) < 2:
         return []
@@ -29,7 +29,7 @@ def rim(points: list[Array], distance: float) -> list[tuple[int, int]]:
     axes = np.linalg.svd(centred)[2]
     if np.max(np.abs(centred @ axes[2])) > distance:
         return []
-    ring = hull(centred @ axes[:2].T)
+    ring = convex_hull(centred @ axes[:2].T)
     if len(ring) < 3:  # all on one line
         ring = [int(k) for k in np.argsort(centred @ axes[0])]
         return list(itertools.pairwise(ring))
@@ -49,7 +49,7 @@ def spanning_edges(points: list[Array]) -> list[tuple[int, int]]:
     return edges
 
 
-def hull(points: Array) -> list[int]:
+def convex_hull(points: Array) -> list[int]:
     """Corners of the convex hull of points (N, 2), counterclockwise, by Andrew's monotone chain."""
     order = [int(k) for k in np.lexsort((points[:, 1], points[:, 0]))]
     flat = 1e-12 * float(np.max(np.ptp(points, axis=0))) ** 2

@@ -86,28 +86,28 @@ class Mesh:
 
 # Convex ones, and all that can be drawn.
 Solid = Rod | Ball | Block | Plate
-Drawn = Solid | Mesh
+DrawableSolid = Solid | Mesh
 
 
 def described_solids(body: Body) -> list[Solid]:
     """The shapes of a body's description, in the body's frame."""
-    solids = (_described(shape) for shape in body.display)
+    solids = (_solid_of_shape(shape) for shape in body.display)
     return [solid for solid in solids if solid is not None]
 
 
-def _described(shape: dict[str, Any]) -> Solid | None:
+def _solid_of_shape(shape: dict[str, Any]) -> Solid | None:
     colour = shape.get("color")
     if "cylinder" in shape:
         data = shape["cylinder"]
-        return Rod(_point(data["from"]), _point(data["to"]), float(data["radius"]), colour)
+        return Rod(_as_point(data["from"]), _as_point(data["to"]), float(data["radius"]), colour)
     if "sphere" in shape:
         data = shape["sphere"]
-        return Ball(_point(data.get("at", (0.0, 0.0, 0.0))), float(data["radius"]), colour)
+        return Ball(_as_point(data.get("at", (0.0, 0.0, 0.0))), float(data["radius"]), colour)
     if "box" in shape:
         data = shape["box"]
-        return Block(FrameSpec.model_validate(data.get("at", {})).pose(), _point(data["size"]), colour)
+        return Block(FrameSpec.model_validate(data.get("at", {})).pose(), _as_point(data["size"]), colour)
     return None
 
 
-def _point(values: Sequence[float]) -> Array:
+def _as_point(values: Sequence[float]) -> Array:
     return np.array(values, dtype=float)

@@ -36,8 +36,8 @@ from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.simulation.feedback import CompiledPlant, LoopModel, law_inputs
-from nacelle.simulation.inputs import make_drive
-from nacelle.simulation.integrators import BLOCK, StepBlock, Stepper, TimeGrid, integrate_fixed
+from nacelle.simulation.inputs import plant_inputs
+from nacelle.simulation.integrators import BLOCK, ExplicitStepper, StepBlock, TimeGrid, integrate_fixed
 from nacelle.simulation.native_flow import Options
 from nacelle.simulation.protocol import Events, InitialValueProblem, Plant, robot_of
 from nacelle.simulation.track import Outcome
@@ -220,7 +220,7 @@ def native_loop(law: DigitalController, parts: CompiledPlant) -> Any:
 # ---- laws that are made of others, and laws in Python
 
 
-def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+def mark_interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a law that runs in Python: it declares its arrays, and takes `motion` (`PastMotion`) by name."""
     vars(function)["interpreted"] = True
     return function
@@ -255,11 +255,11 @@ def derived_law(
         return outputs_of(arguments, function(robot, *(inner[name] for name in declared), **options))
 
     law.__name__ = getattr(function, "__name__", "controller")
-    return interpreted(law) if is_interpreted(function) else law
+    return mark_interpreted(law) if is_interpreted(function) else law
 
 
 @lru_cache(maxsize=32)
-def waiting_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[..., Any]:
+def delayed_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[..., Any]:
     """A law whose forces are those of the sample before: a delay of a whole sample."""
 
     def outputs_of(arguments: dict[str, Array], outputs: Any) -> dict[str, Array]:
@@ -275,11 +275,11 @@ def waiting_law(function: Callable[..., Any], nz: int, inputs: int) -> Callable[
 
 
 # Steps of the integration in a sample that are not worth their time.
-_MOST_STEPS = 2000
+_MAX_STEPS = 2000
 
 
 @dataclass(frozen=True)
-class SampleSteps:
+class SampleSchedule:
     """Samples of a run: T = h substeps, of which the forces of one act `delay` steps later.
 
     A step h, after which the state is kept, is made of `inner` steps of the method.
@@ -303,9 +303,9 @@ class SampleSteps:
         return TimeGrid(self.start, self.h, 0, self.count * self.substeps)
 
 
-def samples_of(
+def sample_schedule(
     law: DigitalController, start: float, until: float, step: float, inner: int = 1
-) -> SampleSteps:
+) -> SampleSchedule:
     """Samples of a run, with steps of at most `step`, s, each of `inner` steps of the method.
 
     Raises:
@@ -321,13 +321,13 @@ def samples_of(
     if 0.0 < law.delay < law.period:
         # Four steps at least on both sides of the delay, so that it is rounded by little.
         substeps = max(substeps, 8)
-    if substeps * inner > _MOST_STEPS:
+    if substeps * inner > _MAX_STEPS:
         raise KinematicsError(
             f"a sample of {law.period:g} s would be made of {substeps * inner} steps of {step / inner:g} s: "
-            f"at most {_MOST_STEPS} are taken"
+            f"at most {_MAX_STEPS} are taken"
         )
     delay = min(substeps, round(law.delay / law.period * substeps))
-    return SampleSteps(start, law.period, count, substeps, delay, inner)
+    return SampleSchedule(start, law.period, count, substeps, delay, inner)
 
 
 class PastMotion:
@@ -360,7 +360,7 @@ class PastMotion:
         return self._step(self._states[k], since, self._forces[k]) if since > 0.0 else self._states[k]
 
 
-class SampledSteps(Stepper):
+class DigitalControlStepper(ExplicitStepper):
     """Steps of a plant under a digital controller, in blocks of whole samples: natively, or in Python.
 
     Args:
@@ -373,26 +373,26 @@ class SampledSteps(Stepper):
         memory: what the controller remembers, (steps, nz) for the start and for each block.
     """
 
-    failure = "the state, or a force of the controller, is not finite"
+    failure_message = "the state, or a force of the controller, is not finite"
     # The native loop is not that of the plant alone.
     loop = ""
 
-    def __init__(self, plant: Plant, law: DigitalController, samples: SampleSteps, s0: Array) -> None:
+    def __init__(self, plant: Plant, law: DigitalController, samples: SampleSchedule, s0: Array) -> None:
         self.law, self.samples, self.n = law, samples, plant.size
-        self._parts = _parts(plant, law.function)
+        self._parts = _compiled_parts(plant, law.function)
         self._robot = robot_of(plant) if self._parts is None else self._parts.robot
         self._rows = law.rows(plant, self._robot, samples.count)
         first = np.zeros(plant.inputs) if law.first_force is None else np.asarray(law.first_force)
-        super().__init__(dataclasses.replace(make_drive(plant, first, hold=True), substeps=samples.inner))
+        super().__init__(dataclasses.replace(plant_inputs(plant, first, hold=True), substeps=samples.inner))
         self.most = max(1, BLOCK // samples.substeps) * samples.substeps
         self.memory = [law.memory[None]]
         self._last = np.concatenate([s0, law.memory, first])
-        self._motion = PastMotion(self._held_step, samples.start, s0)
+        self._motion = PastMotion(self._step_held, samples.start, s0)
 
-    def _held_step(self, s: Array, h: float, u: Array) -> Array:
+    def _step_held(self, s: Array, h: float, u: Array) -> Array:
         return self.step(s, 0, 0.0, h, u)[0]
 
-    def _native(self, s: Array, k: int, t: Array) -> StepBlock:
+    def _native_steps(self, s: Array, k: int, t: Array) -> StepBlock:
         """Steps of whole samples, up to one after which the controller has stopped."""
         substeps = self.samples.substeps
         chosen = slice(k // substeps, (k + len(t) - 1) // substeps)
@@ -411,7 +411,7 @@ class SampledSteps(Stepper):
                 ended = f"at {t[halt]:.9g} s {reason}"
         self._last = X[-1]
         self.memory.append(X[:, n:end])
-        return StepBlock(X[:, :n], X[:, end:], ended=ended)
+        return StepBlock(X[:, :n], X[:, end:], end_message=ended)
 
     def _run_natively(self, parts: CompiledPlant, w: Array) -> Array:
         """X = [s; z; u] after every step of samples with rows w; NaN from where it fails."""
@@ -445,7 +445,7 @@ class SampledSteps(Stepper):
             z, new = np.asarray(outputs["memory"]), np.asarray(outputs["force"])
             for phase in range(self.samples.substeps):
                 u = new if phase == self.samples.delay else u
-                s = self._held_step(s, self.samples.h, u)
+                s = self._step_held(s, self.samples.h, u)
                 self._motion.append(row[0] + (phase + 1) * self.samples.h, s, u)
                 rows.append(np.concatenate([s, z, u]))
         result = np.array(rows)
@@ -455,7 +455,7 @@ class SampledSteps(Stepper):
         return result
 
 
-def _parts(plant: Plant, law: Callable[..., Any]) -> CompiledPlant | None:
+def _compiled_parts(plant: Plant, law: Callable[..., Any]) -> CompiledPlant | None:
     """What is compiled of a plant with a law; None if it must be stepped in Python.
 
     Raises:
@@ -481,14 +481,14 @@ def integrate_sampled(
     plant: Plant,
     s0: Array,
     law: DigitalController,
-    samples: SampleSteps,
+    samples: SampleSchedule,
     events: Events,
     report: Callable[[float], None],
 ) -> Outcome:
     """Run a law around a plant, until the last sample is over or an event comes."""
     memory_size = len(law.memory)
-    law, samples = _whole_delay(law, samples, plant.inputs)
-    steps, grid = SampledSteps(plant, law, samples, s0), samples.grid
+    law, samples = _move_delay_to_memory(law, samples, plant.inputs)
+    steps, grid = DigitalControlStepper(plant, law, samples, s0), samples.grid
     problem = InitialValueProblem(steps.drive, s0, samples.start, events)
     outcome = integrate_fixed(problem, grid, report, stepper=steps)
     memory, last = np.concatenate(steps.memory)[: len(outcome.t)], len(outcome.t) - 1
@@ -501,9 +501,9 @@ def integrate_sampled(
     return outcome._replace(memory=memory[:, :memory_size])
 
 
-def _whole_delay(
-    law: DigitalController, samples: SampleSteps, inputs: int
-) -> tuple[DigitalController, SampleSteps]:
+def _move_delay_to_memory(
+    law: DigitalController, samples: SampleSchedule, inputs: int
+) -> tuple[DigitalController, SampleSchedule]:
     """A delay of a whole sample: forces wait in the memory, and those of the sample before act at once."""
     if samples.delay < samples.substeps:
         return law, samples
@@ -511,7 +511,7 @@ def _whole_delay(
     first = np.zeros(inputs) if law.first_force is None else np.asarray(law.first_force, dtype=float)
     waiting = dataclasses.replace(
         law,
-        function=waiting_law(inner.function, nz, inputs),
+        function=delayed_law(inner.function, nz, inputs),
         memory=np.concatenate([law.memory, first]),
         delay=0.0,
     )

@@ -32,18 +32,18 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.shapes import actuators_shape
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives import DriveNumbers, Drives
 from nacelle.simulation.feedback import MOTOR, CompiledPlant, LoopModel
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import EventGroup, Labels, Plant, jointed
-from nacelle.simulation.run import STEP
+from nacelle.simulation.protocol import EventGroup, Labels, Plant, require_joints
+from nacelle.simulation.run import DEFAULT_STEP
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack
 
 
-def force_limited(u: Scalar, limit: float) -> Scalar:
+def limit_force(u: Scalar, limit: float) -> Scalar:
     """A command that ends at a force limit, N m or N."""
     return u if limit == float("inf") else minimum(maximum(u, -limit), limit)
 
@@ -51,18 +51,18 @@ def force_limited(u: Scalar, limit: float) -> Scalar:
 @lru_cache(maxsize=64)
 def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
     """Flow and signals of a plant with its drives; the same functions for the same plant and numbers."""
-    lagged, bristled = drives.lagged, drives.bristled
+    lagged, bristled = drives.lagged_actuators, drives.stiction_actuators
     wanted = (*(["q"] if drives.cogging else []), *(["qd"] if bristled else []))
     size, constant_shape = _shape(plant, 0), _shape(plant, 2)
 
     def state(robot: Robot) -> tuple[int]:
         return (size(robot)[0] + drives.states,)
 
-    @physics(s=state, u=of_actuators, constants=constant_shape)
+    @physics(s=state, u=actuators_shape, constants=constant_shape)
     def driven_flow(robot: Robot, s: Array, u: Array, constants: Array, **options: Any) -> Array:
         (inner,) = size(robot)
         plant_state, motors, bristles = s[:inner], s[inner : inner + len(lagged)], s[inner + len(lagged) :]
-        force = [force_limited(u[i], limit) for i, limit in enumerate(drives.limit)]
+        force = [limit_force(u[i], limit) for i, limit in enumerate(drives.limit)]
         motor_rates = [(force[i] - g) / drives.lag[i] for i, g in zip(lagged, motors, strict=True)]
         for i, g in zip(lagged, motors, strict=True):
             force[i] = g
@@ -108,19 +108,19 @@ def _shape(plant: LoopModel, index: int) -> Callable[[Robot], tuple[int, ...]]:
 
 
 # Steps of the Runge-Kutta method are stable below this many time constants, or radians of a vibration.
-_STABLE = 2.7
+_STABILITY_LIMIT = 2.7
 # Part of the time constant of lags and sticking bristles that a step is by default; of sliding bristles,
 # which need not be followed but must not grow.
-_FOLLOWED, _SLIDING = 0.25, 0.5
+_FOLLOWED_FRACTION, _SLIDING_FRACTION = 0.25, 0.5
 
 
 def sticking_rate(drives: DriveNumbers, W: Array) -> float:
     """The fastest rate of joints that stick, 1/s or rad/s; 0 if none has stiction."""
-    if not drives.bristled:
+    if not drives.stiction_actuators:
         return 0.0
-    indices = [i for i, _ in drives.bristled]
-    stiffness = np.array([model.stiffness for _, model in drives.bristled])
-    damping = np.array([model.damping + model.viscous for _, model in drives.bristled])
+    indices = [i for i, _ in drives.stiction_actuators]
+    stiffness = np.array([model.stiffness for _, model in drives.stiction_actuators])
+    damping = np.array([model.damping + model.viscous for _, model in drives.stiction_actuators])
     mobility, n = W[np.ix_(indices, indices)], len(indices)
     A = np.block([[-mobility * damping, -mobility * stiffness], [np.eye(n), np.zeros((n, n))]])
     return float(np.max(np.abs(np.linalg.eigvals(A))))
@@ -175,8 +175,10 @@ class DrivenPlant(CompiledPlant):
 
     def state(self, x: Any, v: Any) -> Array:
         """The state (size,) at a pose x (nx,) and twist v (n,): motors at `first_force`, bristles at zero."""
-        motors = self.first_force[self.numbers.lagged]
-        return np.concatenate([self.plant.state(x, v), motors, np.zeros(len(self.numbers.bristled))])
+        motors = self.first_force[self.numbers.lagged_actuators]
+        return np.concatenate(
+            [self.plant.state(x, v), motors, np.zeros(len(self.numbers.stiction_actuators))]
+        )
 
     def plant_states(self, s: Array) -> Array:
         """States (..., plant's size) of the plant without its drives."""
@@ -185,15 +187,15 @@ class DrivenPlant(CompiledPlant):
     def bristles(self, s: Array) -> Array:
         """Deflections of the bristles (..., actuators), rad or m; 0 where there is no stiction."""
         result = np.zeros((*s.shape[:-1], self.inputs))
-        indices = [i for i, _ in self.numbers.bristled]
-        result[..., indices] = s[..., self.plant.size + len(self.numbers.lagged) :]
+        indices = [i for i, _ in self.numbers.stiction_actuators]
+        result[..., indices] = s[..., self.plant.size + len(self.numbers.lagged_actuators) :]
         return result
 
     def motor_forces(self, s: Array, u: Array) -> Array:
         """Motors' forces (..., actuators), N m or N, as current sensors see them, at states and commands."""
         limit = np.array(self.numbers.limit)
         force = np.clip(np.broadcast_to(u, (*s.shape[:-1], self.inputs)), -limit, limit)
-        lagged, start = self.numbers.lagged, self.plant.size
+        lagged, start = self.numbers.lagged_actuators, self.plant.size
         force[..., lagged] = s[..., start : start + len(lagged)]
         return np.asarray(force)
 
@@ -213,14 +215,14 @@ class DrivenPlant(CompiledPlant):
 
         A quarter of the lags at most. Bristles, which are far faster, follow quasi-statically.
         """
-        step: float = self._ask_plant("implicit_step", STEP, s)
-        return min([step, *(_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged)])
+        step: float = self._ask_inner_plant("implicit_step", DEFAULT_STEP, s)
+        return min([step, *(_FOLLOWED_FRACTION * self.numbers.lag[i] for i in self.numbers.lagged_actuators)])
 
     def suited_method(self, s: Array) -> str:
         """The method that suits the plant from a state s (size,) on: its own choice, else "dop853"."""
-        return str(self._ask_plant("suited_method", "dop853", s))
+        return str(self._ask_inner_plant("suited_method", "dop853", s))
 
-    def _ask_plant(self, name: str, otherwise: Any, s: Array, *arguments: float) -> Any:
+    def _ask_inner_plant(self, name: str, otherwise: Any, s: Array, *arguments: float) -> Any:
         """What the plant says of its steps at its own part of a state; `otherwise` if it says nothing."""
         method = getattr(self.plant, name, None)
         return otherwise if method is None else method(self.plant_states(s), *arguments)
@@ -232,10 +234,14 @@ class DrivenPlant(CompiledPlant):
         forces that the drives can give. A plant's derivative is linear in them, and they change its rates
         alone, in which those of the joints are linear.
         """
-        count, lagged = self.inputs, self.numbers.lagged
-        if not self.numbers.bristled:
+        count, lagged = self.inputs, self.numbers.lagged_actuators
+        if not self.numbers.stiction_actuators:
             return np.zeros(count), np.zeros((count, count))
-        f, state, bristles = self.derivative(), self.plant_states(s), np.zeros(len(self.numbers.bristled))
+        f, state, bristles = (
+            self.derivative(),
+            self.plant_states(s),
+            np.zeros(len(self.numbers.stiction_actuators)),
+        )
 
         def plant_rates(force: Array) -> Array:
             return f(np.concatenate([state, force[lagged], bristles]), force)[: len(state)]
@@ -250,31 +256,33 @@ class DrivenPlant(CompiledPlant):
 
         A quarter of the lags and of what sticking bristles do, half of what sliding ones do.
         """
-        steps: list[float] = [self._ask_plant("default_step", STEP, s)]
-        steps += [_FOLLOWED * self.numbers.lag[i] for i in self.numbers.lagged]
+        steps: list[float] = [self._ask_inner_plant("default_step", DEFAULT_STEP, s)]
+        steps += [_FOLLOWED_FRACTION * self.numbers.lag[i] for i in self.numbers.lagged_actuators]
         w, W = self.rates_and_mobility(s)
         sticking, sliding = sticking_rate(self.numbers, W), self._sliding_rate(w, limits=True)
-        steps += [_FOLLOWED / sticking] if sticking else []
-        steps += [_SLIDING / sliding] if sliding else []
+        steps += [_FOLLOWED_FRACTION / sticking] if sticking else []
+        steps += [_SLIDING_FRACTION / sliding] if sliding else []
         return min(steps)
 
     def reason_unstable(self, s: Array, step: float) -> str:
         """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
-        reason = str(self._ask_plant("reason_unstable", "", s, step))
+        reason = str(self._ask_inner_plant("reason_unstable", "", s, step))
         if reason:
             return reason
         w, W = self.rates_and_mobility(s)
         rates = {
-            "current loops": max((1.0 / self.numbers.lag[i] for i in self.numbers.lagged), default=0.0),
+            "current loops": max(
+                (1.0 / self.numbers.lag[i] for i in self.numbers.lagged_actuators), default=0.0
+            ),
             "bristles of joints that stick": sticking_rate(self.numbers, W),
             "bristles of joints that slide": self._sliding_rate(w, limits=False),
         }
         what = max(rates, key=lambda name: rates[name])
-        if step * rates[what] < _STABLE:
+        if step * rates[what] < _STABILITY_LIMIT:
             return ""
         return (
             f"steps of {step:g} s are unstable: the {what} of {self.name} have a time constant of "
-            f"{1.0 / rates[what]:.2g} s; take steps of at most {_STABLE / rates[what]:.2g} s (step=None "
+            f"{1.0 / rates[what]:.2g} s; take steps of at most {_STABILITY_LIMIT / rates[what]:.2g} s (step=None "
             "chooses one), or method='irk5', which is stable with every step"
         )
 
@@ -285,7 +293,7 @@ class DrivenPlant(CompiledPlant):
         infinite they are so only if `limits` count: a run may never come near them.
         """
         fastest = 0.0
-        for i, model in self.numbers.bristled:
+        for i, model in self.numbers.stiction_actuators:
             speed = self.robot.actuators[i].speed
             coming = min(speed, model.blend) if limits or np.isfinite(model.blend) else 0.0
             rate = max(abs(float(w[i])), coming if np.isfinite(coming) else 0.0)
@@ -294,9 +302,9 @@ class DrivenPlant(CompiledPlant):
 
     def events(self) -> list[EventGroup]:
         """What ends a run of the plant."""
-        return [self._lifted(event) for event in self.plant.events()]
+        return [self._driven_event(event) for event in self.plant.events()]
 
-    def _lifted(self, event: EventGroup) -> EventGroup:
+    def _driven_event(self, event: EventGroup) -> EventGroup:
         """An event of the plant as one of the plant with its drives."""
         describe = event.words
         return EventGroup(
@@ -310,13 +318,13 @@ class DrivenPlant(CompiledPlant):
     def energies(self, s: Array) -> dict[str, Array]:
         """Kinetic and potential energy (J), power of friction and damping (W) of states (..., size)."""
         energies = dict(self.plant.energies(self.plant_states(s)))
-        if not (self.numbers.cogging or self.numbers.bristled):
+        if not (self.numbers.cogging or self.numbers.stiction_actuators):
             return energies
         q, w = self.encoders(s)
         b = self.bristles(s)
         for i, term in enumerate(self.numbers.cogging):
             energies["potential"] = energies["potential"] + term.potential(q[..., i])
-        for i, model in self.numbers.bristled:
+        for i, model in self.numbers.stiction_actuators:
             energies["potential"] = energies["potential"] + model.potential(b[..., i])
             lost = model.dissipation(w[..., i], b[..., i])
             energies["dissipation"] = energies["dissipation"] + lost
@@ -328,12 +336,12 @@ class DrivenPlant(CompiledPlant):
 
     def joints(self, s: Array) -> Any:
         """All joints and bodies at states (..., size), where the plant has them."""
-        return jointed(self.plant).joints(self.plant_states(s))
+        return require_joints(self.plant).joints(self.plant_states(s))
 
     def motion(self, s: Array) -> Any:
         """Rates of all joints at states (..., size), where the plant has them."""
-        return jointed(self.plant).motion(self.plant_states(s))
+        return require_joints(self.plant).motion(self.plant_states(s))
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of some states (N, size), as a pure number."""
-        return float(jointed(self.plant).closure_error(self.plant_states(s)))
+        return float(require_joints(self.plant).closure_error(self.plant_states(s)))

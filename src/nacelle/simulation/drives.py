@@ -56,7 +56,7 @@ import numpy as np
 
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.dynamics.physics import above_zero
+from nacelle.dynamics.physics import check_positive
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.joint import FrictionTerm
@@ -65,7 +65,7 @@ from nacelle.results import html
 from nacelle.spatial.scalar import Array, Scalar, absolute, exp, sign, sin, sqrt
 
 # v_d sigma_1 / F_c, at most, of a damper that fades by itself; below 4 sqrt(2 e), the bound of passivity.
-_FADE = 8.0
+_FADE_RATIO = 8.0
 
 
 @dataclass(frozen=True)
@@ -123,19 +123,19 @@ class LuGre:
         """Rate v_d over which the damper fades, rad/s or m/s."""
         if self.fade is not None:
             return self.fade
-        return self.rate if not self.damping else min(self.rate, _FADE * self.coulomb / self.damping)
+        return self.rate if not self.damping else min(self.rate, _FADE_RATIO * self.coulomb / self.damping)
 
     def level(self, w: Scalar) -> Scalar:
         """Friction g(w) of steady sliding at a rate without its viscous part, N m or N."""
         if self.static == self.coulomb:
             return self.coulomb
-        return self.coulomb + (self.static - self.coulomb) * _bell(w, self.rate)
+        return self.coulomb + (self.static - self.coulomb) * _gaussian(w, self.rate)
 
     def steady(self, w: Scalar) -> Scalar:
         """Friction F = g(w) sign(w) + sigma_2 w of steady sliding at a rate, N m or N."""
         return self.level(w) * sign(w) + self.viscous * w
 
-    def bristle_part(self, w: Scalar) -> Scalar:
+    def bristle_fraction(self, w: Scalar) -> Scalar:
         """Part r(w) of friction that the bristles have at a rate; the others are in steady sliding."""
         if self.blend == np.inf:
             return 1.0
@@ -144,7 +144,7 @@ class LuGre:
 
     def relaxation(self, w: Scalar) -> Scalar:
         """How fast the bristles come to steady sliding at a rate, r sigma_0 |w| / g(w), 1/s."""
-        return self.bristle_part(w) * self.stiffness * absolute(w) / self.level(w)
+        return self.bristle_fraction(w) * self.stiffness * absolute(w) / self.level(w)
 
     def fastest_relaxation(self, rate: float) -> float:
         """A bound of the relaxation at all rates up to one: sigma_0 min(rate, v_b) / F_c, 1/s."""
@@ -154,18 +154,18 @@ class LuGre:
         """Damping sigma_1(w) of the bristles at a rate, N m s/rad or N s/m."""
         if not self.damping or self.fade_rate == np.inf:
             return self.damping
-        return self.damping * _bell(w, self.fade_rate)
+        return self.damping * _gaussian(w, self.fade_rate)
 
     def bristle_rate(self, w: Scalar, b: Scalar) -> Scalar:
         """Rate b' of the bristles at a rate of the joint and their deflection, rad/s or m/s."""
-        return self.bristle_part(w) * w - self.relaxation(w) * b
+        return self.bristle_fraction(w) * w - self.relaxation(w) * b
 
     def force(self, w: Scalar, b: Scalar) -> Scalar:
         """Friction F at a rate and a deflection of the bristles, N m or N, against a positive rate."""
         force = self.damper(w) * self.bristle_rate(w, b) + self.viscous * w
         if self.blend == np.inf:
             return self.stiffness * b + force
-        part = self.bristle_part(w)
+        part = self.bristle_fraction(w)
         return part * self.stiffness * b + (1.0 - part) * self.level(w) * sign(w) + force
 
     def potential(self, b: Scalar) -> Scalar:
@@ -177,7 +177,7 @@ class LuGre:
         return self.force(w, b) * w - self.stiffness * b * self.bristle_rate(w, b)
 
 
-def _bell(w: Scalar, width: float) -> Scalar:
+def _gaussian(w: Scalar, width: float) -> Scalar:
     ratio = w / width
     return exp(-(ratio * ratio))
 
@@ -186,7 +186,7 @@ def _bell(w: Scalar, width: float) -> Scalar:
 
 
 Numbers = float | Sequence[float]
-DESCRIBED = "described"
+DESCRIBED_LIMITS = "described"
 
 
 class Cogging(NamedTuple):
@@ -232,19 +232,19 @@ class DriveNumbers(NamedTuple):
         return np.asarray(amplitude * sin(cycles * q + phase))
 
     @property
-    def lagged(self) -> list[int]:
+    def lagged_actuators(self) -> list[int]:
         """Actuators whose current loops have a lag: their forces are states."""
         return [i for i, lag in enumerate(self.lag) if lag]
 
     @property
-    def bristled(self) -> list[tuple[int, LuGre]]:
+    def stiction_actuators(self) -> list[tuple[int, LuGre]]:
         """Actuators with stiction, whose bristles are states, and their friction."""
         return [(i, model) for i, model in enumerate(self.stiction) if model is not None]
 
     @property
     def states(self) -> int:
         """Number of states: forces of motors and bristles."""
-        return len(self.lagged) + len(self.bristled)
+        return len(self.lagged_actuators) + len(self.stiction_actuators)
 
 
 @dataclass(frozen=True)
@@ -268,31 +268,31 @@ class Drives:
 
     lag: Any = 0.0
     bandwidth: Any = None
-    limits: Any = DESCRIBED
+    limits: Any = DESCRIBED_LIMITS
     cogging: Any = None
     stiction: Any = None
 
     def __post_init__(self) -> None:
         """Check and normalise."""
-        checked: dict[str, Any] = {"lag": _plain(self.lag, "lag of the current loops")}
+        checked: dict[str, Any] = {"lag": _number_or_tuple(self.lag, "lag of the current loops")}
         if np.any(np.less(checked["lag"], 0.0)) or not np.all(np.isfinite(checked["lag"])):
             raise KinematicsError(f"the lag of the current loops is not negative, got {self.lag!r}")
         if self.bandwidth is not None:
-            checked["bandwidth"] = _plain(self.bandwidth, "bandwidth of the current loops")
+            checked["bandwidth"] = _number_or_tuple(self.bandwidth, "bandwidth of the current loops")
             if not np.all(np.greater(checked["bandwidth"], 0.0)):
                 raise KinematicsError(
                     f"the bandwidth of the current loops is above 0 Hz, got {self.bandwidth!r}"
                 )
             if np.any(checked["lag"]):
                 raise KinematicsError("current loops have a lag or a bandwidth: give one of them")
-        if self.limits != DESCRIBED if isinstance(self.limits, str) else self.limits is not None:
-            checked["limits"] = _plain(self.limits, "force limit")
+        if self.limits != DESCRIBED_LIMITS if isinstance(self.limits, str) else self.limits is not None:
+            checked["limits"] = _number_or_tuple(self.limits, "force limit")
             if not np.all(np.greater(checked["limits"], 0.0)):
                 raise KinematicsError(f"force limits are above zero, or None for none, got {self.limits!r}")
         if self.cogging is not None:
-            checked["cogging"] = _cogging(self.cogging)
+            checked["cogging"] = _cogging_terms(self.cogging)
         if self.stiction is not None and not isinstance(self.stiction, LuGre):
-            checked["stiction"] = _models(self.stiction)
+            checked["stiction"] = _friction_models(self.stiction)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -302,19 +302,19 @@ class Drives:
         Raises:
             KinematicsError: if there are not as many as actuators.
         """
-        lag = _each(robot, "lag", self.lag)
+        lag = _per_actuator(robot, "lag", self.lag)
         if self.bandwidth is not None:
-            lag = tuple(1.0 / (2.0 * np.pi * f) for f in _each(robot, "bandwidth", self.bandwidth))
+            lag = tuple(1.0 / (2.0 * np.pi * f) for f in _per_actuator(robot, "bandwidth", self.bandwidth))
         limits = tuple(actuator.force for actuator in robot.actuators)
-        if self.limits != DESCRIBED:
-            limits = _each(robot, "limits", np.inf if self.limits is None else self.limits)
-        cogging = () if self.cogging is None else _each(robot, "cogging", self.cogging)
+        if self.limits != DESCRIBED_LIMITS:
+            limits = _per_actuator(robot, "limits", np.inf if self.limits is None else self.limits)
+        cogging = () if self.cogging is None else _per_actuator(robot, "cogging", self.cogging)
         if not any(term.amplitude for term in cogging):
             cogging = ()
-        return DriveNumbers(lag, limits, cogging, _each(robot, "stiction", self.stiction))
+        return DriveNumbers(lag, limits, cogging, _per_actuator(robot, "stiction", self.stiction))
 
 
-def _plain(value: Any, what: str) -> float | tuple[float, ...]:
+def _number_or_tuple(value: Any, what: str) -> float | tuple[float, ...]:
     """A number, or one for each actuator, as plain floats."""
     try:
         values = np.asarray(value, dtype=float)
@@ -325,7 +325,7 @@ def _plain(value: Any, what: str) -> float | tuple[float, ...]:
     return float(values) if values.ndim == 0 else tuple(values.tolist())
 
 
-def _cogging(value: Any) -> Cogging | tuple[Cogging, ...]:
+def _cogging_terms(value: Any) -> Cogging | tuple[Cogging, ...]:
     message = "cogging is (amplitude, cycles, phase), or one such triple for each actuator"
     try:
         values = np.asarray(value, dtype=float)
@@ -336,7 +336,7 @@ def _cogging(value: Any) -> Cogging | tuple[Cogging, ...]:
     return Cogging(*values.tolist()) if values.ndim == 1 else tuple(Cogging(*row) for row in values.tolist())
 
 
-def _models(value: Any) -> tuple[LuGre | None, ...]:
+def _friction_models(value: Any) -> tuple[LuGre | None, ...]:
     models = tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
     for model in models:
         if model is not None and not isinstance(model, LuGre):
@@ -347,7 +347,7 @@ def _models(value: Any) -> tuple[LuGre | None, ...]:
     return models
 
 
-def _each(robot: Robot, what: str, value: Any) -> tuple[Any, ...]:
+def _per_actuator(robot: Robot, what: str, value: Any) -> tuple[Any, ...]:
     """What is given for all actuators or, as a tuple, for each, for each."""
     count = len(robot.actuators)
     if not isinstance(value, tuple) or isinstance(value, Cogging):
@@ -365,10 +365,10 @@ def _each(robot: Robot, what: str, value: Any) -> tuple[Any, ...]:
 
 
 # Of prismatic joints, m/s and m; of revolute ones the same at a lever.
-_RATE, _PRESLIDING, _LEVER = 1e-3, 1e-5, 0.1
+_STRIBECK_RATE, _PRESLIDING_DISPLACEMENT, _LEVER = 1e-3, 1e-5, 0.1
 # Rate of steady sliding over that at which friction falls.
-_BLEND = 10.0
-_COULOMB, _STRIBECK = ("coulomb", "coulomb-smooth"), ("stribeck",)
+_BLEND_RATIO = 10.0
+_COULOMB_BASES, _STRIBECK_BASES = ("coulomb", "coulomb-smooth"), ("stribeck",)
 
 
 class Stiction(NamedTuple):
@@ -416,15 +416,17 @@ def stiction_of(
     if not static >= 1.0:
         raise KinematicsError(f"static friction is at least Coulomb friction: static >= 1, got {static!r}")
     if rate is not None:
-        above_zero(rate, "rate")
+        check_positive(rate, "rate")
     if stiffness is not None:
-        above_zero(stiffness, "stiffness")
-    joints, masses = list(robot.joints), _masses(robot)
+        check_positive(stiffness, "stiffness")
+    joints, masses = list(robot.joints), _effective_masses(robot)
     models: list[LuGre | None] = []
     for actuator, revolute, mass in zip(robot.actuators, robot.revolute_actuators, masses, strict=True):
         joint, per = joints[actuator.joint], _LEVER if revolute else 1.0
         axes = list(joint.friction)
-        coulomb, stribeck = (_sum(axes, bases) for bases in (_COULOMB, _STRIBECK))
+        coulomb, stribeck = (
+            _friction_coefficient(axes, bases) for bases in (_COULOMB_BASES, _STRIBECK_BASES)
+        )
         if coulomb < 0.0 or stribeck < 0.0 or (stribeck and not coulomb):
             raise KinematicsError(
                 f"stiction of {actuator.name} needs Coulomb friction that is not negative, and above zero "
@@ -433,9 +435,9 @@ def stiction_of(
         if not coulomb:
             models.append(None)
             continue
-        bend = rate if rate is not None else _RATE / per
-        bend = max(_scales(axes)) if stribeck else bend
-        sigma = stiffness if stiffness is not None else coulomb / (_PRESLIDING / per)
+        bend = rate if rate is not None else _STRIBECK_RATE / per
+        bend = max(_stribeck_rates(axes)) if stribeck else bend
+        sigma = stiffness if stiffness is not None else coulomb / (_PRESLIDING_DISPLACEMENT / per)
         models.append(
             LuGre(
                 coulomb,
@@ -443,24 +445,24 @@ def stiction_of(
                 bend,
                 sigma,
                 2.0 * damping_ratio * float(np.sqrt(sigma * mass)),
-                blend=_BLEND * bend,
+                blend=_BLEND_RATIO * bend,
             )
         )
-        axes[0] = tuple(term for term in axes[0] if term.basis not in (*_COULOMB, *_STRIBECK))
+        axes[0] = tuple(term for term in axes[0] if term.basis not in (*_COULOMB_BASES, *_STRIBECK_BASES))
         joints[actuator.joint] = dataclasses.replace(joint, friction=tuple(axes))
     return Stiction(dataclasses.replace(robot, joints=tuple(joints)), tuple(models))
 
 
-def _sum(axes: list[tuple[FrictionTerm, ...]], bases: tuple[str, ...]) -> float:
+def _friction_coefficient(axes: list[tuple[FrictionTerm, ...]], bases: tuple[str, ...]) -> float:
     """Friction of some bases along the actuated axis, which is the first."""
     return float(sum(term.coefficient for term in (axes[0] if axes else ()) if term.basis in bases))
 
 
-def _scales(axes: list[tuple[FrictionTerm, ...]]) -> list[float]:
-    return [term.scale for term in axes[0] if term.basis in _STRIBECK]
+def _stribeck_rates(axes: list[tuple[FrictionTerm, ...]]) -> list[float]:
+    return [term.scale for term in axes[0] if term.basis in _STRIBECK_BASES]
 
 
-def _masses(robot: Robot) -> Array:
+def _effective_masses(robot: Robot) -> Array:
     """Mass that each actuated joint moves while the others are free, kg m^2 or kg, at the reference pose."""
     x = reference_pose(robot)
     J = jacobian(robot, x).inverse

@@ -20,8 +20,8 @@ from nacelle.compile import Compiled, compile_function
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import flow, pose_from_coordinates
 from nacelle.simulation.native_flow import NativeFlow, Options
@@ -45,7 +45,7 @@ class LoopModel(NamedTuple):
     signals: Callable[..., dict[str, Any]]
 
 
-def check_no_motors(robot: Robot, wanted: Sequence[str]) -> None:
+def refuse_motor_signals(robot: Robot, wanted: Sequence[str]) -> None:
     """Refuse forces of motors as a signal of a plant without drives.
 
     Raises:
@@ -60,11 +60,11 @@ def check_no_motors(robot: Robot, wanted: Sequence[str]) -> None:
 
 def rigid_signals(robot: Robot, s: Array, quat_0: Array, wanted: Sequence[str]) -> dict[str, Any]:
     """Signals of a rigid robot at its state: x, y, v, and of the actuators by inverse kinematics q and qd."""
-    check_no_motors(robot, wanted)
+    refuse_motor_signals(robot, wanted)
     mechanism, n = mechanism_of(robot), robot.motion.n
     x, v, y = pose_from_coordinates(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
-    if mechanism.ny:
-        y = y + closing_step(robot, y, x)["dy"]
+    if mechanism.unknown_count:
+        y = y + loop_closing_step(robot, y, x)["dy"]
     signals: dict[str, Any] = {"x": x, "y": y, "v": v}
     if "q" in wanted or "qd" in wanted:
         actuators = inverse_jacobian(robot, x, y)
@@ -72,7 +72,7 @@ def rigid_signals(robot: Robot, s: Array, quat_0: Array, wanted: Sequence[str]) 
     return signals
 
 
-RIGID = LoopModel(flow, rigid_signals)
+RIGID_MODEL = LoopModel(flow, rigid_signals)
 
 
 def feedback(function: Callable[..., Any], reference: Any = None, **options: Any) -> Feedback:
@@ -139,7 +139,7 @@ def signal_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
     """Shapes of the signals, but of the reference."""
     mechanism, count = mechanism_of(robot), len(robot.actuators)
     n = robot.motion.n
-    nx, ny = mechanism.layout.nx, mechanism.ny
+    nx, ny = mechanism.layout.nx, mechanism.unknown_count
     return {"t": (), "x": (nx,), "y": (ny,), "v": (n,), "q": (count,), "qd": (count,), MOTOR: (count,)}
 
 
@@ -205,7 +205,7 @@ class CompiledPlant(NativeFlow):
 
     def signals(self, s: Array, wanted: Sequence[str]) -> dict[str, Array]:
         """The wanted signals at states (..., size), by name."""
-        results = _signals(self.robot, self.model, tuple(wanted))(s, self.constants)
+        results = _compiled_signals(self.robot, self.model, tuple(wanted))(s, self.constants)
         return results if isinstance(results, dict) else {wanted[0]: results}
 
 
@@ -219,12 +219,14 @@ class CompiledLoop(NativeFlow):
 
     def __init__(self, plant: CompiledPlant, law: Feedback) -> None:
         self._plant = plant
-        self._control, flow = _loop(plant.robot, plant.model, plant.options, law.function, law.options)
+        self._control, flow = _closed_loop_functions(
+            plant.robot, plant.model, plant.options, law.function, law.options
+        )
         super().__init__(plant.robot, flow, (), plant.constants, exact_jacobian=plant.exact_jacobian)
 
     def forces(self, s: Array, u: Array) -> Array:
         """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
-        return np.asarray(native(self._control, self.robot)(s, u, self.constants))
+        return np.asarray(compile_native(self._control, self.robot)(s, u, self.constants))
 
     def _loop_program(self, held: bool) -> tuple[Any, ...]:
         if not held:
@@ -233,7 +235,7 @@ class CompiledLoop(NativeFlow):
 
 
 @lru_cache(maxsize=32)
-def _loop(
+def _closed_loop_functions(
     robot: Robot, model: LoopModel, settings: Options, law: Callable[..., Any], options: Options
 ) -> tuple[Callable[..., Array], Callable[..., Array]]:
     """Control and flow of a loop, of (robot, s, [t; r], constants); the same for the same parts."""
@@ -248,7 +250,7 @@ def _loop(
 
 
 @lru_cache(maxsize=32)
-def _signals(robot: Robot, model: LoopModel, wanted: tuple[str, ...]) -> Compiled:
+def _compiled_signals(robot: Robot, model: LoopModel, wanted: tuple[str, ...]) -> Compiled:
     state, _, constants = (input_shapes(model.flow, robot) or {}).items()
 
     def signals(robot: Robot, s: Array, constants: Array) -> dict[str, Any]:

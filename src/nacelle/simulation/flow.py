@@ -18,20 +18,20 @@ from decimal import Decimal
 import numpy as np
 
 from nacelle.dynamics import model_functions
-from nacelle.dynamics.external import wrenches_along_twist
+from nacelle.dynamics.external import project_wrenches
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.samples import Numbers, PreciseStates, input_samples
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.samples import Decimals, PreciseStates, input_samples
+from nacelle.kinematics.shapes import actuators_shape, pose_shape, twist_shape, unknowns_shape
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
-from nacelle.program.precise import exact
-from nacelle.spatial.physics import checked_at, physics
-from nacelle.spatial.rotation import half_turn, left_jacobian, quat_product
+from nacelle.program.precise import evaluate_decimal
+from nacelle.spatial.physics import check_inputs_with, physics
+from nacelle.spatial.rotation import left_jacobian, quat_from_rotation_vector, quat_product
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt, where
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import rate_rows
@@ -39,10 +39,10 @@ from nacelle.tree.actuation import rate_rows
 
 def state_size(robot: Robot) -> tuple[int]:
     """Shape of the state s."""
-    return (2 * robot.motion.n + mechanism_of(robot).ny,)
+    return (2 * robot.motion.n + mechanism_of(robot).unknown_count,)
 
 
-def turn_from(quat_0: Array, quat: Array) -> Array:
+def rotation_vector_between(quat_0: Array, quat: Array) -> Array:
     """The shortest rotation vector r (3,) with quat = exp(r) quat_0."""
     back = quat_0 * np.array([-1.0, -1.0, -1.0, 1.0])
     rotation = quat_product(quat, back)
@@ -60,12 +60,14 @@ def reference_orientation(mechanism: Mechanism) -> Array:
     return np.array([0.0, 0.0, 0.0, 1.0] if quaternion is None else mechanism.reference[0][quaternion])
 
 
-def coordinates_of(mechanism: Mechanism, x: Array, quat_0: Array) -> Array:
+def coordinates_from_pose(mechanism: Mechanism, x: Array, quat_0: Array) -> Array:
     """The coordinates c (n,) of a reduced pose x (nx,); the opposite of `pose_from_coordinates`."""
     quaternion = mechanism.layout.quaternion
     if quaternion is None:
         return x
-    return pack([*x[: quaternion.start], *turn_from(quat_0, x[quaternion]), *x[quaternion.stop :]])
+    return pack(
+        [*x[: quaternion.start], *rotation_vector_between(quat_0, x[quaternion]), *x[quaternion.stop :]]
+    )
 
 
 def pose_from_coordinates(mechanism: Mechanism, c: Array, quat_0: Array) -> Array:
@@ -73,22 +75,22 @@ def pose_from_coordinates(mechanism: Mechanism, c: Array, quat_0: Array) -> Arra
     layout = mechanism.layout
     if layout.quaternion is None or layout.angular is None:
         return c
-    quat = quat_product(half_turn(c[layout.angular]), quat_0)
+    quat = quat_product(quat_from_rotation_vector(c[layout.angular]), quat_0)
     first = layout.angular.start
     return pack([*c[:first], *quat, *c[first + 3 :]])
 
 
 # What is taken for numbers of a state that are none of the robot's.
-MORE = Decimal("0.3")
+FILL_VALUE = Decimal("0.3")
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape)
 def _state_at(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """The state s and the orientation from which rotations are counted, at a pose and a twist."""
     del a
     mechanism = mechanism_of(robot)
     quat_0 = reference_orientation(mechanism)
-    return {"s": pack([*coordinates_of(mechanism, x, quat_0), *v, *y]), "quat_0": quat_0}
+    return {"s": pack([*coordinates_from_pose(mechanism, x, quat_0), *v, *y]), "quat_0": quat_0}
 
 
 def state_samples(
@@ -99,16 +101,16 @@ def state_samples(
     States may go on behind those of the robot: with numbers of drives and controllers.
     """
 
-    def derive_inputs(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
-        flat = exact(states.program(_state_at), [*states.parameters, *state])
+    def derive_inputs(states: PreciseStates, state: Decimals) -> dict[str, Decimals]:
+        flat = evaluate_decimal(states.program(_state_at), [*states.parameters, *state])
         more = shapes["s"][0] + 4 - len(flat) if "s" in shapes else 0
-        return {"s": [*flat[:-4], *(MORE for _ in range(more))], "quat_0": flat[-4:]}
+        return {"s": [*flat[:-4], *(FILL_VALUE for _ in range(more))], "quat_0": flat[-4:]}
 
     return input_samples(robot, shapes, groups, derive_inputs)
 
 
-@checked_at(state_samples)
-@physics(s=state_size, tau=of_actuators, quat_0=(4,))
+@check_inputs_with(state_samples)
+@physics(s=state_size, tau=actuators_shape, quat_0=(4,))
 def flow(
     robot: Robot,
     s: Array,
@@ -126,17 +128,17 @@ def flow(
     n = robot.motion.n
     c, v, y = s[:n], s[n : 2 * n], s[2 * n :]
     x = pose_from_coordinates(mechanism, c, quat_0)
-    if not mechanism.closed_form:
-        y = y + closing_step(robot, y, x)["dy"]
+    if not mechanism.has_closed_form:
+        y = y + loop_closing_step(robot, y, x)["dy"]
     load = np.zeros(n)
     if external:
-        load = wrenches_along_twist(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
+        load = project_wrenches(state_at(robot, x, y, v), {k: np.array(wrench) for k, wrench in external})
     a = model_functions.forward(robot, x, y, v, tau, load, physics=physics)["acceleration"]
-    c_rate, y_rate = _rates(robot, x, y, v, c)
+    c_rate, y_rate = _coordinate_rates(robot, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
 
 
-def twist_as_rates(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list[int], Array]:
+def coordinate_rates_from_twist(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list[int], Array]:
     """The platform's twist (m,) or (m, k) as rates of coordinates in x and of the dependent numbers.
 
     With parasitic motion the rate of a coordinate in x is not the entry of the reduced twist at its place.
@@ -145,7 +147,7 @@ def twist_as_rates(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list
         places of the coordinates in x, and the rates: theirs first, then those of the dependent numbers.
     """
     mechanism, m = mechanism_of(robot), robot.platform_nv
-    dependent = y[: mechanism.chart_size]
+    dependent = y[: mechanism.dependent_count]
     columns = [k for k, rate in enumerate(mechanism.independent) if rate < m]
     basis = np.concatenate(
         [mechanism.chart.twists(x, dependent)[:, columns], mechanism.chart.dependent_twists(x, dependent)],
@@ -154,7 +156,9 @@ def twist_as_rates(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list
     return columns, solve(basis, twist)
 
 
-def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[Scalar], list[Scalar]]:
+def _coordinate_rates(
+    robot: Robot, x: Array, y: Array, v: Array, c: Array
+) -> tuple[list[Scalar], list[Scalar]]:
     """Rates of the coordinates and of what iteration finds."""
     mechanism = mechanism_of(robot)
     layout = mechanism.layout
@@ -162,13 +166,13 @@ def _rates(robot: Robot, x: Array, y: Array, v: Array, c: Array) -> tuple[list[S
     if layout.angular is not None:
         angular = layout.angular
         rates[angular] = list(solve(left_jacobian(c[angular]), v[angular]))
-    if not mechanism.ny:
+    if not mechanism.unknown_count:
         return rates, []
     now = configuration(robot, x, y)
     u = rate_map(now) @ v
     y_rates: list[Scalar] = []
     if mechanism.parasitic:
-        columns, numbers = twist_as_rates(robot, x, y, u[: robot.platform_nv])
+        columns, numbers = coordinate_rates_from_twist(robot, x, y, u[: robot.platform_nv])
         if layout.angular is None:
             for row, k in enumerate(columns):
                 rates[k] = numbers[row]

@@ -15,7 +15,7 @@ from nacelle.simulation.protocol import ClosedLoop, Feedback, Plant, PlantInputs
 from nacelle.spatial.scalar import Array
 
 
-def _arguments(function: Callable[..., Any]) -> int:
+def _argument_count(function: Callable[..., Any]) -> int:
     """How many arguments a function needs; 3 where it has no signature."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -24,10 +24,10 @@ def _arguments(function: Callable[..., Any]) -> int:
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return 3
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(1 for p in parameters if p.kind in plain and p.default is inspect.Parameter.empty)
+    return sum(1 for p in parameters if p.kind in plain and p.default_solids is inspect.Parameter.empty)
 
 
-def _sized(value: Any, size: int, what: str, t: float, *, finite: bool = True) -> Array:
+def _check_size(value: Any, size: int, what: str, t: float, *, finite: bool = True) -> Array:
     """Check what a user's function gives; a feedback may be evaluated at states out of reach."""
     array = np.asarray(value, dtype=float)
     if array.shape != (size,):
@@ -37,7 +37,7 @@ def _sized(value: Any, size: int, what: str, t: float, *, finite: bool = True) -
     return array
 
 
-def _table(plant: Plant, value: Any, size: int, what: str, steps: range | None) -> StepRows:
+def _step_rows(plant: Plant, value: Any, size: int, what: str, steps: range | None) -> StepRows:
     """Rows from an array, one for each of the steps or one for all; None without fixed steps."""
     try:
         table = np.asarray(value, dtype=float)
@@ -62,7 +62,7 @@ def _table(plant: Plant, value: Any, size: int, what: str, steps: range | None) 
     return StepRows(np.ascontiguousarray(table), 0 if steps is None else steps.start)
 
 
-def make_drive(plant: Plant, force: Any, *, hold: bool = False, steps: range | None = None) -> PlantInputs:
+def plant_inputs(plant: Plant, force: Any, *, hold: bool = False, steps: range | None = None) -> PlantInputs:
     """Bring what the user gives as the force to one form.
 
     Args:
@@ -77,25 +77,25 @@ def make_drive(plant: Plant, force: Any, *, hold: bool = False, steps: range | N
     if is_law(force):
         force = feedback(force)
     if isinstance(force, Feedback):
-        return _traced(plant, force, hold, steps)
+        return _feedback_inputs(plant, force, hold, steps)
     count = plant.inputs
     if not callable(force):
-        rows = _table(plant, np.zeros(count) if force is None else force, count, "forces", steps)
+        rows = _step_rows(plant, np.zeros(count) if force is None else force, count, "forces", steps)
         return PlantInputs(plant, plant, rows, free=True, steady=True, hold=hold)
-    if _arguments(force) == 1:
+    if _argument_count(force) == 1:
 
         def force_of_time(k: int, t: float, s: Array) -> Array:
-            return _sized(force(t), count, "the force f(t)", t)
+            return _check_size(force(t), count, "the force f(t)", t)
 
         return PlantInputs(plant, plant, force_of_time, free=True, steady=False, hold=hold)
 
     def feedback_force(k: int, t: float, s: Array) -> Array:
-        return _sized(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t, finite=False)
+        return _check_size(force(t, *plant.split(s)), count, "the feedback f(t, x, v)", t, finite=False)
 
     return PlantInputs(plant, plant, feedback_force, free=False, steady=False, hold=hold)
 
 
-def _traced(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> PlantInputs:
+def _feedback_inputs(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> PlantInputs:
     """The drive of a compiled feedback."""
     close: Callable[[Feedback], ClosedLoop] | None = getattr(plant, "closed", None)
     if close is None:
@@ -111,8 +111,8 @@ def _traced(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> Pla
         reference = law.reference
 
         def follow(k: int, t: float, s: Array) -> Array:
-            return np.concatenate([[t], _sized(reference(t), size, what, t)])
+            return np.concatenate([[t], _check_size(reference(t), size, what, t)])
 
         return PlantInputs(plant, core, follow, free=True, steady=False, hold=hold)
-    rows = _table(plant, np.zeros(size) if law.reference is None else law.reference, size, what, steps)
-    return PlantInputs(plant, core, replace(rows, timed=True), free=True, steady=False, hold=hold)
+    rows = _step_rows(plant, np.zeros(size) if law.reference is None else law.reference, size, what, steps)
+    return PlantInputs(plant, core, replace(rows, with_time=True), free=True, steady=False, hold=hold)

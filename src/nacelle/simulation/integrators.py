@@ -27,7 +27,7 @@ from nacelle.simulation.protocol import (
     PlantInputs,
     derivatives_of,
 )
-from nacelle.simulation.track import DenseTrack, HermiteTrack, Outcome, Track, still_track, stopped
+from nacelle.simulation.track import DenseTrack, HermiteTrack, Outcome, Track, constant_track, stop_status
 from nacelle.spatial.scalar import Array
 
 # Steps of a native run between looks at events and at the user's wish to stop.
@@ -35,13 +35,13 @@ BLOCK = 1000
 # Methods, and the classes of scipy.integrate that step them.
 SOLVERS = {"dop853": "DOP853", "radau": "Radau"}
 # Where within a long step is looked, in parts of it, so that what crosses zero and comes back is seen.
-_PARTS = np.linspace(0.0, 1.0, 9)
+_EVENT_CHECK_POINTS = np.linspace(0.0, 1.0, 9)
 
 
 # ---- where an event comes
 
 
-def first_bad(events: Events, t: Array, s: Array) -> int | None:
+def first_violation(events: Events, t: Array, s: Array) -> int | None:
     """Place of the first of some states (N, size) at which an event has come or a number is not finite."""
     fine = np.isfinite(s).all(axis=1)
     first = len(t) if fine.all() else int(np.argmin(fine))
@@ -52,7 +52,7 @@ def first_bad(events: Events, t: Array, s: Array) -> int | None:
     return None if first == len(t) else first
 
 
-def boundary(
+def locate_event(
     events: Events, low: float, high: float, state: Callable[[float], Array]
 ) -> tuple[float, str | None]:
     """The last time, to rounding, before an event between a good time and a bad one.
@@ -68,7 +68,7 @@ def boundary(
     """
 
     def good(t: float) -> bool:
-        return first_bad(events, np.array([t]), state(t)[None]) is None
+        return first_violation(events, np.array([t]), state(t)[None]) is None
 
     while True:
         middle = 0.5 * (low + high)
@@ -78,10 +78,10 @@ def boundary(
     after = state(high)
     if not np.all(np.isfinite(after)):
         return low, None
-    return low, met(events, high, after)
+    return low, triggered_event(events, high, after)
 
 
-def met(events: Events, t: float, s: Array) -> str | None:
+def triggered_event(events: Events, t: float, s: Array) -> str | None:
     """The name of the first event that has come at a time and a state (size,); None if none has."""
     for event in events:
         good = event.values(np.array([t]), s[None])[0] > 0.0
@@ -91,7 +91,7 @@ def met(events: Events, t: float, s: Array) -> str | None:
     return None
 
 
-def event_within(
+def find_event(
     events: Events, begin: float, end: float, states: Callable[[Array], Array]
 ) -> tuple[float, str | None] | None:
     """Time (s) and name of the first event within a step [begin, end], s; None if there is none.
@@ -100,12 +100,12 @@ def event_within(
     """
     if not events:
         return None
-    t = begin + (end - begin) * _PARTS
+    t = begin + (end - begin) * _EVENT_CHECK_POINTS
     t[-1] = end
-    index = first_bad(events, t[1:], states(t[1:]))
+    index = first_violation(events, t[1:], states(t[1:]))
     if index is None:
         return None
-    return boundary(events, float(t[index]), float(t[index + 1]), lambda now: states(np.array([now]))[0])
+    return locate_event(events, float(t[index]), float(t[index + 1]), lambda now: states(np.array([now]))[0])
 
 
 # ---- fixed steps
@@ -161,7 +161,7 @@ class StepBlock(NamedTuple):
     states: Array
     used: Array
     error: BaseException | None = None
-    ended: str = ""
+    end_message: str = ""
 
 
 class FixedSteps(ABC):
@@ -177,7 +177,7 @@ class FixedSteps(ABC):
         most: how many steps are taken between looks at events and at the user's wish to stop.
     """
 
-    failure: str
+    failure_message: str
     loop: str
     stages: tuple[float, ...]
     most: int = BLOCK
@@ -204,11 +204,11 @@ class FixedSteps(ABC):
     # A native loop needs neither, but where it ends in the midst of a step.
 
     @cached_property
-    def _plain(self) -> Derivative:
+    def _plant_derivative(self) -> Derivative:
         return self._function(self.drive.plant)
 
     @cached_property
-    def _core(self) -> Derivative:
+    def _core_derivative(self) -> Derivative:
         return self._function(self.drive.core)
 
     def step(self, s: Array, k: int, t: float, h: float, held: Array | None = None) -> tuple[Array, Array]:
@@ -224,10 +224,12 @@ class FixedSteps(ABC):
         drive = self.drive
         first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
         if not drive.held:
-            s = self._advance(self._core, lambda part, state: drive.source(k, t + part * h, state), s, h)
+            s = self._advance(
+                self._core_derivative, lambda part, state: drive.source(k, t + part * h, state), s, h
+            )
             return s, first
         for _ in range(drive.substeps):
-            s = self._advance(self._plain, lambda part, state: first, s, h / drive.substeps)
+            s = self._advance(self._plant_derivative, lambda part, state: first, s, h / drive.substeps)
         return s, first
 
     def within(self, s: Array, k: int, begin: float, held: Array) -> Callable[[float], Array]:
@@ -236,7 +238,7 @@ class FixedSteps(ABC):
 
     def block(self, s: Array, k: int, t: Array) -> StepBlock:
         """Steps k and on between times t (count + 1,), up to one that fails and is not finite."""
-        native = self._native(s, k, t)
+        native = self._native_steps(s, k, t)
         if native is not None:
             return native
         count = len(t) - 1
@@ -252,7 +254,7 @@ class FixedSteps(ABC):
                 return StepBlock(states[: i + 1], used[: i + 1])
         return StepBlock(states, used)
 
-    def _native(self, s: Array, k: int, t: Array) -> StepBlock | None:
+    def _native_steps(self, s: Array, k: int, t: Array) -> StepBlock | None:
         """Steps k and on between times t (count + 1,) by a native loop; None where there is none."""
         if self._driver is None:
             return None
@@ -273,10 +275,10 @@ def _native_loop(drive: PlantInputs, name: str) -> Any:
     return make(held=True) if drive.closed is not None and drive.hold else make()
 
 
-class Stepper(FixedSteps):
+class ExplicitStepper(FixedSteps):
     """Steps of the classical Runge-Kutta method."""
 
-    failure = "the state is not finite"
+    failure_message = "the state is not finite"
     loop, stages = "driver", (0.0, 0.5, 1.0)
 
     def evaluations(self, steps: int) -> int:
@@ -296,7 +298,7 @@ class Stepper(FixedSteps):
 class ImplicitStepper(FixedSteps):
     """Implicit steps of Radau IIA; the state is of NaN if Newton's iteration does not converge."""
 
-    failure = (
+    failure_message = (
         "the implicit step has no solution: Newton's iteration does not converge, nor in parts of the step; "
         "take a shorter step, or friction that changes its sign over a wider rate (smooth=)"
     )
@@ -372,7 +374,7 @@ def integrate_fixed(
             else:
                 part = stepper.block(now, k, at)
             done = len(part.states)
-            bad = first_bad(events, at[1 : done + 1], part.states) if done else None
+            bad = first_violation(events, at[1 : done + 1], part.states) if done else None
             good = done if bad is None else bad
             times.append(at[1 : good + 1])
             states.append(part.states[:good])
@@ -383,19 +385,19 @@ def integrate_fixed(
             if bad is not None:
                 # The step is shortened so that it ends at the first event.
                 state = stepper.within(now, k, t, part.used[good])
-                end, name = boundary(events, t, float(at[good + 1]), state)
+                end, name = locate_event(events, t, float(at[good + 1]), state)
                 if end > t:
                     times.append(np.array([end]))
                     states.append(state(end)[None])
                     used.append(part.used[good : good + 1])
                     numbers.append(np.array([k]))
                 status = "failed" if name is None else "event"
-                message = f"at {end:.9g} s {name or stepper.failure}"
+                message = f"at {end:.9g} s {name or stepper.failure_message}"
                 break
             if part.error is not None:
                 raise part.error
-            if part.ended:
-                status, message = "event", part.ended
+            if part.end_message:
+                status, message = "event", part.end_message
                 break
             report((t - start) / (until - start))
     except (Exception, KeyboardInterrupt) as error:
@@ -403,11 +405,11 @@ def integrate_fixed(
         whole = min(len(times), len(states), len(used) + 1, len(numbers) + 1)
         del times[whole:], states[whole:], used[whole - 1 :], numbers[whole - 1 :]
         kept = np.concatenate(times)
-        status, message = stopped(error, float(kept[-1]), nothing=len(kept) < 2)
+        status, message = stop_status(error, float(kept[-1]), nothing=len(kept) < 2)
     breaks, values = np.concatenate(times), np.concatenate(states)
     inputs = np.concatenate(used) if used else np.zeros((0, drive.plant.inputs))
     if len(breaks) < 2:
-        track: Track = still_track(drive, start, s0)
+        track: Track = constant_track(drive, start, s0)
         inputs = drive.forces(grid.first, breaks, values)
     else:
         steps = np.concatenate(numbers)
@@ -445,7 +447,7 @@ def make_solver(problem: InitialValueProblem, until: float, method: str, options
     return getattr(integrate, SOLVERS[method])(f, start, s0, until, **settings)
 
 
-def _rows(dense: Any) -> Callable[[Array], Array]:
+def _state_rows(dense: Any) -> Callable[[Array], Array]:
     """States (N, size) at times, from a dense output."""
     return lambda t: np.asarray(dense(t).T)
 
@@ -483,7 +485,7 @@ def integrate_adaptive(
                 break
             dense = solver.dense_output()
             last, end = float(solver.t), solver.y
-            ended = event_within(events, before, last, _rows(dense))
+            ended = find_event(events, before, last, _state_rows(dense))
             if ended is not None:
                 last, end = ended[0], dense(ended[0])
             if last > before:
@@ -496,10 +498,10 @@ def integrate_adaptive(
                 message = f"at {last:.9g} s {ended[1] or 'the state is not finite'}"
                 break
     except (Exception, KeyboardInterrupt) as error:
-        status, message = stopped(error, breaks[-1], nothing=len(breaks) < 2)
+        status, message = stop_status(error, breaks[-1], nothing=len(breaks) < 2)
     # A Ctrl-C may have fallen between the lines that keep a step.
     pieces, ends = pieces[: len(breaks) - 1], ends[: len(breaks)]
-    track = DenseTrack(drive, breaks, pieces) if pieces else still_track(drive, start, s0)
+    track = DenseTrack(drive, breaks, pieces) if pieces else constant_track(drive, start, s0)
     t, s = np.array(breaks), np.array(ends)
     if wanted is not None:
         chosen = wanted[(wanted > start) & (wanted < breaks[-1])]

@@ -19,13 +19,13 @@ import numpy as np
 from nacelle.compile import BatchRk4, Compiled, compile_function
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.kinematic_model import counted_angles
-from nacelle.kinematics.mechanism.mechanism import Mechanism, counting, mechanism_of
-from nacelle.kinematics.shapes import of_pose
+from nacelle.kinematics.kinematic_model import angles_with_turns
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of, with_turn_counting
+from nacelle.kinematics.shapes import pose_shape
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable
 from nacelle.simulation.flow import (
-    coordinates_of,
+    coordinates_from_pose,
     flow,
     pose_from_coordinates,
     reference_orientation,
@@ -35,21 +35,21 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, norm, pack
 
 
-@physics(x=of_pose, quat_0=(4,))
-def coordinates(robot: Robot, x: Array, quat_0: Array) -> Array:
+@physics(x=pose_shape, quat_0=(4,))
+def coordinates_of_pose(robot: Robot, x: Array, quat_0: Array) -> Array:
     """The coordinates c (n,) of a pose x (nx,), of which a quaternion may have any length."""
     mechanism = mechanism_of(robot)
-    return coordinates_of(mechanism, _unit_pose(mechanism, x), quat_0)
+    return coordinates_from_pose(mechanism, _normalise_pose(mechanism, x), quat_0)
 
 
-@physics(x=of_pose)
-def turned(robot: Robot, x: Array) -> Array:
+@physics(x=pose_shape)
+def counted_turns(robot: Robot, x: Array) -> Array:
     """Angles that count turns (k,), rad, at a pose x (nx,) from which on they do."""
     mechanism = mechanism_of(robot)
-    return counted_angles(robot, _unit_pose(mechanism, x), mechanism.reference[1])["angles"]
+    return angles_with_turns(robot, _normalise_pose(mechanism, x), mechanism.reference[1])["angles"]
 
 
-def _unit_pose(mechanism: Mechanism, x: Array) -> Array:
+def _normalise_pose(mechanism: Mechanism, x: Array) -> Array:
     quaternion = mechanism.layout.quaternion
     if quaternion is None:
         return x
@@ -57,7 +57,7 @@ def _unit_pose(mechanism: Mechanism, x: Array) -> Array:
 
 
 @physics(s=state_size, quat_0=(4,))
-def poses(robot: Robot, s: Array, quat_0: Array) -> Array:
+def poses_of_states(robot: Robot, s: Array, quat_0: Array) -> Array:
     """The pose x (nx,) of a state s."""
     return pose_from_coordinates(mechanism_of(robot), s[: robot.motion.n], quat_0)
 
@@ -123,9 +123,9 @@ def simulate_many(
         KinematicsError: if an argument cannot be used, or legs of the robot have no closed form.
         DeviceError: if the target is "cuda" and there is no device, or arrays are not on it.
     """
-    robot = counting(robot)
+    robot = with_turn_counting(robot)
     mechanism = mechanism_of(robot)
-    if not mechanism.closed_form:
+    if not mechanism.has_closed_form:
         raise KinematicsError(
             f"legs of {robot.name} are solved by iteration, whose start each robot would need: simulate them "
             "one by one (nacelle.simulate)"
@@ -151,21 +151,21 @@ def simulate_many(
     numbers = numbers if isinstance(numbers, str) else tuple(numbers)
     q = arrays.asarray(quat_0)
     x = arrays.whole(x, count)
-    parts = [_program(coordinates, robot, target, precision)(x, q), arrays.whole(v, count)]
+    parts = [_compiled_program(coordinates_of_pose, robot, target, precision)(x, q), arrays.whole(v, count)]
     if mechanism.counted:
-        parts.append(_program(turned, robot, target, precision)(x))
+        parts.append(_compiled_program(counted_turns, robot, target, precision)(x))
     s, every = arrays.joined(parts), steps // samples
     motion = _driver(robot, numbers, Physics(friction, smooth), target, precision).integrate(
         s, arrays.whole(u, count), (quat_0,), rest[0] if rest else None, h=step, steps=steps, every=every
     )
     t = step * every * np.arange(1, samples + 1)
-    pose = _program(poses, robot, target, precision)(motion.x, q)
+    pose = _compiled_program(poses_of_states, robot, target, precision)(motion.x, q)
     v = motion.x[..., n : 2 * n]
     return Motions(robot, t, pose, v, motion.final, motion.completed, motion.status)
 
 
 @lru_cache(maxsize=64)
-def _program(function: Callable[..., Any], robot: Robot, target: str, precision: str) -> Compiled:
+def _compiled_program(function: Callable[..., Any], robot: Robot, target: str, precision: str) -> Compiled:
     return compile_function(function, robot, target=target, precision=precision)
 
 

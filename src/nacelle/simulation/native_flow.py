@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward
 from nacelle.program.trace import Symbol, node_of
@@ -67,11 +67,11 @@ class NativeFlow:
     @property
     def _compiled(self) -> Compiled:
         assert self.flow is not None
-        return native(self.flow, self.robot, **dict(self.options))
+        return compile_native(self.flow, self.robot, **dict(self.options))
 
     def derivative(self) -> Derivative:
         """The flow ds/dt = f(s, u) as native code, of a state (size,) and inputs (inputs,)."""
-        return bound(self._compiled, self.constants)
+        return bind_function(self._compiled, self.constants)
 
     def derivatives(self, s: Array, u: Array) -> Array:
         """The derivatives ds/dt (N, size) of states (N, size) under inputs (N, inputs), in one call."""
@@ -81,7 +81,7 @@ class NativeFlow:
         """The exact Jacobian of the flow by the state, if it is wanted."""
         if not self.exact_jacobian or self.flow is None:
             return None
-        return bound(compiled_jacobian(self.flow, self.robot, self.options), self.constants)
+        return bind_function(compiled_jacobian(self.flow, self.robot, self.options), self.constants)
 
     def driver(self, *, held: bool = False) -> NativeDriver | None:
         """The native loop of fixed steps, a feedback held over each step or not; None without a program."""
@@ -123,7 +123,7 @@ class NativeDriver(NativeImplicitDriver):
         return np.asarray(super().integrate(s, u, h=h, steps=steps, substeps=substeps).x[0])
 
 
-def bound(compiled: Compiled, constants: Array) -> Derivative:
+def bind_function(compiled: Compiled, constants: Array) -> Derivative:
     """A compiled function of (s, u, constants) on fixed buffers: a microsecond beside the evaluation."""
     first, second, third = compiled.inputs
     call = compiled.bind(**{third: constants.copy()})
@@ -158,7 +158,7 @@ def compiled_jacobian(function: Callable[..., Any], robot: Robot, options: Optio
     """The Jacobian of a flow by its state as native code."""
 
     def jacobian(robot: Robot, s: Array, u: Array, constants: Array, **settings: Any) -> Array:
-        return by_state(function(robot, s, u, constants, **settings), s)
+        return state_jacobian(function(robot, s, u, constants, **settings), s)
 
     vars(jacobian)["made_from"] = (function,)
     # Minimising so long a program takes longer than it saves.
@@ -167,7 +167,7 @@ def compiled_jacobian(function: Callable[..., Any], robot: Robot, options: Optio
     )
 
 
-def by_state(value: Array, s: Array) -> Array:
+def state_jacobian(value: Array, s: Array) -> Array:
     """Derivatives d value_i / d s_j (k, m) of a traced array (k,) by traced inputs s (m,), on the graph."""
     graph = s[0].graph
     nodes, unit = [node_of(graph, entry) for entry in value], graph.const(1.0)

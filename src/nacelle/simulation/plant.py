@@ -15,27 +15,27 @@ import numpy as np
 
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.evaluation import external_load
-from nacelle.dynamics.external import checked_wrenches, load_names
+from nacelle.dynamics.external import check_wrenches, load_names
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model as kinematics
-from nacelle.kinematics.branch import branch_numbers, branch_of
+from nacelle.kinematics.branch import branch_determinants, branch_of
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
-from nacelle.kinematics.jacobian import conditioning, nearest, scaled_inverse, singular_words
+from nacelle.kinematics.jacobian import conditioning, describe_singularity, nearest_kind, scaled_inverse
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
-from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
 from nacelle.kinematics.motion import JointMotion, joint_motion
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_poses, checked_rates
-from nacelle.kinematics.shapes import scales
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_poses, check_rates
+from nacelle.kinematics.shapes import jacobian_scales
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.solve.unknowns import SearchStart
 from nacelle.model.joint import Interval, JointKind, Primitive
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import RIGID, CompiledPlant
+from nacelle.simulation.feedback import RIGID_MODEL, CompiledPlant
 from nacelle.simulation.flow import (
-    coordinates_of,
+    coordinates_from_pose,
     pose_from_coordinates,
     reference_orientation,
     state_samples,
@@ -43,19 +43,19 @@ from nacelle.simulation.flow import (
 )
 from nacelle.simulation.protocol import EventGroup, Labels
 from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.physics import checked_at, differs_by_form, physics
+from nacelle.spatial.physics import check_inputs_with, depends_on_form, physics
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, where
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import closure_frames
-from nacelle.tree.spanning_tree import CosSin, Step
+from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
 # The squared inverse condition below which a run ends near a parallel singularity.
-SINGULAR = 1e-6
+SINGULARITY_THRESHOLD = 1e-6
 # How far beyond a limit a joint may be, rad or m: a run may start at a limit.
-SLACK = 1e-9
+LIMIT_SLACK = 1e-9
 # How near to a full turn from the reference orientation the platform may come, rad.
-_NEAR_TURN = 0.05
+_FULL_TURN_MARGIN = 0.05
 
 
 class RigidPlant(CompiledPlant):
@@ -81,11 +81,11 @@ class RigidPlant(CompiledPlant):
         external: Mapping[str, Any] | None = None,
         exact_jacobian: bool = False,
     ) -> None:
-        robot = counting(robot)
+        robot = with_turn_counting(robot)
         self.mechanism = mechanism_of(robot)
         self.physics = Physics(friction, smooth)
         self.external = dict(external or {})
-        wrenches = checked_wrenches(robot, self.external)
+        wrenches = check_wrenches(robot, self.external)
         for k, wrench in wrenches.items():
             if wrench.ndim != 1:
                 raise KinematicsError(
@@ -96,7 +96,9 @@ class RigidPlant(CompiledPlant):
         if wrenches:
             options["external"] = tuple((k, tuple(w.tolist())) for k, w in wrenches.items())
         self.quat_0 = reference_orientation(self.mechanism)
-        super().__init__(robot, RIGID, tuple(options.items()), self.quat_0, exact_jacobian=exact_jacobian)
+        super().__init__(
+            robot, RIGID_MODEL, tuple(options.items()), self.quat_0, exact_jacobian=exact_jacobian
+        )
 
     @cached_property
     def labels(self) -> Labels:
@@ -113,10 +115,10 @@ class RigidPlant(CompiledPlant):
 
     def state(self, x: Any, v: Any) -> Array:
         """The state [coordinates (n,); v (n,); y (ny,)] at a reduced pose x (nx,) and twist v (n,)."""
-        pose = checked_poses(self.robot, x)[0]
-        twist = checked_rates(self.robot, "the twist v", v)
+        pose = check_poses(self.robot, x)[0]
+        twist = check_rates(self.robot, "the twist v", v)
         joints = inverse_kinematics(self.robot, pose, limits=False)
-        return np.concatenate([coordinates_of(self.mechanism, pose, self.quat_0), twist, joints.y])
+        return np.concatenate([coordinates_from_pose(self.mechanism, pose, self.quat_0), twist, joints.y])
 
     def split(self, s: Array) -> tuple[Array, Array]:
         """Reduced poses (..., nx) and twists (..., n), base axes, of states (..., size)."""
@@ -140,7 +142,7 @@ class RigidPlant(CompiledPlant):
     def energies(self, s: Array) -> dict[str, Array]:
         """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
         x, v = self.split(s)
-        program = native(model_functions.energies, self.robot, physics=self.physics)
+        program = compile_native(model_functions.energies, self.robot, physics=self.physics)
         energies = program(x, self.unknowns(s), v)
         return {name: energies[name] for name in ("kinetic", "potential", "dissipation")}
 
@@ -150,7 +152,7 @@ class RigidPlant(CompiledPlant):
         At states (..., size).
         """
         x, v = self.split(s)
-        J = native(kinematics.inverse_jacobian, self.robot)(x, self.unknowns(s))["J"]
+        J = compile_native(kinematics.inverse_jacobian, self.robot)(x, self.unknowns(s))["J"]
         power = np.einsum("...i,...ij,...j->...", u, J, v)
         if self.external:
             load = external_load(self.robot, x, self.unknowns(s), self.external)
@@ -169,7 +171,7 @@ class RigidPlant(CompiledPlant):
 
     def closure_error(self, s: Array) -> float:
         """What the loops leave open at the worst of states s (..., size), over the robot's size."""
-        gaps = native(kinematics.open_loops, self.robot)(self.split(s)[0], self.unknowns(s))
+        gaps = compile_native(kinematics.closure_residuals, self.robot)(self.split(s)[0], self.unknowns(s))
         return float(np.max(np.abs(gaps / self.mechanism.row_scale), initial=0.0))
 
 
@@ -189,28 +191,28 @@ def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGrou
         singularity.
     """
     robot = plant.robot
-    names = watched_names(robot)
-    count = len(names) if limits else len(names) - len(limits_of(robot))
+    names = event_names(robot)
+    count = len(names) if limits else len(names) - len(joint_limits(robot))
 
     def values(t: Array, s: Array) -> Array:
-        numbers = np.asarray(native(watched, robot)(s, plant.quat_0))[:, :count]
+        numbers = np.asarray(compile_native(event_margins, robot)(s, plant.quat_0))[:, :count]
         near = np.flatnonzero(~(numbers[:, 0] > 0.0))
         if near.size:
-            numbers[near, 0] = _from_singularity(plant, s[near])
+            numbers[near, 0] = _singularity_margin(plant, s[near])
         return numbers
 
     def describe(index: int, s: Array) -> str:
         if index:
             return names[index]
-        return singular_words(*nearest(robot, plant.split(s)[0], plant.unknowns(s)), near=True)
+        return describe_singularity(*nearest_kind(robot, plant.split(s)[0], plant.unknowns(s)), is_near=True)
 
     return [EventGroup(tuple(names[:count]), values, describe)]
 
 
-def _from_singularity(plant: RigidPlant, s: Array) -> Array:
+def _singularity_margin(plant: RigidPlant, s: Array) -> Array:
     """The squared inverse condition of the scaled Jacobian, over what a run may come near to."""
-    J = native(kinematics.inverse_jacobian, plant.robot)(plant.split(s)[0], plant.unknowns(s))["J"]
-    return np.asarray(conditioning(scaled_inverse(plant.robot, J)) ** 2 - SINGULAR)
+    J = compile_native(kinematics.inverse_jacobian, plant.robot)(plant.split(s)[0], plant.unknowns(s))["J"]
+    return np.asarray(conditioning(scaled_inverse(plant.robot, J)) ** 2 - SINGULARITY_THRESHOLD)
 
 
 class Limit(NamedTuple):
@@ -233,7 +235,7 @@ class Limit(NamedTuple):
     kind: str
 
 
-def limits_of(robot: Robot, *, stops: bool = False) -> list[Limit]:
+def joint_limits(robot: Robot, *, stops: bool = False) -> list[Limit]:
     """All limits of actuators and joints that can be met; where there is an end stop only if `stops`."""
     limits: list[Limit] = []
     driven = {}
@@ -242,7 +244,9 @@ def limits_of(robot: Robot, *, stops: bool = False) -> list[Limit]:
         joint = robot.joints[actuator.joint]
         if not stops and any(joint.stops) and actuator.position == joint.limits[0]:
             continue
-        limits += _sides(actuator.name, k, None, actuator.position, _kind(robot, actuator.joint, 0))
+        limits += _limit_sides(
+            actuator.name, k, None, actuator.position, _coordinate_kind(robot, actuator.joint, 0)
+        )
     for j, joint in enumerate(robot.joints):
         if joint.kind is JointKind.POINT:
             continue
@@ -251,11 +255,11 @@ def limits_of(robot: Robot, *, stops: bool = False) -> list[Limit]:
             if driven.get(j) == pair or (stopped and not stops):
                 continue
             name = joint.name if len(joint.primitives) == 1 else f"{joint.name} (axis {axis + 1})"
-            limits += _sides(f"joint {name}", j, axis, pair, _kind(robot, j, axis))
+            limits += _limit_sides(f"joint {name}", j, axis, pair, _coordinate_kind(robot, j, axis))
     return limits
 
 
-def wider_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Limit]:
+def widen_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Limit]:
     """Limits with room beyond: a share of the range, of 1 rad or the robot's size if one side is open."""
     wider = []
     for limit in limits:
@@ -263,36 +267,36 @@ def wider_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Li
         unit = robot.size if limit.kind == "prismatic" else 1.0
         room = share * (high - low if np.isfinite(high - low) else unit)
         pair = Interval(low - room, high + room)
-        sides = _sides(limit.name, limit.joint, limit.place, pair, limit.kind)
+        sides = _limit_sides(limit.name, limit.joint, limit.place, pair, limit.kind)
         wider += [side for side in sides if side.upper == limit.upper]
     return wider
 
 
-def limit_distances(robot: Robot, now: Configuration, limits: Sequence[Limit]) -> list[Scalar]:
+def limit_margins(robot: Robot, now: Configuration, limits: Sequence[Limit]) -> list[Scalar]:
     """Numbers that are positive before each of some limits, at a configuration."""
-    return [_inside(limit, limited_step(now, limit)) for limit in limits]
+    return [_limit_margin(limit, limited_coordinate(now, limit)) for limit in limits]
 
 
-def _kind(robot: Robot, joint: int, number: int) -> str:
+def _coordinate_kind(robot: Robot, joint: int, number: int) -> str:
     primitive = robot.joints[joint].primitives[number]
     if primitive is Primitive.SPHERICAL:
         return "spherical"
     if not primitive.is_rotation:
         return "prismatic"
-    return "counted" if (joint, number) in mechanism_of(robot).known_axes else "revolute"
+    return "counted" if (joint, number) in mechanism_of(robot).axes_with_coordinates else "revolute"
 
 
-def _sides(name: str, joint: int, axis: int | None, pair: Interval, kind: str) -> Iterator[Limit]:
+def _limit_sides(name: str, joint: int, axis: int | None, pair: Interval, kind: str) -> Iterator[Limit]:
     low, high = pair
-    if kind == "revolute" and high - low >= 2.0 * (np.pi - SLACK) and np.isfinite(high - low):
+    if kind == "revolute" and high - low >= 2.0 * (np.pi - LIMIT_SLACK) and np.isfinite(high - low):
         return
     if low > (0.0 if kind == "spherical" else -np.inf):
         yield Limit(f"{name} is at its lower limit", joint, axis, pair, False, kind)
-    if high < (np.pi - SLACK if kind == "spherical" else np.inf):
+    if high < (np.pi - LIMIT_SLACK if kind == "spherical" else np.inf):
         yield Limit(f"{name} is at its upper limit", joint, axis, pair, True, kind)
 
 
-def watched_names(robot: Robot) -> list[str]:
+def event_names(robot: Robot) -> list[str]:
     """What is said at each of the numbers of `watched`."""
     names = ["a singularity is near"]
     names += [f"{owner} is near a serial singularity" for owner in margin_names(mechanism_of(robot))]
@@ -300,13 +304,13 @@ def watched_names(robot: Robot) -> list[str]:
     names += [f"a loop is at a singularity ({loop})" for loop in branch.names[: branch.signs]]
     if mechanism_of(robot).layout.angular is not None:
         names.append("the platform has turned round from its reference orientation")
-    return names + [limit.name for limit in limits_of(robot)]
+    return names + [limit.name for limit in joint_limits(robot)]
 
 
-@differs_by_form(lambda robot: True)
-@checked_at(state_samples)
+@depends_on_form(lambda robot: True)
+@check_inputs_with(state_samples)
 @physics(s=state_size, quat_0=(4,))
-def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
+def event_margins(robot: Robot, s: Array, quat_0: Array) -> Array:
     """Numbers that are positive while all is well.
 
     The first is a bound: where it is positive no singularity is near; else the condition itself must say.
@@ -314,14 +318,14 @@ def watched(robot: Robot, s: Array, quat_0: Array) -> Array:
     mechanism, n = mechanism_of(robot), robot.motion.n
     c, y = s[:n], s[2 * n :]
     now = configuration(robot, pose_from_coordinates(mechanism, c, quat_0), y)
-    values: list[Scalar] = [_condition_bound(now) - SINGULAR]
+    values: list[Scalar] = [_condition_bound(now) - SINGULARITY_THRESHOLD]
     values += [margin - NEAR_MARGIN for margin in margins(now)]
     # A step may pass a singularity of a loop, where its margin touches zero; there these change their sign.
-    values += list(branch_numbers(now, y)[: branch_of(robot).signs])
+    values += list(branch_determinants(now, y)[: branch_of(robot).signs])
     if mechanism.layout.angular is not None:
         rotation = c[mechanism.layout.angular]
-        values.append((2.0 * np.pi - _NEAR_TURN) ** 2 - dot(rotation, rotation))
-    return pack(values + limit_distances(robot, now, limits_of(robot)))
+        values.append((2.0 * np.pi - _FULL_TURN_MARGIN) ** 2 - dot(rotation, rotation))
+    return pack(values + limit_margins(robot, now, joint_limits(robot)))
 
 
 def _condition_bound(now: Configuration) -> Scalar:
@@ -329,14 +333,14 @@ def _condition_bound(now: Configuration) -> Scalar:
 
     It is above the squared inverse condition over n^2.
     """
-    rows, columns = scales(now.robot)
+    rows, columns = jacobian_scales(now.robot)
     A = actuator_rows(now.robot, now.motion) @ rate_map(now) / rows[:, None] * columns
     B = A.T @ A if A.shape[0] >= A.shape[1] else A @ A.T
     opposite = solve(B, np.eye(len(B)), "spd")
     return divide(1.0, np.trace(B) * np.trace(opposite))
 
 
-def limited_step(now: Configuration, limit: Limit) -> Step:
+def limited_coordinate(now: Configuration, limit: Limit) -> JointTransform:
     """Where a limited coordinate is: m, an angle with its turns or by (cos, sin), the cosine of a tilt."""
     robot = now.robot
     j = limit.joint if limit.place is not None else robot.actuators[limit.joint].joint
@@ -352,14 +356,14 @@ def limited_step(now: Configuration, limit: Limit) -> Step:
     return 1.0 - 2.0 * (quat[0] * quat[0] + quat[1] * quat[1])
 
 
-def _inside(limit: Limit, step: Any) -> Scalar:
+def _limit_margin(limit: Limit, step: Any) -> Scalar:
     """A number that is positive before a limit."""
     low, high = limit.pair
     if limit.kind in ("prismatic", "counted"):
-        return high + SLACK - step if limit.upper else step - low + SLACK
+        return high + LIMIT_SLACK - step if limit.upper else step - low + LIMIT_SLACK
     if limit.kind == "spherical":
-        return step - np.cos(high + SLACK) if limit.upper else np.cos(low - SLACK) - step
-    assert isinstance(step, CosSin)
+        return step - np.cos(high + LIMIT_SLACK) if limit.upper else np.cos(low - LIMIT_SLACK) - step
+    assert isinstance(step, CosineSine)
     both = np.isfinite(low) and np.isfinite(high)
     middle = 0.5 * (low + high) if both else low if np.isfinite(low) else high
     # Angles count modulo a turn, around the middle of the limits, or around the only one.
@@ -367,5 +371,5 @@ def _inside(limit: Limit, step: Any) -> Scalar:
     s = step.s * np.cos(middle) - step.c * np.sin(middle)
     side = s if limit.upper else -s
     if not both:
-        return SLACK - side
-    return where(side, c - np.cos(0.5 * (high - low) + SLACK), 1.0)
+        return LIMIT_SLACK - side
+    return where(side, c - np.cos(0.5 * (high - low) + LIMIT_SLACK), 1.0)

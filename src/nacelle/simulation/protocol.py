@@ -96,7 +96,7 @@ def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
     return Event(name, value)
 
 
-def checked_events(events: Any) -> Events:
+def check_events(events: Any) -> Events:
     """Take events as they are given: a sequence of `Event` and `EventGroup`, or one of them.
 
     Raises:
@@ -173,7 +173,7 @@ class Plant(Core, Protocol):
         """What ends a run unless the user says otherwise."""
 
 
-def jointed(plant: Plant) -> Any:
+def require_joints(plant: Plant) -> Any:
     """A plant that has joints: joints(s), motion(s) and closure_error(s).
 
     Raises:
@@ -253,7 +253,7 @@ class ClosedLoop(Core, Protocol):
         """The native loop, the feedback held over each step or not; None where it cannot be had."""
 
 
-Source = Callable[[int, float, Array], Array]
+InputSource = Callable[[int, float, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +272,7 @@ class PlantInputs:
 
     plant: Plant
     core: Core
-    source: Source
+    source: InputSource
     free: bool
     steady: bool
     hold: bool
@@ -297,7 +297,7 @@ class PlantInputs:
     def forces(self, k: Any, t: Array, s: Array) -> Array:
         """The plant's inputs (N, inputs) at steps k, times t (N,) and states s (N, size)."""
         steps = np.broadcast_to(np.asarray(k, dtype=int), np.shape(t))
-        inputs = self._given(steps, t, s)
+        inputs = self._evaluate_source(steps, t, s)
         return inputs if self.closed is None else self.closed.forces(s, inputs)
 
     def table(self, k: Array, t: Array, stages: Sequence[float]) -> tuple[Array, Array]:
@@ -307,15 +307,19 @@ class PlantInputs:
             Those at the begin of each step (N, inputs), and all: the same if they are held over it, else at
             its stages (N, stages, inputs), parts of it from 0 to 1.
         """
-        begin = self._given(k, t[:-1], None)
+        begin = self._evaluate_source(k, t[:-1], None)
         if self.hold or self.steady:
             return begin, begin
-        later = {part: self._given(k, (1.0 - part) * t[:-1] + part * t[1:], None) for part in stages if part}
+        later = {
+            part: self._evaluate_source(k, (1.0 - part) * t[:-1] + part * t[1:], None)
+            for part in stages
+            if part
+        }
         return begin, np.stack([later.get(part, begin) for part in stages], axis=1)
 
-    def _given(self, k: Array, t: Array, s: Array | None) -> Array:
+    def _evaluate_source(self, k: Array, t: Array, s: Array | None) -> Array:
         if self.rows is not None:
-            return self.rows.many(k, t)
+            return self.rows.rows_at(k, t)
         states = [np.zeros(0)] * len(t) if s is None else s
         rows = [self.source(int(i), float(now), state) for i, now, state in zip(k, t, states, strict=True)]
         return np.array(rows).reshape(len(t), self.core.inputs)
@@ -343,7 +347,7 @@ class StepRows:
 
     table: Array
     first: int
-    timed: bool = False
+    with_time: bool = False
 
     @property
     def end(self) -> float:
@@ -353,9 +357,9 @@ class StepRows:
     def __call__(self, k: int, t: float, s: Array) -> Array:
         """The row of step k, [t; row] if it is timed."""
         row = np.asarray(self.table[0 if len(self.table) == 1 else k - self.first])
-        return np.concatenate([[t], row]) if self.timed else row
+        return np.concatenate([[t], row]) if self.with_time else row
 
-    def many(self, k: Array, t: Array) -> Array:
+    def rows_at(self, k: Array, t: Array) -> Array:
         """The rows of steps k (N,) at times t (N,), an array of its own."""
         rows = np.asarray(self.table[np.zeros_like(k) if len(self.table) == 1 else k - self.first])
-        return np.column_stack([t, rows]) if self.timed else rows
+        return np.column_stack([t, rows]) if self.with_time else rows

@@ -10,29 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.capacity import memory, require_memory
+from nacelle.capacity import available_memory, require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.progress import task
-from nacelle.simulation.digital_controller import DigitalController, integrate_sampled, samples_of
-from nacelle.simulation.inputs import make_drive
+from nacelle.simulation.digital_controller import DigitalController, integrate_sampled, sample_schedule
+from nacelle.simulation.inputs import plant_inputs
 from nacelle.simulation.integrators import (
+    ExplicitStepper,
     ImplicitStepper,
-    Stepper,
     TimeGrid,
     integrate_adaptive,
     integrate_fixed,
-    met,
+    triggered_event,
 )
 from nacelle.simulation.protocol import Events, InitialValueProblem, Plant
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 
 # Methods with fixed steps; "auto" is the one that suits the plant.
-FIXED = ("rk4", "irk5")
-METHODS = ("auto", *FIXED, "dop853", "radau")
-STEP = 1e-3
+FIXED_STEP_METHODS = ("rk4", "irk5")
+METHODS = ("auto", *FIXED_STEP_METHODS, "dop853", "radau")
+DEFAULT_STEP = 1e-3
 # A time is on the grid of fixed steps if it is this near, in steps.
-_ON_GRID = 1e-6
+_GRID_TOLERANCE = 1e-6
 
 # Whether to show a bar; or a function that is given the part that is done, 0 to 1.
 Progress = bool | Callable[[float], None]
@@ -59,7 +59,7 @@ class RunSettings:
     @property
     def fixed_step(self) -> float:
         """Length of fixed steps, s: as given, or 1 ms."""
-        return STEP if self.step is None else self.step
+        return DEFAULT_STEP if self.step is None else self.step
 
     def changed(self, **options: Any) -> RunSettings:
         """The same with some entries changed.
@@ -90,19 +90,19 @@ class RunSettings:
         if self.step is not None and not np.isfinite(self.step):
             raise KinematicsError("the step must be finite")
         if (
-            self.method in FIXED
+            self.method in FIXED_STEP_METHODS
             and self.step is not None
             and self.step > (1.0 + 1e-9) * (self.until - self.start)
         ):
             raise KinematicsError(
                 f"the step of {self.step:g} s is longer than the run of {self.until - self.start:g} s"
             )
-        if self.hold and self.method not in FIXED:
+        if self.hold and self.method not in FIXED_STEP_METHODS:
             raise KinematicsError(
                 "hold=True samples the force at fixed steps, so it goes with the methods 'rk4' and 'irk5', "
                 f"not {self.method!r}"
             )
-        if self.substeps < 1 or (self.substeps > 1 and self.method not in FIXED):
+        if self.substeps < 1 or (self.substeps > 1 and self.method not in FIXED_STEP_METHODS):
             raise KinematicsError(
                 "a step of the methods 'rk4' and 'irk5' is made of one substep or more, got "
                 f"{self.substeps} with {self.method!r}"
@@ -143,12 +143,12 @@ def next_grid(settings: RunSettings, grid: TimeGrid, t: float) -> TimeGrid:
     """Steps from a time on: those of an earlier run where the new end is on its grid, else new ones."""
     step = settings.fixed_step
     done, whole = (t - grid.origin) / grid.h, (settings.until - grid.origin) / grid.h
-    same = abs(grid.h - step) < 0.5 * step and abs(whole - round(whole)) < _ON_GRID * max(1.0, whole)
+    same = abs(grid.h - step) < 0.5 * step and abs(whole - round(whole)) < _GRID_TOLERANCE * max(1.0, whole)
     if same:
-        first = round(done) if abs(done - round(done)) < _ON_GRID else int(np.floor(done))
+        first = round(done) if abs(done - round(done)) < _GRID_TOLERANCE else int(np.floor(done))
         return TimeGrid(grid.origin, grid.h, first, round(whole))
     new = first_grid(dataclasses.replace(settings, start=t))
-    first = int(np.ceil(done - _ON_GRID))
+    first = int(np.ceil(done - _GRID_TOLERANCE))
     return TimeGrid(t - first * new.h, new.h, first, first + new.last)
 
 
@@ -165,14 +165,14 @@ def execute(
         before: the end of the run that this one goes on from; None for a new one.
         new_force: whether rows of the force belong to the steps to come; else to those of the earlier run.
     """
-    already = met(settings.events, t, s0)
+    already = triggered_event(settings.events, t, s0)
     if already is not None:
         raise KinematicsError(f"at the start already {already}")
     _require_memory(plant, settings, t)
-    with progress_of(settings.progress, plant.name) as report:
+    with report_progress(settings.progress, plant.name) as report:
         if isinstance(settings.force, DigitalController):
-            return _sampled(plant, s0, t, settings, None if new_force else before, report)
-        if settings.method in FIXED:
+            return _run_digital_controller(plant, s0, t, settings, None if new_force else before, report)
+        if settings.method in FIXED_STEP_METHODS:
             grid = first_grid(settings)
             if before is not None and before.grid is not None:
                 grid = next_grid(settings, before.grid, t)
@@ -180,7 +180,7 @@ def execute(
             if before is not None and not new_force:
                 first_row, rows = before.first_row, before.rows
             steps_with_rows = range(first_row, first_row + rows)
-            drive = make_drive(plant, settings.force, hold=settings.hold, steps=steps_with_rows)
+            drive = plant_inputs(plant, settings.force, hold=settings.hold, steps=steps_with_rows)
             if settings.substeps > 1:
                 if not drive.held:
                     raise KinematicsError(
@@ -197,10 +197,10 @@ def execute(
                 problem,
                 grid,
                 report,
-                stepper=Stepper(drive) if settings.method == "rk4" else ImplicitStepper(drive),
+                stepper=ExplicitStepper(drive) if settings.method == "rk4" else ImplicitStepper(drive),
                 held=None if before is None else before.held,
             )
-            return _thinned(outcome, settings.samples), RunEnd(
+            return _thin_samples(outcome, settings.samples), RunEnd(
                 grid, first_row, rows, outcome.inputs[-1], None
             )
         wanted = None
@@ -213,14 +213,14 @@ def execute(
             "max_step": settings.max_step,
             "first_step": None if first is None else min(first, settings.until - t),
         }
-        problem = InitialValueProblem(make_drive(plant, settings.force), s0, t, settings.events)
+        problem = InitialValueProblem(plant_inputs(plant, settings.force), s0, t, settings.events)
         outcome = integrate_adaptive(
             problem, settings.until, settings.method, report, wanted=wanted, options=options
         )
     return outcome, RunEnd(None, 0, 0, None, outcome.next_step)
 
 
-def _sampled(
+def _run_digital_controller(
     plant: Plant,
     s0: Array,
     t: float,
@@ -250,14 +250,14 @@ def _sampled(
         if rows is not None and rows.ndim == 2:
             rows = rows[taken:]
         law = dataclasses.replace(law, memory=before.memory, first_force=before.held, reference=rows)
-    samples = samples_of(law, t, settings.until, settings.fixed_step, settings.substeps)
+    samples = sample_schedule(law, t, settings.until, settings.fixed_step, settings.substeps)
     outcome = integrate_sampled(plant, s0, law, samples, settings.events, report)
     assert outcome.memory is not None
     done = (float(outcome.t[-1]) - t) / law.period
-    whole = abs(done - round(done)) < _ON_GRID * max(1.0, done)
+    whole = abs(done - round(done)) < _GRID_TOLERANCE * max(1.0, done)
     memory = outcome.memory[-1] if whole else None
     end = RunEnd(None, 0, taken + round(done), outcome.inputs[-1], None, memory)
-    return _thinned(outcome, settings.samples), end
+    return _thin_samples(outcome, settings.samples), end
 
 
 def _require_memory(plant: Plant, settings: RunSettings, t: float) -> None:
@@ -265,8 +265,8 @@ def _require_memory(plant: Plant, settings: RunSettings, t: float) -> None:
     # Time, state and inputs of a sample; they are kept in blocks and joined, so twice.
     each = 2 * 8 * (1 + plant.size + plant.inputs)
     span = settings.until - t
-    if settings.method in FIXED:
-        longer = span * each / (0.25 * memory())
+    if settings.method in FIXED_STEP_METHODS:
+        longer = span * each / (0.25 * available_memory())
         require_memory(
             f"steps of {settings.fixed_step:g} s",
             span / settings.fixed_step,
@@ -277,7 +277,7 @@ def _require_memory(plant: Plant, settings: RunSettings, t: float) -> None:
         require_memory("samples", settings.samples, each, "take fewer samples")
 
 
-def _thinned(outcome: Outcome, samples: int | None) -> Outcome:
+def _thin_samples(outcome: Outcome, samples: int | None) -> Outcome:
     """An outcome of fixed steps with so many results, evenly among the steps; all of them if None."""
     if samples is None or samples >= len(outcome.t):
         return outcome
@@ -289,7 +289,7 @@ def _thinned(outcome: Outcome, samples: int | None) -> Outcome:
 
 
 @contextmanager
-def progress_of(progress: Progress, name: str) -> Iterator[Callable[[float], None]]:
+def report_progress(progress: Progress, name: str) -> Iterator[Callable[[float], None]]:
     """Give a function of the part that is done, 0 to 1; the name is beside the bar."""
     if callable(progress):
         yield progress

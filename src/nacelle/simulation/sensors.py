@@ -30,9 +30,9 @@ from nacelle.spatial.scalar import Array, floor, maximum, where
 # What a reading is that has not arrived, rad or m: beyond what any coordinate can be.
 MISSING = 1e12
 # What an encoder counts if nothing is said: a part of a turn of the motor, rad; at linear motors, m.
-_COUNT, _LINEAR_COUNT = 2.0 * math.pi / 2**17, 1e-6
+_ENCODER_COUNT, _LINEAR_ENCODER_COUNT = 2.0 * math.pi / 2**17, 1e-6
 # Steps below this are none, rad or m.
-_FINEST = 1e-15
+_FINEST_RESOLUTION = 1e-15
 # Noise of measured forces if nothing is said, over the root of the mean square of those that are expected.
 _FORCE_NOISE = 0.01
 
@@ -82,7 +82,7 @@ class Sensors:
         return Sensors(resolution=0.0, force_noise=0.0)
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether all readings arrive."""
         return not (np.any(np.asarray(self.dropout)) or self.late or self.gaps)
 
@@ -97,7 +97,9 @@ class Sensors:
         joints = [robot.joints[actuator.joint] for actuator in robot.actuators]
         return np.array(
             [
-                _LINEAR_COUNT if joint.gear_ratio == 1.0 and not revolute else _COUNT / abs(joint.gear_ratio)
+                _LINEAR_ENCODER_COUNT
+                if joint.gear_ratio == 1.0 and not revolute
+                else _ENCODER_COUNT / abs(joint.gear_ratio)
                 for joint, revolute in zip(joints, robot.revolute_actuators, strict=True)
             ]
         )
@@ -157,7 +159,7 @@ class Sensors:
         """
         return replace(
             law,
-            function=sensed(law.function),
+            function=law_with_encoders(law.function),
             reference=np.hstack([law.reference, rows]),
             gains=np.concatenate([law.gains, self.resolutions(robot)]),
         )
@@ -187,15 +189,15 @@ def per_actuator(
     return values
 
 
-def reading(q: Any, noise: Any, arrived: Any, resolution: Any) -> Any:
+def encoder_reading(q: Any, noise: Any, arrived: Any, resolution: Any) -> Any:
     """What encoders give, rad or m; `MISSING` where nothing has arrived. Any scalar, or arrays of them."""
     noisy = q + noise
-    counted = resolution * floor(noisy / maximum(resolution, _FINEST) + 0.5)
-    return where(arrived, where(resolution - _FINEST, counted, noisy), MISSING)
+    counted = resolution * floor(noisy / maximum(resolution, _FINEST_RESOLUTION) + 0.5)
+    return where(arrived, where(resolution - _FINEST_RESOLUTION, counted, noisy), MISSING)
 
 
 @lru_cache(maxsize=128)
-def sensed(function: Callable[..., Any]) -> Callable[..., Any]:
+def law_with_encoders(function: Callable[..., Any]) -> Callable[..., Any]:
     """A law that reads encoders: of [r; noise; there] and [gains; resolution] in the place of r and gains.
 
     Args:
@@ -213,7 +215,7 @@ def sensed(function: Callable[..., Any]) -> Callable[..., Any]:
         return {
             "r": r[: len(r) - 2 * m],
             "gains": gains[: len(gains) - m],
-            "q": reading(arguments["q"], noise, arrived, resolution),
+            "q": encoder_reading(arguments["q"], noise, arrived, resolution),
         }
 
     law = derived_law(function, {"r": longer("r", 2), "gains": longer("gains", 1)}, arrays_of)

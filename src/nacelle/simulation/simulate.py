@@ -21,9 +21,9 @@ from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Events, Plant, checked_events, jointed, robot_of
+from nacelle.simulation.protocol import Events, Plant, check_events, require_joints, robot_of
 from nacelle.simulation.run import Progress, RunEnd, RunSettings, execute
-from nacelle.simulation.track import Track, along_tracks
+from nacelle.simulation.track import Track, integrate_along_tracks
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
 
@@ -98,21 +98,21 @@ def simulate(
         samples=samples,
         rtol=rtol,
         atol=atol,
-        events=checked_events(driven.events() if events is None else events),
+        events=check_events(driven.events() if events is None else events),
         progress=progress,
     )
     settings.check()
     s0 = np.asarray(driven.state(x0, np.zeros(len(driven.labels.v)) if v0 is None else v0), dtype=float)
     if s0.shape != (driven.size,) or not np.all(np.isfinite(s0)):
         raise KinematicsError(f"the state of {driven.name} at the start is not finite: {s0}")
-    settings = _suited(driven, s0, settings)
+    settings = _choose_method_and_step(driven, s0, settings)
     settings.check()
     none = np.zeros((1, driven.inputs))
     begun = Simulation(driven, settings, np.array([settings.start]), s0[None], none, "", "", 0)
-    return begun._continued(driven, settings, new_force=True)
+    return begun._continue_run(driven, settings, new_force=True)
 
 
-def _suited(plant: Plant, s0: Array, settings: RunSettings) -> RunSettings:
+def _choose_method_and_step(plant: Plant, s0: Array, settings: RunSettings) -> RunSettings:
     """The settings with a step that suits the plant, where it says so.
 
     Raises:
@@ -121,7 +121,7 @@ def _suited(plant: Plant, s0: Array, settings: RunSettings) -> RunSettings:
     optional: Any = plant
     if settings.method == "auto":
         chosen = optional.suited_method(s0) if hasattr(plant, "suited_method") else "dop853"
-        return _suited(plant, s0, dataclasses.replace(settings, method=chosen))
+        return _choose_method_and_step(plant, s0, dataclasses.replace(settings, method=chosen))
     suited = {"rk4": "default_step", "irk5": "implicit_step"}.get(settings.method, "")
     if not hasattr(plant, suited):
         return settings
@@ -243,17 +243,17 @@ class Simulation(Plottable):
     @cached_property
     def joints(self) -> Any:
         """All joints and bodies (`InverseKinematics`), angles without jumps by whole turns."""
-        return jointed(self.plant).joints(self.states).as_path(limits=False)
+        return require_joints(self.plant).joints(self.states).as_path(limits=False)
 
     @cached_property
     def motion(self) -> Any:
         """Rates of all joints (`JointMotion`), angles without jumps by whole turns."""
-        return jointed(self.plant).motion(self.states).as_path()
+        return require_joints(self.plant).motion(self.states).as_path()
 
     @cached_property
     def closure_error(self) -> float:
         """What the loops leave open at the worst time, over the robot's size: a pure number."""
-        return float(jointed(self.plant).closure_error(self.states))
+        return float(require_joints(self.plant).closure_error(self.states))
 
     # ---- energy
 
@@ -268,24 +268,24 @@ class Simulation(Plottable):
         return np.asarray(self.energies["kinetic"] + self.energies["potential"])
 
     @cached_property
-    def _flows(self) -> Array:
+    def _energy_integrals(self) -> Array:
         """Work of the inputs and energy lost, (N, 2), J."""
 
         def rate(s: Array, u: Array) -> Array:
             lost = np.asarray(self.plant.energies(s)["dissipation"])
             return np.stack([np.asarray(self.plant.power(s, u)), lost], axis=-1)
 
-        return along_tracks(self.tracks, self.t, rate)
+        return integrate_along_tracks(self.tracks, self.t, rate)
 
     @property
     def work(self) -> Array:
         """What the inputs have done since the start (N,), J: the integral of their power."""
-        return np.asarray(self._flows[:, 0])
+        return np.asarray(self._energy_integrals[:, 0])
 
     @property
-    def dissipated(self) -> Array:
+    def dissipated_energy(self) -> Array:
         """What friction has taken since the start (N,), J."""
-        return np.asarray(self._flows[:, 1])
+        return np.asarray(self._energy_integrals[:, 1])
 
     @property
     def balance(self) -> Array:
@@ -293,7 +293,7 @@ class Simulation(Plottable):
 
         The change of the energy, less the work of the inputs, and what friction has taken.
         """
-        return np.asarray(self.energy - self.energy[0] - self.work + self.dissipated)
+        return np.asarray(self.energy - self.energy[0] - self.work + self.dissipated_energy)
 
     # ---- files
 
@@ -335,7 +335,7 @@ class Simulation(Plottable):
         if until is not None and until != self.settings.until:
             changes["until"] = float(until)
         if "events" in changes:
-            changes["events"] = checked_events(changes["events"])
+            changes["events"] = check_events(changes["events"])
         settings = self.settings.changed(**changes)
         if settings.until != self.settings.until:
             # Samples are spread over what is to come.
@@ -351,9 +351,9 @@ class Simulation(Plottable):
                 f"{driven.name} has {driven.size} states and {driven.inputs} inputs, the run has "
                 f"{self.plant.size} and {self.plant.inputs}: a run goes on with a plant of the same kind"
             )
-        return self._continued(driven, settings, new_force=force is not None)
+        return self._continue_run(driven, settings, new_force=force is not None)
 
-    def _continued(self, plant: Plant, settings: RunSettings, *, new_force: bool) -> Simulation:
+    def _continue_run(self, plant: Plant, settings: RunSettings, *, new_force: bool) -> Simulation:
         """The run with what comes of it from its last state on; arguments as of `execute`."""
         more, end = execute(
             plant, self.states[-1], float(self.t[-1]), settings, self.end, new_force=new_force

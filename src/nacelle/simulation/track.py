@@ -25,7 +25,7 @@ class Track(Protocol):
         """The plant's inputs (N, inputs) at times (N,) and the states there."""
 
 
-def _interval(breaks: Array, t: Array) -> Array:
+def _interval_index(breaks: Array, t: Array) -> Array:
     """In which interval between breaks each time is."""
     return np.clip(np.searchsorted(breaks, t, side="right") - 1, 0, len(breaks) - 2)
 
@@ -49,7 +49,7 @@ class DenseTrack:
         states = np.empty((len(t), self.drive.plant.size))
         if not len(t):
             return states
-        interval = _interval(self.breaks, t)
+        interval = _interval_index(self.breaks, t)
         order = np.argsort(interval, kind="stable")
         steps, starts = np.unique(interval[order], return_index=True)
         for k, chosen in zip(steps, np.split(order, starts[1:]), strict=True):
@@ -86,7 +86,7 @@ class HermiteTrack:
 
     def states(self, t: Array) -> Array:
         """States (N, size) at times (N,), s."""
-        k = _interval(self.breaks, t)
+        k = _interval_index(self.breaks, t)
         h = (self.breaks[k + 1] - self.breaks[k])[:, None]
         first, last = self._slopes
         z = (t - self.breaks[k])[:, None] / h
@@ -96,11 +96,11 @@ class HermiteTrack:
 
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs (N, inputs) at times (N,), s, and states (N, size)."""
-        k = _interval(self.breaks, t)
+        k = _interval_index(self.breaks, t)
         return np.asarray(self.used[k]) if self.drive.held else self.drive.forces(self.steps[k], t, s)
 
 
-def still_track(drive: PlantInputs, t: float, s: Array) -> DenseTrack:
+def constant_track(drive: PlantInputs, t: float, s: Array) -> DenseTrack:
     """The track of a run without a step: one state (size,) at its time, s."""
     return DenseTrack(drive, [t, t], [lambda times: np.repeat(s[:, None], len(times), axis=1)])
 
@@ -134,7 +134,7 @@ class Outcome(NamedTuple):
     memory: Array | None = None
 
 
-def stopped(error: BaseException, t: float, *, nothing: bool) -> tuple[str, str]:
+def stop_status(error: BaseException, t: float, *, nothing: bool) -> tuple[str, str]:
     """Status and message of a run that an exception ended at a time.
 
     An error in a user's function is raised where nothing has been computed; later it must not cost what there
@@ -154,7 +154,9 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _BLOCK = 1 << 14
 
 
-def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, Array], Array]) -> Array:
+def integrate_along_tracks(
+    tracks: Sequence[Track], times: Array, rate: Callable[[Array, Array], Array]
+) -> Array:
     """Integrals (N, m) from the first time on of rates (K, m) of states and inputs, at rising times (N,).
 
     Gauss's rule in every step and between every two times: of order 12.
@@ -170,7 +172,7 @@ def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, A
         position = stop
         edges = np.unique(np.concatenate([track.breaks, inside, [begin, end]]))
         if len(edges) > 1:
-            parts = _by_gauss(track, edges, rate)
+            parts = _gauss_integrals(track, edges, rate)
         else:
             # A run without a step: one evaluation says how many rates there are.
             s = track.states(track.breaks[:1])
@@ -183,7 +185,7 @@ def along_tracks(tracks: Sequence[Track], times: Array, rate: Callable[[Array, A
     return np.concatenate(result)
 
 
-def _by_gauss(track: Track, edges: Array, rate: Callable[[Array, Array], Array]) -> Array:
+def _gauss_integrals(track: Track, edges: Array, rate: Callable[[Array, Array], Array]) -> Array:
     """Integrals (K, m) of rates over each of K intervals between edges (K + 1,), by blocks of them."""
     half = 0.5 * np.diff(edges)
     parts = []

@@ -34,8 +34,8 @@ from nacelle.errors import NacelleError
 
 
 # Freedoms of the joints.
-FREEDOMS = {"R": 1, "P": 1, "U": 2, "C": 2, "S": 3}
-KINDS = {"R": "revolute", "P": "prismatic", "U": "universal", "C": "cylindrical", "S": "spherical"}
+JOINT_FREEDOMS = {"R": 1, "P": 1, "U": 2, "C": 2, "S": 3}
+JOINT_KINDS = {"R": "revolute", "P": "prismatic", "U": "universal", "C": "cylindrical", "S": "spherical"}
 _MOST_LEGS, _MOST_JOINTS = 12, 7
 _LOW_LINE = "\N{COMBINING LOW LINE}"
 _ENTRY = re.compile(r"(?:(\d+)\s*[-\u2010-\u2013x\u00d7*\u00b7]?\s*)?(\D.*)")
@@ -57,7 +57,7 @@ class LegLetters:
     @property
     def freedoms(self) -> int:
         """Freedoms of all its joints."""
-        return sum(FREEDOMS[letter] for letter in self.letters)
+        return sum(JOINT_FREEDOMS[letter] for letter in self.letters)
 
     @property
     def rank(self) -> int:
@@ -92,7 +92,7 @@ def read_legs(text: str, count: int | None = None) -> list[LegLetters]:
         if match is None:
             raise NacelleError(f"{entry!r} is no leg; write the letters of its joints, such as UPS or 3-RRR")
         numbered = numbered or match[1] is not None
-        legs += [_leg(match[2])] * min(int(match[1] or 1), _MOST_LEGS + 1)
+        legs += [_read_leg(match[2])] * min(int(match[1] or 1), _MOST_LEGS + 1)
     if count is not None:
         if (numbered or len(entries) > 1) and count != len(legs):
             raise NacelleError(f"--count {count} does not fit {text!r}, which has {len(legs)} legs")
@@ -104,18 +104,18 @@ def read_legs(text: str, count: int | None = None) -> list[LegLetters]:
     return legs
 
 
-def is_counted(text: str) -> bool:
+def has_leg_count(text: str) -> bool:
     """Whether a text says how many legs there are."""
     return "," in text or text.strip()[:1].isdigit()
 
 
-def named(legs: Sequence[LegLetters]) -> str:
+def legs_notation(legs: Sequence[LegLetters]) -> str:
     """Legs in short: "6-U[P]S"."""
     runs = [(len(list(run)), leg) for leg, run in itertools.groupby(legs)]
     return ", ".join(f"{count}-{leg}" for count, leg in runs)
 
 
-def _leg(text: str) -> LegLetters:
+def _read_leg(text: str) -> LegLetters:
     """Read one leg."""
     word = text.replace(" ", "").replace("-", "")
     if re.search(r"Pa|[|]|\u03a0|\{", word):
@@ -130,7 +130,7 @@ def _leg(text: str) -> LegLetters:
     while position < len(word):
         match = _JOINT.match(word, position)
         letter = next((part for part in match.groups()[:4] if part), "") if match else word[position]
-        if match is None or letter.upper() not in FREEDOMS:
+        if match is None or letter.upper() not in JOINT_FREEDOMS:
             raise NacelleError(
                 f"{text!r}: no joint is called {letter!r}; use R, P, U, C and S (revolute, prismatic, "
                 "universal, cylindrical, spherical)"
@@ -144,7 +144,7 @@ def _leg(text: str) -> LegLetters:
     for k in active:
         if letters[k] not in "RP":
             raise NacelleError(
-                f"{text!r}: a {KINDS[letters[k]]} joint cannot be actuated; write its revolute and prismatic "
+                f"{text!r}: a {JOINT_KINDS[letters[k]]} joint cannot be actuated; write its revolute and prismatic "
                 "parts, such as RR for U or PR for C"
             )
     if not active:
@@ -163,7 +163,7 @@ def _leg(text: str) -> LegLetters:
 
 Vector = tuple[int, int, int]
 
-OUT, ALONG, UP = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+OUTWARDS, TANGENTIAL, UPWARDS = (1, 0, 0), (0, 1, 0), (0, 0, 1)
 # Steeply outwards: three such directions around a circle are perpendicular to each other, nearly.
 STEEP = (7, 0, 5)
 
@@ -196,8 +196,8 @@ class RobotLengths:
         """The anchor on the platform, from the platform's origin, in the leg's frame."""
         angle = math.radians(self.twist)
         return (
-            _centimetres(self.platform * math.cos(angle)),
-            _centimetres(self.platform * math.sin(angle)),
+            _round_to_centimetres(self.platform * math.cos(angle)),
+            _round_to_centimetres(self.platform * math.sin(angle)),
             0,
         )
 
@@ -230,31 +230,40 @@ class Posture:
             return [()]
         last = k == len(self.points) - 1
         if letter == "U":
-            first = (UP, OUT, ALONG) if planar else (ALONG, OUT, UP)
-            pairs: list[tuple[Vector, ...]] = [(w, cross(w, link)) for w in first if any(cross(w, link))]
+            first = (UPWARDS, OUTWARDS, TANGENTIAL) if planar else (TANGENTIAL, OUTWARDS, UPWARDS)
+            pairs: list[tuple[Vector, ...]] = [
+                (w, cross_product(w, link)) for w in first if any(cross_product(w, link))
+            ]
             return [(b, a) for a, b in pairs] + pairs if last else pairs + [(b, a) for a, b in pairs]
         if letter == "P":
             within = 0 < k < len(self.points) - 1
-            directions = [link, ALONG, OUT] if planar else [UP, OUT, ALONG, STEEP]
+            directions = [link, TANGENTIAL, OUTWARDS] if planar else [UPWARDS, OUTWARDS, TANGENTIAL, STEEP]
             directions = directions if planar else [link, *directions] if within else [*directions, link]
         elif letter == "C":
-            directions = [UP] if planar else [link, ALONG, UP, OUT]
+            directions = [UPWARDS] if planar else [link, TANGENTIAL, UPWARDS, OUTWARDS]
         elif planar:
-            directions = [UP]
+            directions = [UPWARDS]
         else:
-            directions = [ALONG, UP, OUT, cross(ALONG, link), STEEP, less(self.points[k], self.shape.origin)]
-        return [(direction,) for direction in _different(directions)]
+            directions = [
+                TANGENTIAL,
+                UPWARDS,
+                OUTWARDS,
+                cross_product(TANGENTIAL, link),
+                STEEP,
+                subtract_vectors(self.points[k], self.shape.origin),
+            ]
+        return [(direction,) for direction in _distinct_directions(directions)]
 
 
-def posture(leg: LegLetters, shape: RobotLengths) -> Posture:
+def place_joints(leg: LegLetters, shape: RobotLengths) -> Posture:
     """Place the joints of a leg."""
-    A, B = (shape.base, 0, 0), plus(shape.origin, shape.anchor)
+    A, B = (shape.base, 0, 0), add_vectors(shape.origin, shape.anchor)
     letters = leg.letters
     nodes = [k for k, letter in enumerate(letters) if letter != "P"]
     positions: dict[int, Vector] = {}
     if len(nodes) > 1:
         for number, k in enumerate(nodes):
-            positions[k] = _on_arc(A, B, number / (len(nodes) - 1), shape.bulge)
+            positions[k] = _point_on_arc(A, B, number / (len(nodes) - 1), shape.bulge)
         for k in range(len(letters)):
             if k < nodes[0]:
                 positions[k] = A
@@ -263,42 +272,42 @@ def posture(leg: LegLetters, shape: RobotLengths) -> Posture:
     else:
         # Rails alone, or one joint that turns: spaced along AB.
         for k in range(len(letters)):
-            positions[k] = _on_arc(A, B, k / max(len(letters) - 1, 1), (0, 0, 0))
+            positions[k] = _point_on_arc(A, B, k / max(len(letters) - 1, 1), (0, 0, 0))
     for k in range(len(letters)):
         if k not in positions:
             before, after = max(j for j in nodes if j < k), min(j for j in nodes if j > k)
             part = (k - before) / (after - before)
-            positions[k] = _between(positions[before], positions[after], part)
+            positions[k] = _point_between(positions[before], positions[after], part)
     points = tuple(positions[k] for k in range(len(letters)))
-    return Posture(leg, shape, points, tuple(_link(points, k) for k in range(len(points))))
+    return Posture(leg, shape, points, tuple(_link_direction(points, k) for k in range(len(points))))
 
 
-def _link(points: tuple[Vector, ...], k: int) -> Vector:
+def _link_direction(points: tuple[Vector, ...], k: int) -> Vector:
     """Direction from a joint to the next one elsewhere; at the end from the one before."""
-    later = [less(point, points[k]) for point in points[k + 1 :] if point != points[k]]
-    earlier = [less(points[k], point) for point in points[:k] if point != points[k]]
-    return (later[:1] or earlier[-1:] or [UP])[0]
+    later = [subtract_vectors(point, points[k]) for point in points[k + 1 :] if point != points[k]]
+    earlier = [subtract_vectors(points[k], point) for point in points[:k] if point != points[k]]
+    return (later[:1] or earlier[-1:] or [UPWARDS])[0]
 
 
-def _on_arc(A: Vector, B: Vector, part: float, bulge: Vector) -> Vector:
+def _point_on_arc(A: Vector, B: Vector, part: float, bulge: Vector) -> Vector:
     """A point on an arc from A to B that bulges in a direction by 0.4 of the chord."""
-    chord = less(B, A)
-    square = dot(chord, chord)
-    side = [b - dot(bulge, chord) / square * c for b, c in zip(bulge, chord, strict=True)]
+    chord = subtract_vectors(B, A)
+    square = dot_product(chord, chord)
+    side = [b - dot_product(bulge, chord) / square * c for b, c in zip(bulge, chord, strict=True)]
     size = math.sqrt(sum(value * value for value in side))
     high = 1.6 * part * (1.0 - part) * math.sqrt(square) / size if size else 0.0
-    x, y, z = (_centimetres(a + part * c + high * s) for a, c, s in zip(A, chord, side, strict=True))
+    x, y, z = (_round_to_centimetres(a + part * c + high * s) for a, c, s in zip(A, chord, side, strict=True))
     return (x, y, z)
 
 
-def _centimetres(value: float) -> int:
+def _round_to_centimetres(value: float) -> int:
     """A length in mm, rounded to whole centimetres."""
     return 10 * round(value / 10.0)
 
 
-def _between(A: Vector, B: Vector, part: float) -> Vector:
+def _point_between(A: Vector, B: Vector, part: float) -> Vector:
     """A point of whole millimetres that lies on the line AB exactly, near a part of it."""
-    chord = less(B, A)
+    chord = subtract_vectors(B, A)
     divisor = math.gcd(*chord)
     if not divisor:
         return A
@@ -307,30 +316,30 @@ def _between(A: Vector, B: Vector, part: float) -> Vector:
     return (x, y, z)
 
 
-def _different(directions: list[Vector]) -> Iterator[Vector]:
+def _distinct_directions(directions: list[Vector]) -> Iterator[Vector]:
     """Directions that are no multiples of those before them."""
     distinct: list[Vector] = []
     for direction in directions:
-        if any(direction) and not any(not any(cross(direction, other)) for other in distinct):
+        if any(direction) and not any(not any(cross_product(direction, other)) for other in distinct):
             distinct.append(direction)
             yield direction
 
 
-def plus(a: Vector, b: Vector) -> Vector:
+def add_vectors(a: Vector, b: Vector) -> Vector:
     """Give a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
 
 
-def less(a: Vector, b: Vector) -> Vector:
+def subtract_vectors(a: Vector, b: Vector) -> Vector:
     """Give a - b."""
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
 
 
-def dot(a: Vector, b: Vector) -> int:
+def dot_product(a: Vector, b: Vector) -> int:
     """Give a . b."""
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def cross(a: Vector, b: Vector) -> Vector:
+def cross_product(a: Vector, b: Vector) -> Vector:
     """Give a x b."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])

@@ -27,10 +27,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.errors import NacelleError, number_of
+from nacelle.errors import NacelleError, format_count
 from nacelle.model.platform import AXES
 from nacelle.progress import task
-from nacelle.sketch.legs import ALONG, LegLetters, Posture, RobotLengths, Vector, cross, named, posture
+from nacelle.sketch.legs import (
+    TANGENTIAL,
+    LegLetters,
+    Posture,
+    RobotLengths,
+    Vector,
+    cross_product,
+    legs_notation,
+    place_joints,
+)
 
 # ---- motion of a platform by the screws of its legs
 
@@ -63,7 +72,7 @@ class LegScrews:
     active: tuple[int, ...]
     locked: Matrix
     idle: int
-    regular: float
+    regularity: float
 
 
 def leg_screws(posture: Posture, axes: tuple[tuple[Vector, ...], ...]) -> LegScrews:
@@ -127,8 +136,8 @@ class PlatformMotion:
     """
 
     freedoms: int
-    spanned: bool = False
-    pure: bool = False
+    is_spanned: bool = False
+    is_pure: bool = False
     conditioning: float = 0.0
 
 
@@ -189,7 +198,7 @@ class Arrangement:
     cost: float
 
 
-def arranged(
+def find_arrangement(
     legs: list[LegLetters], motion: tuple[str, ...], check: Callable[[Arrangement], str]
 ) -> Arrangement:
     """The most usual arrangement that has a motion.
@@ -202,28 +211,28 @@ def arranged(
     Raises:
         NacelleError: with the reason, where there is none.
     """
-    _refuse(legs, motion)
+    _check_counts(legs, motion)
     axes = tuple(AXES.index(name) for name in motion)
     planar = not {"z", "rx", "ry"} & set(motion)
     motions: list[PlatformMotion] = []
     faults: list[str] = []
     impure: list[Arrangement] = []
-    spreads = list(_spreads(len(legs), planar, len(motion), len(set(legs)) == 1))
+    spreads = list(_leg_placements(len(legs), planar, len(motion), len(set(legs)) == 1))
     with task("looking for an arrangement of the legs") as report:
         for k, (shape, placements) in enumerate(spreads):
-            good = _in_shape(legs, axes, shape, placements, planar, motions)
-            impure += [arrangement for arrangement in good if not arrangement.motion.pure]
-            arrangement_found = _first_right([a for a in good if a.motion.pure], check, faults)
+            good = _arrangements_of_shape(legs, axes, shape, placements, planar, motions)
+            impure += [arrangement for arrangement in good if not arrangement.motion.is_pure]
+            arrangement_found = _first_passing([a for a in good if a.motion.is_pure], check, faults)
             if arrangement_found is not None:
                 return arrangement_found
             report(0.9 * (k + 1) / len(spreads))
-        arrangement_found = _first_right(impure, check, faults)
+        arrangement_found = _first_passing(impure, check, faults)
         if arrangement_found is not None:
             return arrangement_found
-    raise NacelleError(_why_none(legs, motion, motions, faults))
+    raise NacelleError(_failure_message(legs, motion, motions, faults))
 
 
-def _first_right(
+def _first_passing(
     good: list[Arrangement], check: Callable[[Arrangement], str], faults: list[str]
 ) -> Arrangement | None:
     """The cheapest of some arrangements that passes the check; what is wrong with others is noted."""
@@ -235,17 +244,17 @@ def _first_right(
     return None
 
 
-def _refuse(legs: list[LegLetters], motion: tuple[str, ...]) -> None:
+def _check_counts(legs: list[LegLetters], motion: tuple[str, ...]) -> None:
     """What counting alone rules out.
 
     Raises:
         NacelleError: with the counts.
     """
     n, actuators = len(motion), sum(len(leg.active) for leg in legs)
-    label = f"the {number_of(n, 'motion')} {', '.join(motion)}"
+    label = f"the {format_count(n, 'motion')} {', '.join(motion)}"
     if actuators < n:
         raise NacelleError(
-            f"{label} need{'s' if n == 1 else ''} {number_of(n, 'actuator')}, and {named(legs)} has "
+            f"{label} need{'s' if n == 1 else ''} {format_count(n, 'actuator')}, and {legs_notation(legs)} has "
             f"{actuators}; use more legs, or mark more "
             "joints as actuated, such as R*P*S"
         )
@@ -264,19 +273,21 @@ def _refuse(legs: list[LegLetters], motion: tuple[str, ...]) -> None:
     least = 6 - sum(6 - leg.rank for leg in legs)
     if least > n:
         raise NacelleError(
-            f"{named(legs)} leaves the platform at least {least} motions, more than {label}; use more legs, "
+            f"{legs_notation(legs)} leaves the platform at least {least} motions, more than {label}; use more legs, "
             "legs of fewer freedoms, or another --motion"
         )
 
 
-def _spreads(
-    count: int, planar: bool, n: int, alike: bool
+def _leg_placements(
+    count: int, planar: bool, n: int, identical_legs: bool
 ) -> Iterator[tuple[RobotLengths, tuple[LegPlacement, ...]]]:
     """Ways to spread legs around the base: evenly, with a twist, and in pairs as in a hexapod."""
     base, platform, height = (400, 120, 0) if planar else (500, 200, 600)
     even = tuple(LegPlacement(360.0 * k / count) for k in range(count))
     # Planar knees bend along the circle; spatial ones in the plane through the axis, or across.
-    bulges: tuple[Vector, ...] = (ALONG,) if planar else (cross(ALONG, (platform - base, 0, height)), ALONG)
+    bulges: tuple[Vector, ...] = (
+        (TANGENTIAL,) if planar else (cross_product(TANGENTIAL, (platform - base, 0, height)), TANGENTIAL)
+    )
     pairs = tuple(
         LegPlacement(720.0 * pair / count + sign * 90.0 / count, sign < 0)
         for pair in range(count // 2)
@@ -284,14 +295,14 @@ def _spreads(
     )
     for bulge in bulges:
         ways = [(even, 0.0), (even, 30.0)]
-        if alike and count >= 4 and count % 2 == 0:
+        if identical_legs and count >= 4 and count % 2 == 0:
             paired = (pairs, 180.0 / count)
             ways = [paired, *ways] if n > 4 else [*ways, paired]
         for placements, twist in ways:
             yield RobotLengths(base, platform, height, twist, bulge), placements
 
 
-def _in_shape(
+def _arrangements_of_shape(
     legs: list[LegLetters],
     axes: tuple[int, ...],
     shape: RobotLengths,
@@ -302,7 +313,7 @@ def _in_shape(
     """Arrangements of legs in a shape for which the screws are right."""
     types = list(dict.fromkeys(legs))
     most = _MOST_AXES if len(types) == 1 else max(8, round(_MOST_TOGETHER ** (1.0 / len(types))))
-    each = [_legs_of(leg, shape, planar, len(axes), most) for leg in types]
+    each = [_leg_candidates(leg, shape, planar, len(axes), most) for leg in types]
     together = heapq.nsmallest(
         _MOST_TOGETHER, itertools.product(*each), key=lambda combination: sum(cost for _, cost in combination)
     )
@@ -312,7 +323,7 @@ def _in_shape(
         screws_of_legs = [by_type[leg] for leg in legs]
         motion = motion_on_legs(screws_of_legs, list(placements), axes)
         motions.append(motion)
-        if motion.spanned and motion.conditioning > _LEAST_CONDITIONING:
+        if motion.is_spanned and motion.conditioning > _LEAST_CONDITIONING:
             cost = sum(cost for _, cost in combination) / len(combination) + 3.0 * max(
                 0.0, math.log10(0.3 / motion.conditioning)
             )
@@ -322,25 +333,25 @@ def _in_shape(
     return good
 
 
-def _legs_of(
-    leg: LegLetters, shape: RobotLengths, planar: bool, n: int, most: int
+def _leg_candidates(
+    leg: LegLetters, shape: RobotLengths, planar: bool, n: int, max_count: int
 ) -> list[tuple[LegScrews, float]]:
     """A leg with its most usual directions of axes, each with its cost, where it is not singular."""
-    joints = posture(leg, shape)
+    joints = place_joints(leg, shape)
     choices = [joints.choices(k, planar) for k in range(len(leg.letters))]
     while math.prod(map(len, choices)) > 20_000:
         longest = max(choices, key=len)
         longest.pop()
     numbered = [list(enumerate(options)) for options in choices]
-    usual = heapq.nsmallest(4 * most, itertools.product(*numbered), key=_cost)
+    usual = heapq.nsmallest(4 * max_count, itertools.product(*numbered), key=_cost)
     legs_found: list[tuple[LegScrews, float]] = []
     for combination in usual:
         screws = leg_screws(joints, tuple(axes for _, axes in combination))
         rank = screws.twists.shape[1] - screws.idle
-        if rank < n or screws.regular < _LEAST_REGULAR or screws.idle > (leg.letters.count("S") > 1):
+        if rank < n or screws.regularity < _LEAST_REGULAR or screws.idle > (leg.letters.count("S") > 1):
             continue
         legs_found.append((screws, _cost(combination)))
-        if len(legs_found) == most:
+        if len(legs_found) == max_count:
             break
     return legs_found
 
@@ -349,14 +360,14 @@ def _cost(combination: tuple[tuple[int, tuple[Vector, ...]], ...]) -> float:
     """How unusual directions are: late ones of the lists, and turning axes that change direction."""
     cost = float(sum(rank for rank, _ in combination))
     axes = [axis for _, directions in combination for axis in directions]
-    return cost + 0.5 * sum(any(cross(a, b)) for a, b in itertools.pairwise(axes))
+    return cost + 0.5 * sum(any(cross_product(a, b)) for a, b in itertools.pairwise(axes))
 
 
-def _why_none(
+def _failure_message(
     legs: list[LegLetters], motion: tuple[str, ...], motions: list[PlatformMotion], faults: list[str]
 ) -> str:
     """Why no arrangement was right."""
-    n, label = len(motion), f"{named(legs)} with the motion {', '.join(motion)}"
+    n, label = len(motion), f"{legs_notation(legs)} with the motion {', '.join(motion)}"
     if faults:
         return f"no arrangement of {label} passes the check: {faults[0]}"
     if not motions:
@@ -376,7 +387,7 @@ def _why_none(
             f"{' or '.join(map(str, freedoms)) if freedoms != [0] else 'no'} motions, not {n}; use other "
             "joints, or another --motion"
         )
-    if not any(motion_seen.spanned for motion_seen in motions):
+    if not any(motion_seen.is_spanned for motion_seen in motions):
         return f"{label}: the platform has {n} motions, but not those; use another --motion"
     return (
         f"{label}: the actuated joints do not control the platform in any arrangement that was tried; "

@@ -11,13 +11,24 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nacelle.errors import DescriptionError, NacelleError, number_of
+from nacelle.errors import DescriptionError, NacelleError, format_count
 from nacelle.kinematics.mechanism.assembly import generic_poses
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.model.platform import Motion, MotionError, parse_motion
 from nacelle.model.read import read_text
-from nacelle.sketch.legs import ALONG, KINDS, OUT, UP, LegLetters, Vector, is_counted, less, named, read_legs
-from nacelle.sketch.search import Arrangement, LegPlacement, LegScrews, arranged
+from nacelle.sketch.legs import (
+    JOINT_KINDS,
+    OUTWARDS,
+    TANGENTIAL,
+    UPWARDS,
+    LegLetters,
+    Vector,
+    has_leg_count,
+    legs_notation,
+    read_legs,
+    subtract_vectors,
+)
+from nacelle.sketch.search import Arrangement, LegPlacement, LegScrews, find_arrangement
 
 # ---- the YAML file of an arrangement
 
@@ -27,10 +38,10 @@ _ROD, _RADIUS = 3.0, 0.02
 _BLOCK, _BLOCK_INERTIA = 0.5, 0.0005
 _PLATFORM = 5.0
 _LETTERS = {(1, 0, 0): "x", (0, 1, 0): "y", (0, 0, 1): "z"}
-_DIRECTIONS = {OUT: "outwards", ALONG: "along the circle", UP: "upwards"}
+_DIRECTIONS = {OUTWARDS: "outwards", TANGENTIAL: "along the circle", UPWARDS: "upwards"}
 
 
-def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], motion_name: str) -> str:
+def write_description(name: str, arrangement: Arrangement, motion: tuple[str, ...], motion_name: str) -> str:
     """The whole file."""
     legs = [screws.posture.leg for screws in arrangement.legs]
     types = list(dict.fromkeys(legs))
@@ -46,7 +57,7 @@ def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], mo
         "",
         "format: nacelle/1",
         f'name: "{name}"',
-        f"title: {counts}, {number_of(len(legs), 'leg')}, motion {motion_name.strip('[]')}",
+        f"title: {counts}, {format_count(len(legs), 'leg')}, motion {motion_name.strip('[]')}",
         "",
         "# What the platform can do by itself; the check says if the legs do not allow it.",
         f"motion: {motion_name}",
@@ -65,20 +76,20 @@ def description(name: str, arrangement: Arrangement, motion: tuple[str, ...], mo
         "nacelle:",
         "  name: platform",
         f"  mass: {_PLATFORM:g} kg",
-        f"  inertia: {_disc(_PLATFORM, shape.platform / 1e3)} kg*m^2    # a disc; about its centre of mass",
+        f"  inertia: {_disc_inertia(_PLATFORM, shape.platform / 1e3)} kg*m^2    # a disc; about its centre of mass",
         "",
         "templates:",
     ]
     names = {leg: f"{leg.letters.lower()}{k}" for k, leg in enumerate(types, start=1)}
     names = names if len(types) > 1 else {types[0]: "leg"}
     for leg in types:
-        lines += [f"  {names[leg]}:", *_template(arrangement.legs[legs.index(leg)])]
+        lines += [f"  {names[leg]}:", *_template_lines(arrangement.legs[legs.index(leg)])]
     lines += ["", "# Where the legs are: turned about z, on the base and on the platform alike.", "legs:"]
-    lines += _legs(legs, names, arrangement.places)
+    lines += _leg_lines(legs, names, arrangement.places)
     return "\n".join(lines) + "\n"
 
 
-def _template(screws: LegScrews) -> Iterator[str]:
+def _template_lines(screws: LegScrews) -> Iterator[str]:
     """A leg, in its own frame."""
     leg, points = screws.posture.leg, screws.posture.points
     names = [f"{letter}{k + 1}" for k, letter in enumerate(leg.letters)]
@@ -89,35 +100,35 @@ def _template(screws: LegScrews) -> Iterator[str]:
         # A rod that spins between two balls must be axisymmetric to more digits than people write.
         digits = 10 if screws.idle else 4
         for body, start, end in zip(bodies, points, points[1:], strict=False):
-            yield f"      {body}: {_rod(less(end, start), digits)}"
+            yield f"      {body}: {_rod_inertia(subtract_vectors(end, start), digits)}"
         yield "    joints:"
     motors = itertools.count(1)
     chain = ["base", *bodies]
     for k, name in enumerate(names):
-        offset = less(points[k], points[k - 1]) if k else points[0]
-        position = _vector(offset) if k else "[$base_radius, 0, 0]"
+        offset = subtract_vectors(points[k], points[k - 1]) if k else points[0]
+        position = _format_vector(offset) if k else "[$base_radius, 0, 0]"
         last = k == len(names) - 1
         child = "platform" if last else bodies[k]
         if last:
             yield "    closures:                   # the joint on the platform closes the loops"
-        parts = [f"type: {KINDS[leg.letters[k]]}", f"parent: {chain[k]}", f"child: {child}"]
+        parts = [f"type: {JOINT_KINDS[leg.letters[k]]}", f"parent: {chain[k]}", f"child: {child}"]
         parts += [f"at: {position}"] if any(offset) else []
         if last:
-            anchor = less(points[k], screws.posture.shape.origin)
+            anchor = subtract_vectors(points[k], screws.posture.shape.origin)
             is_twisted = bool(screws.posture.shape.twist)
-            at = _vector(anchor) if is_twisted or anchor[1:] != (0, 0) else "[$platform_radius, 0, 0]"
+            at = _format_vector(anchor) if is_twisted or anchor[1:] != (0, 0) else "[$platform_radius, 0, 0]"
             parts.append(f"child_at: {at}")
-        parts += _axes(screws.axes[k])
+        parts += _axis_entries(screws.axes[k])
         if k not in leg.active:
-            yield f"      {name}: {{{', '.join(parts)}}}{_comment(screws.axes[k])}"
+            yield f"      {name}: {{{', '.join(parts)}}}{_direction_comment(screws.axes[k])}"
             continue
         number = "" if len(leg.active) == 1 else str(next(motors))
-        yield f"      {name}:{_comment(screws.axes[k])}"
+        yield f"      {name}:{_direction_comment(screws.axes[k])}"
         yield from (f"        {part}" for part in parts)
-        yield from _drive(leg.letters[k], number)
+        yield from _actuator_lines(leg.letters[k], number)
 
 
-def _drive(letter: str, number: str) -> Iterator[str]:
+def _actuator_lines(letter: str, number: str) -> Iterator[str]:
     """The actuator of a joint."""
     name = f"motor{number}"
     if letter == "P":
@@ -132,7 +143,7 @@ def _drive(letter: str, number: str) -> Iterator[str]:
         yield "          limits: {position: [-60 deg, 60 deg], speed: 300 deg/s, force: 100 N*m}"
 
 
-def _legs(
+def _leg_lines(
     legs: list[LegLetters], names: dict[LegLetters, str], placements: tuple[LegPlacement, ...]
 ) -> Iterator[str]:
     """Where the legs are."""
@@ -146,29 +157,29 @@ def _legs(
         yield f"  - {{name: leg{k + 1}, template: {names[leg]}, placement: {placement_text}}}"
 
 
-def _axes(axes: tuple[Vector, ...]) -> list[str]:
+def _axis_entries(axes: tuple[Vector, ...]) -> list[str]:
     if not axes:
         return []
-    texts = [_LETTERS.get(axis) or f"[{', '.join(map(str, _reduced(axis)))}]" for axis in axes]
+    texts = [_LETTERS.get(axis) or f"[{', '.join(map(str, _smallest_integers(axis)))}]" for axis in axes]
     return [f"axis: {texts[0]}"] if len(texts) == 1 else [f"axes: [{texts[0]}, {texts[1]}]"]
 
 
-def _comment(axes: tuple[Vector, ...]) -> str:
+def _direction_comment(axes: tuple[Vector, ...]) -> str:
     directions = [_DIRECTIONS[axis] for axis in axes[:1] if axis in _DIRECTIONS]
     return f"    # {directions[0]}" if directions else ""
 
 
-def _reduced(axis: Vector) -> Vector:
+def _smallest_integers(axis: Vector) -> Vector:
     """The same direction in the smallest whole numbers."""
     divisor = math.gcd(*axis)
     return (axis[0] // divisor, axis[1] // divisor, axis[2] // divisor)
 
 
-def _vector(v: Vector) -> str:
+def _format_vector(v: Vector) -> str:
     return f"{v[0]} {v[1]} {v[2]} mm"
 
 
-def _rod(v: Vector, digits: int) -> str:
+def _rod_inertia(v: Vector, digits: int) -> str:
     """Mass, centre and inertia about it of a rod along v, mm; a small block if it has no length.
 
     I = m L^2 / 12 (1 - d d^T) + m r^2 / 4 (1 + d d^T), d the rod's direction.
@@ -196,7 +207,7 @@ def _rod(v: Vector, digits: int) -> str:
     return f"{{mass: {mass:g} kg, com: {com} mm, inertia: {values} kg*m^2}}"
 
 
-def _disc(mass: float, radius: float) -> str:
+def _disc_inertia(mass: float, radius: float) -> str:
     side, polar = mass * radius**2 / 4.0, mass * radius**2 / 2.0
     return f"{side:.3g} {side:.3g} {polar:.3g}"
 
@@ -205,7 +216,7 @@ def _disc(mass: float, radius: float) -> str:
 
 
 # Motions that are tried where none is asked for, by how many coordinates they have.
-_USUAL: dict[int, tuple[str, ...]] = {
+_USUAL_MOTIONS: dict[int, tuple[str, ...]] = {
     1: ("z", "rz", "x"),
     2: ("xy", "rx+ry"),
     3: ("xyz", "z+rx+ry", "xy+rz", "rx+ry+rz"),
@@ -232,7 +243,7 @@ class Sketch:
     @property
     def summary(self) -> str:
         """The robot in a line: "6-U[P]S, motion se3"."""
-        return f"{named(self.legs)}, motion {self.motion}"
+        return f"{legs_notation(self.legs)}, motion {self.motion}"
 
 
 def sketch(name: str, legs: str, *, count: int | None = None, motion: str | None = None) -> Sketch:
@@ -251,19 +262,19 @@ def sketch(name: str, legs: str, *, count: int | None = None, motion: str | None
         NacelleError: with the reason, where no such robot was found.
     """
     types = read_legs(legs, count)
-    counted = count is not None or is_counted(legs)
+    counted = count is not None or has_leg_count(legs)
     faults: list[str] = []
-    for motion_name in [motion] if motion else _motions(types, counted):
-        parsed = _motion(motion_name)
+    for motion_name in [motion] if motion else _motions_to_try(types, counted):
+        parsed = _read_motion(motion_name)
         needed = -(-len(parsed.coordinates) // len(types[0].active))
         try:
-            return _sketched(name, types if counted else types * needed, parsed)
+            return _sketch_motion(name, types if counted else types * needed, parsed)
         except NacelleError as error:
             faults.append(str(error))
     raise NacelleError(faults[0] if len(faults) == 1 else f"{faults[0]} (other usual motions fit no better)")
 
 
-def _motion(name: str) -> Motion:
+def _read_motion(name: str) -> Motion:
     try:
         value = [part.strip() for part in name.strip("[] ").split(",")] if "," in name else name.strip("[] ")
         motion = parse_motion(value)
@@ -276,18 +287,18 @@ def _motion(name: str) -> Motion:
     return motion
 
 
-def _motions(types: list[LegLetters], counted: bool) -> tuple[str, ...]:
+def _motions_to_try(types: list[LegLetters], counted: bool) -> tuple[str, ...]:
     """Motions to try where none is asked for."""
     flat = all(set(leg.letters) <= set("RP") and leg.freedoms == 3 for leg in types)
     actuators = min(sum(len(leg.active) for leg in types), 6)
     n = actuators if counted else 6 if types[0].freedoms >= 6 else 3
-    usual = _USUAL[n]
+    usual = _USUAL_MOTIONS[n]
     return ("xy+rz", *usual) if flat and n == 3 else usual
 
 
-def _sketched(name: str, types: list[LegLetters], motion: Motion) -> Sketch:
+def _sketch_motion(name: str, types: list[LegLetters], motion: Motion) -> Sketch:
     def text_of(arrangement: Arrangement) -> str:
-        return description(name, arrangement, motion.coordinates, motion.name)
+        return write_description(name, arrangement, motion.coordinates, motion.name)
 
     def fault(arrangement: Arrangement) -> str:
         try:
@@ -302,5 +313,5 @@ def _sketched(name: str, types: list[LegLetters], motion: Motion) -> Sketch:
             return "the platform can move only infinitesimally from its reference pose"
         return ""
 
-    arrangement = arranged(types, motion.coordinates, fault)
+    arrangement = find_arrangement(types, motion.coordinates, fault)
     return Sketch(text_of(arrangement), tuple(types), motion.name)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.spatial.operators import Functions, each
+from nacelle.spatial.operators import Functions, map_entries
 
 _BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 _UNARY = {"abs": np.abs} | {
@@ -23,7 +23,7 @@ _UNARY = {"abs": np.abs} | {
 _NUMBERS = (int, float, np.floating, np.integer)
 
 
-class _Quiet(threading.local):
+class _SilentContext(threading.local):
     """For each thread a context in which NumPy keeps silent about overflow, division by zero and the like.
 
     Running an operation in it costs a tenth of `np.errstate`, which takes longer than the operation.
@@ -35,7 +35,7 @@ class _Quiet(threading.local):
         self.run = context.run
 
 
-_quiet = _Quiet()
+_silent = _SilentContext()
 
 
 _new = object.__new__
@@ -56,13 +56,13 @@ class Batch(Functions):
         elif kind is float or isinstance(other, _NUMBERS):
             value = other
         elif isinstance(other, np.ndarray):
-            return each(lambda entry: self._binary(op, entry, swapped), other)
+            return map_entries(lambda entry: self._binary(op, entry, swapped), other)
         else:
             return NotImplemented
         if swapped:
-            samples = _quiet.run(_BINARY[op], value, self.samples)
+            samples = _silent.run(_BINARY[op], value, self.samples)
         else:
-            samples = _quiet.run(_BINARY[op], self.samples, value)
+            samples = _silent.run(_BINARY[op], self.samples, value)
         if type(samples) is not np.ndarray:
             # One sample alone.
             return Batch(samples)
@@ -81,7 +81,7 @@ class Batch(Functions):
         return f"Batch({self.samples})"
 
     def _unary(self, op: str) -> Batch:
-        return Batch(_quiet.run(_UNARY[op], self.samples))
+        return Batch(_silent.run(_UNARY[op], self.samples))
 
     def atan2(self: Any, x: Any) -> Batch:
         """Angle of the point (x, self)."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.spatial.batch import Batch
-from nacelle.spatial.operators import each
+from nacelle.spatial.operators import map_entries
 from nacelle.spatial.scalar import Array, Scalar, is_zero, pack
 
 
@@ -39,7 +39,7 @@ class LinearForm:
 
     def _sum(self, other: Any, sign: float) -> Any:
         if isinstance(other, np.ndarray):
-            return each(lambda entry: self._sum(entry, sign), other)
+            return map_entries(lambda entry: self._sum(entry, sign), other)
         if not isinstance(other, LinearForm):
             if is_zero(other) or (isinstance(other, Batch) and not np.any(other.samples)):
                 return self
@@ -71,7 +71,7 @@ class LinearForm:
 
     def __mul__(self, factor: Any) -> Any:
         if isinstance(factor, np.ndarray):
-            return each(self.__mul__, factor)
+            return map_entries(self.__mul__, factor)
         if isinstance(factor, LinearForm):
             raise TypeError("a product of two linear forms is not linear")
         if is_zero(factor):
@@ -89,7 +89,7 @@ class LinearForm:
         return f"<LinearForm {self.terms}>"
 
 
-def is_form(value: Scalar) -> bool:
+def is_linear_form(value: Scalar) -> bool:
     """Whether a scalar is a linear form in parameters."""
     return isinstance(value, LinearForm)
 

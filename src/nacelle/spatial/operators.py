@@ -88,7 +88,7 @@ class Functions(Operators):
         return self._unary("floor")
 
 
-def each(function: Callable[[Any], Any], array: NDArray[Any]) -> NDArray[Any]:
+def map_entries(function: Callable[[Any], Any], array: NDArray[Any]) -> NDArray[Any]:
     """Apply a function to every entry; the result is an array of objects."""
     result = np.empty(array.shape, dtype=object)
     for index, entry in np.ndenumerate(array):

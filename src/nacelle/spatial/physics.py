@@ -8,7 +8,7 @@ as a tuple. `@physics` declares the names and shapes of its arrays, so that it c
 
 `@gathers` lets it take several of them as one named tuple. `@sampled` declares how its inputs are drawn
 where identities of its values are sought (`nacelle.program.identities`) and its programs are checked,
-`@checked_at` where they are checked alone (`nacelle.compile.check`).
+`@check_inputs_with` where they are checked alone (`nacelle.compile.check`).
 
 The same physics has several forms with the same results: the compact form, in which struts and rods are known
 by the line between two points; the compact form over all joints; and the tree, the shortest to read and the
@@ -17,7 +17,7 @@ reference of the others. The first is taken unless a program written in it has d
 
 Physics is written by the tree. `compact(function)` is the one entry to the compact form: the function as
 `nacelle.compact` writes it with fewer operations, where it supports the robot, and the function itself
-elsewhere. `nacelle.compact.registration` says which functions have one, by `@compact_form_of`; nothing else
+elsewhere. `nacelle.compact.registration` says which functions have one, by `@register_compact_form`; nothing else
 knows of it.
 """
 
@@ -41,41 +41,41 @@ class Form(Enum):
     TREE = "the tree"
 
 
-_wanted: ContextVar[Form | None] = ContextVar("form", default=None)
-_refused: dict[tuple[str, Form], str] = {}
+_requested_form: ContextVar[Form | None] = ContextVar("form", default=None)
+_refusals: dict[tuple[str, Form], str] = {}
 
 
 @contextmanager
-def written_in(form: Form) -> Iterator[None]:
+def use_form(form: Form) -> Iterator[None]:
     """Within this, physics functions are written in a form."""
-    token = _wanted.set(form)
+    token = _requested_form.set(form)
     try:
         yield
     finally:
-        _wanted.reset(token)
+        _requested_form.reset(token)
 
 
 def form_for(robot_hash: str) -> Form:
     """The form that functions of a robot are written in: the one that is wanted, or the first not refused."""
-    requested = _wanted.get()
+    requested = _requested_form.get()
     if requested is not None:
         return requested
-    return next(form for form in Form if form is Form.TREE or (robot_hash, form) not in _refused)
+    return next(form for form in Form if form is Form.TREE or (robot_hash, form) not in _refusals)
 
 
-def refuse(robot_hash: str, form: Form, reason: str) -> None:
+def refuse_form(robot_hash: str, form: Form, reason: str) -> None:
     """Take a form of a robot out of use, for a reason."""
-    _refused.setdefault((robot_hash, form), reason)
+    _refusals.setdefault((robot_hash, form), reason)
 
 
-def refusal(robot_hash: str) -> str:
+def refusal_reason(robot_hash: str) -> str:
     """Why the first form is not in use for a robot; empty where it is."""
-    return _refused.get((robot_hash, Form.COMPACT), "")
+    return _refusals.get((robot_hash, Form.COMPACT), "")
 
 
 def forget_refusals() -> None:
     """All forms are in use again."""
-    _refused.clear()
+    _refusals.clear()
 
 
 # ---- the compact form of a function
@@ -101,7 +101,7 @@ _log = logging.getLogger(__name__)
 _compact: dict[Callable[..., Any], _Replacement] = {}
 
 
-def compact_form_of(function: Callable[..., Any], reason_not: Callable[..., str]) -> Callable[[_F], _F]:
+def register_compact_form(function: Callable[..., Any], reason_not: Callable[..., str]) -> Callable[[_F], _F]:
     """Declare the compact form of a function.
 
     Args:
@@ -117,7 +117,7 @@ def compact_form_of(function: Callable[..., Any], reason_not: Callable[..., str]
     return declare
 
 
-def compact(function: _F) -> _F:
+def compact_form(function: _F) -> _F:
     """A function in its compact form where that supports the arguments, and as it is elsewhere."""
 
     @wraps(function)
@@ -152,7 +152,7 @@ def physics(**inputs: Shape) -> Callable[[_F], _F]:
     return declare
 
 
-def gathers(
+def gather_arguments(
     kind: Callable[..., tuple[Any, ...]], count: int
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let a physics function take its last arrays as one thing: called with arrays, it gets kind(*last).
@@ -172,7 +172,7 @@ def gathers(
     return declare
 
 
-def sampled(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
+def draw_inputs_with(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     """Declare how the inputs of a physics function are drawn.
 
     Args:
@@ -188,7 +188,7 @@ def sampled(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     return declare
 
 
-def checked_at(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
+def check_inputs_with(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     """Declare how the inputs of a physics function are drawn at which its program is checked alone.
 
     Args:
@@ -202,7 +202,7 @@ def checked_at(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     return declare
 
 
-def differs_by_form(where: Callable[[Any], bool]) -> Callable[[_F], _F]:
+def depends_on_form(where: Callable[[Any], bool]) -> Callable[[_F], _F]:
     """Declare that a function gives figures of the form that it is written in, or a step of an iteration.
 
     Its programs are checked in their own form, not against the tree.
@@ -218,7 +218,7 @@ def differs_by_form(where: Callable[[Any], bool]) -> Callable[[_F], _F]:
     return declare
 
 
-def declared_like(source: Callable[..., Any]) -> Callable[[_F], _F]:
+def copy_declarations(source: Callable[..., Any]) -> Callable[[_F], _F]:
     """Declare about a function what another declares about samples and forms."""
 
     def declare(function: _F) -> _F:
@@ -230,8 +230,8 @@ def declared_like(source: Callable[..., Any]) -> Callable[[_F], _F]:
     return declare
 
 
-def is_alike_in_all_forms(function: Callable[..., Any], robot: Any) -> bool:
-    """Whether a function gives the same in every form (`differs_by_form`)."""
+def is_independent_of_form(function: Callable[..., Any], robot: Any) -> bool:
+    """Whether a function gives the same in every form (`depends_on_form`)."""
     where: Callable[[Any], bool] | None = getattr(function, "physics_differs", None)
     return where is None or not where(robot)
 

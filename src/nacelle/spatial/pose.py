@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.spatial.rounding import ordered_composition
+from nacelle.spatial.rounding import compose_poses
 from nacelle.spatial.scalar import Array, plus, product
 
 
@@ -27,7 +27,7 @@ class Pose(NamedTuple):
     def __matmul__(self, other: Pose) -> Pose:
         """Compose: the pose of c in a from b in a and c in b."""
         if object not in (self.R.dtype, self.p.dtype, other.R.dtype, other.p.dtype):
-            return Pose(*ordered_composition(self.R, self.p, other.R, other.p))
+            return Pose(*compose_poses(self.R, self.p, other.R, other.p))
         return Pose(product(self.R, other.R), plus(product(self.R, other.p), self.p))
 
     def inverse(self) -> Pose:

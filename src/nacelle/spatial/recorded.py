@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nacelle.spatial.operators import Operators, each
+from nacelle.spatial.operators import Operators, map_entries
 from nacelle.spatial.trigonometry import sine_cosine
 
-_KINKED = ("abs", "sign", "floor", "min", "max", "where")
+_NONSMOOTH = ("abs", "sign", "floor", "min", "max", "where")
 _PLAIN = frozenset((float, int, np.float64))
 # Irrational, so that values on the far side of a kink are like no others.
 _GOLDEN = 0.6180339887498949
@@ -54,7 +54,7 @@ class Recorded(Operators, float):
     def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
         """The operation; 0 times anything is 0, and a plain number."""
         if isinstance(other, np.ndarray):
-            return each(lambda entry: self._binary(op, entry, swapped), other)
+            return map_entries(lambda entry: self._binary(op, entry, swapped), other)
         if not isinstance(other, float | int | np.integer):
             # A traced symbol or another scalar, for which this is a number.
             return NotImplemented
@@ -92,12 +92,12 @@ class Recorded(Operators, float):
         return float, (float(self),)
 
 
-def recorded(op: str, *arguments: float) -> Any:
+def record_operation(op: str, *arguments: float) -> Any:
     """A function of numbers of which one at least is recorded; its value at the sample may not be NaN."""
     tape = next(a.tape for a in arguments if isinstance(a, Recorded))
     node = tape.apply(op, *(tape_node(tape, a) for a in arguments))
     value = _VALUES[op](*(float(a) for a in arguments))
-    if op in _KINKED:
+    if op in _NONSMOOTH:
         offset = 1e-3 * (0.5 + (node * _GOLDEN) % 1.0)
         # What is zero at the sample (floor of 0.7) is not at others, and must not make products zero.
         value = value * (1.0 + offset) if value else offset
@@ -113,7 +113,7 @@ def tape_node(tape: Tape, value: float) -> int:
     return tape.const(float(value))
 
 
-def plain_or_recorded(value: Any) -> float:
+def as_float(value: Any) -> float:
     """A number as a float, recorded if it is."""
     return value if isinstance(value, Recorded) else float(value)
 

@@ -40,11 +40,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.spatial.recorded import Recorded
-from nacelle.spatial.rounding import cleaned, first_largest
+from nacelle.spatial.rounding import clean_rounding, index_of_largest
 from nacelle.spatial.scalar import (
     Array,
     Scalar,
-    at_sample,
     cos,
     cross,
     dot,
@@ -52,6 +51,7 @@ from nacelle.spatial.scalar import (
     pack,
     plus,
     product,
+    sample_values,
     sin,
     sqrt,
     where,
@@ -62,7 +62,7 @@ from nacelle.spatial.trigonometry import sine_cosine
 _POLAR_STEPS = 6
 
 
-def _cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
+def _exact_cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     """Cosine and sine; of a float the same on every machine."""
     if isinstance(angle, float) and not isinstance(angle, Recorded):
         s, c = sine_cosine(float(angle))
@@ -82,17 +82,17 @@ def rotation(axis: int, c: Scalar, s: Scalar) -> Array:
 
 def rotation_x(angle: Scalar) -> Array:
     """Rotation matrix (3, 3) by `angle` (rad) about x: [1 0 0; 0 c -s; 0 s c]."""
-    return rotation(0, *_cos_sin(angle))
+    return rotation(0, *_exact_cos_sin(angle))
 
 
 def rotation_y(angle: Scalar) -> Array:
     """Rotation matrix (3, 3) by `angle` (rad) about y: [c 0 s; 0 1 0; -s 0 c]."""
-    return rotation(1, *_cos_sin(angle))
+    return rotation(1, *_exact_cos_sin(angle))
 
 
 def rotation_z(angle: Scalar) -> Array:
     """Rotation matrix (3, 3) by `angle` (rad) about z: [c -s 0; s c 0; 0 0 1]."""
-    return rotation(2, *_cos_sin(angle))
+    return rotation(2, *_exact_cos_sin(angle))
 
 
 def skew(v: Array) -> Array:
@@ -104,7 +104,7 @@ def skew(v: Array) -> Array:
 
 def rotation_axis_angle(axis: Array, angle: Scalar) -> Array:
     """Rodrigues: R = 1 + sin(angle) K + (1 - cos(angle)) K K, K = skew(axis), |axis| = 1."""
-    c, s = _cos_sin(angle)
+    c, s = _exact_cos_sin(angle)
     K = skew(axis)
     R: Array = plus(plus(np.eye(3), s * K), (1.0 - c) * product(K, K))
     return R
@@ -157,7 +157,7 @@ def quat_from_rotation(R: Array) -> Array:
             1.0 + diagonal[0] + diagonal[1] + diagonal[2],
         ]
     )
-    pick = first_largest(squares)
+    pick = index_of_largest(squares)
     vee = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     if pick == 3:
         quat = np.append(vee, squares[3])
@@ -166,7 +166,7 @@ def quat_from_rotation(R: Array) -> Array:
         for k in range(3):
             quat[k] = squares[pick] if k == pick else R[pick, k] + R[k, pick]
         quat[3] = vee[pick]
-    unit: Array = cleaned(quat / norm(quat))
+    unit: Array = clean_rounding(quat / norm(quat))
     # A half turn has no sign of its own: there the first component that is not zero is positive.
     leading = unit[3] if unit[3] != 0.0 else next(value for value in unit if value != 0.0)
     return -unit + 0.0 if leading < 0.0 else unit
@@ -222,7 +222,7 @@ def frame_with_z(axis: Array) -> Array:
     robots made of coordinate axes keep exact zeros and ones.
     """
     z = axis / norm(axis)
-    largest = first_largest(np.abs(z))
+    largest = index_of_largest(np.abs(z))
     x = np.zeros(3)
     x[(largest + 1) % 3] = math.copysign(1.0, z[largest])
     R_yzx = frame_from_two_axes(z, x)
@@ -265,7 +265,7 @@ def rotation_vector(r: Array) -> Array:
     return R
 
 
-def half_turn(r: Array) -> Array:
+def quat_from_rotation_vector(r: Array) -> Array:
     """Unit quaternion [sin(t / 2) r / t; cos(t / 2)] (4,), scalar last, of a rotation vector r (3,), t = |r|.
 
     A series below t = 2e-3 rad, so that it is smooth at zero.
@@ -418,14 +418,14 @@ def quat_from_matrices(R: Array) -> Array:
     return np.asarray(np.where(quat[..., 3:] < 0.0, -quat, quat))
 
 
-def quat_continuous(quat_xyzw: Array) -> Array:
+def make_quat_continuous(quat_xyzw: Array) -> Array:
     """Choose the signs of quaternions (N, 4) such that each is the nearer one to its predecessor."""
     products = np.sum(quat_xyzw[1:] * quat_xyzw[:-1], axis=-1)
     signs = np.cumprod(np.concatenate([[1.0], np.where(products < 0.0, -1.0, 1.0)]))
     return np.asarray(signs[:, None] * quat_xyzw)
 
 
-def vector_motion(r: Array, dr: Array, ddr: Array) -> RotationMotion:
+def rotation_vector_motion(r: Array, dr: Array, ddr: Array) -> RotationMotion:
     """Motion of R = exp(skew(r)) from a rotation vector r(t) and its derivatives (..., 3).
 
     With the left Jacobian, u = r.r and the angle theta = |r|,
@@ -449,12 +449,12 @@ def vector_motion(r: Array, dr: Array, ddr: Array) -> RotationMotion:
     return RotationMotion(quat_exp(r), w, dw)
 
 
-def turn_motion(vector: Array, s: Array, ds: Array, dds: Array) -> RotationMotion:
+def fixed_axis_motion(vector: Array, s: Array, ds: Array, dds: Array) -> RotationMotion:
     """Motion of exp(s skew(r)) about a fixed vector r (rad): w = r s', w' = r s'', s of shape (...)."""
     return RotationMotion(quat_exp(s[..., None] * vector), ds[..., None] * vector, dds[..., None] * vector)
 
 
-def compose(a: RotationMotion, b: RotationMotion) -> RotationMotion:
+def compose_motions(a: RotationMotion, b: RotationMotion) -> RotationMotion:
     """Motion of the product R_a R_b: w = w_a + R_a w_b, w' = w_a' + w_a x (R_a w_b) + R_a w_b'."""
     w_b = quat_rotate(a.quat, b.w)
     dw = a.dw + cross_rows(a.w, w_b) + quat_rotate(a.quat, b.dw)
@@ -496,13 +496,13 @@ ALIGNED = 1e-12
 
 def rotation_cost(R: Array) -> int:
     """What a constant rotation of a vector takes, in operations."""
-    return {3: 0, 5: 6}.get(int(np.count_nonzero(np.abs(at_sample(R)) > ALIGNED)), 15)
+    return {3: 0, 5: 6}.get(int(np.count_nonzero(np.abs(sample_values(R)) > ALIGNED)), 15)
 
 
-def even_entries(R: Array) -> Array:
+def round_entries(R: Array) -> Array:
     """A constant matrix (3, 3) that has zeros and ones where rounding has left nearly so."""
     try:
-        number = at_sample(R)
+        number = sample_values(R)
     except TypeError:
         # Of a leg that hangs on the nacelle: it moves.
         return R
@@ -511,17 +511,17 @@ def even_entries(R: Array) -> Array:
     return pack([[whole[i, j] if near[i, j] else R[i, j] for j in range(3)] for i in range(3)])
 
 
-def shortest(R: Array, k: int) -> Array | None:
+def cheapest_rotation(R: Array, k: int) -> Array | None:
     """The cheapest constant rotation A (3, 3) with A e_k = R e_k; None if it is as long as R.
 
     A permutation of axes, and a rotation about the coordinate axis perpendicular to the image.
     """
     e = R[:, k]
-    size = np.abs(at_sample(e))
+    size = np.abs(sample_values(e))
     zero = [m for m in range(3) if size[m] < ALIGNED]
     if len(zero) == 2:
         j = int(np.argmax(size))
-        half_turn_rotation = rotation((j + 1) % 3, 1.0 if at_sample(e)[j] > 0.0 else -1.0, 0.0)
+        half_turn_rotation = rotation((j + 1) % 3, 1.0 if sample_values(e)[j] > 0.0 else -1.0, 0.0)
         return half_turn_rotation @ np.roll(np.eye(3), j - k, axis=0)
     if len(zero) != 1:
         return None

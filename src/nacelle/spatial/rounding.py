@@ -30,7 +30,7 @@ ULPS = 32
 # The same for constants that a program has folded: differences have enlarged the rounding of their terms.
 FOLDED_ULPS = 256
 # Candidates that differ by less than this part are equally good: the first of them is taken.
-NEAR = 1e-9
+EQUALLY_GOOD = 1e-9
 # A sum that is smaller than this part of the sizes of its terms is zero.
 CANCELLED = ULPS * 2.0**-53
 _SMALL = 64 * CANCELLED
@@ -41,13 +41,13 @@ Row = tuple[float, float, float]
 Rows = Sequence[Sequence[float]]
 
 
-def total(a: float, b: float) -> float:
+def cancelling_sum(a: float, b: float) -> float:
     """Sum of two floats; 0 where they cancel to rounding."""
     result = a + b
     return 0.0 if abs(result) < CANCELLED * (abs(a) + abs(b)) else result
 
 
-def folded_total(a: float, b: float) -> float:
+def folded_sum(a: float, b: float) -> float:
     """Sum of two constants of a program; 0 where they cancel within the margin of its constants."""
     result = a + b
     return 0.0 if abs(result) < FOLDED_ULPS * 2.0**-53 * (abs(a) + abs(b)) else result
@@ -68,16 +68,16 @@ def sum_of_three(a: float, b: float, c: float) -> float:
     return 0.0 if abs(result) < CANCELLED * (abs(a) + abs(b) + abs(c)) else result
 
 
-def array_total(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def cancelling_array_sum(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Sum of arrays of floats; 0 where entries cancel to rounding."""
     if a.ndim == b.ndim == 1 and len(a) < 8:
-        return np.array([total(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+        return np.array([cancelling_sum(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
     result = a + b
     return np.where(np.abs(result) < CANCELLED * (np.abs(a) + np.abs(b)), 0.0, result)
 
 
-def composed(R: Rows, p: Sequence[float], S: Rows, s: Sequence[float]) -> tuple[list[Row], list[float]]:
-    """`ordered_composition` of numbers in lists; R and S are rotations, row by row."""
+def compose_rows(R: Rows, p: Sequence[float], S: Rows, s: Sequence[float]) -> tuple[list[Row], list[float]]:
+    """`compose_poses` of numbers in lists; R and S are rotations, row by row."""
     (k, l, m), (n, o, q), (r, t, u) = S
     x, y, z = s
     shifted = bool(x or y or z)
@@ -93,15 +93,15 @@ def composed(R: Rows, p: Sequence[float], S: Rows, s: Sequence[float]) -> tuple[
             g = sum_of_three(a * m, b * q, c * u)
         rows.append((e, f, g))
         # Zeros have signs: a place of 0 is added up though nothing is shifted.
-        position.append(total(sum_of_three(a * x, b * y, c * z), d) if shifted or not d else d)
+        position.append(cancelling_sum(sum_of_three(a * x, b * y, c * z), d) if shifted or not d else d)
     return rows, position
 
 
-def ordered_composition(
+def compose_poses(
     R: NDArray[Any], p: NDArray[Any], S: NDArray[Any], s: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """R S (3, 3) and R s + p (3,) of floats, summed in order; what cancels to rounding is 0."""
-    rows, position = composed(R.tolist(), p.tolist(), S.tolist(), s.tolist())
+    rows, position = compose_rows(R.tolist(), p.tolist(), S.tolist(), s.tolist())
     return np.array(rows), np.array(position)
 
 
@@ -118,11 +118,11 @@ def ordered_product(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
             rows.append(row)
         return np.array(rows)
     terms = A[..., None] * B[..., None, :, :]
-    sums = _summed(terms)
-    return np.where(np.abs(sums) < CANCELLED * _summed(np.abs(terms)), 0.0, sums)
+    sums = _sum_in_order(terms)
+    return np.where(np.abs(sums) < CANCELLED * _sum_in_order(np.abs(terms)), 0.0, sums)
 
 
-def _summed(terms: NDArray[Any]) -> NDArray[Any]:
+def _sum_in_order(terms: NDArray[Any]) -> NDArray[Any]:
     """Sums over the last axis but one, in order."""
     if terms.size < _FEW:
         # All partial sums in one call: quicker where most of the time goes into calls.
@@ -133,7 +133,7 @@ def _summed(terms: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
-def first_largest(values: Any) -> int:
+def index_of_largest(values: Any) -> int:
     """Index of the largest of some floats; among those that are as large but for a margin, the first.
 
     Raises:
@@ -143,17 +143,17 @@ def first_largest(values: Any) -> int:
     if any(value != value for value in floats):
         raise ValueError("the largest of values that are no numbers")
     largest = max(floats)
-    return next(k for k, value in enumerate(floats) if value >= largest - NEAR * abs(largest))
+    return next(k for k, value in enumerate(floats) if value >= largest - EQUALLY_GOOD * abs(largest))
 
 
-def first_smallest(values: Any) -> int:
+def index_of_smallest(values: Any) -> int:
     """Index of the smallest of some sizes; among those that are as small beside the largest, the first."""
     floats = [float(value) for value in np.ravel(values)]
-    bound = min(floats) + NEAR * max(floats)
+    bound = min(floats) + EQUALLY_GOOD * max(floats)
     return next(k for k, value in enumerate(floats) if value <= bound)
 
 
-def cleaned(values: NDArray[Any]) -> NDArray[Any]:
+def clean_rounding(values: NDArray[Any]) -> NDArray[Any]:
     """Floats with those set to 0 that are rounding beside 1, and to +-1 where they are that."""
     if values.dtype == object:
         # Floats that remember how they were made stay what they are.
@@ -161,14 +161,14 @@ def cleaned(values: NDArray[Any]) -> NDArray[Any]:
             float(v) if isinstance(v, np.floating) or not isinstance(v, float) else v for v in values.ravel()
         ]
         result = np.empty(values.size, dtype=object)
-        result[:] = [_cleaned(value) for value in flat]
+        result[:] = [_clean_entry(value) for value in flat]
         return result.reshape(values.shape)
     rounded = np.where(np.abs(values) < CANCELLED, 0.0, values)
     whole = np.abs(np.abs(rounded) - 1.0) < CANCELLED
     return np.where(whole, np.copysign(1.0, rounded), rounded) + 0.0
 
 
-def _cleaned(value: float) -> float:
+def _clean_entry(value: float) -> float:
     if abs(value) < CANCELLED:
         return 0.0
     return math.copysign(1.0, value) if abs(abs(value) - 1.0) < CANCELLED else value
@@ -180,7 +180,7 @@ _EXACT = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
 _pack, _unpack = struct.Struct("<d").pack, struct.Struct("<q").unpack
 
 
-def _place(size: float) -> int:
+def _float_index(size: float) -> int:
     """Number of a positive float among all floats: neighbours differ by one."""
     return int(_unpack(_pack(size))[0])
 
@@ -197,12 +197,12 @@ class Constants:
 
     def __init__(self, ulps: int = ULPS) -> None:
         """Start with small whole numbers and halves; numbers within so many last places are one."""
-        self._keep(_Seen(ulps))
+        self._use(_UniqueFloats(ulps))
         self._seen[0.0] = 0.0
         for value in _EXACT:
             self.one(value)
 
-    def _keep(self, seen: _Seen) -> None:
+    def _use(self, seen: _UniqueFloats) -> None:
         self._seen = seen
         # Looking up a number that has been seen, which is nearly every one, runs no Python.
         self.one: Callable[[float], float] = seen.__getitem__
@@ -210,11 +210,11 @@ class Constants:
     def copy(self) -> Constants:
         """The same constants, to go on from."""
         duplicate = Constants.__new__(Constants)
-        duplicate._keep(self._seen.copy())
+        duplicate._use(self._seen.copy())
         return duplicate
 
 
-class _Seen(dict[float, float]):
+class _UniqueFloats(dict[float, float]):
     """The constant of every number that was asked for, of either sign; others are found when they are."""
 
     __slots__ = ("_buckets", "_ulps")
@@ -225,8 +225,8 @@ class _Seen(dict[float, float]):
         # Buckets as wide as the margin: a neighbour within it is in the same one or the next.
         self._buckets: dict[int, list[tuple[int, float]]] = {}
 
-    def copy(self) -> _Seen:
-        duplicate = _Seen(self._ulps)
+    def copy(self) -> _UniqueFloats:
+        duplicate = _UniqueFloats(self._ulps)
         duplicate.update(self)
         duplicate._buckets = {index: near.copy() for index, near in self._buckets.items()}
         return duplicate
@@ -235,7 +235,7 @@ class _Seen(dict[float, float]):
         size = abs(value)
         same = self.get(size)
         if same is None:
-            same = self[size] = self._find(size)
+            same = self[size] = self._nearest_or_new(size)
         if value < 0.0:
             same = -same
             # A recorded float notes on its tape that it is negated, each time anew.
@@ -243,10 +243,10 @@ class _Seen(dict[float, float]):
                 self[value] = same
         return same
 
-    def _find(self, size: float) -> float:
+    def _nearest_or_new(self, size: float) -> float:
         if not size < float("inf"):
             return size
-        index = _place(size)
+        index = _float_index(size)
         bucket = index // self._ulps
         nearest: tuple[int, float] | None = None
         for k in (bucket - 1, bucket, bucket + 1):
@@ -260,7 +260,7 @@ class _Seen(dict[float, float]):
         return size
 
 
-def middle(values: NDArray[Any]) -> NDArray[Any]:
+def median(values: NDArray[Any]) -> NDArray[Any]:
     """Medians over the first axis of values (N, ...), N > 0."""
     ordered = np.sort(values, axis=0)
     return np.asarray(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))

@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.spatial.recorded import Recorded, is_recorded, recorded
-from nacelle.spatial.rounding import array_total, ordered_product, ordered_sum, total
+from nacelle.spatial.recorded import Recorded, is_recorded, record_operation
+from nacelle.spatial.rounding import cancelling_array_sum, cancelling_sum, ordered_product, ordered_sum
 
 Scalar: TypeAlias = Any
 Array: TypeAlias = NDArray[Any]
@@ -51,11 +51,11 @@ def is_zero(value: Scalar) -> bool:
 def _apply(name: str, *arguments: Scalar) -> Scalar:
     """Call the primitive `name` on scalars, or entry by entry on arrays of them."""
     if any(isinstance(a, Recorded) for a in arguments) and all(isinstance(a, _FLOATS) for a in arguments):
-        return recorded(_RECORDED.get(name, name), *arguments)
+        return record_operation(_RECORDED.get(name, name), *arguments)
     if all(isinstance(a, _FLOATS) or (isinstance(a, np.ndarray) and a.dtype != object) for a in arguments):
         return _FUNCTIONS[name](*arguments)
     if any(isinstance(a, np.ndarray) for a in arguments):
-        return _each(name, arguments)
+        return _apply_entrywise(name, arguments)
     mpmath = sys.modules.get("mpmath")
     if mpmath is not None and all(isinstance(a, mpmath.mpf | float | int) for a in arguments):
         return _mpmath(mpmath, name, *arguments)
@@ -66,7 +66,7 @@ def _apply(name: str, *arguments: Scalar) -> Scalar:
     return getattr(owner, method)(*arguments)
 
 
-def _each(name: str, arguments: tuple[Scalar, ...]) -> Array:
+def _apply_entrywise(name: str, arguments: tuple[Scalar, ...]) -> Array:
     """Apply a primitive entry by entry; single scalars go with every entry."""
     shape = np.broadcast_shapes(*(a.shape for a in arguments if isinstance(a, np.ndarray)))
     spread = [np.broadcast_to(a, shape) if isinstance(a, np.ndarray) else a for a in arguments]
@@ -76,7 +76,7 @@ def _each(name: str, arguments: tuple[Scalar, ...]) -> Array:
     return result
 
 
-def _choose(condition: Any, a: Any, b: Any) -> Any:
+def _where(condition: Any, a: Any, b: Any) -> Any:
     if any(isinstance(value, np.ndarray) for value in (condition, a, b)):
         return np.where(condition > 0, a, b)
     return a if condition > 0 else b
@@ -88,7 +88,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         *("sqrt", "sin", "cos", "tanh", "exp", "arctan2", "absolute", "sign", "floor"),
         *("minimum", "maximum"),
     )
-} | {"where": _choose}
+} | {"where": _where}
 _RECORDED = {"absolute": "abs", "arctan2": "atan2", "minimum": "min", "maximum": "max"}
 _METHODS = {"absolute": "__abs__", "arctan2": "atan2"}
 
@@ -96,7 +96,7 @@ _METHODS = {"absolute": "__abs__", "arctan2": "atan2"}
 def _mpmath(mpmath: Any, name: str, *arguments: Any) -> Any:
     """A primitive on mpmath numbers, under the names that mpmath has for it."""
     if name == "where":
-        return _choose(*arguments)
+        return _where(*arguments)
     if name in ("minimum", "maximum"):
         if any(mpmath.isnan(a) for a in arguments):
             return mpmath.nan
@@ -164,22 +164,22 @@ def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     return _apply("where", condition, a, b)
 
 
-def at_sample(values: Any) -> Array:
+def sample_values(values: Any) -> Array:
     """Scalars as floats, for decisions: symbols of numbers that are given at run time have a sample value.
 
     Raises:
         TypeError: if one is a symbol of something else.
     """
-    flat = [_sample(value) for value in np.ravel(np.asarray(values, dtype=object))]
+    flat = [_sample_value(value) for value in np.ravel(np.asarray(values, dtype=object))]
     return np.array(flat, dtype=float).reshape(np.shape(values))
 
 
-def _sample(value: Scalar) -> float:
+def _sample_value(value: Scalar) -> float:
     sample = getattr(value, "sample", value)
     return float(value if sample is None else sample)
 
 
-def settled(values: Array) -> Array:
+def fold_constants(values: Array) -> Array:
     """Scalars of which symbols of plain constants are floats; an array of floats if all of them are."""
     if values.dtype != object:
         return values
@@ -199,13 +199,13 @@ def plus(a: Scalar, b: Scalar) -> Scalar:
     """Sum of two scalars, or of two arrays of them entry by entry; floats that cancel to rounding give 0."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         if a.dtype != object and b.dtype != object:
-            return array_total(a, b)
+            return cancelling_array_sum(a, b)
         a, b = np.broadcast_arrays(a, b)
         result = np.empty(a.shape, dtype=object)
         for index in np.ndindex(a.shape):
             result[index] = plus(a[index], b[index])
         return result
-    return total(a, b) if isinstance(a, float) and isinstance(b, float) else a + b
+    return cancelling_sum(a, b) if isinstance(a, float) and isinstance(b, float) else a + b
 
 
 def product(A: Array, B: Array) -> Array:
@@ -269,7 +269,9 @@ def cross(a: Array, b: Array) -> Array:
     """Cross product a x b of two vectors of length three; floats that cancel to rounding give 0."""
     if a.ndim == b.ndim == 1 and a.dtype != object and b.dtype != object:
         (u, v, w), (x, y, z) = a.tolist(), b.tolist()
-        return np.array([total(v * z, -w * y), total(w * x, -u * z), total(u * y, -v * x)])
+        return np.array(
+            [cancelling_sum(v * z, -w * y), cancelling_sum(w * x, -u * z), cancelling_sum(u * y, -v * x)]
+        )
     return pack(
         [
             plus(a[1] * b[2], -(a[2] * b[1])),

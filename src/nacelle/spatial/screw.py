@@ -31,7 +31,7 @@ class Wrench(NamedTuple):
         """The same wrench about a point that lies at -arm (3,), m, from the old one: n + arm x f."""
         return Wrench(self.f, self.n + cross(arm, self.f))
 
-    def in_axes(self, R: Array) -> Wrench:
+    def rotate(self, R: Array) -> Wrench:
         """The same wrench in other axes, [R f; R n] with R (3, 3) from the old ones to the new ones."""
         return Wrench(R @ self.f, R @ self.n)
 

@@ -64,10 +64,10 @@ def least_squares(M: Array, B: Array) -> LeastSquares:
                     value = value - factors[k][j] * X[j][c]
             X[k][c] = value
     left = [columns[unknowns + c] for c in range(B.shape[1])]
-    return LeastSquares(_array(X, B.shape[1]), np.stack(left, axis=1) if left else np.zeros((len(M), 0)))
+    return LeastSquares(_pack_rows(X, B.shape[1]), np.stack(left, axis=1) if left else np.zeros((len(M), 0)))
 
 
-def independence(M: Array, scale: Array) -> Scalar:
+def column_independence(M: Array, scale: Array) -> Scalar:
     """How independent the columns of M are: min_k |q_k|^2 / max_k |m_k|^2, M = Q R as in `least_squares`.
 
     Args:
@@ -122,10 +122,10 @@ class _Columns:
             factors = product(q, behind) * reciprocal
             behind -= np.multiply.outer(q, factors)
             return list(factors.tolist())
-        return [self._cleared(column, self.traced[k], reciprocal) for column in self.traced[k + 1 :]]
+        return [self._eliminate_traced(column, self.traced[k], reciprocal) for column in self.traced[k + 1 :]]
 
     @staticmethod
-    def _cleared(column: dict[int, Scalar], q: dict[int, Scalar], reciprocal: Scalar) -> Scalar:
+    def _eliminate_traced(column: dict[int, Scalar], q: dict[int, Scalar], reciprocal: Scalar) -> Scalar:
         common = sorted(q.keys() & column.keys())
         if not common:
             return 0.0
@@ -135,7 +135,7 @@ class _Columns:
         return factor
 
 
-def _array(rows: list[list[Scalar]], columns: int) -> Array:
+def _pack_rows(rows: list[list[Scalar]], columns: int) -> Array:
     flat = [entry for row in rows for entry in row]
     plain = all(isinstance(entry, float | int) for entry in flat)
     result = np.empty(len(flat), dtype=float if plain else object)
@@ -173,7 +173,7 @@ def solve(A: Array, b: Array, kind: str = "general") -> Array:
     return solve_batch(A, b[:, None])[:, 0]
 
 
-def spd_figure(A: Array) -> Scalar:
+def spd_pivot_ratio(A: Array) -> Scalar:
     """How far a symmetric matrix (n, n) is from a singular one, 0 to 1, whatever the units of its rows.
 
     The smallest D_j / A_jj of A = L D L^T, the lower triangle is read; NaN where an entry A_jj is zero.

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nacelle.errors import Problem, TableError, shortened
-from nacelle.files import why_unread, write_whole
+from nacelle.errors import Problem, TableError, shorten
+from nacelle.files import unread_reason, write_atomically
 from nacelle.model.units import QUANTITIES, Unit, UnitError, parse_number, parse_unit
-from nacelle.progress import Progress, ignored
+from nacelle.progress import Progress, ignore_progress
 from nacelle.spatial.scalar import Array
 
 _HEADER = re.compile(r"(?P<name>[^\[\]()]*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?")
@@ -58,7 +58,7 @@ class Entries:
 
     values: Array
     wrong: list[tuple[int, int]]
-    ragged: list[int]
+    ragged_rows: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,33 +84,33 @@ class Table:
     first: int
 
     @cached_property
-    def _below(self) -> list[str]:
+    def _data_lines(self) -> list[str]:
         """The lines below the header, without empty ones and comments."""
-        return [line for line in self.lines[self.first + 1 :] if _counts(line)]
+        return [line for line in self.lines[self.first + 1 :] if _is_data_line(line)]
 
     @cached_property
-    def _numbers(self) -> range | list[int]:
+    def _line_numbers(self) -> range | list[int]:
         """The number of each row's line in the file, counted from 1."""
         start = self.first + 1
-        if len(self._below) == len(self.lines) - start:
+        if len(self._data_lines) == len(self.lines) - start:
             return range(start + 1, len(self.lines) + 1)
-        return [start + k + 1 for k, line in enumerate(self.lines[start:]) if _counts(line)]
+        return [start + k + 1 for k, line in enumerate(self.lines[start:]) if _is_data_line(line)]
 
     def __len__(self) -> int:
-        return len(self._below)
+        return len(self._data_lines)
 
     def row(self, i: int) -> Row:
         """Row i, with the places of its entries."""
-        return Row(self._numbers[i], _cells(self._below[i], self.separator))
+        return Row(self._line_numbers[i], _split_line(self._data_lines[i], self.separator))
 
-    def entries(self, columns: Sequence[int], report: Progress = ignored) -> Entries:
+    def entries(self, columns: Sequence[int], report: Progress = ignore_progress) -> Entries:
         """Read the numbers of some columns.
 
         Args:
             columns: their places.
             report: is given the part that is done.
         """
-        rows = self._below
+        rows = self._data_lines
         values = np.full((len(rows), len(columns)), np.nan)
         wrong: list[tuple[int, int]] = []
         ragged: list[int] = []
@@ -118,15 +118,15 @@ class Table:
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
             plain = all(line.count(self.separator) == commas for line in block)
-            numbers = self._plain(block, columns) if plain and columns else None
+            numbers = self._read_numeric_block(block, columns) if plain and columns else None
             if numbers is not None:
                 values[start : start + len(block)] = numbers
             else:
-                self._one_by_one(start, block, columns, Entries(values, wrong, ragged))
+                self._read_entries(start, block, columns, Entries(values, wrong, ragged))
             report(min(1.0, (start + len(block)) / len(rows)))
         return Entries(values, wrong, ragged)
 
-    def _plain(self, block: list[str], columns: Sequence[int]) -> Array | None:
+    def _read_numeric_block(self, block: list[str], columns: Sequence[int]) -> Array | None:
         """Numbers of a block of lines with nothing but numbers in these columns; None of any other."""
         try:
             return np.loadtxt(
@@ -135,22 +135,22 @@ class Table:
         except ValueError:
             return None
 
-    def _one_by_one(self, start: int, block: list[str], columns: Sequence[int], into: Entries) -> None:
+    def _read_entries(self, start: int, block: list[str], columns: Sequence[int], entries: Entries) -> None:
         """Read a block of lines entry by entry."""
         for i, line in enumerate(block, start=start):
             parts = line.split(self.separator)
             if len(parts) != len(self.names):
-                into.ragged.append(i)
+                entries.ragged_rows.append(i)
                 continue
             for index, k in enumerate(columns):
-                text = _bare(parts[k])
+                text = _strip_entry(parts[k])
                 number = parse_number(text)
                 if number is not None:
-                    into.values[i, index] = number
+                    entries.values[i, index] = number
                 elif _NOT_FINITE.fullmatch(text):
-                    into.values[i, index] = float(text)
+                    entries.values[i, index] = float(text)
                 elif text:
-                    into.wrong.append((i, k))
+                    entries.wrong.append((i, k))
 
 
 def read_table(source: str | Path) -> Table:
@@ -162,14 +162,14 @@ def read_table(source: str | Path) -> Table:
     Raises:
         TableError: if the file cannot be read or has no header.
     """
-    file, text = _text(source)
+    file, text = _read_text(source)
     lines = text.removeprefix("\ufeff").splitlines()
-    first = next((k for k, line in enumerate(lines) if _counts(line)), None)
+    first = next((k for k, line in enumerate(lines) if _is_data_line(line)), None)
     if first is None:
         problem = Problem(file, 1, 1, "", "the file is empty", "the first line names the columns: t, x, y, z")
         raise TableError("no table:", [problem])
     separator = next((mark for mark in (";", "\t") if mark in lines[first]), ",")
-    header = Row(first + 1, _cells(lines[first], separator))
+    header = Row(first + 1, _split_line(lines[first], separator))
     header_entries = [name_and_unit(cell.text) for cell in header.cells]
     names, units = tuple(name for name, _ in header_entries), tuple(unit for _, unit in header_entries)
     return Table(file, names, units, header, separator, lines, first)
@@ -184,7 +184,7 @@ def name_and_unit(text: str) -> tuple[str, str]:
 
 
 def table_text(
-    names: Sequence[str], units: Sequence[str], columns: Sequence[Any], report: Progress = ignored
+    names: Sequence[str], units: Sequence[str], columns: Sequence[Any], report: Progress = ignore_progress
 ) -> Iterator[str]:
     """Give a table as CSV, some lines at a time; every number is read back as the same float.
 
@@ -210,38 +210,38 @@ def table_text(
 
 def write_table(path: Path, names: list[str], units: list[str], values: Array) -> None:
     """Write a table (rows, columns) as CSV; every number is read back as the same float."""
-    write_whole(path, "".join(table_text(names, units, list(values.T))))
+    write_atomically(path, "".join(table_text(names, units, list(values.T))))
 
 
-def _text(source: str | Path) -> tuple[str, str]:
+def _read_text(source: str | Path) -> tuple[str, str]:
     """Name and text of a source."""
     if isinstance(source, str) and ("\n" in source or not source):
         return "<text>", source
     try:
         return str(source), Path(source).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
-        problem = Problem(str(source), 0, 0, "", *why_unread(source, fault, "CSV file"))
+        problem = Problem(str(source), 0, 0, "", *unread_reason(source, fault, "CSV file"))
         raise TableError("no table:", [problem]) from fault
 
 
-def _counts(line: str) -> bool:
+def _is_data_line(line: str) -> bool:
     """Whether a line is neither empty nor a comment."""
     text = line.lstrip()
     return bool(text) and text[0] != "#"
 
 
-def _bare(text: str) -> str:
+def _strip_entry(text: str) -> str:
     """An entry without the space and the quotes around it."""
     return text.strip().strip('"').strip()
 
 
-def _cells(line: str, separator: str) -> tuple[Cell, ...]:
+def _split_line(line: str, separator: str) -> tuple[Cell, ...]:
     """Split a line; quotes around an entry are taken off."""
     cells = []
     column = 1
     for part in line.split(separator):
         space = len(part) - len(part.lstrip())
-        cells.append(Cell(_bare(part), column + space))
+        cells.append(Cell(_strip_entry(part), column + space))
         column += len(part) + 1
     return tuple(cells)
 
@@ -256,7 +256,7 @@ TIME: Dimension = (0, 0, 1, 0, 0)
 LENGTH: Dimension = QUANTITIES["length"].dimension
 ANGLE: Dimension = QUANTITIES["angle"].dimension
 _EXAMPLES = {TIME: "s or ms", LENGTH: "m or mm", ANGLE: "rad or deg"}
-_MOST = 20  # more problems are counted, not listed
+_MAX_PROBLEMS = 20  # more problems are counted, not listed
 
 
 class Columns:
@@ -283,12 +283,12 @@ class Columns:
         self.count += 1
         column = row.cells[k].column if k < len(row.cells) else row.cells[-1].column
         # A table may have a million of them: the first in the file are kept.
-        if len(self.problems) < _MOST or (row.line, column) < self._last:
+        if len(self.problems) < _MAX_PROBLEMS or (row.line, column) < self._last_position:
             insort(self.problems, Problem(self.table.file, row.line, column, path, message, hint))
-            del self.problems[_MOST:]
+            del self.problems[_MAX_PROBLEMS:]
 
     @property
-    def _last(self) -> tuple[int, int]:
+    def _last_position(self) -> tuple[int, int]:
         """Line and column of the last problem that is kept."""
         return self.problems[-1].line, self.problems[-1].column
 
@@ -298,7 +298,7 @@ class Columns:
             self.add(self.table.header, k, name, "the column is given twice", "leave one out")
         else:
             self.columns[name] = k
-            self._unit(name, k)
+            self._read_unit(name, k)
 
     def require(self, names: list[str]) -> None:
         """Demand columns."""
@@ -307,7 +307,7 @@ class Columns:
                 hint = f"columns: {', '.join(names)}"
                 self.add(self.table.header, 0, name, "the column is missing", hint)
 
-    def _unit(self, name: str, k: int) -> None:
+    def _read_unit(self, name: str, k: int) -> None:
         """Read the unit of a column."""
         text = self.table.units[k]
         if not text:
@@ -326,10 +326,10 @@ class Columns:
 
     def first(self, wrong: list[T]) -> list[T]:
         """The first of several places that are wrong in the same way, to be listed; all are counted."""
-        self.count += max(0, len(wrong) - _MOST)
-        return wrong[:_MOST]
+        self.count += max(0, len(wrong) - _MAX_PROBLEMS)
+        return wrong[:_MAX_PROBLEMS]
 
-    def values(self, *, gaps: bool = False, report: Progress = ignored) -> dict[str, Array]:
+    def values(self, *, gaps: bool = False, report: Progress = ignore_progress) -> dict[str, Array]:
         """Read the numbers of all columns that were taken, in SI units, by name.
 
         A unit costs a product or a quotient with its factor, each rounded once.
@@ -346,32 +346,33 @@ class Columns:
             missing[:] = False
         else:
             missing |= np.isinf(entries.values)
-        missing[entries.ragged] = False
+        missing[entries.ragged_rows] = False
         for i, k in entries.wrong:
             missing[i, indices.index(k)] = True
         want = len(self.table.names)
-        for i in self.first(entries.ragged):
+        for i in self.first(entries.ragged_rows):
             row = self.table.row(i)
             have = len(row.cells)
             self.add(row, have - 1, "", f"{have} entries in the line", f"the header names {want} columns")
         for i, index in self.first(np.argwhere(missing).tolist()):
             row, k = self.table.row(i), indices[index]
             text = row.cells[k].text
-            entry = repr(shortened(text, 40)) if text else "nothing"
+            entry = repr(shorten(text, 40)) if text else "nothing"
             self.add(row, k, names[index], f"{entry} is not a finite number", "write a number such as 0.25")
         return {
-            name: in_si(entries.values[:, index], self._units.get(name)) for index, name in enumerate(names)
+            name: convert_to_si(entries.values[:, index], self._units.get(name))
+            for index, name in enumerate(names)
         }
 
     def stop(self, what: str) -> None:
         """Raise what is wrong, in the order of the file."""
         if self.problems:
             head = "1 problem" if self.count == 1 else f"{self.count} problems"
-            first = f", the first {_MOST}" if self.count > _MOST else ""
+            first = f", the first {_MAX_PROBLEMS}" if self.count > _MAX_PROBLEMS else ""
             raise TableError(f"{head} in the {what}{first}:", self.problems)
 
 
-def in_si(values: Array, unit: Unit | None) -> Array:
+def convert_to_si(values: Array, unit: Unit | None) -> Array:
     """Numbers of a unit in SI."""
     if unit is None:
         return values

@@ -10,12 +10,12 @@ from typing import Any
 def json_text(data: Any) -> str:
     """Data as indented JSON."""
     try:
-        return json.dumps(data, indent=2, allow_nan=False, default=_listed)
+        return json.dumps(data, indent=2, allow_nan=False, default=_as_list)
     except ValueError:
         return json.dumps(_without_nan(data), indent=2, allow_nan=False)
 
 
-def _listed(array: Any) -> Any:
+def _as_list(array: Any) -> Any:
     """An array of numbers as a list."""
     return array.tolist()
 
@@ -27,5 +27,5 @@ def _without_nan(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [_without_nan(value) for value in data]
     if hasattr(data, "tolist"):
-        return _without_nan(_listed(data))
+        return _without_nan(_as_list(data))
     return None if isinstance(data, float) and not math.isfinite(data) else data

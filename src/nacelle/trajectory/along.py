@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError
-from nacelle.kinematics.flags import failed
-from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
+from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
 from nacelle.kinematics.motion import twist_from_rates
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.model.robot import Robot
@@ -27,7 +27,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Sample, Trajectory
 
 
-def along(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
+def sample_trajectory(robot: Robot, trajectory: Trajectory, t: Any) -> Sample:
     """Reduced pose, twist and acceleration of a robot on a trajectory: x(t), v(t), a = dv/dt.
 
     Where the platform's orientation follows from other coordinates (parasitic motion) its twist is not the
@@ -85,10 +85,10 @@ def motion_samples(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[A
     trajectory.require_memory(trajectory.duration * rate, 3 * trajectory.layout.nx + 12 * len(robot.joints))
     count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
     times = np.linspace(0.0, trajectory.duration, count)
-    return times, along(robot, trajectory, times)
+    return times, sample_trajectory(robot, trajectory, times)
 
 
-def turning(robot: Robot, x: Array) -> tuple[Robot, InverseKinematics | None]:
+def counting_start(robot: Robot, x: Array) -> tuple[Robot, InverseKinematics | None]:
     """The robot along poses (N, nx), and its joints where forces depend on how often they have turned.
 
     Args:
@@ -99,21 +99,21 @@ def turning(robot: Robot, x: Array) -> tuple[Robot, InverseKinematics | None]:
         the robot as it counts turns (`counting`), and what to begin with at these poses: its joints along
         them, or None where no force depends on turns, with the robot itself.
     """
-    counting_robot = counting(robot)
-    mechanism, joints = mechanism_of(counting_robot), counting_robot.narrowed_joints
+    counting_robot = with_turn_counting(robot)
+    mechanism, joints = mechanism_of(counting_robot), counting_robot.joints_within_drive_limits
     loaded = [(joint, number) for joint in joints for number in range(len(joint.primitives))]
-    if mechanism.ny and any(joint.counts_turns(number) for joint, number in loaded):
+    if mechanism.unknown_count and any(joint.counts_turns(number) for joint, number in loaded):
         return counting_robot, inverse_kinematics(counting_robot, x, follow=True, limits=False)
     return robot, None
 
 
-def solved_samples(robot: Robot, flags: Array) -> Array:
+def solved_mask(robot: Robot, flags: Array) -> Array:
     """Which samples of a trajectory were solved, from their flags.
 
     Raises:
         UnreachableError: if none was.
     """
-    good = ~failed(flags)
+    good = ~has_failed(flags)
     if not np.any(good):
         raise UnreachableError(
             f"{robot.name} reaches no pose of this trajectory, or all of them are singular"

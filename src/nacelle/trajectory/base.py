@@ -24,11 +24,11 @@ from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.results import Plottable, html
 from nacelle.spatial.rotation import (
     RotationMotion,
+    make_quat_continuous,
     quat_conjugate,
-    quat_continuous,
     quat_log,
     quat_multiply,
-    vector_motion,
+    rotation_vector_motion,
 )
 from nacelle.spatial.scalar import Array
 
@@ -73,7 +73,7 @@ def read_points(layout: ReducedLayout, points: ArrayLike, name: str = "points") 
             good &= (length >= _SHORTEST) & (length < math.inf)
     if not np.all(good):
         k = int(np.argmin(good))
-        _checked(layout, values[k], f"point {k}")
+        _check_pose(layout, values[k], f"point {k}")
     if layout.quaternion is not None:
         values[:, layout.quaternion] /= length[:, None]
     return nearest_signs(layout, values)
@@ -82,7 +82,7 @@ def read_points(layout: ReducedLayout, points: ArrayLike, name: str = "points") 
 def nearest_signs(layout: ReducedLayout, points: Array) -> Array:
     """Choose the signs of the quaternions in poses (N, nx) such that each is the nearer to the one before."""
     linear, quats = layout.split_x(points)
-    return points if quats is None else layout.join_x(linear, quat_continuous(quats))
+    return points if quats is None else layout.join_x(linear, make_quat_continuous(quats))
 
 
 def read_pose(layout: ReducedLayout, pose: ArrayLike, name: str) -> Array:
@@ -93,10 +93,10 @@ def read_pose(layout: ReducedLayout, pose: ArrayLike, name: str) -> Array:
         raise TrajectoryError(f"{name} is not a row of {_row_names(layout)}") from None
     if values.shape != (layout.nx,):
         raise TrajectoryError(f"{name} has shape {values.shape}, not ({layout.nx},): {_row_names(layout)}")
-    return _checked(layout, values, name)
+    return _check_pose(layout, values, name)
 
 
-def _checked(layout: ReducedLayout, values: Array, name: str) -> Array:
+def _check_pose(layout: ReducedLayout, values: Array, name: str) -> Array:
     for entry, value in zip(layout.x_names, values, strict=True):
         if not math.isfinite(value):
             raise TrajectoryError(f"{name}: {entry} is {value} (write a finite number)")
@@ -249,7 +249,7 @@ class Trajectory(ABC, Plottable):
     def __call__(self, t: ArrayLike) -> Sample:
         """The motion at times t (...), in seconds; not-finite times give NaN."""
         times = np.asarray(t, dtype=float)
-        flat, resting = clipped(times.reshape(-1), self._duration)
+        flat, resting = clip_times(times.reshape(-1), self._duration)
         x, v, a = self.inside(flat)
         v = np.where(resting[:, None], 0.0, v)
         a = np.where(resting[:, None], 0.0, a)
@@ -321,13 +321,13 @@ class Trajectory(ABC, Plottable):
         return f"{type(self).__name__}({self._motion.name}, {self._duration:g} s)"
 
 
-def clipped(t: Array, duration: float) -> tuple[Array, Array]:
+def clip_times(t: Array, duration: float) -> tuple[Array, Array]:
     """Times moved into [0, duration] (not-finite ones to 0), and which of them had to be."""
     inside = (t >= 0.0) & (t <= duration)
     return np.clip(np.where(np.isfinite(t), t, 0.0), 0.0, duration), ~inside
 
 
-def joined_sample(
+def join_sample(
     layout: ReducedLayout, z: Array, dz: Array, ddz: Array, rotation: RotationMotion | None = None
 ) -> Sample:
     """The sample of plain coordinates z with two derivatives, (m, count) each, and a rotation."""
@@ -335,7 +335,7 @@ def joined_sample(
     return Sample(layout.join_x(z, q), layout.join_v(dz, w), layout.join_v(ddz, dw))
 
 
-def sample_about(layout: ReducedLayout, center: Array, y: Array, dy: Array, ddy: Array) -> Sample:
+def sample_about_pose(layout: ReducedLayout, center: Array, y: Array, dy: Array, ddy: Array) -> Sample:
     """The sample of coordinates y about a pose (nx,), with two derivatives, (m, n) each.
 
     Three of them in the place of rx, ry, rz are a rotation vector r in base axes, q = exp(r) q_c.
@@ -344,13 +344,13 @@ def sample_about(layout: ReducedLayout, center: Array, y: Array, dy: Array, ddy:
     (z, r), (dz, dr), (ddz, ddr) = (layout.split_v(part) for part in (y, dy, ddy))
     rotation = None
     if quat is not None and r is not None and dr is not None and ddr is not None:
-        rotated = vector_motion(r, dr, ddr)
+        rotated = rotation_vector_motion(r, dr, ddr)
         rotation = RotationMotion(quat_multiply(rotated.quat, quat), rotated.w, rotated.dw)
-    return joined_sample(layout, plain + z, dz, ddz, rotation)
+    return join_sample(layout, plain + z, dz, ddz, rotation)
 
 
 # A part starts where the one before ends, within this (m, rad) and this part of the largest coordinate.
-_MET = 1e-9
+_CONTINUITY_TOLERANCE = 1e-9
 
 
 class Chain(Trajectory):
@@ -378,14 +378,16 @@ class Chain(Trajectory):
             sign = 1.0
             if layout.quaternion is not None and start[layout.quaternion] @ end[layout.quaternion] < 0.0:
                 sign = -1.0
-            gap = np.abs(displacements(layout, np.stack([end, _turned(layout.quaternion, start, sign)])))[0]
-            if gap.max() > _MET * (1.0 + np.abs(end).max()):
+            gap = np.abs(
+                displacements(layout, np.stack([end, _with_quaternion_sign(layout.quaternion, start, sign)]))
+            )[0]
+            if gap.max() > _CONTINUITY_TOLERANCE * (1.0 + np.abs(end).max()):
                 name = motion.coordinates[int(np.argmax(gap))]
                 raise TrajectoryError(
                     f"part {k} does not start where part {k - 1} ends: {name} jumps by {gap.max():.3g}"
                 )
             signs.append(sign)
-            end = _turned(layout.quaternion, part(part.duration).x, sign)
+            end = _with_quaternion_sign(layout.quaternion, part(part.duration).x, sign)
         self._signs = signs
         self._ends = np.cumsum([part.duration for part in parts])
         knots = [part.knots + start for part, start in zip(parts, self._starts(), strict=True)]
@@ -409,7 +411,7 @@ class Chain(Trajectory):
             part, here = self._parts[k], which == k
             x, v, a = part.inside(np.clip(t[here] - starts[k], 0.0, part.duration))
             result.x[here], result.v[here], result.a[here] = (
-                _turned(layout.quaternion, x, self._signs[k]),
+                _with_quaternion_sign(layout.quaternion, x, self._signs[k]),
                 v,
                 a,
             )
@@ -431,7 +433,7 @@ class Reversed(Trajectory):
         return Sample(x, -v, a)
 
 
-def _turned(quaternion: slice | None, x: Array, sign: float) -> Array:
+def _with_quaternion_sign(quaternion: slice | None, x: Array, sign: float) -> Array:
     """Poses with the sign of their quaternion changed, if sign is -1."""
     if quaternion is None or sign > 0.0:
         return x

@@ -4,7 +4,7 @@
     q(t) = q_0 exp(F_1(t) r_1) exp(F_2(t) r_2) ...,      exp(r_k) = q_(k-1)^-1 q_k
 
 c_i control points, B_i B-splines of degree p on rising knots t_i (s), which sum up to 1, and C_i = sum over
-j >= i of B_j: the form in differences alone, in which orientations are splined as well. F_k (`Steps`) step
+j >= i of B_j: the form in differences alone, in which orientations are splined as well. F_k (`StepFunctions`) step
 from 0 to 1, so that q passes q_k where F_1 .. F_k are 1 and all later ones 0. Derivatives are those of C_i
 and F_k: each factor of q turns about a fixed axis with F_k' r_k, so w and w' follow from the rule for
 products of rotations.
@@ -22,18 +22,18 @@ from numpy.typing import ArrayLike
 from nacelle.model.platform import Motion
 from nacelle.spatial.rotation import (
     RotationMotion,
-    compose,
+    compose_motions,
+    fixed_axis_motion,
     quat_conjugate,
     quat_log,
     quat_multiply,
-    turn_motion,
 )
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.base import (
     Sample,
     Trajectory,
     TrajectoryError,
-    joined_sample,
+    join_sample,
     read_layout,
     read_points,
     read_times,
@@ -60,7 +60,7 @@ class CumulativeSplines(NamedTuple):
         return CumulativeSplines(*(part[times] for part in self))
 
 
-def cumulative(knots: Array, degree: int, t: Array) -> CumulativeSplines:
+def cumulative_basis(knots: Array, degree: int, t: Array) -> CumulativeSplines:
     """Cumulative B-splines that change at times (m,), with two derivatives.
 
     With C_i = sum over j >= i of B_j, a spline is c_0 + sum over i of C_i (c_i - c_(i-1)). Of the control
@@ -123,14 +123,14 @@ def clamped_knots(count: int, degree: int, end: float) -> Array:
 
 
 # What lies outside the band of step functions is 0 or 1 within this.
-_STEPPED = 1e-14
+_STEP_TOLERANCE = 1e-14
 # Columns solved for at once, and times evaluated at once.
 _CHUNK = 256
 _TIMES = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class StepFunctions:
     """Splines F_k, k = 1 .. N - 1, that step from 0 to 1 between point k - 1 and point k.
 
     F_k = sum of B_i(t) D_ik over the control points i: through points the spline through 0 before point k and
@@ -149,23 +149,23 @@ class Steps:
     width: int
 
 
-def control_steps(count: int, degree: int) -> Steps:
+def control_steps(count: int, degree: int) -> StepFunctions:
     """Steps between control points: F_k = C_k, the cumulative B-splines themselves."""
     row = (np.arange(2 * degree + 1) <= degree).astype(float)
-    return Steps(np.tile(row, (count, 1)), 0, 0)
+    return StepFunctions(np.tile(row, (count, 1)), 0, 0)
 
 
-def interpolating_steps(times: Array, degree: int, rest: bool) -> Steps:
+def interpolating_steps(times: Array, degree: int, rest: bool) -> StepFunctions:
     """Steps between points with times: F_k is the spline through 0 before point k and 1 from there on."""
     width = min(8 * (degree + 1), len(times))
     while True:
         steps, outside = _band(times, degree, rest, width)
-        if outside <= _STEPPED or width == len(times):
+        if outside <= _STEP_TOLERANCE or width == len(times):
             return steps
         width = min(2 * width, len(times))
 
 
-def _band(times: Array, degree: int, rest: bool, width: int) -> tuple[Steps, float]:
+def _band(times: Array, degree: int, rest: bool, width: int) -> tuple[StepFunctions, float]:
     """The steps in a band of a width, and how far they are from 0 or 1 outside of it."""
     points = len(times)
     count = points + (2 * ((degree - 1) // 2) if rest else 0)
@@ -183,7 +183,7 @@ def _band(times: Array, degree: int, rest: bool, width: int) -> tuple[Steps, flo
         away = np.abs(control - (rows - shift >= k))
         outside = max(outside, float(np.max(away, where=~kept, initial=0.0)))
         band[np.broadcast_to(rows, kept.shape)[kept], column[kept]] = control[kept]
-    return Steps(band, shift, width), outside
+    return StepFunctions(band, shift, width), outside
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,11 +199,11 @@ class OrientationSpline:
     """
 
     quats: Array
-    steps: Steps
+    steps: StepFunctions
     degree: int
 
     @cached_property
-    def _turns(self) -> Array:
+    def _rotation_vectors(self) -> Array:
         """The rotation vectors r_k, (N - 1, 3)."""
         return quat_log(quat_multiply(quat_conjugate(self.quats[:-1]), self.quats[1:]), shorter=False)
 
@@ -226,11 +226,13 @@ class OrientationSpline:
         F[0] = F[0] + D[:, 0]
         k = (first - self.steps.shift - width)[:, None] + np.arange(count)
         some = (k >= 1) & (k < len(self.quats))
-        r = np.where(some[..., None], self._turns[np.clip(k - 1, 0, len(self._turns) - 1)], 0.0)
+        r = np.where(
+            some[..., None], self._rotation_vectors[np.clip(k - 1, 0, len(self._rotation_vectors) - 1)], 0.0
+        )
         still = np.zeros((len(first), 3))
         motion = RotationMotion(self.quats[np.clip(k[:, 0] - 1, 0, len(self.quats) - 1)], still, still)
         for j in np.flatnonzero(some.any(axis=0)):
-            motion = compose(motion, turn_motion(r[:, j], F[0][:, j], F[1][:, j], F[2][:, j]))
+            motion = compose_motions(motion, fixed_axis_motion(r[:, j], F[0][:, j], F[1][:, j], F[2][:, j]))
         # A product of unit quaternions: only rounding is taken away.
         return motion._replace(quat=motion.quat / np.linalg.norm(motion.quat, axis=-1, keepdims=True))
 
@@ -290,7 +292,7 @@ class BSpline(Trajectory):
             if rest:
                 # Three control points in one place hold v and a at zero.
                 poses = np.concatenate([poses[:1], poses[:1], poses, poses[-1:], poses[-1:]])
-            degree = min(_degree(degree), len(poses) - 1)
+            degree = min(_check_degree(degree), len(poses) - 1)
             knots = clamped_knots(len(poses), degree, float(nominal[-1]))
             control = poses[:, layout.linear_x]
         self._degree, self._t = degree, knots
@@ -307,23 +309,23 @@ class BSpline(Trajectory):
 
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
-        splines = cumulative(self._t, self._degree, t)
+        splines = cumulative_basis(self._t, self._degree, t)
         first, *C = splines
         rises = self._rises[first[:, None] + np.arange(self._degree)]
         x, v, a = (np.einsum("mj,mji->mi", part, rises) for part in C)
         rotation = None if self._orientations is None else self._orientations.motion(splines)
-        return joined_sample(self.layout, self._control[first] + x, v, a, rotation)
+        return join_sample(self.layout, self._control[first] + x, v, a, rotation)
 
 
 def _interpolating_degree(degree: int, count: int, rest: bool) -> int:
     if not rest:
-        return min(_degree(degree), count - 1)
+        return min(_check_degree(degree), count - 1)
     if degree not in (3, 5, 7):
         raise TrajectoryError(f"a spline of degree {degree} cannot go from rest to rest (3, 5 or 7 can)")
     return degree
 
 
-def _degree(degree: int) -> int:
+def _check_degree(degree: int) -> int:
     if not 2 <= degree <= 7:
         raise TrajectoryError(f"the degree is {degree} (write 2 to 7)")
     return degree

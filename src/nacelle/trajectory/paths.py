@@ -12,20 +12,20 @@ from numpy.typing import ArrayLike
 
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import ReducedLayout
-from nacelle.spatial.rotation import RotationMotion, frame_with_z, quat_multiply, turn_motion
+from nacelle.spatial.rotation import RotationMotion, fixed_axis_motion, frame_with_z, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.base import (
     Sample,
     Trajectory,
     TrajectoryError,
     displacements,
-    joined_sample,
+    join_sample,
     nearest_signs,
     positive_limit,
     read_layout,
     read_pose,
     read_positive,
-    sample_about,
+    sample_about_pose,
 )
 from nacelle.trajectory.timing import Timing, read_timing
 
@@ -81,9 +81,9 @@ class Line(Trajectory):
         shift, rotation_vector = self.layout.split_v(self._way)
         rotation = None
         if quat is not None and rotation_vector is not None:
-            rotated = turn_motion(rotation_vector, s, ds, dds)
+            rotated = fixed_axis_motion(rotation_vector, s, ds, dds)
             rotation = RotationMotion(quat_multiply(rotated.quat, quat), rotated.w, rotated.dw)
-        return joined_sample(
+        return join_sample(
             self.layout, linear + s[:, None] * shift, ds[:, None] * shift, dds[:, None] * shift, rotation
         )
 
@@ -153,7 +153,7 @@ class Circle(Trajectory):
         self._start_angle = float(start_angle)
         if not (math.isfinite(self._angle) and self._angle != 0.0 and math.isfinite(self._start_angle)):
             raise TrajectoryError(f"a circle of {turns} turns from {start_angle} rad is no way")
-        axes = _axes(layout, plane, normal)
+        axes = _plane_axes(layout, plane, normal)
         self._cosine, self._sine = radius * axes[0], radius * axes[1]
         length = radius * abs(self._angle)
         self._law = read_timing(
@@ -183,7 +183,7 @@ class Circle(Trajectory):
         )
 
 
-def _axes(layout: ReducedLayout, plane: str | None, normal: ArrayLike | None) -> Array:
+def _plane_axes(layout: ReducedLayout, plane: str | None, normal: ArrayLike | None) -> Array:
     """The unit vectors e_1, e_2 of the plane among the plain coordinates, (2, count)."""
     names = [layout.x_names[k] for k in layout.linear_x]
     translations = [name for name in names if name in _TRANSLATIONS]
@@ -253,7 +253,7 @@ class Fourier(Trajectory):
         """
         layout = read_layout(motion)
         self._center = read_pose(layout, center, "the centre")
-        self._a, self._b = _amplitudes(a, layout.n, "a"), _amplitudes(b, layout.n, "b")
+        self._a, self._b = _check_amplitudes(a, layout.n, "a"), _check_amplitudes(b, layout.n, "b")
         if self._a.shape != self._b.shape:
             raise TrajectoryError(f"a has {len(self._a)} harmonics, b has {len(self._b)}")
         frequency = read_positive(frequency, "the frequency")
@@ -270,10 +270,10 @@ class Fourier(Trajectory):
         y = sine @ self._a + cosine @ self._b
         dy = (W * cosine) @ self._a - (W * sine) @ self._b
         ddy = -(W * W * sine) @ self._a - (W * W * cosine) @ self._b
-        return sample_about(self.layout, self._center, y, dy, ddy)
+        return sample_about_pose(self.layout, self._center, y, dy, ddy)
 
 
-def _amplitudes(value: ArrayLike, n: int, name: str) -> Array:
+def _check_amplitudes(value: ArrayLike, n: int, name: str) -> Array:
     amplitudes = np.array(value, dtype=float)
     if amplitudes.ndim != 2 or amplitudes.shape[1] != n or not len(amplitudes):
         raise TrajectoryError(f"{name} has shape {amplitudes.shape}, not (harmonics, {n})")

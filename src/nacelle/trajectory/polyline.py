@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nacelle.model.platform import Motion
-from nacelle.spatial.rotation import RotationMotion, compose, quat_multiply, turn_motion
+from nacelle.spatial.rotation import RotationMotion, compose_motions, fixed_axis_motion, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.base import (
     Sample,
     Trajectory,
     TrajectoryError,
     displacements,
-    joined_sample,
+    join_sample,
     positive_limit,
     read_layout,
     read_points,
@@ -76,9 +76,9 @@ class Polyline(Trajectory):
         if acceleration is not None:
             limits = positive_limit(layout, acceleration, "the acceleration")
             if speed is not None:
-                half, nominal = _slowed(segments, nominal, limits)
+                half, nominal = _slow_to_fit_blends(segments, nominal, limits)
             else:
-                half = _half_of_acceleration(segments, nominal, limits)
+                half = _half_blends_for_acceleration(segments, nominal, limits)
         else:
             steps = np.diff(nominal)
             width = _BLEND * steps.min() if blend is None else read_positive(blend, "the blend")
@@ -123,9 +123,11 @@ class Polyline(Trajectory):
         )
         rotation = None
         if quat is not None and turn_in is not None and turn_out is not None:
-            rotated = compose(turn_motion(turn_out, g, dg, ddg), turn_motion(turn_in, f, df, ddf))
+            rotated = compose_motions(
+                fixed_axis_motion(turn_out, g, dg, ddg), fixed_axis_motion(turn_in, f, df, ddf)
+            )
             rotation = RotationMotion(quat_multiply(rotated.quat, quat), rotated.w, rotated.dw)
-        return joined_sample(layout, *linear, rotation)
+        return join_sample(layout, *linear, rotation)
 
 
 def _half_blends(segments: Array, steps: Array, limits: Array) -> Array:
@@ -137,7 +139,7 @@ def _half_blends(segments: Array, steps: Array, limits: Array) -> Array:
     return np.asarray(np.maximum(half, 1e-6 * steps.min()))
 
 
-def _slowed(segments: Array, nominal: Array, limits: Array) -> tuple[Array, Array]:
+def _slow_to_fit_blends(segments: Array, nominal: Array, limits: Array) -> tuple[Array, Array]:
     """Half blends and times of points, slower by the factor at which the blends just fit.
 
     Slower by c, segments take c times as long and blends of the same acceleration 1 / c times.
@@ -148,7 +150,7 @@ def _slowed(segments: Array, nominal: Array, limits: Array) -> tuple[Array, Arra
     return half / factor, nominal * factor
 
 
-def _half_of_acceleration(segments: Array, nominal: Array, limits: Array) -> Array:
+def _half_blends_for_acceleration(segments: Array, nominal: Array, limits: Array) -> Array:
     """Half blends for given times of the points.
 
     The first and the last blend shorten the time of their segments, which makes these faster and the blends

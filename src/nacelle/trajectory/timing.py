@@ -30,7 +30,7 @@ from nacelle.trajectory.base import (
     Sample,
     Trajectory,
     TrajectoryError,
-    clipped,
+    clip_times,
     positive_limit,
     read_positive,
 )
@@ -42,7 +42,7 @@ Rates = Callable[[Sample], tuple[Array, Array]]
 _SAMPLES = 65
 _ZOOM = 9
 # Peaks lower than this part of the highest one seen are not searched.
-_LOW = 0.9
+_PEAK_PART = 0.9
 # What is added for the rounding of time and of the search.
 _MARGIN = 1e-11
 
@@ -164,7 +164,7 @@ def _maximum(function: Callable[[Array], Array], knots: Array) -> float:
     highest = float(values.max(initial=0.0))
     left = np.concatenate([values[:, :1], values[:, :-1]], axis=1)
     right = np.concatenate([values[:, 1:], values[:, -1:]], axis=1)
-    piece, sample, which = np.nonzero((values >= left) & (values >= right) & (values > _LOW * highest))
+    piece, sample, which = np.nonzero((values >= left) & (values >= right) & (values > _PEAK_PART * highest))
     low = t[piece, np.maximum(sample - 1, 0)]
     high = t[piece, np.minimum(sample + 1, _SAMPLES - 1)]
     rows = np.arange(len(low))
@@ -225,7 +225,7 @@ class Timing(ABC):
     def __call__(self, t: ArrayLike) -> Progress:
         """The law at times t (...), in seconds; not-finite times give NaN."""
         times = np.asarray(t, dtype=float)
-        clipped_times, resting = clipped(times, self.duration)
+        clipped_times, resting = clip_times(times, self.duration)
         s, ds, dds = self.inside(clipped_times)
         bad = ~np.isfinite(times)
         still = np.where(bad, np.nan, 0.0)

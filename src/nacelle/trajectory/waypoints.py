@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nacelle.errors import did_you_mean
-from nacelle.kinematics.pose_input import SHORTEST
+from nacelle.kinematics.pose_input import SHORTEST_QUATERNION
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import QUATERNION, ROTATIONS, ReducedLayout
-from nacelle.progress import Progress, ignored
+from nacelle.progress import Progress, ignore_progress
 from nacelle.results import Plottable
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
@@ -87,7 +87,9 @@ def read_waypoints(source: str | Path, motion: Motion | str | list[str]) -> Wayp
     return Waypoints(layout.motion, read_points(layout, points), None if times is None else times - times[0])
 
 
-def read_poses(source: str | Path, motion: Motion | str | list[str], report: Progress = ignored) -> Waypoints:
+def read_poses(
+    source: str | Path, motion: Motion | str | list[str], report: Progress = ignore_progress
+) -> Waypoints:
     """Read poses, one or more, from a CSV file or its text, in the forms of `read_waypoints`.
 
     They need not be a path: an entry may be empty, "nan" or infinite, and a quaternion may have no length;
@@ -108,7 +110,7 @@ def read_poses(source: str | Path, motion: Motion | str | list[str], report: Pro
     if layout.quaternion is not None:
         with np.errstate(all="ignore"):
             length = np.linalg.norm(points[:, layout.quaternion], axis=1, keepdims=True)
-            usable = (length > SHORTEST) & (length < np.inf)
+            usable = (length > SHORTEST_QUATERNION) & (length < np.inf)
             points[:, layout.quaternion] /= np.where(usable, length, np.nan)
     return Waypoints(layout.motion, nearest_signs(layout, points), times)
 
@@ -164,7 +166,7 @@ class _Reader(Columns):
         self.require(list(self.rotation))
 
     def poses(
-        self, least: int, *, gaps: bool = False, report: Progress = ignored
+        self, least: int, *, gaps: bool = False, report: Progress = ignore_progress
     ) -> tuple[Array, Array | None]:
         """Read the rows, at least so many: poses (N, nx) and times, if there are any."""
         entries = self.values(gaps=gaps, report=report)
@@ -179,7 +181,7 @@ class _Reader(Columns):
             quats = self._quats(entries, gaps) if self.rotation else None
         self.stop("poses")
         linear = [entries[self.layout.x_names[k]] for k in self.layout.linear_x]
-        return self.layout.join_x(_stacked(linear, count), quats), times
+        return self.layout.join_x(_stack_columns(linear, count), quats), times
 
     def _check_times(self, times: Array) -> None:
         """Times must rise."""
@@ -207,6 +209,6 @@ class _Reader(Columns):
         return quat_multiply(yaw, quat_multiply(pitch, roll))
 
 
-def _stacked(columns: list[Array], count: int) -> Array:
+def _stack_columns(columns: list[Array], count: int) -> Array:
     """Columns side by side (count, columns), none of them too."""
     return np.stack(columns, axis=-1) if columns else np.zeros((count, 0))

@@ -28,17 +28,17 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack
 from nacelle.spatial.screw import Wrench
-from nacelle.tree.closure import closure_frames, closure_step, slip_bias
-from nacelle.tree.spanning_tree import TURN, Step, TreeMotion, TreeVelocity, nearest_turn
+from nacelle.tree.closure import closure_frames, closure_transform, relative_acceleration_bias
+from nacelle.tree.spanning_tree import FULL_TURN, JointTransform, TreeKinematics, TreeVelocity, wrap_angles
 
 
-def unwound(robot: Robot, q: Array, start: Array) -> Array:
+def unwind_angles(robot: Robot, q: Array, start: Array) -> Array:
     """Coordinates (..., actuators), angles by whole turns within half a turn of those where a path begins.
 
     Inverse kinematics gives angles within half a turn of zero: without this a path across the seam would go
     the long way round.
     """
-    return np.where(robot.revolute_actuators, nearest_turn(q, start), q)
+    return np.where(robot.revolute_actuators, wrap_angles(q, start), q)
 
 
 def actuator_scales(robot: Robot) -> Array:
@@ -49,34 +49,36 @@ def actuator_scales(robot: Robot) -> Array:
 # ---- actuators: their coordinates, rates and accelerations, in the tree or where a loop is cut
 
 
-def joint_rate_row(robot: Robot, motion: TreeMotion, index: int) -> Array:
+def joint_rate_row(robot: Robot, motion: TreeKinematics, index: int) -> Array:
     """Rate q' of a revolute or prismatic joint, in the tree or a closure, as a row (rates,) over u."""
     return np.asarray(rate_rows(robot, motion, index)[0][0])
 
 
-def actuator_rows(robot: Robot, motion: TreeMotion) -> Array:
+def actuator_rows(robot: Robot, motion: TreeKinematics) -> Array:
     """Rate of every actuator as a row over the tree's rates (actuators, rates)."""
     rows = [joint_rate_row(robot, motion, actuator.joint) for actuator in robot.actuators]
     return np.stack(rows) if rows else np.zeros((0, motion.columns.shape[1]))
 
 
-def actuator_steps(robot: Robot, motion: TreeMotion, steps: Sequence[Step]) -> list[Step]:
+def actuator_transforms(
+    robot: Robot, motion: TreeKinematics, steps: Sequence[JointTransform]
+) -> list[JointTransform]:
     """Where every actuator is, from the steps of the tree and, for closures, the poses of bodies.
 
     A coupled joint counts its turns: its step is the coordinate itself.
     """
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
-    result: list[Step] = []
+    result: list[JointTransform] = []
     for actuator in robot.actuators:
         if actuator.joint < robot.tree:
             step = steps[starts[actuator.joint]]
             result.append(motion.coordinates.get(actuator.joint, step))
             continue
-        result.append(closure_step(robot.joints[actuator.joint], motion, 0))
+        result.append(closure_transform(robot.joints[actuator.joint], motion, 0))
     return result
 
 
-def rate_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: int) -> Array:
+def rate_bias(robot: Robot, motion: TreeKinematics, velocity: TreeVelocity, index: int) -> Array:
     """Accelerations (1 or 3,) of a revolute, prismatic or spherical joint at constant u: zero in the tree.
 
     rad/s^2 or m/s^2; of a spherical joint w_2' - w_1' seen from the second body, w_2' - w_1' + w_2 x w_1.
@@ -86,7 +88,7 @@ def rate_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: i
         return np.zeros(joint.primitives[0].nv)
     z = closure_frames(joint, motion)[0].R[:, 2]
     if joint.kind is JointKind.PRISMATIC:
-        return pack([dot(z, slip_bias(joint, motion, velocity))])
+        return pack([dot(z, relative_acceleration_bias(joint, motion, velocity))])
     (w1, b1), (w2, b2) = (
         (velocity.twists[body][3:], velocity.biases[body][3:])
         for body in (joint.predecessor, joint.successor)
@@ -96,7 +98,9 @@ def rate_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, index: i
     return pack([dot(z, b2 - b1) + dot(cross(w1, z), w2 - w1)])
 
 
-def actuator_biases(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, bias: Array) -> list[Scalar]:
+def actuator_biases(
+    robot: Robot, motion: TreeKinematics, velocity: TreeVelocity, bias: Array
+) -> list[Scalar]:
     """Accelerations of the actuators where dv/dt = 0 (actuators,), rad/s^2 or m/s^2.
 
     Args:
@@ -112,7 +116,7 @@ def actuator_biases(robot: Robot, motion: TreeMotion, velocity: TreeVelocity, bi
     ]
 
 
-def locked_in_tree(robot: Robot) -> frozenset[int]:
+def tree_actuator_rates(robot: Robot) -> frozenset[int]:
     """Places in u of the rates of actuators that are tree joints."""
     return frozenset(
         robot.platform_nv + robot.v_slices[actuator.joint].start
@@ -121,12 +125,12 @@ def locked_in_tree(robot: Robot) -> frozenset[int]:
     )
 
 
-def closing_actuators(robot: Robot, closures: Sequence[int]) -> list[int]:
+def closure_actuators(robot: Robot, closures: Sequence[int]) -> list[int]:
     """Actuators (by their number) that are among some closures."""
     return [k for k, actuator in enumerate(robot.actuators) if actuator.joint in closures]
 
 
-def unwrapped(q: Array, angles: Sequence[bool] | Array, start: Array | None = None) -> Array:
+def unwrap_angles(q: Array, angles: Sequence[bool] | Array, start: Array | None = None) -> Array:
     """Coordinates (N, k) over time, rad or m, angles without jumps by whole turns.
 
     Args:
@@ -136,16 +140,16 @@ def unwrapped(q: Array, angles: Sequence[bool] | Array, start: Array | None = No
     """
     good = np.all(np.isfinite(q), axis=1)
     rows = q[good] if start is None else np.concatenate([start[None], q[good]])
-    steps = np.diff(rows, axis=0, prepend=rows[:1]) / TURN
+    steps = np.diff(rows, axis=0, prepend=rows[:1]) / FULL_TURN
     turns = np.cumsum(np.round(np.where(np.asarray(angles, dtype=bool), steps, 0.0)), axis=0)
     result = np.array(q)
-    result[good] = (rows - TURN * turns)[0 if start is None else 1 :]
+    result[good] = (rows - FULL_TURN * turns)[0 if start is None else 1 :]
     return result
 
 
-def along_path(q: Array, angles: Sequence[bool] | Array, start: Array | None = None) -> Array:
+def unwrap_path(q: Array, angles: Sequence[bool] | Array, start: Array | None = None) -> Array:
     """Coordinates (..., k) at poses that are, in order, a path: as `unwrapped`."""
-    return unwrapped(q.reshape(math.prod(q.shape[:-1]), q.shape[-1]), angles, start).reshape(q.shape)
+    return unwrap_angles(q.reshape(math.prod(q.shape[:-1]), q.shape[-1]), angles, start).reshape(q.shape)
 
 
 class JointAxis(NamedTuple):
@@ -200,13 +204,13 @@ def joint_axes(joint: Joint, first: Pose, second: Pose) -> list[JointAxis]:
     return axes
 
 
-def closure_axes(joint: Joint, motion: TreeMotion) -> list[JointAxis]:
+def closure_axes(joint: Joint, motion: TreeKinematics) -> list[JointAxis]:
     """Axes of a closure, base axes; of a spherical joint x, y, z of the base, which cost no rotation."""
     axes = joint_axes(joint, *closure_frames(joint, motion))
     return [axis._replace(directions=np.eye(3)) if axis.directions.shape[1] == 3 else axis for axis in axes]
 
 
-def rate_rows(robot: Robot, motion: TreeMotion, index: int) -> list[Array]:
+def rate_rows(robot: Robot, motion: TreeKinematics, index: int) -> list[Array]:
     """For every axis of a joint its rates (k, rates) over the rates of the tree."""
     joint = robot.joints[index]
     rows = []

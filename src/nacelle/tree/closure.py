@@ -25,13 +25,12 @@ from nacelle.model.joint import Joint
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
-from nacelle.spatial.rounding import array_total, ordered_product
+from nacelle.spatial.rounding import cancelling_array_sum, ordered_product
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, pack, plus, product
 from nacelle.tree.spanning_tree import (
-    Step,
-    TreeMotion,
+    JointTransform,
+    TreeKinematics,
     TreeVelocity,
-    frame_step,
     point_acceleration,
     point_velocity,
 )
@@ -60,7 +59,7 @@ class ClosureState:
         return [row for part in slices for row in range(part.start, part.stop)]
 
 
-def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
+def closure_frames(joint: Joint, motion: TreeKinematics) -> tuple[Pose, Pose]:
     """Poses of the two joint frames of a closure in the base."""
     return (
         motion.poses[joint.predecessor] @ joint.frame_predecessor,
@@ -68,18 +67,18 @@ def closure_frames(joint: Joint, motion: TreeMotion) -> tuple[Pose, Pose]:
     )
 
 
-def closure_step(joint: Joint, motion: TreeMotion, number: int) -> Step:
+def closure_transform(joint: Joint, motion: TreeKinematics, number: int) -> JointTransform:
     """Where an axis of a joint that closes a loop is, from the poses of its two bodies; rad by (cos, sin)."""
-    return frame_step(joint, *closure_frames(joint, motion), number)
+    return joint_transform_between(joint, *closure_frames(joint, motion), number)
 
 
-def _gap(first: Array, second: Array) -> Array:
+def _offset(first: Array, second: Array) -> Array:
     """From one point to another; of floats to the last bit: iteration closes loops as far as can be."""
     floats = first.dtype != object and second.dtype != object
     return np.asarray(second - first if floats else plus(second, -first))
 
 
-def coupling_gap(joint: Joint, motion: TreeMotion) -> Scalar:
+def coupling_residual(joint: Joint, motion: TreeKinematics) -> Scalar:
     """What a coupling leaves open: sum factor q - offset, rad or m."""
     gap: Scalar = -joint.offset
     for index, factor in joint.terms:
@@ -100,25 +99,25 @@ def _coupling_row(robot: Robot, joint: Joint) -> Array:
     return row
 
 
-def closure_gaps(robot: Robot, motion: TreeMotion) -> Array:
+def closure_residual(robot: Robot, motion: TreeKinematics) -> Array:
     """Residual (rows,) of all closures alone, m or sines of angles, as in `closure_state`."""
     residual: list[Scalar] = []
     for joint in robot.closures:
         if joint.is_coupling:
-            residual.append(coupling_gap(joint, motion))
+            residual.append(coupling_residual(joint, motion))
             continue
         first, second = closure_frames(joint, motion)
-        d = _gap(first.p, second.p)
+        d = _offset(first.p, second.p)
         residual += [
             dot(first.R[:, lock[1]], d if len(lock) == 2 else second.R[:, lock[2]]) for lock in joint.locks
         ]
     return pack(residual) if residual else np.zeros(0)
 
 
-def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
+def closure_state(robot: Robot, motion: TreeKinematics) -> ClosureState:
     """Residual (rows,) and Jacobian (rows, rates) of all closures: r' = J u."""
     numbers = NumberClosures(robot)
-    if numbers.plain and motion.is_plain:
+    if numbers.plain and motion.is_numeric:
         return numbers.state(motion)
     rows: list[Array] = []
     for joint in robot.closures:
@@ -130,9 +129,9 @@ def closure_state(robot: Robot, motion: TreeMotion) -> ClosureState:
         apart = motion.movers[joint.predecessor] != motion.movers[joint.successor]
         J1 = motion.point_jacobian(joint.predecessor, first.p, apart)
         J2 = motion.point_jacobian(joint.successor, second.p, apart)
-        rows += [_spread(rates, apart) for rates in lock_rates(joint, first, second, J1, J2)]
+        rows += [_scatter(rates, apart) for rates in lock_rates(joint, first, second, J1, J2)]
     jacobian = np.stack(rows) if rows else np.zeros((0, motion.columns.shape[1]))
-    return ClosureState(closure_gaps(robot, motion), jacobian, numbers.rows)
+    return ClosureState(closure_residual(robot, motion), jacobian, numbers.rows)
 
 
 def lock_rates(joint: Joint, first: Pose, second: Pose, J1: Array, J2: Array) -> list[Array]:
@@ -146,7 +145,7 @@ def lock_rates(joint: Joint, first: Pose, second: Pose, J1: Array, J2: Array) ->
         J2: the same of the second frame.
     """
     # v_2 - v_1 - w_1 x d, per rate: w_1 x d = -d x w_1.
-    slip = plus(plus(J2[:3], -J1[:3]), product(skew(_gap(first.p, second.p)), J1[3:]))
+    slip = plus(plus(J2[:3], -J1[:3]), product(skew(_offset(first.p, second.p)), J1[3:]))
     relative = plus(J2[3:], -J1[3:])
     rows = []
     for lock in joint.locks:
@@ -157,7 +156,7 @@ def lock_rates(joint: Joint, first: Pose, second: Pose, J1: Array, J2: Array) ->
     return rows
 
 
-def _spread(values: Array, mask: Array) -> Array:
+def _scatter(values: Array, mask: Array) -> Array:
     """A row (rates,) with values where a mask (rates,) says so, zero elsewhere."""
     row = np.full(len(mask), 0.0, dtype=values.dtype)
     row[mask] = values
@@ -196,7 +195,7 @@ class NumberClosures:
             if joint.is_coupling
         ]
 
-    def state(self, motion: TreeMotion) -> ClosureState:
+    def state(self, motion: TreeKinematics) -> ClosureState:
         """Residual and Jacobian of all closures, of floats."""
         if not self.rows:
             return ClosureState(np.zeros(0), np.zeros((0, motion.columns.shape[1])), ())
@@ -204,7 +203,7 @@ class NumberClosures:
         p = np.array([motion.poses[body].p for body in self._bodies])
         moved = ordered_product(R, self._frames)
         # Numbers alone are no constants of a program: their products may be summed in any order.
-        R, p = moved[:, :, :3], array_total(moved[:, :, 3], p)
+        R, p = moved[:, :, :3], cancelling_array_sum(moved[:, :, 3], p)
         count, k = len(self.rows), self._closure
         d = p[count:] - p[:count]
         e, f = R[k, :, self._first], R[k + count, :, self._second]
@@ -219,7 +218,7 @@ class NumberClosures:
         J = (np.where(self._square, normal, e)[:, None] @ rates)[:, 0]
         gaps = residual[:, 0, 0]
         for index, joint, row in self._couplings:
-            gaps[index], J[index] = coupling_gap(joint, motion), row
+            gaps[index], J[index] = coupling_residual(joint, motion), row
         return ClosureState(gaps, J, self.rows)
 
 
@@ -230,7 +229,7 @@ def _skews(v: Array) -> Array:
     return matrices
 
 
-def slip_bias(joint: Joint, motion: TreeMotion, velocity: TreeVelocity) -> Array:
+def relative_acceleration_bias(joint: Joint, motion: TreeKinematics, velocity: TreeVelocity) -> Array:
     """Acceleration of a closure's second origin seen from its first frame, at constant rates, base axes.
 
     With d from the first origin to the second: d'' - w_1' x d - 2 w_1 x d' + w_1 x (w_1 x d).
@@ -244,7 +243,7 @@ def slip_bias(joint: Joint, motion: TreeMotion, velocity: TreeVelocity) -> Array
     return np.asarray(d_bias - cross(A1[3:], d) - 2.0 * cross(w1, d_rate) + cross(w1, cross(w1, d)))
 
 
-def closure_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Array:
+def closure_bias(robot: Robot, motion: TreeKinematics, velocity: TreeVelocity) -> Array:
     """Second derivatives of the closures where the rates stay constant, one number a lock.
 
     offset i:     e_i . (acceleration of the second origin seen from the first frame)
@@ -258,7 +257,7 @@ def closure_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Ar
         first, second = closure_frames(joint, motion)
         w1, w2 = velocity.twists[joint.predecessor][3:], velocity.twists[joint.successor][3:]
         a1, a2 = velocity.biases[joint.predecessor][3:], velocity.biases[joint.successor][3:]
-        slip = slip_bias(joint, motion, velocity)
+        slip = relative_acceleration_bias(joint, motion, velocity)
         for lock in joint.locks:
             e = first.R[:, lock[1]]
             if len(lock) == 2:
@@ -270,7 +269,7 @@ def closure_bias(robot: Robot, motion: TreeMotion, velocity: TreeVelocity) -> Ar
     return pack(bias) if bias else np.zeros(0)
 
 
-def is_flipped(joint: Joint, motion: TreeMotion) -> bool:
+def has_reversed_axis(joint: Joint, motion: TreeKinematics) -> bool:
     """Whether a closure holds with an axis the wrong way round, which its equations also allow."""
     locked = {lock[1:] for lock in joint.locks if lock[0] == "perpendicular"}
     if not {(0, 2), (1, 2)} <= locked:

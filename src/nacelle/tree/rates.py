@@ -25,11 +25,17 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, dot, product, sparse_product
 from nacelle.spatial.solve import least_squares, solve
 from nacelle.tree.closure import ClosureState, closure_bias, closure_state
-from nacelle.tree.spanning_tree import TreeMotion, TreeVelocity, rates_of, rates_of_motion, tree_velocity
+from nacelle.tree.spanning_tree import (
+    TreeKinematics,
+    TreeVelocity,
+    coordinate_rate_indices,
+    joint_rate_indices,
+    tree_velocity,
+)
 
 
 @dataclass(frozen=True)
-class Spin:
+class IdleSpin:
     """A body that spins idly: the axis and a point of it in the frame of the body."""
 
     body: int
@@ -49,7 +55,7 @@ class LegRates:
 
     rates: tuple[int, ...]
     rows: tuple[int, ...]
-    spins: tuple[Spin, ...]
+    spins: tuple[IdleSpin, ...]
 
     @property
     def square(self) -> bool:
@@ -73,34 +79,34 @@ class RateStructure:
     robot: Robot
     legs: tuple[LegRates, ...]
     parasitic: bool
-    nacelle_rows: tuple[int, ...]
-    nacelle_spins: tuple[Spin, ...]
+    platform_rows: tuple[int, ...]
+    platform_idle_spins: tuple[IdleSpin, ...]
     row_scale: Array
 
     @property
-    def spins(self) -> tuple[tuple[Spin, ...], ...]:
+    def spins(self) -> tuple[tuple[IdleSpin, ...], ...]:
         """Idle spins that are set to zero: for every leg, then those of the nacelle."""
-        return (*(leg.spins for leg in self.legs), self.nacelle_spins)
+        return (*(leg.spins for leg in self.legs), self.platform_idle_spins)
 
     @cached_property
     def nacelle_rates(self) -> tuple[int, ...]:
         """Places in u of the rates of the nacelle's joints."""
-        return rates_of(self.robot, self.robot.nacelle.joints)
+        return joint_rate_indices(self.robot, self.robot.nacelle.joints)
 
     @cached_property
-    def w_rates(self) -> tuple[int, ...]:
+    def platform_rates(self) -> tuple[int, ...]:
         """Places in u of all rates of the nacelle: the platform's and those of its own joints."""
         return (*range(self.robot.platform_nv), *self.nacelle_rates)
 
     @property
-    def nw(self) -> int:
+    def platform_rate_count(self) -> int:
         """Number of rates of the nacelle."""
-        return len(self.w_rates)
+        return len(self.platform_rates)
 
     @cached_property
     def independent(self) -> tuple[int, ...]:
         """Places in u of the entries of v, in the order of the motion's coordinates."""
-        return tuple(rates_of_motion(self.robot).values())
+        return tuple(coordinate_rate_indices(self.robot).values())
 
     @cached_property
     def dependent_joints(self) -> tuple[int, ...]:
@@ -113,18 +119,18 @@ class RateStructure:
         """Places in u of the rates of the nacelle that depend on v and are not zero."""
         platform = range(self.robot.platform_nv) if self.parasitic else ()
         rates = [k for k in platform if k not in self.independent]
-        return (*rates, *rates_of(self.robot, self.dependent_joints))
+        return (*rates, *joint_rate_indices(self.robot, self.dependent_joints))
 
     def basis(self, rates: Sequence[int]) -> Array:
         """(nw, k): w at unit values of k of its entries."""
-        row_of = {rate: k for k, rate in enumerate(self.w_rates)}
-        columns = np.zeros((len(self.w_rates), len(rates)))
+        row_of = {rate: k for k, rate in enumerate(self.platform_rates)}
+        columns = np.zeros((len(self.platform_rates), len(rates)))
         for column, rate in enumerate(rates):
             columns[row_of[rate], column] = 1.0
         return columns
 
     @property
-    def selections(self) -> tuple[Array, Array]:
+    def selection_matrices(self) -> tuple[Array, Array]:
         """The bases of `respond` for velocities: v (nw, n) and dependent rates (nw, d) as entries of w."""
         return self.basis(self.independent), self.basis(self.dependent)
 
@@ -144,7 +150,7 @@ class ClosureEquations:
     rows: tuple[tuple[Array, ...], ...]
 
 
-class RightSides(NamedTuple):
+class RightHandSides(NamedTuple):
     """Right-hand sides of the equations.
 
     Attributes:
@@ -156,7 +162,7 @@ class RightSides(NamedTuple):
     spins: tuple[tuple[Scalar, ...], ...] | None = None
 
 
-def rate_equations(robot: Robot, structure: RateStructure, motion: TreeMotion) -> ClosureEquations:
+def rate_equations(robot: Robot, structure: RateStructure, motion: TreeKinematics) -> ClosureEquations:
     """Closure equations, and rows that set idle spins to zero: axis . w_body = 0."""
     rows = tuple(
         tuple(
@@ -168,7 +174,7 @@ def rate_equations(robot: Robot, structure: RateStructure, motion: TreeMotion) -
     return ClosureEquations(structure, closure_state(robot, motion), rows)
 
 
-class Response(NamedTuple):
+class RateSolution(NamedTuple):
     """What the closure equations say.
 
     Attributes:
@@ -181,16 +187,16 @@ class Response(NamedTuple):
     dependent: Array
 
 
-def respond(
+def solve_rates(
     system: ClosureEquations,
     basis: Array,
     dependent: Array,
     *,
-    right: RightSides | None = None,
-    frozen: frozenset[int] = frozenset(),
+    right: RightHandSides | None = None,
+    zero_rates: frozenset[int] = frozenset(),
     legs: Sequence[int] | None = None,
-    hold: bool = False,
-) -> Response:
+    actuators_held: bool = False,
+) -> RateSolution:
     """Solve all closure equations J u + right = 0 for the rates.
 
     Args:
@@ -198,18 +204,18 @@ def respond(
         basis: (nw, n): the nacelle's rates w for unit values of n given numbers.
         dependent: (nw, d): w for unit values of d unknown ones.
         right: right-hand sides; none if None.
-        frozen: rates of legs that are zero.
-        hold: whether actuators are held, so that the legs decide all dependent numbers.
+        zero_rates: rates of legs that are zero.
+        actuators_held: whether actuators are held, so that the legs decide all dependent numbers.
         legs: the legs to solve; all of them if None. The rates of the others stay zero.
     """
     structure, d = system.structure, dependent.shape[1]
-    known = _Known(system, np.concatenate([dependent, basis], axis=1), right)
+    known = _PlatformTerms(system, np.concatenate([dependent, basis], axis=1), right)
     left = known.nacelle() if d else []
     solved = [
-        _solve_leg(system, k, known, frozen, hold)
+        _solve_leg(system, k, known, zero_rates, actuators_held)
         for k in (range(len(structure.legs)) if legs is None else legs)
     ]
-    if d and (structure.parasitic or hold):
+    if d and (structure.parasitic or actuators_held):
         left += [leg.left for leg in solved if leg.left is not None]
     columns = basis.shape[1] + (right is not None)
     Z: Array = np.zeros((0, columns))
@@ -217,33 +223,35 @@ def respond(
         stacked = np.concatenate(left)
         Z = -least_squares(stacked[:, :d], stacked[:, d:]).X
     w = basis if right is None else np.concatenate([basis, np.zeros((len(basis), 1))], axis=1)
-    rows: dict[int, Array] = dict(zip(structure.w_rates, w + _times(dependent, Z) if d else w, strict=True))
+    rows: dict[int, Array] = dict(
+        zip(structure.platform_rates, w + _product(dependent, Z) if d else w, strict=True)
+    )
     for leg in solved:
-        leg_rates = -(leg.X[:, d:] + _times(leg.X[:, :d], Z)) if d else -leg.X
+        leg_rates = -(leg.X[:, d:] + _product(leg.X[:, :d], Z)) if d else -leg.X
         rows |= zip(leg.rates, leg_rates, strict=True)
     zero = np.zeros(columns)
     count = system.closures.jacobian.shape[1]
-    return Response(np.stack([rows.get(rate, zero) for rate in range(count)]), Z)
+    return RateSolution(np.stack([rows.get(rate, zero) for rate in range(count)]), Z)
 
 
-class _Known(NamedTuple):
+class _PlatformTerms(NamedTuple):
     """What the equations say of the nacelle's rates: columns [basis | right], rows over their scales."""
 
     system: ClosureEquations
     basis: Array
-    right: RightSides | None
+    right: RightHandSides | None
 
     def closures(self, rows: Sequence[int]) -> Array:
         """Of some closure equations."""
         structure, J = self.system.structure, self.system.closures.jacobian
-        N = _times(J[list(rows)][:, list(structure.w_rates)], self.basis)
+        N = _product(J[list(rows)][:, list(structure.platform_rates)], self.basis)
         if self.right is not None:
             N = np.concatenate([N, self.right.closures[list(rows)].reshape(-1, 1)], axis=1)
         return np.asarray(N / structure.row_scale[list(rows)].reshape(-1, 1))
 
     def spins(self, k: int) -> Array:
         """Of the further rows of a leg, or of the nacelle (-1)."""
-        S = _times(np.stack(self.system.rows[k])[:, list(self.system.structure.w_rates)], self.basis)
+        S = _product(np.stack(self.system.rows[k])[:, list(self.system.structure.platform_rates)], self.basis)
         if self.right is None:
             return np.asarray(S)
         values: Sequence[Scalar] = (0.0,) * len(S) if self.right.spins is None else self.right.spins[k]
@@ -251,11 +259,11 @@ class _Known(NamedTuple):
 
     def nacelle(self) -> list[Array]:
         """Of the nacelle's own loops and spins."""
-        rows = self.system.structure.nacelle_rows
+        rows = self.system.structure.platform_rows
         return [*([self.closures(rows)] if rows else []), *([self.spins(-1)] if self.system.rows[-1] else [])]
 
 
-class _SolvedLeg(NamedTuple):
+class _LegSolution(NamedTuple):
     """The rates of a leg, M^+ N of its equations, and what they leave over; None if they are as many."""
 
     rates: Sequence[int]
@@ -264,36 +272,36 @@ class _SolvedLeg(NamedTuple):
 
 
 def _solve_leg(
-    system: ClosureEquations, k: int, known: _Known, frozen: frozenset[int], hold: bool
-) -> _SolvedLeg:
+    system: ClosureEquations, k: int, known: _PlatformTerms, frozen: frozenset[int], hold: bool
+) -> _LegSolution:
     leg, further = system.structure.legs[k], system.rows[k]
     rates = [rate for rate in leg.rates if rate not in frozen]
     scale = system.structure.row_scale[list(leg.rows)].reshape(-1, 1)
     M = system.closures.jacobian[list(leg.rows)][:, rates] / scale
     N = known.closures(leg.rows)
     if leg.square and not hold and not further:
-        return _SolvedLeg(rates, solve(np.asarray(M), N), None)
+        return _LegSolution(rates, solve(np.asarray(M), N), None)
     if further:
         M = np.concatenate([M, np.stack(further)[:, rates]])
         N = np.concatenate([N, known.spins(k)])
     if not rates:
-        return _SolvedLeg(rates, np.zeros((0, N.shape[1])), N)
-    return _SolvedLeg(rates, *least_squares(np.asarray(M), N))
+        return _LegSolution(rates, np.zeros((0, N.shape[1])), N)
+    return _LegSolution(rates, *least_squares(np.asarray(M), N))
 
 
-def _times(A: Array, B: Array) -> Array:
+def _product(A: Array, B: Array) -> Array:
     """The product A B; of traced ones most entries are zero and leave no trace."""
     return sparse_product(A, B) if A.dtype == object or B.dtype == object else np.asarray(A @ B)
 
 
-def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
+def platform_constraint_rows(system: ClosureEquations, dependent: Array) -> Array:
     """What the closures say of d unknown numbers of the nacelle (rows, d) without the legs' rates.
 
     Args:
         system: the equations of the robot.
         dependent: (nw, d): the nacelle's rates w for unit values of the numbers.
     """
-    known = _Known(system, dependent, None)
+    known = _PlatformTerms(system, dependent, None)
     left = known.nacelle()
     for k in range(len(system.structure.legs)) if system.structure.parasitic else ():
         leg = _solve_leg(system, k, known, frozenset(), hold=False)
@@ -301,7 +309,7 @@ def remaining_rows(system: ClosureEquations, dependent: Array) -> Array:
     return np.concatenate(left)
 
 
-class MovingTree(NamedTuple):
+class TreeRates(NamedTuple):
     """A robot in motion.
 
     Attributes:
@@ -317,19 +325,21 @@ class MovingTree(NamedTuple):
     velocity: TreeVelocity
 
 
-def moving_tree(robot: Robot, structure: RateStructure, motion: TreeMotion, v: Array) -> MovingTree:
+def tree_rates(robot: Robot, structure: RateStructure, motion: TreeKinematics, v: Array) -> TreeRates:
     """All rates at the reduced twist v, and their derivatives where dv/dt = 0."""
-    independent, dependent = structure.selections
+    independent, dependent = structure.selection_matrices
     system = rate_equations(robot, structure, motion)
-    U = respond(system, independent, dependent).u
+    U = solve_rates(system, independent, dependent).u
     u = U @ v
     velocity = tree_velocity(robot, motion, u)
-    right = RightSides(closure_bias(robot, motion, velocity), spin_biases(structure, motion, velocity))
-    return MovingTree(U, u, respond(system, independent, dependent, right=right).u[:, -1], velocity)
+    right = RightHandSides(
+        closure_bias(robot, motion, velocity), idle_spin_biases(structure, motion, velocity)
+    )
+    return TreeRates(U, u, solve_rates(system, independent, dependent, right=right).u[:, -1], velocity)
 
 
-def spin_biases(
-    structure: RateStructure, motion: TreeMotion, velocity: TreeVelocity
+def idle_spin_biases(
+    structure: RateStructure, motion: TreeKinematics, velocity: TreeVelocity
 ) -> tuple[tuple[Scalar, ...], ...]:
     """Derivatives of the idle spins of each leg, then of the nacelle, at constant rates: axis . dw/dt."""
     return tuple(

@@ -14,7 +14,7 @@ prismatic one. At the base's origin a column is the same for all bodies that the
 
 for C is fixed to the parent. A point at r has the velocity v0 + w x r, m/s, w in rad/s.
 
-`NumberTree` gives the same poses and columns for plain numbers, to the last bit, in lists of floats: where
+`NumericTree` gives the same poses and columns for plain numbers, to the last bit, in lists of floats: where
 iteration evaluates the tree many times, most of the time goes into making small arrays.
 """
 
@@ -34,26 +34,26 @@ from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation, rotation_quat, skew
-from nacelle.spatial.rounding import Rows, composed, total
+from nacelle.spatial.rounding import Rows, cancelling_sum, compose_rows
 from nacelle.spatial.scalar import Array, Scalar, atan2, cos, cross, dot, pack, plus, sin, where
 
 
-class CosSin(NamedTuple):
+class CosineSine(NamedTuple):
     """An angle by its cosine and sine: a closed form finds these, and nobody needs the angle itself."""
 
     c: Scalar
     s: Scalar
 
 
-TURN = 2.0 * math.pi
+FULL_TURN = 2.0 * math.pi
 """A turn, rad."""
 
-Step: TypeAlias = Any
+JointTransform: TypeAlias = Any
 """Where one primitive of a joint is: a CosSin, a length, or the quat_xyzw of a spherical one."""
 
 
 @dataclass(frozen=True)
-class TreeMotion:
+class TreeKinematics:
     """Where the tree is and how it can move.
 
     Attributes:
@@ -70,7 +70,7 @@ class TreeMotion:
     coordinates: Mapping[int, Scalar] = field(default_factory=dict)
 
     @property
-    def is_plain(self) -> bool:
+    def is_numeric(self) -> bool:
         """Whether all numbers are floats."""
         arrays = (self.columns, *(array for pose in self.poses for array in pose))
         return all(array.dtype != object for array in arrays)
@@ -79,14 +79,14 @@ class TreeMotion:
         """Jacobian (6, rates): twist [v; w] of a body at its frame's origin, base axes."""
         return self.point_jacobian(body, self.poses[body].p)
 
-    def point_jacobian(self, body: int, point: Array, only: Array | None = None) -> Array:
+    def point_jacobian(self, body: int, point: Array, mask: Array | None = None) -> Array:
         """Jacobian (6, rates) of a body's twist [v; w] at a point (3,), base axes: v = v0 + w x point.
 
-        With a mask `only` (rates,) the columns of these rates alone.
+        With a mask `mask` (rates,) the columns of these rates alone.
         """
         columns, is_moved = self.columns, self.movers[body]
-        if only is not None:
-            columns, is_moved = columns[:, only], is_moved[only]
+        if mask is not None:
+            columns, is_moved = columns[:, mask], is_moved[mask]
         v0, w = columns[:3], columns[3:]
         if w.dtype != object and point.dtype != object:
             # Numbers alone are no constants of a program: what cancels to rounding may stay.
@@ -95,13 +95,13 @@ class TreeMotion:
         return np.where(is_moved, J, 0.0)
 
 
-def rates_of(robot: Robot, joints: Sequence[int]) -> tuple[int, ...]:
+def joint_rate_indices(robot: Robot, joints: Sequence[int]) -> tuple[int, ...]:
     """Places of the rates of some tree joints in u = [platform twist; joint rates]."""
     m = robot.platform_nv
     return tuple(m + k for j in joints for k in range(robot.v_slices[j].start, robot.v_slices[j].stop))
 
 
-def rates_of_motion(robot: Robot) -> dict[str, int]:
+def coordinate_rate_indices(robot: Robot) -> dict[str, int]:
     """Places in u of the coordinates of the robot's motion, by name: of the platform's twist, of joints."""
     m = robot.platform_nv
     return {
@@ -110,48 +110,48 @@ def rates_of_motion(robot: Robot) -> dict[str, int]:
     }
 
 
-def joint_steps(joint: Joint, q: Array) -> list[Step]:
+def joint_transforms(joint: Joint, q: Array) -> list[JointTransform]:
     """Steps of a joint's primitives from coordinates q (nq,): (cos q, sin q), q, or a quaternion (4,)."""
-    steps: list[Step] = []
+    steps: list[JointTransform] = []
     start = 0
     for primitive in joint.primitives:
         if primitive is Primitive.SPHERICAL:
             steps.append(q[start : start + 4])
         else:
-            steps.append(CosSin(cos(q[start]), sin(q[start])) if primitive.is_rotation else q[start])
+            steps.append(CosineSine(cos(q[start]), sin(q[start])) if primitive.is_rotation else q[start])
         start += primitive.nq
     return steps
 
 
-def steps_from_coordinates(robot: Robot, q: Array) -> list[Step]:
+def tree_transforms(robot: Robot, q: Array) -> list[JointTransform]:
     """Steps of all primitives of the tree, joint by joint, from the coordinates (nq,)."""
     joints = zip(robot.tree_joints, robot.q_slices, strict=True)
-    return [step for joint, part in joints for step in joint_steps(joint, q[part])]
+    return [step for joint, part in joints for step in joint_transforms(joint, q[part])]
 
 
-def read_angle(step: CosSin, centre: float) -> Scalar:
+def angle_near(step: CosineSine, centre: float) -> Scalar:
     """Angle (rad) of a step, of those that differ by whole turns the nearest to a centre (rad)."""
-    turns = round(centre / TURN)
-    q = atan2(step.s, step.c) + turns * TURN if turns else atan2(step.s, step.c)
+    turns = round(centre / FULL_TURN)
+    q = atan2(step.s, step.c) + turns * FULL_TURN if turns else atan2(step.s, step.c)
     # Beyond half a turn on one side of the centre it is a turn less, or more.
-    if centre > turns * TURN:
-        return where(centre - 0.5 * TURN - q, q + TURN, q)
-    if centre < turns * TURN:
-        return where(q - centre - 0.5 * TURN, q - TURN, q)
+    if centre > turns * FULL_TURN:
+        return where(centre - 0.5 * FULL_TURN - q, q + FULL_TURN, q)
+    if centre < turns * FULL_TURN:
+        return where(q - centre - 0.5 * FULL_TURN, q - FULL_TURN, q)
     return q
 
 
-def nearest_turn(q: Any, centre: Any) -> Any:
+def wrap_angles(q: Any, centre: Any) -> Any:
     """Angles (...), rad, less whole turns: centre - pi < q <= centre + pi for centres (...)."""
-    return q - TURN * np.ceil((q - centre) / TURN - 0.5)
+    return q - FULL_TURN * np.ceil((q - centre) / FULL_TURN - 0.5)
 
 
-def read_step(step: Step, joint: Joint, number: int) -> Scalar:
+def coordinate_from_transform(step: JointTransform, joint: Joint, number: int) -> Scalar:
     """Coordinate of an axis of a joint from its step: m, or the angle (rad) about `Joint.centre`."""
-    return read_angle(step, joint.centre(number)) if isinstance(step, CosSin) else step
+    return angle_near(step, joint.centre(number)) if isinstance(step, CosineSine) else step
 
 
-def frame_step(joint: Joint, first: Pose, second: Pose, number: int) -> Step:
+def frame_step(joint: Joint, first: Pose, second: Pose, number: int) -> JointTransform:
     """Where an axis of a joint is, from its two frames in common axes: m, or the (cos, sin) of an angle.
 
     A universal joint is Rx(a) Ry(b), with the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb]; an
@@ -160,11 +160,11 @@ def frame_step(joint: Joint, first: Pose, second: Pose, number: int) -> Step:
     primitive = joint.primitives[number]
     e, f = first.R, second.R
     if primitive is Primitive.RZ:
-        return CosSin(dot(e[:, 0], f[:, 0]), dot(e[:, 1], f[:, 0]))
+        return CosineSine(dot(e[:, 0], f[:, 0]), dot(e[:, 1], f[:, 0]))
     if primitive is Primitive.RX:
-        return CosSin(dot(e[:, 1], f[:, 1]), dot(e[:, 2], f[:, 1]))
+        return CosineSine(dot(e[:, 1], f[:, 1]), dot(e[:, 2], f[:, 1]))
     if primitive is Primitive.RY:
-        return CosSin(dot(e[:, 0], f[:, 0]), dot(e[:, 0], f[:, 2]))
+        return CosineSine(dot(e[:, 0], f[:, 0]), dot(e[:, 0], f[:, 2]))
     carrier = f if joint.kind is JointKind.SPHERICAL_PLANAR else e
     return dot(carrier[:, primitive.axis], second.p - first.p)
 
@@ -187,18 +187,18 @@ def axis_coordinates(robot: Robot, q: Array) -> dict[tuple[int, int], Scalar]:
     return result
 
 
-def step_motion(primitive: Primitive, step: Step) -> Pose:
+def transform_pose(primitive: Primitive, step: JointTransform) -> Pose:
     """Motion of one primitive as a pose: Rot_k(q), translation q e_k (m), or the quaternion's rotation."""
     if primitive is Primitive.SPHERICAL:
         return Pose(rotation_quat(step), np.zeros(3))
-    if isinstance(step, CosSin):
+    if isinstance(step, CosineSine):
         return Pose(rotation(primitive.axis, *step), np.zeros(3))
     translation: list[Scalar] = [0.0, 0.0, 0.0]
     translation[primitive.axis] = step
     return Pose(np.eye(3), pack(translation))
 
 
-def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
+def tree_kinematics(robot: Robot, platform: Pose, q: Array) -> TreeKinematics:
     """Poses of all bodies and the twists of all rates: T_child = T_parent X_pre M(q) X_suc^-1 along the tree.
 
     Args:
@@ -206,7 +206,7 @@ def tree_motion(robot: Robot, platform: Pose, q: Array) -> TreeMotion:
         platform: pose of the platform body in the base.
         q: coordinates of the tree joints, shape (nq,); spherical joints as quat_xyzw.
     """
-    motion = motion_of_steps(robot, platform, steps_from_coordinates(robot, q))
+    motion = tree_kinematics_from_transforms(robot, platform, tree_transforms(robot, q))
     return replace(motion, coordinates=coupled_coordinates(robot, q))
 
 
@@ -215,7 +215,9 @@ def coupled_coordinates(robot: Robot, q: Array) -> dict[int, Scalar]:
     return {j: q[robot.q_slices[j].start] for j in robot.coupled_joints}
 
 
-def motion_of_steps(robot: Robot, platform: Pose, steps: Sequence[Step]) -> TreeMotion:
+def tree_kinematics_from_transforms(
+    robot: Robot, platform: Pose, steps: Sequence[JointTransform]
+) -> TreeKinematics:
     """Poses of all bodies and the twists of all rates, from the steps of the tree's primitives."""
     poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
     columns = _platform_columns(robot, platform)
@@ -223,15 +225,17 @@ def motion_of_steps(robot: Robot, platform: Pose, steps: Sequence[Step]) -> Tree
     for joint in robot.tree_joints:
         pose = poses[joint.predecessor] @ joint.frame_predecessor
         for primitive in joint.primitives:
-            pose = pose @ step_motion(primitive, next(left))
+            pose = pose @ transform_pose(primitive, next(left))
             for axis in range(3) if primitive is Primitive.SPHERICAL else (primitive.axis,):
-                columns.append(_column(pose, axis, primitive.is_rotation))
+                columns.append(_twist_column(pose, axis, primitive.is_rotation))
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
     bodies = range(len(robot.bodies))
-    return TreeMotion(tuple(poses[k] for k in bodies), np.stack(columns, axis=1), tree_movers(robot))
+    return TreeKinematics(
+        tuple(poses[k] for k in bodies), np.stack(columns, axis=1), rates_moving_bodies(robot)
+    )
 
 
-def tree_movers(robot: Robot) -> Array:
+def rates_moving_bodies(robot: Robot) -> Array:
     """For every body, which rates of the tree move it (bodies, rates), of bool."""
     m = robot.platform_nv
     mask = np.zeros((len(robot.bodies), m + robot.nv), dtype=bool)
@@ -277,7 +281,7 @@ def point_acceleration(twist: Array, rate: Array, point: Array) -> Array:
     return np.asarray(rate[:3] + cross(rate[3:], point) + cross(w, point_velocity(twist, point)))
 
 
-def tree_velocity(robot: Robot, motion: TreeMotion, u: Array) -> TreeVelocity:
+def tree_velocity(robot: Robot, motion: TreeKinematics, u: Array) -> TreeVelocity:
     """Twists of all bodies at rates u (rates,), and their derivatives at constant rates.
 
     Along the tree V_i = V_j + C_i u_i and dV_i/dt = dV_j/dt + C_i du_i/dt + V_j x (C_i u_i), for every
@@ -302,7 +306,7 @@ def tree_velocity(robot: Robot, motion: TreeMotion, u: Array) -> TreeVelocity:
     return TreeVelocity(tuple(twists[k] for k in count), tuple(biases[k] for k in count))
 
 
-def _column(pose: Pose, axis: int, is_rotation: bool) -> Array:
+def _twist_column(pose: Pose, axis: int, is_rotation: bool) -> Array:
     """Twist of a turn about, or a slide along, an axis of a frame."""
     a = pose.R[:, axis]
     if is_rotation:
@@ -323,129 +327,134 @@ def _platform_columns(robot: Robot, platform: Pose) -> list[Array]:
 
 Vector: TypeAlias = Sequence[float]
 # A pose by the rows of R and by p.
-Placed: TypeAlias = tuple[Rows, Vector]
+_PoseRows: TypeAlias = tuple[Rows, Vector]
 
 _FLOATS = (float, np.float64)
 _ZERO = (0.0, 0.0, 0.0)
 _AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-_NOTHING: dict[int, Scalar] = {}
-_IDENTITY: Placed = (_AXES, _ZERO)
+_NO_COORDINATES: dict[int, Scalar] = {}
+_IDENTITY: _PoseRows = (_AXES, _ZERO)
 _IDENTITY_LISTS = [list(axis) for axis in _AXES], list(_ZERO)
 
 
-class NumberTree:
+class NumericTree:
     """The tree of a robot, prepared for many states."""
 
     def __init__(self, robot: Robot) -> None:
-        """Read the joints' frames; a robot of other numbers than floats is left to `tree_motion`."""
+        """Read the joints' frames; a robot of other numbers than floats is left to `tree_kinematics`."""
         self._robot = robot
         frames = [(joint.frame_predecessor, joint.frame_successor.inverse()) for joint in robot.tree_joints]
-        self._plain = all(_is_plain(frame) for pair in frames for frame in pair)
+        self._plain = all(_is_numeric_pose(frame) for pair in frames for frame in pair)
         self._joints = [
-            (joint.predecessor, joint.successor, _listed(before), joint.primitives, _listed(after))
+            (joint.predecessor, joint.successor, _pose_rows(before), joint.primitives, _pose_rows(after))
             for joint, (before, after) in zip(robot.tree_joints, frames, strict=True)
             if self._plain
         ]
         self._primitives = [primitive for joint in robot.tree_joints for primitive in joint.primitives]
-        self._movers = tree_movers(robot)
+        self._movers = rates_moving_bodies(robot)
 
-    def motion(self, platform: Pose, q: Array) -> TreeMotion:
-        """Poses of all bodies and the twists of all rates; arguments as in `tree_motion`."""
-        if not (self._plain and _is_plain(platform) and q.dtype != object):
-            return tree_motion(self._robot, platform, q)
-        steps: list[Step] = []
+    def motion(self, platform: Pose, q: Array) -> TreeKinematics:
+        """Poses of all bodies and the twists of all rates; arguments as in `tree_kinematics`."""
+        if not (self._plain and _is_numeric_pose(platform) and q.dtype != object):
+            return tree_kinematics(self._robot, platform, q)
+        steps: list[JointTransform] = []
         k = 0
         for primitive in self._primitives:
             if primitive is Primitive.SPHERICAL:
                 steps.append(q[k : k + 4])
             else:
-                steps.append(CosSin(np.cos(q[k]), np.sin(q[k])) if primitive.is_rotation else q[k])
+                steps.append(CosineSine(np.cos(q[k]), np.sin(q[k])) if primitive.is_rotation else q[k])
             k += primitive.nq
-        return self._at(platform, steps, coupled_coordinates(self._robot, q))
+        return self._walk(platform, steps, coupled_coordinates(self._robot, q))
 
-    def at_steps(self, platform: Pose, steps: Sequence[Step]) -> TreeMotion:
-        """The same from the steps of the tree's primitives, as `motion_of_steps`."""
-        if not (self._plain and _is_plain(platform) and all(map(_is_number, steps))):
-            return motion_of_steps(self._robot, platform, steps)
-        return self._at(platform, steps)
+    def kinematics_from_transforms(self, platform: Pose, steps: Sequence[JointTransform]) -> TreeKinematics:
+        """The same from the steps of the tree's primitives, as `tree_kinematics_from_transforms`."""
+        if not (self._plain and _is_numeric_pose(platform) and all(map(_is_numeric_transform, steps))):
+            return tree_kinematics_from_transforms(self._robot, platform, steps)
+        return self._walk(platform, steps)
 
-    def _at(
-        self, platform: Pose, steps: Sequence[Step], coordinates: Mapping[int, Scalar] = _NOTHING
-    ) -> TreeMotion:
+    def _walk(
+        self,
+        platform: Pose,
+        steps: Sequence[JointTransform],
+        coordinates: Mapping[int, Scalar] = _NO_COORDINATES,
+    ) -> TreeKinematics:
         robot, left = self._robot, iter(steps)
-        platform_rows: Placed = platform.R.tolist(), platform.p.tolist()
-        poses: dict[int, Placed] = {BASE: _IDENTITY, PLATFORM: platform_rows}
+        platform_rows: _PoseRows = platform.R.tolist(), platform.p.tolist()
+        poses: dict[int, _PoseRows] = {BASE: _IDENTITY, PLATFORM: platform_rows}
         columns: list[Vector] = [(*axis, *_ZERO) for axis in _AXES]
         if robot.nacelle.kind != "point":
             columns += [(*_cross(platform_rows[1], axis), *axis) for axis in _AXES]
         for predecessor, successor, before, primitives, after in self._joints:
-            pose = _composed(poses[predecessor], before)
+            pose = _compose(poses[predecessor], before)
             for primitive in primitives:
-                pose = _moved(pose, primitive, next(left))
+                pose = _apply_transform(pose, primitive, next(left))
                 for axis in range(3) if primitive is Primitive.SPHERICAL else (primitive.axis,):
-                    columns.append(_number_column(pose, axis, primitive.is_rotation))
-            poses[successor] = _composed(pose, after)
+                    columns.append(_numeric_twist_column(pose, axis, primitive.is_rotation))
+            poses[successor] = _compose(pose, after)
         bodies = range(len(robot.bodies))
         R = np.array([poses[body][0] for body in bodies])
         p = np.array([poses[body][1] for body in bodies])
-        return TreeMotion(tuple(map(Pose, R, p)), np.array(columns).T, self._movers, coordinates)
+        return TreeKinematics(tuple(map(Pose, R, p)), np.array(columns).T, self._movers, coordinates)
 
 
 @lru_cache(maxsize=64)
-def number_tree(robot: Robot) -> NumberTree:
+def numeric_tree(robot: Robot) -> NumericTree:
     """The tree of a robot of plain numbers, prepared once."""
-    return NumberTree(robot)
+    return NumericTree(robot)
 
 
-def _is_number(step: Step) -> bool:
+def _is_numeric_transform(step: JointTransform) -> bool:
     """Whether a step of a primitive is made of floats."""
-    if isinstance(step, CosSin):
+    if isinstance(step, CosineSine):
         return type(step.c) in _FLOATS and type(step.s) in _FLOATS
     return step.dtype != object if isinstance(step, np.ndarray) else type(step) in _FLOATS
 
 
-def _is_plain(pose: Pose) -> bool:
+def _is_numeric_pose(pose: Pose) -> bool:
     return pose.R.dtype != object and pose.p.dtype != object
 
 
-def _listed(pose: Pose) -> Placed | None:
+def _pose_rows(pose: Pose) -> _PoseRows | None:
     """A pose in lists; None for the identity."""
     rows = pose.R.tolist(), pose.p.tolist()
     return None if rows == _IDENTITY_LISTS else rows
 
 
-def _composed(pose: Placed, second: Placed | None) -> Placed:
-    """`ordered_composition`; nothing changes where the second pose is the identity."""
+def _compose(pose: _PoseRows, second: _PoseRows | None) -> _PoseRows:
+    """`compose_poses`; nothing changes where the second pose is the identity."""
     if second is None:
         return pose
-    return composed(*pose, *second)
+    return compose_rows(*pose, *second)
 
 
-def _moved(pose: Placed, primitive: Primitive, step: Step) -> Placed:
+def _apply_transform(pose: _PoseRows, primitive: Primitive, step: JointTransform) -> _PoseRows:
     """A pose moved by a primitive of a joint."""
     if primitive is Primitive.SPHERICAL:
-        return _composed(pose, (rotation_quat(step).tolist(), _ZERO))
+        return _compose(pose, (rotation_quat(step).tolist(), _ZERO))
     rows, position = pose
     axis = primitive.axis
     if not primitive.is_rotation:
         translation = float(step)
-        return rows, [total(row[axis] * translation, d) for row, d in zip(rows, position, strict=True)]
+        return rows, [
+            cancelling_sum(row[axis] * translation, d) for row, d in zip(rows, position, strict=True)
+        ]
     c, s = float(step.c), float(step.s)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     rotated = []
     for row in rows:
         new = list(row)
-        new[i], new[j] = total(row[i] * c, row[j] * s), total(row[j] * c, -(row[i] * s))
+        new[i], new[j] = cancelling_sum(row[i] * c, row[j] * s), cancelling_sum(row[j] * c, -(row[i] * s))
         rotated.append(new)
     return rotated, position
 
 
 def _cross(a: Vector, b: Vector) -> tuple[float, float, float]:
     (u, v, w), (x, y, z) = a, b
-    return total(v * z, -w * y), total(w * x, -u * z), total(u * y, -v * x)
+    return cancelling_sum(v * z, -w * y), cancelling_sum(w * x, -u * z), cancelling_sum(u * y, -v * x)
 
 
-def _number_column(pose: Placed, axis: int, is_rotation: bool) -> Vector:
+def _numeric_twist_column(pose: _PoseRows, axis: int, is_rotation: bool) -> Vector:
     """Twist of a turn about, or a slide along, an axis of a frame."""
     (a, b, c), p = pose
     direction = a[axis], b[axis], c[axis]

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.underactuated import coordinate_places, undriven
+from nacelle.kinematics.shapes import twist_scales
+from nacelle.kinematics.underactuated import coordinate_indices, undriven_coordinates
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
@@ -30,17 +30,17 @@ from nacelle.progress import task
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.verify import ours
-from nacelle.verify.engine import ENGINES, Engine, Snapshot, TreeState, VerifyError, builder
+from nacelle.verify.engine import ENGINES, Engine, TreeSnapshot, TreeState, VerifyError, engine_builder
 from nacelle.verify.loops import (
     AxisMotion,
     ClosureAtState,
     Efforts,
     Projection,
-    closure_at_state,
-    coupling,
-    efforts,
-    independent,
-    projection,
+    closure_constraint,
+    closure_projection,
+    coupling_constraint,
+    independent_rates,
+    joint_efforts,
     tree_axes,
 )
 from nacelle.verify.states import RandomStates, random_states
@@ -162,19 +162,19 @@ class Report(Plottable):
         names = list(dict.fromkeys(q.name for engine in self.engines for q in engine.quantities))
         wide = max(map(len, names))
         heads = [f"{engine.engine} {engine.version}" for engine in self.engines]
-        lines.append(f"{'largest relative error':{wide}}  {'allowed':>8}" + _cells(heads))
+        lines.append(f"{'largest relative error':{wide}}  {'allowed':>8}" + _table_cells(heads))
         for name in names:
-            quantities = [_find(engine, name) for engine in self.engines]
+            quantities = [_quantity_named(engine, name) for engine in self.engines]
             allowed = next(q.tolerance for q in quantities if q is not None)
             cells = ["-" if q is None else f"{q.error:.1e}{'' if q.ok else ' FAILS'}" for q in quantities]
-            lines.append(f"{name:{wide}}  {allowed:>8.0e}" + _cells(cells))
+            lines.append(f"{name:{wide}}  {allowed:>8.0e}" + _table_cells(cells))
         worst = self.worst
         lines += [
             "",
             f"worst: {worst.quantity} with {worst.engine} in state {worst.number}, "
             f"scaled condition {worst.condition:.3g}",
             *(
-                f"  {name} = {_vector(value)}"
+                f"  {name} = {_vector_text(value)}"
                 for name, value in (("x", worst.x), ("v", worst.v), ("a", worst.a))
             ),
         ]
@@ -212,15 +212,15 @@ class Report(Plottable):
         }
 
 
-def _find(engine: EngineReport, name: str) -> Quantity | None:
+def _quantity_named(engine: EngineReport, name: str) -> Quantity | None:
     return next((q for q in engine.quantities if q.name == name), None)
 
 
-def _cells(texts: list[str]) -> str:
+def _table_cells(texts: list[str]) -> str:
     return "".join(f"  {text:>18}" for text in texts)
 
 
-def _vector(values: Array) -> str:
+def _vector_text(values: Array) -> str:
     return "[" + ", ".join(repr(float(value)) for value in values) + "]"
 
 
@@ -247,13 +247,13 @@ def verify(
         AssemblyError: if the robot's loops do not close.
         KinematicsError: if its motion does not fit.
     """
-    return compared(robot, robot, against, states, seed)
+    return compare(robot, robot, against, states, seed)
 
 
-def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: int, seed: int) -> Report:
+def compare(robot: Robot, other: Robot, against: str | Iterable[str], states: int, seed: int) -> Report:
     """Compare a robot with another one in the engines; the same one, but for tests of the comparison."""
-    names = _names(against)
-    builders = [builder(name) for name in names]
+    names = _engine_names(against)
+    builders = [engine_builder(name) for name in names]
     if states < 1:
         raise VerifyError(f"a comparison needs at least one state, not {states}")
     if seed < 0:
@@ -264,20 +264,20 @@ def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: i
     with task("drawing states"):
         samples = random_states(robot, states, seed)
     with task("computing kinematics"):
-        kinematics = ours.kinematics(robot, samples)
+        kinematics = ours.compute_kinematics(robot, samples)
     with task("computing dynamics"):
-        dynamics = ours.dynamics(robot, samples)
+        dynamics = ours.compute_dynamics(robot, samples)
     reports = []
     for engine in engines:
         errors = _Errors()
         with task(f"comparing with {engine.name}") as report:
             for k in range(states):
-                view = _seen(engine, other, kinematics.tree_state(k, samples))
-                _kinematics(errors, k, view, other, kinematics, samples)
-                _dynamics(errors, k, view, other, engine, dynamics)
+                view = _engine_view(engine, other, kinematics.tree_state(k, samples))
+                _compare_kinematics(errors, k, view, other, kinematics, samples)
+                _compare_dynamics(errors, k, view, other, engine, dynamics)
                 report((k + 1) / states)
         notes = list(engine.notes)
-        if errors.inert:
+        if errors.lacks_inertia:
             notes.append("forward dynamics is left out: the robot has no inertia in some direction")
         reports.append(EngineReport(engine.name, engine.version, errors.quantities(), tuple(notes)))
     return Report(
@@ -287,12 +287,12 @@ def compared(robot: Robot, other: Robot, against: str | Iterable[str], states: i
         seed=seed,
         rejected=samples.rejected,
         engines=tuple(reports),
-        worst=_worst(reports, samples),
+        worst=_worst_state(reports, samples),
         condition=float(np.max(samples.condition)),
     )
 
 
-def _names(against: str | Iterable[str]) -> list[str]:
+def _engine_names(against: str | Iterable[str]) -> list[str]:
     names = [against] if isinstance(against, str) else list(against)
     if "all" in names:
         return list(ENGINES)
@@ -301,7 +301,7 @@ def _names(against: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _worst(reports: Sequence[EngineReport], samples: RandomStates) -> WorstState:
+def _worst_state(reports: Sequence[EngineReport], samples: RandomStates) -> WorstState:
     def badness(quantity: Quantity) -> float:
         return quantity.error / quantity.tolerance if np.isfinite(quantity.error) else np.inf
 
@@ -325,11 +325,11 @@ def _worst(reports: Sequence[EngineReport], samples: RandomStates) -> WorstState
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _EngineView:
     """A state as an engine sees it: the tree, its loops, the axes of all joints, and the projection."""
 
     state: TreeState
-    now: Snapshot
+    now: TreeSnapshot
     loops: tuple[ClosureAtState, ...]
     axes: tuple[tuple[AxisMotion, ...], ...]
     projection: Projection
@@ -340,15 +340,17 @@ class _Seen:
         return np.array(rows).reshape(len(rows), len(self.state.u))
 
 
-def _seen(engine: Engine, robot: Robot, state: TreeState) -> _Seen:
+def _engine_view(engine: Engine, robot: Robot, state: TreeState) -> _EngineView:
     now = engine.at(state)
     loops = tuple(
-        coupling(robot, joint, state.q) if joint.is_coupling else closure_at_state(robot, joint, now, state.u)
+        coupling_constraint(robot, joint, state.q)
+        if joint.is_coupling
+        else closure_constraint(robot, joint, now, state.u)
         for joint in robot.closures
     )
     in_tree = (tree_axes(robot, j, state.q) for j in range(robot.tree))
     axes = (*in_tree, *(entry.axes for entry in loops))
-    return _Seen(state, now, loops, axes, projection(robot, now, loops, state.u))
+    return _EngineView(state, now, loops, axes, closure_projection(robot, now, loops, state.u))
 
 
 # ---------------------------------------------------------------------------------- the comparison
@@ -358,8 +360,8 @@ class _Errors:
     """The largest errors, collected state by state."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Quantity] = {}
-        self.inert = False
+        self._quantities: dict[str, Quantity] = {}
+        self.lacks_inertia = False
 
     def add(
         self,
@@ -378,24 +380,24 @@ class _Errors:
         with np.errstate(all="ignore"):
             error = float(np.max(np.abs(a - b))) / (top if top > 1e-300 else 1.0)
         error = error if np.isfinite(error) else np.inf
-        before = self._found.get(name)
+        before = self._quantities.get(name)
         if before is None or error > before.error:
-            self._found[name] = Quantity(name, error, tolerance, k)
+            self._quantities[name] = Quantity(name, error, tolerance, k)
 
     def quantities(self) -> tuple[Quantity, ...]:
         """All of them, in the order in which they came."""
-        return tuple(self._found.values())
+        return tuple(self._quantities.values())
 
 
-def _kinematics(
-    errors: _Errors, k: int, view: _Seen, robot: Robot, our: ours.Kinematics, samples: RandomStates
+def _compare_kinematics(
+    errors: _Errors, k: int, view: _EngineView, robot: Robot, our: ours.Kinematics, samples: RandomStates
 ) -> None:
     now, projected = view.now, view.projection
 
     def add(name: str, value: object, reference: object, scale: float | None = None) -> None:
         errors.add(name, k, KINEMATICS, value, reference, scale)
 
-    add("pose from x", *_placed(robot, view.state, samples.x[k]), 1.0)
+    add("pose from x", *_platform_coordinates(robot, view.state, samples.x[k]), 1.0)
     gaps = np.concatenate([np.zeros(1), *(entry.gap for entry in view.loops)])
     add("gaps of the closures", gaps, np.zeros(gaps.shape), 1.0)
     add("orientations of bodies", our.R[k], now.R)
@@ -418,7 +420,7 @@ def _kinematics(
     add("accelerations of actuators", our.actuators[2][k], rows @ u_dot + bias)
 
 
-def _placed(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
+def _platform_coordinates(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
     """What x says of the pose, and what the platform and the nacelle's joints show; lengths over the size.
 
     One or two rotations are left out: their convention is nacelle's own.
@@ -441,9 +443,11 @@ def _placed(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
     return np.array(from_x), np.array(from_tree)
 
 
-def _dynamics(errors: _Errors, k: int, view: _Seen, robot: Robot, engine: Engine, our: ours.Dynamics) -> None:
+def _compare_dynamics(
+    errors: _Errors, k: int, view: _EngineView, robot: Robot, engine: Engine, our: ours.Dynamics
+) -> None:
     now, G, state = view.now, view.projection.G, view.state
-    extra = efforts(robot, now, view.axes, state.u, engine.rotors_inside)
+    extra = joint_efforts(robot, now, view.axes, state.u, engine.includes_rotors)
 
     def add(name: str, value: object, reference: object, scale: float | None = None) -> None:
         errors.add(name, k, DYNAMICS, value, reference, scale)
@@ -455,24 +459,24 @@ def _dynamics(errors: _Errors, k: int, view: _Seen, robot: Robot, engine: Engine
     M = G.T @ tree @ G
     # For more actuators than motions the forces of least norm, as in nacelle; accelerations of coordinates
     # that nothing drives are unknown beside them.
-    free = list(coordinate_places(robot, undriven(robot)))
+    free = list(coordinate_indices(robot, undriven_coordinates(robot)))
     change = np.linalg.lstsq(np.hstack([A.T, -M[:, free]]), G.T @ force, rcond=None)[0]
     add("inverse dynamics", our.force[k], change[: len(A)])
     if free:
-        prescribed = state.u_dot[independent(robot)][free]
+        prescribed = state.u_dot[independent_rates(robot)][free]
         add("free accelerations", our.acceleration[k][free], prescribed + change[len(A) :])
     add("mass matrix", our.mass_matrix[k], M)
-    unit = twist_units(robot)
+    unit = twist_scales(robot)
     values = np.linalg.eigvalsh(M * np.outer(unit, unit))
     if values[0] > 1e-12 * values[-1]:
         h = G.T @ (now.bias + tree @ view.projection.bias + joint_forces)
         a = np.linalg.solve(M, A.T @ our.tau[k] - h)
         add("forward dynamics", our.forward[k], a)
-        by_engine = engine.closed_loop(state, _applied(view, robot, extra, our.tau[k]))
+        by_engine = engine.closed_loop(state, _applied_forces(view, robot, extra, our.tau[k]))
         if by_engine is not None:
-            add("forward dynamics, own solver", our.forward[k], by_engine[independent(robot)])
+            add("forward dynamics, own solver", our.forward[k], by_engine[independent_rates(robot)])
     else:
-        errors.inert = True
+        errors.lacks_inertia = True
     kinetic = now.kinetic + 0.5 * float(state.u @ extra.rotor_matrix @ state.u)
     add("kinetic energy", our.kinetic[k], kinetic)
     potential = now.potential + extra.spring_energy
@@ -481,7 +485,7 @@ def _dynamics(errors: _Errors, k: int, view: _Seen, robot: Robot, engine: Engine
     add("power of friction", our.dissipation[k], extra.dissipation)
 
 
-def _applied(view: _Seen, robot: Robot, extra: Efforts, tau: Array) -> Array:
+def _applied_forces(view: _EngineView, robot: Robot, extra: Efforts, tau: Array) -> Array:
     """Forces along the rates of the tree: actuators less friction and springs, and external wrenches."""
     outside = np.einsum("bij,bi->j", view.now.jacobian, view.state.external)
     return np.asarray(view.actuator_rows(robot).T @ tau - extra.friction - extra.springs + outside)

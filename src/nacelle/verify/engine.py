@@ -59,7 +59,7 @@ class TreeState:
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class TreeSnapshot:
     """Kinematics and dynamics of the tree at a state; base axes, twists and wrenches at the bodies' origins.
 
     Attributes:
@@ -107,10 +107,10 @@ class Engine(Protocol):
 
     name: str
     version: str
-    rotors_inside: bool
+    includes_rotors: bool
     notes: list[str]
 
-    def at(self, state: TreeState) -> Snapshot:
+    def at(self, state: TreeState) -> TreeSnapshot:
         """Evaluate a state."""
 
     def closed_loop(self, state: TreeState, force: Array) -> Array | None:
@@ -124,7 +124,7 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True)
-class Home:
+class EngineSource:
     """Where an engine lives: the module that builds it, the package that it needs, and its name there."""
 
     module: str
@@ -133,12 +133,12 @@ class Home:
 
 
 ENGINES = {
-    "pinocchio": Home("nacelle.verify.engines.pinocchio", "pinocchio", "pin"),
-    "mujoco": Home("nacelle.verify.engines.mujoco", "mujoco", "mujoco"),
+    "pinocchio": EngineSource("nacelle.verify.engines.pinocchio", "pinocchio", "pin"),
+    "mujoco": EngineSource("nacelle.verify.engines.mujoco", "mujoco", "mujoco"),
 }
 
 
-def builder(name: str) -> Callable[[Robot], Engine]:
+def engine_builder(name: str) -> Callable[[Robot], Engine]:
     """The function that rebuilds a robot in an engine.
 
     Raises:
@@ -160,7 +160,7 @@ def builder(name: str) -> Callable[[Robot], Engine]:
 
 
 @dataclass(frozen=True, eq=False)
-class JointPlaces:
+class JointIndices:
     """Where an engine keeps the tree's joints: for every entry of q and of their rates its place there."""
 
     q: Array
@@ -180,7 +180,7 @@ class JointPlaces:
         return D
 
 
-def steps_of(joint: Joint, steps: Mapping[Primitive, _T], engine: str) -> tuple[_T, ...]:
+def engine_joints(joint: Joint, steps: Mapping[Primitive, _T], engine: str) -> tuple[_T, ...]:
     """The motion of a joint of the tree as joints of an engine, one for each primitive.
 
     Raises:
@@ -191,7 +191,7 @@ def steps_of(joint: Joint, steps: Mapping[Primitive, _T], engine: str) -> tuple[
     return tuple(steps[primitive] for primitive in joint.primitives)
 
 
-def branch_by_branch(robot: Robot) -> list[int]:
+def depth_first_joints(robot: Robot) -> list[int]:
     """The joints of the tree branch by branch, the platform's branch first, as engines require."""
     order: list[int] = []
     waiting = [j for root in (BASE, PLATFORM) for j in reversed(_children(robot, root))]
@@ -207,7 +207,7 @@ def _children(robot: Robot, body: int) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Lump:
+class InertiaLump:
     """A rigid piece of a body: mass, centre of mass and inertia about it, in the body's frame."""
 
     mass: float
@@ -215,7 +215,7 @@ class Lump:
     about_com: Array = field(repr=False)
 
 
-def lumps(robot: Robot, body: int) -> list[Lump]:
+def inertia_lumps(robot: Robot, body: int) -> list[InertiaLump]:
     """The pieces of a body: its own, and the payload on it; those without mass and inertia are left out.
 
     Raises:
@@ -238,11 +238,11 @@ def lumps(robot: Robot, body: int) -> list[Lump]:
         com = moment / mass if mass else np.zeros(3)
         # Steiner.
         about_com = I - mass * ((com @ com) * np.eye(3) - np.outer(com, com))
-        pieces.append(Lump(mass, com, _above_zero(about_com, float(np.abs(I).max()))))
+        pieces.append(InertiaLump(mass, com, _without_negative_rounding(about_com, float(np.abs(I).max()))))
     return pieces
 
 
-def _above_zero(I: Array, size: float) -> Array:
+def _without_negative_rounding(I: Array, size: float) -> Array:
     """The inertia, kg m^2, with moments that are below zero by rounding alone made positive.
 
     What is left of a point mass, or of a thin rod, is a difference of numbers of a given size: rounding may

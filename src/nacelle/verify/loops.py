@@ -40,14 +40,14 @@ import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.model.joint import FrictionTerm, Interval, Joint, JointKind, Primitive
-from nacelle.model.leg import Leg, Nacelle, TorsionSpring
+from nacelle.model.leg import Leg, MovingPlatform, TorsionSpring
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation, rotation, skew
 from nacelle.spatial.scalar import Array
-from nacelle.tree.spanning_tree import rates_of
-from nacelle.verify.engine import Snapshot, VerifyError
+from nacelle.tree.spanning_tree import joint_rate_indices
+from nacelle.verify.engine import TreeSnapshot, VerifyError
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +76,13 @@ class ClosureAtState:
         gap: what is left open (entries of a rotation matrix, metres over the robot's size).
     """
 
-    forbidden: Array
+    constraint_rows: Array
     bias: Array
     axes: tuple[AxisMotion, ...]
     gap: Array
 
 
-def coupling(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
+def coupling_constraint(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
     """A coupling at coordinates q of the tree: its factors over the rates, and sum factor q - offset."""
     row = np.zeros((1, robot.platform_nv + robot.nv))
     gap = -joint.offset
@@ -93,7 +93,7 @@ def coupling(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
     return ClosureAtState(row, np.zeros(1), (), np.array([gap / scale]))
 
 
-def closure_at_state(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> ClosureAtState:
+def closure_constraint(robot: Robot, joint: Joint, now: TreeSnapshot, u: Array) -> ClosureAtState:
     """A closure from an engine's snapshot at rates u of the tree."""
     one, two = joint.predecessor, joint.successor
     first, second = now.frame(one, joint.frame_predecessor), now.frame(two, joint.frame_successor)
@@ -114,19 +114,22 @@ def closure_at_state(robot: Robot, joint: Joint, now: Snapshot, u: Array) -> Clo
     J_one, bias_one = at_centre(one)
     J_two, bias_two = at_centre(two)
     J, bias = J_two - J_one, bias_two - bias_one
-    S, S_rate, groups = _allowed(joint, first.R, second.R, now.twist[one][3:], now.twist[two][3:])
+    S, S_rate, groups = _motion_subspace(joint, first.R, second.R, now.twist[one][3:], now.twist[two][3:])
     inverse = np.linalg.pinv(S)
     rotating_part = S_rate @ (inverse @ (J @ u))
     U, s, _ = np.linalg.svd(S)
     complement = U[:, int(np.sum(s > 1e-9)) :]
     rows, rate_bias = inverse @ J, inverse @ (bias - rotating_part)
-    coordinates = _coordinates(joint, first.R.T @ second.R, first.R.T @ (second.p - first.p))
+    coordinates = _joint_coordinates(joint, first.R.T @ second.R, first.R.T @ (second.p - first.p))
     axes = tuple(
-        AxisMotion(rows[group], rate_bias[group], _read(joint, number, coordinate))
+        AxisMotion(rows[group], rate_bias[group], _wrap_angle(joint, number, coordinate))
         for number, (group, coordinate) in enumerate(zip(groups, coordinates, strict=True))
     )
     return ClosureAtState(
-        complement.T @ J, complement.T @ (bias - rotating_part), axes, _gap(robot, joint, first, second)
+        complement.T @ J,
+        complement.T @ (bias - rotating_part),
+        axes,
+        _closure_gap(robot, joint, first, second),
     )
 
 
@@ -143,7 +146,7 @@ def _slides_last(joint: Joint) -> bool:
     return last and len(set(turns)) == 2
 
 
-def _allowed(
+def _motion_subspace(
     joint: Joint, R_one: Array, R_two: Array, w_one: Array, w_two: Array
 ) -> tuple[Array, Array, list[slice]]:
     """Motions [v; w] that a joint allows at its centre, columns, their derivatives, and the axes' places.
@@ -178,7 +181,7 @@ def _allowed(
     return S, S_rate, groups
 
 
-def _coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
+def _joint_coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
     """Coordinates of the axes of a joint from the pose of its second frame in its first; NaN of a ball.
 
     Of R = R(a, q1) R(b, q2) the first angle is that from b to R b = R(a, q1) b, the second that from R^T a =
@@ -203,7 +206,7 @@ def _coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
     return values
 
 
-def _read(joint: Joint, number: int, coordinate: float) -> float:
+def _wrap_angle(joint: Joint, number: int, coordinate: float) -> float:
     """A coordinate of an axis; an angle is the one nearest to where the joint reads it (`Joint.centre`)."""
     if math.isnan(coordinate) or not joint.primitives[number].is_rotation:
         return coordinate
@@ -211,10 +214,10 @@ def _read(joint: Joint, number: int, coordinate: float) -> float:
     return centre + math.remainder(coordinate - centre, 2.0 * math.pi)
 
 
-def _gap(robot: Robot, joint: Joint, first: Pose, second: Pose) -> Array:
+def _closure_gap(robot: Robot, joint: Joint, first: Pose, second: Pose) -> Array:
     """What a closure leaves open: the second frame against where the joint's best coordinates put it."""
     R, p = first.R.T @ second.R, first.R.T @ (second.p - first.p)
-    q = _coordinates(joint, R, p)
+    q = _joint_coordinates(joint, R, p)
     best_R, best_p = np.eye(3), np.zeros(3)
     for primitive, value in zip(joint.primitives, q, strict=True):
         if primitive.is_rotation:
@@ -257,17 +260,19 @@ class Projection:
     bias: Array
 
 
-def projection(robot: Robot, now: Snapshot, loops: Sequence[ClosureAtState], u: Array) -> Projection:
+def closure_projection(
+    robot: Robot, now: TreeSnapshot, loops: Sequence[ClosureAtState], u: Array
+) -> Projection:
     """Find the map from the independent rates to all rates of the tree.
 
     Raises:
         VerifyError: if the closures do not determine all rates.
     """
     count = len(u)
-    closing = np.concatenate([np.zeros((0, count)), *(entry.forbidden for entry in loops)])
+    closing = np.concatenate([np.zeros((0, count)), *(entry.constraint_rows for entry in loops)])
     closing_bias = np.concatenate([np.zeros(0), *(entry.bias for entry in loops)])
-    independent_rows = np.eye(count)[independent(robot)]
-    spins, spin_biases = _spins(robot, now, closing, independent_rows)
+    independent_rows = np.eye(count)[independent_rates(robot)]
+    spins, spin_biases = _spin_rows(robot, now, closing, independent_rows)
     K = np.concatenate([closing, spins, independent_rows])
     right = np.zeros((len(K), robot.motion.n + 1))
     right[-robot.motion.n :, :-1] = np.eye(robot.motion.n)
@@ -283,7 +288,7 @@ def projection(robot: Robot, now: Snapshot, loops: Sequence[ClosureAtState], u: 
     return Projection(solution[:, :-1], solution[:, -1])
 
 
-def independent(robot: Robot) -> list[int]:
+def independent_rates(robot: Robot) -> list[int]:
     """Places in u of the independent rates."""
     indices = []
     for name in robot.motion.coordinates:
@@ -294,14 +299,16 @@ def independent(robot: Robot) -> list[int]:
     return indices
 
 
-def _spins(robot: Robot, now: Snapshot, closing: Array, independent_rows: Array) -> tuple[Array, Array]:
+def _spin_rows(
+    robot: Robot, now: TreeSnapshot, closing: Array, independent_rows: Array
+) -> tuple[Array, Array]:
     """Idle spins, which are zero by convention: rows over the rates, and biases.
 
     A leg that can move while the nacelle rests has bodies that spin, and so has the nacelle's own mechanism
     if it can move while the chosen rates rest; of each such motion the first body that turns in it does not
     turn about that axis.
     """
-    parts: list[tuple[Leg | Nacelle, Array]] = [(leg, closing) for leg in robot.legs]
+    parts: list[tuple[Leg | MovingPlatform, Array]] = [(leg, closing) for leg in robot.legs]
     parts.append((robot.nacelle, np.concatenate([closing, independent_rows])))
     spins = [spin for part, rows_zero in parts for spin in _idle_spins(robot, part, now, rows_zero)]
     rows = np.array([row for row, _ in spins]).reshape(-1, closing.shape[1])
@@ -309,10 +316,10 @@ def _spins(robot: Robot, now: Snapshot, closing: Array, independent_rows: Array)
 
 
 def _idle_spins(
-    robot: Robot, part: Leg | Nacelle, now: Snapshot, rows_zero: Array
+    robot: Robot, part: Leg | MovingPlatform, now: TreeSnapshot, rows_zero: Array
 ) -> list[tuple[Array, float]]:
     """Spins of a leg's or the nacelle's bodies by its own joints while rows (rows, rates) are zero."""
-    columns = list(rates_of(robot, part.joints))
+    columns = list(joint_rate_indices(robot, part.joints))
     if not columns:
         return []
     unit = rate_scale(robot)[columns]
@@ -351,7 +358,7 @@ _BASIS: dict[str, Callable[[float, float], float]] = {
 }
 
 
-def friction(terms: Sequence[FrictionTerm], rate: Array) -> Array:
+def friction_force(terms: Sequence[FrictionTerm], rate: Array) -> Array:
     """Friction force (1,) along an axis, or moment (3,) in a spherical joint, at its rate."""
     length = float(rate[0]) if len(rate) == 1 else float(np.linalg.norm(rate))
     if len(rate) == 3 and length == 0.0:
@@ -381,7 +388,7 @@ class Efforts:
     spring_energy: float
 
 
-def _beyond(q: float, limits: Interval, rotation: bool) -> float:
+def _limit_excess(q: float, limits: Interval, rotation: bool) -> float:
     """How far a coordinate is beyond its limits; of an angle the least of those that differ by turns."""
     lower, upper = limits
 
@@ -392,7 +399,7 @@ def _beyond(q: float, limits: Interval, rotation: bool) -> float:
     return min((past(q + 2.0 * math.pi * k) for k in turns), key=abs)
 
 
-def _relative_turn(now: Snapshot, joint: Joint) -> tuple[Array, Array]:
+def _relative_angular_velocity(now: TreeSnapshot, joint: Joint) -> tuple[Array, Array]:
     """Relative angular velocity of a joint's bodies over the rates (3, rates), and bias of its derivative.
 
     Base axes; with T = J w . w / 2 of w = w_2 - w_1 Lagrange's equations have J (w' + w_2 x w_1).
@@ -403,7 +410,7 @@ def _relative_turn(now: Snapshot, joint: Joint) -> tuple[Array, Array]:
     return rows, bias + np.cross(now.twist[second][3:], now.twist[first][3:])
 
 
-def _twist(now: Snapshot, spring: TorsionSpring) -> tuple[float, Array]:
+def _torsion_angle(now: TreeSnapshot, spring: TorsionSpring) -> tuple[float, Array]:
     """Angle (rad) of a torsion spring, and what its rate is (3,) by the relative angular velocity, base axes.
 
     With (v, w) the quaternion of its second frame in its first, and W (3,) the angular velocity in the first,
@@ -417,8 +424,8 @@ def _twist(now: Snapshot, spring: TorsionSpring) -> tuple[float, Array]:
     return 2.0 * math.atan2(v[2], w), first @ row
 
 
-def efforts(
-    robot: Robot, now: Snapshot, axes: Sequence[tuple[AxisMotion, ...]], u: Array, rotors_inside: bool
+def joint_efforts(
+    robot: Robot, now: TreeSnapshot, axes: Sequence[tuple[AxisMotion, ...]], u: Array, rotors_inside: bool
 ) -> Efforts:
     """Friction, springs, end stops and rotors of all joints, and springs between bodies.
 
@@ -438,7 +445,7 @@ def efforts(
             rate = axis.rows @ u
             terms = joint.friction[number] if joint.friction else ()
             if terms:
-                force = friction(terms, rate)
+                force = friction_force(terms, rate)
                 rubbing += axis.rows.T @ force
                 power += float(force @ rate)
             spring = joint.springs[number] if joint.springs else None
@@ -448,7 +455,9 @@ def efforts(
                 stored += 0.5 * spring.stiffness * stretch**2
             stop = joint.stops[number] if joint.stops else None
             if stop is not None:
-                beyond = _beyond(axis.coordinate, joint.limits[number], joint.primitives[number].is_rotation)
+                beyond = _limit_excess(
+                    axis.coordinate, joint.limits[number], joint.primitives[number].is_rotation
+                )
                 elastic = stop.stiffness * beyond
                 damped = float(np.clip(stop.damping * rate[0], -abs(elastic), abs(elastic)))
                 sprung += axis.rows[0] * elastic
@@ -459,7 +468,7 @@ def efforts(
             inertia = joint.gear_ratio**2 * joint.rotor_inertia
             rows, bias = axes[index][0].rows, np.atleast_1d(axes[index][0].bias)
             if joint.kind is JointKind.SPHERICAL and index >= robot.tree:
-                rows, bias = _relative_turn(now, joint)
+                rows, bias = _relative_angular_velocity(now, joint)
             matrix += inertia * rows.T @ rows
             reflected += inertia * rows.T @ bias
     for line in robot.springs:
@@ -482,7 +491,7 @@ def efforts(
         power += damper.damping * float(w_relative @ w_relative)
     for torsion in robot.torsion_springs:
         first, second = torsion.bodies
-        angle, direction = _twist(now, torsion)
+        angle, direction = _torsion_angle(now, torsion)
         row = direction @ (now.jacobian[second][3:] - now.jacobian[first][3:])
         law = np.polynomial.Polynomial([0.0, *torsion.stiffness])
         # Of the angles that are a turn apart the one nearest to the rest.

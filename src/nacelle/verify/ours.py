@@ -19,7 +19,7 @@ from nacelle.errors import SingularError
 from nacelle.kinematics.jacobian import joint_jacobian, platform_jacobian
 from nacelle.kinematics.motion import body_motion, joint_motion
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.kinematics.underactuated import undriven
+from nacelle.kinematics.underactuated import undriven_coordinates
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -62,7 +62,7 @@ class Kinematics:
         return TreeState(platform, self.q[k], self.u[k], self.u_dot[k], states.external[k])
 
 
-def kinematics(robot: Robot, states: RandomStates) -> Kinematics:
+def compute_kinematics(robot: Robot, states: RandomStates) -> Kinematics:
     """All positions, rates and accelerations."""
     x, v, a = states.x, states.v, states.a
     bodies = inverse_kinematics(robot, x).bodies
@@ -108,12 +108,12 @@ class Dynamics:
     dissipation: Array
 
 
-def dynamics(robot: Robot, states: RandomStates) -> Dynamics:
+def compute_dynamics(robot: Robot, states: RandomStates) -> Dynamics:
     """Forces, accelerations and energies, with friction and external wrenches on all bodies."""
     x, v, a = states.x, states.v, states.a
     names = [body.name for body in robot.bodies]
     external = {name: states.external[:, k] for k, name in enumerate(names) if k}
-    inverse = inverse_dynamics(robot, x, v, a, external=external, free=undriven(robot))
+    inverse = inverse_dynamics(robot, x, v, a, external=external, free=undriven_coordinates(robot))
     tau = inverse.force * states.push
     try:
         with np.errstate(all="ignore"):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import UNBOUNDED, Joint
 from nacelle.model.reduced import layout_of
@@ -70,8 +70,8 @@ def random_states(robot: Robot, count: int, seed: int) -> RandomStates:
     batch = max(count, 16)
     while reach <= _LAST or (usable < count and tries < 40):
         tries += 1
-        x = _shifted(robot, min(reach, _LAST), batch, rng)
-        good, condition, reasons = _judged(robot, x)
+        x = _random_poses(robot, min(reach, _LAST), batch, rng)
+        good, condition, reasons = _judge_poses(robot, x)
         for reason, number in reasons.items():
             rejected[reason] += number
         poses.append(x[good])
@@ -92,7 +92,7 @@ def random_states(robot: Robot, count: int, seed: int) -> RandomStates:
         )
     # As many from every reach, by chance.
     pick = np.sort(rng.permutation(len(x))[:count])
-    n, unit = robot.motion.n, twist_units(robot)
+    n, unit = robot.motion.n, twist_scales(robot)
     weight = sum(body.mass for body in robot.bodies) * 9.81 or 1.0
     wrench = np.array([1.0] * 3 + [robot.size] * 3) * (0.05 * weight)
     external = rng.normal(size=(count, len(robot.bodies), 6)) * wrench
@@ -108,13 +108,15 @@ def random_states(robot: Robot, count: int, seed: int) -> RandomStates:
     )
 
 
-def _shifted(robot: Robot, reach: float, count: int, rng: np.random.Generator) -> Array:
+def _random_poses(robot: Robot, reach: float, count: int, rng: np.random.Generator) -> Array:
     """Poses around the reference, moved and turned by up to `reach` in every coordinate."""
     x = np.tile(reference_pose(robot), (count, 1))
-    return moved_poses(robot, x, rng.uniform(-reach, reach, (count, robot.motion.n)) * twist_units(robot))
+    return integrate_poses(
+        robot, x, rng.uniform(-reach, reach, (count, robot.motion.n)) * twist_scales(robot)
+    )
 
 
-def moved_poses(robot: Robot, x: Array, step: Array) -> Array:
+def integrate_poses(robot: Robot, x: Array, step: Array) -> Array:
     """Poses (..., nx) moved by steps along the reduced twist (..., n): m, and rotation vectors in rad."""
     layout = layout_of(robot.motion)
     linear, rotation_vector = layout.split_v(step)
@@ -124,7 +126,7 @@ def moved_poses(robot: Robot, x: Array, step: Array) -> Array:
     return layout.join_x(plain + linear, quat)
 
 
-def _without_stopped_limits(robot: Robot) -> Robot:
+def _without_compliant_limits(robot: Robot) -> Robot:
     """The robot without the limits at which it has end stops, so that states are drawn beyond them, too."""
     if not any(any(joint.stops) for joint in robot.joints):
         return robot
@@ -142,16 +144,16 @@ def _without_stopped_limits(robot: Robot) -> Robot:
     return replace(robot, joints=joints, actuators=actuators)
 
 
-def _judged(robot: Robot, x: Array) -> tuple[Array, Array, dict[str, int]]:
+def _judge_poses(robot: Robot, x: Array) -> tuple[Array, Array, dict[str, int]]:
     """Which poses are good, their condition numbers, and how many are not, by reason."""
-    flags = inverse_kinematics(_without_stopped_limits(robot), x).flags
+    flags = inverse_kinematics(_without_compliant_limits(robot), x).flags
     J = jacobian(robot, x)
     with np.errstate(all="ignore"):
         condition = 1.0 / J.conditioning
         singular = (J.flags & int(Flag.SINGULAR)) != 0
         near = ((flags | J.flags) & int(Flag.NEAR_SINGULAR)) != 0
         poor = near | singular | ~(condition < CONDITION)
-    lost = failed(flags) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
+    lost = has_failed(flags) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
     beyond = ~lost & ((flags & int(Flag.OUT_OF_LIMITS)) != 0)
     poor &= ~lost & ~beyond
     counts = [int(np.sum(mask)) for mask in (lost, beyond, poor)]

@@ -52,7 +52,7 @@ def pose_coordinates(robot: Robot, x: Array) -> Array:
     return layout_of(robot.motion).join_v(linear, vector)
 
 
-def pose_of_values(robot: Robot, values: Array) -> Array:
+def pose_from_coordinates(robot: Robot, values: Array) -> Array:
     """The pose x (nx,) that has coordinates (n,); inverse of `pose_coordinates`."""
     linear, vector = layout_of(robot.motion).split_v(values)
     return layout_of(robot.motion).join_x(linear, None if vector is None else quat_exp(vector))

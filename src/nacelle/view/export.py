@@ -13,7 +13,7 @@ from nacelle.model.robot import Robot
 from nacelle.scene.colours import ARROW_COLOURS
 from nacelle.scene.figure import Arrows, SceneItem, scene_page
 from nacelle.scene.geometry import robot_geometry
-from nacelle.scene.motion import poses_along, still
+from nacelle.scene.motion import motion_at_rest, poses_along
 from nacelle.spatial.scalar import Array
 from nacelle.view.loads import state_loads
 from nacelle.view.timeline import Playback
@@ -48,24 +48,24 @@ def viewer_page(robots: Sequence[PageRobot]) -> str:
         NacelleError: if a robot cannot be drawn.
     """
     title = ", ".join(shown_robot.robot.title or shown_robot.robot.name for shown_robot in robots)
-    return scene_page([_item(shown_robot) for shown_robot in robots], title)
+    return scene_page([_scene_item(shown_robot) for shown_robot in robots], title)
 
 
-def _item(shown_robot: PageRobot) -> SceneItem:
+def _scene_item(shown_robot: PageRobot) -> SceneItem:
     traces: tuple[Array, ...] = ()
     if shown_robot.motion is None:
         times, poses = np.zeros(1), shown_robot.x[None]
-        moving = still(shown_robot.robot, shown_robot.x)
+        moving = motion_at_rest(shown_robot.robot, shown_robot.x)
     else:
-        times, poses = shown_robot.motion.even(_SAMPLES)
+        times, poses = shown_robot.motion.even_samples(_SAMPLES)
         moving = poses_along(shown_robot.robot, times, poses)
         traces = (shown_robot.motion.trace(),)
-    arrows = [arrow for kind in shown_robot.kinds for arrow in _arrows(shown_robot, kind, times, poses)]
+    arrows = [arrow for kind in shown_robot.kinds for arrow in _load_arrows(shown_robot, kind, times, poses)]
     geometry = robot_geometry(shown_robot.robot, moving)
     return SceneItem(geometry, moving, arrows, shown_robot.offset, shown_robot.robot.title, traces)
 
 
-def _arrows(shown_robot: PageRobot, kind: str, times: Array, poses: Array) -> list[Arrows]:
+def _load_arrows(shown_robot: PageRobot, kind: str, times: Array, poses: Array) -> list[Arrows]:
     """Arrows of loads of a kind over a motion, forces and moments; none where there are none."""
     samples = []
     for t, x in zip(times, poses, strict=True):

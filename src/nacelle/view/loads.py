@@ -73,13 +73,13 @@ def state_loads(robot: Robot, kind: str, bodies: BodyPoses, x: Array, *rates: An
         *rates: twist v (n,) and acceleration a (n,) of the nacelle; at rest if none are given.
     """
     try:
-        return (_actuators if kind == ACTUATORS else _reactions)(robot, bodies, x, *rates)
+        return (_actuator_loads if kind == ACTUATORS else _reaction_loads)(robot, bodies, x, *rates)
     except NacelleError as error:
         none = np.zeros((0, 3))
         return Loads(kind, none, none, none, (), str(error))
 
 
-def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
+def _actuator_loads(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     force = inverse_dynamics(robot, x, *rates).force
     fixed, moving = zip(
         *joint_frames(robot, [Pose(*body) for body in zip(*bodies, strict=True)]), strict=True
@@ -98,7 +98,7 @@ def _actuators(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     return Loads(ACTUATORS, points, forces, moments, tuple(rows))
 
 
-def _reactions(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
+def _reaction_loads(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
     result = joint_reactions(robot, x, *rates)
     fixed = [frame for frame, _ in joint_frames(robot, [Pose(*body) for body in zip(*bodies, strict=True)])]
     R = np.array([frame.R for frame in fixed])
@@ -126,7 +126,7 @@ def largest_load(loads: Loads) -> tuple[float, float]:
     return force, moment
 
 
-def segments(points: Array, vectors: Array, scale: float) -> Array:
+def arrow_segments(points: Array, vectors: Array, scale: float) -> Array:
     """Arrows (N, 2, 3), m, from the points along vectors times a scale (m/N); short ones have no length."""
     ends = points + scale * vectors
     return np.asarray(np.stack([points, ends], axis=1))

@@ -28,9 +28,9 @@ import numpy as np
 from nacelle.errors import KinematicsError, NacelleError, SingularError, UnreachableError
 from nacelle.kinematics.dependent import dependent_coordinates
 from nacelle.kinematics.flags import Flag
-from nacelle.kinematics.jacobian import NEAR, Singularities, singularities
-from nacelle.kinematics.limits import has_limit, outside
-from nacelle.kinematics.pose_input import checked_poses, is_angle, reference_pose
+from nacelle.kinematics.jacobian import NEAR_SINGULAR_MEASURE, Singularities, singularities
+from nacelle.kinematics.limits import has_limit, is_beyond_limits
+from nacelle.kinematics.pose_input import check_poses, is_angle, reference_pose
 from nacelle.kinematics.solve.inverse import BodyPoses, InverseKinematics, inverse_kinematics
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import PLATFORM
@@ -51,52 +51,52 @@ from nacelle.spatial.scalar import Array
 
 
 # At most so many joints beyond their limits are named.
-_NAMED = 4
+_MAX_JOINTS_NAMED = 4
 
 
-def failure_words(error: KinematicsError) -> str:
+def failure_message(error: KinematicsError) -> str:
     """Why a pose has no solution: the legs that do not reach, a singular leg, or loops that stay open."""
     if isinstance(error, UnreachableError) and error.legs:
         legs = ", ".join(error.legs)
         return f"out of reach: {legs} {'is' if len(error.legs) == 1 else 'are'} too short or too long"
     if isinstance(error, SingularError):
-        return f"{error.kind} singularity: {_plain(error)}"
-    return f"out of reach: {_plain(error)}"
+        return f"{error.kind} singularity: {_message_without_robot(error)}"
+    return f"out of reach: {_message_without_robot(error)}"
 
 
-def _plain(error: KinematicsError) -> str:
+def _message_without_robot(error: KinematicsError) -> str:
     """The message of an error without the robot's name before it."""
     return str(error).partition(": ")[2] or str(error)
 
 
-def limit_words(solution: InverseKinematics) -> str:
+def limit_message(solution: InverseKinematics) -> str:
     """Which joints and drives are beyond their limits at one pose, with their values; "" if none is."""
     robot = solution.robot
     beyond: dict[int, str] = {}
     for j, joint in enumerate(robot.joints):
         if has_limit(joint) and joint.kind is not JointKind.POINT:
             q = solution.joint(joint.name)
-            if bool(outside(joint, q)):
-                beyond[j] = _joint_words(joint, q)
+            if bool(is_beyond_limits(joint, q)):
+                beyond[j] = _joint_limit_message(joint, q)
     for k, actuator in enumerate(robot.actuators):
         value, (low, high) = float(solution.actuators[k]), actuator.position
         angle = robot.revolute_actuators[k]
         if not low - 1e-9 <= value <= high + 1e-9:
             beyond[actuator.joint] = (
-                f"{actuator.name} at {_shown(value, angle)} ({_range_words(low, high, angle)})"
+                f"{actuator.name} at {_format_coordinate(value, angle)} ({_format_range(low, high, angle)})"
             )
-    more = f" and {len(beyond) - _NAMED} more" if len(beyond) > _NAMED else ""
-    return ", ".join([*beyond.values()][:_NAMED]) + more
+    more = f" and {len(beyond) - _MAX_JOINTS_NAMED} more" if len(beyond) > _MAX_JOINTS_NAMED else ""
+    return ", ".join([*beyond.values()][:_MAX_JOINTS_NAMED]) + more
 
 
-def branch_words(flags: int) -> str:
+def branch_message(flags: int) -> str:
     """What is to be said of a pose that has a solution on another branch; "" if it has not."""
     if flags & int(Flag.OTHER_BRANCH):
         return "the loops close only on a branch that is not connected with the reference pose"
     return ""
 
 
-def singularity_words(measures: Singularities) -> tuple[str, float]:
+def nearest_singularity(measures: Singularities) -> tuple[str, float]:
     """The kind of the nearest singularity and its measure at one pose: 1 is best, 0 is singular."""
     legs = [leg.name for leg in measures.robot.legs]
     values = {"parallel": float(measures.parallel), "constraint": float(measures.constraint)}
@@ -108,35 +108,35 @@ def singularity_words(measures: Singularities) -> tuple[str, float]:
     return kind, values[kind]
 
 
-def _joint_words(joint: Joint, q: np.ndarray) -> str:
+def _joint_limit_message(joint: Joint, q: np.ndarray) -> str:
     """A joint beyond its limits: the coordinate that is, its value and the limits."""
     offset = 0
     for primitive, (low, high) in zip(joint.primitives, joint.limits, strict=False):
         if primitive is Primitive.SPHERICAL:
             tilt = math.acos(min(1.0, max(-1.0, 1.0 - 2.0 * float(q[offset] ** 2 + q[offset + 1] ** 2))))
             if tilt > high:
-                return f"{joint.name} tilted by {_shown(tilt, True)} ({_range_words(low, high, True)})"
+                return f"{joint.name} tilted by {_format_coordinate(tilt, True)} ({_format_range(low, high, True)})"
         elif not low - 1e-9 <= float(q[offset]) <= high + 1e-9:
             angle = primitive.is_rotation
-            return f"{joint.name} at {_shown(float(q[offset]), angle)} ({_range_words(low, high, angle)})"
+            return f"{joint.name} at {_format_coordinate(float(q[offset]), angle)} ({_format_range(low, high, angle)})"
         offset += primitive.nq
     return joint.name
 
 
-def _range_words(low: float, high: float, angle: bool) -> str:
+def _format_range(low: float, high: float, angle: bool) -> str:
     if math.isfinite(low) and math.isfinite(high):
-        return f"limits {_shown(low, angle)} to {_shown(high, angle)}"
-    return f"limit {_shown(low if math.isfinite(low) else high, angle)}"
+        return f"limits {_format_coordinate(low, angle)} to {_format_coordinate(high, angle)}"
+    return f"limit {_format_coordinate(low if math.isfinite(low) else high, angle)}"
 
 
-def _shown(value: float, angle: bool) -> str:
+def _format_coordinate(value: float, angle: bool) -> str:
     return f"{math.degrees(value):.1f}°" if angle else f"{value * 1e3:.1f} mm"
 
 
 # ---- poses requested and shown
 
 
-class Standing(Enum):
+class PoseStatus(Enum):
     """How a requested pose is: it can be taken, a singularity is near, or it cannot be taken."""
 
     GOOD = "reachable"
@@ -155,7 +155,7 @@ class Verdict:
         measure: its distance: 1 is best, 0 is singular; NaN where the pose has no solution.
     """
 
-    standing: Standing
+    status: PoseStatus
     words: str
     nearest: str = ""
     measure: float = float("nan")
@@ -182,7 +182,7 @@ class Session:
         start = reference_pose(robot)
         self.solution = inverse_kinematics(robot, start, limits=False)
         self.request = start
-        self.verdict = self._judged(self.solution, start)
+        self.verdict = self._assess(self.solution, start)
 
     @property
     def x(self) -> Array:
@@ -203,22 +203,22 @@ class Session:
     def move(self, x: Any) -> Verdict:
         """Ask for a pose (nx,); the robot goes there if it can."""
         try:
-            request, _ = checked_poses(self.robot, x)
+            request, _ = check_poses(self.robot, x)
         except KinematicsError as error:
-            self.verdict = Verdict(Standing.OUT, str(error))
+            self.verdict = Verdict(PoseStatus.OUT, str(error))
             return self.verdict
         self.request = request
         try:
-            solution = self._solved(request)
+            solution = self._solve(request)
         except KinematicsError as error:
-            self.verdict = Verdict(Standing.OUT, failure_words(error))
+            self.verdict = Verdict(PoseStatus.OUT, failure_message(error))
             return self.verdict
-        self.verdict = self._judged(solution, request)
-        if self.verdict.standing is not Standing.OUT:
+        self.verdict = self._assess(solution, request)
+        if self.verdict.status is not PoseStatus.OUT:
             self.solution = solution
         return self.verdict
 
-    def _solved(self, x: Array) -> InverseKinematics:
+    def _solve(self, x: Array) -> InverseKinematics:
         """Joints at a pose, from those that are shown, or from the reference where that leads nowhere."""
         try:
             return inverse_kinematics(self.robot, x, guess=self.solution, limits=self.limits)
@@ -227,31 +227,33 @@ class Session:
                 raise
             return inverse_kinematics(self.robot, x, limits=self.limits)
 
-    def _judged(self, solution: InverseKinematics, x: Array) -> Verdict:
+    def _assess(self, solution: InverseKinematics, x: Array) -> Verdict:
         """What is said about a pose that has a solution."""
-        beyond = limit_words(solution) if self.limits else ""
-        branch = branch_words(int(solution.flags))
+        beyond = limit_message(solution) if self.limits else ""
+        branch = branch_message(int(solution.flags))
         if beyond or branch:
-            return Verdict(Standing.OUT, f"beyond limits: {beyond}" if beyond else branch)
+            return Verdict(PoseStatus.OUT, f"beyond limits: {beyond}" if beyond else branch)
         try:
             measures = singularities(self.robot, x)
         except NacelleError as error:
-            return Verdict(Standing.NEAR, f"the distance from singularities is not determined: {error}")
+            return Verdict(PoseStatus.NEAR, f"the distance from singularities is not determined: {error}")
         if not np.isfinite(measures.parallel):
-            return Verdict(Standing.NEAR, "the distance from singularities is not determined here")
-        kind, measure = singularity_words(measures)
+            return Verdict(PoseStatus.NEAR, "the distance from singularities is not determined here")
+        kind, measure = nearest_singularity(measures)
         near = int(Flag.NEAR_SINGULAR | Flag.SINGULAR)
-        if measure < NEAR or (int(solution.flags) | int(measures.flags)) & near:
-            message = f"near a {kind} singularity: {measure:.2g} (0 is singular, below {NEAR:g} is near)"
-            return Verdict(Standing.NEAR, message, kind, measure)
-        return Verdict(Standing.GOOD, f"reachable; nearest singularity {kind}: {measure:.2g}", kind, measure)
+        if measure < NEAR_SINGULAR_MEASURE or (int(solution.flags) | int(measures.flags)) & near:
+            message = f"near a {kind} singularity: {measure:.2g} (0 is singular, below {NEAR_SINGULAR_MEASURE:g} is near)"
+            return Verdict(PoseStatus.NEAR, message, kind, measure)
+        return Verdict(
+            PoseStatus.GOOD, f"reachable; nearest singularity {kind}: {measure:.2g}", kind, measure
+        )
 
-    def ghost(self) -> Pose | None:
+    def ghost_pose(self) -> Pose | None:
         """Where the platform would be in a request that cannot be taken; None if it can.
 
         Coordinates that the request does not have (parasitic motion, joints of the nacelle) stay as shown.
         """
-        if self.verdict.standing is not Standing.OUT:
+        if self.verdict.status is not PoseStatus.OUT:
             return None
         layout, platform = layout_of(self.robot.motion), self.platform
         p, rotation_vector = np.array(platform.p, dtype=float), np.zeros(3)
@@ -310,7 +312,7 @@ _ALL, _NONE, _THIRD = (True, True, True), (False, False, False), (False, False, 
 def grips(session: Session) -> tuple[Grip, ...]:
     """The grips of a robot, at the pose that is requested."""
     robot = session.robot
-    platform = session.ghost() or session.platform
+    platform = session.ghost_pose() or session.platform
     moves = tuple(axis in robot.motion.coordinates for axis in AXES[:3])
     free = layout_of(robot.motion).quaternion is not None
     all_grips = []
@@ -343,7 +345,7 @@ def _joint_grip(session: Session, name: str) -> Grip:
     return Grip(Pose(at.R, successor_frame.p), _THIRD, _NONE, name)
 
 
-def dragged(robot: Robot, grip: Grip, start: Array, position: Array, quat_xyzw: Array) -> Array:
+def drag_pose(robot: Robot, grip: Grip, start: Array, position: Array, quat_xyzw: Array) -> Array:
     """The pose that is asked for when a grip has been moved.
 
     Args:

@@ -31,7 +31,7 @@ def joint_box(robot: Robot, bodies: BodyPoses) -> tuple[Array, Array]:
     return low - room, high + room
 
 
-def row(boxes: Sequence[tuple[Array, Array]]) -> list[Array]:
+def row_offsets(boxes: Sequence[tuple[Array, Array]]) -> list[Array]:
     """Offsets (3,), m, of robots with these boxes in a row along x; the first one stays."""
     offsets_x: list[Array] = []
     edge = 0.0
@@ -43,13 +43,13 @@ def row(boxes: Sequence[tuple[Array, Array]]) -> list[Array]:
     return offsets_x
 
 
-def offsets(robots: Sequence[Robot], poses: Sequence[Array]) -> list[Array]:
+def robot_offsets(robots: Sequence[Robot], poses: Sequence[Array]) -> list[Array]:
     """Offsets (3,), m, of robots at poses (nx,) in a row along x."""
     boxes = [
         joint_box(robot, inverse_kinematics(robot, x, limits=False).bodies)
         for robot, x in zip(robots, poses, strict=True)
     ]
-    return row(boxes)
+    return row_offsets(boxes)
 
 
 # ---- the camera
@@ -57,7 +57,7 @@ def offsets(robots: Sequence[Robot], poses: Sequence[Array]) -> list[Array]:
 
 FOV = math.radians(40.0)
 # From where a robot in space is looked at; a row of them more from the front.
-_FROM, _FROM_FRONT = np.array([0.75, -1.0, 0.55]), np.array([0.25, -1.0, 0.4])
+_VIEW_DIRECTION, _FRONT_DIRECTION = np.array([0.75, -1.0, 0.55]), np.array([0.25, -1.0, 0.4])
 # A box is seen with room around it: robots move.
 _MARGIN = 1.4
 # The controls are beside the picture, px wide; in windows no wider than the second number, phones, they are
@@ -116,34 +116,34 @@ class CameraView:
         return target + distance * self.direction, target
 
 
-def free_part(width: float, height: float) -> tuple[float, float]:
+def free_window(width: float, height: float) -> tuple[float, float]:
     """What the controls leave of a window (px): aspect and upper part, as `CameraView.place` takes them."""
     if width > _PHONE:
         return (width - _PANEL) / max(height, 1.0), 1.0
     return width / max(height, 1.0), _UPPER
 
 
-def view_of(low: Array, high: Array, across: int | None, several: bool = False) -> CameraView:
+def camera_view(low: Array, high: Array, normal_axis: int | None, has_several: bool = False) -> CameraView:
     """The camera for a box.
 
     Args:
         low: its lower corner (3,), m.
         high: its upper corner (3,), m.
-        across: the base axis across which everything is flat: looked at along it; None if it is not.
-        several: whether it holds several robots, in a row along x.
+        normal_axis: the base axis across which everything is flat: looked at along it; None if it is not.
+        has_several: whether it holds several robots, in a row along x.
     """
     centre, half = 0.5 * (low + high), 0.5 * (high - low)
-    if across is None:
-        towards = _FROM_FRONT if several else _FROM
+    if normal_axis is None:
+        towards = _FRONT_DIRECTION if has_several else _VIEW_DIRECTION
         return CameraView(centre, towards / np.linalg.norm(towards), np.array([0.0, 0.0, 1.0]), half)
-    up = np.eye(3)[1 if across == 2 else 2]
+    up = np.eye(3)[1 if normal_axis == 2 else 2]
     # From the side that has x, or y, to the right.
-    side = np.eye(3)[across] * (-1.0 if across == 1 else 1.0)
+    side = np.eye(3)[normal_axis] * (-1.0 if normal_axis == 1 else 1.0)
     direction = side + 0.12 * up
     return CameraView(centre, direction / np.linalg.norm(direction), up, half)
 
 
-def nice_step(extent: float) -> float:
+def round_step(extent: float) -> float:
     """A round length, 1, 2 or 5 times a power of ten: about a tenth of an extent, m."""
     power = 10.0 ** math.floor(math.log10(0.1 * extent))
     part = 0.1 * extent / power

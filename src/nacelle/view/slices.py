@@ -18,13 +18,13 @@ from nacelle.kinematics.pose_input import is_angle
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
-from nacelle.scene.slices import bands, grid_axes, pose_coordinate, slice_ranges
+from nacelle.scene.slices import conditioning_bands, grid_axes, pose_coordinate, slice_ranges
 from nacelle.spatial.scalar import Array
 
 BEYOND_COLOUR = "#9aa0a8"
 _POINTS = 61
 # Length of an angle of 45 deg, as a part of the robot's extent.
-_ANGLE = 0.25
+_ANGLE_LENGTH = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class ColouredPoints:
     colour: str
     vertices: Array
     faces: Array
-    faint: bool = False
+    is_faint: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,19 +80,19 @@ def workspace_slice(robot: Robot, names: SliceCoordinates, at: Array, origin: Ar
     except UnreachableError:
         return Slice(None, (), "nothing of this slice is reached within limits")
     grid = workspace(robot, over, at=at)
-    axes = _axes(names)
+    axes = _drawing_axes(names)
     vectors, steps = [], []
     for name, values, axis in zip(names, grid.values, axes, strict=True):
         angle = is_angle(robot, name)
-        scale = _ANGLE * extent / np.radians(45.0) if angle else 1.0
+        scale = _ANGLE_LENGTH * extent / np.radians(45.0) if angle else 1.0
         origin_value = pose_coordinate(robot, at, name)
         vectors.append(scale * (values - origin_value)[:, None] * np.eye(3)[axis])
         steps.append(scale * float(values[1] - values[0]) * np.eye(3)[axis])
     centres = origin + vectors[0][:, None, :] + vectors[1][None, :, :]
-    return Slice(grid, tuple(_patches(grid, centres, steps)), _words(grid, robot, extent))
+    return Slice(grid, tuple(_patches(grid, centres, steps)), _slice_message(grid, robot, extent))
 
 
-def _axes(names: SliceCoordinates) -> tuple[int, int]:
+def _drawing_axes(names: SliceCoordinates) -> tuple[int, int]:
     """The base axis along which each coordinate is drawn."""
     taken: list[int | None] = [AXES.index(name) if name in AXES[:3] else None for name in names]
     for k, name in enumerate(names):
@@ -106,7 +106,9 @@ def _axes(names: SliceCoordinates) -> tuple[int, int]:
 def _patches(grid: Workspace, centres: Array, steps: list[Array]) -> list[ColouredPoints]:
     """Rectangles around the points of a grid, by bands."""
     corners = [0.5 * (a * steps[0] + b * steps[1]) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-    patches = [_patch(band.label, band.colour, centres[band.cells], corners) for band in bands(grid)]
+    patches = [
+        _patch(band.label, band.colour, centres[band.cells], corners) for band in conditioning_bands(grid)
+    ]
     beyond = grid.reachable & ~grid.inside_limits
     patches.append(
         _patch("beyond limits, or another branch", BEYOND_COLOUR, centres[beyond], corners, faint=True)
@@ -123,7 +125,7 @@ def _patch(
     return ColouredPoints(label, colour, vertices, faces, faint)
 
 
-def _words(grid: Workspace, robot: Robot, extent: float) -> str:
+def _slice_message(grid: Workspace, robot: Robot, extent: float) -> str:
     """What a slice says: its size, its range, and how angles are drawn."""
     spans = [
         f"{axis.label} {axis.scale * low:.4g} to {axis.scale * high:.4g}"
@@ -131,7 +133,7 @@ def _words(grid: Workspace, robot: Robot, extent: float) -> str:
     ]
     text = f"within limits: {grid.volume:.4g} {grid.unit}; " + ", ".join(spans)
     if any(is_angle(robot, name) for name in grid.names):
-        text += f"; angles are drawn as lengths, 45 deg as {1e3 * _ANGLE * extent:.3g} mm"
+        text += f"; angles are drawn as lengths, 45 deg as {1e3 * _ANGLE_LENGTH * extent:.3g} mm"
     return text
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import NacelleError, TableError
-from nacelle.files import why_unread
-from nacelle.kinematics.flags import failed
+from nacelle.files import unread_reason
+from nacelle.kinematics.flags import has_failed
 from nacelle.kinematics.motion import twist_from_rates
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import find_tool
@@ -28,7 +28,7 @@ from nacelle.spatial.pose import identity
 from nacelle.spatial.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Sample, Trajectory
-from nacelle.trajectory.along import along
+from nacelle.trajectory.along import sample_trajectory
 from nacelle.trajectory.base import displacements, nearest_signs
 from nacelle.trajectory.waypoints import read_poses
 
@@ -72,7 +72,7 @@ class Playback:
 
     def pose(self, t: float) -> Array:
         """The pose (nx,) at a time since its begin, s; before and after it rests."""
-        k, part = self._place(t)
+        k, part = self._locate(t)
         layout = layout_of(self.robot.motion)
         x = self.x[k] + part * (self.x[k + 1] - self.x[k])
         if layout.quaternion is not None:
@@ -84,7 +84,7 @@ class Playback:
     def rates(self, t: float) -> tuple[Array, Array]:
         """Reduced twist and acceleration (n,) at a time since its begin."""
         if self.v is not None and self.a is not None:
-            k, part = self._place(t)
+            k, part = self._locate(t)
             return (
                 np.asarray(self.v[k] + part * (self.v[k + 1] - self.v[k])),
                 np.asarray(self.a[k] + part * (self.a[k + 1] - self.a[k])),
@@ -96,7 +96,7 @@ class Playback:
         back, forth = displacements(layout, x) / h
         return twist_from_rates(self.robot, x[1], 0.5 * (back + forth), (forth - back) / h)
 
-    def _place(self, t: float) -> tuple[int, float]:
+    def _locate(self, t: float) -> tuple[int, float]:
         """The sample before a time and the part of the step since it."""
         time = min(max(self.start + t, float(self.times[0])), float(self.times[-1]))
         k = min(max(int(np.searchsorted(self.times, time)) - 1, 0), len(self.times) - 2)
@@ -104,16 +104,16 @@ class Playback:
 
     def trace(self, tool: str = "") -> Array:
         """Where a tool goes (T, 3), m, base axes: the first tool of the robot, or its platform frame."""
-        return tool_trace(self.robot, self.even(_SAMPLES)[1], tool)
+        return tool_trace(self.robot, self.even_samples(_SAMPLES)[1], tool)
 
-    def even(self, most: int) -> tuple[Array, Array]:
+    def even_samples(self, max_count: int) -> tuple[Array, Array]:
         """At most so many samples, evenly over time: times since the begin (T,) and poses (T, nx)."""
-        count = min(most, max(2, len(self.times)))
+        count = min(max_count, max(2, len(self.times)))
         times = np.linspace(0.0, self.duration, count)
         return times, np.array([self.pose(float(t)) for t in times])
 
 
-def shown_tool(robot: Robot, name: str = "") -> Tool:
+def traced_tool(robot: Robot, name: str = "") -> Tool:
     """The tool that is traced: the named one, the first one, or the platform's own frame."""
     if name:
         return find_tool(robot, name)
@@ -122,14 +122,14 @@ def shown_tool(robot: Robot, name: str = "") -> Tool:
 
 def tool_trace(robot: Robot, x: Array, name: str = "") -> Array:
     """Where a tool is at poses (T, nx): (T, 3), m, base axes; poses out of reach are left out."""
-    tool = shown_tool(robot, name)
+    tool = traced_tool(robot, name)
     solution = inverse_kinematics(robot, x, follow=True, limits=False)
     R, p = solution.bodies
     points = p[:, tool.body] + R[:, tool.body] @ tool.frame.p
-    return np.asarray(points[~failed(solution.flags)])
+    return np.asarray(points[~has_failed(solution.flags)])
 
 
-def playable_motion(robot: Robot, result: Any, name: str = "") -> Playback:
+def make_playback(robot: Robot, result: Any, name: str = "") -> Playback:
     """Make a motion of what a user has: a trajectory, a run, or times and poses.
 
     Args:
@@ -142,21 +142,21 @@ def playable_motion(robot: Robot, result: Any, name: str = "") -> Playback:
     """
     if isinstance(result, Trajectory):
         times = np.linspace(0.0, result.duration, max(2, _SAMPLES))
-        sample: Sample = along(robot, result, times)
-        return checked_motion(Playback(robot, name or "trajectory", times, sample.x, sample.v, sample.a))
+        sample: Sample = sample_trajectory(robot, result, times)
+        return check_playback(Playback(robot, name or "trajectory", times, sample.x, sample.v, sample.a))
     run = getattr(result, "simulation", result)
     if hasattr(run, "t") and hasattr(run, "x"):
-        return checked_motion(Playback(robot, name or type(result).__name__, run.t, run.x))
+        return check_playback(Playback(robot, name or type(result).__name__, run.t, run.x))
     if isinstance(result, tuple | list) and len(result) == 2:
         times, x = (np.asarray(part, dtype=float) for part in result)
-        return checked_motion(Playback(robot, name or "poses", times, x))
+        return check_playback(Playback(robot, name or "poses", times, x))
     raise NacelleError(
         f"{type(result).__name__} cannot be played: give a trajectory, a run of nacelle.simulate or "
         "nacelle.control.closed_loop, or (times, poses)"
     )
 
 
-def checked_motion(motion: Playback) -> Playback:
+def check_playback(motion: Playback) -> Playback:
     """The motion, if it can be played: rising times, poses of this robot, and some within its reach.
 
     Raises:
@@ -174,7 +174,7 @@ def checked_motion(motion: Playback) -> Playback:
     if pick.size < 2 or not np.all(np.diff(motion.times[pick]) > 0.0):
         raise NacelleError(f"{motion.name}: a motion has two samples or more, at rising times")
     few = pick[np.unique(np.linspace(0, pick.size - 1, min(pick.size, 64)).astype(int))]
-    reached = ~failed(inverse_kinematics(robot, motion.x[few], limits=False).flags)
+    reached = ~has_failed(inverse_kinematics(robot, motion.x[few], limits=False).flags)
     if not np.any(reached):
         raise NacelleError(
             f"{motion.name}: {robot.name} reaches none of its poses: it is of another robot, or in other "
@@ -251,7 +251,7 @@ def read_run(robot: Robot, path: Path) -> Playback:
         if poses.times is None:
             raise NacelleError(f"{name} has no column t: a run has times")
         times, x = poses.times, poses.points
-    return checked_motion(Playback(robot, name, times, x))
+    return check_playback(Playback(robot, name, times, x))
 
 
 def _read_npz(robot: Robot, path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -263,7 +263,7 @@ def _read_npz(robot: Robot, path: Path) -> tuple[np.ndarray, np.ndarray]:
                 raise NacelleError(f"{path.name} has no array {missing[0]!r}: a run has times t and poses x")
             times, x = (np.asarray(data[key], dtype=float) for key in ("t", "x"))
     except OSError as error:
-        message, hint = why_unread(path, error, "run (.csv, .npz)")
+        message, hint = unread_reason(path, error, "run (.csv, .npz)")
         raise NacelleError(f"{path}: {message}; {hint}") from None
     except ValueError as error:
         raise NacelleError(f"{path.name} is no npz file of a run: {error}") from None

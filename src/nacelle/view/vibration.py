@@ -20,7 +20,7 @@ from nacelle.spatial.rotation import quat_exp, rotation_matrices
 from nacelle.spatial.scalar import Array
 
 # Largest displacement that is shown, as a part of the robot's extent, and the rate at which it is.
-SHOWN, RATE = 0.06, 0.7
+DISPLACEMENT, RATE = 0.06, 0.7
 MODES = 6
 
 
@@ -59,7 +59,7 @@ def lowest_modes(robot: Robot, x: Array) -> Vibration:
     return Vibration(modes, "actuators locked, not loaded; displacements are exaggerated")
 
 
-class Shaking:
+class ModeAnimation:
     """A mode in motion.
 
     Attributes:
@@ -69,7 +69,7 @@ class Shaking:
 
     def __init__(self, modes: NaturalFrequencies, mode: int, extent: float) -> None:
         self.shape = ModeShape(modes, mode)
-        self.factor = self.shape.factor(SHOWN * extent)
+        self.factor = self.shape.factor(DISPLACEMENT * extent)
         bodies = range(1, len(modes.robot.bodies))
         # Displacements are linear in the factor: two shapes give all.
         self._still, deformed = (
@@ -82,7 +82,7 @@ class Shaking:
         }
 
     @property
-    def bent(self) -> tuple[str, ...]:
+    def bent_links(self) -> tuple[str, ...]:
         """Names of the bodies that are lines while the mode is shown."""
         return tuple(self.shape.links)
 

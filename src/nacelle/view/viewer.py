@@ -19,16 +19,24 @@ from nacelle.view.browser.member import Member
 from nacelle.view.browser.panel import Playbar
 from nacelle.view.browser.server import HOST, EventLoop, require_viser, start_server, stop_server
 from nacelle.view.export import viewer_page
-from nacelle.view.side_by_side import FOV, CameraView, free_part, joint_box, nice_step, row, view_of
-from nacelle.view.timeline import Playback, playable_motion
-from nacelle.view.watch import Watched
+from nacelle.view.side_by_side import (
+    FOV,
+    CameraView,
+    camera_view,
+    free_window,
+    joint_box,
+    round_step,
+    row_offsets,
+)
+from nacelle.view.timeline import Playback, make_playback
+from nacelle.view.watch import WatchedRobot
 
 # How often descriptions on disk are looked at, s.
-_LOOK = 0.5
+_FILE_PERIOD = 0.5
 # A circle that is driven without further ado: its radius as a part of the robot's size, its duration, s.
 _RADIUS, _DURATION = 0.1, 4.0
 
-Source = str | os.PathLike[str] | Robot | Watched
+Source = str | os.PathLike[str] | Robot | WatchedRobot
 
 
 class Viewer:
@@ -52,13 +60,13 @@ class Viewer:
         require_viser()
         if not sources:
             raise NacelleError("name at least one robot")
-        loaded = [_robot_of(source, mode) for source in sources]
+        loaded = [_load_source(source, mode) for source in sources]
         self._server = start_server(port, ", ".join(robot.title or robot.name for robot, _ in loaded)[:60])
         self.url = f"http://{HOST}:{self._server.get_port()}"
         self._closed = False
         self._looked = 0.0
         self._containers: list[Any] = []
-        self._loop = EventLoop(self._tick, self._say)
+        self._loop = EventLoop(self._tick, self._notify)
         self._members: list[Member] = []
         try:
             self._loop.call(lambda: self._build(loaded), timeout=600.0)
@@ -68,7 +76,7 @@ class Viewer:
 
     # ---------------------------------------------------------------------- the page
 
-    def _build(self, loaded: Sequence[tuple[Robot, Watched | None]]) -> None:
+    def _build(self, loaded: Sequence[tuple[Robot, WatchedRobot | None]]) -> None:
         server = self._server
         self._members = [
             Member(server, self._loop, robot, watched, f"/robot{k}")
@@ -79,14 +87,14 @@ class Viewer:
         self._homes = [
             tabs.add_tab(member.session.robot.name) if tabs is not None else None for member in self._members
         ]
-        boxes = [_box(member) for member in self._members]
-        for k, (offset, (low, high)) in enumerate(zip(row(boxes), boxes, strict=True)):
-            self._fill(k, offset)
+        boxes = [_member_box(member) for member in self._members]
+        for k, (offset, (low, high)) in enumerate(zip(row_offsets(boxes), boxes, strict=True)):
+            self._fill_container(k, offset)
             if several:
                 at = offset + np.array([0.5 * (low[0] + high[0]), low[1], low[2]])
                 server.scene.add_label(f"/label{k}", self._members[k].session.robot.name, position=tuple(at))
         self._playbar = Playbar(server.gui, self._loop.post, self._play_here)
-        circle = self._circle if any(member.has_plane for member in self._members) else None
+        circle = self._circle if any(member.can_drive_circle for member in self._members) else None
         self._playbar.build(circle, self._show_traces)
         button = server.gui.add_button("Save as a page")
 
@@ -95,9 +103,9 @@ class Viewer:
             self._loop.post("save", lambda: self._send_page(client))
 
         button.on_click(save)
-        self._frame()
+        self._set_camera()
 
-    def _fill(self, k: int, offset: Array) -> None:
+    def _fill_container(self, k: int, offset: Array) -> None:
         """Put a robot on the stage, and its controls into its place."""
         gui, home = self._server.gui, self._homes[k]
         while len(self._containers) <= k:
@@ -114,7 +122,7 @@ class Viewer:
 
     def _corners(self) -> tuple[Array, Array]:
         """Corners of the box around all robots as they are now."""
-        boxes = [(_box(member), member.offset) for member in self._members]
+        boxes = [(_member_box(member), member.offset) for member in self._members]
         low = np.min([box[0] + offset for box, offset in boxes], axis=0)
         high = np.max([box[1] + offset for box, offset in boxes], axis=0)
         return low, high
@@ -122,9 +130,9 @@ class Viewer:
     def _view(self, low: Array, high: Array) -> CameraView:
         """The camera for a box around all robots."""
         flat = {member.stage.geometry.across for member in self._members}
-        return view_of(low, high, flat.pop() if len(flat) == 1 else None, len(self._members) > 1)
+        return camera_view(low, high, flat.pop() if len(flat) == 1 else None, len(self._members) > 1)
 
-    def _frame(self) -> None:
+    def _set_camera(self) -> None:
         """Point the camera at all robots and lay a floor below them."""
         server = self._server
         low, high = self._corners()
@@ -134,7 +142,7 @@ class Viewer:
         (camera.position, camera.look_at), camera.up = view.place(), view.up
         camera.fov = FOV
         camera.near, camera.far = 0.01 * view.radius, 100.0 * view.radius
-        step = nice_step(2.0 * view.radius)
+        step = round_step(2.0 * view.radius)
         down = view.up @ (view.centre - 0.5 * (high - low)) - 0.02 * view.radius
         floor = view.centre - view.up * (view.up @ view.centre - down)
         plane = "xy" if view.up[2] else "xz"
@@ -156,7 +164,7 @@ class Viewer:
             # A narrow window sees less to the sides, and on a phone the controls cover its lower part.
             camera = client.camera
             now = self._view(*self._corners())
-            camera.position, camera.look_at = now.place(*free_part(camera.image_width, camera.image_height))
+            camera.position, camera.look_at = now.place(*free_window(camera.image_width, camera.image_height))
 
         server.on_client_connect(adapt)
 
@@ -171,17 +179,17 @@ class Viewer:
             self._playbar.show()
         moves = [member.tick(elapsed) for member in self._members]
         now = time.monotonic()
-        if now - self._looked > _LOOK:
+        if now - self._looked > _FILE_PERIOD:
             self._looked = now
             for k, member in enumerate(self._members):
-                self._look(k, member)
+                self._reread(k, member)
         return clock.playing or any(moves)
 
     def _play_here(self) -> None:
         for member in self._members:
             member.play(self._playbar.clock.time)
 
-    def _look(self, k: int, member: Member) -> None:
+    def _reread(self, k: int, member: Member) -> None:
         """Read a description anew if it has changed."""
         reading = None if member.watched is None else member.watched.changed()
         if reading is None:
@@ -190,25 +198,25 @@ class Viewer:
             offset = member.offset
             member.remove()
             member.take(reading.robot)
-            self._fill(k, offset)
-            self._load()
+            self._fill_container(k, offset)
+            self._load_motions()
         member.panel.show_problems(reading.problems)
 
     def _circle(self) -> None:
         """Drive a circle about the pose of every robot that can."""
         for member in self._members:
-            if member.has_plane:
+            if member.can_drive_circle:
                 robot = member.session.robot
                 path = Circle(member.session.x, _RADIUS * robot.size, motion=robot.motion, duration=_DURATION)
-                member.motion = playable_motion(robot, path, "circle")
-        self._load()
+                member.motion = make_playback(robot, path, "circle")
+        self._load_motions()
         self._playbar.play()
 
-    def _load(self) -> None:
+    def _load_motions(self) -> None:
         """Take the motions of all robots to the time line."""
         motions = [member.motion for member in self._members if member.motion is not None]
         duration = max((motion.duration for motion in motions), default=0.0)
-        self._playbar.load(duration, "; ".join(_motion_words(motion) for motion in motions))
+        self._playbar.load(duration, "; ".join(_motion_description(motion) for motion in motions))
         self._show_traces(self._playbar.traced)
 
     def _show_traces(self, shown: bool) -> None:
@@ -250,13 +258,11 @@ class Viewer:
             NacelleError: if it cannot be played, or there is no such robot.
         """
         member = self._member(robot)
-        motion = (
-            result if isinstance(result, Playback) else playable_motion(member.session.robot, result, name)
-        )
+        motion = result if isinstance(result, Playback) else make_playback(member.session.robot, result, name)
 
         def load() -> None:
             member.motion = motion
-            self._load()
+            self._load_motions()
             self._play_here()
             if start:
                 self._playbar.play()
@@ -320,7 +326,7 @@ class Viewer:
             )
         return self._members[robot]
 
-    def _say(self, message: str) -> None:
+    def _notify(self, message: str) -> None:
         """Show what has gone wrong in the page."""
         for client in self._server.get_clients().values():
             client.add_notification("This did not work", message, color="red", with_close_button=True)
@@ -348,18 +354,18 @@ def view(*sources: Source, port: int | None = None, browser: bool = False, mode:
     return viewer
 
 
-def _robot_of(source: Source, mode: str) -> tuple[Robot, Watched | None]:
+def _load_source(source: Source, mode: str) -> tuple[Robot, WatchedRobot | None]:
     if isinstance(source, Robot):
         return source, None
-    watched = source if isinstance(source, Watched) else Watched(source, mode)
+    watched = source if isinstance(source, WatchedRobot) else WatchedRobot(source, mode)
     return watched.robot or watched.load(), watched
 
 
-def _box(member: Member) -> tuple[Array, Array]:
+def _member_box(member: Member) -> tuple[Array, Array]:
     """Corners of the box around a robot as it is shown, in its own base."""
     return joint_box(member.session.robot, member.session.bodies)
 
 
-def _motion_words(motion: Playback) -> str:
+def _motion_description(motion: Playback) -> str:
     description = f"{motion.robot.name}: {motion.name}, {motion.duration:.3g} s, {len(motion.times)} samples"
     return description + (f", {motion.lost} of them out of reach" if motion.lost else "")

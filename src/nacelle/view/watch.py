@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nacelle.errors import DescriptionError, NacelleError
 from nacelle.library import check, in_mode, looks_like_file
-from nacelle.model.payload import carrying
+from nacelle.model.payload import with_payloads
 from nacelle.model.robot import Robot
 
 
@@ -25,7 +25,7 @@ class Reading:
     problems: tuple[str, ...]
 
 
-class Watched:
+class WatchedRobot:
     """A robot by its name or file; a file is looked at again and again.
 
     Attributes:
@@ -38,10 +38,10 @@ class Watched:
     def __init__(self, source: str | os.PathLike[str], mode: str = "", payload: tuple[str, ...] = ()) -> None:
         self.source, self.mode, self.payload = os.fspath(source), mode, payload
         self._file = Path(self.source) if looks_like_file(self.source) else None
-        self._seen = self._stamp()
+        self._seen = self._file_stamp()
         self.robot: Robot | None = None
 
-    def _stamp(self) -> tuple[int, int] | None:
+    def _file_stamp(self) -> tuple[int, int] | None:
         """Time and size of the file; None where there is none."""
         try:
             status = None if self._file is None else self._file.stat()
@@ -55,14 +55,14 @@ class Watched:
         Raises:
             NacelleError: if it is none: with all problems of the description.
         """
-        self._seen = self._stamp()
+        self._seen = self._file_stamp()
         robot = in_mode(check(self.source).require().robot, self.mode)
-        self.robot = carrying(robot, *self.payload)
+        self.robot = with_payloads(robot, *self.payload)
         return self.robot
 
     def changed(self) -> Reading | None:
         """What the description is, if it has changed since it was read last; None if it has not."""
-        stamp = self._stamp()
+        stamp = self._file_stamp()
         # An editor may take the file away for a moment while it saves.
         if self._file is None or stamp is None or stamp == self._seen:
             return None

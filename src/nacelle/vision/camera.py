@@ -138,13 +138,13 @@ class Camera(HasTable):
         rays = np.asarray(rays, dtype=float)
         with np.errstate(divide="ignore", invalid="ignore"):
             x, y = (np.where(rays[..., 2] > 0.0, rays[..., k] / rays[..., 2], np.nan) for k in (0, 1))
-        return np.stack(self._distorted(x, y), axis=-1) * self.focal + self.centre
+        return np.stack(self._distort(x, y), axis=-1) * self.focal + self.centre
 
     def pixel_jacobian(self, rays: Any) -> Array:
         """Derivatives (..., 2, 3) of the pixels with respect to points or rays in camera axes, px/m."""
         rays = np.asarray(rays, dtype=float)
         x, y = rays[..., 0] / rays[..., 2], rays[..., 1] / rays[..., 2]
-        a, b, d = self._slopes(x, y)
+        a, b, d = self._distortion_derivatives(x, y)
         fx, fy = self.focal
         rows = [[fx * a, fx * b, -fx * (a * x + b * y)], [fy * b, fy * d, -fy * (b * x + d * y)]]
         whole = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
@@ -156,11 +156,11 @@ class Camera(HasTable):
         Distortion is inverted by Newton's method on the branch that contains the principal point: with a
         strong negative k1 there is a radius beyond which the lens has no image.
         """
-        x, y = self.undistorted(*np.moveaxis(np.asarray(pixels, dtype=float), -1, 0))
+        x, y = self.undistort(*np.moveaxis(np.asarray(pixels, dtype=float), -1, 0))
         rays = np.stack([x, y, np.ones_like(x)], axis=-1)
         return np.asarray(rays / np.linalg.norm(rays, axis=-1, keepdims=True))
 
-    def undistorted(self, u: Array, v: Array) -> tuple[Array, Array]:
+    def undistort(self, u: Array, v: Array) -> tuple[Array, Array]:
         """Undistorted coordinates x (...) and y (...), without unit, of pixels: rays are along (x, y, 1).
 
         Newton's method with the 2 x 2 Jacobian of Brown's equations; NaN without a solution.
@@ -170,17 +170,17 @@ class Camera(HasTable):
             return np.asarray(gx), np.asarray(gy)
         with np.errstate(all="ignore"):
             # As if the lens bent the distorted point.
-            dx, dy = self._distorted(gx, gy)
+            dx, dy = self._distort(gx, gy)
             x, y = 2.0 * gx - dx, 2.0 * gy - dy
             for _ in range(_STEPS):
-                dx, dy = self._distorted(x, y)
+                dx, dy = self._distort(x, y)
                 dx, dy = gx - dx, gy - dy
                 if not (np.max(np.abs(dx), initial=0.0) > _DONE or np.max(np.abs(dy), initial=0.0) > _DONE):
                     break
-                a, b, d = self._slopes(x, y)
+                a, b, d = self._distortion_derivatives(x, y)
                 scale = 1.0 / (a * d - b * b)
                 x, y = x + (d * dx - b * dy) * scale, y + (a * dy - b * dx) * scale
-            a, b, d = self._slopes(x, y)
+            a, b, d = self._distortion_derivatives(x, y)
             good = (a * d > b * b) & (a > 0.0) & (np.abs(dx) < 1e-9) & (np.abs(dy) < 1e-9)
         if np.all(good):
             return np.asarray(x), np.asarray(y)
@@ -188,19 +188,19 @@ class Camera(HasTable):
 
     def undistorted_jacobian(self, x: Array, y: Array) -> Array:
         """Derivatives dx/du, dx/dv, dy/du, dy/dv (4, ...) of undistorted coordinates, 1/px."""
-        a, b, d = self._slopes(x, y)
+        a, b, d = self._distortion_derivatives(x, y)
         scale = 1.0 / (a * d - b * b)
         fx, fy = self.focal
         return np.stack([d * scale / fx, -b * scale / fy, -b * scale / fx, a * scale / fy])
 
-    def holds(self, pixels: Any, margin: float = 0.0) -> Array:
+    def contains(self, pixels: Any, margin: float = 0.0) -> Array:
         """Whether pixels (..., 2) are in the image, at least `margin` px from its border."""
         pixels = np.asarray(pixels, dtype=float)
         with np.errstate(invalid="ignore"):
             inside = (pixels >= -0.5 + margin) & (pixels <= np.array(self.size) - 0.5 - margin)
         return np.asarray(np.all(inside, axis=-1))
 
-    def _distorted(self, x: Array, y: Array) -> tuple[Array, Array]:
+    def _distort(self, x: Array, y: Array) -> tuple[Array, Array]:
         k1, k2, p1, p2, k3 = self.distortion
         xx, yy, xy = x * x, y * y, x * y
         s = xx + yy
@@ -210,7 +210,7 @@ class Camera(HasTable):
             y * radial + p1 * (s + 2.0 * yy) + 2.0 * p2 * xy,
         )
 
-    def _slopes(self, x: Array, y: Array) -> tuple[Array, Array, Array]:
+    def _distortion_derivatives(self, x: Array, y: Array) -> tuple[Array, Array, Array]:
         """Derivatives of the distorted coordinates: d_x by x, d_x by y (and d_y by x, the same), d_y by y."""
         k1, k2, p1, p2, k3 = self.distortion
         xx, yy, xy = x * x, y * y, x * y
@@ -227,7 +227,7 @@ class Camera(HasTable):
 # ---- A region of an image: its pixels, the rays through their centres, and distances from edges in pixels
 
 
-class Distance(NamedTuple):
+class EdgeDistance(NamedTuple):
     """Signed distances s (...) of pixels from an edge, px, its unit normal (a, b), and |gradient|, 1/px."""
 
     s: Array
@@ -235,13 +235,13 @@ class Distance(NamedTuple):
     b: Array
     slope: Array
 
-    def some(self, chosen: Array) -> Distance:
+    def some(self, chosen: Array) -> EdgeDistance:
         """Those of the pixels (k,) that are chosen by a mask (...) or by indices."""
-        return Distance(*(part[chosen] for part in self))
+        return EdgeDistance(*(part[chosen] for part in self))
 
 
 @dataclass(frozen=True, eq=False)
-class Patch:
+class PixelPatch:
     """Some pixels of a camera.
 
     Attributes:
@@ -255,16 +255,16 @@ class Patch:
     M: Array
 
     @classmethod
-    def region(cls, camera: Camera, region: Region) -> Patch:
+    def region(cls, camera: Camera, region: Region) -> PixelPatch:
         """A rectangle of pixels (height, width)."""
         u = np.arange(region.u, region.u + region.width, dtype=float)
         v = np.arange(region.v, region.v + region.height, dtype=float)
         return cls.of(camera, *np.meshgrid(u, v))
 
     @classmethod
-    def of(cls, camera: Camera, u: Array, v: Array) -> Patch:
+    def of(cls, camera: Camera, u: Array, v: Array) -> PixelPatch:
         """Any pixels u (...), v (...) of a camera."""
-        x, y = camera.undistorted(u, v)
+        x, y = camera.undistort(u, v)
         return cls(x, y, camera.undistorted_jacobian(x, y))
 
     @cached_property
@@ -272,28 +272,28 @@ class Patch:
         """Rays (x, y, 1) (..., 3) in camera axes."""
         return np.stack([self.x, self.y, np.ones_like(self.x)], axis=-1)
 
-    def some(self, chosen: Array) -> Patch:
+    def some(self, chosen: Array) -> PixelPatch:
         """The pixels (k,) that are chosen by a mask (...) or by indices."""
-        return Patch(self.x[chosen], self.y[chosen], self.M[:, chosen])
+        return PixelPatch(self.x[chosen], self.y[chosen], self.M[:, chosen])
 
-    def from_plane(self, normal: Array) -> Distance:
+    def distance_from_plane(self, normal: Array) -> EdgeDistance:
         """Distances from the image of a plane through the camera's centre: g = n . ray."""
         a, b, c = (float(part) for part in normal)
-        return self.from_level(a * self.x + (b * self.y + c), a, b)
+        return self.distance_from_level(a * self.x + (b * self.y + c), a, b)
 
-    def from_quadric(self, Q: Array) -> Distance:
+    def distance_from_quadric(self, Q: Array) -> EdgeDistance:
         """Distances from the curve d^T Q d = 0 of the rays d, positive where it is; Q symmetric (3, 3)."""
         x, y = self.x, self.y
         half = [Q[i, 0] * x + Q[i, 1] * y + Q[i, 2] for i in range(3)]
-        return self.from_level(half[0] * x + half[1] * y + half[2], 2.0 * half[0], 2.0 * half[1])
+        return self.distance_from_level(half[0] * x + half[1] * y + half[2], 2.0 * half[0], 2.0 * half[1])
 
-    def from_level(self, value: Array, gx: Scalar, gy: Scalar) -> Distance:
+    def distance_from_level(self, value: Array, gx: Scalar, gy: Scalar) -> EdgeDistance:
         """Distances from the level 0 of a function, from its values (...) and gradients in x and y."""
         xu, xv, yu, yv = self.M
         gu, gv = xu * gx + yu * gy, xv * gx + yv * gy
         length = np.sqrt(gu * gu + gv * gv)
         scale = 1.0 / np.maximum(length, 1e-300)
-        return Distance(value * scale, gu * scale, gv * scale, length)
+        return EdgeDistance(value * scale, gu * scale, gv * scale, length)
 
 
 # ---- when a camera sees what: a global shutter, or regions of interest one after the other

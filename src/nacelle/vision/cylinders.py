@@ -22,7 +22,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
-from nacelle.shapes.placed import PlacedRobot
+from nacelle.shapes.placed import ConfiguredRobot
 from nacelle.shapes.solid import Block, Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
@@ -70,7 +70,7 @@ def robot_solids(robot: Robot) -> list[list[Solid]]:
     if all(described[BASE + 1 :]):
         return described
     bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
-    placed = PlacedRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
+    placed = ConfiguredRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
     return [
         solids or [solid.moved(placed.poses[b].inverse()) for solid in placed.solids(b)]
         for b, solids in enumerate(described)

@@ -14,7 +14,7 @@ import numpy as np
 
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Exposure
-from nacelle.vision.image.edges import EdgeFit, band_around, fit_edges, searched_normals
+from nacelle.vision.image.edges import EdgeFit, band_around, fit_edges, search_normals
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render_pixels
 from nacelle.vision.measurement import EdgeMeasurement, LineMeasurement, line_from_edges
@@ -22,7 +22,7 @@ from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import edge_visibility
 
 # Edges beyond the reach of a blurred edge that a fit reads, px: it shall see the levels on both sides.
-FLAT = 4.0
+FLAT_MARGIN = 4.0
 # Errors of a prediction that a fit starts from directly, px: so far from other parts the pixels are kept.
 _SLACK = 1.0
 # A fit whose residuals are larger than this many times the noise squared is no fit of this model.
@@ -74,19 +74,19 @@ def measure(
     Returns:
         The measurement; None where no edge is free, or the pixels are not those of such a cylinder.
     """
-    seen = edge_visibility(predicted, index, model.reach + FLAT + search)
+    seen = edge_visibility(predicted, index, model.reach + FLAT_MARGIN + search)
     start: Array | None = seen.lines.normals
     if search > max(model.width, 1.0):
-        start = searched_normals(image, predicted.camera, seen, search, model)
+        start = search_normals(image, predicted.camera, seen, search, model)
     if start is None:
         return None
-    band = band_around(predicted, index, seen, model, wide=FLAT, slack=max(search, _SLACK))
+    band = band_around(predicted, index, seen, model, margin=FLAT_MARGIN, uncertainty=max(search, _SLACK))
     if band is None:
         return None
-    return _measured(fit_edges(band, band.values(image), start, model), index, exposure)
+    return _cylinder_measurement(fit_edges(band, band.values(image), start, model), index, exposure)
 
 
-def look(
+def render_and_measure(
     true: CameraScene,
     predicted: CameraScene,
     index: int,
@@ -105,15 +105,17 @@ def look(
         rng: makes the noise.
         exposure: its times; zero if None.
     """
-    seen = edge_visibility(predicted, index, model.reach + FLAT)
-    band = band_around(predicted, index, seen, model, wide=FLAT, slack=_SLACK)
+    seen = edge_visibility(predicted, index, model.reach + FLAT_MARGIN)
+    band = band_around(predicted, index, seen, model, margin=FLAT_MARGIN, uncertainty=_SLACK)
     if band is None:
         return None
     values = model.noisy(render_pixels(true, model, band.patch), rng)
-    return _measured(fit_edges(band, values, seen.lines.normals, model), index, exposure)
+    return _cylinder_measurement(fit_edges(band, values, seen.lines.normals, model), index, exposure)
 
 
-def _measured(fit: EdgeFit | None, index: int, exposure: Exposure | None) -> CylinderMeasurement | None:
+def _cylinder_measurement(
+    fit: EdgeFit | None, index: int, exposure: Exposure | None
+) -> CylinderMeasurement | None:
     if fit is None or not fit.converged or fit.misfit > MISFIT:
         return None
     time, arrival = (exposure.time, exposure.arrival) if exposure else (0.0, 0.0)

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import KinematicsError, NacelleError, UnobservableError
-from nacelle.kinematics.motion import evaluated
-from nacelle.kinematics.pose_input import checked_poses, reference_pose
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.motion import evaluate_function
+from nacelle.kinematics.pose_input import check_poses, reference_pose
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
@@ -39,11 +39,11 @@ from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.image.render import render
 from nacelle.vision.measure import CylinderMeasurement, measure
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.process import Displacer, pose_step
+from nacelle.vision.observer.process import PoseDisplacement, pose_difference
 from nacelle.vision.observer.sight import camera_numbers, cylinder_option
 from nacelle.vision.observer.sight import edges as expected
 from nacelle.vision.placing import camera_for
-from nacelle.vision.scene import CameraScene, Scenery
+from nacelle.vision.scene import CameraScene, RobotScenery
 from nacelle.vision.views import CylinderView, View, judge_view
 
 _STEPS = 25
@@ -54,7 +54,7 @@ _UNSEEN = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class SeenPose:
+class PoseEstimate:
     """A pose from edges.
 
     Attributes:
@@ -77,7 +77,7 @@ class SeenPose:
 
 def pose_from_edges(
     robot: Robot, camera: Camera, edges: Sequence[EdgeMeasurement], x: Any, cylinders: Sequence[Cylinder]
-) -> SeenPose:
+) -> PoseEstimate:
     """Find the pose that fits edges best, from one nearby.
 
     Args:
@@ -91,16 +91,16 @@ def pose_from_edges(
         UnobservableError: if the edges do not determine the pose.
         KinematicsError: if the iteration does not converge, or leaves the robot's reach.
     """
-    n, units = robot.motion.n, twist_units(robot)
+    n, units = robot.motion.n, twist_scales(robot)
     indices = [edge.cylinder for edge in edges], [edge.side for edge in edges]
     normals, C = (np.array([getattr(edge, name) for edge in edges]) for name in ("normal", "covariance"))
     if not edges:
         raise UnobservableError(f"{robot.name}: no edge was measured", {}, n)
     start = inverse_kinematics(robot, x, limits=False)
-    pose, y, displaced = start.x, start.y, Displacer(robot)
+    pose, y, displaced = start.x, start.y, PoseDisplacement(robot)
     options = {"cylinders": cylinder_option(cylinders)}
     for _ in range(_STEPS):
-        at = evaluated(expected, robot, pose, camera_numbers(camera), guess=y, options=options)
+        at = evaluate_function(expected, robot, pose, camera_numbers(camera), guess=y, options=options)
         y = at.y
         # Along u and m of each edge's frame: what it measures, with which covariance, and how it changes.
         across, H = at.results["frame"][indices][:, 1:], at.results["by_pose"][indices]
@@ -120,7 +120,7 @@ def pose_from_edges(
         covariance = units[:, None] * ((vectors / values) @ vectors.T) * units
         if float(np.max(np.abs(d) / np.sqrt(np.diag(covariance)))) < _DONE:
             degrees = max(1, 2 * len(edges) - n)
-            return SeenPose(pose, covariance, cost / degrees, len(edges))
+            return PoseEstimate(pose, covariance, cost / degrees, len(edges))
         pose = displaced(pose, y, d)
     raise KinematicsError(
         f"{robot.name}: the pose that fits {len(edges)} edges was not found within {_STEPS} steps"
@@ -131,13 +131,13 @@ def pose_from_edges(
 
 
 # How far the predicted pose is from the true one, over the robot's size.
-_OFF = 5e-4
+_PREDICTION_ERROR = 5e-4
 # What is searched beyond the largest distance of predicted and true edges, px.
-_MORE = 2.0
+_SEARCH_MARGIN = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class SeenCylinder:
+class CylinderObservation:
     """What an image gives of one cylinder.
 
     Attributes:
@@ -185,9 +185,9 @@ class Observation(Plottable):
     x: Array
     image: Array
     scene: CameraScene
-    seen: tuple[SeenCylinder, ...]
+    seen: tuple[CylinderObservation, ...]
     view: View
-    pose: SeenPose | None
+    pose: PoseEstimate | None
     message: str = ""
 
     @cached_property
@@ -196,7 +196,7 @@ class Observation(Plottable):
         if self.pose is None:
             return None
         y = inverse_kinematics(self.robot, self.x, limits=False).y
-        return pose_step(self.robot, self.pose.x, self.x, y)
+        return pose_difference(self.robot, self.pose.x, self.x, y)
 
     def summary(self) -> dict[str, Any]:
         """All figures as plain data, SI units, px."""
@@ -244,7 +244,7 @@ def observe(
     camera: Camera | None = None,
     pixels: PixelModel | None = None,
     seed: int = 0,
-    off: float = _OFF,
+    prediction_error: float = _PREDICTION_ERROR,
 ) -> Observation:
     """Look at a robot once.
 
@@ -254,27 +254,27 @@ def observe(
         camera: the camera; one that sees all legs if None.
         pixels: blur, grey levels, noise; the usual ones if None.
         seed: of the noise and of the predicted pose.
-        off: how far the predicted pose is from the true one, over the robot's size.
+        prediction_error: how far the predicted pose is from the true one, over the robot's size.
 
     Raises:
         UnreachableError: if the pose is out of reach.
         KinematicsError: if the legs have no cylinders.
     """
     model = pixels or PixelModel()
-    scenery = Scenery(robot)
+    scenery = RobotScenery(robot)
     if not scenery.cylinders:
         raise KinematicsError(f"{robot.name}: its legs have no cylinders that a camera could measure")
-    true = checked_poses(robot, reference_pose(robot) if x is None else x)[0]
+    true = check_poses(robot, reference_pose(robot) if x is None else x)[0]
     at = camera or camera_for(robot, true, model=model)
     rng = np.random.default_rng(seed)
     scene = scenery.at(at, true)
     image = render(scene, model, rng=rng)
-    guess = _predicted(robot, true, off, rng)
+    guess = _predicted_pose(robot, true, prediction_error, rng)
     predicted = scenery.at(at, guess)
     judged = judge_view(scenery, at, true, model)
-    search = _MORE + _distance(scene, predicted)
+    search = _SEARCH_MARGIN + _largest_edge_distance(scene, predicted)
     seen = tuple(
-        _seen(
+        _observe_cylinder(
             one, scene, measure(image, predicted, one.cylinder, model, search=search) if one.sides else None
         )
         for one in judged.cylinders
@@ -289,14 +289,14 @@ def observe(
     return Observation(robot, at, model, true, image, scene, seen, judged, pose, message)
 
 
-def _predicted(robot: Robot, x: Array, off: float, rng: np.random.Generator) -> Array:
+def _predicted_pose(robot: Robot, x: Array, off: float, rng: np.random.Generator) -> Array:
     """A pose (nx,) a little away from another."""
     y = inverse_kinematics(robot, x, limits=False).y
-    d = off * twist_units(robot) * rng.uniform(-1.0, 1.0, robot.motion.n)
-    return Displacer(robot)(x, y, d)
+    d = off * twist_scales(robot) * rng.uniform(-1.0, 1.0, robot.motion.n)
+    return PoseDisplacement(robot)(x, y, d)
 
 
-def _distance(scene: CameraScene, predicted: CameraScene) -> float:
+def _largest_edge_distance(scene: CameraScene, predicted: CameraScene) -> float:
     """The largest distance of the ends of cylinders in the image between two scenes, px."""
     ends = [
         scene.camera.pixels(np.array([[rod.start, rod.stop] for rod in one.rods]))
@@ -306,12 +306,14 @@ def _distance(scene: CameraScene, predicted: CameraScene) -> float:
     return float(np.max(gaps[np.isfinite(gaps)], initial=0.0))
 
 
-def _seen(judged: CylinderView, scene: CameraScene, measured: CylinderMeasurement | None) -> SeenCylinder:
+def _observe_cylinder(
+    judged: CylinderView, scene: CameraScene, measured: CylinderMeasurement | None
+) -> CylinderObservation:
     if measured is None or len(measured.edges) < 2:
-        return SeenCylinder(judged, measured)
+        return CylinderObservation(judged, measured)
     rod = scene.rods[judged.cylinder]
     line = measured.line(rod.radius)
     true = (rod.stop - rod.start) / np.linalg.norm(rod.stop - rod.start)
     sigma = float(np.sqrt(np.linalg.eigvalsh(line.direction_covariance)[-1]))
     error = float(np.arctan2(np.linalg.norm(np.cross(line.direction, true)), line.direction @ true))
-    return SeenCylinder(judged, measured, sigma, error)
+    return CylinderObservation(judged, measured, sigma, error)

@@ -19,12 +19,12 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import Scenery
+from nacelle.vision.scene import RobotScenery
 from nacelle.vision.views import judge_view
 
 _DIRECTIONS = 26
 # How much farther than needed the camera is, so that the legs may move.
-_ROOM = 1.15
+_DISTANCE_MARGIN = 1.15
 
 
 def camera_for(
@@ -49,14 +49,14 @@ def camera_for(
     Raises:
         KinematicsError: if the legs have no cylinders.
     """
-    scenery = Scenery(robot)
+    scenery = RobotScenery(robot)
     if not scenery.cylinders:
         raise KinematicsError(f"{robot.name}: its legs have no cylinders that a camera could measure")
     R, p = scenery.bodies(x)
     ends = np.concatenate([cylinder.placed(R, p) for cylinder in scenery.cylinders])
     middle = 0.5 * (ends.min(axis=0) + ends.max(axis=0))
     radius = float(np.max(np.linalg.norm(ends - middle, axis=1))) + max(c.radius for c in scenery.cylinders)
-    distance = _ROOM * radius / float(np.sin(0.5 * field))
+    distance = _DISTANCE_MARGIN * radius / float(np.sin(0.5 * field))
     up = -np.asarray(robot.gravity, dtype=float)
     up = up if np.any(up) else np.array([0.0, 0.0, 1.0])
     best, score = None, (-1, -1.0)

@@ -41,7 +41,7 @@ def depth_span(solid: Solid, rays: Array) -> tuple[Array, Array]:
     return np.where(missed, np.inf, first), np.where(missed, -np.inf, last)
 
 
-def passing(solid: Solid, rays: Array) -> Array:
+def passing_depth(solid: Solid, rays: Array) -> Array:
     """Depth (...) at which rays enter a solid, or pass it where they miss it: says what is nearer."""
     return np.nan_to_num(_span(solid, rays)[0], posinf=1e30, neginf=0.0)
 
@@ -53,18 +53,20 @@ def _span(solid: Solid, rays: Array) -> tuple[Array, Array, Array]:
             return _rod_span(solid, rays)
         if isinstance(solid, Ball):
             C = solid.centre
-            return _roots(np.einsum("...i,...i->...", rays, rays), rays @ C, float(C @ C), solid.radius)
+            return _sphere_roots(
+                np.einsum("...i,...i->...", rays, rays), rays @ C, float(C @ C), solid.radius
+            )
         return _hull_span(*half_spaces(solid), rays)
 
 
-def entry(solid: Solid, rays: Array) -> Array:
+def entry_depth(solid: Solid, rays: Array) -> Array:
     """Depth (...) at which rays enter a solid, 0 from within it; infinite where they miss it."""
     first, last = depth_span(solid, rays)
     with np.errstate(invalid="ignore"):
         return np.where((first <= last) & (last > 0.0), np.maximum(first, 0.0), np.inf)
 
 
-def holds(solid: Solid, margin: float = 0.0) -> bool:
+def camera_is_within(solid: Solid, margin: float = 0.0) -> bool:
     """Whether the camera's centre is within a solid, or nearer to it than a margin, m."""
     if isinstance(solid, Rod):
         bar = solid.stop - solid.start
@@ -110,7 +112,7 @@ def vertices(solid: Solid) -> Array:
     return np.asarray((signs * solid.size) @ solid.at.R.T + solid.at.p)
 
 
-def _roots(aa: Array, ab: Array, bb: float, radius: float) -> tuple[Array, Array, Array]:
+def _sphere_roots(aa: Array, ab: Array, bb: float, radius: float) -> tuple[Array, Array, Array]:
     """Depths l with |l a - b| = radius, from a.a, a.b and b.b; the nearest one twice where there are none."""
     middle = ab / aa
     half = middle * middle - (bb - radius * radius) / aa
@@ -125,7 +127,7 @@ def _rod_span(rod: Rod, rays: Array) -> tuple[Array, Array, Array]:
     along, start = rays @ u, float(rod.start @ u)
     # Across the axis: |a|^2 - (a.u)^2 for a = d, and the same for the products.
     aa = np.einsum("...i,...i->...", rays, rays) - along * along
-    first, last, missed = _roots(
+    first, last, missed = _sphere_roots(
         np.maximum(aa, 1e-300),
         rays @ rod.start - along * start,
         float(rod.start @ rod.start) - start * start,
@@ -147,7 +149,7 @@ def _hull_span(N: Array, h: Array, rays: Array) -> tuple[Array, Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class SeenSolid:
+class SceneSolid:
     """A solid before a camera.
 
     Attributes:
@@ -163,7 +165,7 @@ class SeenSolid:
     cylinder: int
 
 
-class Scenery:
+class RobotScenery:
     """The solids of a robot, fixed on its bodies: made once, placed at many poses.
 
     Attributes:
@@ -180,7 +182,7 @@ class Scenery:
             of_body.setdefault(cylinder.body, []).append(k)
         legs = {b: k for k, leg in enumerate(robot.legs) for b in leg.bodies}
         self._solids = [
-            SeenSolid(solid, b, legs.get(b, -1), of_body[b].pop(0) if b in of_body and is_rod(solid) else -1)
+            SceneSolid(solid, b, legs.get(b, -1), of_body[b].pop(0) if b in of_body and is_rod(solid) else -1)
             for b in range(len(robot.bodies))
             for solid in (solids[b] if b != BASE else described_solids(robot.bodies[BASE]))
         ]
@@ -198,7 +200,7 @@ class Scenery:
         return CameraScene(
             camera,
             self.cylinders,
-            tuple(SeenSolid(s.solid.moved(placed[s.body]), s.body, s.leg, s.cylinder) for s in self._solids),
+            tuple(SceneSolid(s.solid.moved(placed[s.body]), s.body, s.leg, s.cylinder) for s in self._solids),
         )
 
     def at(self, camera: Camera, x: Any = None) -> CameraScene:
@@ -218,7 +220,7 @@ class CameraScene:
 
     camera: Camera
     cylinders: Sequence[Cylinder]
-    solids: tuple[SeenSolid, ...]
+    solids: tuple[SceneSolid, ...]
 
     @cached_property
     def rods(self) -> tuple[Rod, ...]:
@@ -230,7 +232,7 @@ class CameraScene:
         """Index (...) of the solid that rays (..., 3) meet first, -1 for the background."""
         if not self.solids:
             return np.full(rays.shape[:-1], -1)
-        depths = np.stack([entry(seen.solid, rays) for seen in self.solids])
+        depths = np.stack([entry_depth(seen.solid, rays) for seen in self.solids])
         nearest = np.argmin(depths, axis=0)
         missed = np.isinf(np.min(depths, axis=0))
         return np.where(missed, -1, nearest)

@@ -30,22 +30,22 @@ import numpy as np
 from nacelle.errors import UnobservableError
 from nacelle.kinematics.jacobian import body_jacobian
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.robot import Robot
 from nacelle.shapes.solid import Rod
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Camera, Patch
+from nacelle.vision.camera import Camera, PixelPatch
 from nacelle.vision.cylinders import Cylinder, leg_boxes
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.scene import CameraScene, Scenery, holds
+from nacelle.vision.scene import CameraScene, RobotScenery, camera_is_within
 from nacelle.vision.visibility import ContactLines, EdgeVisibility, edge_visibilities
 
 # Where on an edge it is looked at, from 0 at A to 1 at B.
-_PLACES = (0.2, 0.8)
+_EDGE_PLACES = (0.2, 0.8)
 # A motion by the robot's size, or by 1 rad, that moves no edge by more than this is not seen, px.
-UNSEEN = 1e-3
+UNSEEN_MOTION = 1e-3
 
 
 def edge_motion(camera: Camera, cylinder: Cylinder, bodies: BodyPoses, J: Array) -> Array:
@@ -62,13 +62,13 @@ def edge_motion(camera: Camera, cylinder: Cylinder, bodies: BodyPoses, J: Array)
     """
     A, B = cylinder.placed(*bodies)
     lines = ContactLines.of(Rod(camera.seen(A), camera.seen(B), cylinder.radius))
-    X = lines.points(np.asarray(_PLACES))
+    X = lines.points(np.asarray(_EDGE_PLACES))
     pixels = camera.pixels(X)
-    result = np.full((2, len(_PLACES), J.shape[-1]), np.nan)
+    result = np.full((2, len(_EDGE_PLACES), J.shape[-1]), np.nan)
     for side, i in np.argwhere(np.all(np.isfinite(pixels), axis=-1)):
-        C, normal = A + _PLACES[i] * (B - A), lines.normals[side]
+        C, normal = A + _EDGE_PLACES[i] * (B - A), lines.normals[side]
         velocity = J[cylinder.body, :3] - skew(C - bodies.p[cylinder.body]) @ J[cylinder.body, 3:]
-        edge = Patch.of(camera, *pixels[side, i, :, None]).from_plane(normal)
+        edge = PixelPatch.of(camera, *pixels[side, i, :, None]).distance_from_plane(normal)
         result[side, i] = camera.pose.R @ normal @ velocity / (X[side, i, 2] * edge.slope[0])
     return result
 
@@ -79,16 +79,16 @@ def image_jacobian(
     """How all given edges move in the image (2 edges, n), px, for motions by the robot's size or by 1 rad."""
     J = body_jacobian(robot, x)
     rows = [edge_motion(camera, cylinder, bodies, J)[side] for cylinder, side in edges]
-    return np.asarray(np.concatenate([np.zeros((0, J.shape[-1])), *rows]) * twist_units(robot))
+    return np.asarray(np.concatenate([np.zeros((0, J.shape[-1])), *rows]) * twist_scales(robot))
 
 
-def seen_motions(jacobian: Array) -> tuple[int, float]:
+def observable_motions(jacobian: Array) -> tuple[int, float]:
     """How many independent motions an image Jacobian sees, and the least effect of one of all, px."""
     if not len(jacobian):
         return 0, 0.0
     values = np.linalg.svd(np.nan_to_num(jacobian), compute_uv=False)
     least = float(values[-1]) if len(values) == jacobian.shape[1] else 0.0
-    return int(np.count_nonzero(values > UNSEEN)), least
+    return int(np.count_nonzero(values > UNSEEN_MOTION)), least
 
 
 # ---- what a camera can use of a robot's legs at a pose, and why not the rest
@@ -117,7 +117,7 @@ class ViewFlag(IntFlag):
     SHORT = 256
 
 
-WORDS = {
+VIEW_MESSAGES = {
     ViewFlag.OUT_OF_VIEW: "out of view",
     ViewFlag.CAMERA_INSIDE: "the camera is inside it",
     ViewFlag.END_ON: "its axis passes through the camera's centre, which is within the endless cylinder",
@@ -164,7 +164,7 @@ class CylinderView:
     @property
     def reason(self) -> str:
         """What is wrong, in words; empty if nothing is."""
-        return "; ".join(message for flag, message in WORDS.items() if self.flags & flag)
+        return "; ".join(message for flag, message in VIEW_MESSAGES.items() if self.flags & flag)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +233,7 @@ class View:
         )
 
 
-def judge_view(scenery: Scenery, camera: Camera, x: Any = None, model: PixelModel | None = None) -> View:
+def judge_view(scenery: RobotScenery, camera: Camera, x: Any = None, model: PixelModel | None = None) -> View:
     """Judge what a camera sees of a robot at a pose.
 
     Args:
@@ -250,7 +250,7 @@ def judge_view(scenery: Scenery, camera: Camera, x: Any = None, model: PixelMode
     views = cylinder_views(scene, model)
     edges = [(scenery.cylinders[view.cylinder], side) for view in views for side in view.sides]
     jacobian = image_jacobian(robot, camera, x, bodies, edges)
-    seen, least = seen_motions(jacobian)
+    seen, least = observable_motions(jacobian)
     none = np.zeros(2)
     boxes = (CylinderView(*box, -1, ViewFlag.BOX, (), none, none, 0.0) for box in leg_boxes(robot))
     return View(robot, views, tuple(boxes), jacobian, seen, least)
@@ -259,14 +259,14 @@ def judge_view(scenery: Scenery, camera: Camera, x: Any = None, model: PixelMode
 def cylinder_views(scene: CameraScene, model: PixelModel) -> tuple[CylinderView, ...]:
     """Judge all cylinders of a scene."""
     seen = edge_visibilities(scene, range(len(scene.rods)), model.reach, _SAMPLES)
-    exchanged = _exchangeable(seen, scene)
+    exchanged = _exchangeable_cylinders(seen, scene)
     return tuple(
-        _judged(k, scene.cylinders[k], scene.rods[k], seen[k], model, exchanged[k])
+        _judge_cylinder(k, scene.cylinders[k], scene.rods[k], seen[k], model, exchanged[k])
         for k in range(len(scene.rods))
     )
 
 
-def _judged(
+def _judge_cylinder(
     k: int, cylinder: Cylinder, rod: Rod, seen: EdgeVisibility, model: PixelModel, others: tuple[int, ...]
 ) -> CylinderView:
     flags = ViewFlag(0)
@@ -276,7 +276,7 @@ def _judged(
     shown = np.any(seen.inside, axis=0)
     width = float(np.median(seen.width[shown])) if np.any(shown) else 0.0
     sides = tuple(side for side in (0, 1) if length[side] >= _LONG)
-    if holds(rod):
+    if camera_is_within(rod):
         flags |= ViewFlag.CAMERA_INSIDE
     elif not np.all(np.isfinite(seen.lines.normals)):
         flags |= ViewFlag.END_ON
@@ -300,7 +300,7 @@ def _judged(
     return CylinderView(cylinder.name, cylinder.leg, k, flags, sides, visible, length, width, others)
 
 
-def _exchangeable(seen: list[EdgeVisibility], scene: CameraScene) -> list[tuple[int, ...]]:
+def _exchangeable_cylinders(seen: list[EdgeVisibility], scene: CameraScene) -> list[tuple[int, ...]]:
     """For each cylinder those of other bodies whose edges coincide with its own in the image, end to end."""
     ends = np.stack([one.pixels[:, [0, -1]] for one in seen]) if seen else np.zeros((0, 2, 2, 2))
     with np.errstate(invalid="ignore"):

@@ -19,7 +19,7 @@ import numpy as np
 
 from nacelle.shapes.solid import Rod
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Patch
+from nacelle.vision.camera import PixelPatch
 from nacelle.vision.cylinders import tangent_normals
 from nacelle.vision.scene import CameraScene
 
@@ -53,7 +53,7 @@ class ContactLines:
         """Points (2, k, 3) at t (k,)."""
         return np.asarray(self.starts[:, None] + t[:, None] * self.way)
 
-    def place(self, side: int, patch: Patch) -> Array:
+    def place(self, side: int, patch: PixelPatch) -> Array:
         """Where along an edge pixels (...) are: t."""
         top, below = np.cross(self.starts[side], self.normals[side]), np.cross(self.way, self.normals[side])
         x, y = patch.x, patch.y
@@ -137,14 +137,14 @@ def edge_visibilities(
     t = np.linspace(0.0, 1.0, samples)
     pixels = camera.pixels(np.stack([line.points(t) for line in lines]))  # cylinder, side, sample, 2
     width = np.linalg.norm(pixels[:, 0] - pixels[:, 1], axis=-1)
-    inside = camera.holds(pixels, clearance)
+    inside = camera.contains(pixels, clearance)
     hidden, crowded = np.zeros_like(inside), np.zeros_like(inside)
     k, side, _ = chosen = np.nonzero(inside)
     if len(k):
         p = pixels[chosen]
         normals = np.stack([line.normals * [[1.0], [-1.0]] for line in lines])[k, side].T
-        patch = Patch.of(camera, p[:, 0], p[:, 1])
-        edge = patch.from_level(np.zeros(len(k)), normals[0], normals[1])
+        patch = PixelPatch.of(camera, p[:, 0], p[:, 1])
+        edge = patch.distance_from_level(np.zeros(len(k)), normals[0], normals[1])
         inwards = np.stack([edge.a, edge.b], axis=-1)
         # Not deeper than a third of the cylinder's width.
         deep = np.minimum(1.0, width[k, chosen[2]] / 3.0)[:, None]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.control.controller import law_of
+from nacelle.control.controller import law_function
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.laws.adaptive import Adaptive, adapted_parameters, parameter_scales
 from nacelle.control.named import controller
@@ -20,11 +20,11 @@ from support.adaptive_runs import (
     CASES,
     PERIOD,
     Experiment,
+    desired_rows,
     lissajous,
-    loaded_values,
-    measured,
-    rows_of,
-    wrong_model,
+    parameters_with_payload,
+    perturbed_model,
+    with_sensor_noise,
 )
 from support.library import library_robot
 
@@ -44,7 +44,7 @@ def test_the_energy_falls():
     the same function of the rate; sampling at 10 kHz leaves V a rise of some thousandths.
     """
     robot = library_robot("fivebar")
-    model, base = wrong_model(robot, 0), adapted_parameters(robot)
+    model, base = perturbed_model(robot, 0), adapted_parameters(robot)
     path = lissajous(robot, 0.05, 0.0, 1.0)(FINE * np.arange(60001) % 1.0)
     rows = np.concatenate(path, axis=1)
     kind = Adaptive(along="reference", smooth=1e-2, resolution=0.0, time_constant=1.0)
@@ -71,12 +71,12 @@ def _resting(along, size, seconds, **gains):
     """A five-bar that hardly moves, with counted and noisy readings: the parameters in their scales."""
     robot = library_robot("fivebar")
     noise, count = 1e-5, 6e-6
-    rows = rows_of(lissajous(robot, size, 0.0, 1.0), seconds, 1.0)
-    large = rows_of(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)
+    rows = desired_rows(lissajous(robot, size, 0.0, 1.0), seconds, 1.0)
+    large = desired_rows(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)
     kind = Adaptive(along=along, resolution=noise)
     control = controller(robot, kind, period=PERIOD).for_motion(large).with_gains(**gains)
     drawn = noise * np.random.default_rng(0).normal(size=(len(rows), 2))
-    law = measured(control.digital(rows[0, :2], rows), count, drawn)
+    law = with_sensor_noise(control.digital(rows[0, :2], rows), count, drawn)
     plant = RigidPlant(robot, smooth=1e-3)
     run = simulate(plant, rows[0, :2], force=law, until=seconds, method="rk4", step=PERIOD, events=[])
     assert run.ok, run.message
@@ -134,8 +134,10 @@ def test_parameters_rest_without_readings_and_at_limits():
 
 def test_numbers_of_the_tuning_shape_no_program():
     """Controllers that differ by them alone share the law."""
-    assert law_of(Adaptive(time_constant=1.0, payload=3.0)) is law_of(Adaptive(resolution=1e-6, margin=1.0))
-    assert law_of(Adaptive(along="reference")) is not law_of(Adaptive())
+    assert law_function(Adaptive(time_constant=1.0, payload=3.0)) is law_function(
+        Adaptive(resolution=1e-6, margin=1.0)
+    )
+    assert law_function(Adaptive(along="reference")) is not law_function(Adaptive())
     for wrong in ({"time_constant": 0.0}, {"payload": -1.0}, {"along": "desried"}, {"resolution": np.nan}):
         with pytest.raises(KinematicsError):
             Adaptive(**wrong)
@@ -154,7 +156,7 @@ def _ratios(robot, case, resolution=None, *, seed=0, gains_of_true=True):
     """The error over the last cycles before and after a payload, over that of the exact model."""
     count = case[5] if resolution is None else resolution
     experiment = Experiment(robot, *case[:5], resolution=count)
-    control = experiment.controller(wrong_model(robot, seed))
+    control = experiment.controller(perturbed_model(robot, seed))
     exact = experiment.errors(experiment.exact(experiment.controller(robot) if gains_of_true else control))
     run = experiment.run(control)
     assert run.ok, run.message
@@ -180,7 +182,7 @@ def test_parameters_converge_where_all_are_felt():
     """Those of a DELTA with three arms and a point, with its payload."""
     robot = library_robot("delta-codourey")
     found = _ratios(robot, CASES["delta-codourey"])
-    truth = loaded_values(robot, found.experiment.loaded)
+    truth = parameters_with_payload(robot, found.experiment.loaded)
     fields = Adaptive().memory(robot)
     off = found.run.memory[-1, fields.place("parameters")] - truth
     base = adapted_parameters(robot)
@@ -201,7 +203,7 @@ def test_bounds_of_the_user_are_kept():
     """Parameters of a run whose true values are outside stay within the user's bounds."""
     robot = library_robot("fivebar")
     experiment = Experiment(robot, *CASES["fivebar"][:4], 1)
-    control = experiment.controller(wrong_model(robot, 0))
+    control = experiment.controller(perturbed_model(robot, 0))
     values = adapted_parameters(control.robot).values
     reach = 0.1 * control.gain("scale")
     control = control.with_gains(lower=values - reach, upper=values + reach)

@@ -13,11 +13,11 @@ from nacelle.control.named import controller
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.simulation.plant import RigidPlant
-from support.control_loops import Loop, found_force, load_of, pushed, stiffness
-from support.uncompiled import any_robot, by_time
+from support.control_loops import Loop, generalised_load, observed_disturbance, platform_wrench, stiffness
+from support.uncompiled import mark_slow_names, named_robot
 
 T = 5e-4
-ROBOTS = by_time(
+ROBOTS = mark_slow_names(
     ("fivebar", "redundant", "delta", "palida", "quattro", "3rps"),
     long=("redundant", "delta", "palida", "quattro", "3rps"),
 )
@@ -29,7 +29,7 @@ ROBOTS = by_time(
 @pytest.mark.parametrize("space", ["cartesian", "actuator"])
 def test_errors_have_the_stated_poles(name: str, space: str) -> None:
     """By identification, in motion and with a delay of half a sample; 2 % are aimed at."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     n = robot.motion.n
     own = controller(robot, f"ct-{space}", period=T, bandwidth=10.0, damping=0.7, delay=T / 2.0)
     swing = None if mechanism_of(robot).parasitic else np.full(n, 0.01)
@@ -43,7 +43,7 @@ def test_errors_have_the_stated_poles(name: str, space: str) -> None:
 
 def test_a_wrong_gain_is_seen_in_the_poles() -> None:
     """The identification is one: with other gains it says other poles."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0, damping=0.7, delay=T / 2.0)
     stiffer = own.with_gains(stiffness=1.1 * own.gain("stiffness"))
     poles = Loop(stiffer, T / 2.0).poles(np.array([1e-3, 1e-3]))
@@ -56,10 +56,12 @@ def test_a_wrong_gain_is_seen_in_the_poles() -> None:
     [("cartesian", 0.0), ("cartesian", T / 2.0), pytest.param("actuator", T, marks=pytest.mark.slow)],
 )
 def test_a_step_of_force_is_found_with_the_stated_poles(space: str, delay: float) -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     options = {"observer": True, "observer_bandwidth": 30.0}
     own = controller(robot, ComputedTorque(space, **options), period=T, bandwidth=10.0, delay=delay)
-    t, d, step = found_force(Loop(own, delay), pushed(robot, "x", 5.0), rest=0.02, seconds=0.06)
+    t, d, step = observed_disturbance(
+        Loop(own, delay), platform_wrench(robot, "x", 5.0), rest=0.02, seconds=0.06
+    )
     w = 2.0 * np.pi * 30.0
     expected = 1.0 - (1.0 + w * t) * np.exp(-w * t)
     np.testing.assert_allclose(d, np.outer(expected, step), atol=0.03 * np.max(np.abs(step)))
@@ -69,8 +71,8 @@ def test_a_step_of_force_is_found_with_the_stated_poles(space: str, delay: float
 @pytest.mark.slow
 def test_the_observer_takes_the_error_away() -> None:
     """What a constant force leaves: f / (M K_p) without it, nothing with it."""
-    robot = any_robot("fivebar")
-    plant = RigidPlant(robot, friction=False, external=pushed(robot, "x", 5.0))
+    robot = named_robot("fivebar")
+    plant = RigidPlant(robot, friction=False, external=platform_wrench(robot, "x", 5.0))
     left = {}
     for name in ("ct-cartesian", "ct-observer"):
         loop = Loop(controller(robot, name, period=T, bandwidth=10.0))
@@ -85,11 +87,11 @@ def test_the_observer_takes_the_error_away() -> None:
 @pytest.mark.slow
 def test_drives_at_their_limits_do_not_wind_up_the_observer() -> None:
     """A push beyond what the drives hold is found as it is: forces that act count, not those asked for."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     zero = np.zeros(2)
     loop = Loop(controller(robot, "ct-observer", period=T, bandwidth=10.0))
     held = nacelle.inverse_dynamics(robot, loop.reference[0], zero, zero, friction=False).force
-    push = pushed(robot, "x", 12.0)
+    push = platform_wrench(robot, "x", 12.0)
     needed = np.linalg.solve(nacelle.jacobian(robot, loop.reference[0]).inverse.T, [12.0, 0.0])
     limit = np.abs(held) + 0.5 * np.abs(needed)
     loop = Loop(loop.controller.with_gains(limit=limit))
@@ -98,24 +100,24 @@ def test_drives_at_their_limits_do_not_wind_up_the_observer() -> None:
     assert np.mean(np.abs(run.inputs[-20:]) > limit - 1e-9) > 0.4
     assert run.memory is not None
     d = run.memory[-1, loop.controller.kind.memory(robot).place("disturbance")]
-    np.testing.assert_allclose(d, load_of(robot, run.x[-1], push), atol=0.02 * 12.0)
+    np.testing.assert_allclose(d, generalised_load(robot, run.x[-1], push), atol=0.02 * 12.0)
 
 
 @pytest.mark.slow
 def test_friction_of_the_desired_rates_pays() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     plant = RigidPlant(robot, smooth=1e-3)
     worst = []
     for friction in (False, True):
         own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0, friction=friction)
-        loop = Loop(own, swing=np.array([0.03, 0.02]))
+        loop = Loop(own, swing_amplitude=np.array([0.03, 0.02]))
         worst.append(np.max(np.abs(loop.errors(loop.run(0.3, plant=plant), loop.rows(0.3)))))
     assert worst[1] < 0.1 * worst[0]
 
 
 def test_without_readings_it_stops() -> None:
     """Forces go to zero and stay there, though readings come back."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0)
     x = mechanism_of(robot).reference[0]
     zero = np.zeros(2)
@@ -132,7 +134,7 @@ def test_without_readings_it_stops() -> None:
 
 
 def test_readings_that_no_pose_has_are_taken_as_missing() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0)
     x, zero = np.asarray(mechanism_of(robot).reference[0]), np.zeros(2)
     memory, q = own.start(x), own.coordinates(x)
@@ -169,9 +171,9 @@ CASES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", by_time(CASES, long=("redundant", "delta", "palida")))
+@pytest.mark.parametrize("name", mark_slow_names(CASES, long=("redundant", "delta", "palida")))
 def test_the_stiffness_is_the_stated_one(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     stated, loads = CASES[name]
     n = robot.motion.n
     own = controller(robot, "impedance", period=T, delay=T / 2.0, damping=0.7, stiffness=stated)
@@ -184,10 +186,10 @@ def test_a_push_is_answered_by_mass_damper_and_spring() -> None:
     """The way to the place where a push leads, against the linear system M, D, K."""
     from scipy.linalg import expm
 
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     own = controller(robot, "impedance", period=T, damping=0.5, stiffness=(2e3, 5e3))
     loop = Loop(own)
-    plant = RigidPlant(robot, friction=False, external=pushed(robot, "x", 2.0))
+    plant = RigidPlant(robot, friction=False, external=platform_wrench(robot, "x", 2.0))
     way = -loop.errors(loop.run(0.1, plant=plant), loop.rows(0.1))
     M = nacelle.mass_matrix(robot, loop.reference[0])
     K, D = (own.gain(part).reshape(2, 2) for part in ("stiffness", "damping"))
@@ -213,7 +215,7 @@ def test_dampers_give_every_mode_its_ratio() -> None:
 
 
 def test_springs_that_push_are_refused() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     with pytest.raises(KinematicsError, match="positive definite"):
         controller(robot, "impedance", stiffness=(2e3, -1.0))
     with pytest.raises(KinematicsError, match="2 numbers, or 4"):

@@ -12,8 +12,8 @@ import pytest
 import nacelle
 from nacelle.control.compare import Comparison
 from nacelle.control.loop.closed_loop import SMOOTH, ControlLoop, closed_loop, integration_step
-from nacelle.control.loop.desired import Course, desired_motion
-from nacelle.control.loop.run import contour_error, places, rms
+from nacelle.control.loop.desired import Schedule, desired_motion
+from nacelle.control.loop.run import contour_error, frame_poses, rms
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.model.robot import Robot
@@ -29,7 +29,7 @@ from nacelle.trajectory.paths import Circle, Line
 # ---- What is said before a loop runs
 
 
-def _limited(robot: Robot, **limits: Any) -> Robot:
+def _with_force_limits(robot: Robot, **limits: Any) -> Robot:
     actuators = tuple(dataclasses.replace(actuator, **limits) for actuator in robot.actuators)
     return dataclasses.replace(robot, actuators=actuators)
 
@@ -48,7 +48,7 @@ def test_a_path_out_of_reach_is_refused_with_its_time(fivebar: Robot) -> None:
 
 def test_a_path_beyond_limits_names_the_joint(fivebar: Robot, turn: Circle) -> None:
     q = nacelle.inverse_kinematics(fivebar, turn(0.0).x).actuators[0]
-    tight = _limited(fivebar, position=(q - 0.02, q + 0.02))
+    tight = _with_force_limits(fivebar, position=(q - 0.02, q + 0.02))
     tight = dataclasses.replace(tight, actuators=(tight.actuators[0], fivebar.actuators[1]))
     with pytest.raises(
         UnreachableError, match=r"out of limits \(left.motor is at [\d.-]+ rad, its limits are"
@@ -70,7 +70,7 @@ def test_gravity_above_the_limits_of_drives(fivebar: Robot, turn: Circle) -> Non
 
 
 def test_speeds_above_limits_are_said(fivebar: Robot, turn: Circle) -> None:
-    slow = _limited(fivebar, speed=1.0)
+    slow = _with_force_limits(fivebar, speed=1.0)
     assert any("rad/s of left.motor" in line for line in ControlLoop(slow, slow, turn, period=1e-3).notes)
     assert ControlLoop(fivebar, fivebar, turn, period=1e-3).notes == ()
 
@@ -102,7 +102,7 @@ def test_a_lag_is_no_contour_error_and_a_pause_no_trouble() -> None:
 
 
 def test_settling_and_repeating(fivebar: Robot, turn: Circle) -> None:
-    at = desired_motion(fivebar, turn, 1e-3, Course(0.2, 2))
+    at = desired_motion(fivebar, turn, 1e-3, Schedule(0.2, 2))
     assert at.time[0] == pytest.approx(-0.2)
     assert at.first == 200
     assert len(at.time) == 200 + round(2.0 * turn.duration / 1e-3)
@@ -118,54 +118,54 @@ def test_settling_and_repeating(fivebar: Robot, turn: Circle) -> None:
 def test_a_run_that_is_longer_rests_at_the_end(fivebar: Robot) -> None:
     x = nacelle.reference_pose(fivebar)
     line = Line(x, x + np.array([0.05, 0.0]), motion=fivebar.motion, duration=0.3)
-    at = desired_motion(fivebar, line, 1e-3, Course(0.0, 1, 0.5))
+    at = desired_motion(fivebar, line, 1e-3, Schedule(0.0, 1, 0.5))
     assert len(at.time) == 500
     assert at.x[350:] == pytest.approx(np.tile(line(0.3).x, (150, 1)))
     assert not np.any(at.v[301:])
-    short = desired_motion(fivebar, line, 1e-3, Course(0.0, 1, 0.1))
+    short = desired_motion(fivebar, line, 1e-3, Schedule(0.0, 1, 0.1))
     assert np.array_equal(short.x, at.x[:100])
     back = line.then(line.reversed())
-    twice = desired_motion(fivebar, back, 1e-3, Course(0.0, 2, 2.0))
+    twice = desired_motion(fivebar, back, 1e-3, Schedule(0.0, 2, 2.0))
     assert twice.x[900] == pytest.approx(line(0.3).x)
     assert twice.x[1200:] == pytest.approx(np.tile(x, (800, 1)))
     with pytest.raises(KinematicsError, match=r"a sample of 0.001 s or longer"):
-        desired_motion(fivebar, line, 1e-3, Course(0.0, 1, 0.0))
+        desired_motion(fivebar, line, 1e-3, Schedule(0.0, 1, 0.0))
 
 
 def test_a_path_in_motion_settles_on_itself(fivebar: Robot) -> None:
     centre = nacelle.reference_pose(fivebar)
     endless = Circle(centre, 0.05, motion=fivebar.motion, duration=0.5, timing="uniform")
-    at = desired_motion(fivebar, endless, 1e-3, Course(0.25, 1))
+    at = desired_motion(fivebar, endless, 1e-3, Schedule(0.25, 1))
     assert at.x[0] == pytest.approx(endless(0.25).x)
     assert np.linalg.norm(at.v, axis=1) == pytest.approx(np.full(len(at.v), 0.05 * 4.0 * np.pi))
-    assert desired_motion(fivebar, endless, 1e-3, Course()).time[0] == 0.0
+    assert desired_motion(fivebar, endless, 1e-3, Schedule()).time[0] == 0.0
 
 
 def test_mistakes(fivebar: Robot, turn: Circle) -> None:
     x = nacelle.reference_pose(fivebar)
     line = Line(x, x + np.array([0.05, 0.0]), motion=fivebar.motion, duration=0.3)
     with pytest.raises(KinematicsError, match=r"ends as it starts; the pose is off by 0.05 at 0.3 s"):
-        desired_motion(fivebar, line, 1e-3, Course(0.0, 2))
+        desired_motion(fivebar, line, 1e-3, Schedule(0.0, 2))
     with pytest.raises(KinematicsError, match="once or more often"):
-        desired_motion(fivebar, turn, 1e-3, Course(0.0, 0))
+        desired_motion(fivebar, turn, 1e-3, Schedule(0.0, 0))
     with pytest.raises(KinematicsError, match="motion"):
-        desired_motion(nacelle.load("3rrr"), turn, 1e-3, Course())
+        desired_motion(nacelle.load("3rrr"), turn, 1e-3, Schedule())
 
 
 def test_nacelle_and_tool() -> None:
     robot = nacelle.load("gough-stewart")
     x = np.stack([nacelle.pose(robot, rotation_vector=[0.0, 0.0, angle]) for angle in (0.0, 1e-9, 0.2)])
-    at = places(robot, x)
+    at = frame_poses(robot, x)
     assert at.p == pytest.approx(x[:, :3])
-    first = places(robot, x[:1])
+    first = frame_poses(robot, x[:1])
     still = type(at)(np.repeat(first.p, 3, axis=0), np.repeat(first.R, 3, axis=0))
     assert at.angle_to(still) == pytest.approx([0.0, 1e-9, 0.2], rel=1e-6)
     assert at.rotations_from(at)[:, 2] == pytest.approx([0.0, 1e-9, 0.2], rel=1e-6)
-    tool = places(robot, x, "spindle")
+    tool = frame_poses(robot, x, "spindle")
     assert tool.p[2] == pytest.approx(nacelle.kinematics.tool_pose(robot, x[2], "spindle").p)
 
 
-def _along(name: str) -> tuple[Array, Array, Array]:
+def _follow_path(name: str) -> tuple[Array, Array, Array]:
     robot = nacelle.load(name)
     x = np.tile(nacelle.reference_pose(robot), (3, 1))
     return x, np.full((3, robot.motion.n), 0.1), np.zeros((3, len(robot.actuators)))
@@ -174,7 +174,7 @@ def _along(name: str) -> tuple[Array, Array, Array]:
 def test_current_loops_and_friction_shorten_steps() -> None:
     """Steps of the integration."""
     robot = nacelle.load("fivebar")
-    x, v, u = _along("fivebar")
+    x, v, u = _follow_path("fivebar")
     without = RigidPlant(robot, friction=False)
     assert integration_step(without, x, v, u) == 1e-3
     driven = DrivenPlant(without, Drives(lag=1e-4))
@@ -197,7 +197,7 @@ def test_samples_and_errors(comparison: Comparison, turn: Circle) -> None:
     assert run.time[-1] == pytest.approx(turn.duration, abs=1.1e-3)
     x = run.simulation.at(run.time).x
     q = nacelle.inverse_kinematics(run.robot, x).actuators
-    assert run.actual == pytest.approx(q, abs=1e-9)
+    assert run.actual_coordinates == pytest.approx(q, abs=1e-9)
     assert run.error == pytest.approx(
         nacelle.inverse_kinematics(run.robot, turn(run.time).x).actuators - q, abs=1e-9
     )
@@ -229,7 +229,7 @@ def test_commands_are_those_of_their_sample(fivebar: Robot, turn: Circle) -> Non
     for delay in (0.0, 4e-4, 1e-3):
         run = closed_loop(fivebar, law, turn, delay=delay, settle=0.0)
         assert run.commanded[1:300] == pytest.approx(run.model_force[1:300], abs=1e-9)
-    assert run.acting[2:300] == pytest.approx(run.model_force[1:299], abs=1e-9)
+    assert run.acting_forces[2:300] == pytest.approx(run.model_force[1:299], abs=1e-9)
 
 
 def test_saturation_is_counted(fivebar: Robot, turn: Circle) -> None:
@@ -237,7 +237,7 @@ def test_saturation_is_counted(fivebar: Robot, turn: Circle) -> None:
     run = closed_loop(
         DrivenPlant(fivebar, Drives(limits=most)), controller(fivebar, "cf-rb", period=1e-3), turn, settle=0.1
     )
-    assert np.max(np.abs(run.acting)) == most
+    assert np.max(np.abs(run.acting_forces)) == most
     assert 0.0 < np.max(run.saturation) < 0.5
     assert any("saturates" in line for line in run.notes)
 

@@ -10,55 +10,61 @@ import pytest
 from scipy.signal import cont2discrete
 
 import nacelle
-from nacelle.control.kind import ControlStep, DesiredMotion, Fields, Tuning
+from nacelle.control.kind import ControlStep, DesiredMotion, Tuning, VectorLayout
 from nacelle.control.laws.adaptive import (
-    Felt,
+    RegressorSamples,
     adaptation_gain,
     adapted_parameters,
-    bounds,
     default_payload,
-    felt_along,
-    gram,
+    gram_matrix,
+    parameter_bounds,
     parameter_scales,
-    sliding,
+    regressors_along_motion,
+    sliding_variable,
 )
-from nacelle.control.laws.computed_torque import gains_of_poles
+from nacelle.control.laws.computed_torque import gains_from_poles
 from nacelle.control.pieces.admissible import (
-    Room,
+    Tolerance,
     check_state,
     determinant,
-    parallel_distance,
-    released,
-    setpoint_at_rest,
+    parallel_singularity_margin,
+    release_force,
     setpoint_memory,
+    setpoint_memory_at_rest,
 )
 from nacelle.control.pieces.desired import (
-    closed_unknowns,
     desired_coordinates,
     friction_along_twist,
     model_force,
-    without_internal,
+    solve_passive_coordinates,
+    without_internal_forces,
 )
 from nacelle.control.pieces.pose import (
-    Ahead,
-    Errors,
-    Platform,
-    at_rest,
-    by_twist,
-    desired_middle,
-    displaced,
-    estimated,
+    PlatformEstimate,
+    PredictedPlatform,
+    TrackingErrors,
+    desired_mid_sample,
+    displace_pose,
+    estimate_platform,
     inertial_response,
     least_forces,
-    mid_sample,
-    platform_after,
     platform_gains,
     platform_memory,
+    platform_memory_after,
+    platform_memory_at_rest,
+    platform_mid_sample,
     pose_difference,
+    twist_from_rates,
 )
-from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED, difference, rate_of
+from nacelle.control.pieces.signals import (
+    DESIRED_REFUSED,
+    MEASURED_REFUSED,
+    STOPPED,
+    coordinate_difference,
+    error_rate,
+)
 from nacelle.dynamics.physics import Physics
-from nacelle.export.states import seeded_states
+from nacelle.export.states import random_states
 from nacelle.export.vectors import relation_error
 from nacelle.kinematics.branch import branch_of, unknown_units
 from nacelle.kinematics.kinematic_model import coordinate_motions, inverse_jacobian
@@ -67,9 +73,9 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.trajectory.paths import Fourier
-from support.adaptive_runs import lissajous, loaded_values, rows_of
+from support.adaptive_runs import desired_rows, lissajous, parameters_with_payload
 from support.library import library_robot
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 # ---- The gain of adaptation: one time constant for all that a motion feels
 
@@ -78,8 +84,8 @@ def test_the_linear_form_along_a_motion_is_the_public_one():
     """Y and J of a desired motion, beside the API's."""
     robot = library_robot("fivebar")
     base = adapted_parameters(robot)
-    rows = rows_of(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)[:500]
-    felt = felt_along(robot, base, rows, 0.01)
+    rows = desired_rows(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)[:500]
+    felt = regressors_along_motion(robot, base, rows, 0.01)
     x, v, a = rows[:, :2], rows[:, 2:4], rows[:, 4:]
     Y = nacelle.regressor(robot, x, v, a, smooth=0.01, parameters=base).Y
     np.testing.assert_allclose(felt.Y, Y, rtol=1e-9, atol=1e-9)
@@ -96,7 +102,7 @@ def test_all_that_is_felt_has_the_time_constant():
     rng = np.random.default_rng(0)
     Y = rng.normal(size=(400, 2, 5)) * np.array([1.0, 0.3, 10.0, 0.1, 1e-6])
     K = np.array([[3.0, 1.0], [1.0, 2.0]])
-    G = gram(Felt(Y, np.broadcast_to(np.eye(2), (400, 2, 2))), K)
+    G = gram_matrix(RegressorSamples(Y, np.broadcast_to(np.eye(2), (400, 2, 2))), K)
     P = adaptation_gain(G, np.array([1.0, 1.0, 0.1, 1.0, 1.0]), 0.2)
     values = np.sort(np.linalg.eigvals(P @ G).real)
     np.testing.assert_allclose(values[1:], 5.0, rtol=1e-2)
@@ -108,12 +114,14 @@ def test_scales_of_units_do_not_matter():
     """Parameters in other units have the gain in other units."""
     robot = library_robot("fivebar")
     base = adapted_parameters(robot)
-    rows = rows_of(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)
-    felt = felt_along(robot, base, rows, 0.01)
+    rows = desired_rows(lissajous(robot, 0.04, 0.0, 1.0), 1, 1.0)
+    felt = regressors_along_motion(robot, base, rows, 0.01)
     scale = parameter_scales(robot, base, default_payload(robot))
     units = np.geomspace(1e-3, 1e3, len(base))
-    P = adaptation_gain(gram(felt, np.eye(2)), scale, 0.2)
-    other = adaptation_gain(gram(Felt(felt.Y * units, felt.J), np.eye(2)), scale / units, 0.2)
+    P = adaptation_gain(gram_matrix(felt, np.eye(2)), scale, 0.2)
+    other = adaptation_gain(
+        gram_matrix(RegressorSamples(felt.Y * units, felt.J), np.eye(2)), scale / units, 0.2
+    )
     np.testing.assert_allclose(other * units * units[:, None], P, rtol=1e-6, atol=1e-9 * np.abs(P).max())
 
 
@@ -133,7 +141,7 @@ def test_a_payload_is_within_what_is_adapted(name, com):
     v, a = np.random.default_rng(0).normal(size=(2, robot.motion.n))
     Y = nacelle.regressor(robot, x, v, a, parameters=base).Y
     truth = nacelle.inverse_dynamics(loaded, x, v, a).force
-    np.testing.assert_allclose(Y @ loaded_values(robot, loaded), truth, rtol=1e-9)
+    np.testing.assert_allclose(Y @ parameters_with_payload(robot, loaded), truth, rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -142,16 +150,16 @@ def test_bounds_hold_what_is_half_as_much_again_and_a_payload():
     robot = library_robot("delta-codourey")
     base = adapted_parameters(robot)
     scale = parameter_scales(robot, base, default_payload(robot))
-    low, high = bounds(base, scale, 2.0)
+    low, high = parameter_bounds(base, scale, 2.0)
     assert np.all(low < base.values)
     assert np.all(base.values < high)
-    truth = loaded_values(robot, nacelle.with_payload(robot, 0.6))
+    truth = parameters_with_payload(robot, nacelle.with_payload(robot, 0.6))
     for factor in (0.5, 1.5):
         model = nacelle.dynamics.with_linear_parameters(
             robot, factor * nacelle.dynamics.linear_parameters(robot).values
         )
         own = adapted_parameters(model)
-        low, high = bounds(own, parameter_scales(model, own, default_payload(model)), 2.0)
+        low, high = parameter_bounds(own, parameter_scales(model, own, default_payload(model)), 2.0)
         assert np.all(low <= truth)
         assert np.all(truth <= high)
 
@@ -160,7 +168,7 @@ def test_masses_stay_positive():
     """Sums of positive quantities have positive bounds; a first moment has both signs."""
     robot = library_robot("delta-codourey")
     base = adapted_parameters(robot)
-    low, _ = bounds(base, parameter_scales(robot, base, 0.0), 2.0)
+    low, _ = parameter_bounds(base, parameter_scales(robot, base, 0.0), 2.0)
     by_name = dict(zip(base.names, low, strict=True))
     assert by_name["plate.m"] > 0.0
     assert by_name["leg*.shoulder.rz.coulomb"] > 0.0
@@ -176,7 +184,7 @@ def test_errors_go_on_at_their_second_derivatives() -> None:
     e, rate, second, t = np.array([1.0, -2.0]), np.array([3.0, 0.5]), np.array([-4.0, 7.0]), 0.3
     later, faster = e + t * rate + t * t * second / 2.0, rate + t * second
     expected = K["stiffness"] * later + K["damping"] * faster
-    errors = Errors(e, rate, second)
+    errors = TrackingErrors(e, rate, second)
     np.testing.assert_allclose(errors.after(np.array([t]), K), expected)
     matrices = {name: np.diag(gains).ravel() for name, gains in K.items()}
     np.testing.assert_allclose(errors.after(np.array([t]), matrices), expected)
@@ -187,8 +195,8 @@ def test_the_middle_is_that_of_a_constant_acceleration() -> None:
     x, y = (np.asarray(part, dtype=float) for part in mechanism_of(robot).reference)
     v, a = np.array([0.5, -0.3, 0.2, 1.0]), np.array([3.0, 2.0, -4.0, 5.0])
     one = np.zeros(1)
-    platform = Platform(x, y, v, np.zeros(4), one, one)
-    ahead = mid_sample(robot, platform, a, {"period": np.array([1e-3]), "delay": np.array([5e-4])})
+    platform = PlatformEstimate(x, y, v, np.zeros(4), one, one)
+    ahead = platform_mid_sample(robot, platform, a, {"period": np.array([1e-3]), "delay": np.array([5e-4])})
     np.testing.assert_allclose(ahead.x, x + 1e-3 * v + 5e-7 * a, atol=1e-15)
     np.testing.assert_allclose(ahead.v, v + 1e-3 * a)
     np.testing.assert_allclose(ahead.y, nacelle.inverse_kinematics(robot, ahead.x).y, atol=1e-10)
@@ -200,7 +208,7 @@ def test_the_desired_motion_goes_on_at_its_jerk() -> None:
     motion = DesiredMotion(np.zeros(2), np.array([0.1, 0.2]), a)
     for started, expected in ((1.0, a + (D + 0.5 * T) * jerk), (0.0, a)):
         z = {"a_d": a - T * jerk, "started": np.array([started])}
-        there = desired_middle(z, motion, k)
+        there = desired_mid_sample(z, motion, k)
         np.testing.assert_allclose(there.a, expected)
         np.testing.assert_allclose(there.v, motion.v + (D + 0.5 * T) * a)
 
@@ -210,11 +218,11 @@ def test_what_forces_add_is_that_of_forward_dynamics() -> None:
     x, y = mechanism_of(robot).reference
     v, force, more = np.array([0.4, 0.2]), np.array([1.0, 2.0]), np.array([0.7, -1.1])
     before, after = (nacelle.forward_dynamics(robot, x, v, f).acceleration for f in (force, force + more))
-    added = inertial_response(robot, Ahead(x, y, v), np.zeros(2), more).acceleration
+    added = inertial_response(robot, PredictedPlatform(x, y, v), np.zeros(2), more).acceleration
     np.testing.assert_allclose(added, after - before, rtol=1e-9)
     J = nacelle.jacobian(robot, x).inverse
     np.testing.assert_allclose(
-        inertial_response(robot, Ahead(x, y, v), J.T @ more, 0.0 * more).acceleration, added
+        inertial_response(robot, PredictedPlatform(x, y, v), J.T @ more, 0.0 * more).acceleration, added
     )
 
 
@@ -225,12 +233,12 @@ def test_what_forces_add_is_that_of_forward_dynamics() -> None:
 def test_legs_found_by_iteration_are_followed() -> None:
     robot = library_robot("3rps")
     mechanism = mechanism_of(robot)
-    assert mechanism.ny
+    assert mechanism.unknown_count
     x, y = mechanism.reference
     # 2 mm and 2 mrad are far for a sample.
     after = x + 2e-3
     there = nacelle.inverse_kinematics(robot, after)
-    y = closed_unknowns(robot, y, after)
+    y = solve_passive_coordinates(robot, y, after)
     assert np.max(np.abs(y - there.y)) < 1e-9
     motion = DesiredMotion(after, np.full(robot.motion.n, 0.1), np.full(robot.motion.n, 0.5))
     assert np.max(np.abs(desired_coordinates(robot, y, motion) - there.actuators)) < 1e-10
@@ -245,9 +253,9 @@ def test_redundant_drives_keep_what_moves_the_robot() -> None:
     x, y = mechanism_of(robot).reference
     J = nacelle.jacobian(robot, x).inverse
     force = np.random.default_rng(0).normal(size=len(robot.actuators))
-    kept = without_internal(robot, y, x, force)
+    kept = without_internal_forces(robot, y, x, force)
     assert np.max(np.abs(J.T @ (kept - force))) < 1e-12
-    assert np.max(np.abs(without_internal(robot, y, x, kept) - kept)) < 1e-12
+    assert np.max(np.abs(without_internal_forces(robot, y, x, kept) - kept)) < 1e-12
     assert np.linalg.norm(kept) < np.linalg.norm(force)
 
 
@@ -272,7 +280,7 @@ def test_friction_does_the_work_of_the_forces_that_it_costs() -> None:
 @pytest.mark.parametrize("period", [1e-4, 5e-4, 5e-3])
 def test_the_sampled_loop_has_the_samples_of_the_poles(damping: float, period: float) -> None:
     """Against the exact discretisation of both, the loop and the system that it is to be."""
-    k_p, k_d = gains_of_poles(10.0, damping, period)
+    k_p, k_d = gains_from_poles(10.0, damping, period)
     A, B, C, D = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), np.eye(2), np.zeros((2, 1))
     F, G, *_ = cont2discrete((A, B, C, D), period)
     closed = np.poly(F - G @ np.array([[k_p, k_d]]))
@@ -283,16 +291,16 @@ def test_the_sampled_loop_has_the_samples_of_the_poles(damping: float, period: f
 
 def test_without_a_sample_time_they_are_those_of_the_continuous_loop() -> None:
     w = 20.0 * np.pi
-    np.testing.assert_allclose(gains_of_poles(10.0, 0.7, 1e-6), [w * w, 1.4 * w], rtol=1e-3)
+    np.testing.assert_allclose(gains_from_poles(10.0, 0.7, 1e-6), [w * w, 1.4 * w], rtol=1e-3)
 
 
 # ---- Signals of a sample: what is missing, what is limited, what stops a controller
 
 
 def test_angles_are_compared_within_half_a_turn() -> None:
-    turned = difference(library_robot("fivebar"), np.array([3.0, 0.1]), np.array([-3.0, 0.3]))
+    turned = coordinate_difference(library_robot("fivebar"), np.array([3.0, 0.1]), np.array([-3.0, 0.3]))
     np.testing.assert_allclose(turned, [6.0 - 2.0 * np.pi, -0.2])
-    slid = difference(library_robot("prrrp"), np.array([3.0, 0.1]), np.array([-3.0, 0.3]))
+    slid = coordinate_difference(library_robot("prrrp"), np.array([3.0, 0.1]), np.array([-3.0, 0.3]))
     np.testing.assert_allclose(slid, [6.0, -0.2])
 
 
@@ -302,7 +310,7 @@ def test_rate_follows_a_ramp_and_starts_at_zero() -> None:
     z = {"error": np.zeros(1), "rate": np.zeros(1), "started": np.zeros(1)}
     for sample in range(30):
         error = np.array([2.0 * T * (sample + 5)])
-        rate = rate_of(error, z, k)
+        rate = error_rate(error, z, k)
         assert abs(rate[0] - 2.0 * (1.0 - (1.0 - share) ** sample)) < 1e-10
         z = {"error": error, "rate": rate, "started": np.ones(1)}
 
@@ -313,7 +321,7 @@ RATE = 30.0
 
 
 def _platform(x, v):
-    return Ahead(x, np.zeros(0), v)
+    return PredictedPlatform(x, np.zeros(0), v)
 
 
 @pytest.mark.parametrize("name", ["fivebar", "hexaglide"])
@@ -330,7 +338,7 @@ def test_the_reference_acceleration_is_the_derivative_of_the_reference_twist(nam
 
     def at(t):
         a, b = own(t), wanted(t)
-        return sliding(robot, DesiredMotion(b.x, b.v, b.a), _platform(a.x, a.v), RATE)
+        return sliding_variable(robot, DesiredMotion(b.x, b.v, b.a), _platform(a.x, a.v), RATE)
 
     h = 1e-5
     for t in (0.1, 0.4, 0.9):
@@ -346,7 +354,7 @@ def test_a_small_error_leads_back():
     angle = 0.02
     x = np.array([0.001, 0.0, -0.4, np.sin(0.5 * angle), 0.0, 0.0, np.cos(0.5 * angle)])
     still = np.zeros(6)
-    found = sliding(robot, DesiredMotion(x_d, still, still), _platform(x, still), RATE)
+    found = sliding_variable(robot, DesiredMotion(x_d, still, still), _platform(x, still), RATE)
     np.testing.assert_allclose(found.v_ref, RATE * np.array([-0.001, 0, 0, -angle, 0, 0]), rtol=1e-4)
 
 
@@ -366,10 +374,10 @@ def reference(robot: Robot) -> tuple[Array, Array]:
 
 @pytest.mark.parametrize("name", ["fivebar", "palida", "3rps"])
 def test_a_displacement_and_back(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x, y = reference(robot)
     w = 1e-5 * (1.0 + np.arange(robot.motion.n))
-    there = displaced(robot, x, y, w)
+    there = displace_pose(robot, x, y, w)
     np.testing.assert_allclose(pose_difference(robot, there, x, y), w, rtol=1e-9)
     if mechanism_of(robot).layout.quaternion is not None:
         quat = there[mechanism_of(robot).layout.quaternion]
@@ -382,7 +390,7 @@ def test_a_displacement_and_back(name: str) -> None:
 
 def test_parasitic_motion_is_along_the_twist() -> None:
     """Rates of coordinates are not the entries of the twist; another function of the package says which."""
-    robot = any_robot("3rps")
+    robot = named_robot("3rps")
     x, y = reference(robot)
     x = x + np.array([0.01, 0.08, -0.05])
     y = inverse_kinematics(robot, x).y
@@ -390,14 +398,14 @@ def test_parasitic_motion_is_along_the_twist() -> None:
     v = coordinate_motions(robot, x, y, dx, np.zeros(3))["v"]
     assert np.max(np.abs(v - dx)) > 1e-6
     np.testing.assert_allclose(pose_difference(robot, x + dx, x, y), v, rtol=1e-9)
-    np.testing.assert_allclose(displaced(robot, x, y, v), x + dx, rtol=1e-9)
+    np.testing.assert_allclose(displace_pose(robot, x, y, v), x + dx, rtol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (4, 3)])
 def test_between_actuators_and_twist(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(1)
     J, v, load = rng.normal(size=shape), rng.normal(size=3), rng.normal(size=3)
-    np.testing.assert_allclose(by_twist(J, J @ v), v)
+    np.testing.assert_allclose(twist_from_rates(J, J @ v), v)
     np.testing.assert_allclose(least_forces(J, load), np.linalg.pinv(J.T) @ load)
 
 
@@ -408,20 +416,20 @@ class Follower:
     """The observer on readings of a pose that moves as is given."""
 
     def __init__(self, name: str, *, bandwidth: float = 100.0, delay: float = 0.0) -> None:
-        self.robot = any_robot(name)
+        self.robot = named_robot(name)
         self.x, self.y = reference(self.robot)
         tuning = Tuning(T, 10.0, 1.0, delay, np.ones(2), np.ones(2))
         gains = platform_gains(tuning, bandwidth)
         self.k = {part: np.array([value]) for part, value in gains.items()}
-        fields = Fields(**platform_memory(self.robot))
-        self.z = fields.split(fields.join(at_rest(self.x, self.y)))
+        fields = VectorLayout(**platform_memory(self.robot))
+        self.z = fields.split(fields.join(platform_memory_at_rest(self.x, self.y)))
 
     def sample(self, x: Array, acceleration: Any, missing: int | None = None) -> Any:
         q = np.array(inverse_kinematics(self.robot, x, limits=False).actuators)
         if missing is not None:
             q[missing] = np.nan
-        platform = estimated(self.robot, self.z, q, self.k)
-        self.z = platform_after(self.z, platform, np.asarray(acceleration, dtype=float))
+        platform = estimate_platform(self.robot, self.z, q, self.k)
+        self.z = platform_memory_after(self.z, platform, np.asarray(acceleration, dtype=float))
         return platform
 
 
@@ -515,7 +523,7 @@ def test_the_parallel_margin_is_that_of_normalised_rows(name: str) -> None:
         p = np.linalg.det(rows) ** 2 / lengths
         side = np.sign(np.linalg.det(rows))
         for own, expected in ((side, p), (-side, -p)):
-            found = parallel_distance(robot, J, np.array([own]))
+            found = parallel_singularity_margin(robot, J, np.array([own]))
             assert found == pytest.approx((expected - NEAR_MARGIN) * lengths, rel=1e-9)
 
 
@@ -525,12 +533,12 @@ def test_the_other_side_of_a_parallel_singularity_is_refused() -> None:
     x = np.asarray(nacelle.reference_pose(robot), dtype=float)
     poses = x + np.random.default_rng(0).uniform(-1.5, 1.5, (600, 2)) * robot.size
     ok = nacelle.inverse_kinematics(robot, poses).ok
-    z = {**setpoint_at_rest(robot, x, np.zeros(0)), "started": np.zeros(1)}
+    z = {**setpoint_memory_at_rest(robot, x, np.zeros(0)), "started": np.zeros(1)}
     sides = []
     for pose in poses[ok][:60]:
         J = np.asarray(inverse_jacobian(robot, pose, np.zeros(0))["J"])
         same = np.sign(np.linalg.det(J)) == z["side"][0]
-        numbers = check_state(robot, z, (pose, np.zeros(0), np.zeros(2)), Room(0.0, 1.0)).numbers
+        numbers = check_state(robot, z, (pose, np.zeros(0), np.zeros(2)), Tolerance(0.0, 1.0)).numbers
         assert (min(numbers) > 0.0) == same
         sides.append(same)
     assert 0 < np.sum(sides) < len(sides)
@@ -548,10 +556,10 @@ def test_states_are_those_that_inverse_kinematics_takes(name: str) -> None:
     poses = np.tile(x, (60, 1))
     poses[:, : np.count_nonzero(spread)] += moves[:, : np.count_nonzero(spread)]
     ok = nacelle.inverse_kinematics(robot, poses).ok
-    z, n, none = setpoint_at_rest(robot, x, np.zeros(0)), robot.motion.n, np.zeros(0)
+    z, n, none = setpoint_memory_at_rest(robot, x, np.zeros(0)), robot.motion.n, np.zeros(0)
     taken = {}
     for share in (0.0, 0.1):
-        states = (check_state(robot, z, (pose, none, np.zeros(n)), Room(share, 1.0)) for pose in poses)
+        states = (check_state(robot, z, (pose, none, np.zeros(n)), Tolerance(share, 1.0)) for pose in poses)
         with np.errstate(all="ignore"):
             taken[share] = np.array([all(number > 0.0 for number in state.numbers) for state in states])
     # What is refused though it is reached lies beyond a parallel singularity.
@@ -567,13 +575,17 @@ def test_a_relation_of_unknowns_that_is_off_is_refused_in_double(name: str) -> N
     """By 1e-4 in any of its unknowns; the room of single precision takes what that leaves."""
     robot = library_robot(name)
     x, y = mechanism_of(robot).reference
-    wide = Room(0.0, 1.0, relation_error(seeded_states(robot)))
-    z, v, units = setpoint_at_rest(robot, x, y), np.zeros(robot.motion.n), unknown_units(mechanism_of(robot))
+    wide = Tolerance(0.0, 1.0, relation_error(random_states(robot)))
+    z, v, units = (
+        setpoint_memory_at_rest(robot, x, y),
+        np.zeros(robot.motion.n),
+        unknown_units(mechanism_of(robot)),
+    )
     relations = branch_of(robot).relations
     assert relations
     for off, room, is_taken in (
-        (0.0, Room(0.0, 1.0), True),
-        (1e-4, Room(0.0, 1.0), False),
+        (0.0, Tolerance(0.0, 1.0), True),
+        (1e-4, Tolerance(0.0, 1.0), False),
         (2e-5, wide, True),
     ):
         for relation in relations:
@@ -601,7 +613,7 @@ def test_reasons_and_what_is_kept(
     robot = library_robot("fivebar")
     x = np.asarray(nacelle.reference_pose(robot), dtype=float)
     z = {
-        **setpoint_at_rest(robot, x, np.zeros(0)),
+        **setpoint_memory_at_rest(robot, x, np.zeros(0)),
         "q_d": nacelle.inverse_kinematics(robot, x).actuators,
         "started": np.ones(1),
         "stopped": np.array([before]),
@@ -613,7 +625,7 @@ def test_reasons_and_what_is_kept(
     )
     motion = DesiredMotion(x + x_off, np.zeros(2), np.zeros(2))
     with np.errstate(all="ignore"):
-        result = released(robot, z, step, motion, K_OF_ADMISSIBLE, q=z["q_d"] + np.array([reading, 0.0]))
+        result = release_force(robot, z, step, motion, K_OF_ADMISSIBLE, q=z["q_d"] + np.array([reading, 0.0]))
     assert result.memory["stopped"][0] == expected
     if expected:
         assert result.force.tolist() == [0.0, 0.0]

@@ -10,11 +10,22 @@ import pytest
 from pydantic import ValidationError
 
 import nacelle
-from nacelle.control.scenario.fit import Round, fitting_size, offset, usable_poses, workspace_middle
+from nacelle.control.scenario.fit import (
+    Ellipse,
+    fitting_size,
+    offset_poses,
+    usable_pose_mask,
+    workspace_middle,
+)
 from nacelle.control.scenario.paths import scenario_path
-from nacelle.control.scenario.scenario import drives_of, plants_of, read_scenario, robot_of_spec
+from nacelle.control.scenario.scenario import (
+    drives_from_spec,
+    plants_over_time,
+    read_scenario,
+    robot_from_spec,
+)
 from nacelle.control.scenario.spec import ChangeSpec, DrivesSpec, PathSpec, PlantSpec, RobotSpec, ScenarioSpec
-from nacelle.control.written import for_actuators, pose_by_names
+from nacelle.control.written import pose_from_names, quantity_per_actuator
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.model.robot import Robot
@@ -126,24 +137,24 @@ def test_quantities_of_actuators() -> None:
     space = nacelle.load("space")
     kinds = space.revolute_actuators
     given = ["1 mrad" if turns else "2 um" for turns in kinds]
-    assert for_actuators(space, given, "length") == pytest.approx(
+    assert quantity_per_actuator(space, given, "length") == pytest.approx(
         [1e-3 if turns else 2e-6 for turns in kinds]
     )
-    assert for_actuators(space, 0.0, "length") == 0.0
+    assert quantity_per_actuator(space, 0.0, "length") == 0.0
     with pytest.raises(KinematicsError, match="prismatic and revolute actuators: give a list"):
-        for_actuators(space, "1 um", "length")
+        quantity_per_actuator(space, "1 um", "length")
     with pytest.raises(KinematicsError, match="one for each of the 6 actuators"):
-        for_actuators(space, ["1 um"], "length")
+        quantity_per_actuator(space, ["1 um"], "length")
     with pytest.raises(KinematicsError, match="'mm' is not a unit of angle"):
-        for_actuators(nacelle.load("fivebar"), "3 mm", "length")
+        quantity_per_actuator(nacelle.load("fivebar"), "3 mm", "length")
 
 
 def test_poses() -> None:
     robot = nacelle.load("gough-stewart")
-    x = pose_by_names(robot, {"x": "10 mm", "rz": "90 deg"})
+    x = pose_from_names(robot, {"x": "10 mm", "rz": "90 deg"})
     assert x[0] == pytest.approx(0.01)
     assert x[3:] == pytest.approx([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])
-    assert pose_by_names(robot, {"z": 1.0}, "spindle") == pytest.approx(
+    assert pose_from_names(robot, {"z": 1.0}, "spindle") == pytest.approx(
         nacelle.pose(robot, z=1.0, tool="spindle")
     )
 
@@ -159,7 +170,7 @@ def test_the_middle_is_in_the_middle() -> None:
     assert abs(x[0]) < 1e-9
     away = robot.size / 50.0 * np.arange(60)
     up, down = (
-        float(np.argmin(usable_poses(robot, offset(robot, x, np.outer(sign * away, [0.0, 1.0])))))
+        float(np.argmin(usable_pose_mask(robot, offset_poses(robot, x, np.outer(sign * away, [0.0, 1.0])))))
         for sign in (1, -1)
     )
     assert abs(up - down) <= 2.0
@@ -169,11 +180,11 @@ def test_size_is_half_of_the_largest(fivebar: Robot) -> None:
     x = nacelle.reference_pose(fivebar)
 
     def line(size: float) -> Array:
-        return offset(fivebar, x, np.outer(np.linspace(0.0, size, 20), [0.0, 1.0]))
+        return offset_poses(fivebar, x, np.outer(np.linspace(0.0, size, 20), [0.0, 1.0]))
 
     size = fitting_size(fivebar, line, 1.0, "line")
-    assert usable_poses(fivebar, line(1.9 * size)).all()
-    assert not usable_poses(fivebar, line(2.0 * size + 1.0 / 20.0)).all()
+    assert usable_pose_mask(fivebar, line(1.9 * size)).all()
+    assert not usable_pose_mask(fivebar, line(2.0 * size + 1.0 / 20.0)).all()
     with pytest.raises(KinematicsError, match="no line about this pose fits fivebar"):
         fitting_size(fivebar, lambda size: line(size) + 10.0, 1.0, "line")
 
@@ -183,7 +194,7 @@ def test_coordinates_and_derivatives() -> None:
     motion = read_layout("se3").motion
     axes = np.zeros((2, 6))
     axes[0, 0], axes[1, 5] = 0.1, 0.3
-    path = Round(
+    path = Ellipse(
         np.array([0.0, 0, 1, 0, 0, 0, 1]), axes, motion=motion, turns=2.0, timing=Trapezoid(2.5, 0.5)
     )
     t = np.linspace(0.6, 1.9, 30)
@@ -316,7 +327,7 @@ def test_angles_where_there_are_no_two_translations() -> None:
 
 
 def _robot(robot: Robot, **given: Any) -> Robot:
-    return robot_of_spec(robot, RobotSpec.model_validate(given), Path())
+    return robot_from_spec(robot, RobotSpec.model_validate(given), Path())
 
 
 def test_true_robots(fivebar: Robot) -> None:
@@ -337,7 +348,7 @@ def test_drives(fivebar: Robot) -> None:
     cogging = {"amplitude": 0.1, "cycles": 7}
     given = {"bandwidth": "100 Hz", "limits": ["3 N*m", 4.0], "cogging": cogging, "stiction": True}
     spec = DrivesSpec.model_validate(given)
-    robot, drives = drives_of(fivebar, spec)
+    robot, drives = drives_from_spec(fivebar, spec)
     numbers = drives.numbers(robot)
     assert numbers.lag == pytest.approx([1.0 / (200.0 * np.pi)] * 2)
     assert numbers.limit == (3.0, 4.0)
@@ -345,7 +356,7 @@ def test_drives(fivebar: Robot) -> None:
     # Coulomb friction has gone to the drives.
     assert robot.hash != fivebar.hash
     assert all(model is not None for model in numbers.stiction)
-    assert drives_of(fivebar, DrivesSpec(limits="none"))[1].numbers(fivebar).limit == (np.inf, np.inf)
+    assert drives_from_spec(fivebar, DrivesSpec(limits="none"))[1].numbers(fivebar).limit == (np.inf, np.inf)
 
 
 def test_loads_and_wrenches_over_time() -> None:
@@ -357,7 +368,7 @@ def test_loads_and_wrenches_over_time() -> None:
         ChangeSpec.model_validate({"at": 2.0, "load": {"mass": "0.5 kg"}}),
         ChangeSpec.model_validate({"at": 0.5, "until": 1.0, "load": {"mass": "0.2 kg"}}),
     ]
-    plan = plants_of(robot, PlantSpec(), changes, None)
+    plan = plants_over_time(robot, PlantSpec(), changes, None)
     assert [change.time for change in plan.changes] == [0.5, 1.0, 2.0, 3.0]
     inner: list[Any] = [plan.plant, *(change.plant for change in plan.changes)]
     masses = [sum(load.inertia[0] for load in plant.robot.payload) for plant in inner]
@@ -370,11 +381,11 @@ def test_loads_and_wrenches_over_time() -> None:
 def test_flexible_plants() -> None:
     flexible = nacelle.load("fivebar-flexible")
     spec = PlantSpec.model_validate({"elastic": True})
-    plan = plants_of(flexible, spec, [], ElasticPlant)
+    plan = plants_over_time(flexible, spec, [], ElasticPlant)
     assert isinstance(plan.plant, nacelle.simulation.DrivenPlant)
     assert isinstance(plan.plant.plant, ElasticPlant)
     with pytest.raises(KinematicsError, match="is handed over"):
-        plants_of(flexible, spec, [], None)
+        plants_over_time(flexible, spec, [], None)
     push = [ChangeSpec.model_validate({"at": 1.0, "wrench": {"force": [1.0, 0.0, 0.0]}})]
     with pytest.raises(KinematicsError, match="wrenches act on rigid robots"):
-        plants_of(flexible, spec, push, ElasticPlant)
+        plants_over_time(flexible, spec, push, ElasticPlant)

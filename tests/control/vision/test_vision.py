@@ -16,23 +16,23 @@ from nacelle.control.vision.camera_file import read_camera
 from nacelle.control.vision.comparison import (
     Case,
     Circumstances,
-    LookingBench,
-    LookingComparison,
-    compare_looking,
+    VisualFeedbackBench,
+    VisualFeedbackComparison,
+    compare_visual_feedback,
 )
 from nacelle.control.vision.plant import Deviation, TruePlant, anchor_projectors, deviating_robot
-from nacelle.control.vision.sight import ModelEdges, RenderedEdges, TrueSight, edge_sigma
-from nacelle.control.vision.visual_feedback import VisualController, observed_law
+from nacelle.control.vision.sight import ModelEdges, RenderedEdges, TrueCamera, edge_sigma
+from nacelle.control.vision.visual_feedback import VisualController, law_of_observed_platform
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.errors import DescriptionError, KinematicsError
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.simulation.digital_controller import DigitalController, interpreted
+from nacelle.simulation.digital_controller import DigitalController, mark_interpreted
 from nacelle.simulation.plant import RigidPlant
 from nacelle.vision.camera import Camera, Exposure, Shutter
 from nacelle.vision.cylinders import visible_cylinders
-from nacelle.vision.image.pixel_model import PixelModel, filled
-from nacelle.vision.scene import Scenery
+from nacelle.vision.image.pixel_model import PixelModel, edge_coverage
+from nacelle.vision.scene import RobotScenery
 
 # ---- Cameras written in YAML, and what is said of wrong ones
 
@@ -136,7 +136,7 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
     """The observer in the loop: clocks that differ by what is stated change nothing."""
     robot = nacelle.load("fivebar")
     camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
-    bench = LookingBench(robot, camera=camera, path=round_path(robot, 0.2), settle=0.1)
+    bench = VisualFeedbackBench(robot, camera=camera, path=round_path(robot, 0.2), settle=0.1)
     case = Circumstances(anchors=1e-4)
     plant, looking = TruePlant(robot, bench.deviation(case, 1)), bench.looking(case, 1)
     laws, errors = [], []
@@ -172,7 +172,7 @@ def test_forces_are_those_of_computed_torque(name: str) -> None:
     robot = nacelle.load(name)
     x = nacelle.reference_pose(robot)
     law = nacelle.control.controller(robot, "ct-cartesian", period=1e-3, friction=True)
-    observed, memory = native(observed_law(law.kind), robot), law.start(x)
+    observed, memory = compile_native(law_of_observed_platform(law.kind), robot), law.start(x)
     seen = memory
     fields, n = law.kind.memory(robot), robot.motion.n
     q = law.coordinates(x)
@@ -201,13 +201,13 @@ def robot() -> nacelle.Robot:
 @pytest.mark.slow
 def test_a_robot_that_is_its_model_moves_as_it(robot: nacelle.Robot) -> None:
     law = nacelle.control.controller(robot, "ct-cartesian", period=1e-3, friction=True)
-    plants = (TruePlant(robot, Deviation.none(robot)), RigidPlant(robot, smooth=1e-3))
+    plants = (TruePlant(robot, Deviation.zero(robot)), RigidPlant(robot, smooth=1e-3))
     one, two = (
         nacelle.control.closed_loop(plant, law, round_path(robot, 0.2), settle=0.02, step=5e-4)
         for plant in plants
     )
     np.testing.assert_allclose(one.x, two.x, atol=1e-9)
-    np.testing.assert_allclose(one.estimated, one.x, atol=1e-4)
+    np.testing.assert_allclose(one.estimated_poses, one.x, atol=1e-4)
     assert rms(one.tool_error) < 1e-4
     for what in ("energy", "work", "dissipated"):
         energies = (getattr(run.simulation, what) for run in (one, two))
@@ -215,7 +215,7 @@ def test_a_robot_that_is_its_model_moves_as_it(robot: nacelle.Robot) -> None:
 
 
 def test_encoders_count_from_wrong_zeros(robot: nacelle.Robot) -> None:
-    off = dataclasses.replace(Deviation.none(robot), zeros=np.array([0.01, -0.02]))
+    off = dataclasses.replace(Deviation.zero(robot), zeros=np.array([0.01, -0.02]))
     plant, x = TruePlant(robot, off), nacelle.reference_pose(robot)
     q = nacelle.inverse_kinematics(robot, x).actuators + off.zeros
     np.testing.assert_allclose(plant.signals(plant.state(x, np.zeros(2)), ("q",))["q"], q, atol=1e-12)
@@ -226,7 +226,7 @@ def test_it_is_round_within_reach_and_ends_at_rest(name: str) -> None:
     """A path that fits any robot."""
     robot = nacelle.load(name)
     path = round_path(robot, 0.4)
-    samples = nacelle.trajectory.along(robot, path, np.linspace(0.0, path.duration, 50))
+    samples = nacelle.trajectory.sample_trajectory(robot, path, np.linspace(0.0, path.duration, 50))
     assert bool(np.all(nacelle.inverse_kinematics(robot, samples.x).ok))
     np.testing.assert_allclose(samples.v[[0, -1]], 0.0, atol=1e-12)
     np.testing.assert_allclose(samples.x[0], samples.x[-1], atol=1e-12)
@@ -269,7 +269,7 @@ def camera() -> Camera:
 
 def test_images_and_their_model_have_the_same_statistics(robot: nacelle.Robot, camera: Camera) -> None:
     """At one pose: normals of rendered edges scatter as their covariance says, and as the model's."""
-    pixels, scenery = PixelModel(read_noise=4.0), Scenery(robot)
+    pixels, scenery = PixelModel(read_noise=4.0), RobotScenery(robot)
     true = scenery.bodies()
     exposure = Exposure(0.0, 0.0, (1,))
     rendered = RenderedEdges(robot, camera, pixels, seed=1)
@@ -311,20 +311,20 @@ class Recorder:
 @pytest.fixture(scope="module")
 def plant() -> TruePlant:
     robot = nacelle.load("fivebar")
-    return TruePlant(robot, Deviation.none(robot))
+    return TruePlant(robot, Deviation.zero(robot))
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.0137])
 def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlant, offset: float) -> None:
     shutter = Shutter(rate=300.0, exposure=1e-3, latency=4e-3, clock_offset=offset)
     source, samples, seen = Recorder(), [], []
-    sight = TrueSight(plant, shutter, source, (0, 1, 2, 3), start=0.0)
+    sight = TrueCamera(plant, shutter, source, (0, 1, 2, 3), start=0.0)
 
-    @interpreted
+    @mark_interpreted
     @nacelle.dynamics.physics(t=(), z=(0,))
     def watch(robot, t, z, *, motion):
         before = len(source.calls)
-        sight.arrived(float(t), motion, lambda time: (np.zeros(0), np.zeros(0)))
+        sight.arrived_edges(float(t), motion, lambda time: (np.zeros(0), np.zeros(0)))
         samples.append((float(t), source.calls[before:]))
         return {"force": np.zeros(2), "memory": z}
 
@@ -348,7 +348,7 @@ def test_error_of_a_pixel_is_the_bound_of_the_pixel_model(blur: float) -> None:
     """Fisher's information of one row of pixels across an edge, averaged over where the edge is in them."""
     model = PixelModel(blur=blur)
     s = np.arange(-40.0, 40.0, 0.25)
-    slope = filled(s, np.ones_like(s), np.zeros_like(s), blur)[1]
+    slope = edge_coverage(s, np.ones_like(s), np.zeros_like(s), blur)[1]
     information = 0.25 * np.sum((160.0 * slope / 2.0) ** 2)
     assert edge_sigma(model) == pytest.approx(information**-0.5, rel=0.02)
 
@@ -357,11 +357,11 @@ def test_what_cannot_be_is_refused(plant: TruePlant, robot: nacelle.Robot) -> No
     with pytest.raises(KinematicsError, match="anchors is not negative, got -1"):
         Deviation.drawn(robot, 0, anchors=-1.0)
     with pytest.raises(KinematicsError, match="'ct-cartesian', got 'cf-rb'"):
-        observed_law(nacelle.control.controller(robot, "cf-rb").kind)
+        law_of_observed_platform(nacelle.control.controller(robot, "cf-rb").kind)
     with pytest.raises(nacelle.UnreachableError):
         plant.state([5.0, 5.0], np.zeros(2))
     with pytest.raises(KinematicsError, match="sees no cylinder"):
-        TrueSight(plant, Shutter(), Recorder(), (), start=0.0)
+        TrueCamera(plant, Shutter(), Recorder(), (), start=0.0)
     with pytest.raises(DescriptionError, match="finite number"):
         read_camera("name: a\ndistortion: [.nan, 0, 0, 0, 0]\n")
 
@@ -370,13 +370,13 @@ def test_what_cannot_be_is_refused(plant: TruePlant, robot: nacelle.Robot) -> No
 
 
 @pytest.fixture(scope="module")
-def bench() -> LookingBench:
+def bench() -> VisualFeedbackBench:
     camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
-    return LookingBench(nacelle.load("fivebar"), camera=camera, settle=0.1)
+    return VisualFeedbackBench(nacelle.load("fivebar"), camera=camera, settle=0.1)
 
 
 @pytest.mark.slow
-def test_looking_wins_where_anchors_are_off(bench: LookingBench) -> None:
+def test_looking_wins_where_anchors_are_off(bench: VisualFeedbackBench) -> None:
     case = Circumstances(anchors=3e-4)
     encoders, vision, both = (
         rms(bench.run(name, case, 1).tool_error) for name in ("encoders", "vision", "both")
@@ -388,7 +388,7 @@ def test_looking_wins_where_anchors_are_off(bench: LookingBench) -> None:
 
 
 @pytest.mark.slow
-def test_looking_loses_where_the_model_is_right(bench: LookingBench) -> None:
+def test_looking_loses_where_the_model_is_right(bench: VisualFeedbackBench) -> None:
     case = Circumstances(anchors=0.0, noise=20.0, rate=100.0)
     encoders, vision = (rms(bench.run(name, case, 1).tool_error) for name in ("encoders", "vision"))
     assert encoders < 1e-5
@@ -396,7 +396,7 @@ def test_looking_loses_where_the_model_is_right(bench: LookingBench) -> None:
 
 
 @pytest.mark.slow
-def test_equal_seeds_give_equal_runs(bench: LookingBench) -> None:
+def test_equal_seeds_give_equal_runs(bench: VisualFeedbackBench) -> None:
     one, two = (bench.run("vision", Circumstances(), 3) for _ in range(2))
     np.testing.assert_array_equal(one.x, two.x)
     other = bench.run("vision", Circumstances(), 4)
@@ -404,11 +404,11 @@ def test_equal_seeds_give_equal_runs(bench: LookingBench) -> None:
 
 
 @pytest.mark.slow
-def test_sweeps_and_crossings(bench: LookingBench) -> None:
+def test_sweeps_and_crossings(bench: VisualFeedbackBench) -> None:
     sweeps = {"anchors": (1e-6, 1e-3)}
-    result = compare_looking(bench, sweeps=sweeps, seeds=(1,), feedbacks=("encoders", "vision"))
+    result = compare_visual_feedback(bench, sweeps=sweeps, seeds=(1,), feedbacks=("encoders", "vision"))
     (crossing,) = result.crossings
-    assert crossing.wins
+    assert crossing.vision_wins_above
     assert 1e-6 < crossing.value < 1e-3
     assert "vision wins above" in result.verdict("anchors")
     figure = result.plot(shown=False)
@@ -423,14 +423,14 @@ def test_crossings_are_where_the_medians_are_equal() -> None:
     # Encoders at 1; vision 0.01, 0.1, 10, then lost: it is as good as they are half-way of the logarithms.
     cases = (case(1.0, 1.0, 0.01), case(4.0, 1.0, 0.1), case(16.0, 1.0, 10.0), case(64.0, 1.0, np.nan))
     robot = nacelle.load("fivebar")
-    result = LookingComparison(robot, cases, Circumstances(), (1,), "model")
+    result = VisualFeedbackComparison(robot, cases, Circumstances(), (1,), "model")
     (crossing,) = result.crossings
     assert crossing.value == pytest.approx(8.0)
-    assert not crossing.wins
+    assert not crossing.vision_wins_above
 
 
-def test_names_are_checked(bench: LookingBench) -> None:
+def test_names_are_checked(bench: VisualFeedbackBench) -> None:
     with pytest.raises(KinematicsError, match="did you mean 'vision'"):
         bench.run("visoin", Circumstances(), 1)
     with pytest.raises(KinematicsError, match="did you mean 'anchors'"):
-        compare_looking(bench, sweeps={"anchor": (1.0,)})
+        compare_visual_feedback(bench, sweeps={"anchor": (1.0,)})

@@ -18,23 +18,23 @@ import nacelle
 from nacelle.dynamics import reference
 from nacelle.dynamics.base_parameters.base_parameters import (
     base_parameters,
-    chosen_transfers,
+    combine_transfers,
     symbolic_coefficients,
 )
-from nacelle.dynamics.base_parameters.choice import choose, column_options
-from nacelle.dynamics.base_parameters.moved import moved
-from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
+from nacelle.dynamics.base_parameters.choice import choose_parameters, column_options
+from nacelle.dynamics.base_parameters.moved import perturb_parameters
+from nacelle.dynamics.base_parameters.sampling import parameter_units, sampled_regressor
 from nacelle.dynamics.base_parameters.sharing import mirror_signs
 from nacelle.dynamics.base_parameters.transfers import (
     Polynomial,
     Transfer,
     Transfers,
-    neighbours,
+    body_pairs,
     sampled_twists,
 )
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.consistency.pseudo_inertia import pseudo_inertia
-from nacelle.kinematics.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_sample_states
 from nacelle.model.joint import Spring
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
@@ -42,7 +42,7 @@ from nacelle.program.cost import count
 from support.library import NAMES, library_robot
 from support.rigid_robots import RIGID
 from support.stress_robots import STRESS
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 # ---- Base parameters: counts of the papers, groupings with symbols, and what no force shows
 
@@ -67,7 +67,7 @@ def test_table_one_of_palida():
     assert {base.groupings[i] for i in base.rigid} == TABLE_I
     assert len(base.friction) == 14
     assert base.structural == len(base) == 24
-    assert base.certain
+    assert base.is_certain
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_rules_and_rank_agree_outside_the_library(name):
     base = base_parameters(dataclasses.replace(robot, joints=tuple(bare)))
     assert len(base) <= base.structural
     assert len(base) == base.structural or name in ALIKE
-    assert base.certain
+    assert base.is_certain
 
 
 def same_forces(robot, base, seed):
@@ -140,7 +140,7 @@ def same_forces(robot, base, seed):
     parameters = nacelle.dynamics.linear_parameters(robot).values
     moved = nacelle.dynamics.with_linear_parameters(robot, parameters + base.choice.E @ step)
     none = np.zeros(robot.motion.n)
-    for x, y in closed_samples(robot)[1:3]:
+    for x, y in closed_sample_states(robot)[1:3]:
         v, a = rng.normal(size=(2, robot.motion.n))
         old, new = (
             np.asarray(reference.inverse(each, x, y, v, a, none)["force"], dtype=float)
@@ -269,7 +269,7 @@ ALL = linear_parameters(ROBOT)
 
 @pytest.mark.parametrize("shared", [None, "legs", [["left", "right"]]])
 def test_the_robots_own_numbers(shared: object) -> None:
-    choice = choose(ROBOT, "nothing", shared)
+    choice = choose_parameters(ROBOT, "nothing", shared)
     np.testing.assert_allclose(choice.E @ choice.values, ALL.values, atol=1e-16)
     # Every parameter of the robot is in one column at most, which its place says.
     assert np.all(np.count_nonzero(choice.E, axis=1) <= 1)
@@ -279,7 +279,7 @@ def test_the_robots_own_numbers(shared: object) -> None:
 
 def test_shared_parameters_have_one_name() -> None:
     """A star in the place of what differs, "lef" and "righ"."""
-    apart, shared = choose(ROBOT), choose(ROBOT, shared="legs")
+    apart, shared = choose_parameters(ROBOT), choose_parameters(ROBOT, shared="legs")
     assert "left.distal.m" in apart.names
     group = shared.groups()[shared.names.index("*t.distal.m")]
     assert sorted(ALL.names[k] for k in group) == ["left.distal.m", "right.distal.m"]
@@ -288,14 +288,14 @@ def test_shared_parameters_have_one_name() -> None:
 
 
 def test_assumptions() -> None:
-    zeros = choose(ROBOT, "zeros")
+    zeros = choose_parameters(ROBOT, "zeros")
     assert np.all(zeros.values != 0.0)
-    assert {ALL.names[k] for k in np.flatnonzero(ALL.values == 0.0)} == set(zeros.assumed)
-    without = choose(ROBOT, ["nothing", "left.*.m"])
-    assert set(without.assumed) == {"left.proximal.m", "left.distal.m"}
+    assert {ALL.names[k] for k in np.flatnonzero(ALL.values == 0.0)} == set(zeros.assumed_zero)
+    without = choose_parameters(ROBOT, ["nothing", "left.*.m"])
+    assert set(without.assumed_zero) == {"left.proximal.m", "left.distal.m"}
     assert without.columns[ALL.names.index("left.distal.m")] == -1
     with pytest.raises(ParameterError, match=r"no parameter 'left\.distal\.mass'"):
-        choose(ROBOT, ["left.distal.mass"])
+        choose_parameters(ROBOT, ["left.distal.mass"])
 
 
 # ---- Groupings with symbols: elimination of transfers of a chain of three bodies, done by hand
@@ -317,15 +317,15 @@ def test_transfers_of_legs_that_share_are_added() -> None:
         Transfer(("rule",), {names.index(f"{leg}.distal.m"): ONE, names.index(f"{leg}.proximal.m"): X})
         for leg in ("left", "right")
     ]
-    apart = chosen_transfers(choose(robot), transfers)
+    apart = combine_transfers(choose_parameters(robot), transfers)
     assert len(apart) == 2
-    choice = choose(robot, shared="legs")
-    (both,) = chosen_transfers(choice, transfers)
+    choice = choose_parameters(robot, shared="legs")
+    (both,) = combine_transfers(choice, transfers)
     assert both == {choice.names.index("*t.distal.m"): ONE, choice.names.index("*t.proximal.m"): X}
     # Of one leg alone it is no transfer of what both have.
-    assert chosen_transfers(choice, transfers[:1]) == []
+    assert combine_transfers(choice, transfers[:1]) == []
     # What changes a parameter that is zero for good is none either.
-    assert chosen_transfers(choose(robot, ["left.distal.m"]), transfers[:1]) == []
+    assert combine_transfers(choose_parameters(robot, ["left.distal.m"]), transfers[:1]) == []
 
 
 # ---- mirror
@@ -360,7 +360,7 @@ def test_signs_of_a_leg_that_the_description_mirrors() -> None:
 def test_parameters_move_within_physics(name: str) -> None:
     robot = STRESS["drives, springs and rotors at closures"](0) if name == "driven" else library_robot(name)
     own = nacelle.dynamics.linear_parameters(robot).values
-    parameters = nacelle.dynamics.linear_parameters(moved(robot, 30.0, seed=2))
+    parameters = nacelle.dynamics.linear_parameters(perturb_parameters(robot, 30.0, seed=2))
     count = len(robot.parameter_names("inertia")) // 10
     for k in range(count):
         before, after = own[10 * k : 10 * k + 10], parameters.values[10 * k : 10 * k + 10]
@@ -369,12 +369,12 @@ def test_parameters_move_within_physics(name: str) -> None:
     ratios = parameters.values[own != 0.0] / own[own != 0.0]
     assert 0.7 <= ratios.min() < 0.95
     assert 1.05 < ratios.max() <= 1.3
-    assert moved(robot, 30.0, seed=2).hash != moved(robot, 30.0, seed=3).hash
+    assert perturb_parameters(robot, 30.0, seed=2).hash != perturb_parameters(robot, 30.0, seed=3).hash
 
 
 def test_springs_keep_their_rest() -> None:
     robot = STRESS["drives, springs and rotors at closures"](0)
-    pairs = zip(robot.joints, moved(robot, 20.0).joints, strict=True)
+    pairs = zip(robot.joints, perturb_parameters(robot, 20.0).joints, strict=True)
     rests = [
         (a.rest, b.rest) for one, two in pairs for a, b in zip(one.springs, two.springs, strict=True) if a
     ]
@@ -387,7 +387,7 @@ def test_legs_that_are_alike_stay_so() -> None:
     robot = library_robot("palida")
     parameters = nacelle.dynamics.linear_parameters(robot)
     for alike in (False, True):
-        values = nacelle.dynamics.linear_parameters(moved(robot, alike=alike)).values
+        values = nacelle.dynamics.linear_parameters(perturb_parameters(robot, alike=alike)).values
         same = [
             np.array_equal(parameters.values[k : k + 10], parameters.values[j : j + 10])
             == np.array_equal(values[k : k + 10], values[j : j + 10])
@@ -400,7 +400,7 @@ def test_legs_that_are_alike_stay_so() -> None:
 
 def test_factors_are_above_zero() -> None:
     with pytest.raises(IdentificationError, match="per cent"):
-        moved(library_robot("fivebar"), 100.0)
+        perturb_parameters(library_robot("fivebar"), 100.0)
 
 
 # ---- Points of two bodies that move alike: those of their joint, and those that loops add
@@ -409,19 +409,19 @@ def test_factors_are_above_zero() -> None:
 def test_bodies_on_a_revolute_joint_share_its_axis() -> None:
     robot = library_robot("fivebar")
     motions = sampled_twists(robot)
-    for a, b, number in neighbours(robot):
+    for a, b, number in body_pairs(robot):
         if number is None or robot.joints[number].kind != "revolute":
             continue
         joint = robot.joints[number]
         sides = {joint.predecessor: joint.frame_predecessor, joint.successor: joint.frame_successor}
-        bond = motions.bond(a, b)
+        bond = motions.shared_motion(a, b)
         points = np.array([sides[a].p, sides[b].p])
-        assert motions.moves_alike(bond, points)
+        assert motions.have_equal_velocity(bond, points)
         assert bond.point is not None
         # What differs from the joint's own point lies along the axis, on which all points move alike.
         span = np.concatenate([bond.directions[:, 0], bond.directions[:, 1]], axis=1)
         assert np.linalg.matrix_rank(np.vstack([span, np.ravel(bond.point - points)]), tol=1e-9) == len(span)
-        assert not motions.moves_alike(bond, points + np.array([[0.0, 0.0, 0.0], [0.0, 0.01, 0.0]]))
+        assert not motions.have_equal_velocity(bond, points + np.array([[0.0, 0.0, 0.0], [0.0, 0.01, 0.0]]))
 
 
 # ---- The linear form over generic states: its range is what forces can tell of the parameters
@@ -429,10 +429,10 @@ def test_bodies_on_a_revolute_joint_share_its_axis() -> None:
 
 def test_rank_is_the_number_of_base_parameters() -> None:
     """Other states, the same rank; columns without effect are exactly zero."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     names = linear_parameters(robot).names
     one, two = (sampled_regressor(robot, seed) for seed in (0, 5))
-    assert one.shape[1] == len(names) == len(units(robot))
+    assert one.shape[1] == len(names) == len(parameter_units(robot))
     ranks = {
         np.linalg.matrix_rank(Y, tol=1e-9 * np.linalg.norm(Y)) for Y in (one, two, np.vstack([one, two]))
     }

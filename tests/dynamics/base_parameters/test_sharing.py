@@ -10,7 +10,7 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
-from nacelle.dynamics.base_parameters.sharing import without_broken_sharing
+from nacelle.dynamics.base_parameters.sharing import drop_broken_sharing
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from support.library import library_robot
 
@@ -119,7 +119,7 @@ class TestKey:
 
     def test_other_numbers_end_it(self):
         robot = dataclasses.replace(library_robot("fivebar"), shared=(("left", "right"),))
-        assert without_broken_sharing(robot).shared == robot.shared
+        assert drop_broken_sharing(robot).shared == robot.shared
         values = linear_parameters(robot).values.copy()
         values[linear_parameters(robot).names.index("left.distal.m")] *= 1.1
-        assert without_broken_sharing(with_linear_parameters(robot, values)).shared is None
+        assert drop_broken_sharing(with_linear_parameters(robot, values)).shared is None

@@ -16,12 +16,12 @@ from nacelle.compact import regressor as general_regressor
 from nacelle.compact.plan import reason_for_tree
 from nacelle.dynamics import reference as tree
 from nacelle.dynamics.compliance import (
-    beyond,
+    add_forces_between_bodies,
+    end_stop,
+    limit_excess,
     stop_effort,
     stop_energy,
-    stop_of,
-    torsions,
-    with_forces_between,
+    torsion_spring_states,
 )
 from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION, Physics
 from nacelle.dynamics.state import state_at
@@ -32,13 +32,13 @@ from nacelle.model.leg import Damper, LineSpring, TorsionSpring
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.papers.registration import FORMULATIONS
-from nacelle.simulation.plant import limits_of
+from nacelle.simulation.plant import joint_limits
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.tree.spanning_tree import CosSin, TreeMotion, read_step
+from nacelle.tree.spanning_tree import CosineSine, TreeKinematics, coordinate_from_transform
 from support.described import mechanism
-from support.random_robots.loads import with_all, with_springs
-from support.uncompiled import any_robot
+from support.random_robots.loads import with_springs, with_springs_and_stops
+from support.uncompiled import named_robot
 
 
 def _floats(value: Array) -> Array:
@@ -49,7 +49,7 @@ def _same(mine: Array, other: Array) -> None:
     np.testing.assert_allclose(_floats(mine), _floats(other), rtol=0, atol=1e-11 * np.max(np.abs(other)))
 
 
-def damped(robot: Robot) -> Robot:
+def damped_robot(robot: Robot) -> Robot:
     """A robot with dampers: nacelle and base, leg and base, leg and nacelle, leg and leg."""
     last = len(robot.bodies) - 1
     pairs = ((1, 0), (0, 2), (last, 1), (2, last))
@@ -60,16 +60,16 @@ def damped(robot: Robot) -> Robot:
 @pytest.mark.parametrize(
     ("name", "make"),
     [
-        ("fivebar", with_all),
-        ("3rrr", damped),
-        ("delta", with_all),
-        ("everything", with_all),
-        ("h4", with_all),
+        ("fivebar", with_springs_and_stops),
+        ("3rrr", damped_robot),
+        ("delta", with_springs_and_stops),
+        ("everything", with_springs_and_stops),
+        ("h4", with_springs_and_stops),
     ],
 )
 def test_all_formulations_and_the_linear_form_agree(name: str, make: Callable[[Robot], Robot]) -> None:
     """Springs, dampers, end stops that are met and rotors on spherical joints, at once; dampers alone."""
-    robot = make(any_robot(name))
+    robot = make(named_robot(name))
     mechanism, rng = mechanism_of(robot), np.random.default_rng(1)
     x, y = sample_states(mechanism, 1)[0]
     n = robot.motion.n
@@ -95,7 +95,7 @@ def test_all_formulations_and_the_linear_form_agree(name: str, make: Callable[[R
         _same(_floats(regressor(robot, x, y, v, a)["Y"]) @ p.values, force)
     changed = with_linear_parameters(robot, p.values)
     _same(tree.inverse(changed, x, y, v, a, load)["force"], force)
-    if make is damped:
+    if make is damped_robot:
         # They act, and act as friction does: without friction they are not there.
         plain = replace(robot, dampers=())
         assert np.max(np.abs(_floats(tree.inverse(plain, x, y, v, a, load)["force"]) - force)) > 0.1
@@ -104,7 +104,7 @@ def test_all_formulations_and_the_linear_form_agree(name: str, make: Callable[[R
 
 
 def test_the_force_is_the_gradient_of_the_energy_and_dampers_take_power() -> None:
-    robot = _twisted(with_springs(any_robot("fivebar")), [(0, 1), (2, 0), (2, 3), (4, 1)])
+    robot = _twisted_robot(with_springs(named_robot("fivebar")), [(0, 1), (2, 0), (2, 3), (4, 1)])
     still, h = np.zeros(2), 1e-6
     x, _ = sample_states(mechanism_of(robot), 1)[0]
     empty = np.zeros(0)
@@ -153,13 +153,13 @@ def _tendon(spring: LineSpring, poses: list[tuple[Array, Array]], twists: Array)
 
 
 def test_wrenches_on_both_bodies_are_those_of_a_tendon_of_mujoco() -> None:
-    robot = with_springs(any_robot("delta"), 3, seed=4)
+    robot = with_springs(named_robot("delta"), 3, seed=4)
     x, y = sample_states(mechanism_of(robot), 1)[0]
     v = np.array([0.5, -0.3, 0.2])
     state = state_at(robot, x, y, v)
     for spring in robot.springs:
         own = state_at(replace(robot, springs=(spring,)), x, y, v)
-        wrenches = with_forces_between(own, ALL_TERMS).external
+        wrenches = add_forces_between_bodies(own, ALL_TERMS).external
         poses = [
             (_floats(state.now.motion.poses[b].R), _floats(state.now.motion.poses[b].p))
             for b in spring.bodies
@@ -179,12 +179,12 @@ def test_wrenches_on_both_bodies_are_those_of_a_tendon_of_mujoco() -> None:
 
 
 def test_the_torque_is_that_of_a_damped_ball_joint_of_mujoco() -> None:
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     damper = Damper("d", (2, 4), 0.7)
     robot = replace(robot, dampers=(damper,))
     x, y = sample_states(mechanism_of(robot), 1)[0]
     state = state_at(robot, x, y, np.array([0.5, -0.3, 0.2]))
-    wrenches = with_forces_between(state, ALL_TERMS).external
+    wrenches = add_forces_between_bodies(state, ALL_TERMS).external
     R, w = (
         [np.asarray(part, dtype=float) for part in parts]
         for parts in (
@@ -212,7 +212,7 @@ def test_the_torque_is_that_of_a_damped_ball_joint_of_mujoco() -> None:
 # ---- Torsion springs between bodies: alike in all formulations, gradients of their energy
 
 
-def _twisted(robot: Robot, pairs: Sequence[tuple[int, int]]) -> Robot:
+def _twisted_robot(robot: Robot, pairs: Sequence[tuple[int, int]]) -> Robot:
     """A robot with torsion springs about axes that are drawn, of polynomials up to the third degree."""
     springs = [
         TorsionSpring(
@@ -224,21 +224,21 @@ def _twisted(robot: Robot, pairs: Sequence[tuple[int, int]]) -> Robot:
 
 
 def test_moments_of_torsion_springs_are_gradients_of_their_energy_and_their_law_about_the_axis() -> None:
-    robot = _twisted(any_robot("fivebar"), [(0, 1), (1, 2), (3, 2)])
+    robot = _twisted_robot(named_robot("fivebar"), [(0, 1), (1, 2), (3, 2)])
     turns, h = Rotation.random(len(robot.bodies), 7), 1e-6
 
-    def at(all_turns: list[Rotation]) -> TreeMotion:
+    def at(all_turns: list[Rotation]) -> TreeKinematics:
         poses = tuple(Pose(turn.as_matrix(), np.zeros(3)) for turn in all_turns)
-        return TreeMotion(poses, np.zeros((6, 1)), np.zeros((len(poses), 1), dtype=bool))
+        return TreeKinematics(poses, np.zeros((6, 1)), np.zeros((len(poses), 1), dtype=bool))
 
     def stored(all_turns: list[Rotation]) -> Array:
-        found = zip(robot.torsion_springs, torsions(robot, at(all_turns)), strict=True)
+        found = zip(robot.torsion_springs, torsion_spring_states(robot, at(all_turns)), strict=True)
         return np.array([spring.energy(torsion.stretch) for spring, torsion in found])
 
     for k, (spring, torsion) in enumerate(
-        zip(robot.torsion_springs, torsions(robot, at(list(turns))), strict=True)
+        zip(robot.torsion_springs, torsion_spring_states(robot, at(list(turns))), strict=True)
     ):
-        held = spring.held_torque(torsion.stretch) * torsion.direction
+        held = spring.holding_torque(torsion.stretch) * torsion.direction
         for body, sign in zip(spring.bodies, (-1.0, 1.0), strict=True):
             slopes = []
             for w in h * np.eye(3):
@@ -256,7 +256,7 @@ def test_moments_of_torsion_springs_are_gradients_of_their_energy_and_their_law_
 
 
 def test_torsion_springs_in_all_formulations_energies_and_the_linear_form() -> None:
-    robot = _twisted(mechanism("tilting_table"), [(0, 1), (2, 1), (5, 0), (4, 6), (1, 7)])
+    robot = _twisted_robot(mechanism("tilting_table"), [(0, 1), (2, 1), (5, 0), (4, 6), (1, 7)])
     own, rng = mechanism_of(robot), np.random.default_rng(1)
     assert "torsion springs between bodies (t0)" in reason_for_tree(robot)
     x, y = sample_states(own, 2)[1]
@@ -301,14 +301,14 @@ def test_angles_beyond_limits_count_modulo_a_turn(
     limits: tuple[float, float], angle: float, past: float
 ) -> None:
     joint = _joint(*limits)
-    q = read_step(CosSin(np.cos(angle), np.sin(angle)), joint, 0)
-    assert float(beyond(joint, 0, q)) == pytest.approx(past, abs=1e-12)
-    assert float(beyond(joint, 0, q + 2.0 * np.pi)) > 2.0 or not np.isfinite(limits[1])
+    q = coordinate_from_transform(CosineSine(np.cos(angle), np.sin(angle)), joint, 0)
+    assert float(limit_excess(joint, 0, q)) == pytest.approx(past, abs=1e-12)
+    assert float(limit_excess(joint, 0, q + 2.0 * np.pi)) > 2.0 or not np.isfinite(limits[1])
 
 
 def test_the_force_is_continuous_never_pulls_and_its_damper_only_takes_power() -> None:
     joint = _joint(-0.3, 0.2, JointKind.PRISMATIC)
-    assert stop_of(joint, 0) == Stop(100.0, 5.0)
+    assert end_stop(joint, 0) == Stop(100.0, 5.0)
     q, rate = (grid.ravel() for grid in np.meshgrid(np.linspace(-0.6, 0.5, 111), np.linspace(-40, 40, 81)))
     force = np.array([float(stop_effort(joint, 0, *at, ALL_TERMS)) for at in zip(q, rate, strict=True)])
     damper = np.array(
@@ -332,7 +332,7 @@ def test_the_force_is_continuous_never_pulls_and_its_damper_only_takes_power() -
         np.testing.assert_allclose(float(slope), float(held), atol=1e-6)
 
 
-def _bouncing(damping: float) -> Robot:
+def _bouncing_robot(damping: float) -> Robot:
     """A five-bar whose drives have stops, without friction."""
     robot = nacelle.load("fivebar")
     joints = [replace(joint, friction=((),) * len(joint.primitives)) for joint in robot.joints]
@@ -349,8 +349,8 @@ def _bouncing(damping: float) -> Robot:
 
 @pytest.mark.slow
 def test_a_run_goes_on_through_a_stop_and_its_energy_balances() -> None:
-    robot = _bouncing(2.0)
-    assert not any(limit.name.startswith(robot.actuators[0].name) for limit in limits_of(robot))
+    robot = _bouncing_robot(2.0)
+    assert not any(limit.name.startswith(robot.actuators[0].name) for limit in joint_limits(robot))
     run = nacelle.simulate(
         robot, robot.reference.p[:2], [0.4, 0.0], until=0.6, samples=121, rtol=1e-9, atol=1e-11
     )
@@ -359,12 +359,12 @@ def test_a_run_goes_on_through_a_stop_and_its_energy_balances() -> None:
     assert np.max(np.abs(angles - angles[0])) > 0.1
     energy = np.asarray(run.energies.total if hasattr(run.energies, "total") else run.energy)
     assert np.all(np.diff(energy) < 1e-6 * np.ptp(energy))
-    assert energy[0] - energy[-1] == pytest.approx(run.dissipated[-1], rel=1e-3)
+    assert energy[0] - energy[-1] == pytest.approx(run.dissipated_energy[-1], rel=1e-3)
 
 
 @pytest.mark.slow
 def test_the_linear_model_beyond_a_stop_is_that_of_differences() -> None:
-    robot = _bouncing(2.0)
+    robot = _bouncing_robot(2.0)
     q = nacelle.inverse_kinematics(robot, robot.reference.p[:2]).actuators
     x = nacelle.forward_kinematics(robot, q + np.array([0.25, 0.0])).x
     v, tau, h = np.array([0.05, 0.02]), np.array([1.0, -2.0]), 1e-6

@@ -14,22 +14,22 @@ import pytest
 
 from nacelle.dynamics import reference
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
-from nacelle.dynamics.external import stacked_wrenches
+from nacelle.dynamics.external import stack_wrenches
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.kinematic_model import tangent
+from nacelle.kinematics.kinematic_model import pose_tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import solved
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.motion import solve_loops
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.joint import Spring
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp, quat_multiply
-from nacelle.tree.closure import closure_gaps
+from nacelle.tree.closure import closure_residual
 from support.compare import relative_error
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias
-from support.uncompiled import any_robot, by_time, poses_around, solve_uncompiled
+from support.uncompiled import mark_slow_names, named_robot, poses_around, solve_uncompiled
 
 # ---- derivatives
 #
@@ -58,7 +58,7 @@ MORE = (
 
 MORE += ("3 R[SS|SS]", "3 PRPaR", "3 RPS")
 
-NAMES = by_time([*FEW, *MORE], long=MORE)
+NAMES = mark_slow_names([*FEW, *MORE], long=MORE)
 
 STEP = "1e-18"
 
@@ -78,7 +78,7 @@ class State:
 @cache
 def state(name: str) -> State:
     """A robot with random inertias, friction of all kinds, rotors, springs and a load, off its reference."""
-    plain = CASES[name](1).robot if name in CASES else any_robot(name)
+    plain = CASES[name](1).robot if name in CASES else named_robot(name)
     robot = with_random_friction(with_random_inertias(plain, 3), 4)
     active = {actuator.joint for actuator in robot.actuators}
     joints = []
@@ -120,13 +120,13 @@ class Exact:
         place = mechanism_of(case.robot).layout.quaternion
         if place is not None:
             self.x[place] = self.x[place] / mpmath.sqrt(sum(c * c for c in self.x[place]))
-        self.y = self.closed(case.robot, self.x, high(solved(case.robot, case.x)[1]))
-        self.X = tangent(case.robot, self.x, self.y)["x"]
+        self.y = self.closed(case.robot, self.x, high(solve_loops(case.robot, case.x)[1]))
+        self.X = pose_tangent(case.robot, self.x, self.y)["x"]
         self.p = high(case.robot.parameter_vector())
 
     def closed(self, robot: Robot, x: Array, y: Array) -> Array:
         for _ in range(4 if y.size else 0):
-            y = y + closing_step(robot, y, x)["dy"]
+            y = y + loop_closing_step(robot, y, x)["dy"]
         return y
 
     def value(self, e: Any = None, dv: Any = None, dw: Any = None, dp: Any = None) -> Array:
@@ -140,7 +140,9 @@ class Exact:
         v = high(case.v) if dv is None else high(case.v) + dv
         w = high(case.a if self.kind == "inverse" else case.tau)
         w = w if dw is None else w + dw
-        load = reference.projected(robot, x, y, high(stacked_wrenches(case.robot, case.external)))
+        load = reference.project_external_wrenches(
+            robot, x, y, high(stack_wrenches(case.robot, case.external))
+        )
         model = reference.inverse if self.kind == "inverse" else reference.forward
         found = model(robot, x, y, v, w, load, physics=self.physics)
         return np.asarray(found["force" if self.kind == "inverse" else "acceleration"])
@@ -159,11 +161,11 @@ def closable(case: State) -> Array:
     such loops (a planar one out of its plane) formulations need not agree, and nothing can be assembled.
     """
     robot, p = case.robot, high(case.robot.parameter_vector())
-    x, y = high(case.x), high(solved(robot, case.x)[1])
+    x, y = high(case.x), high(solve_loops(robot, case.x)[1])
 
     def gaps(p: Array, y: Array) -> Array:
         own = robot.with_symbols(p)
-        return np.asarray(closure_gaps(own, configuration(own, x, y).motion))
+        return np.asarray(closure_residual(own, configuration(own, x, y).motion))
 
     def slopes(function: Callable[[Array], Array], size: int) -> Array:
         h = mpmath.mpf(STEP)
@@ -219,7 +221,7 @@ def test_derivatives_are_those_of_exact_differences(name: str, kind: str) -> Non
                 assert relative_error(found.parameters @ direction, slope) < 1e-9, group
 
 
-@pytest.mark.parametrize("name", by_time(("3rps", "gough-stewart"), long=("gough-stewart",)))
+@pytest.mark.parametrize("name", mark_slow_names(("3rps", "gough-stewart"), long=("gough-stewart",)))
 def test_smooth_friction_has_its_slope_at_rest(name: str) -> None:
     """Also in balls, where friction acts along a direction that rest does not have."""
     case = dataclasses.replace(state(name), v=np.zeros(state(name).robot.motion.n))
@@ -238,12 +240,12 @@ def test_smooth_friction_has_its_slope_at_rest(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["3rps", "dymo", "everything"])
 def test_unknowns_move_with_the_pose(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     mechanism, layout, n = mechanism_of(robot), mechanism_of(robot).layout, robot.motion.n
     x = mechanism.reference[0] + 0.01 * np.random.default_rng(1).uniform(-1.0, 1.0, layout.nx)
     if layout.quaternion is not None:
         x[layout.quaternion] /= np.linalg.norm(x[layout.quaternion])
-    found = tangent(robot, x, solve_uncompiled(robot, x[None])[0])
+    found = pose_tangent(robot, x, solve_uncompiled(robot, x[None])[0])
     X, Y = np.asarray(found["x"], dtype=float), np.asarray(found["y"], dtype=float)
     # The pose moved by small translations and rotations about the base's axes, one entry at a time.
     step, parts = 1e-4, np.array([-2.0, -1.0, 1.0, 2.0])

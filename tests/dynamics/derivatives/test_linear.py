@@ -12,22 +12,22 @@ import pytest
 import nacelle
 from nacelle.dynamics import reference
 from nacelle.dynamics.derivatives.derivatives import dynamics_derivatives
-from nacelle.dynamics.derivatives.linear import SMOOTH, linearise
+from nacelle.dynamics.derivatives.linear import DEFAULT_SMOOTHING, linearise
 from nacelle.dynamics.equilibrium import equilibrium, equilibrium_pose
 from nacelle.dynamics.physics import Physics
-from nacelle.kinematics.kinematic_model import tangent
-from nacelle.kinematics.motion import moved, solved
-from nacelle.kinematics.native import native
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.kinematic_model import pose_tangent
+from nacelle.kinematics.motion import integrate_pose, solve_loops
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.joint import Spring
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_conjugate, quat_log, quat_multiply
 from support.compare import relative_error
-from support.uncompiled import any_robot, by_time
+from support.uncompiled import mark_slow_names, named_robot
 
 Array = np.ndarray
-NAMES = by_time(
+NAMES = mark_slow_names(
     ("fivebar", "3rrr", "delta-codourey", "c5", "3rps", "redundant", "gough-stewart", "quattro"),
     long=("gough-stewart", "quattro"),
 )
@@ -37,10 +37,10 @@ WEIGHTS = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 10
 @cache
 def state(name: str) -> tuple[Robot, Array, Array, Array, Array]:
     """A robot off its reference pose, moving: pose, twist, acceleration and forces."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     rng = np.random.default_rng(7)
     n = robot.motion.n
-    x = moved(robot, nacelle.reference_pose(robot), 0.03 * robot.size * rng.uniform(-1.0, 1.0, n))
+    x = integrate_pose(robot, nacelle.reference_pose(robot), 0.03 * robot.size * rng.uniform(-1.0, 1.0, n))
     v, a = rng.uniform(0.2, 0.8, n) * rng.choice([-1.0, 1.0], n), rng.uniform(-2.0, 2.0, n)
     return robot, x, v, a, 5.0 * rng.uniform(-1.0, 1.0, len(robot.actuators))
 
@@ -67,7 +67,9 @@ def test_derivatives_are_those_of_differences(name: str, kind: str) -> None:
     # Smooth friction: the rate of some joint may change its sign within the differences.
     found = dynamics_derivatives(robot, x, v, w, kind=kind, smooth=0.5)
     assert relative_error(found.value, run(x, v, w)) < 1e-12
-    by_pose = differences(lambda e: run(moved(robot, np.broadcast_to(x, (9, n, x.size)), e), v, w), n, step)
+    by_pose = differences(
+        lambda e: run(integrate_pose(robot, np.broadcast_to(x, (9, n, x.size)), e), v, w), n, step
+    )
     assert relative_error(found.pose, by_pose) < 1e-9
     by_twist = differences(lambda e: run(x, v + e, w), n, step)
     assert relative_error(found.twist, by_twist) < 1e-9
@@ -80,7 +82,7 @@ def test_derivatives_are_those_of_differences(name: str, kind: str) -> None:
 def test_the_tangent_is_the_motion_of_the_platform(name: str) -> None:
     robot, x, *_ = state(name)
     n = robot.motion.n
-    X = native(tangent, robot)(*solved(robot, x)[:2])["x"]
+    X = compile_native(pose_tangent, robot)(*solve_loops(robot, x)[:2])["x"]
     step = 1e-3 * np.arange(-4, 5)[:, None, None]
     poses = nacelle.inverse_kinematics(robot, x + step * X.T, limits=False).bodies
     R, p = poses.R[..., 1, :, :], poses.p[..., 1, :]
@@ -93,7 +95,7 @@ def test_the_tangent_is_the_motion_of_the_platform(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", by_time(("fivebar", "3rps"), long=("3rps",)))
+@pytest.mark.parametrize("name", mark_slow_names(("fivebar", "3rps"), long=("3rps",)))
 def test_derivatives_by_all_numbers(name: str) -> None:
     robot, x, v, a, tau = state(name)
     inertia = robot.parameter_vector("inertia")
@@ -123,9 +125,9 @@ def dynamics_value(
 ) -> Array:
     """Forces or accelerations at other numbers, by the physics itself."""
     other = robot.with_symbols(p, group)
-    y = solved(robot, x)[1]
+    y = solve_loops(robot, x)[1]
     for _ in range(6 if group == "geometry" and y.size else 0):
-        y = y + closing_step(other, y, x)["dy"]
+        y = y + loop_closing_step(other, y, x)["dy"]
     load, physics = np.zeros(robot.motion.n), Physics(friction)
     if kind == "inverse":
         return np.array(reference.inverse(other, x, y, v, w, load, physics=physics)["force"], dtype=float)
@@ -172,12 +174,12 @@ def test_batches_and_mistakes() -> None:
     with pytest.raises(nacelle.NacelleError, match="above zero"):
         linearise(robot, x, smooth=-1.0)
     with pytest.raises(nacelle.NacelleError, match="no state"):
-        linearise(any_robot("redundant"), state("redundant")[1], coordinates="actuators")
+        linearise(named_robot("redundant"), state("redundant")[1], coordinates="actuators")
     with pytest.raises(nacelle.NacelleError, match="do not determine"):
-        equilibrium_pose(any_robot("prrrp"))
+        equilibrium_pose(named_robot("prrrp"))
 
 
-@pytest.mark.parametrize("name", by_time(("3rrr", "c5", "3rps", "quattro"), long=("quattro",)))
+@pytest.mark.parametrize("name", mark_slow_names(("3rrr", "c5", "3rps", "quattro"), long=("quattro",)))
 def test_linear_model_holds_along_a_motion(name: str) -> None:
     robot, x, v, _, tau = state(name)
     n = robot.motion.n
@@ -190,7 +192,7 @@ def test_linear_model_holds_along_a_motion(name: str) -> None:
     # The deviation of neighbours from the nominal motion, a moment before and after.
     small, h = 1e-5, 1e-4
     s = small * np.concatenate([np.eye(2 * n), -np.eye(2 * n)])
-    starts = moved(robot, np.broadcast_to(x, (4 * n, x.size)), s[:, :n])
+    starts = integrate_pose(robot, np.broadcast_to(x, (4 * n, x.size)), s[:, :n])
     neighbours = np.concatenate([x[None], starts]), np.concatenate([v[None], v + s[:, n:]])
     rates = []
     for time in (h, -h):
@@ -208,7 +210,7 @@ def flow(robot: Robot, x: Array, v: Array, tau: Array, time: float) -> tuple[Arr
     layout = layout_of(robot.motion)
 
     def rate(x: Array, v: Array) -> tuple[Array, Array]:
-        X = native(tangent, robot)(*solved(robot, x)[:2])["x"]
+        X = compile_native(pose_tangent, robot)(*solve_loops(robot, x)[:2])["x"]
         a = nacelle.forward_dynamics(robot, x, v, tau, smooth=0.5).acceleration
         return np.einsum("...ij,...j->...i", X, v), a
 
@@ -230,7 +232,7 @@ def flow(robot: Robot, x: Array, v: Array, tau: Array, time: float) -> tuple[Arr
 def deviation(robot: Robot, x: Array, v: Array) -> Array:
     """Deviations [e; dv] of states from the first of them."""
     layout = layout_of(robot.motion)
-    T = native(tangent, robot)(*solved(robot, x[0])[:2])["T"]
+    T = compile_native(pose_tangent, robot)(*solve_loops(robot, x[0])[:2])["T"]
     linear = (x[1:] - x[0])[:, list(layout.linear_x)]
     if layout.quaternion is None:
         e = linear @ T.T
@@ -241,7 +243,7 @@ def deviation(robot: Robot, x: Array, v: Array) -> Array:
     return np.concatenate([e, v[1:] - v[0]], axis=1)
 
 
-@pytest.mark.parametrize("name", by_time(("3rrr", "3rps", "c5"), long=("3rps", "c5")))
+@pytest.mark.parametrize("name", mark_slow_names(("3rrr", "3rps", "c5"), long=("3rps", "c5")))
 def test_actuator_coordinates_are_an_exact_change_of_the_state(name: str) -> None:
     robot, x, v, _, tau = state(name)
     n = robot.motion.n
@@ -252,7 +254,7 @@ def test_actuator_coordinates_are_an_exact_change_of_the_state(name: str) -> Non
     G = platform.C[:, :n]
     P = np.block([[G, np.zeros((n, n))], [np.zeros((n, n)), G]])
     assert relative_error(actuators.A, P @ platform.A @ np.linalg.inv(P)) < 1e-9
-    assert platform.smooth == SMOOTH
+    assert platform.smooth == DEFAULT_SMOOTHING
     np.testing.assert_allclose(platform.c, 0.0, atol=1e-12)
     # In motion: q'' as a function of q and q'.
     model = linearise(robot, x, v, tau, coordinates="actuators", smooth=0.5)
@@ -262,7 +264,7 @@ def test_actuator_coordinates_are_an_exact_change_of_the_state(name: str) -> Non
     np.testing.assert_allclose(model.c, np.concatenate(moving.actuators[1:]), rtol=1e-9, atol=1e-12)
 
     def active(e: Array, dv: Array) -> list[Array]:
-        xs = moved(robot, np.broadcast_to(x, (*e.shape[:-1], x.size)), e)
+        xs = integrate_pose(robot, np.broadcast_to(x, (*e.shape[:-1], x.size)), e)
         a = nacelle.forward_dynamics(robot, xs, v + dv, tau, smooth=0.5).acceleration
         return [
             np.asarray(value) for value in nacelle.kinematics.joint_motion(robot, xs, v + dv, a).actuators
@@ -286,7 +288,7 @@ def test_actuator_coordinates_are_an_exact_change_of_the_state(name: str) -> Non
 
 def sprung(stiffness: float, gravity: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Robot:
     """The PRRRP with springs on both slides, and gravity along them."""
-    robot = any_robot("prrrp")
+    robot = named_robot("prrrp")
     driven = {actuator.joint for actuator in robot.actuators}
     joints = tuple(
         dataclasses.replace(joint, springs=(Spring(stiffness, 0.0),)) if k in driven else joint
@@ -314,16 +316,16 @@ def test_a_mass_on_two_springs() -> None:
     assert np.min(np.abs(linearise(heavy, found).natural_frequencies / along - 1.0)) < 1e-9
 
 
-@pytest.mark.parametrize("name", by_time(("delta-codourey", "3rps", "c5"), long=("3rps",)))
+@pytest.mark.parametrize("name", mark_slow_names(("delta-codourey", "3rps", "c5"), long=("3rps",)))
 def test_equilibria(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = state(name)[1]
     tau = equilibrium(robot, x)
     at_rest = nacelle.forward_dynamics(robot, x, None, tau).acceleration
     np.testing.assert_allclose(at_rest, 0.0, atol=1e-9)
     np.testing.assert_allclose(equilibrium(robot, np.stack([x, x]))[1], tau, rtol=1e-12)
     if name != "c5":
-        guess = moved(robot, x, np.full(robot.motion.n, 0.01 * robot.size))
+        guess = integrate_pose(robot, x, np.full(robot.motion.n, 0.01 * robot.size))
         np.testing.assert_allclose(equilibrium_pose(robot, tau, guess=guess), x, atol=1e-7)
 
 
@@ -352,7 +354,7 @@ def test_loads_hold_in_equilibria_and_linear_models() -> None:
     heavy = robot.with_parameters(ten, "inertia")
     held = equilibrium(robot, x, external=weight)
     assert relative_error(held, equilibrium(heavy, x)) < 1e-12
-    guess = moved(robot, x, np.full(2, 0.005 * robot.size))
+    guess = integrate_pose(robot, x, np.full(2, 0.005 * robot.size))
     found = equilibrium_pose(robot, held, guess=guess, external=weight)
     np.testing.assert_allclose(found, x, atol=1e-9)
     # The same stiffness R_x = -M A_21, other masses.
@@ -384,7 +386,7 @@ def test_linear_models_under_loads_are_those_of_differences(coordinates: str) ->
             lambda e: (
                 nacelle.forward_dynamics(
                     robot,
-                    moved(robot, np.broadcast_to(x, (9, n, x.size)), e),
+                    integrate_pose(robot, np.broadcast_to(x, (9, n, x.size)), e),
                     v,
                     tau,
                     smooth=0.5,

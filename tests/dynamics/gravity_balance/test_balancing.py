@@ -12,8 +12,8 @@ from nacelle.dynamics.gravity_balance import balance_gravity
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.model.joint import Spring
 from support.compare import relative_error
-from support.described import text
-from support.uncompiled import any_robot, by_time
+from support.described import description_text
+from support.uncompiled import mark_slow_names, named_robot
 
 # The numbers of the pendulum, kg, m and m/s^2.
 MASS, CENTRE, HEIGHT, ARM, G = 2.0, 0.3, 0.4, 0.25, 9.81
@@ -21,7 +21,7 @@ ANGLES = np.linspace(-0.9, 0.9, 25)[:, None]
 
 
 def pendulum() -> nacelle.Robot:
-    return nacelle.loads(text("pendulum"))
+    return nacelle.loads(description_text("pendulum"))
 
 
 @pytest.mark.slow
@@ -75,9 +75,9 @@ def test_a_spring_at_the_motor_is_the_line_through_its_torque() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", by_time(("delta-codourey", "redundant", "3rps"), long=("3rps",)))
+@pytest.mark.parametrize("name", mark_slow_names(("delta-codourey", "redundant", "3rps"), long=("3rps",)))
 def test_what_is_left_is_what_the_balanced_robot_needs(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     if name == "redundant":
         robot = dataclasses.replace(robot, gravity=(0.0, -9.81, 0.0))
     found = balance_gravity(robot)
@@ -120,7 +120,7 @@ def test_what_is_left_is_what_the_balanced_robot_needs(name: str) -> None:
 @pytest.mark.slow
 def test_gravity_torques_are_energy_differences() -> None:
     """What the springs are fitted to: dE = tau . dq along any small motion."""
-    robot = any_robot("delta-codourey")
+    robot = named_robot("delta-codourey")
     found = balance_gravity(robot, springs=["leg1.shoulder", "leg2.shoulder"])
     assert {spring.joint for spring in found.springs} == {"leg1.shoulder", "leg2.shoulder"}
     step = 1e-4 * np.random.default_rng(3).uniform(-1.0, 1.0, found.x.shape)
@@ -134,7 +134,7 @@ def test_gravity_torques_are_energy_differences() -> None:
 
 @pytest.mark.slow
 def test_springs_can_be_alike() -> None:
-    robot = any_robot("delta-codourey")
+    robot = named_robot("delta-codourey")
     x = sample_poses(robot, 60)
     own, same = balance_gravity(robot, x), balance_gravity(robot, x, alike=True)
     assert len({spring[3:] for spring in same.springs}) == 1
@@ -194,7 +194,7 @@ def test_faults_are_told() -> None:
     with pytest.raises(nacelle.KinematicsError, match="hold nothing"):
         balance_gravity(dataclasses.replace(robot, gravity=(0.0, 0.0, -9.81)), ANGLES)
     with pytest.raises(nacelle.UnreachableError, match=r"1 of 2 poses .* the first of them pose 2"):
-        balance_gravity(any_robot("delta-codourey"), [[0.0, 0.0, -0.62], [5.0, 0.0, 0.0]])
+        balance_gravity(named_robot("delta-codourey"), [[0.0, 0.0, -0.62], [5.0, 0.0, 0.0]])
 
 
 @pytest.mark.parametrize(

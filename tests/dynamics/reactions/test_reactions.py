@@ -18,7 +18,7 @@ from nacelle.dynamics.reactions import (
     joint_reactions,
     peak_reactions,
     reaction_terms,
-    transmitted,
+    solve_reactions,
 )
 from nacelle.kinematics import kinematic_model as kinematics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -27,8 +27,15 @@ from nacelle.spatial.batch import from_samples, to_samples
 from support.compare import relative_error
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias
-from support.snakes import snake
-from support.uncompiled import ALL, any_robot, by_time, run_uncompiled, solve_uncompiled, wave
+from support.snakes import snake_robot
+from support.uncompiled import (
+    ALL,
+    fourier_trajectory,
+    mark_slow_names,
+    named_robot,
+    run_uncompiled,
+    solve_uncompiled,
+)
 
 # ---- reactions
 #
@@ -43,13 +50,13 @@ FEW = ("6 P-C5", "6 UPS cut at the slide", "point RRR + PRR", "planar RPR", "3 R
 
 LATE = [name for name in CASES if name not in FEW]
 
-EVERY = by_time([*ALL, *CASES], long=LATE)
+EVERY = mark_slow_names([*ALL, *CASES], long=LATE)
 
 
 @cache
 def plain_robot(name: str) -> nacelle.Robot:
     """A robot of the library, of the tests, or a random one."""
-    return CASES[name](1).robot if name in CASES else any_robot(name)
+    return CASES[name](1).robot if name in CASES else named_robot(name)
 
 
 @cache
@@ -93,7 +100,7 @@ class Case:
 
     @classmethod
     def of(cls, robot: nacelle.Robot, friction: bool = True) -> Case:
-        sample = wave(robot)(TIMES)
+        sample = fourier_trajectory(robot)(TIMES)
         y, v, a = solve_uncompiled(robot, sample.x), sample.v, sample.a
         mechanism = mechanism_of(robot)
         if mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3:
@@ -106,11 +113,11 @@ class Case:
         # Nothing holds a rod that spins idly against a moment about its axis.
         for spin in mechanism.mobility.spinning:
             external[:, spin.body] = 0.0
-        load = run_over(reference.projected, robot, sample.x, y, external)[""]
+        load = run_over(reference.project_external_wrenches, robot, sample.x, y, external)[""]
         inverse, terms = (partial(f, physics=Physics(friction)) for f in (reference.inverse, reaction_terms))
         force = run_uncompiled(inverse, robot, sample.x, y, v, a, load)["force"]
         parts = run_over(terms, robot, external, sample.x, y, v, a, force)
-        solved = transmitted(robot, parts)
+        solved = solve_reactions(robot, parts)
         return cls(robot, sample.x, y, v, a, external, force, solved.wrench, solved.unbalanced)
 
     def bodies(self) -> tuple[Array, Array]:
@@ -180,7 +187,7 @@ def test_every_body_is_in_balance(name: str) -> None:
 
 @pytest.mark.slow
 def test_every_body_of_eighty_four_is_in_balance() -> None:
-    check_balance(snake(28, free=5))
+    check_balance(snake_robot(28, free=5))
 
 
 def check_balance(robot: nacelle.Robot) -> None:
@@ -215,7 +222,9 @@ def check_balance(robot: nacelle.Robot) -> None:
 
 @pytest.mark.thinned
 @pytest.mark.costly
-@pytest.mark.parametrize("name", by_time([*ALL, *CASES], long=[*LATE, "h4", "quattro", "delta4", "hexa"]))
+@pytest.mark.parametrize(
+    "name", mark_slow_names([*ALL, *CASES], long=[*LATE, "h4", "quattro", "delta4", "hexa"])
+)
 def test_ideal_reactions_have_no_virtual_power(name: str) -> None:
     """In every passive joint the wrench does no work on any admissible motion; in active ones the motor's."""
     robot = with_random_inertias(plain_robot(name), 3)
@@ -275,7 +284,7 @@ def test_a_hexapod_at_rest_stands_on_its_base() -> None:
     x, y = (value[None] for value in mechanism_of(robot).reference)
     rest, none = np.zeros((1, 6)), np.zeros((1, len(robot.bodies), 6))
     force = run_uncompiled(reference.inverse, robot, x, y, rest, rest, rest)["force"]
-    found = transmitted(robot, run_over(reaction_terms, robot, none, x, y, rest, rest, force))
+    found = solve_reactions(robot, run_over(reaction_terms, robot, none, x, y, rest, rest, force))
     up = 0.0
     for j, joint in enumerate(robot.joints):
         if joint.predecessor == 0:

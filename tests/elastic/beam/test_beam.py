@@ -17,28 +17,42 @@ from nacelle.elastic.beam.newton_euler import (
     elastic_forces,
     mass_matrix,
     strain_energy,
-    summed,
+    sum_terms,
 )
-from nacelle.elastic.beam.shapes import AXIAL, BEND_Y, BEND_Z, TORSION, MomentsCarried, Plane, Shapes, bends
-from nacelle.elastic.extended import extended
+from nacelle.elastic.beam.shapes import (
+    AXIAL,
+    BEND_Y,
+    BEND_Z,
+    TORSION,
+    CarriedMoments,
+    Plane,
+    Shapes,
+    bending_shapes,
+)
+from nacelle.elastic.extended import flexible_tree
 from nacelle.program.cost import count
 from nacelle.program.trace import trace
-from support.beam_lagrangian import FreeBeam, numbers, rotation, turning
+from support.beam_lagrangian import FreeBeam, angular_velocity_map, rotation, to_mpmath
 from support.beam_quadrature import integral, value
-from support.flexible_robots import flexible, prrrp
+from support.flexible_robots import prrrp, with_flexible_links
 
 # ---- Moments at the ends of flexible links follow from the joints there
 
 
 def test_ends_carry_what_their_joints_lock() -> None:
-    free, locked = MomentsCarried(False, False, False), MomentsCarried(True, True, True)
-    ends = {shapes.beam.name: shapes.ends for shapes in extended(flexible("delta", ("arm", "rod"))).shapes}
+    free, locked = CarriedMoments(False, False, False), CarriedMoments(True, True, True)
+    ends = {
+        shapes.beam.name: shapes.ends
+        for shapes in flexible_tree(with_flexible_links("delta", ("arm", "rod"))).shapes
+    }
     assert ends["leg1.rod-a"] == (free, free)  # between spherical joints
     # At a motor all; at the end both rods sit on its y axis, about which they give no moment.
-    assert ends["leg1.arm"] == (locked, MomentsCarried(True, False, True))
-    ends = {shapes.beam.name: shapes.ends for shapes in extended(flexible("orthoglide")).shapes}
-    assert ends["x-leg.rod-a"] == (MomentsCarried(True, True, False), MomentsCarried(True, True, False))
-    planar = extended(flexible("fivebar")).shapes
+    assert ends["leg1.arm"] == (locked, CarriedMoments(True, False, True))
+    ends = {
+        shapes.beam.name: shapes.ends for shapes in flexible_tree(with_flexible_links("orthoglide")).shapes
+    }
+    assert ends["x-leg.rod-a"] == (CarriedMoments(True, True, False), CarriedMoments(True, True, False))
+    planar = flexible_tree(with_flexible_links("fivebar")).shapes
     assert [shapes.ends[0].z for shapes in planar if "proximal" in shapes.beam.name] == [True, True]
     assert [shapes.ends[1].z for shapes in planar] == [False] * 4
 
@@ -53,7 +67,7 @@ PIECES = Piecewise(
 CUBIC = polynomial([1, -3, 0, 2])
 
 # The highest mode of a beam clamped at both ends: coefficients of 1e7 that cancel each other.
-MODE = bends(Plane(0.4, 0.0, True, True, True, False, 6))[-1].v
+MODE = bending_shapes(Plane(0.4, 0.0, True, True, True, False, 6))[-1].v
 
 PAIRS: list[tuple[Function, Function]] = [
     (PIECES, PIECES),
@@ -105,9 +119,9 @@ Array = np.ndarray
 
 def arm(**options: object) -> Shapes:
     """A beam that carries all moments at both ends."""
-    return extended(flexible("delta", ("leg1.arm",), section={"rectangle": (0.01, 0.02)}, **options)).shapes[
-        0
-    ]
+    return flexible_tree(
+        with_flexible_links("delta", ("leg1.arm",), section={"rectangle": (0.01, 0.02)}, **options)
+    ).shapes[0]
 
 
 def frequencies(shapes: Shapes, kind: int) -> Array:
@@ -150,7 +164,7 @@ def test_bending_in_two_planes(options: dict[str, object]) -> None:
 
 def test_movement_of_the_ends() -> None:
     shapes = arm(number=1)
-    start, end = shapes.movement(0.0), shapes.movement(1.0)
+    start, end = shapes.section_motion(0.0), shapes.section_motion(1.0)
     np.testing.assert_array_equal(start[:3], 0.0)
     # The frame passes through both ends: the end moves along only; sections turn by their coordinates.
     np.testing.assert_allclose(end[1:3], 0.0, atol=1e-9)
@@ -167,10 +181,10 @@ def test_movement_of_the_ends() -> None:
 
 
 def test_values_and_operations() -> None:
-    assert summed([]) == 0.0
+    assert sum_terms([]) == 0.0
     values = np.random.default_rng(0).normal(size=6).tolist()
-    assert summed(values) == np.add.accumulate(values)[-1]
-    program = trace(lambda x: {"y": summed([x[0], x[1], x[2]])}, {"x": (3,)}).program()
+    assert sum_terms(values) == np.add.accumulate(values)[-1]
+    program = trace(lambda x: {"y": sum_terms([x[0], x[1], x[2]])}, {"x": (3,)}).program()
     assert count(program).total == 2
 
 
@@ -182,14 +196,14 @@ GRAVITY = np.array([3.0, -5.0, 7.0])
 def beam_of(word: str, **beam: object) -> Shapes:
     """A beam of a robot: in the plane, or in space with moments about all axes at both ends."""
     if word == "plane":
-        return extended(prrrp(**beam)).shapes[0]
+        return flexible_tree(prrrp(**beam)).shapes[0]
     if word == "clamped-plane":
-        return extended(flexible("fivebar", ("proximal",), **beam)).shapes[0]
+        return flexible_tree(with_flexible_links("fivebar", ("proximal",), **beam)).shapes[0]
     section = {"rectangle": (0.012, 0.02)}
-    robot = flexible(
+    robot = with_flexible_links(
         nacelle.load("delta"), ("leg1.arm",) if word == "arm" else ("leg1.rod-a",), section=section, **beam
     )
-    return extended(robot).shapes[0]
+    return flexible_tree(robot).shapes[0]
 
 
 CASES = {
@@ -223,16 +237,18 @@ def test_lagrange(case: str) -> None:
     assert shapes.n >= 2
     X, V, A = states(shapes)
     with mpmath.workdps(50):
-        free = FreeBeam(shapes, numbers(GRAVITY))
-        x, v, a = numbers(X), numbers(V), numbers(A)
+        free = FreeBeam(shapes, to_mpmath(GRAVITY))
+        x, v, a = to_mpmath(X), to_mpmath(V), to_mpmath(A)
         expected = free.required(x, v, a)
-        energy, strain = free.kinetic(x, v), FreeBeam(shapes, numbers(np.zeros(3))).potential(x)
-        R, E = rotation(x[3:6]), turning(x[3:6])
+        energy, strain = free.kinetic(x, v), FreeBeam(shapes, to_mpmath(np.zeros(3))).potential(x)
+        R, E = rotation(x[3:6]), angular_velocity_map(x[3:6])
         h = mpmath.mpf(10) ** -14
-        E_dot = (turning(x[3:6] + h * v[3:6]) - turning(x[3:6] - h * v[3:6])) / (2 * h)
+        E_dot = (angular_velocity_map(x[3:6] + h * v[3:6]) - angular_velocity_map(x[3:6] - h * v[3:6])) / (
+            2 * h
+        )
         w, w_dot = E @ v[3:6], E @ a[3:6] + E_dot @ v[3:6]
         # The model in forty digits: what differs are its integrals, rounded to sixteen.
-        frame = FrameMotion(R.T @ (a[:3] - numbers(GRAVITY)), w, w_dot)
+        frame = FrameMotion(R.T @ (a[:3] - to_mpmath(GRAVITY)), w, w_dot)
         f, n, s = beam_forces(shapes, frame, ElasticMotion(x[6:], v[6:], a[6:]))
         own = elastic_forces(shapes, x[6:], v[6:])
         found = np.concatenate([R @ f, E.T @ n, s + own])

@@ -15,11 +15,11 @@ from nacelle.elastic.beam.functions import Piecewise, Wave, integral_of_product
 from nacelle.elastic.beam.shapes import (
     BEND_Y,
     Bend,
+    CarriedMoments,
     ElasticCoordinate,
-    MomentsCarried,
     Plane,
     Shapes,
-    bends,
+    bending_shapes,
 )
 from nacelle.model.flexible import Beam, Section
 from nacelle.spatial.pose import identity
@@ -68,7 +68,7 @@ def frequencies(shapes: Sequence[Bend], plane: Plane) -> Array:
     "plane", PLANES, ids=lambda plane: "-".join(map(str, dataclasses.astuple(plane)[1:]))
 )
 def test_ends_and_sections(plane: Plane) -> None:
-    shapes = bends(plane)
+    shapes = bending_shapes(plane)
     L = plane.length
     for v, psi in shapes:
         assert v.at(0.0) == 0.0
@@ -105,7 +105,7 @@ def test_sines_are_modes_with_and_without_shear() -> None:
         k = np.pi * np.arange(1, 4)
         # Bending and shear in series.
         expected = k**2 / np.sqrt(1.0 + s * k**2 / LENGTH**2)
-        np.testing.assert_allclose(frequencies(bends(plane), plane), expected, rtol=1e-12)
+        np.testing.assert_allclose(frequencies(bending_shapes(plane), plane), expected, rtol=1e-12)
 
 
 def test_shear_is_in_series_with_bending() -> None:
@@ -113,11 +113,11 @@ def test_shear_is_in_series_with_bending() -> None:
     L = LENGTH
     for hermite in (True, False):
         plane = Plane(L, s, False, True, False, hermite, 1 if hermite else 0)
-        K, _ = matrices(bends(plane), plane)
+        K, _ = matrices(bending_shapes(plane), plane)
         tip = np.linalg.inv(K)[0, 0]  # deflection of the tip, in units of F L^3 / (E I)
         assert tip == pytest.approx(1.0 / 3.0 + s / L**2, rel=1e-12)
     modes = Plane(L, s, True, True, True, False, 3)
-    K, M = matrices(bends(modes)[2:], modes)
+    K, M = matrices(bending_shapes(modes)[2:], modes)
     found = np.sqrt(np.diag(K) / np.diag(M))[[0, 2]]
     np.testing.assert_allclose(found, symmetric_modes(s / L**2, [(15.0, 20.0), (65.0, 80.0)]), rtol=1e-6)
 
@@ -151,9 +151,9 @@ def bending(section: Section, number: int, *, pinned: bool, ends: bool, hermite:
     """A beam that bends in y alone; its ends carry moments where `ends`."""
     own = beam(section, number, shapes="hermite" if hermite else "modes", pinned=pinned, shear=shear)
     s = E * section.Iz / (section.shear_y * G * section.area) if shear else 0.0
-    shapes = bends(Plane(L, s, pinned, ends, ends, hermite, number))
+    shapes = bending_shapes(Plane(L, s, pinned, ends, ends, hermite, number))
     coordinates = tuple(ElasticCoordinate(BEND_Y, bend.v, bend.psi) for bend in shapes)
-    return Shapes(own, coordinates, (MomentsCarried(True, True, ends), MomentsCarried(True, True, ends)))
+    return Shapes(own, coordinates, (CarriedMoments(True, True, ends), CarriedMoments(True, True, ends)))
 
 
 def beam_frequencies(shapes: Shapes, held: np.ndarray | None = None) -> np.ndarray:
@@ -169,7 +169,7 @@ def beam_frequencies(shapes: Shapes, held: np.ndarray | None = None) -> np.ndarr
 
 def held_end(shapes: Shapes) -> np.ndarray:
     """Rows of deflection and rotation of the end."""
-    return shapes.movement(1.0)[[1, 5]]
+    return shapes.section_motion(1.0)[[1, 5]]
 
 
 PINNED = [math.pi, 2.0 * math.pi, 3.0 * math.pi]

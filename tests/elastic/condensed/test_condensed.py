@@ -14,12 +14,12 @@ from nacelle.elastic.beam.newton_euler import strain_energy
 from nacelle.elastic.condensed.link import (
     EndMotion,
     LinkRates,
-    constants_of,
-    corrected,
+    correct_end_forces,
     end_forces,
-    link_at,
+    link_constants,
     link_end_inertia,
-    link_in_motion,
+    link_posture,
+    moving_link,
 )
 from nacelle.elastic.condensed.models import (
     condensed_energies,
@@ -31,30 +31,30 @@ from nacelle.elastic.condensed.models import (
 )
 from nacelle.elastic.condensed.natural import (
     CondensedStructure,
-    natural_of,
-    now_at,
+    condensed_structure,
+    link_end_points,
     position_rates,
-    structure_of,
-    tip_points,
+    reduced_coordinates,
+    subchain_motion,
 )
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.models import (
+    configure_robot,
     elastic_energies,
     elastic_forward,
     elastic_inverse,
-    posed,
     reduced_motion,
 )
-from nacelle.elastic.dynamics.plan import rate_choice
-from nacelle.elastic.extended import extended
+from nacelle.elastic.dynamics.plan import choose_independent_rates
+from nacelle.elastic.extended import flexible_tree
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
 from support.beam_points import mass_points
 from support.elastic_states import general_state, natural_state
-from support.flexible_robots import LINKS, flexible, prrrp
-from support.random_robots.flexible import random_planar, turned_links
+from support.flexible_robots import LINKS, prrrp, with_flexible_links
+from support.random_robots.flexible import random_planar, with_rotated_links
 from support.rigid_robots import delta_with_tolerances
 
 # ---- Energies of the small form: kinetic energy over points of mass, lengths of straight links
@@ -66,7 +66,9 @@ def test_weight_and_strain_against_points_of_mass() -> None:
     heavy, light = prrrp(GRAVITY), prrrp()
     state = general_state(heavy, np.random.default_rng(0))
     p, y = natural_state(heavy, state)
-    masses, places = mass_points(reduced_motion(posed(rate_choice(heavy), state.p), state.y).motion.at.frames)
+    masses, places = mass_points(
+        reduced_motion(configure_robot(choose_independent_rates(heavy), state.p), state.y).motion.at.frames
+    )
     weight = -float(masses @ places @ np.array(GRAVITY))
     found, unloaded = condensed_energies(heavy, p, y), condensed_energies(light, p, y)
     assert found["potential"] - unloaded["potential"] == pytest.approx(weight, rel=1e-10)
@@ -78,7 +80,7 @@ def test_weight_and_strain_against_points_of_mass() -> None:
 def test_lengths_of_straight_links() -> None:
     """Both beams of [BK2013] are 0.4 m long."""
     robot = prrrp()
-    plan = rate_choice(robot)
+    plan = choose_independent_rates(robot)
     state = general_state(robot, np.random.default_rng(1))._replace(
         p=plan.reference, r=np.zeros(len(plan.reference) * 2)
     )
@@ -96,7 +98,7 @@ PAPER = {"shapes": "hermite", "number": 1, "frame": "clamped", "geometric": Fals
 
 CASES: dict[str, Callable[[], Robot]] = {
     "prrrp": lambda: prrrp((2.0, 3.0, -9.81), damping={"ratio": 0.03}),
-    "fivebar": lambda: flexible("fivebar", number=1),
+    "fivebar": lambda: with_flexible_links("fivebar", number=1),
     "random-0": lambda: random_planar(0, point=True),
     "random-1": lambda: random_planar(1, point=True),
     "random-2": lambda: random_planar(2, point=True),
@@ -106,7 +108,7 @@ CASES: dict[str, Callable[[], Robot]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_as_the_general_form(case: str) -> None:
     robot = CASES[case]()
-    extended = rate_choice(robot).extended
+    extended = choose_independent_rates(robot).extended
     random = np.random.default_rng(8)
     for _ in range(2):
         state = general_state(robot, random)
@@ -141,8 +143,8 @@ def test_operations(function: object, options: dict[str, object], operations: tu
 
 
 def test_platforms_that_lengths_do_not_place() -> None:
-    robot = flexible("3rrr")
-    size = rate_choice(robot).extended.ne
+    robot = with_flexible_links("3rrr")
+    size = choose_independent_rates(robot).extended.ne
     with pytest.raises(KinematicsError, match="no point on 2 flexible links"):
         lengths_inverse(robot, np.zeros(3), np.zeros(size), np.zeros(3), np.zeros(size), np.zeros(3))
 
@@ -169,13 +171,15 @@ CASES_OF_MODELS: dict[str, Callable[[], Robot]] = {
     "prrrp": lambda: prrrp((1.0, 2.0, -9.0), damping={"ratio": 0.05}),
     "prrrp-shear": lambda: prrrp((1.0, 2.0, -9.0), shear=True, number=3, geometric=False),
     "springs": drives_with_springs,
-    "fivebar": lambda: flexible("fivebar", **RAYLEIGH),
-    "fivebar-distal": lambda: flexible("fivebar", ("distal",)),
-    "3rrr": lambda: flexible("3rrr"),
-    "delta": lambda: flexible("delta", damping={"ratio": 0.01}),
-    "delta-tolerances": lambda: flexible(delta_with_tolerances(4), ("rod",)),
-    "delta-turned": lambda: turned_links(flexible("delta"), np.random.default_rng(5), planar=False),
-    "delta-arms": lambda: flexible("delta", ("arm", "rod"), number=1),
+    "fivebar": lambda: with_flexible_links("fivebar", **RAYLEIGH),
+    "fivebar-distal": lambda: with_flexible_links("fivebar", ("distal",)),
+    "3rrr": lambda: with_flexible_links("3rrr"),
+    "delta": lambda: with_flexible_links("delta", damping={"ratio": 0.01}),
+    "delta-tolerances": lambda: with_flexible_links(delta_with_tolerances(4), ("rod",)),
+    "delta-turned": lambda: with_rotated_links(
+        with_flexible_links("delta"), np.random.default_rng(5), planar=False
+    ),
+    "delta-arms": lambda: with_flexible_links("delta", ("arm", "rod"), number=1),
     "random-point-0": lambda: random_planar(0, point=True),
     "random-point-1": lambda: random_planar(1, point=True),
     "random-plate-0": lambda: random_planar(0, point=False),
@@ -187,7 +191,7 @@ CASES_OF_MODELS: dict[str, Callable[[], Robot]] = {
 @pytest.mark.parametrize("case", CASES_OF_MODELS)
 def test_as_the_general_form_of_models(case: str) -> None:
     robot = CASES_OF_MODELS[case]()
-    assert isinstance(structure_of(robot), CondensedStructure)
+    assert isinstance(condensed_structure(robot), CondensedStructure)
     state = general_state(robot, np.random.default_rng(3))
     p, y = natural_state(robot, state)
     na = len(robot.actuators)
@@ -211,28 +215,30 @@ def test_as_the_general_form_of_models(case: str) -> None:
 # Positions without closures: ends of links are where the general form has them, and move as it says.
 
 
-@pytest.mark.parametrize("make", [prrrp, lambda: flexible("delta", number=1)])
+@pytest.mark.parametrize("make", [prrrp, lambda: with_flexible_links("delta", number=1)])
 def test_ends_of_links(make) -> None:
     robot = make()
-    natural = natural_of(robot)
-    own = rate_choice(robot).extended
+    natural = reduced_coordinates(robot)
+    own = choose_independent_rates(robot).extended
     state = general_state(robot, np.random.default_rng(2))
     p, y = natural_state(robot, state)
     assert (len(p), len(y)) == (natural.size, natural.n)
     frames = frames_at(own, *positions.split_positions(own, state.p))
-    now = now_at(natural, p, y)
-    for link, ends, (a, b) in zip(natural.structure.links, now.tips, tip_points(natural, p), strict=True):
+    now = subchain_motion(natural, p, y)
+    for link, ends, (a, b) in zip(
+        natural.structure.links, now.tips, link_end_points(natural, p), strict=True
+    ):
         # The start of a beam is the origin of its floating frame; loops are closed at its end.
         np.testing.assert_allclose(a, frames.floating(link.number).p, atol=1e-10)
         shapes = own.shapes[link.number]
         far = np.array([shapes.beam.length, 0.0, 0.0])
-        far = far + shapes.movement(1.0)[:3] @ frames.qe[own.slices[link.number]]
+        far = far + shapes.section_motion(1.0)[:3] @ frames.qe[own.slices[link.number]]
         pose = frames.floating(link.number)
         np.testing.assert_allclose(b, pose.p + pose.R @ far, atol=1e-10)
         np.testing.assert_allclose(ends[0].p, a, atol=1e-15)
         np.testing.assert_allclose(ends[1].J @ y[: len(natural.order)], ends[1].v, atol=1e-12)
     h = 1e-6
-    later, before = (tip_points(natural, p + k * h * position_rates(now, p, y)) for k in (1.0, -1.0))
+    later, before = (link_end_points(natural, p + k * h * position_rates(now, p, y)) for k in (1.0, -1.0))
     for ends, ahead, behind in zip(now.tips, later, before, strict=True):
         for tip, b, a in zip(ends, ahead, behind, strict=True):
             np.testing.assert_allclose((b - a) / (2.0 * h), tip.v, atol=1e-8)
@@ -240,7 +246,7 @@ def test_ends_of_links(make) -> None:
 
 def test_robots_with_other_links_are_refused() -> None:
     with pytest.raises(KinematicsError, match="the small form does not support"):
-        natural_of(flexible("orthoglide"))
+        reduced_coordinates(with_flexible_links("orthoglide"))
 
 
 # ---- Which robots have a small form, and why others have none
@@ -252,49 +258,49 @@ MOMENTS = "no flexible link is free of moments"
     ("make", "links", "left"),
     [
         (prrrp, 2, 0),
-        (lambda: flexible("fivebar"), 2, 2),
-        (lambda: flexible("3rrr"), 3, 3),
-        (lambda: flexible("3rrr", ("coupler",)), 3, 0),
-        (lambda: flexible("delta"), 6, 0),
-        (lambda: flexible("delta", ("arm", "rod")), 6, 3),
+        (lambda: with_flexible_links("fivebar"), 2, 2),
+        (lambda: with_flexible_links("3rrr"), 3, 3),
+        (lambda: with_flexible_links("3rrr", ("coupler",)), 3, 0),
+        (lambda: with_flexible_links("delta"), 6, 0),
+        (lambda: with_flexible_links("delta", ("arm", "rod")), 6, 3),
     ],
 )
 def test_links_that_are_taken_out(make: Callable[[], Robot], links: int, left: int) -> None:
     robot = make()
-    structure = structure_of(robot)
+    structure = condensed_structure(robot)
     assert isinstance(structure, CondensedStructure)
     assert len(structure.links) == links
-    assert len(structure.stumps.shapes) == left
-    assert structure.stumps.robot.tree == len(structure.stumps.robot.joints)  # no closure is left
-    assert len(structure.stumps.robot.actuators) == len(robot.actuators)
+    assert len(structure.subchains.shapes) == left
+    assert structure.subchains.robot.tree == len(structure.subchains.robot.joints)  # no closure is left
+    assert len(structure.subchains.robot.actuators) == len(robot.actuators)
 
 
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda: flexible("orthoglide", LINKS["orthoglide"]), MOMENTS),
-        (lambda: flexible("fivebar", ("proximal",)), MOMENTS),
+        (lambda: with_flexible_links("orthoglide", LINKS["orthoglide"]), MOMENTS),
+        (lambda: with_flexible_links("fivebar", ("proximal",)), MOMENTS),
         (lambda: prrrp(frame="clamped"), MOMENTS),
         (lambda: prrrp(shapes="hermite", number=2), MOMENTS),
-        (lambda: flexible("fivebar", ("left.distal",)), "closes a loop of rigid links"),
-        (lambda: flexible("delta", ("rod-a",)), "closes a loop of rigid links"),
-        (lambda: flexible("delta", section={"rectangle": (0.01, 0.02)}), MOMENTS),
-        (lambda: flexible(nacelle.load("hexaglide"), ("rod",)), MOMENTS),
+        (lambda: with_flexible_links("fivebar", ("left.distal",)), "closes a loop of rigid links"),
+        (lambda: with_flexible_links("delta", ("rod-a",)), "closes a loop of rigid links"),
+        (lambda: with_flexible_links("delta", section={"rectangle": (0.01, 0.02)}), MOMENTS),
+        (lambda: with_flexible_links(nacelle.load("hexaglide"), ("rod",)), MOMENTS),
     ],
 )
 def test_reasons(make: Callable[[], Robot], reason: str) -> None:
     robot = make()
-    found = structure_of(robot)
+    found = condensed_structure(robot)
     assert isinstance(found, str)
     assert reason in found
     with pytest.raises(KinematicsError, match="the small form does not support"):
-        natural_of(robot)
+        reduced_coordinates(robot)
 
 
 # ---- A link between two points: momentum, power and inertia of a rod, rigid and bending
 
 Array = np.ndarray
-OWN = constants_of(extended(flexible("delta", number=2)).shapes[0])
+OWN = link_constants(flexible_tree(with_flexible_links("delta", number=2)).shapes[0])
 BEAM = OWN.shapes.beam
 
 
@@ -308,7 +314,7 @@ def moving(A: Array, P: Array, v_A: Array, v_P: Array, t: Array, t_rate: Array, 
     n = (n1, np.cross(e, n1))
     v = v_P - v_A
     w = np.array([n_j @ v / length for n_j in n])
-    return link_in_motion(OWN, link_at(span, length, n, None), LinkRates(float(e @ v), w, t, t_rate))
+    return moving_link(OWN, link_posture(span, length, n, None), LinkRates(float(e @ v), w, t, t_rate))
 
 
 def energy(A: Array, P: Array, v_A: Array, v_P: Array, t: Array, t_rate: Array, first: Array) -> float:
@@ -375,7 +381,7 @@ def test_inertia_is_the_slope_of_the_forces() -> None:
         after = end_forces(link, start + changes[0], end + changes[1])
         np.testing.assert_allclose(after.start - before.start, blocks[0] @ change, atol=1e-12)
         np.testing.assert_allclose(after.end - before.end, blocks[1] @ change, atol=1e-12)
-        moved = corrected(
+        moved = correct_end_forces(
             link, before, EndMotion(start + changes[0], changes[0]), EndMotion(end + changes[1], changes[1])
         )
         for a, b in zip(moved, after, strict=True):

@@ -12,23 +12,23 @@ import nacelle
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reference import inertia
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.energy import dissipation, potential
+from nacelle.elastic.dynamics.energy import dissipated_power, potential_energy
 from nacelle.elastic.dynamics.models import (
-    elastic_closing,
+    configure_robot,
+    elastic_closing_step,
+    elastic_closure_gaps,
     elastic_energies,
     elastic_flow,
     elastic_forward,
-    elastic_gaps,
     elastic_inverse,
     elastic_step,
     elastic_terms,
     motion_equations,
-    posed,
     reduced_motion,
     state_size,
 )
-from nacelle.elastic.dynamics.plan import rate_choice, undeformed
-from nacelle.elastic.extended import extended
+from nacelle.elastic.dynamics.plan import choose_independent_rates, undeformed_positions
+from nacelle.elastic.extended import flexible_tree
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.configuration import configuration, rate_map
@@ -36,7 +36,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from support.beam_points import mass_points
 from support.elastic_states import general_state
-from support.flexible_robots import flexible, prrrp, stiffened
+from support.flexible_robots import prrrp, with_flexible_links, with_scaled_modulus
 from support.random_robots.flexible import random_planar
 
 # ---- Energies of a bent robot against sums over points of mass, and of springs
@@ -47,43 +47,45 @@ GRAVITY = (1.0, -2.0, -9.0)
 def test_potential_is_strain_and_weight() -> None:
     heavy, light = prrrp(GRAVITY), prrrp()
     state = general_state(heavy, np.random.default_rng(0))
-    motion = reduced_motion(posed(rate_choice(heavy), state.p), state.y).motion
+    motion = reduced_motion(configure_robot(choose_independent_rates(heavy), state.p), state.y).motion
     masses, places = mass_points(motion.at.frames)
     weight = -float(masses @ places @ np.array(GRAVITY))
     strain = float(elastic_energies(light, state.p, state.y)["potential"])
     assert strain > 0.0
-    assert potential(motion.at.frames, motion.state) == pytest.approx(strain + weight, rel=1e-12)
+    assert potential_energy(motion.at.frames, motion.state) == pytest.approx(strain + weight, rel=1e-12)
 
 
 def test_small_strain_is_the_linear_one() -> None:
     """E A u^2 / (2 L) of a bar of [BK2013] that is longer by u."""
     robot = prrrp()
-    own = rate_choice(robot).extended
-    p = rate_choice(robot).reference.copy()
+    own = choose_independent_rates(robot).extended
+    p = choose_independent_rates(robot).reference.copy()
     stretch = 1e-5
     p[len(p) - own.ne + own.names.index("leg1.2.axial-1")] = stretch
-    found = elastic_energies(robot, p, np.zeros(rate_choice(robot).n))["potential"]
+    found = elastic_energies(robot, p, np.zeros(choose_independent_rates(robot).n))["potential"]
     assert found == pytest.approx(0.5 * 70e9 * 4e-6 / 0.4 * stretch**2, rel=1e-12)
 
 
 def test_drives_with_springs_store_and_lose_energy() -> None:
-    robot = flexible("fivebar", ("distal",))
+    robot = with_flexible_links("fivebar", ("distal",))
     actuated = [actuator.joint for actuator in robot.actuators]
     joints = [
         dataclasses.replace(joint, drive_stiffness=40.0, drive_damping=0.5) if k in actuated else joint
         for k, joint in enumerate(robot.joints)
     ]
     sprung = dataclasses.replace(robot, joints=tuple(joints), gravity=(0.0, 0.0, 0.0))
-    plan = rate_choice(sprung)
+    plan = choose_independent_rates(sprung)
     own = plan.extended
     place = own.slices[len(own.shapes)].start
     p, nz = plan.reference.copy(), len(own.rigid_rates)
     p[len(p) - own.ne + place] = 0.02
-    frames_now = reduced_motion(posed(plan, p), np.zeros(plan.n)).motion
-    assert potential(frames_now.at.frames, frames_now.state) == pytest.approx(0.5 * 40.0 * 0.02**2, rel=1e-9)
+    frames_now = reduced_motion(configure_robot(plan, p), np.zeros(plan.n)).motion
+    assert potential_energy(frames_now.at.frames, frames_now.state) == pytest.approx(
+        0.5 * 40.0 * 0.02**2, rel=1e-9
+    )
     r = np.zeros(own.embedding.shape[1])
     r[nz + place] = 3.0
-    lost = dissipation(frames_now.at.frames, frames_now.state, r, Physics(False))
+    lost = dissipated_power(frames_now.at.frames, frames_now.state, r, Physics(False))
     assert lost == pytest.approx(0.5 * 3.0**2)
 
 
@@ -96,13 +98,13 @@ NONE = np.zeros(1)
 
 def test_flow_is_rates_and_accelerations() -> None:
     robot = prrrp((1.0, 0.0, -9.0))
-    own = rate_choice(robot).extended
+    own = choose_independent_rates(robot).extended
     state = general_state(robot, np.random.default_rng(8))
-    s, size = np.concatenate([state.p, state.y]), positions.size(own)
+    s, size = np.concatenate([state.p, state.y]), positions.position_count(own)
     assert state_size(robot) == s.shape
     force = elastic_inverse(robot, state.p, state.y, state.a)["force"]
     flow = elastic_flow(robot, s, force, NONE)
-    np.testing.assert_allclose(flow[:size], positions.rates(own, state.p, state.r), atol=1e-10)
+    np.testing.assert_allclose(flow[:size], positions.position_rates(own, state.p, state.r), atol=1e-10)
     expected = elastic_forward(robot, state.p, state.y, force)["acceleration"]
     scale = np.max(np.abs(expected))
     np.testing.assert_allclose(flow[size:], expected, atol=1e-9 * scale)
@@ -112,13 +114,13 @@ def test_flow_is_rates_and_accelerations() -> None:
 
 def test_loops_that_have_opened_are_closed_first() -> None:
     robot = prrrp()
-    own = rate_choice(robot).extended
+    own = choose_independent_rates(robot).extended
     state = general_state(robot, np.random.default_rng(9))
     force = np.zeros(2)
     exact = elastic_flow(robot, np.concatenate([state.p, state.y]), force, NONE)
     r = np.zeros(len(state.r))
-    r[list(rate_choice(robot).dependent)] = 1e-6
-    opened = positions.stepped(own, state.p, r)
+    r[list(choose_independent_rates(robot).dependent)] = 1e-6
+    opened = positions.step_positions(own, state.p, r)
     flow = elastic_flow(robot, np.concatenate([opened, state.y]), force, NONE)
     np.testing.assert_allclose(flow, exact, atol=1e-9 * np.max(np.abs(exact)))
 
@@ -128,7 +130,9 @@ def test_loops_that_have_opened_are_closed_first() -> None:
 # Inverse and forward model are inverse to each other, and steps keep loops closed to their square.
 
 
-@pytest.mark.parametrize("make", [lambda: prrrp((1.0, 0.0, -9.0)), lambda: flexible("fivebar", number=1)])
+@pytest.mark.parametrize(
+    "make", [lambda: prrrp((1.0, 0.0, -9.0)), lambda: with_flexible_links("fivebar", number=1)]
+)
 def test_forward_of_inverse(make) -> None:
     robot = make()
     state = general_state(robot, np.random.default_rng(5))
@@ -141,7 +145,7 @@ def test_forward_of_inverse(make) -> None:
 def test_terms_give_the_same_equations() -> None:
     """M r'' + h = J^T-free forces of actuators: along every motion that the closures allow."""
     robot = prrrp((1.0, 0.0, -9.0))
-    plan = rate_choice(robot)
+    plan = choose_independent_rates(robot)
     state = general_state(robot, np.random.default_rng(6))
     inverse = elastic_inverse(robot, state.p, state.y, state.a)
     terms = elastic_terms(robot, state.p, state.r)
@@ -158,13 +162,13 @@ def test_terms_give_the_same_equations() -> None:
 
 
 def test_a_step_opens_loops_by_its_square() -> None:
-    robot = flexible("fivebar", number=1)
+    robot = with_flexible_links("fivebar", number=1)
     state = general_state(robot, np.random.default_rng(7))
     gaps = []
     for h in (1e-3, 1e-4):
         p = elastic_step(robot, state.p, h * state.y)
-        assert len(p) == positions.size(rate_choice(robot).extended)
-        gaps.append(float(np.max(np.abs(elastic_gaps(robot, p)["gap"]))))
+        assert len(p) == positions.position_count(choose_independent_rates(robot).extended)
+        gaps.append(float(np.max(np.abs(elastic_closure_gaps(robot, p)["gap"]))))
     assert gaps[0] > 1e-9
     assert gaps[1] < 0.02 * gaps[0]
 
@@ -174,10 +178,12 @@ def test_a_step_opens_loops_by_its_square() -> None:
 # The choice of independent rates: as many dependent ones as the closures have rank, and a regular system.
 
 
-@pytest.mark.parametrize("make", [prrrp, lambda: flexible("fivebar"), lambda: flexible("delta", number=1)])
+@pytest.mark.parametrize(
+    "make", [prrrp, lambda: with_flexible_links("fivebar"), lambda: with_flexible_links("delta", number=1)]
+)
 def test_dependent_rates_follow_from_the_others(make) -> None:
     robot = make()
-    plan = rate_choice(robot)
+    plan = choose_independent_rates(robot)
     state = general_state(robot, np.random.default_rng(0))
     A = np.asarray(
         frames_at(plan.extended, *positions.split_positions(plan.extended, state.p)).constraints(),
@@ -204,19 +210,19 @@ def driven_twice(robot: Robot, joint: str) -> Robot:
 
 
 def test_actuators_that_depend_on_each_other() -> None:
-    robot = flexible("3rrr", ("leg1.coupler",))
+    robot = with_flexible_links("3rrr", ("leg1.coupler",))
     # The link's length is one freedom more: a fourth actuator moves apart from the three, a fifth does not.
     redundant = driven_twice(robot, "leg2.coupler-input")
-    assert rate_choice(redundant).na == 4
+    assert choose_independent_rates(redundant).na == 4
     with pytest.raises(KinematicsError, match="depend on each other"):
-        rate_choice(driven_twice(redundant, "leg3.coupler-input"))
+        choose_independent_rates(driven_twice(redundant, "leg3.coupler-input"))
 
 
 def test_an_actuator_that_closes_a_loop() -> None:
-    robot = flexible("3rrr", ("coupler",))
+    robot = with_flexible_links("3rrr", ("coupler",))
     closure = robot.joints[robot.tree].name
     with pytest.raises(KinematicsError, match="where a loop is cut"):
-        rate_choice(driven_twice(robot, closure))
+        choose_independent_rates(driven_twice(robot, closure))
 
 
 # ---- The general model of flexible robots: power, mass matrix, inverse and forward, the rigid limit
@@ -226,12 +232,12 @@ PAPER = {"shapes": "hermite", "number": 1, "frame": "clamped", "geometric": Fals
 CASES: dict[str, Callable[[], Robot]] = {
     "prrrp": lambda: prrrp((1.0, 2.0, -9.0), damping={"ratio": 0.05}),
     "prrrp-paper": lambda: prrrp((1.0, 2.0, -9.0), **PAPER),
-    "fivebar": lambda: flexible("fivebar", shear=True),
-    "fivebar-hermite": lambda: flexible("fivebar", shapes="hermite", number=2, frame="clamped"),
-    "3rrr": lambda: flexible("3rrr", ("crank",)),
-    "delta-arms": lambda: flexible("delta", ("arm", "rod"), number=1),
-    "orthoglide": lambda: flexible("orthoglide", number=1),
-    "hexaglide": lambda: flexible(nacelle.load("hexaglide"), ("rod",), number=1),
+    "fivebar": lambda: with_flexible_links("fivebar", shear=True),
+    "fivebar-hermite": lambda: with_flexible_links("fivebar", shapes="hermite", number=2, frame="clamped"),
+    "3rrr": lambda: with_flexible_links("3rrr", ("crank",)),
+    "delta-arms": lambda: with_flexible_links("delta", ("arm", "rod"), number=1),
+    "orthoglide": lambda: with_flexible_links("orthoglide", number=1),
+    "hexaglide": lambda: with_flexible_links(nacelle.load("hexaglide"), ("rod",), number=1),
     "random": lambda: random_planar(0, point=False, turned_plate=True),
 }
 
@@ -240,10 +246,10 @@ CASES: dict[str, Callable[[], Robot]] = {
 def test_power(case: str) -> None:
     """d(T + V)/dt = tau . q_a' - dissipation: velocity terms, closures and all forces together."""
     robot = CASES[case]()
-    plan = rate_choice(robot)
+    plan = choose_independent_rates(robot)
     state = general_state(robot, np.random.default_rng(1), 2e-4)
     result = elastic_inverse(robot, state.p, state.y, state.a)
-    change = positions.rates(plan.extended, state.p, state.r)
+    change = positions.position_rates(plan.extended, state.p, state.r)
     rates = np.concatenate([state.a, result["acceleration"]])
     h = 1e-7
     ahead, behind = (
@@ -257,7 +263,7 @@ def test_power(case: str) -> None:
     # The same accelerations follow from the forces, and the mass matrix is one.
     forward = elastic_forward(robot, state.p, state.y, result["force"])["acceleration"]
     np.testing.assert_allclose(forward, rates, rtol=0.0, atol=1e-8 * np.max(np.abs(rates)))
-    M, _ = motion_equations(reduced_motion(posed(plan, state.p), state.y), Physics())
+    M, _ = motion_equations(reduced_motion(configure_robot(plan, state.p), state.y), Physics())
     size = np.sqrt(np.diag(M))
     assert np.max(np.abs(M - M.T) / np.outer(size, size)) < 1e-13
     assert np.min(np.linalg.eigvalsh(M / np.outer(size, size))) > 0.0
@@ -266,7 +272,7 @@ def test_power(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_undeformed_inertia_is_that_of_the_rigid_robot(case: str) -> None:
     robot = CASES[case]()
-    frame = extended(robot)
+    frame = flexible_tree(robot)
     x = mechanism_of(robot).reference[0]
     y = nacelle.inverse_kinematics(robot, x, limits=False).y
     now = configuration(robot, x, y)
@@ -284,13 +290,13 @@ def test_undeformed_inertia_is_that_of_the_rigid_robot(case: str) -> None:
 @pytest.mark.parametrize("case", ["prrrp", "fivebar"])
 def test_stiff_links_give_the_rigid_robot(case: str) -> None:
     """Deflections that stay constant are proportional to 1/E, and so is the difference of the forces."""
-    soft = prrrp((0.3, 0.0, 0.2)) if case == "prrrp" else flexible("fivebar", number=1)
+    soft = prrrp((0.3, 0.0, 0.2)) if case == "prrrp" else with_flexible_links("fivebar", number=1)
     x = mechanism_of(soft).reference[0]
     v, a = 0.2 * np.random.default_rng(4).standard_normal((2, len(x)))
     rigid = nacelle.inverse_dynamics(soft, x, v, a).force
     drives = actuator_accelerations(soft, x, v, a)
     factors = np.logspace(0.0, 4.0, 5)
-    found = [held(stiffened(soft, factor), x, v, drives) for factor in factors]
+    found = [held(with_scaled_modulus(soft, factor), x, v, drives) for factor in factors]
     differences = np.max(np.abs(np.array(found) - rigid), axis=1) / np.max(np.abs(rigid))
     slopes = np.diff(np.log(differences)) / np.diff(np.log(factors))
     np.testing.assert_allclose(slopes, -1.0, atol=0.02)
@@ -308,10 +314,10 @@ def actuator_accelerations(robot: Robot, x: Array, v: Array, a: Array) -> Array:
 
 def held(robot: Robot, x: Array, v: Array, acceleration: Array) -> Array:
     """Forces at accelerations of the actuators where elastic coordinates are such that they stay constant."""
-    plan = rate_choice(robot)
+    plan = choose_independent_rates(robot)
     now = configuration(robot, x, nacelle.inverse_kinematics(robot, x).y)
     u = np.asarray(rate_map(now) @ v, dtype=float)
-    start = undeformed(plan.extended, now.motion.poses[1], np.asarray(now.q, dtype=float))
+    start = undeformed_positions(plan.extended, now.motion.poses[1], np.asarray(now.q, dtype=float))
     y = np.zeros(plan.n)
     y[: plan.na] = u[list(plan.independent[: plan.na])]
     ne = plan.extended.ne
@@ -320,7 +326,7 @@ def held(robot: Robot, x: Array, v: Array, acceleration: Array) -> Array:
     def bent(qe: Array) -> Array:
         p = np.concatenate([start[:-ne], qe])
         for _ in range(3):
-            p = elastic_closing(robot, p)["p"]
+            p = elastic_closing_step(robot, p)["p"]
         return p
 
     def moves(qe: Array) -> Array:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.extended import extended
+from nacelle.elastic.extended import flexible_tree
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_rpy
 from support.flexible import prrrp
-from support.flexible.beamed import beamed
+from support.flexible.beamed import with_beam_links
 from support.flexible.frame import frame_frequencies
 from support.flexible.references import flexible_robot, frequencies
 from support.library import library_robot
@@ -64,7 +64,7 @@ def test_exudyn(row: dict) -> None:
 @pytest.mark.parametrize("name", ["dymo", "fivebar", "h4", "hexaglide", "quattro"])
 def test_every_kind_of_joint(name: str) -> None:
     """Any robot whose links are beams agrees with a frame of finite elements at its reference pose."""
-    robot = with_beams(beamed(library_robot(name)), number=3)
+    robot = with_beams(with_beam_links(library_robot(name)), number=3)
     x = nacelle.reference_pose(robot)
     found = nacelle.elastic.natural_frequencies(robot, x, modes=8).frequencies
     np.testing.assert_allclose(found, frame_frequencies(robot, x, 12, 8), rtol=3e-4)
@@ -72,14 +72,14 @@ def test_every_kind_of_joint(name: str) -> None:
 
 def test_redundant_actuators() -> None:
     """Three actuators for two motions: locked, the robot has one constraint more than it needs."""
-    robot = beamed(nacelle.load(Path(__file__).parents[2] / "robots" / "redundant.yaml"))
+    robot = with_beam_links(nacelle.load(Path(__file__).parents[2] / "robots" / "redundant.yaml"))
     x = nacelle.reference_pose(robot)
     found = nacelle.elastic.natural_frequencies(robot, x, modes=8)
     np.testing.assert_allclose(found.frequencies, frame_frequencies(robot, x, 8, 8), rtol=1e-4)
     assert nacelle.elastic.natural_frequencies(robot, x, locked=False).rigid == 2
 
 
-def turned(robot: Robot, seed: int) -> Robot:
+def rotated_robot(robot: Robot, seed: int) -> Robot:
     """The same robot with other frames on all bodies of its legs."""
     random = np.random.default_rng(seed)
     frames = {}
@@ -90,7 +90,11 @@ def turned(robot: Robot, seed: int) -> Robot:
         back = frame.inverse()
         beam = dict(bodies[body].beam or {})
         if bodies[body].section:
-            old = extended(robot).shapes[[s.beam.body for s in extended(robot).shapes].index(body)].beam
+            old = (
+                flexible_tree(robot)
+                .shapes[[s.beam.body for s in flexible_tree(robot).shapes].index(body)]
+                .beam
+            )
             beam["y"] = tuple((back.R @ old.frame.R[:, 1]).tolist())
         ten = transform_parameters(back.R, back.p, np.array(bodies[body].inertia))
         bodies[body] = dataclasses.replace(
@@ -117,11 +121,13 @@ def test_frames_of_any_orientation(name: str) -> None:
     robot = flexible_robot(name)
     x = nacelle.reference_pose(robot)
     found = nacelle.elastic.natural_frequencies(robot, x).frequencies
-    other = nacelle.elastic.natural_frequencies(turned(robot, 3), x, planar=extended(robot).in_plane or None)
+    other = nacelle.elastic.natural_frequencies(
+        rotated_robot(robot, 3), x, planar=flexible_tree(robot).in_plane or None
+    )
     np.testing.assert_allclose(other.frequencies, found, rtol=1e-8)
 
 
-def rotated(robot: Robot, turn: np.ndarray) -> Robot:
+def with_rotated_frames(robot: Robot, turn: np.ndarray) -> Robot:
     """The whole robot turned about the base's origin."""
     pose = Pose(turn, np.zeros(3))
     joints = [
@@ -138,15 +144,15 @@ def test_robots_of_any_orientation() -> None:
     x = np.array([0.03, -0.02, 0.26])
     turn = rotation_rpy(np.array([0.0, 0.0, angle]))
     other = np.array([*(turn[:2, :2] @ x[:2]), x[2] + angle])
-    found = nacelle.elastic.natural_frequencies(rotated(robot, turn), other).frequencies
+    found = nacelle.elastic.natural_frequencies(with_rotated_frames(robot, turn), other).frequencies
     np.testing.assert_allclose(found, nacelle.elastic.natural_frequencies(robot, x).frequencies, rtol=1e-9)
 
 
 @pytest.mark.slow
 def test_robots_of_any_orientation_in_space() -> None:
-    robot = beamed(library_robot("hexaglide"))
+    robot = with_beam_links(library_robot("hexaglide"))
     turn = rotation_rpy(np.array([1.0, -0.6, 2.0]))
-    turned_robot = rotated(robot, turn)
+    turned_robot = with_rotated_frames(robot, turn)
     pairs = [
         (r, nacelle.elastic.natural_frequencies(r, nacelle.reference_pose(r))) for r in (robot, turned_robot)
     ]
@@ -170,7 +176,7 @@ def test_size_and_material() -> None:
     robot, x = prrrp.robot_at(0.0, 0.25)
     found = nacelle.elastic.natural_frequencies(robot, x)
     for s in (1e-3, 1e3):
-        larger = nacelle.elastic.natural_frequencies(_scaled(robot, s), s * x)
+        larger = nacelle.elastic.natural_frequencies(_scaled_robot(robot, s), s * x)
         np.testing.assert_allclose(larger.frequencies * s, found.frequencies, rtol=1e-9)
         np.testing.assert_allclose(larger.rank_gap[0], found.rank_gap[0], rtol=1e-9)
     bodies = [
@@ -181,7 +187,7 @@ def test_size_and_material() -> None:
     np.testing.assert_allclose(stiff.frequencies, 100.0 * found.frequencies, rtol=1e-10)
 
 
-def _scaled(robot: Robot, s: float) -> Robot:
+def _scaled_robot(robot: Robot, s: float) -> Robot:
     """The robot s times as large, of the same materials."""
     mass = np.array([s**3] + [s**4] * 3 + [s**5] * 6)
     bodies = [

@@ -15,21 +15,28 @@ import pytest
 
 import nacelle
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.dynamics.plan import rate_choice
-from nacelle.elastic.extended import Extended, extended
+from nacelle.elastic.dynamics.plan import choose_independent_rates
+from nacelle.elastic.extended import FlexibleTree, flexible_tree
 from nacelle.elastic.frames import frames_at
-from nacelle.elastic.linear.frequencies import ModeShape, frequency_map, modes_of
+from nacelle.elastic.linear.frequencies import ModeShape, frequency_map, modes_on_subspace
 from nacelle.elastic.linear.matrices import (
+    body_index,
     closure_springs,
+    mass_jacobian,
     matrices_at,
     null_spaces,
-    pattern_of,
-    place_of,
     rate_scales,
-    weights,
+    sparsity_pattern,
 )
-from nacelle.elastic.linear.statics import balanced, constraint_rows
-from nacelle.elastic.linear.tangent import Deformed, ExternalLoads, Forces, LoadedRobot, gaps, undeformed_at
+from nacelle.elastic.linear.statics import constraint_rows, find_equilibrium
+from nacelle.elastic.linear.tangent import (
+    DeformedRobot,
+    ExternalLoads,
+    Forces,
+    LoadedRobot,
+    constraint_gaps,
+    undeformed_robot,
+)
 from nacelle.errors import BucklingError, KinematicsError
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.model.joint import Spring
@@ -38,11 +45,11 @@ from nacelle.tree.actuation import actuator_scales
 from support.beam_points import mass_points
 from support.elastic_states import general_state
 from support.flexible import prrrp
-from support.flexible.beamed import beamed
-from support.flexible.prrrp import BEAM, DIRECTION, EA, EULER, loaded
+from support.flexible.beamed import with_beam_links
+from support.flexible.prrrp import BEAM, DIRECTION, EA, EULER, robot_under_gravity
 from support.flexible.references import flexible_robot
-from support.flexible_robots import flexible
 from support.flexible_robots import prrrp as plain_prrrp
+from support.flexible_robots import with_flexible_links
 from support.library import library_robot
 
 # ---- Buckling of bars between pinned ends: Euler's load
@@ -50,7 +57,7 @@ from support.library import library_robot
 
 def test_buckling_at_eulers_load() -> None:
     """Half of each beam's weight is at P; all of that is carried by two bars in compression."""
-    robot, x = loaded(-9.81)
+    robot, x = robot_under_gravity(-9.81)
     beam = robot.bodies[robot.body("leg1.2")].mass
     force = (1.0 + beam) * 9.81 / (2.0 * DIRECTION[1])
     found = nacelle.elastic.buckling(robot, x)
@@ -66,9 +73,9 @@ def test_buckling_at_eulers_load() -> None:
         batch = nacelle.elastic.natural_frequencies(robot, np.stack([x, x]), gravity=True)
     assert np.all(np.isnan(batch.frequencies))
     # Pulled, it cannot buckle.
-    assert np.all(np.isinf(nacelle.elastic.buckling(loaded(9.81)[0], x).factors))
+    assert np.all(np.isinf(nacelle.elastic.buckling(robot_under_gravity(9.81)[0], x).factors))
     with pytest.raises(KinematicsError, match="no load"):
-        nacelle.elastic.buckling(loaded(0.0)[0], x)
+        nacelle.elastic.buckling(robot_under_gravity(0.0)[0], x)
 
 
 # ---- Compliance of two bars that meet at a point
@@ -96,13 +103,13 @@ def test_directions_without_mass_follow_statically() -> None:
     """A massless point between two springs in series: k1 k2 / (k1 + k2) on the mass."""
     k1, k2, m = 30.0, 60.0, 1.5
     K = np.array([[k1 + k2, -k2], [-k2, k2]])
-    modes = modes_of(np.diag([0.0, m]), K, np.eye(2), np.zeros((2, 0)))
+    modes = modes_on_subspace(np.diag([0.0, m]), K, np.eye(2), np.zeros((2, 0)))
     np.testing.assert_allclose(modes.values, [k1 * k2 / (k1 + k2) / m], rtol=1e-12)
     np.testing.assert_allclose(modes.shapes[0] / modes.shapes[1], [k2 / (k1 + k2)], rtol=1e-12)
 
 
 def test_only_rigid_motions() -> None:
-    modes = modes_of(np.eye(2), np.zeros((2, 2)), np.eye(2), np.eye(2))
+    modes = modes_on_subspace(np.eye(2), np.zeros((2, 2)), np.eye(2), np.eye(2))
     assert modes.rigid == 2
     np.testing.assert_array_equal(modes.values, [0.0, 0.0])
 
@@ -113,18 +120,18 @@ def test_only_rigid_motions() -> None:
 def test_stiffness_at_an_equilibrium() -> None:
     """On the rates that the constraints allow it is symmetric; it says how deflection follows the load."""
     robot = flexible_robot("fivebar-flexible")
-    own = extended(robot)
+    own = flexible_tree(robot)
     x = nacelle.reference_pose(robot)
-    start = undeformed_at(own, x, nacelle.inverse_kinematics(robot, x).y)
+    start = undeformed_robot(own, x, nacelle.inverse_kinematics(robot, x).y)
     loads = ExternalLoads(np.array([0.0, -2.0, 0.0]), {1: np.array([0.6, -1.0, 0.0, 0.0, 0.0, 0.0])})
-    found = balanced(start, loads)
+    found = find_equilibrium(start, loads)
     assert found is not None
     assert found.stable
     K = found.basis.T @ found.tangent @ found.basis
     np.testing.assert_allclose(K, K.T, atol=1e-9 * np.max(np.abs(K)))
     # The deflection changes with the load as the inverse of this stiffness says.
-    more = balanced(start, loads.scaled(1.001))
-    less = balanced(start, loads.scaled(0.999))
+    more = find_equilibrium(start, loads.scaled(1.001))
+    less = find_equilibrium(start, loads.scaled(0.999))
     assert more is not None
     assert less is not None
     f = -LoadedRobot(found.state).outside(loads).h
@@ -143,9 +150,9 @@ def test_large_deflections_stay_closed() -> None:
     linear = nacelle.elastic.compliance(robot, x)[:2, :2] @ [1.2, -1.8]
     assert np.linalg.norm(moved) > 0.01
     assert np.linalg.norm(moved - linear) > 0.01 * np.linalg.norm(linear)
-    state = found.balances[()].state
+    state = found.equilibria[()].state
     rows = len(constraint_rows(LoadedRobot(state))) - len(robot.actuators)
-    assert np.max(np.abs(gaps(state, found.starts[()], state.frames(), rows))) < 1e-10
+    assert np.max(np.abs(constraint_gaps(state, found.starts[()], state.frames(), rows))) < 1e-10
 
 
 # ---- A map of natural frequencies is the frequencies of its poses, one by one
@@ -170,11 +177,11 @@ def test_a_map_is_its_poses() -> None:
 
 
 def test_compiled_matrices_are_those_of_the_frames() -> None:
-    robot = flexible("fivebar")
+    robot = with_flexible_links("fivebar")
     x = nacelle.reference_pose(robot)
     found = matrices_at(robot, np.stack([x, x + np.array([0.01, -0.02])]))
     for k in range(2):
-        frames = undeformed_at(extended(robot), found.x[k], found.y[k]).frames()
+        frames = undeformed_robot(flexible_tree(robot), found.x[k], found.y[k]).frames()
         size = np.max(np.abs(found.M[k]))
         np.testing.assert_allclose(found.M[k], frames.mass_matrix(), atol=1e-13 * size)
         np.testing.assert_allclose(found.A[k], frames.constraints(), atol=1e-12)
@@ -185,24 +192,24 @@ def test_compiled_matrices_are_those_of_the_frames() -> None:
 
 def test_weights_are_the_rate_of_the_first_moment() -> None:
     """W r = d/dt sum m c, over bodies and points of bent beams."""
-    robot = flexible("fivebar")
-    own = extended(robot)
+    robot = with_flexible_links("fivebar")
+    own = flexible_tree(robot)
     x = nacelle.reference_pose(robot)
-    state = undeformed_at(own, x, nacelle.inverse_kinematics(robot, x).y)
+    state = undeformed_robot(own, x, nacelle.inverse_kinematics(robot, x).y)
     unit, random = rate_scales(own), np.random.default_rng(0)
     state = state.moved(0.01 * unit * random.normal(size=len(unit)))
     direction, h = unit * random.normal(size=len(unit)), 1e-6
     ahead, behind = (mass_points(state.moved(k * h * direction).frames()) for k in (1.0, -1.0))
     change = (ahead[0] @ ahead[1] - behind[0] @ behind[1]) / (2.0 * h)
-    np.testing.assert_allclose(weights(state.frames()) @ direction, change, atol=1e-8)
+    np.testing.assert_allclose(mass_jacobian(state.frames()) @ direction, change, atol=1e-8)
 
 
 def test_places() -> None:
     robot = flexible_robot("delta-flexible")
-    assert place_of(robot, None) == 1
-    assert place_of(robot, "flange") >= len(robot.bodies)
+    assert body_index(robot, None) == 1
+    assert body_index(robot, "flange") >= len(robot.bodies)
     with pytest.raises(KinematicsError, match="no body or tool 'flang'"):
-        place_of(robot, "flang")
+        body_index(robot, "flang")
 
 
 # ----
@@ -228,11 +235,13 @@ def test_bodies_move_as_the_modes_say_and_links_hold_together() -> None:
 # ---- Entries that the pattern leaves out are zero wherever the robot is; those in it are not
 
 
-@pytest.mark.parametrize("make", [lambda: flexible("fivebar"), lambda: flexible("delta", number=1)])
+@pytest.mark.parametrize(
+    "make", [lambda: with_flexible_links("fivebar"), lambda: with_flexible_links("delta", number=1)]
+)
 def test_places_of_pattern(make: Callable[[], Robot]) -> None:
     robot = make()
-    own = rate_choice(robot).extended
-    pattern = pattern_of(own)
+    own = choose_independent_rates(robot).extended
+    pattern = sparsity_pattern(own)
     p = general_state(robot, np.random.default_rng(2)).p
     frames = frames_at(own, *positions.split_positions(own, p))
     for matrix, places in (
@@ -300,11 +309,11 @@ def test_wrong_frequencies_are_refused() -> None:
 # ---- A robot moved by small rates: its frames move as their Jacobians say
 
 
-def start() -> Deformed:
+def start() -> DeformedRobot:
     """A Delta with flexible rods, whose joints are spherical, at its reference pose."""
-    robot = flexible("delta", number=1)
+    robot = with_flexible_links("delta", number=1)
     x = nacelle.reference_pose(robot)
-    return undeformed_at(extended(robot), x, nacelle.inverse_kinematics(robot, x).y)
+    return undeformed_robot(flexible_tree(robot), x, nacelle.inverse_kinematics(robot, x).y)
 
 
 def test_frames_move_as_their_jacobians_say() -> None:
@@ -328,18 +337,18 @@ def test_gaps_open_as_the_rows_say() -> None:
     robot = straight.extended.robot
     rows = constraint_rows(LoadedRobot(straight))
     count = len(rows) - len(robot.actuators)
-    assert np.max(np.abs(gaps(straight, straight, straight.frames(), count))) < 1e-12
+    assert np.max(np.abs(constraint_gaps(straight, straight, straight.frames(), count))) < 1e-12
     unit = rate_scales(straight.extended)
     step = 1e-6 * unit * np.random.default_rng(1).normal(size=len(unit))
     ahead, behind = (straight.moved(k * step) for k in (1.0, -1.0))
-    opened = [gaps(state, straight, state.frames(), count) for state in (ahead, behind)]
+    opened = [constraint_gaps(state, straight, state.frames(), count) for state in (ahead, behind)]
     change = (opened[0] - opened[1]) / 2.0
     spins = np.arange(len(rows)) >= count - _spins(straight)
     kept = ~spins | (np.arange(len(rows)) >= count)
     np.testing.assert_allclose(change[kept], (rows @ step)[kept], atol=1e-11)
 
 
-def _spins(state: Deformed) -> int:
+def _spins(state: DeformedRobot) -> int:
     """Idle spins of the rods: their rows leave nothing open."""
     from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
@@ -369,7 +378,7 @@ def test_deflection_and_forces_in_space() -> None:
 @pytest.mark.parametrize("g", [-11.0, -4.0, 8.0, 30.0])
 def test_loaded_frequencies(g: float) -> None:
     """A pinned beam under an axial force F has the frequency w_0 sqrt(1 + F / F_Euler), in tension F > 0."""
-    robot, x = loaded(g)
+    robot, x = robot_under_gravity(g)
     if g < -9.0:
         robot = dataclasses.replace(
             robot,
@@ -391,10 +400,10 @@ def test_loaded_frequencies(g: float) -> None:
 
 
 def test_near_buckling_warns() -> None:
-    robot, x = loaded(-0.77 * 9.81 / 1.1)
+    robot, x = robot_under_gravity(-0.77 * 9.81 / 1.1)
     with pytest.warns(RuntimeWarning, match="near buckling"):
         found = nacelle.elastic.static_deflection(robot, x)
-    assert found.near_buckling
+    assert found.is_near_buckling
     assert 1.0 < found.factor < 1.25
 
 
@@ -404,7 +413,7 @@ def test_near_buckling_warns() -> None:
 def test_what_is_kept_and_dropped() -> None:
     (space,) = null_spaces(np.diag([1.0, 1e-3, 1e-12])[None], np.ones(3))
     assert space.basis.shape == (3, 1)
-    np.testing.assert_allclose([space.kept, space.dropped], [1e-3, 1e-12], rtol=1e-9)
+    np.testing.assert_allclose([space.kept, space.largest_dropped], [1e-3, 1e-12], rtol=1e-9)
     (all_,) = null_spaces(np.zeros((1, 0, 2)), np.array([2.0, 3.0]))
     np.testing.assert_array_equal(all_.basis, np.diag([2.0, 3.0]))
 
@@ -412,7 +421,7 @@ def test_what_is_kept_and_dropped() -> None:
 def test_shapes_have_unit_size() -> None:
     """An axial coordinate of a bar moves it by u = xi, of size sqrt(int xi^2) = 1/sqrt(3)."""
     robot = plain_prrrp()
-    own = extended(robot)
+    own = flexible_tree(robot)
     scale = rate_scales(own)[len(own.rigid_rates) :]
     places = [k for k, name in enumerate(own.names) if name.endswith("axial-1")]
     assert len(places) == 2
@@ -436,14 +445,14 @@ def sprung() -> Robot:
 ROBOTS = {
     "fivebar": lambda: flexible_robot("fivebar-flexible"),
     "orthoglide": lambda: flexible_robot("orthoglide-flexible"),
-    "h4": lambda: beamed(library_robot("h4")),
+    "h4": lambda: with_beam_links(library_robot("h4")),
 }
 
 
-def somewhere(own: Extended, seed: int) -> Deformed:
+def somewhere(own: FlexibleTree, seed: int) -> DeformedRobot:
     """The robot deformed at random, its loops open."""
     x = nacelle.reference_pose(own.robot)
-    start = undeformed_at(own, x, nacelle.inverse_kinematics(own.robot, x).y)
+    start = undeformed_robot(own, x, nacelle.inverse_kinematics(own.robot, x).y)
     random = np.random.default_rng(seed)
     return start.moved(0.02 * random.normal(size=len(rate_scales(own))) * rate_scales(own))
 
@@ -451,7 +460,7 @@ def somewhere(own: Extended, seed: int) -> Deformed:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_derivatives_along_all_rates(name: str) -> None:
     robot = ROBOTS[name]()
-    own = extended(robot)
+    own = flexible_tree(robot)
     state, unit = somewhere(own, 1), rate_scales(own)
     random = np.random.default_rng(2)
     wrenches = {1: np.concatenate([random.normal(size=3), np.zeros(3)])}
@@ -460,12 +469,12 @@ def test_derivatives_along_all_rates(name: str) -> None:
     closures = random.normal(size=len(row_scale(own.tree)))
     efforts = random.normal(size=len(robot.actuators))
 
-    def forces(at: Deformed) -> dict[str, Forces]:
+    def forces(at: DeformedRobot) -> dict[str, Forces]:
         loaded = LoadedRobot(at)
         return {
             "outside": loaded.outside(loads),
             "held": loaded.held(closures, efforts),
-            "strained": loaded.strained(),
+            "strained": loaded.elastic_forces(),
         }
 
     here = forces(state)
@@ -491,9 +500,9 @@ def test_derivatives_along_all_rates(name: str) -> None:
 
 def test_springs_in_the_tree_and_in_closures() -> None:
     """Along all rates that the loops allow: where a loop is open a joint's angle is not defined."""
-    own = extended(sprung())
+    own = flexible_tree(sprung())
     x = nacelle.reference_pose(own.robot)
-    state = undeformed_at(own, x, nacelle.inverse_kinematics(own.robot, x).y)
+    state = undeformed_robot(own, x, nacelle.inverse_kinematics(own.robot, x).y)
     count = len(own.robot.actuators)
     (space,) = null_spaces(constraint_rows(LoadedRobot(state))[None, :-count], rate_scales(own))
     N, step = space.basis, 1e-5

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nacelle.emit.c.parts import cut
+from nacelle.emit.c.parts import cut_program
 from nacelle.emit.c.target import COptions, c_source, source
 from nacelle.emit.registry import target
 from nacelle.program.program import Program, Variable
@@ -20,10 +20,10 @@ from support.cc import (
     FAST,
     SANITIZE,
     WARNINGS,
-    build,
     call_batch,
     call_single,
     compile_shared,
+    compile_sources,
     run_executable,
 )
 from support.hostile_names import HOSTILE
@@ -33,10 +33,10 @@ from support.random_programs import (
     assert_within,
     empty_outputs,
     every_operation,
-    expose,
     random_inputs,
     random_program,
     special_grid,
+    with_all_outputs,
 )
 
 # A machine with Python, pip and make alone has no C compiler; the other targets are tested all the same.
@@ -67,7 +67,7 @@ def test_agrees(compiler: str, real: str) -> None:
     # Every instruction is an output, and every warning an error.
     files: dict[str, str] = {}
     for name, program, options in CASES:
-        files |= c_source(expose(program), COptions(real=real, name=name, **options))
+        files |= c_source(with_all_outputs(program), COptions(real=real, name=name, **options))
     compiled = compile_shared(files, compiler, (*WARNINGS, *FAST, *EXACT))
     for name, program, options in CASES:
         inputs = random_inputs(program, SAMPLES, dtype=TYPES[real])
@@ -75,7 +75,7 @@ def test_agrees(compiler: str, real: str) -> None:
         if name == "all_of_them":
             with np.errstate(all="ignore"):
                 inputs = [array.astype(TYPES[real]) for array in special_grid()]
-        whole, samples = expose(program), max(map(len, inputs))
+        whole, samples = with_all_outputs(program), max(map(len, inputs))
         entries = [(call_single, name)]
         if options.get("batch", True):
             entries.append((call_batch, f"{name}_batch"))
@@ -92,7 +92,7 @@ def test_long_program(compiler: str) -> None:
     program = random_program(1, 2500, operations=("add", "sub", "mul", "div", "abs", "sin", "max"))
     results = tuple(range(len(program.code) - 400, len(program.code), 4))
     program = replace(program, outputs=(Variable("y", (20, 5)),), results=results)
-    parts = cut(program, 300).parts
+    parts = cut_program(program, 300).parts
     assert len(parts) > 3
     assert max(len(part.operations) for part in parts) < 450
     lib = compile_shared(c_source(program, COptions(part=300)), compiler, (*WARNINGS, "-O1", *FUSED))
@@ -138,10 +138,10 @@ def _main(cases: list[tuple[str, Program]], real: str, samples: int) -> str:
 def test_sanitizers(compiler: str, real: str) -> None:
     dtype = TYPES[real]
     cases = [
-        ("random_1", expose(random_program(1))),
-        ("cut_2", expose(random_program(2, 60))),
+        ("random_1", with_all_outputs(random_program(1))),
+        ("cut_2", with_all_outputs(random_program(2, 60))),
         ("zero_3", replace(random_program(3), name="zero")),
-        ("all_of_them", expose(every_operation())),
+        ("all_of_them", with_all_outputs(every_operation())),
     ]
     files: dict[str, str] = {}
     given: list[Array] = []
@@ -199,7 +199,9 @@ def test_hostile_names(compiler: str) -> None:
 
 def test_nothing_but_functions(tmp_path: Path) -> None:
     files = c_source(random_program(4, 60), COptions(part=9))
-    made = build(files, tmp_path, "all.o", COMPILERS[0], (*WARNINGS, "-O1", "-c", "-fno-stack-protector"))
+    made = compile_sources(
+        files, tmp_path, "all.o", COMPILERS[0], (*WARNINGS, "-O1", "-c", "-fno-stack-protector")
+    )
     listed = subprocess.run(["nm", "-P", str(made)], capture_output=True, text=True, check=True).stdout
     found = [line.split()[:2] for line in listed.splitlines()]
     # GCC makes one call of the sine and the cosine of an angle.
@@ -234,4 +236,4 @@ def test_source_is_one_text(tmp_path: Path) -> None:
     assert target("c").source(program) == text
     assert source(program) == text
     for compiler in COMPILERS:
-        build({"one.c": text}, tmp_path, "one.o", compiler, (*WARNINGS, "-c"))
+        compile_sources({"one.c": text}, tmp_path, "one.o", compiler, (*WARNINGS, "-c"))

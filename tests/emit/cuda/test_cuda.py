@@ -14,17 +14,17 @@ import pytest
 
 import nacelle
 from nacelle.emit.cuda import device, tensor_map
-from nacelle.emit.cuda.device import DeviceNewton, DeviceRk4, LoadedKernels, cupy, device_array, on_device
+from nacelle.emit.cuda.device import DeviceNewton, DeviceRk4, LoadedKernels, cupy, device_array, run_on_device
 from nacelle.emit.cuda.drivers import newton_kernel
-from nacelle.emit.cuda.plan import CudaOptions, planned, values_held
+from nacelle.emit.cuda.plan import CudaOptions, plan_program, register_capacity
 from nacelle.emit.cuda.target import array_layout, kernels, source_text
-from nacelle.emit.newton import Rules
+from nacelle.emit.newton import NewtonRules
 from nacelle.emit.registry import target
 from nacelle.errors import CompileError, DeviceError
 from nacelle.program.program import Program, Variable
 from support import cuda_host, fake_cupy
 from support.drivers import circle_and_line, pendulum
-from support.fake_cupy import fake
+from support.fake_cupy import fake_module
 from support.random_programs import (
     OPERATIONS,
     assert_within,
@@ -78,19 +78,19 @@ class Many:
 
 
 def test_nothing_to_do() -> None:
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+    with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
         none = cupy.empty((2, 0))
         motion = DeviceRk4(pendulum()).integrate(none, cupy.empty((1, 0)), none, h=0.1, steps=3, every=1)
         assert motion.x.shape == (3, 2, 0)
-        solution = DeviceNewton(circle_and_line()).solve(none, none, Rules(1e-9, 5, np.inf, False))
+        solution = DeviceNewton(circle_and_line()).solve(none, none, NewtonRules(1e-9, 5, np.inf, False))
         assert solution.y.shape == (2, 0)
 
 
 def test_float() -> None:
-    with fake_cupy.in_place(fake_cupy.fake()) as cupy:
+    with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
         y0, p = (cupy.asarray(np.float32([value] * 3).T.copy()) for value in ([1.0, 0.5], [4.0, 0.7]))
         solver = DeviceNewton(circle_and_line(), CudaOptions(real="float"))
-        rules = Rules(1e-6, 20, np.inf, False)
+        rules = NewtonRules(1e-6, 20, np.inf, False)
         first = solver.solve(y0, p, rules)
         assert first.y.dtype == np.float32
         assert np.allclose(np.sum(first.y**2, axis=0), 4.0, rtol=1e-6)
@@ -169,8 +169,8 @@ def wide(count: int) -> Program:
 
 def test_values_that_do_not_fit_are_put_aside() -> None:
     options = CudaOptions()
-    program = wide(values_held(options, 1, 2) + 20)
-    plan = planned(program)
+    program = wide(register_capacity(options, 1, 2) + 20)
+    plan = plan_program(program)
     assert plan.blocks == 2
     assert 0 < plan.slots.count <= 30
     # Whatever is loaded was stored before, in a slot that nothing else has taken meanwhile.
@@ -212,7 +212,7 @@ def test_what_the_driver_is_given() -> None:
         ctypes.memset(arguments[0], 7, 128)
         return 0
 
-    rows = fake().asarray(np.zeros((9, 300)))[:, :260]
+    rows = fake_module().asarray(np.zeros((9, 300)))[:, :260]
     with mock.patch.object(tensor_map, "_encode", return_value=encode):
         assert tensor_map.has_tensor_maps()
         made = tensor_map.tensor_map(rows, 128)
@@ -229,7 +229,7 @@ def test_what_the_driver_is_given() -> None:
 
 
 def test_a_refusal() -> None:
-    rows = fake().asarray(np.zeros((2, 8)))
+    rows = fake_module().asarray(np.zeros((2, 8)))
     with (
         mock.patch.object(tensor_map, "_encode", return_value=lambda *arguments: 1),
         pytest.raises(DeviceError, match="error 1"),
@@ -258,21 +258,21 @@ def test_without_cupy() -> None:
     ],
 )
 def test_without_a_device(made: dict[str, object], words: str) -> None:
-    with fake_cupy.in_place(fake_cupy.fake(**made)), pytest.raises(DeviceError, match=f"{words}.*jit"):
+    with fake_cupy.in_place(fake_cupy.fake_module(**made)), pytest.raises(DeviceError, match=f"{words}.*jit"):
         cupy()
 
 
 def test_failures_say_what_else_there_is() -> None:
-    with fake_cupy.in_place(fake_cupy.fake(memory=1000)) as module:
+    with fake_cupy.in_place(fake_cupy.fake_module(memory=1000)) as module:
         with pytest.raises(DeviceError, match=r"does not suffice for it.*1.0 of 2.0 GB.*fewer states.*jit"):
-            on_device("it", lambda: module.empty(1000))
+            run_on_device("it", lambda: module.empty(1000))
 
         def fail(error: Exception) -> None:
             raise error
 
         for error in (fake_cupy.CompileError("x"), fake_cupy.CUDADriverError("y")):
             with pytest.raises(DeviceError, match=r"it: .*jit"):
-                on_device("it", lambda error=error: fail(error))
+                run_on_device("it", lambda error=error: fail(error))
 
 
 def test_arrays_of_the_wrong_kind() -> None:
@@ -285,7 +285,7 @@ def test_arrays_of_the_wrong_kind() -> None:
         def __dlpack_device__(self) -> tuple[int, int]:
             return self.kind, 0
 
-    with fake_cupy.in_place(fake_cupy.fake()) as module:
+    with fake_cupy.in_place(fake_cupy.fake_module()) as module:
         for wrong in (np.ones(3), [1.0, 2.0], Foreign(1)):
             with pytest.raises(DeviceError, match=r"'x' is .* in the processor's memory.*cupy.asarray.*jit"):
                 device_array(wrong, "x", "double")
@@ -296,7 +296,7 @@ def test_arrays_of_the_wrong_kind() -> None:
 
 
 def test_tiles_need_aligned_rows() -> None:
-    with fake_cupy.in_place(fake_cupy.fake()) as module:
+    with fake_cupy.in_place(fake_cupy.fake_module()) as module:
         rows = module.asarray(np.zeros((3, 4)))
         assert device._is_aligned([(rows, "own")]) == (rows.ctypes.data % 16 == 0)
         assert not device._is_aligned([(module.asarray(np.zeros((3, 5))), "own")])

@@ -24,7 +24,7 @@ from nacelle.emit.store import Store
 from nacelle.errors import CompilerWarning
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, absolute, cos, divide, pack, sin
-from support.faulty_compiler import FAULTS, asked, script
+from support.faulty_compiler import FAULTS, logged_requests, script
 
 LIMITS = {"seconds": 0.4, "memory": 1 << 26}
 
@@ -118,7 +118,7 @@ def fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 
 @contextlib.contextmanager
-def warned(*texts: str) -> Iterator[None]:
+def expect_warnings(*texts: str) -> Iterator[None]:
     """Expect these warnings of the compiler, and no others."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -136,9 +136,9 @@ def test_right_numbers_and_one_warning_that_names_the_program(fault: str, fails,
     # What aborts when it is optimised compiles without; all else ends in NumPy.
     plain = fault != "abort"
     how = "runs as NumPy, far slower" if plain else "is compiled without optimisation"
-    with warned(f"waves of {robot.name} {how}: "):
+    with expect_warnings(f"waves of {robot.name} {how}: "):
         assert function_case(robot, Store(tmp_path / "store")) == plain
-    assert set(asked(tmp_path)) == {0, 1}
+    assert set(logged_requests(tmp_path)) == {0, 1}
 
 
 @pytest.mark.costly
@@ -149,17 +149,17 @@ def test_all_that_is_compiled_has_another_way(name: str, where: str, fails, tmp_
     robot = nacelle.load("fivebar")
     store = Store(tmp_path / "store")
     fails("SIGSEGV", where)
-    with warned(f"{name.split(maxsplit=1)[0]} of {robot.name} "):
+    with expect_warnings(f"{name.split(maxsplit=1)[0]} of {robot.name} "):
         assert CASES[name](robot, store) == (where == "True")
-    times = len(asked(tmp_path))
+    times = len(logged_requests(tmp_path))
     # Nothing is said or tried again, with the user's cache or without.
-    with warned():
+    with expect_warnings():
         assert CASES[name](robot, store) == (where == "True")
         assert CASES[name](robot, None) == (where == "True")
     if where == "True":
-        assert len(asked(tmp_path)) == times
+        assert len(logged_requests(tmp_path)) == times
     else:
-        assert 1 not in asked(tmp_path)[times:]
+        assert 1 not in logged_requests(tmp_path)[times:]
 
 
 @pytest.mark.slow
@@ -224,27 +224,27 @@ def test_another_process_does_not_wait_again(tmp_path: Path) -> None:
         return done.stdout.split()
 
     assert run(0.2)[:3] == ["9.0", "1", "True"]
-    assert asked(tmp_path) == [1, 0]
+    assert logged_requests(tmp_path) == [1, 0]
     second = run(20.0)
     assert second[:3] == ["9.0", "1", "True"]
     assert float(second[3]) < 20.0
-    assert asked(tmp_path) == [1, 0]
+    assert logged_requests(tmp_path) == [1, 0]
 
 
 def test_failures_are_forgotten_in_time(fails, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that was short of memory or time is not so for ever."""
     robot, store = nacelle.load("fivebar"), Store(tmp_path / "store")
     fails("refused")
-    with warned("refuses"):
+    with expect_warnings("refuses"):
         assert function_case(robot, store)
     monkeypatch.setattr(attempts, "_failed", {})
-    with warned():
+    with expect_warnings():
         assert function_case(robot, store)
-    assert len(asked(tmp_path)) == 2
+    assert len(logged_requests(tmp_path)) == 2
     fails("")
     monkeypatch.setattr(attempts, "_failed", {})
     monkeypatch.setattr(attempts, "_LASTS", 0.0)
-    with warned():
+    with expect_warnings():
         assert not function_case(robot, store)
 
 
@@ -252,4 +252,4 @@ def test_a_damaged_memory_of_failures_is_none(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for payload in (b"", b"[]", b"[1]", b'{"when": 1}', b'["x", "y"]', b"\xff"):
         store.put("key", payload)
-        assert attempts._remembered(store, "key") is None
+        assert attempts._recall_failure(store, "key") is None

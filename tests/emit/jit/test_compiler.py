@@ -19,8 +19,8 @@ import pytest
 from nacelle.emit.jit import compiler, compiler_worker
 from nacelle.emit.jit import target as jit
 from nacelle.emit.jit.compiler import Compiler, CompilerError
-from nacelle.emit.machine import host
-from support.faulty_compiler import FAULTS, asked, script
+from nacelle.emit.machine import host_machine
+from support.faulty_compiler import FAULTS, logged_requests, script
 from support.random_programs import empty_outputs, random_inputs, random_program
 
 PROGRAM = random_program(4, 40)
@@ -56,8 +56,8 @@ def make() -> Iterator[object]:
         yield made
 
 
-def compiled(which: Compiler, text: str = TEXT, level: int = 1) -> bytes:
-    return which.compile(text, host(), level)
+def compile_with(which: Compiler, text: str = TEXT, level: int = 1) -> bytes:
+    return which.compile(text, host_machine(), level)
 
 
 def is_gone(pid: int, seconds: float = 10.0) -> bool:
@@ -76,7 +76,12 @@ def is_gone(pid: int, seconds: float = 10.0) -> bool:
 
 def compiled_here(text: str = TEXT) -> bytes:
     """What this process makes of a module, without LLVM's options."""
-    job = {"triple": host().triple, "cpu": host().cpu, "features": host().features, "level": 1}
+    job = {
+        "triple": host_machine().triple,
+        "cpu": host_machine().cpu,
+        "features": host_machine().features,
+        "level": 1,
+    }
     return compiler_worker.emit_object(job, text)
 
 
@@ -84,7 +89,7 @@ def test_the_same_values_as_from_this_process(make) -> None:
     other = make()
     inputs = random_inputs(PROGRAM, 33)
     made = []
-    for compile_text in (compiled_here, lambda text: compiled(other, text)):
+    for compile_text in (compiled_here, lambda text: compile_with(other, text)):
         many, one = map(compile_text, TEXTS)
         kernel = jit.load_object(jit._HEAD.pack(jit._MAGIC, len(many), len(one)) + many + one, PROGRAM)
         made.append(empty_outputs(PROGRAM, 33))
@@ -98,11 +103,11 @@ def test_the_same_values_as_from_this_process(make) -> None:
 def test_a_fault_costs_one_program(fault: str, make, tmp_path: Path) -> None:
     """The failure says what happened; the next program gets what it needs, and nothing is left over."""
     faulty = make(script(tmp_path, fault, "'harmless' not in text"), **LIMITS)
-    expected = compiled(faulty, HARMLESS)
+    expected = compile_with(faulty, HARMLESS)
     before, first = os.listdir("/proc/self/fd") if os.path.exists("/proc") else [], faulty.pid
     assert first is not None
     with pytest.raises(CompilerError, match=REASONS.get(fault, f"LLVM failed: it died of {fault}")) as caught:
-        compiled(faulty)
+        compile_with(faulty)
     assert caught.value.lasting
     if fault in ("refused", "memory"):
         assert faulty.pid == first  # nobody died
@@ -110,7 +115,7 @@ def test_a_fault_costs_one_program(fault: str, make, tmp_path: Path) -> None:
         assert faulty.pid is None
         with pytest.raises(ProcessLookupError):
             os.kill(first, 0)  # waited for
-    assert compiled(faulty, HARMLESS) == expected
+    assert compile_with(faulty, HARMLESS) == expected
     if before:
         assert len(os.listdir("/proc/self/fd")) == len(before)
 
@@ -122,9 +127,9 @@ def test_llvm_out_of_memory(make) -> None:
     text, _ = jit.module_texts(program)
     short = make(memory=-compiler._MEMORY_PER_BYTE * len(text) + (1 << 20))
     with pytest.raises(CompilerError, match=r"LLVM failed: it died of SIG|out of memory"):
-        compiled(short, text)
-    assert compiled(short, "; nothing\n") is not None
-    assert compiled(make(), text)
+        compile_with(short, text)
+    assert compile_with(short, "; nothing\n") is not None
+    assert compile_with(make(), text)
 
 
 @pytest.mark.parametrize("fault", ["no object", "part of an object"])
@@ -133,7 +138,7 @@ def test_wrong_objects_are_refused_by_the_linker(fault: str, make, tmp_path, mon
     faulty = make(script(tmp_path, fault))
     monkeypatch.setattr(compiler, "default", lambda: faulty)
     with pytest.raises(jit.TargetError, match="cannot be loaded"):
-        jit.kernel(random_program(4, 40))
+        jit.compile_kernel(random_program(4, 40))
 
 
 def test_time_grows_with_the_program() -> None:
@@ -145,11 +150,11 @@ def test_time_grows_with_the_program() -> None:
 
 def test_a_process_that_ended_while_idle_is_no_failure(make) -> None:
     living = make()
-    expected = compiled(living)
+    expected = compile_with(living)
     for _ in range(2):
         os.kill(living.pid, signal.SIGKILL)
         assert is_gone(living.pid)
-        assert compiled(living) == expected
+        assert compile_with(living) == expected
 
 
 @pytest.mark.slow
@@ -158,12 +163,12 @@ def test_threads(make, tmp_path: Path) -> None:
     faulty = make(script(tmp_path, "SIGABRT", "'deadly' in text"))
     programs = [random_program(seed, 20) for seed in range(12)]
     texts = [jit.module_texts(program)[0] for program in programs]
-    expected = [compiled(faulty, text) for text in texts]
+    expected = [compile_with(faulty, text) for text in texts]
     results: list[object] = [None] * len(texts)
 
     def one(k: int) -> None:
         try:
-            results[k] = compiled(faulty, ("; deadly\n" if k % 4 == 1 else "") + texts[k])
+            results[k] = compile_with(faulty, ("; deadly\n" if k % 4 == 1 else "") + texts[k])
         except CompilerError as error:
             results[k] = error
 
@@ -185,10 +190,10 @@ def test_without_an_interpreter_this_process_compiles(path, make, monkeypatch) -
     monkeypatch.setattr(sys, "executable", path)
     lonely = make()
     lonely.start()
-    assert compiled(lonely) == expected
+    assert compile_with(lonely) == expected
     assert lonely.pid is None
     with pytest.raises(CompilerError, match="LLVM refuses it"):
-        compiled(lonely, "this is not a module")
+        compile_with(lonely, "this is not a module")
 
 
 @pytest.mark.slow
@@ -201,27 +206,27 @@ def test_where_no_process_can_be_started_this_one_compiles(make, tmp_path, monke
         "worker.message = lambda *_: b'x' * 99",
     ):
         other = make(script(tmp_path, before=before))
-        assert compiled(other) == expected
+        assert compile_with(other) == expected
         assert other.pid is None
-    assert not asked(tmp_path)
+    assert not logged_requests(tmp_path)
 
     def refused(*_: object, **__: object) -> None:
         raise BlockingIOError("no more processes")
 
     monkeypatch.setattr(subprocess, "Popen", refused)
-    assert compiled(make()) == expected
+    assert compile_with(make()) == expected
 
 
 def test_llvm_that_kills_its_process_at_once_is_not_tried_here(make, tmp_path: Path) -> None:
     deadly = make(script(tmp_path, before="os.abort()"))
     with pytest.raises(CompilerError, match="LLVM cannot be loaded: SIGABRT") as caught:
-        compiled(deadly)
+        compile_with(deadly)
     assert not caught.value.lasting
 
 
 def test_after_a_fork_the_child_has_its_own(make) -> None:
     shared = make()
-    expected, parent = compiled(shared), shared.pid
+    expected, parent = compile_with(shared), shared.pid
     ours, theirs = socket.socketpair()
     shared._lock.acquire()  # as a thread would that compiles while another forks
     child = os.fork()
@@ -229,7 +234,7 @@ def test_after_a_fork_the_child_has_its_own(make) -> None:
         code = 1
         with contextlib.suppress(BaseException):
             assert shared.pid is None
-            assert compiled(shared) == expected
+            assert compile_with(shared) == expected
             theirs.sendall(str(shared.pid).encode())
             code = 0
         os._exit(code)
@@ -240,29 +245,29 @@ def test_after_a_fork_the_child_has_its_own(make) -> None:
     theirs.close()
     assert grandchild != parent
     assert shared.pid == parent
-    assert compiled(shared) == expected
+    assert compile_with(shared) == expected
     assert is_gone(grandchild)
 
 
 def test_ctrl_c_of_the_terminal_does_not_reach_the_process(make) -> None:
     living = make()
-    expected, pid = compiled(living), living.pid
+    expected, pid = compile_with(living), living.pid
     assert os.getsid(pid) == pid != os.getsid(0)
     os.kill(pid, signal.SIGINT)
-    assert compiled(living) == expected
+    assert compile_with(living) == expected
     assert living.pid == pid
 
 
 def test_ctrl_c_while_it_compiles(make, tmp_path: Path) -> None:
     """The call ends at once, and the next one begins with a new process."""
     slow = make(script(tmp_path, "asleep", "'harmless' not in text"))
-    expected = compiled(slow, HARMLESS)
+    expected = compile_with(slow, HARMLESS)
     pid = slow.pid
     # In the background of a shell SIGINT is ignored, and Python leaves it so.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt() -> None:
-        while len(asked(tmp_path)) < 2:
+        while len(logged_requests(tmp_path)) < 2:
             time.sleep(0.01)
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
@@ -271,13 +276,13 @@ def test_ctrl_c_while_it_compiles(make, tmp_path: Path) -> None:
     begin = time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):
-            compiled(slow)
+            compile_with(slow)
     finally:
         signal.signal(signal.SIGINT, before)
     thread.join()
     assert time.monotonic() - begin < 20.0
     assert is_gone(pid)
-    assert compiled(slow, HARMLESS) == expected
+    assert compile_with(slow, HARMLESS) == expected
 
 
 def run(text: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
@@ -376,7 +381,7 @@ def test_kernels_of_the_lower_level_give_the_same_bits() -> None:
     results = []
     for level in (0, 1):
         outputs = empty_outputs(program, 40)
-        jit.kernel(program, jit.JitOptions(level=level)).run(inputs, outputs, 1)
+        jit.compile_kernel(program, jit.JitOptions(level=level)).run(inputs, outputs, 1)
         results.append(outputs)
     for a, b in zip(*results, strict=True):
         # The sign of a NaN is left open by IEEE 754.
@@ -387,8 +392,11 @@ def test_kernels_of_the_lower_level_give_the_same_bits() -> None:
 def test_two_modules_at_once(make, tmp_path: Path) -> None:
     """Each gets what it gets alone; the failure of either is raised, and neither waits for the other then."""
     first = make()
-    machine = host()
-    assert first.compile_both(TEXT, HARMLESS, machine, 1) == (compiled(first), compiled(first, HARMLESS))
+    machine = host_machine()
+    assert first.compile_both(TEXT, HARMLESS, machine, 1) == (
+        compile_with(first),
+        compile_with(first, HARMLESS),
+    )
     second = first.second()
     assert second is first.second()
     assert second.pid not in (None, first.pid)
@@ -402,6 +410,6 @@ def test_two_modules_at_once(make, tmp_path: Path) -> None:
             faulty.compile_both(*texts, machine, 1)
         assert time.monotonic() - begin < 10.0
     assert faulty.compile_both(HARMLESS, TEXT, machine, 1) == (
-        compiled(faulty, HARMLESS),
-        compiled(faulty, TEXT),
+        compile_with(faulty, HARMLESS),
+        compile_with(faulty, TEXT),
     )

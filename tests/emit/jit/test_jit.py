@@ -16,9 +16,9 @@ import pytest
 from nacelle.compile import make_program
 from nacelle.emit.irk5 import STAGES
 from nacelle.emit.irk5_steps import DERIVATIVE, StepSizes
-from nacelle.emit.jit.instructions import evaluation, stride
+from nacelle.emit.jit.instructions import evaluation_functions, tile_stride
 from nacelle.emit.jit.irk5 import NativeSteps
-from nacelle.emit.jit.order import Memory, order, residence, values_read
+from nacelle.emit.jit.order import Memory, fewest_moves_order, operands_read, register_loads
 from nacelle.emit.jit.plan import Style, fuse, plan
 from nacelle.emit.jit.signs import operands, without_negations
 from nacelle.emit.jit.target import (
@@ -28,11 +28,11 @@ from nacelle.emit.jit.target import (
     aligned_memory,
     compile_text,
     make_plan,
-    module,
+    module_source,
     vector_width,
 )
 from nacelle.emit.lu import column_stride
-from nacelle.emit.machine import host
+from nacelle.emit.machine import host_machine
 from nacelle.program.program import Instruction, Program, Variable
 from nacelle.spatial.scalar import Array, cos, pack, sin
 from support.random_programs import assert_within, evaluate, random_inputs, random_program
@@ -54,13 +54,13 @@ _ARGUMENTS = {
 def library(n: int, kind: str) -> Library:
     program = make_program(lambda x, u, p: x, None, {"x": (n,), "u": (0,), "p": (0,)})
     plan, width = make_plan(program), vector_width(DEFAULT)
-    steps = NativeSteps({DERIVATIVE: plan}, StepSizes(n, 0, 0), width, host().fma)
+    steps = NativeSteps({DERIVATIVE: plan}, StepSizes(n, 0, 0), width, host_machine().fma)
     entry = _ENTRY.format(kind=kind, **_ARGUMENTS[kind])
-    text = module([evaluation(plan, width, "v_"), *steps.texts, entry], DEFAULT)
+    text = module_source([evaluation_functions(plan, width, "v_"), *steps.texts, entry], DEFAULT)
     return Library(compile_text(text), ("both",))
 
 
-def solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+def native_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """A⁻¹ b by native code; what is beside the matrix and the vectors is NaN, which must not come in."""
     kind, n, width = "complex" if np.iscomplexobj(A) else "real", len(A), vector_width(DEFAULT)
     matrices = []
@@ -102,12 +102,12 @@ def test_as_lapack(n: int, kind: str) -> None:
         expected = np.linalg.solve(A, b)
         condition = np.linalg.cond(A / np.max(np.abs(A), axis=1, keepdims=True))
         tolerance = 1e-14 * condition * np.max(np.abs(expected))
-        np.testing.assert_allclose(solved(A, b), expected, rtol=0.0, atol=tolerance)
+        np.testing.assert_allclose(native_solution(A, b), expected, rtol=0.0, atol=tolerance)
 
 
 def test_a_singular_matrix_gives_no_number() -> None:
     A = np.ones((3, 3))
-    assert not np.isfinite(solved(A, np.arange(3.0))).all()
+    assert not np.isfinite(native_solution(A, np.arange(3.0))).all()
 
 
 # ---- stages
@@ -117,7 +117,7 @@ def test_a_singular_matrix_gives_no_number() -> None:
 N = 5
 
 
-def coupled(x: Array, u: Array, p: Array) -> Array:
+def coupled_rates(x: Array, u: Array, p: Array) -> Array:
     return pack([x[(k + 1) % N] * sin(x[k]) + 1e3 * p[0] * u[0] * x[0] * (k == 2) for k in range(N)])
 
 
@@ -132,13 +132,13 @@ def exact(x: np.ndarray, u: float, p: float) -> np.ndarray:
 @pytest.mark.parametrize("begin", [0.0, 0.4])
 def test_the_jacobian(begin: float) -> None:
     """At inputs on the parabola through those of the stages, which may be of any time of the step."""
-    program = make_program(coupled, None, {"x": (N,), "u": (1,), "p": (1,)})
+    program = make_program(coupled_rates, None, {"x": (N,), "u": (1,), "p": (1,)})
     width, plan = vector_width(DEFAULT), make_plan(program)
-    stages = NativeSteps({DERIVATIVE: plan}, StepSizes(N, 1, 1), width, host().fma)
-    text = module([evaluation(plan, width, "v_"), *stages.texts], DEFAULT)
+    stages = NativeSteps({DERIVATIVE: plan}, StepSizes(N, 1, 1), width, host_machine().fma)
+    text = module_source([evaluation_functions(plan, width, "v_"), *stages.texts], DEFAULT)
     text = text.replace("define internal void @irk5_jacobian", "define void @irk5_jacobian")
     library = Library(compile_text(text), ("irk5_jacobian",))
-    tile, work = aligned_memory(stride(plan, width)), np.zeros(stages.layout.size)
+    tile, work = aligned_memory(tile_stride(plan, width)), np.zeros(stages.layout.size)
     x, p = np.array([0.3, -2.0, 0.0, 40.0, 1e-4]), 0.7
     tile.view(np.float64)[(N + 1) * width : (N + 2) * width] = p
     at = stages.layout.vector
@@ -236,11 +236,11 @@ def test_every_value_is_placed_before_it_is_loaded(chunk: int, neon: bool) -> No
 def test_no_more_values_are_held_than_registers(seed: int, registers: int) -> None:
     program = random_program(seed, 300)
     code = fuse(program)
-    listed = order(code, program.results, registers)
-    reads = values_read(code, listed)
+    listed = fewest_moves_order(code, program.results, registers)
+    reads = operands_read(code, listed)
     inputs = {k for k, step in enumerate(code) if step and step[0] == "input"}
     ends = {100, 200}
-    fetched = residence(listed, reads, registers, Memory(inputs, ends))
+    fetched = register_loads(listed, reads, registers, Memory(inputs, ends))
     last = {a: position for position, k in enumerate(listed) for a in reads[k]}
     # What was not fetched must have been in a register since it was made or read last.
     since: dict[int, int] = {}
@@ -269,7 +269,7 @@ def built(code: list[Instruction], results: tuple[int, ...]) -> Program:
     return Program("p", (Variable("x", (4,)),), (Variable("y", (len(results),)),), tuple(code), results)
 
 
-def unfused(code: tuple[Instruction | None, ...], results: list[int], program: Program) -> Program:
+def expand_fused(code: tuple[Instruction | None, ...], results: list[int], program: Program) -> Program:
     """The same program with products and sums apart, which the reference evaluates."""
     steps: list[Instruction] = []
     place: list[int] = []
@@ -295,9 +295,9 @@ def test_the_same_numbers_but_for_the_sign_of_zeros(seed: int) -> None:
     program = random_program(seed, 150, operations=ARITHMETIC)
     code, results = without_negations(fuse(program), program.results)
     assert not any(step is not None and step[0] == "fms" for step in code)
-    written = unfused(code, results, program)
+    written = expand_fused(code, results, program)
     written.check()
-    plain = unfused(*_as_fused(program), program)
+    plain = expand_fused(*_as_fused(program), program)
     inputs = random_inputs(program, 12, seed)
     for ours, reference in zip(evaluate(written, inputs), evaluate(plain, inputs), strict=True):
         np.testing.assert_array_equal(ours, reference)
@@ -321,7 +321,7 @@ def test_a_result_is_never_computed_with_the_opposite_sign() -> None:
     for difference in (("sub", 4, 2), ("sub", 2, 4)):
         program = built([*SIGNED, ("mul", 0, 1), difference], (5,))
         code, results = without_negations(fuse(program), program.results)
-        (value,) = unfused(code, results, program).evaluate([2.0, 3.0, 6.0, 0.0])
+        (value,) = expand_fused(code, results, program).evaluate([2.0, 3.0, 6.0, 0.0])
         assert math.copysign(1.0, value) == 1.0
 
 
@@ -332,5 +332,5 @@ def test_divisors_and_angles_keep_the_sign_of_their_zeros() -> None:
         program = built(code, (7,))
         signed = without_negations(fuse(program), program.results)
         for x in ([2.0, 3.0, 3.0, -1.0], [2.0, 3.0, 3.0, 0.0], [-2.0, 3.0, -3.0, -1.0]):
-            (ours,), (reference,) = unfused(*signed, program).evaluate(x), program.evaluate(x)
+            (ours,), (reference,) = expand_fused(*signed, program).evaluate(x), program.evaluate(x)
             np.testing.assert_array_equal(ours, reference)

@@ -25,11 +25,11 @@ from support.random_programs import (
     empty_outputs,
     evaluate,
     every_operation,
-    expose,
-    programs,
+    program_strategy,
     random_inputs,
     random_program,
     special_grid,
+    with_all_outputs,
 )
 
 ARITHMETIC = ("add", "sub", "mul", "div", "neg", "sqrt", "abs", "sign", "floor", "min", "max", "where")
@@ -38,31 +38,31 @@ WIDTHS = (2, 4, 8)
 
 def run(program: Program, inputs: list[Any], samples: int, threads: int = 1, **options: Any) -> list[Any]:
     outputs = empty_outputs(program, samples)
-    jit.kernel(program, jit.JitOptions(**options)).run(inputs, outputs, threads)
+    jit.compile_kernel(program, jit.JitOptions(**options)).run(inputs, outputs, threads)
     return outputs
 
 
 @pytest.mark.slow
 @settings(max_examples=15, deadline=None)
-@given(programs())
+@given(program_strategy())
 def test_every_instruction_agrees(program: Program) -> None:
     inputs = random_inputs(program, 21)
     inputs[0] = inputs[0][:1].copy()  # one row, broadcast over all samples
-    values = run(expose(program), inputs, 21)
+    values = run(with_all_outputs(program), inputs, 21)
     assert_steps(program, inputs, values[0])
 
 
 @settings(max_examples=15, deadline=None)
-@given(programs())
+@given(program_strategy())
 def test_fused_results_agree_to_rounding(program: Program) -> None:
     inputs = random_inputs(program, 9, special=0.1)
-    assert_within(program, inputs, run(program, inputs, 9, fma=jit.host().fma))
+    assert_within(program, inputs, run(program, inputs, 9, fma=jit.host_machine().fma))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_special_values_of_every_operation(width: int) -> None:
     program, inputs = every_operation(), special_grid()
-    values = run(expose(program), inputs, len(inputs[0]), width=width)
+    values = run(with_all_outputs(program), inputs, len(inputs[0]), width=width)
     assert_steps(program, inputs, values[0])
 
 
@@ -84,7 +84,7 @@ def test_a_sample_alone_is_the_same_as_in_a_batch(long: int, monkeypatch: pytest
     monkeypatch.setattr(jit, "_LONG", long)
     program = random_program(11, 200)
     inputs = random_inputs(program, 30)
-    kernel = jit.kernel(program)
+    kernel = jit.compile_kernel(program)
     batch = empty_outputs(program, 30)
     kernel.run(inputs, batch, 1)
     row, out = [array[:1].copy() for array in inputs], empty_outputs(program, 1)
@@ -108,7 +108,7 @@ def test_rows_of_any_length(size: int, width: int) -> None:
         tuple(code),
         tuple(range(size, 2 * size)),
     )
-    kernel = jit.kernel(program, jit.JitOptions(width=width, tiles=2))
+    kernel = jit.compile_kernel(program, jit.JitOptions(width=width, tiles=2))
     for samples in (1, width - 1, width, width + 1, 2 * width, 5 * width + 3):
         # What lies behind the arrays is neither read nor written.
         inside = slice(1, samples + 1)
@@ -122,7 +122,7 @@ def test_rows_of_any_length(size: int, width: int) -> None:
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_threads_and_numbers_of_samples(threads: int) -> None:
     program = random_program(5, 60)
-    kernel = jit.kernel(program)
+    kernel = jit.compile_kernel(program)
     width = kernel.width
     whole = random_inputs(program, 1000)
     expected = empty_outputs(program, 1000)
@@ -169,10 +169,10 @@ def test_without_inputs_or_outputs() -> None:
     constant = Program("c", (), (Variable("y"),), (("const", 2.0), ("sqrt", 0)), (1,))
     np.testing.assert_array_equal(run(constant, [], 5)[0], np.full((5, 1), math.sqrt(2.0)))
     nothing = Program("n", (Variable("x", (3,)),), (), (("input", 0),), ())
-    jit.kernel(nothing).run([np.zeros((4, 3))], [], 1)
-    jit.kernel(Program("e", (), (), (), ())).run([], [], 1)
+    jit.compile_kernel(nothing).run([np.zeros((4, 3))], [], 1)
+    jit.compile_kernel(Program("e", (), (), (), ())).run([], [], 1)
     out = np.zeros((1, 1))
-    jit.kernel(constant).bind([], [out])()
+    jit.compile_kernel(constant).bind([], [out])()
     assert out[0, 0] == math.sqrt(2.0)
 
 
@@ -189,7 +189,7 @@ def test_names_do_not_reach_the_code() -> None:
 
 def test_read_only_inputs_and_checks() -> None:
     program = Program("p", (Variable("x", (2,)),), (Variable("y"),), (("input", 0), ("neg", 0)), (1,))
-    kernel = jit.kernel(program)
+    kernel = jit.compile_kernel(program)
     x, y = np.ones((3, 2)), np.zeros((3, 1))
     x.flags.writeable = False
     kernel.run([x], [y], 1)
@@ -261,8 +261,8 @@ def test_registered() -> None:
     inputs, outputs = random_inputs(program, 5), empty_outputs(program, 5)
     found.kernel(program).run(inputs, outputs, 1)
     assert_within(program, inputs, outputs)
-    assert jit.host().cpu in jit.host_key()
-    assert jit.host_key() != jit.host_key(jit.JitOptions(fma=False))
+    assert jit.host_machine().cpu in jit.machine_key()
+    assert jit.machine_key() != jit.machine_key(jit.JitOptions(fma=False))
 
 
 @pytest.mark.slow

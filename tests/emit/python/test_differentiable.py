@@ -10,7 +10,7 @@ import pytest
 from nacelle.emit.python.differentiable import JAX, LIBRARIES, TORCH
 from nacelle.emit.registry import target
 from nacelle.errors import CompileError
-from support.random_programs import assert_steps, every_operation, expose, special_grid
+from support.random_programs import assert_steps, every_operation, special_grid, with_all_outputs
 
 
 def test_special_values_of_every_operation_of_jax() -> None:
@@ -19,7 +19,9 @@ def test_special_values_of_every_operation_of_jax() -> None:
     program, inputs = every_operation(), special_grid()
     with module.enable_x64(True), module.disable_jit():
         normal = [np.where(np.abs(array) < 1e-290, 0.0, array) for array in inputs]
-        (values,) = JAX.function(expose(program))(*(module.numpy.asarray(array) for array in normal))
+        (values,) = JAX.function(with_all_outputs(program))(
+            *(module.numpy.asarray(array) for array in normal)
+        )
         assert values.dtype == np.float64
     assert_steps(program, normal, np.asarray(values))
 
@@ -28,7 +30,7 @@ def test_special_values_of_every_operation_of_jax() -> None:
 def test_special_values_of_every_operation_of_torch() -> None:
     module = pytest.importorskip("torch", reason="PyTorch is not installed: nacelle[torch], make test-extras")
     program, inputs = every_operation(), special_grid()
-    (values,) = TORCH.function(expose(program))(*(module.from_numpy(array) for array in inputs))
+    (values,) = TORCH.function(with_all_outputs(program))(*(module.from_numpy(array) for array in inputs))
     assert values.dtype == module.float64
     assert_steps(program, inputs, values.numpy())
 

@@ -23,11 +23,11 @@ from support.random_programs import (
     empty_outputs,
     evaluate,
     every_operation,
-    expose,
-    programs,
+    program_strategy,
     random_inputs,
     random_program,
     special_grid,
+    with_all_outputs,
 )
 
 # Programs over arrays of a library, written with NumPy's words.
@@ -58,23 +58,23 @@ def run(program: Program, inputs: list[Array]) -> Array:
     return np.array(rows, dtype=float).reshape(len(inputs[0]), program.output_size)
 
 
-@given(programs())
+@given(program_strategy())
 def test_agrees(program: Program) -> None:
     inputs = random_inputs(program, 5)
-    assert_steps(program, inputs, run(expose(program), inputs))
+    assert_steps(program, inputs, run(with_all_outputs(program), inputs))
     # The results pick the same values.
-    values = run(expose(program), inputs)
+    values = run(with_all_outputs(program), inputs)
     np.testing.assert_array_equal(run(program, inputs), values[:, list(program.results)])
 
 
 def test_special_values_of_every_operation() -> None:
     program, inputs = every_operation(), special_grid()
-    values = run(expose(program), inputs)
+    values = run(with_all_outputs(program), inputs)
     assert_steps(program, inputs, values)
     expected = np.concatenate(evaluate(program, inputs), axis=1)
     assert_same(values[:, 3:], expected, 4.0, zeros=False)
-    outputs = empty_outputs(expose(program), len(inputs[0]))
-    numpy_tiles.TileKernel(expose(program)).run(inputs, outputs, 1)
+    outputs = empty_outputs(with_all_outputs(program), len(inputs[0]))
+    numpy_tiles.TileKernel(with_all_outputs(program)).run(inputs, outputs, 1)
     assert_steps(program, inputs, outputs[0])
 
 
@@ -105,7 +105,7 @@ def test_hostile_names(name: str) -> None:
     program = Program(name, variables, (Variable(name),), code, (5,))
     inputs = [[6.0, 0.0], [3.0], [4.0], *([0.0] for _ in OTHERS[1:])]
     assert python_source.function(program)(*inputs) == [4.0]
-    (columns,) = arrays.function(program, DIALECT)(*map(np.array, inputs))
+    (columns,) = arrays.make_function(program, DIALECT)(*map(np.array, inputs))
     assert columns == [4.0]
     outputs = empty_outputs(program, 1)
     numpy_tiles.TileKernel(program).run([np.array([values]) for values in inputs], outputs, 1)
@@ -130,12 +130,12 @@ def test_targets_that_do_not_exist_are_not_offered() -> None:
 
 
 @settings(max_examples=20)
-@given(programs())
+@given(program_strategy())
 @pytest.mark.filterwarnings("error")
 def test_tiles_agree(program: Program) -> None:
     inputs = random_inputs(program, numpy_tiles.TILE + 7)
     inputs[0] = inputs[0][:1].copy()  # one row, broadcast over all samples
-    whole = expose(program)
+    whole = with_all_outputs(program)
     values = empty_outputs(whole, numpy_tiles.TILE + 7)
     numpy_tiles.TileKernel(whole).run(inputs, values, 1)
     assert_steps(program, inputs, values[0])
@@ -165,8 +165,8 @@ def test_bind() -> None:
     for seed in range(5):
         program = random_program(seed)
         inputs = random_inputs(program, 1, seed, special=0.0)
-        values = empty_outputs(expose(program), 1)
-        evaluate = numpy_tiles.TileKernel(expose(program)).bind(inputs, values)
+        values = empty_outputs(with_all_outputs(program), 1)
+        evaluate = numpy_tiles.TileKernel(with_all_outputs(program)).bind(inputs, values)
         for shift in (0.0, 0.5):
             for array in inputs:
                 array += shift

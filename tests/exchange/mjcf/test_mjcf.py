@@ -12,20 +12,20 @@ import pytest
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Axis, ExchangeReport
 from nacelle.exchange.mjcf.read import (
-    along_tendons,
+    add_tendon_forces,
     axes_by_joint,
     compile_mjcf,
-    equalities,
     fixed_terms,
-    followed,
+    read_equalities,
     read_mjcf,
     rigid_specification,
+    tendon_leader,
 )
-from nacelle.exchange.xml import parsed
+from nacelle.exchange.xml import parse_xml
 from nacelle.model.joint import Interval
 
 
-def written(folder: Path, text: str) -> Path:
+def write_file(folder: Path, text: str) -> Path:
     """A file with a text."""
     path = folder / "robot.xml"
     path.write_text(text)
@@ -43,7 +43,9 @@ TEXT = """<mujoco><worldbody>
 
 
 def test_a_body_whose_mass_was_in_a_mesh_has_a_hint(tmp_path: Path) -> None:
-    path = written(tmp_path, TEXT.replace('<joint/><geom size="1"/>', '<joint/><geom type="mesh" mesh="m"/>'))
+    path = write_file(
+        tmp_path, TEXT.replace('<joint/><geom size="1"/>', '<joint/><geom type="mesh" mesh="m"/>')
+    )
     with pytest.raises(DescriptionError) as caught:
         compile_mjcf(path, ExchangeReport())
     (problem,) = caught.value.problems
@@ -55,7 +57,7 @@ def test_warnings_are_reported_and_not_left_in_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = written(tmp_path, TEXT.replace("<joint/>", '<joint user="nan"/>'))
+    path = write_file(tmp_path, TEXT.replace("<joint/>", '<joint user="nan"/>'))
     read = compile_mjcf(path, ExchangeReport())
     assert [step.split(":")[0] for step in read.report.steps] == ["MuJoCo warns"]
     assert [file.name for file in tmp_path.iterdir()] == ["robot.xml"]
@@ -80,7 +82,7 @@ TEXT_OF_DRIVES = """<mujoco><worldbody>
 
 
 def test_motors_drive_their_joints(tmp_path: Path) -> None:
-    path = written(tmp_path, TEXT_OF_DRIVES)
+    path = write_file(tmp_path, TEXT_OF_DRIVES)
     read = compile_mjcf(path, ExchangeReport())
     axes = axes_by_joint(read)
     one, two, three = (axes[k] for k in range(3))
@@ -100,7 +102,7 @@ def test_motors_drive_their_joints(tmp_path: Path) -> None:
 
 
 def test_inertia_and_damping_of_an_actuator_are_those_that_mujoco_has_at_the_joint(tmp_path: Path) -> None:
-    path = written(tmp_path, TEXT_OF_DRIVES)
+    path = write_file(tmp_path, TEXT_OF_DRIVES)
     read = compile_mjcf(path, ExchangeReport())
     model, data = read.model, mj.MjData(read.model)
     data.qvel[0] = 0.7
@@ -137,8 +139,13 @@ TEXT_OF_STRIP = """<mujoco>
 
 def test_what_is_seen_is_counted() -> None:
     report = ExchangeReport()
-    spec = rigid_specification(parsed(TEXT_OF_STRIP.encode(), "a.xml"), report)
-    assert [len(kept) for kept in (spec.meshes, spec.lights, spec.cameras, spec.sensors)] == [0, 0, 0, 0]
+    spec = rigid_specification(parse_xml(TEXT_OF_STRIP.encode(), "a.xml"), report)
+    assert [len(kept) for kept in (spec.check_meshes, spec.lights, spec.cameras, spec.sensors)] == [
+        0,
+        0,
+        0,
+        0,
+    ]
     assert report.losses == [
         "sensors left out (1)",
         "pairs and exclusions of contacts left out (1)",
@@ -152,7 +159,7 @@ def test_what_is_seen_is_counted() -> None:
 def test_bodies_that_are_not_rigid_are_refused_at_their_place(tag: str) -> None:
     text = f"<mujoco><worldbody>\n<{tag}/></worldbody></mujoco>"
     with pytest.raises(DescriptionError, match=f"a.xml:2:1.*<{tag}>"):
-        rigid_specification(parsed(text.encode(), "a.xml"), ExchangeReport())
+        rigid_specification(parse_xml(text.encode(), "a.xml"), ExchangeReport())
 
 
 # ---- Equalities of MJCF: closures whose points meet, couplings that MuJoCo's own residual confirms, springs
@@ -179,11 +186,11 @@ JOINTS = ["one", "two", "three"]
 
 
 def test_closures_hold_in_the_drawn_pose(tmp_path: Path) -> None:
-    read = compile_mjcf(written(tmp_path, TEXT_OF_EQUALITIES), ExchangeReport())
+    read = compile_mjcf(write_file(tmp_path, TEXT_OF_EQUALITIES), ExchangeReport())
     model = read.model
     data = mj.MjData(model)
     mj.mj_forward(model, data)
-    found = equalities(read)
+    found = read_equalities(read)
     losses = read.report.losses
     assert [(c.kind, c.parent, c.child) for c in found.closures] == [
         ("spherical", "b", "c"),
@@ -205,13 +212,13 @@ def test_closures_hold_in_the_drawn_pose(tmp_path: Path) -> None:
 
 
 def test_couplings_have_the_residuals_of_mujoco(tmp_path: Path) -> None:
-    read = compile_mjcf(written(tmp_path, TEXT_OF_EQUALITIES), ExchangeReport())
+    read = compile_mjcf(write_file(tmp_path, TEXT_OF_EQUALITIES), ExchangeReport())
     model = read.model
     data = mj.MjData(model)
     data.qpos[:] = [0.7, -0.3, 0.9]
     mj.mj_forward(model, data)
     q = dict(zip(JOINTS, data.qpos, strict=True))
-    couplings = equalities(read).couplings
+    couplings = read_equalities(read).couplings
     ours = [
         q[c.joint] - c.offset - sum(ratio * q[other] for other, ratio in c.follows.items()) for c in couplings
     ]
@@ -223,10 +230,10 @@ def test_couplings_have_the_residuals_of_mujoco(tmp_path: Path) -> None:
 def test_what_is_no_joint_is_refused_at_its_place(tmp_path: Path) -> None:
     bent = TEXT_OF_EQUALITIES.replace("-2 0 0 0", "-2 1 0 0")
     with pytest.raises(DescriptionError, match=r"robot\.xml:10:3: the joint 'one' follows another by a poly"):
-        equalities(compile_mjcf(written(tmp_path, bent), ExchangeReport()))
+        read_equalities(compile_mjcf(write_file(tmp_path, bent), ExchangeReport()))
     rope = TEXT_OF_EQUALITIES.replace('tendon1="sum"', 'tendon1="line"')
     with pytest.raises(DescriptionError, match=r"robot\.xml:12:3: .*spatial tendon"):
-        equalities(compile_mjcf(written(tmp_path, rope), ExchangeReport()))
+        read_equalities(compile_mjcf(write_file(tmp_path, rope), ExchangeReport()))
 
 
 # ---- An MJCF file as a graph: bodies are where MuJoCo has them, at any coordinates
@@ -257,7 +264,7 @@ TEXT_OF_READ = """<mujoco model="tree">
 
 
 def test_bodies_are_where_mujoco_has_them(tmp_path: Path) -> None:
-    path = written(tmp_path, TEXT_OF_READ)
+    path = write_file(tmp_path, TEXT_OF_READ)
     graph = read_mjcf(path)
     model = compile_mjcf(path, ExchangeReport()).model
     data = mj.MjData(model)
@@ -275,12 +282,12 @@ def test_bodies_are_where_mujoco_has_them(tmp_path: Path) -> None:
     np.testing.assert_allclose(joints["three"].axes[0].limits, np.radians([-10.0, 20.0]))
     assert joints["wrist"].damping == 0.7
     np.testing.assert_allclose(graph.bodies["arm"].inertia, np.diag([1.0, 2.5, 2.0]), atol=1e-15)
-    assert list(graph.loose) == ["trunk", "object"]
+    assert list(graph.free_bodies) == ["trunk", "object"]
     assert graph.report.losses == []
 
 
 def test_the_drawn_pose_is_at_the_references(tmp_path: Path) -> None:
-    path = written(tmp_path, TEXT_OF_READ)
+    path = write_file(tmp_path, TEXT_OF_READ)
     graph = read_mjcf(path, keyframe="")
     np.testing.assert_allclose(graph.poses()["arm"].p, [0.3, 0.1, 1.0], atol=1e-15)
     with pytest.raises(DescriptionError, match="no keyframe is called 'down'"):
@@ -288,7 +295,7 @@ def test_the_drawn_pose_is_at_the_references(tmp_path: Path) -> None:
 
 
 def test_what_mujoco_refuses_has_its_line(tmp_path: Path) -> None:
-    path = written(tmp_path, TEXT_OF_READ.replace('mass="0.1"', 'mass="-0.1"'))
+    path = write_file(tmp_path, TEXT_OF_READ.replace('mass="0.1"', 'mass="-0.1"'))
     with pytest.raises(DescriptionError, match=r"robot\.xml:\d+.*MuJoCo cannot read it"):
         read_mjcf(path)
 
@@ -313,13 +320,13 @@ def test_what_acts_along_a_sum_acts_along_its_leader() -> None:
     model = mj.MjModel.from_xml_string(TEXT_OF_TENDONS)
     assert fixed_terms(model, 0) == {0: 3.0, 1: 0.5}
     assert fixed_terms(model, 2) is None
-    leader = followed(model, {0: 3.0, 1: 0.5})
+    leader = tendon_leader(model, {0: 3.0, 1: 0.5})
     assert leader is not None
     assert (leader.joint, leader.ratio) == (0, 2.0)
-    assert followed(model, {0: 1.0, 2: 1.0}) is None
+    assert tendon_leader(model, {0: 1.0, 2: 1.0}) is None
     axes = {k: Axis(np.array([0.0, 0.0, 1.0])) for k in range(3)}
     report = ExchangeReport()
-    along_tendons(model, axes, report)
+    add_tendon_forces(model, axes, report)
     (loss,) = report.losses
     assert "'apart' left out: its joints do not follow one of them" in loss
     model.tendon_stiffness[1] = 0.0
@@ -353,7 +360,7 @@ SLACK = """<mujoco><option gravity="0 0 0"/><worldbody>
 
 def test_slack_springs_are_end_stops_and_ranges_are_limits(tmp_path: Path) -> None:
     """Forces on both sides of the slack and rates of both signs, as MuJoCo has them."""
-    file = written(tmp_path, SLACK)
+    file = write_file(tmp_path, SLACK)
     report = ExchangeReport()
     axes = axes_by_joint(compile_mjcf(file, report))
     assert not report.losses
@@ -378,7 +385,7 @@ def test_a_slack_beside_other_limits_is_lost() -> None:
         1: Axis(np.array([0.0, 0.0, 1.0])),
     }
     report = ExchangeReport()
-    along_tendons(model, axes, report)
+    add_tendon_forces(model, axes, report)
     assert report.losses == [
         "the slack spring of the tendon 'stop' left out: its joint has other limits than -0.1 and 0.2"
     ]

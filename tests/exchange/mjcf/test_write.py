@@ -12,10 +12,10 @@ from nacelle.exchange.write.robot import assembled_graph
 from support import exported_instants, round_trips
 from support.described import all_kinds, mechanism
 from support.exported_files import errors
-from support.exported_instants import plain
+from support.exported_instants import without_unexported_friction
 from support.exported_mujoco import MujocoFile
 from support.library import NAMES, library_robot
-from support.random_robots.described import closing
+from support.random_robots.described import closed_robot
 
 DESCRIBED = (
     "arm",
@@ -47,7 +47,7 @@ def test_couplings_and_free_bases(name: str) -> None:
 
 @pytest.mark.parametrize("seed", [0, 2, 3, 5])
 def test_random_robots_in_their_assembly(seed: int) -> None:
-    robot = plain(closing(seed).robot)
+    robot = without_unexported_friction(closed_robot(seed).robot)
     found = exported_instants.errors(MujocoFile(write_mjcf(assembled_graph(robot))), robot)
     assert max(found.values()) < 1e-9
 
@@ -109,7 +109,7 @@ def test_all_that_a_file_can_hold_comes_back(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_loops_that_lock_every_joint_are_refused(tmp_path: Path) -> None:
     out = tmp_path / "robot.xml"
-    nacelle.export_robot(plain(closing(4).robot), "mjcf", out=out)
+    nacelle.export_robot(without_unexported_friction(closed_robot(4).robot), "mjcf", out=out)
     with pytest.raises(nacelle.DescriptionError, match="nothing moves: the loops lock every joint"):
         nacelle.import_robot(out)
 
@@ -118,7 +118,9 @@ def test_loops_that_lock_every_joint_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", [1, 8, 9, 13])
 def test_random_robots_come_back(seed: int, tmp_path: Path) -> None:
     out = tmp_path / "robot.xml"
-    file = MujocoFile(nacelle.export_robot(plain(closing(seed).robot), "mjcf", out=out).text)
+    file = MujocoFile(
+        nacelle.export_robot(without_unexported_friction(closed_robot(seed).robot), "mjcf", out=out).text
+    )
     again = nacelle.import_robot(out).robot
     own = round_trips.bodies_of(again, file.names)
     assert max(exported_instants.errors(file, again, own=own).values()) < 1e-12

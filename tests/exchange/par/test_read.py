@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.par import Expression, read_par
-from support.urdf_files import written
+from support.urdf_files import write_file
 
 # A palletiser: column, arm and forearm, and a crank with a rod that hold the forearm as a parallelogram.
 TABLE = {
@@ -52,7 +52,7 @@ def transform(j: int) -> pin.SE3:
 
 
 def test_frames_and_inertia(tmp_path: Path) -> None:
-    graph = read_par(written(tmp_path, text(), "pallet.par"))
+    graph = read_par(write_file(tmp_path, text(), "pallet.par"))
     placed, frames = graph.poses(), {0: pin.SE3.Identity()}
     for j in range(1, 8):
         frames[j] = frames[int(TABLE["ant"][j - 1])] * transform(j)
@@ -76,14 +76,14 @@ def test_frames_and_inertia(tmp_path: Path) -> None:
 
 
 def test_a_palletiser_is_imported(tmp_path: Path) -> None:
-    done = nacelle.import_robot(written(tmp_path, text(), "pallet.par"))
+    done = nacelle.import_robot(write_file(tmp_path, text(), "pallet.par"))
     assert done.robot.motion.coordinates == ("pallet.joint1", "pallet.joint2", "pallet.joint4")
     assert done.losses == ()
 
 
 def test_variables_may_have_names(tmp_path: Path) -> None:
     theta = "{th1,th2,th3,th4 + Pi,th5 - Pi,th6,0}"
-    graph = read_par(written(tmp_path, text(theta=theta), "pallet.par"))
+    graph = read_par(write_file(tmp_path, text(theta=theta), "pallet.par"))
     assert graph.joints[0].axes[0].value == 0.0
     crank = next(joint for joint in graph.joints if joint.name == "joint4")
     x = graph.poses()["link4"].R[:, 0] @ graph.poses()["link2"].R[:, 0]
@@ -107,7 +107,7 @@ def test_variables_may_have_names(tmp_path: Path) -> None:
 )
 def test_errors_name_the_line(tmp_path: Path, changed: dict[str, str], message: str) -> None:
     content = text(**changed)
-    path = written(tmp_path, content, "pallet.par")
+    path = write_file(tmp_path, content, "pallet.par")
     with pytest.raises(DescriptionError) as caught:
         nacelle.import_robot(path)
     (problem,) = caught.value.problems
@@ -119,7 +119,7 @@ def test_errors_name_the_line(tmp_path: Path, changed: dict[str, str], message: 
 
 def test_what_is_no_parameter_file(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="NL links"):
-        read_par(written(tmp_path, "nothing", "a.par"))
+        read_par(write_file(tmp_path, "nothing", "a.par"))
     with pytest.raises(DescriptionError, match="there is no such file"):
         read_par(tmp_path / "b.par")
 

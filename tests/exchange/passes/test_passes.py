@@ -16,32 +16,32 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Solid, Strut
-from nacelle.exchange.passes.bodies import weighted, without_fixed_joints
-from nacelle.exchange.passes.groups import grouped, spherical_pairs_joined
-from nacelle.exchange.passes.motion import assembled, chosen_motion, without_dependent_motors
+from nacelle.exchange.passes.bodies import without_fixed_joints, without_massless_ends
+from nacelle.exchange.passes.groups import group_hinges, join_spherical_pairs
+from nacelle.exchange.passes.motion import assemble_graph, choose_motion, without_dependent_motors
 from nacelle.exchange.passes.nacelle import (
-    ends_a_leg,
-    freedom,
-    legs_of,
-    with_articulated,
-    with_nacelle,
+    count_legs,
+    is_last_leg_body,
+    mobility,
+    with_articulated_platform,
+    with_platform,
 )
-from nacelle.exchange.passes.roots import at_pose, rooted
+from nacelle.exchange.passes.roots import joint_at_pose, without_free_bodies
 from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import read_xml
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_rpy
 from nacelle.spatial.scalar import Array
 from support.library import library_robot
-from support.random_robots.varied import varied
-from support.urdf_files import DRIVES, LIMIT, LOOPS, TREE, robot, written
+from support.random_robots.varied import varied_library_robot
+from support.urdf_files import DRIVES, LIMIT, LOOPS, TREE, robot_document, write_file
 
 # ---- MJCF files with bodies, equalities and names in another order: the same robot, drawn by somebody else
 
 _WIDTH = {0: 7, 1: 4, 2: 1, 3: 1}
 
 
-def shuffled(text: str, seed: int) -> tuple[str, dict[str, str]]:
+def shuffle_file(text: str, seed: int) -> tuple[str, dict[str, str]]:
     """A file in another order, its bodies with names that say nothing; the old names by the new ones."""
     rng = random.Random(seed)
     model = mj.MjModel.from_xml_string(text)
@@ -84,7 +84,7 @@ BODIES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_names_and_orders_do_not_matter(name: str, tmp_path: Path) -> None:
-    text, names = shuffled(nacelle.export_robot(varied(name, 1), "mjcf").text, 3)
+    text, names = shuffle_file(nacelle.export_robot(varied_library_robot(name, 1), "mjcf").text, 3)
     file = tmp_path / "robot.xml"
     file.write_text(text, encoding="utf-8")
     robot = nacelle.import_robot(file).robot
@@ -130,7 +130,7 @@ def test_robots_without_one() -> None:
     drive = Axis(z, motor=Motor("m"))
     arm = Link("shoulder", BASE, "arm", identity(), axes=(drive,))
     graph = Graph("g", "g.xml", np.zeros(3), {"arm": Solid(1.0)}, (arm,))
-    assert with_articulated(graph) is None
+    assert with_articulated_platform(graph) is None
 
 
 # ---- Limits of effort suggest motors where loops leave joints independent
@@ -138,22 +138,22 @@ def test_robots_without_one() -> None:
 EVERYWHERE = TREE.replace('type="continuous">', 'type="revolute">' + LIMIT.format(3))
 
 
-def driven(graph: Graph) -> list[str]:
+def driven_joints(graph: Graph) -> list[str]:
     """Names of driven joints."""
-    assert all(joint.motor is None or joint.motor.sure for joint in graph.joints)
+    assert all(joint.motor is None or joint.motor.is_certain for joint in graph.joints)
     return [joint.name for joint in graph.joints if joint.motor is not None]
 
 
 def test_motors_of_a_loop_are_independent_from_the_base_outwards(tmp_path: Path) -> None:
-    path = written(tmp_path, robot(EVERYWHERE + LOOPS["loop"]))
+    path = write_file(tmp_path, robot_document(EVERYWHERE + LOOPS["loop"]))
     graph = without_dependent_motors(read_urdf(read_xml(path), path))
-    assert driven(graph) == ["left_motor", "right_motor"]
+    assert driven_joints(graph) == ["left_motor", "right_motor"]
     assert graph.report.steps == ["nothing says what is driven: left_motor, right_motor, by limits of effort"]
 
 
 def test_without_loops_all_are_driven(tmp_path: Path) -> None:
-    path = written(tmp_path, robot(EVERYWHERE))
-    assert driven(without_dependent_motors(read_urdf(read_xml(path), path))) == [
+    path = write_file(tmp_path, robot_document(EVERYWHERE))
+    assert driven_joints(without_dependent_motors(read_urdf(read_xml(path), path))) == [
         "left_motor",
         "right_motor",
         "left_pin",
@@ -162,10 +162,12 @@ def test_without_loops_all_are_driven(tmp_path: Path) -> None:
 
 
 def test_what_a_file_says_stays(tmp_path: Path) -> None:
-    path = written(tmp_path, robot(EVERYWHERE + LOOPS["loop"] + DRIVES.replace("right_motor", "left_pin")))
+    path = write_file(
+        tmp_path, robot_document(EVERYWHERE + LOOPS["loop"] + DRIVES.replace("right_motor", "left_pin"))
+    )
     graph = read_urdf(read_xml(path), path)
     assert without_dependent_motors(graph) is graph
-    assert driven(graph) == ["left_motor", "left_pin"]
+    assert driven_joints(graph) == ["left_motor", "left_pin"]
 
 
 # ---- Motions of bodies by all joints at once
@@ -173,7 +175,7 @@ def test_what_a_file_says_stays(tmp_path: Path) -> None:
 X, Y, Z = np.eye(3)
 
 
-def at(*place: float) -> Pose:
+def translation_pose(*place: float) -> Pose:
     return Pose(np.eye(3), np.array(place))
 
 
@@ -186,15 +188,22 @@ def four_bar() -> Graph:
     """A parallelogram of sides 1 and 2 in the plane: the coupler only translates."""
     joints = [
         Link("a", BASE, "left", identity(), axes=(Axis(Z, value=0.5 * math.pi),)),
-        Link("b", "left", "coupler", at(1.0, 0.0, 0.0), axes=(Axis(Z, value=-0.5 * math.pi),)),
-        Link("c", BASE, "right", at(2.0, 0.0, 0.0), axes=(Axis(Z, value=0.5 * math.pi),)),
+        Link("b", "left", "coupler", translation_pose(1.0, 0.0, 0.0), axes=(Axis(Z, value=-0.5 * math.pi),)),
+        Link("c", BASE, "right", translation_pose(2.0, 0.0, 0.0), axes=(Axis(Z, value=0.5 * math.pi),)),
     ]
-    end = Link("d", "right", "coupler", at(1.0, 0.0, 0.0), at(2.0, 0.0, 0.0), axes=(Axis(Z),))
+    end = Link(
+        "d",
+        "right",
+        "coupler",
+        translation_pose(1.0, 0.0, 0.0),
+        translation_pose(2.0, 0.0, 0.0),
+        axes=(Axis(Z),),
+    )
     return graph(joints, (end,))
 
 
 def test_a_parallelogram_has_one_motion_and_its_coupler_translates() -> None:
-    found = freedom(assembled(four_bar()))
+    found = mobility(assemble_graph(four_bar()))
     assert found.count == 1
     coupler = found.twists["coupler"][:, 0]
     np.testing.assert_allclose(np.delete(coupler, 0), 0.0, atol=1e-12)
@@ -208,11 +217,11 @@ def test_couplings_bind_rates_in_their_units() -> None:
     chain = graph(
         [
             Link("turn", BASE, "nut", identity(), axes=(Axis(Z),)),
-            Link("travel", "nut", "rod", at(0.0, 0.0, 3.0), axes=(Axis(Z, turns=False),)),
+            Link("travel", "nut", "rod", translation_pose(0.0, 0.0, 3.0), axes=(Axis(Z, turns=False),)),
         ]
     )
-    assert freedom(assembled(chain)).count == 2
-    found = freedom(assembled(replace(chain, couplings=(Coupling("screw", "travel", {"turn": 0.5}),))))
+    assert mobility(assemble_graph(chain)).count == 2
+    found = mobility(assemble_graph(replace(chain, couplings=(Coupling("screw", "travel", {"turn": 0.5}),))))
     assert found.count == 1
     # Lengths count over the size: the farthest of base, nut and rod is 2 m from their centre.
     np.testing.assert_allclose(2.0 * found.rates["travel"], 0.5 * found.rates["turn"], atol=1e-12)
@@ -223,10 +232,22 @@ def test_the_spin_of_a_rod_between_balls_is_none() -> None:
         Link("slide", BASE, "block", identity(), axes=(Axis(X, turns=False),)),
         Link("ball", "block", "rod", identity(), spherical=True),
     ]
-    rod = graph(joints, (Link("end", "rod", BASE, at(0.0, 0.3, 0.4), at(0.0, 0.3, 0.4), spherical=True),))
+    rod = graph(
+        joints,
+        (
+            Link(
+                "end",
+                "rod",
+                BASE,
+                translation_pose(0.0, 0.3, 0.4),
+                translation_pose(0.0, 0.3, 0.4),
+                spherical=True,
+            ),
+        ),
+    )
     # Across the rod the block moves without a change of its length.
-    assert freedom(assembled(rod)).count == 1
-    assert freedom(assembled(graph(joints))).count == 4
+    assert mobility(assemble_graph(rod)).count == 1
+    assert mobility(assemble_graph(graph(joints))).count == 4
 
 
 # ---- Hinges through a point as one joint: the same motion at any coordinates
@@ -259,7 +280,7 @@ def test_one_joint_moves_as_its_hinges(count: int) -> None:
     before = chain([X, Y, X][:count], [0.3, -0.8, 1.9][:count])
     if count == 3:
         before = chain([X, Y, Z], [0.3, -0.8, 1.9])
-    after = grouped(before, ())
+    after = group_hinges(before, ())
     (joint,) = after.joints
     assert joint.kind == ("universal" if count == 2 else "spherical")
     np.testing.assert_allclose(after.poses()["tool"].R, before.poses()["tool"].R, atol=1e-14)
@@ -268,14 +289,16 @@ def test_one_joint_moves_as_its_hinges(count: int) -> None:
 
 def test_what_acts_on_a_hinge_keeps_it() -> None:
     graph = chain([X, Y], [0.3, -0.8])
-    assert grouped(graph, ("h0",)).joints == graph.joints
+    assert group_hinges(graph, ("h0",)).joints == graph.joints
     heavy = replace(graph, bodies=graph.bodies | {"cross0": Solid(0.1)})
-    assert grouped(heavy, ()).joints == graph.joints
+    assert group_hinges(heavy, ()).joints == graph.joints
     skew = chain([X, np.array([0.6, 0.8, 0.0])], [0.3, -0.8])
-    assert grouped(skew, ()).joints == skew.joints
+    assert group_hinges(skew, ()).joints == skew.joints
     damped = chain([X, Y, Z], [0.3, -0.8, 1.9])
     first = replace(damped.joints[0], axes=(replace(damped.joints[0].axes[0], damping=1.0),))
-    kinds = [joint.kind for joint in grouped(replace(damped, joints=(first, *damped.joints[1:])), ()).joints]
+    kinds = [
+        joint.kind for joint in group_hinges(replace(damped, joints=(first, *damped.joints[1:])), ()).joints
+    ]
     assert kinds == ["universal", "revolute"]
 
 
@@ -300,7 +323,7 @@ def graph_of_lines(*closures: Link) -> Graph:
 
 def test_two_points_make_a_hinge_through_both() -> None:
     balls = ball("p", [0.1, 0.2, 0.3]), ball("q", [0.1, 0.3, 0.5], turned=True), ball("r", [0.1, 0.4, 0.7])
-    (hinge,) = spherical_pairs_joined(graph_of_lines(*balls)).closures
+    (hinge,) = join_spherical_pairs(graph_of_lines(*balls)).closures
     assert hinge.kind == "revolute"
     for angle in (0.0, 0.7, -2.0):
         turned = replace(hinge, axes=(replace(hinge.axes[0], value=angle),)).pose()
@@ -312,8 +335,8 @@ def test_two_points_make_a_hinge_through_both() -> None:
 def test_points_that_differ_on_the_two_bodies_stay_apart() -> None:
     one, other = ball("p", [0.1, 0.2, 0.3]), ball("q", [0.1, 0.3, 0.5])
     longer = replace(other, at=Pose(np.eye(3), np.array([0.1, 0.3, 0.6])))
-    assert spherical_pairs_joined(graph_of_lines(one, longer)).closures == (one, longer)
-    assert spherical_pairs_joined(graph_of_lines(one, replace(other, parent="c"))).closures[0] is one
+    assert join_spherical_pairs(graph_of_lines(one, longer)).closures == (one, longer)
+    assert join_spherical_pairs(graph_of_lines(one, replace(other, parent="c"))).closures[0] is one
 
 
 # ---- Free bodies that closures carry: the same mechanism, the same places
@@ -343,13 +366,13 @@ def mechanism() -> Graph:
         Link("two", "plate", BASE, placed_at("plate", [1.0, 0.0, 0.0]), side, spherical=True),
     )  # fmt: skip
     bodies = {"rod": Solid(1.0), "tip": Solid(1.0), "plate": Solid(1.0), "ball": Solid(1.0)}
-    return Graph("g", "g.xml", np.zeros(3), bodies, (tip,), closures, loose=PLACES)
+    return Graph("g", "g.xml", np.zeros(3), bodies, (tip,), closures, free_bodies=PLACES)
 
 
 def test_closures_carry_free_bodies_where_they_were() -> None:
-    before, after = mechanism(), rooted(mechanism())
+    before, after = mechanism(), without_free_bodies(mechanism())
     assert after.floating == "plate"
-    assert after.loose == {}
+    assert after.free_bodies == {}
     assert [(j.name, j.parent, j.child) for j in after.joints] == [
         ("hinge", "tip", "rod"),
         ("foot", BASE, "tip"),
@@ -367,7 +390,7 @@ def test_a_free_body_on_springs_alone_beside_another_is_refused() -> None:
     graph = mechanism()
     spring = Strut("spring", ("ball", "rod"), (np.zeros(3), np.zeros(3)), 1.0, 0.1)
     with pytest.raises(DescriptionError, match="no closure ties the free bodies 'ball'"):
-        rooted(replace(graph, struts=(spring,)))
+        without_free_bodies(replace(graph, struts=(spring,)))
 
 
 def test_coordinates_at_a_pose() -> None:
@@ -375,7 +398,7 @@ def test_coordinates_at_a_pose() -> None:
     for axis in (Axis(Z, value=-2.1), Axis(Z, turns=False, value=0.7)):
         link = Link("l", "a", "b", *frames, (axis,))
         zeroed = replace(link, axes=(replace(axis, value=0.0),))
-        assert np.isclose(at_pose(zeroed, link.pose()).axes[0].value, axis.value, rtol=1e-14)
+        assert np.isclose(joint_at_pose(zeroed, link.pose()).axes[0].value, axis.value, rtol=1e-14)
 
 
 # ---- Joints that move nothing are left out, where nothing else holds what they carry
@@ -396,7 +419,9 @@ ARM = hinge("shoulder", BASE, "arm")
 
 
 def test_light_ends_go_from_the_outside_inwards() -> None:
-    made = weighted(graph_of_weightless(ARM, hinge("a", "arm", "wheel"), hinge("b", "wheel", "cap")))
+    made = without_massless_ends(
+        graph_of_weightless(ARM, hinge("a", "arm", "wheel"), hinge("b", "wheel", "cap"))
+    )
     assert list(made.bodies) == ["arm"]
     assert [joint.name for joint in made.joints] == ["shoulder"]
     assert made.report.losses == [
@@ -412,13 +437,13 @@ def test_what_a_rotor_a_closure_or_a_coupling_moves_stays() -> None:
         graph_of_weightless(*joints, closures=(hinge("c", BASE, "wheel"),)),
         graph_of_weightless(*joints, couplings=(Coupling("k", "a", {"shoulder": 2.0}),)),
     ):
-        assert list(weighted(kept).bodies) == ["arm", "wheel"]
+        assert list(without_massless_ends(kept).bodies) == ["arm", "wheel"]
 
 
 # ---- Welded bodies: mass, centre and inertia of the whole stay, and so does every other body's place
 
 
-def place(*numbers: float) -> Pose:
+def pose_of_numbers(*numbers: float) -> Pose:
     """A pose that is turned and moved."""
     return Pose(rotation_rpy(np.array(numbers)), np.array(numbers))
 
@@ -444,9 +469,9 @@ def momenta(graph: Graph) -> tuple[float, Array, Array]:
 def tree() -> Graph:
     """A hinge that carries a welded pair, and a strut on the last body."""
     links = (
-        Link("hinge", BASE, "a", place(0.1, 0.2, 0.3), axes=(Axis(Z, value=0.4),)),
-        Link("weld", "a", "b", place(0.4, -0.2, 0.1), place(0.2, 0.1, 0.5)),
-        Link("slide", "b", "c", place(0.3, 0.3, -0.4), axes=(Axis(Z, turns=False, value=0.2),)),
+        Link("hinge", BASE, "a", pose_of_numbers(0.1, 0.2, 0.3), axes=(Axis(Z, value=0.4),)),
+        Link("weld", "a", "b", pose_of_numbers(0.4, -0.2, 0.1), pose_of_numbers(0.2, 0.1, 0.5)),
+        Link("slide", "b", "c", pose_of_numbers(0.3, 0.3, -0.4), axes=(Axis(Z, turns=False, value=0.2),)),
     )
     bodies = {"a": solid(1.0), "b": solid(2.0), "c": solid(3.0)}
     strut = Strut("spring", ("b", "c"), (np.ones(3), np.zeros(3)), 10.0, 0.1)
@@ -479,7 +504,11 @@ def test_a_welded_end_of_a_branch_is_cut_at_its_joint() -> None:
     graph = tree()
     poses = graph.poses()
     weld = Link(
-        "stuck", "c", "a", place(0.1, 0.1, 0.1), poses["a"].inverse() @ poses["c"] @ place(0.1, 0.1, 0.1)
+        "stuck",
+        "c",
+        "a",
+        pose_of_numbers(0.1, 0.1, 0.1),
+        poses["a"].inverse() @ poses["c"] @ pose_of_numbers(0.1, 0.1, 0.1),
     )
     after = without_fixed_joints(replace(graph, closures=(weld,)))
     assert list(after.bodies) == ["a"]
@@ -499,11 +528,18 @@ def driven_four_bar(closed_at: float = 1.0) -> Graph:
     """A parallelogram of edges 1 m and 0.5 m whose third joint is driven."""
     drive = Axis(Y, motor=Motor("drive"))
     links = (
-        Link("crank", BASE, "a", at(0.0, 0.0, 0.0), axes=(Axis(Y, value=0.1),)),
-        Link("knee", "a", "b", at(0.0, 0.0, 0.5), axes=(Axis(Y),)),
-        Link("rocker", BASE, "c", at(1.0, 0.0, 0.0), axes=(drive,)),
+        Link("crank", BASE, "a", translation_pose(0.0, 0.0, 0.0), axes=(Axis(Y, value=0.1),)),
+        Link("knee", "a", "b", translation_pose(0.0, 0.0, 0.5), axes=(Axis(Y),)),
+        Link("rocker", BASE, "c", translation_pose(1.0, 0.0, 0.0), axes=(drive,)),
     )
-    loop = Link("loop", "b", "c", at(closed_at, 0.0, 0.0), at(0.0, 0.0, 0.5), spherical=True)
+    loop = Link(
+        "loop",
+        "b",
+        "c",
+        translation_pose(closed_at, 0.0, 0.0),
+        translation_pose(0.0, 0.0, 0.5),
+        spherical=True,
+    )
     return Graph("g", "g.xml", np.array([0.0, 0.0, -9.8]), dict.fromkeys("abc", BODY), links, (loop,))
 
 
@@ -518,7 +554,7 @@ def with_rod(rod: Solid, damping: float = 0.0) -> Graph:
 @pytest.mark.parametrize(("bent", "damping"), [(0.01, 0.0), (0.0, 0.3)])
 def test_a_rod_that_feels_its_spin_has_it_as_a_coordinate(bent: float, damping: float) -> None:
     rod = Solid(1.0, np.array([0.5, bent, 0.0]), np.diag([0.1, 1.0, 1.0]))
-    chosen = chosen_motion(with_rod(rod, damping))
+    chosen = choose_motion(with_rod(rod, damping))
     names = [joint.name for joint in chosen.graph.joints]
     assert names == ["crank", "knee-tilt", "knee-swing", "knee-spin", "rocker"]
     assert chosen.joints == ("knee-spin", "rocker")
@@ -532,21 +568,21 @@ def test_a_rod_that_feels_its_spin_has_it_as_a_coordinate(bent: float, damping: 
 def test_coordinates_of_a_nacelle_are_those_that_move() -> None:
     graph = driven_four_bar()
     carried = replace(graph, floating="b", pose=graph.poses()["b"], joints=(graph.joints[0], graph.joints[2]))
-    chosen = chosen_motion(replace(carried, closures=(*graph.closures, graph.joints[1])))
+    chosen = choose_motion(replace(carried, closures=(*graph.closures, graph.joints[1])))
     assert (chosen.axes, chosen.joints) == (("x",), ())
 
 
 def test_loops_that_do_not_close_are_named() -> None:
     with pytest.raises(DescriptionError, match=r"g\.xml: the loops do not close.*loop"):
-        chosen_motion(driven_four_bar(closed_at=5.0))
+        choose_motion(driven_four_bar(closed_at=5.0))
     with pytest.raises(DescriptionError, match="nothing moves"):
-        chosen_motion(Graph("g", "g.xml", np.zeros(3), {}, ()))
+        choose_motion(Graph("g", "g.xml", np.zeros(3), {}, ()))
 
 
 # ---- The body that driven legs carry
 
 
-def legged(legs: int) -> Graph:
+def legged_graph(legs: int) -> Graph:
     """Arms and rods that carry a plate, which hangs on the first in the tree."""
     joints, closures = [], []
     bodies = {}
@@ -563,30 +599,30 @@ def legged(legs: int) -> Graph:
 
 
 def test_three_driven_legs_make_a_nacelle() -> None:
-    made = with_nacelle(legged(3))
+    made = with_platform(legged_graph(3))
     assert made.floating == "plate"
     assert [closure.name for closure in made.closures] == ["end1", "end2", "end0"]
     assert made.report.steps == ["the nacelle is 'plate', which 3 driven legs carry"]
-    assert with_nacelle(legged(2)).floating is None
-    assert with_nacelle(legged(3), "").floating is None
-    assert with_nacelle(legged(2), "rod1").floating == "rod1"
+    assert with_platform(legged_graph(2)).floating is None
+    assert with_platform(legged_graph(3), "").floating is None
+    assert with_platform(legged_graph(2), "rod1").floating == "rod1"
 
 
 def test_two_driven_legs_and_a_guide_make_a_nacelle() -> None:
-    graph = legged(3)
+    graph = legged_graph(3)
     joints = tuple(
         replace(joint, axes=(Axis(Z),)) if joint.name == "shoulder2" else joint for joint in graph.joints
     )
-    made = with_nacelle(replace(graph, joints=joints))
+    made = with_platform(replace(graph, joints=joints))
     assert made.floating == "plate"
     assert made.report.steps == ["the nacelle is 'plate', which 2 driven legs and 1 other carry"]
     one = tuple(replace(joint, axes=(Axis(Z),)) if joint.axes else joint for joint in graph.joints[2:])
-    assert with_nacelle(replace(graph, joints=(*graph.joints[:2], *one))).floating is None
+    assert with_platform(replace(graph, joints=(*graph.joints[:2], *one))).floating is None
 
 
-def meeting(*places: float) -> Graph:
+def meeting_rods(*places: float) -> Graph:
     """Rods of the second and third leg that end on the rod of the first."""
-    graph = legged(3)
+    graph = legged_graph(3)
     bodies = {name: solid for name, solid in graph.bodies.items() if name != "plate"}
     closures = tuple(
         Link(f"end{k}", f"rod{k}", "rod0", identity(), Pose(np.eye(3), np.array([place, 0.0, 0.0])), (), True)
@@ -596,19 +632,19 @@ def meeting(*places: float) -> Graph:
 
 
 def test_the_last_link_of_a_leg_that_ends_in_a_point_is_none() -> None:
-    point = meeting(0.6, 0.6)
-    assert ends_a_leg(point, "rod0")
-    assert with_nacelle(point).floating is None
+    point = meeting_rods(0.6, 0.6)
+    assert is_last_leg_body(point, "rod0")
+    assert with_platform(point).floating is None
     # Where they end apart, it is a plate on three legs of which one is short.
-    plate = meeting(0.6, 0.7)
-    assert not ends_a_leg(plate, "rod0")
-    assert with_nacelle(plate).floating == "rod0"
-    assert legs_of(plate, ["rod0"]).driven == 3
-    assert legs_of(plate, ["rod0", "rod1"], "rod1").driven == 1
+    plate = meeting_rods(0.6, 0.7)
+    assert not is_last_leg_body(plate, "rod0")
+    assert with_platform(plate).floating == "rod0"
+    assert count_legs(plate, ["rod0"]).driven == 3
+    assert count_legs(plate, ["rod0", "rod1"], "rod1").driven == 1
 
 
 def test_names_that_are_none() -> None:
     with pytest.raises(DescriptionError, match=r"no body is called 'plates'.*plate"):
-        with_nacelle(legged(3), "plates")
+        with_platform(legged_graph(3), "plates")
     with pytest.raises(DescriptionError, match="'plate' moves freely"):
-        with_nacelle(with_nacelle(legged(3)), "rod1")
+        with_platform(with_platform(legged_graph(3)), "rod1")

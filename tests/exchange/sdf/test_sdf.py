@@ -15,13 +15,13 @@ from nacelle.errors import DescriptionError
 from nacelle.exchange.graph import Graph
 from nacelle.exchange.sdf.read import frames_of, pose_of, read_sdf
 from nacelle.exchange.write.robot import assembled_graph
-from nacelle.exchange.xml import parsed, read_xml
+from nacelle.exchange.xml import parse_xml, read_xml
 from nacelle.spatial.rotation import rotation_y
 from support import round_trips
 from support.described import all_kinds, mechanism
 from support.library import NAMES, library_robot
-from support.sdf_files import JOINTS, LINKS, MOMENTS, TIP, sdf, seen
-from support.urdf_files import written
+from support.sdf_files import JOINTS, LINKS, MOMENTS, TIP, sdf, world_properties
+from support.urdf_files import write_file
 
 # ---- Frames of SDF: placed in each other, attached to links, in nested models
 
@@ -37,7 +37,7 @@ TEXT = b"""<model name="m"><pose>0 0 1 0 0 0</pose>
 
 
 def test_poses_follow_one_another() -> None:
-    frames = frames_of(parsed(TEXT, "m.sdf"))
+    frames = frames_of(parse_xml(TEXT, "m.sdf"))
     # f is at (0, 2, 1) and turned by a quarter: its x axis is y of the world.
     np.testing.assert_allclose(frames.pose("a").p, [0, 3, 1], atol=1e-15)
     np.testing.assert_allclose(frames.pose("inner::b").p, [0, 3, 5], atol=1e-15)
@@ -46,7 +46,7 @@ def test_poses_follow_one_another() -> None:
     np.testing.assert_allclose(frames.pose("inner::h").p, frames.pose("inner::b").p)
     assert frames.link("g") == frames.link("inner::h") == frames.link("inner::__model__") == "inner::b"
     assert frames.link("f") == frames.link("__model__") == "a"
-    assert frames.full("b", "inner::", parsed(TEXT, "m")) == "inner::b"
+    assert frames.full("b", "inner::", parse_xml(TEXT, "m")) == "inner::b"
     assert list(frames.links) == ["a", "inner::b"]
 
 
@@ -66,7 +66,7 @@ def test_poses_follow_one_another() -> None:
 )
 def test_errors_name_the_place(old: bytes, new: bytes, message: str) -> None:
     with pytest.raises(DescriptionError) as caught:
-        frames_of(parsed(TEXT.replace(old, new), "m.sdf")).pose("a")
+        frames_of(parse_xml(TEXT.replace(old, new), "m.sdf")).pose("a")
     assert message in str(caught.value)
 
 
@@ -81,11 +81,11 @@ def test_poses_in_all_their_forms() -> None:
         '<pose degrees="true">1 2 3 0 0 90</pose>',
         f'<pose rotation_format="quat_xyzw">1 2 3 0 0 {half} {half}</pose>',
     ):
-        pose = pose_of(parsed(text.encode(), "a"))
+        pose = pose_of(parse_xml(text.encode(), "a"))
         np.testing.assert_allclose(pose.R, quarter, atol=1e-15)
         np.testing.assert_array_equal(pose.p, [1, 2, 3])
     with pytest.raises(DescriptionError, match="a quaternion of zeros"):
-        pose_of(parsed(b'<pose rotation_format="quat_xyzw">1 2 3 0 0 0 0</pose>', "a"))
+        pose_of(parse_xml(b'<pose rotation_format="quat_xyzw">1 2 3 0 0 0 0</pose>', "a"))
 
 
 # ---- Joints of SDF: axes in any frame, screws, gearboxes, mimic axes
@@ -100,7 +100,7 @@ def model(*joints: str, version: str = "1.9") -> Graph:
     )
     pose = "<pose>0 0 0 0 0 0.25</pose>"
     text = f'<sdf version="{version}"><model name="m">{pose}{links}{"".join(joints)}</model></sdf>'
-    return read_sdf(parsed(text.encode(), "m.sdf"), Path("m.sdf"))
+    return read_sdf(parse_xml(text.encode(), "m.sdf"), Path("m.sdf"))
 
 
 def joint(name: str, kind: str, ends: str, inner: str = "<axis><xyz>0 0 1</xyz></axis>") -> str:
@@ -233,13 +233,15 @@ def test_errors_of_joints_name_the_place(joints: tuple[str, ...], message: str) 
 
 def graph_of(text: str) -> Graph:
     """The graph of a document."""
-    return read_sdf(parsed(text.encode(), "robot.sdf"), Path("robot.sdf"))
+    return read_sdf(parse_xml(text.encode(), "robot.sdf"), Path("robot.sdf"))
 
 
 def test_bodies_move_about_the_joints_of_the_file() -> None:
     """Each crank carries its rod: positions from rotations about points of the drawn pose."""
     angles = {"left_motor": 0.3, "left_pin": -0.2, "right_motor": 0.5, "right_pin": 0.1}
-    found = seen(graph_of(sdf()).with_values({name: np.array([value]) for name, value in angles.items()}))
+    found = world_properties(
+        graph_of(sdf()).with_values({name: np.array([value]) for name, value in angles.items()})
+    )
     for side in ("left", "right"):
         hip, knee = np.array(LINKS[f"{side}_crank"][0]), np.array(LINKS[f"{side}_rod"][0])
         R1, R2 = rotation_y(angles[f"{side}_motor"]), rotation_y(angles[f"{side}_pin"])
@@ -257,7 +259,7 @@ def test_bodies_move_about_the_joints_of_the_file() -> None:
 
 
 def test_a_five_bar_is_imported(tmp_path: Path) -> None:
-    done = nacelle.import_robot(written(tmp_path, sdf(), "robot.sdf"))
+    done = nacelle.import_robot(write_file(tmp_path, sdf(), "robot.sdf"))
     assert done.robot.motion.coordinates == ("bars.left_motor", "bars.right_motor")
     assert done.losses == ()
     np.testing.assert_allclose(done.robot.gravity, [0.0, 0.0, -9.8])
@@ -292,7 +294,7 @@ def test_a_model_that_nothing_holds_floats(tmp_path: Path) -> None:
     ],
 )
 def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
-    path = written(tmp_path, text, "robot.sdf")
+    path = write_file(tmp_path, text, "robot.sdf")
     with pytest.raises(DescriptionError) as caught:
         nacelle.import_robot(path)
     (problem,) = caught.value.problems

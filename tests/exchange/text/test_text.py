@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nacelle.exchange.description import described, shortest_decimal
+from nacelle.exchange.description import describe_graph, shortest_decimal
 from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Shape, Solid, Strut
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import Interval
@@ -37,7 +37,7 @@ def test_numbers_and_places_come_back() -> None:
         couplings=(Coupling("belt", "arm_push", {"arm_turn": 0.05}, 0.185),),
         struts=(Strut("spring", (BASE, "arm_lower"), (np.ones(3), np.zeros(3)), 10.0, 0.1, 0.5),),
     )  # fmt: skip
-    written = described(graph, ("arm_turn",))
+    written = describe_graph(graph, ("arm_turn",))
     robot, _ = read_data(written.data)
     assert robot.motion.coordinates == ("arm.turn",)
     body = robot.bodies[robot.body("arm.upper")]

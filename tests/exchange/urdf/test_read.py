@@ -13,7 +13,17 @@ from nacelle.exchange.graph import Graph
 from nacelle.exchange.urdf.read import read_urdf
 from nacelle.exchange.xml import read_xml
 from support.pinocchio_files import File, errors
-from support.urdf_files import DRIVES, ENDS, LOOPS, SIDE, TREE, joint, link, robot, written
+from support.urdf_files import (
+    DRIVES,
+    ENDS,
+    LOOPS,
+    SIDE,
+    TREE,
+    joint_text,
+    link_text,
+    robot_document,
+    write_file,
+)
 
 # Gepetto's example-parallel-robots, as NAME.urdf beside NAME.yaml.
 MODELS = Path(os.environ.get("NACELLE_GEPETTO_MODELS", "/nowhere"))
@@ -25,14 +35,14 @@ def graph_of(path: Path, floating: bool = False) -> Graph:
 
 
 def test_bodies_are_where_pinocchio_has_them(tmp_path: Path) -> None:
-    slide = joint(
+    slide = joint_text(
         "lift", ("left_rod", "lid"), 'xyz="0 0.1 0" rpy="1 2 3"', '<axis xyz="0.6 0 0.8"/>', "prismatic"
     )
-    path = written(
+    path = write_file(
         tmp_path,
-        robot(
+        robot_document(
             TREE
-            + link("lid", 0.3, 0.1)
+            + link_text("lid", 0.3, 0.1)
             + slide.replace("</joint>", '<limit effort="0" velocity="0"/></joint>')
         ),
     )
@@ -58,7 +68,7 @@ def test_bodies_are_where_pinocchio_has_them(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_dynamics_are_those_of_pinocchio(tmp_path: Path) -> None:
     """Loops by a closure file, with a light body at the tip that spins by itself."""
-    path, side = written(tmp_path, robot(TREE + ENDS)), written(tmp_path, SIDE, "side.yaml")
+    path, side = write_file(tmp_path, robot_document(TREE + ENDS)), write_file(tmp_path, SIDE, "side.yaml")
     done = nacelle.import_robot(path, closures=side)
     assert done.robot.motion.coordinates == ("bars.left_motor", "bars.right_motor", "bars.tip_A")
     assert done.losses == ("meshes left out: bodies are drawn by their joints",)
@@ -69,13 +79,13 @@ def test_dynamics_are_those_of_pinocchio(tmp_path: Path) -> None:
 @pytest.mark.parametrize("floating", [False, True])
 def test_loops_and_couplings_in_the_file_move_as_in_pinocchio(tmp_path: Path, floating: bool) -> None:
     """A revolute loop and a finger that mimics a motor, on a base that is fixed or floats."""
-    finger = link("finger", 0.1, 0.05)
+    finger = link_text("finger", 0.1, 0.05)
     mimic = '<mimic joint="right_motor" multiplier="-0.5" offset="0.2"/>'
-    finger += joint("finger_pin", ("right_rod", "finger"), 'xyz="0.1 0 0"', mimic, "continuous")
-    text = robot(TREE + finger + LOOPS["loop"] + DRIVES)
-    done = nacelle.import_robot(written(tmp_path, text), floating=floating)
+    finger += joint_text("finger_pin", ("right_rod", "finger"), 'xyz="0.1 0 0"', mimic, "continuous")
+    text = robot_document(TREE + finger + LOOPS["loop"] + DRIVES)
+    done = nacelle.import_robot(write_file(tmp_path, text), floating=floating)
     # Pinocchio reads neither: the loop and the ratio are added to its tree.
-    plain = written(tmp_path, text.replace("<mimic", "<nothing"), "plain.urdf")
+    plain = write_file(tmp_path, text.replace("<mimic", "<nothing"), "plain.urdf")
     file = File(plain, done.robot, floating=floating)
     file.add_frame("one", "left_rod", pin.SE3(np.eye(3), np.array([0.25, -0.01, 0.0])))
     file.add_frame(
@@ -87,7 +97,7 @@ def test_loops_and_couplings_in_the_file_move_as_in_pinocchio(tmp_path: Path, fl
 
 
 def test_a_floating_root_is_the_nacelle(tmp_path: Path) -> None:
-    path = written(tmp_path, robot(TREE + LOOPS["loop"] + DRIVES))
+    path = write_file(tmp_path, robot_document(TREE + LOOPS["loop"] + DRIVES))
     done = nacelle.import_robot(path, floating=True)
     assert done.robot.motion.coordinates[-2:] == ("bars.left_motor", "bars.right_motor")
     assert graph_of(path, floating=True).floating == "ground"
@@ -95,7 +105,7 @@ def test_a_floating_root_is_the_nacelle(tmp_path: Path) -> None:
 
 
 def test_a_planar_joint_is_two_slides_and_a_hinge(tmp_path: Path) -> None:
-    path = written(tmp_path, robot(TREE.replace('type="continuous"', 'type="planar"', 1)))
+    path = write_file(tmp_path, robot_document(TREE.replace('type="continuous"', 'type="planar"', 1)))
     kinds = [j.kind for j in graph_of(path).joints if j.name.startswith("left_pin")]
     assert kinds == ["prismatic", "prismatic", "revolute"]
 
@@ -103,25 +113,25 @@ def test_a_planar_joint_is_two_slides_and_a_hinge(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (robot(TREE.replace('child link="left_rod"', 'child link="left_rood"')),
+        (robot_document(TREE.replace('child link="left_rod"', 'child link="left_rood"')),
          "there is no link 'left_rood' (did you mean 'left_rod'?)"),
-        (robot(TREE + link("alone", 1.0, 0.0)), "no joint leads from the base to the body 'alone'"),
-        (robot(TREE + link("tool", 1.0, 0.0)), "two elements <link> are called 'tool'"),
-        (robot(TREE.replace('xyz="0.2 0.01 0"', 'xyz="0.2 0.01"')),
+        (robot_document(TREE + link_text("alone", 1.0, 0.0)), "no joint leads from the base to the body 'alone'"),
+        (robot_document(TREE + link_text("tool", 1.0, 0.0)), "two elements <link> are called 'tool'"),
+        (robot_document(TREE.replace('xyz="0.2 0.01 0"', 'xyz="0.2 0.01"')),
          "'xyz' of <origin> must be 3 numbers, not '0.2 0.01'"),
-        (robot(TREE.replace('lower="-2"', 'lower="3"')), "the lower limit 3 is above the upper one 2.5"),
-        (robot(TREE.replace('"revolute"', '"hinge"', 1)), "has the type 'hinge', which URDF does not have"),
-        (robot(TREE.replace('"revolute"', '"floating"', 1)), "is floating, which holds nothing"),
-        (robot(TREE.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', 1)),
+        (robot_document(TREE.replace('lower="-2"', 'lower="3"')), "the lower limit 3 is above the upper one 2.5"),
+        (robot_document(TREE.replace('"revolute"', '"hinge"', 1)), "has the type 'hinge', which URDF does not have"),
+        (robot_document(TREE.replace('"revolute"', '"floating"', 1)), "is floating, which holds nothing"),
+        (robot_document(TREE.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', 1)),
          "the axis of <axis> has no direction"),
-        (robot(TREE.replace('izz="4e-3"', 'izz="4e-2"')), "the inertia breaks the triangle inequality"),
-        (robot(TREE + '<xacro:leg side="left"/>'), "<xacro:leg> is a macro, which is not read (run xacro"),
+        (robot_document(TREE.replace('izz="4e-3"', 'izz="4e-2"')), "the inertia breaks the triangle inequality"),
+        (robot_document(TREE + '<xacro:leg side="left"/>'), "<xacro:leg> is a macro, which is not read (run xacro"),
         ('<!DOCTYPE a [<!ENTITY b "ha">]><robot name="&b;"/>', "a document type is declared"),
-        (robot(""), "the robot has no link"),
+        (robot_document(""), "the robot has no link"),
     ],
 )  # fmt: skip
 def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
-    path = written(tmp_path, text)
+    path = write_file(tmp_path, text)
     with pytest.raises(DescriptionError) as caught:
         nacelle.import_robot(path)
     (problem,) = caught.value.problems
@@ -132,7 +142,7 @@ def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
 def test_loops_that_do_not_close_are_an_error_and_nothing_is_written(tmp_path: Path) -> None:
     far = LOOPS["loop"].replace("0.25 -0.01", "2.5 -0.01")
     with pytest.raises(DescriptionError, match="the loops do not close near the assembly"):
-        nacelle.import_robot(written(tmp_path, robot(TREE + far + DRIVES)))
+        nacelle.import_robot(write_file(tmp_path, robot_document(TREE + far + DRIVES)))
 
 
 @pytest.mark.skipif(not MODELS.is_dir(), reason="NACELLE_GEPETTO_MODELS names no folder")

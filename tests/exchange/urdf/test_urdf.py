@@ -10,19 +10,29 @@ import pytest
 
 import nacelle
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Graph, Motor, Names
-from nacelle.exchange.urdf.gepetto import read_side
-from nacelle.exchange.urdf.loops import Links, closures_of
+from nacelle.exchange.graph import Graph, Motor, UniqueNames
+from nacelle.exchange.urdf.gepetto import read_closure_file
+from nacelle.exchange.urdf.loops import LinkNames, read_closures
 from nacelle.exchange.urdf.read import read_urdf
-from nacelle.exchange.xml import parsed, read_xml
-from support.urdf_files import DRIVES, ENDS, LOOPS, SIDE, TREE, joint, link, robot, written
+from nacelle.exchange.xml import parse_xml, read_xml
+from support.urdf_files import (
+    DRIVES,
+    ENDS,
+    LOOPS,
+    SIDE,
+    TREE,
+    joint_text,
+    link_text,
+    robot_document,
+    write_file,
+)
 
 # ---- What drives joints of a URDF: transmissions, ros2_control, limits of effort
 
 
 def motors(folder: Path, text: str) -> tuple[dict[str, Motor], Graph]:
     """Motors of a document by their joints, and its graph."""
-    path = written(folder, robot(text))
+    path = write_file(folder, robot_document(text))
     graph = read_urdf(read_xml(path), path)
     return {joint.name: joint.motor for joint in graph.joints if joint.motor is not None}, graph
 
@@ -57,7 +67,7 @@ def test_ros2_control_and_limits_of_effort(tmp_path: Path) -> None:
         tmp_path, TREE.replace('name="right_motor"', 'name="right_motor" independent="false"')
     )
     assert set(found) == {"left_motor"}
-    assert not found["left_motor"].sure
+    assert not found["left_motor"].is_certain
 
 
 # ---- Joints of SDF within a URDF close its loops
@@ -74,7 +84,7 @@ def test_frames_meet_in_the_drawn_pose(tmp_path: Path) -> None:
         ("ball", "tool", "", "spherical"),
         ("revolute", "world", AXIS, "revolute"),
     ):
-        path = written(tmp_path, robot(TREE + WELD.format(kind, parent, inner)))
+        path = write_file(tmp_path, robot_document(TREE + WELD.format(kind, parent, inner)))
         graph = read_urdf(read_xml(path), path)
         (closure,) = graph.closures
         assert closure.kind == made
@@ -94,7 +104,7 @@ def test_points_types_and_motors(tmp_path: Path) -> None:
         SIDE.replace("6d", "3D")
         + "joint_name: [tip_A, left_pin, tip_B]\njoint_type: [FIXED, UJOINT_YZ, SPHERICAL]\n"
     )
-    said = read_side(written(tmp_path, side, "side.yaml"))
+    said = read_closure_file(write_file(tmp_path, side, "side.yaml"))
     assert said.kinds == {"tip_A": "fixed", "left_pin": "universal_yz", "tip_B": "spherical"}
     ((one, other, welded),) = said.loops
     assert (one.value, other.value, welded) == ("tip_A", "tip_B", False)
@@ -102,8 +112,8 @@ def test_points_types_and_motors(tmp_path: Path) -> None:
 
 
 def test_without_types_loops_are_welds(tmp_path: Path) -> None:
-    assert read_side(written(tmp_path, "closed_loop: [[a, b]]\n", "side.yaml")).loops[0][2]
-    assert read_side(written(tmp_path, "name_mot:\n", "side.yaml")).motors == ()
+    assert read_closure_file(write_file(tmp_path, "closed_loop: [[a, b]]\n", "side.yaml")).loops[0][2]
+    assert read_closure_file(write_file(tmp_path, "name_mot:\n", "side.yaml")).motors == ()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +132,7 @@ def test_without_types_loops_are_welds(tmp_path: Path) -> None:
     ],
 )
 def test_errors_name_the_place(tmp_path: Path, text: str, place: str, message: str) -> None:
-    path, side = written(tmp_path, robot(TREE + ENDS)), written(tmp_path, text, "side.yaml")
+    path, side = write_file(tmp_path, robot_document(TREE + ENDS)), write_file(tmp_path, text, "side.yaml")
     with pytest.raises(DescriptionError) as caught:
         nacelle.import_robot(path, closures=side)
     (problem,) = caught.value.problems
@@ -132,7 +142,7 @@ def test_errors_name_the_place(tmp_path: Path, text: str, place: str, message: s
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="there is no such file"):
-        read_side(tmp_path / "side.yaml")
+        read_closure_file(tmp_path / "side.yaml")
 
 
 # ---- Closures and couplings in URDF: all dialects mean the same robot
@@ -140,7 +150,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_dialects_mean_the_same_robot(tmp_path: Path) -> None:
     texts = [
-        nacelle.import_robot(written(tmp_path, robot(TREE + loop + DRIVES))).text for loop in LOOPS.values()
+        nacelle.import_robot(write_file(tmp_path, robot_document(TREE + loop + DRIVES))).text
+        for loop in LOOPS.values()
     ]
     assert texts[0] == texts[1] == texts[2]
     assert "tip:\n        type: revolute" in texts[0].split("closures:")[1]
@@ -153,8 +164,10 @@ def test_types_of_closures() -> None:
     <loop name="c" type="planar"><predecessor link="p"/><successor link="c"/><axis xyz="1 0 0"/></loop>
     <loop_joint name="d" type="spherical"><link1 link="p"/><link2 link="c" xyz="0 0 1"/></loop_joint>
     <loop_joint name="e" type="prismatic"><link1 link="p"/><link2 link="c"/></loop_joint></robot>"""
-    links = Links({"p": "p", "c": "c"})
-    universal, weld, planar, ball, slide = closures_of(parsed(text.encode(), "robot.urdf"), links, Names())
+    links = LinkNames({"p": "p", "c": "c"})
+    universal, weld, planar, ball, slide = read_closures(
+        parse_xml(text.encode(), "robot.urdf"), links, UniqueNames()
+    )
     assert [universal.kind, weld.kind, ball.kind, slide.kind] == [
         "universal",
         "fixed",
@@ -173,13 +186,13 @@ def test_types_of_closures() -> None:
 
 def test_mimic_joints_and_couplings_over_chains(tmp_path: Path) -> None:
     """q_rotor = 6 (q_left + q_pin) for a rotor on the ground, and a finger that mimics a motor."""
-    more = link("rotor", 0.1, 0.0) + link("finger", 0.1, 0.0)
-    more += joint("rotor_pin", ("ground", "rotor"), 'xyz="0 0 0"', kind="continuous")
+    more = link_text("rotor", 0.1, 0.0) + link_text("finger", 0.1, 0.0)
+    more += joint_text("rotor_pin", ("ground", "rotor"), 'xyz="0 0 0"', kind="continuous")
     mimic = '<mimic joint="right_motor" multiplier="-0.5" offset="0.2"/>'
-    more += joint("finger_pin", ("right_rod", "finger"), 'xyz="0.1 0 0"', mimic, "continuous")
+    more += joint_text("finger_pin", ("right_rod", "finger"), 'xyz="0.1 0 0"', mimic, "continuous")
     ends = '<predecessor link="left_rod"/><successor link="rotor"/>'
     more += f'<coupling name="belt">{ends}<ratio value="6"/></coupling>'
-    path = written(tmp_path, robot(TREE + more))
+    path = write_file(tmp_path, robot_document(TREE + more))
     finger, belt = read_urdf(read_xml(path), path).couplings
     assert (finger.joint, finger.follows, finger.offset) == ("finger_pin", {"right_motor": -0.5}, 0.2)
     assert (belt.joint, belt.follows) == ("rotor_pin", {"left_pin": 6.0, "left_motor": 6.0})
@@ -209,7 +222,7 @@ LOOP = LOOPS["loop"]
 )
 def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DescriptionError) as caught:
-        nacelle.import_robot(written(tmp_path, robot(TREE + text)))
+        nacelle.import_robot(write_file(tmp_path, robot_document(TREE + text)))
     (problem,) = caught.value.problems
     assert message in str(problem)
     assert problem.line > len(TREE.splitlines())

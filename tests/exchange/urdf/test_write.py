@@ -11,10 +11,10 @@ import nacelle
 from support import exported_instants
 from support.described import all_kinds, mechanism
 from support.exported_files import errors
-from support.exported_instants import plain
+from support.exported_instants import without_unexported_friction
 from support.exported_pinocchio import pinocchio_file
 from support.library import NAMES, library_robot
-from support.random_robots.described import closing
+from support.random_robots.described import closed_robot
 
 
 @pytest.mark.thinned
@@ -38,7 +38,7 @@ def test_couplings_and_free_bases(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_random_robots_in_their_assembly(seed: int, tmp_path: Path) -> None:
-    robot = plain(closing(seed).robot)
+    robot = without_unexported_friction(closed_robot(seed).robot)
     assert max(exported_instants.errors(pinocchio_file(robot, tmp_path), robot).values()) < 1e-9
 
 

@@ -15,13 +15,13 @@ import nacelle
 from nacelle.errors import ExportError
 from nacelle.exchange.exported import _WRITERS
 from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, Solid, Strut
-from nacelle.exchange.mjcf.write import chains
-from nacelle.exchange.write.inertia import completed, heavy_enough, is_sound
+from nacelle.exchange.mjcf.write import joint_chains
+from nacelle.exchange.write.inertia import complete_inertias, is_physical, with_minimal_inertia
 from nacelle.exchange.write.robot import (
     JointLinks,
     assembled_graph,
-    in_joints,
     is_one_point,
+    with_dampers_in_joints,
     without_point,
 )
 from nacelle.exchange.write.shapes import body_shapes
@@ -36,7 +36,7 @@ from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_rpy, rpy_from_rotation
 from support.described import mechanism
 from support.library import library_robot
-from support.random_robots.described import closing
+from support.random_robots.described import closed_robot
 from support.random_robots.numbers import random_rotation
 
 # ---- Chains of joints with massless bodies between: where they begin, and where they must end
@@ -60,11 +60,11 @@ def row(*kinds: str) -> Graph:
 
 
 def lengths(graph: Graph) -> list[int]:
-    return [len(chain.links) for chain in chains(graph)]
+    return [len(chain.links) for chain in joint_chains(graph)]
 
 
 def test_joints_act_on_the_next_body_with_mass() -> None:
-    (chain,) = chains(row("s", "s", "b"))
+    (chain,) = joint_chains(row("s", "s", "b"))
     assert (chain.parent, chain.body, len(chain.links)) == ("base", "b2", 3)
     assert lengths(row("b", "s", "s")) == [3]
 
@@ -95,7 +95,7 @@ def test_dampers_become_damping_of_joints() -> None:
     pairs = (("base", "a"), ("b", "a"), ("b", "c"), ("base", "c"))
     dampers = tuple(RotationDamper(f"d{k}", pair, 2.0) for k, pair in enumerate(pairs))
     graph = Graph("r", "r", np.zeros(3), dict.fromkeys("abc", body), joints, dampers=dampers)
-    made = in_joints(graph)
+    made = with_dampers_in_joints(graph)
     turn, ball, slide = made.joints
     assert (turn.axes[0].damping, ball.damping, slide.axes[0].damping) == (3.0, 2.0, 1.0)
     assert made.dampers == ()
@@ -150,8 +150,8 @@ def test_planar_links_get_the_moments_that_they_never_feel() -> None:
     about_z = np.diag([0.0, 0.0, 0.02])
     solids = [Solid(1.0, np.zeros(3), about_z) for _ in robot.bodies]
     report = ExchangeReport()
-    for solid in completed(robot, assemble(robot), solids, report)[2:]:
-        assert is_sound(solid)
+    for solid in complete_inertias(robot, assemble(robot), solids, report)[2:]:
+        assert is_physical(solid)
         np.testing.assert_allclose(solid.inertia[2], [0.0, 0.0, 0.02], atol=1e-15)
     assert "never turns" in report.steps[0]
 
@@ -159,14 +159,14 @@ def test_planar_links_get_the_moments_that_they_never_feel() -> None:
 def test_what_slides_alone_may_have_any_moments() -> None:
     robot = mechanism("cart_pole")
     cart = robot.body("cart.cart")
-    made = completed(robot, assemble(robot), _solids(robot), ExchangeReport())
-    assert is_sound(made[cart])
+    made = complete_inertias(robot, assemble(robot), _solids(robot), ExchangeReport())
+    assert is_physical(made[cart])
 
 
 def test_a_body_that_turns_keeps_its_moments() -> None:
     robot = library_robot("delta")
     solids = [Solid(1.0, np.zeros(3), np.diag([0.0, 1.0, 1.0])) for _ in robot.bodies]
-    made = completed(robot, assemble(robot), solids, ExchangeReport())
+    made = complete_inertias(robot, assemble(robot), solids, ExchangeReport())
     rod = robot.body("leg1.rod-a")
     np.testing.assert_array_equal(made[rod].inertia, solids[rod].inertia)
 
@@ -174,8 +174,8 @@ def test_a_body_that_turns_keeps_its_moments() -> None:
 def test_the_least_that_an_engine_takes_is_reported() -> None:
     point = Solid(2.0, np.zeros(3), np.zeros((3, 3)))
     graph = Graph("r", "r", np.zeros(3), {"point": point, "none": Solid(), "sound": _SOUND}, ())
-    made = heavy_enough(graph, list(graph.bodies), "Engine")
-    assert all(is_sound(solid) for solid in made.bodies.values())
+    made = with_minimal_inertia(graph, list(graph.bodies), "Engine")
+    assert all(is_physical(solid) for solid in made.bodies.values())
     assert made.bodies["sound"] is _SOUND
     assert made.bodies["point"].mass == 2.0
     assert np.max(made.bodies["point"].inertia) < 1e-11
@@ -198,7 +198,7 @@ def test_the_mass_is_divided_at_the_point() -> None:
     joined = without_point(robot)
     assert [joint.kind for joint in joined.closures] == ["spherical", "spherical"]
     poses = assemble(robot).motion.poses
-    for body, ten in joined.shares.items():
+    for body, ten in joined.point_inertias.items():
         np.testing.assert_allclose(ten[0], robot.bodies[1].mass / 3.0)
         np.testing.assert_allclose(
             poses[body].R @ (ten[1:4] / ten[0]) + poses[body].p, poses[1].p, atol=1e-12
@@ -265,7 +265,7 @@ def test_free_bases_and_couplings(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_robots(seed: int) -> None:
-    check(closing(seed).robot)
+    check(closed_robot(seed).robot)
 
 
 def test_loops_that_do_not_close_are_one_error() -> None:

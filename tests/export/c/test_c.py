@@ -10,9 +10,9 @@ import pytest
 
 import nacelle
 from nacelle.control.named import controller
-from nacelle.export.about import plain
+from nacelle.export.about import escape_markdown
 from support.cc import COMPILERS
-from support.controllers import QUICK, macro
+from support.controllers import QUICK, macro_value
 from support.library import library_robot
 from support.packages import run_self_test
 
@@ -32,13 +32,13 @@ def test_the_page_and_the_manifest(tmp_path: Path) -> None:
     assert manifest["controller"]["name"] == "cf-rb"
     assert manifest["controller"]["period"] == 1e-3
     for what, fields in (("memory", made.kind.memory(robot)), ("gains", made.kind.gains(robot))):
-        assert macro(done.out, f"FIVEBAR_CONTROLLER_{what}_SIZE".upper()) == fields.size
+        assert macro_value(done.out, f"FIVEBAR_CONTROLLER_{what}_SIZE".upper()) == fields.size
         for part, size in fields.sizes.items():
             place = fields.place(part).start
             assert manifest["controller"][what][part] == [place, size]
             if size:
-                assert f"| {what} | {plain(part)} | {place} | {size} |" in readme
-                assert macro(done.out, f"FIVEBAR_CONTROLLER_{what}_AT_{part}".upper()) == place
+                assert f"| {what} | {escape_markdown(part)} | {place} | {size} |" in readme
+                assert macro_value(done.out, f"FIVEBAR_CONTROLLER_{what}_AT_{part}".upper()) == place
     for call in ("fivebar_controller_step_f(&c", "fivebar_plant_f_rk4(state", "fivebar_plant_start_f(x"):
         assert call in readme
     assert set(done.counts) >= {"jacobian", "controller_law", "plant"}

@@ -15,10 +15,10 @@ from nacelle.control.named import CONTROLLERS, controller
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.kinematics.kinematic_model import actuator_positions, closure_equations
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.simulation.plant import RigidPlant
 from support.cc import COMPILERS, SANITIZE
-from support.controllers import QUICK, CController, at, library_of, macro, swing
+from support.controllers import QUICK, CController, address_of, compile_package, macro_value, swinging_motion
 from support.hostile import HOSTILE, PERIOD, hostile_robot, hostile_samples
 from support.library import library_robot
 from support.packages import run_self_test
@@ -55,8 +55,8 @@ def test_the_controller_of_python_sample_by_sample(tmp_path: Path, robot_name: s
     )
     assert printed.endswith("all is well\n")
     assert f"{done.name}_controller_step_f" in printed
-    of_c = CController(library_of(done.out), done.name, of_python)
-    q, motions = swing(of_python, 120)
+    of_c = CController(compile_package(done.out), done.name, of_python)
+    q, motions = swinging_motion(of_python, 120)
     q[30:33, 0] = np.nan
     q[50] = np.inf
     assert of_c.reset(motions[0].x) == 0
@@ -95,13 +95,13 @@ def fivebar(tmp_path_factory: pytest.TempPathFactory):
         precision="double",
         self_test=False,
     )
-    return done, library_of(done.out), made
+    return done, compile_package(done.out), made
 
 
 def test_missing_readings_stop_it_and_a_reset_starts_it(fivebar) -> None:
     done, library, made = fivebar
     c = CController(library, done.name, made)
-    q, motions = swing(made, 60)
+    q, motions = swinging_motion(made, 60)
     patience = int(made.gain("patience")[0])
     assert c.reset(motions[0].x) == 0
     nothing = np.full(2, np.nan)
@@ -123,7 +123,7 @@ def test_missing_readings_stop_it_and_a_reset_starts_it(fivebar) -> None:
 def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
     done, library, made = fivebar
     c = CController(library, done.name, made)
-    q, motions = swing(made, 3)
+    q, motions = swinging_motion(made, 3)
     for bad in (np.array([5.0, 5.0]), np.full(2, np.nan)):
         assert c.reset(motions[0].x) == 0
         assert c.step(q[0], motions[0])[0] == 0
@@ -162,7 +162,7 @@ def test_hostile_samples_stop_every_law_at_once(
     robot = hostile_robot(robot_name)
     made = controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0)
     done = nacelle.export(robot, out=tmp_path / "p", controller=made, precision=precision)
-    c = CController(library_of(done.out), done.name, made, precision)
+    c = CController(compile_package(done.out), done.name, made, precision)
     x, zero = np.asarray(nacelle.reference_pose(robot), dtype=float), np.zeros(robot.motion.n)
     q, rest = made.coordinates(x), DesiredMotion(x, zero, zero)
     for what, readings, motion, status in hostile_samples(made):
@@ -179,15 +179,15 @@ def test_hostile_samples_stop_every_law_at_once(
 def test_parts_by_name_and_gains_in_the_field(fivebar) -> None:
     done, library, made = fivebar
     one, other = (CController(library, done.name, made) for _ in range(2))
-    q, motions = swing(made, 20)
+    q, motions = swinging_motion(made, 20)
     assert one.reset(motions[0].x) == other.reset(motions[0].x) == 0
-    place = macro(done.out, "FIVEBAR_CONTROLLER_GAINS_AT_LIMIT")
+    place = macro_value(done.out, "FIVEBAR_CONTROLLER_GAINS_AT_LIMIT")
     other.gains[place : place + 2] = 0.01
     for reading, motion in zip(q, motions, strict=True):
         full, held = one.step(reading, motion)[1], other.step(reading, motion)[1]
         assert np.max(np.abs(held)) <= 0.01
     assert np.max(np.abs(full)) > 0.01
-    place = macro(done.out, "FIVEBAR_CONTROLLER_MEMORY_AT_MISSED")
+    place = macro_value(done.out, "FIVEBAR_CONTROLLER_MEMORY_AT_MISSED")
     other.step(np.full(2, np.nan), motions[-1])
     assert (one.memory[place], other.memory[place]) == (0.0, 1.0)
 
@@ -201,21 +201,21 @@ def test_starts(tmp_path: Path, name: str) -> None:
     robot = library_robot(name)
     made = controller(robot, "sj")
     done = nacelle.export(robot, out=tmp_path / "p", controller=made, precision="double", self_test=False)
-    library = library_of(done.out)
+    library = compile_package(done.out)
     assemble = getattr(library, f"{done.name}_assemble")
     c = CController(library, done.name, made)
     far = sample_poses(robot, 40, seed=4)
     # Struts reach everywhere: what no robot reaches is no pose.
     for x, reached in [(x, True) for x in far] + [(np.full(far.shape[1], np.nan), False)]:
-        y = np.zeros(mechanism_of(robot).ny)
-        status = assemble(at(np.array(x)), at(y))
+        y = np.zeros(mechanism_of(robot).unknown_count)
+        status = assemble(address_of(np.array(x)), address_of(y))
         assert status == (0 if reached else 1)
         assert c.reset(x) == status
         if reached:
             assert np.array_equal(c.memory[: len(y)], y)
             # Idle spins of rods are as they come: what counts are closed loops, and the actuators.
-            assert np.max(np.abs(native(closure_equations, robot)(x, y)["residual"])) < 1e-10
-            active = native(actuator_positions, robot)(x, y)["q"]
+            assert np.max(np.abs(compile_native(closure_equations, robot)(x, y)["residual"])) < 1e-10
+            active = compile_native(actuator_positions, robot)(x, y)["q"]
             assert np.max(np.abs(active - made.coordinates(x))) < 1e-9
 
 
@@ -230,25 +230,25 @@ def test_the_plant_of_python(tmp_path: Path, name: str) -> None:
         robot, out=tmp_path / "p", plant=True, smooth=0.01, precision="double", self_test=False
     )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
-    library, plant = library_of(done.out), RigidPlant(robot, smooth=0.01)
+    library, plant = compile_package(done.out), RigidPlant(robot, smooth=0.01)
     x = sample_poses(robot, 1, seed=2)[0]
     force = np.random.default_rng(1).uniform(-1.0, 1.0, len(robot.actuators))
-    state = np.full(macro(done.out, f"{done.name}_PLANT_STATE_SIZE".upper()), np.nan)
-    assert getattr(library, f"{done.name}_plant_start")(at(x), at(state)) == 0
+    state = np.full(macro_value(done.out, f"{done.name}_PLANT_STATE_SIZE".upper()), np.nan)
+    assert getattr(library, f"{done.name}_plant_start")(address_of(x), address_of(state)) == 0
     assert np.max(np.abs(state - plant.state(x, np.zeros(robot.motion.n)))) < 1e-10
     start = state.copy()
     rk4 = getattr(library, f"{done.name}_plant_rk4")
     rk4.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double]
     rk4.argtypes += [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
-    assert rk4(at(state), at(force), 0, 1e-4, 50, 0, None, None) == 0
+    assert rk4(address_of(state), address_of(force), 0, 1e-4, 50, 0, None, None) == 0
     wanted = plant.driver().integrate(start, force[None], h=1e-4, steps=50)[-1]
     assert np.max(np.abs(state - wanted)) < 1e-11
     q, v = np.full(len(robot.actuators), np.nan), np.full(robot.motion.n, np.nan)
-    getattr(library, f"{done.name}_plant_encoders")(at(state), at(q))
-    getattr(library, f"{done.name}_plant_pose")(at(state), at(x), at(v))
+    getattr(library, f"{done.name}_plant_encoders")(address_of(state), address_of(q))
+    getattr(library, f"{done.name}_plant_pose")(address_of(state), address_of(x), address_of(v))
     pose, twist = plant.split(wanted)
     assert np.allclose(x, pose, atol=1e-12)
     assert np.allclose(v, twist, atol=1e-11)
     assert np.allclose(q, nacelle.inverse_kinematics(robot, pose).actuators, atol=1e-11)
     nowhere = np.full(len(x), np.nan)
-    assert getattr(library, f"{done.name}_plant_start")(at(nowhere), at(state)) == 1
+    assert getattr(library, f"{done.name}_plant_start")(address_of(nowhere), address_of(state)) == 1

@@ -13,10 +13,10 @@ import pytest
 
 import nacelle
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.export.states import inputs_at, seeded_states
+from nacelle.export.states import model_inputs, random_states
 from support.cc import COMPILERS, SANITIZE
 from support.library import library_robot
-from support.packages import call, compiled, hostile_fivebar, run_self_test
+from support.packages import call, compile_package, hostile_fivebar, run_self_test
 
 # A machine with Python, pip and make alone has no C compiler; the other targets are tested all the same.
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
@@ -59,11 +59,11 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, 
     assert f"{done.name}_inverse_dynamics" in printed
     assert_nothing_allocated(done.out)
     # Double to 1e-12, float to what it can hold.
-    library = compiled(done.out, QUICK)
-    states = seeded_states(robot, seed=5)
+    library = compile_package(done.out, QUICK)
+    states = random_states(robot, seed=5)
     wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
     label = "inverse_dynamics" if source == "pose" else f"inverse_dynamics_{source}"
-    inputs = list(inputs_at(states, shapes_of(done.out, done.name, label)).values())
+    inputs = list(model_inputs(states, shapes_of(done.out, done.name, label)).values())
     sizes = sizes_of(done.out, done.name, label)
     for real, ending in (("double", ""), ("float", "_f")):
         function = getattr(library, f"{done.name}_{label}{ending}")
@@ -72,7 +72,7 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, 
         assert error < (1e-12 if real == "double" else 1e-4)
 
 
-def declared(folder: Path, name: str, function: str) -> tuple[list[str], list[str]]:
+def declared_functions(folder: Path, name: str, function: str) -> tuple[list[str], list[str]]:
     """Names of inputs and outputs in the prototype of a function."""
     header = (folder / "include" / f"{name}.h").read_text()
     arguments = re.search(rf"void {name}_{function}\((.*?)\);", header, re.S)
@@ -85,7 +85,7 @@ def sizes_of(folder: Path, name: str, function: str) -> list[int]:
     """Sizes of the outputs, by the macros of the header."""
     header = (folder / "include" / f"{name}.h").read_text()
     found = []
-    for output in declared(folder, name, function)[1]:
+    for output in declared_functions(folder, name, function)[1]:
         macro = f"{name}_{function}_{output}_SIZE".upper()
         size = re.search(rf"#define {macro} (\d+)", header)
         assert size is not None, macro
@@ -95,7 +95,7 @@ def sizes_of(folder: Path, name: str, function: str) -> list[int]:
 
 def shapes_of(folder: Path, name: str, function: str) -> dict[str, tuple[int, ...]]:
     """The inputs by name; their shapes do not matter here."""
-    return dict.fromkeys(declared(folder, name, function)[0], ())
+    return dict.fromkeys(declared_functions(folder, name, function)[0], ())
 
 
 @pytest.mark.slow
@@ -108,8 +108,8 @@ def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> N
         robot, models.split(","), out=tmp_path / "package", precision="double", self_test=False
     )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
-    library = compiled(done.out, QUICK)
-    states = seeded_states(robot, seed=2)
+    library = compile_package(done.out, QUICK)
+    states = random_states(robot, seed=2)
     x, v, a = states.x, states.v, states.a
     margins = nacelle.inverse_kinematics(robot, x).margins
     wanted = {
@@ -121,7 +121,7 @@ def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> N
         "gravity_forces": nacelle.gravity_forces(robot, x),
     }
     for label, values in wanted.items():
-        inputs = list(inputs_at(states, shapes_of(done.out, done.name, label)).values())
+        inputs = list(model_inputs(states, shapes_of(done.out, done.name, label)).values())
         found, *watched = call(
             getattr(library, f"{done.name}_{label}"), inputs, sizes_of(done.out, done.name, label)
         )
@@ -150,7 +150,7 @@ def test_legs_found_by_iteration_come_with_newton(tmp_path: Path) -> None:
 
 def assert_nothing_allocated(folder: Path) -> None:
     """The library calls functions of mathematics and nothing else."""
-    compiled(folder, ("-O0",))
+    compile_package(folder, ("-O0",))
     sources = "".join(path.read_text() for path in (folder / "src").glob("*.c"))
     assert not re.search(r"\b(malloc|calloc|realloc|alloca|free)\b", sources)
     nm = shutil.which("nm")
@@ -192,7 +192,7 @@ def test_one_precision_bare_and_batch(tmp_path: Path, compiler: str) -> None:
     )
     assert "fivebar_inverse_dynamics_f " in run_self_test(full.out, QUICK, compiler)
     assert "pivot" not in run_self_test(bare.out, QUICK, compiler)
-    assert declared(bare.out, "fivebar", "inverse_dynamics")[1] == ["force"]
+    assert declared_functions(bare.out, "fivebar", "inverse_dynamics")[1] == ["force"]
     assert bare.counts["inverse_dynamics"].total < full.counts["inverse_dynamics"].total
     header = (full.out / "include" / "fivebar.h").read_text()
     assert "double *" not in header
@@ -203,14 +203,14 @@ def test_one_precision_bare_and_batch(tmp_path: Path, compiler: str) -> None:
 @needs_compiler
 def test_friction_and_smoothing(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
-    states = seeded_states(robot, seed=3)
+    states = random_states(robot, seed=3)
     for k, options in enumerate(({"friction": False}, {"smooth": 0.05})):
         done = nacelle.export(
             robot, "inverse_dynamics", out=tmp_path / str(k), precision="double", self_test=False, **options
         )
         assert run_self_test(done.out, QUICK).endswith("all is well\n")
-        function = compiled(done.out, QUICK).fivebar_inverse_dynamics
-        inputs = list(inputs_at(states, shapes_of(done.out, "fivebar", "inverse_dynamics")).values())
+        function = compile_package(done.out, QUICK).fivebar_inverse_dynamics
+        inputs = list(model_inputs(states, shapes_of(done.out, "fivebar", "inverse_dynamics")).values())
         force = call(function, inputs, sizes_of(done.out, "fivebar", "inverse_dynamics"))[0]
         wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, **options).force
         assert np.max(np.abs(force - wanted)) < 1e-12 * np.max(np.abs(wanted))
@@ -290,15 +290,15 @@ def test_numbers_given_at_run_time(tmp_path: Path, name: str) -> None:
         self_test=False,
     )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
-    library = compiled(done.out, QUICK)
+    library = compile_package(done.out, QUICK)
     vector = 1.02 * robot.numbers.vector(*groups)
     other = robot.with_numbers(vector, *groups)
     size = sizes_of(done.out, done.name, "inverse_dynamics_prepare")[0]
     prepare = getattr(library, f"{done.name}_inverse_dynamics_prepare")
     prepared = call(prepare, [vector[None]], [size])[0]
-    states = seeded_states(other, seed=5)
+    states = random_states(other, seed=5)
     shapes = shapes_of(done.out, done.name, "inverse_dynamics")
-    inputs = inputs_at(states, {key: shape for key, shape in shapes.items() if key != "prepared"})
+    inputs = model_inputs(states, {key: shape for key, shape in shapes.items() if key != "prepared"})
     rows = [np.tile(prepared, (len(states.x), 1)), *inputs.values()]
     sizes = sizes_of(done.out, done.name, "inverse_dynamics")
     force = call(getattr(library, f"{done.name}_inverse_dynamics"), rows, sizes)[0]

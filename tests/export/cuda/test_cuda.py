@@ -17,10 +17,10 @@ from nacelle.errors import ExportError
 from nacelle.export.about import Package
 from nacelle.export.cuda import self_test
 from nacelle.export.entries import entries
-from nacelle.export.entry import Wanted
-from nacelle.export.states import seeded_states
-from nacelle.export.trial import try_package
-from nacelle.export.vectors import vectors
+from nacelle.export.entry import ExportRequest
+from nacelle.export.states import random_states
+from nacelle.export.trial import run_self_test
+from nacelle.export.vectors import reference_vectors
 from support import cuda_host
 from support.library import library_robot
 
@@ -41,7 +41,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.slow
 def test_the_self_test_passes_and_sees_wrong_kernels(files: dict[str, str]) -> None:
     cuda_host.compiler()
-    assert try_package("walkleg", "cuda", files).host
+    assert run_self_test("walkleg", "cuda", files).host
     for path, right, wrong in (
         ("src/walkleg_inverse_dynamics.cu", "nc_sub(", "nc_add("),
         ("src/walkleg_close_legs_f.cu", "nc_mul(0.35f,", "nc_mul(0.3501f,"),
@@ -51,7 +51,7 @@ def test_the_self_test_passes_and_sees_wrong_kernels(files: dict[str, str]) -> N
         assert right in text
         real = "float" if "_f." in path else "double"
         with pytest.raises(ExportError, match=rf"{Path(path).stem}\w* \({real}\)"):
-            try_package("walkleg", "cuda", {**files, path: text.replace(right, wrong)})
+            run_self_test("walkleg", "cuda", {**files, path: text.replace(right, wrong)})
 
 
 # ---- Packages of CUDA: their kernels on this machine against the reference vectors, and nvcc if there is one
@@ -80,8 +80,8 @@ def test_files(package: Path) -> None:
 def test_kernels_give_the_reference_vectors(package: Path, real: str) -> None:
     """The very source of the package, its launching functions cut off, run by this machine's compiler."""
     robot = library_robot("fivebar")
-    (entry,) = entries(robot, "fivebar", Wanted(("inverse_dynamics",), bare=True))
-    wanted = vectors(entry, seeded_states(robot))
+    (entry,) = entries(robot, "fivebar", ExportRequest(("inverse_dynamics",), bare=True))
+    wanted = reference_vectors(entry, random_states(robot))
     name = "fivebar_inverse_dynamics" + ("_f" if real == "float" else "")
     text = (package / f"src/{name}.cu").read_text()
     text = text[text.index('extern "C"') : text.index("cudaError_t")]
@@ -130,11 +130,13 @@ def test_braces_of_the_self_test_match(package: Path) -> None:
 @pytest.mark.slow
 def test_every_function_is_checked_in_every_precision() -> None:
     robot = library_robot("prrrp")
-    wanted = Wanted(("gravity_forces",), bare=True)
+    wanted = ExportRequest(("gravity_forces",), bare=True)
     made = entries(robot, "it", wanted)
     package = Package("it", robot, nacelle.__name__, wanted, made)
-    states = seeded_states(robot)
-    text = self_test(package, {entry.label: vectors(entry, states) for entry in made}, ["double", "float"])
+    states = random_states(robot)
+    text = self_test(
+        package, {entry.label: reference_vectors(entry, states) for entry in made}, ["double", "float"]
+    )
     for name in ("it_gravity_forces(", "it_gravity_forces_f("):
         assert name in text
     # Rows that are aligned, and rows that are not.

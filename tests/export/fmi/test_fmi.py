@@ -17,14 +17,14 @@ import nacelle
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import controller
 from nacelle.errors import ExportError
-from nacelle.export.entry import Wanted
+from nacelle.export.entry import ExportRequest
 from nacelle.export.fmi import models
 from nacelle.export.fmi.description import FmuDescription, VariableTable, model_description
-from nacelle.export.fmi.models import pose_glue
-from nacelle.export.fmi.package import binary, fmi_package, this_platform, wanted_for_fmi, zipped
-from nacelle.export.states import seeded_states
+from nacelle.export.fmi.models import pose_model
+from nacelle.export.fmi.package import compile_binary, fmi_package, fmi_platform, fmi_request, zip_bytes
+from nacelle.export.states import random_states
 from nacelle.simulation.plant import RigidPlant
-from support.fmus import SMOOTH, fmu, loaded
+from support.fmus import SMOOTH, fmu, open_fmu
 from support.library import NAMES, library_robot
 
 # ---- build
@@ -43,25 +43,25 @@ def test_the_sources_in_the_file_compile_elsewhere(tmp_path: Path) -> None:
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-fsyntax-only"]
     done = subprocess.run(["cc", *strict, *sources], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    where, ending = this_platform()
+    where, ending = fmi_platform()
     assert (tmp_path / "binaries" / where / f"model{ending}").stat().st_size > 1000
 
 
 def test_compilers_that_fail() -> None:
     with pytest.raises(ExportError, match=r"no C compiler 'no-such-cc'"):
-        binary("one", {"a.c": ""}, "no-such-cc")
+        compile_binary("one", {"a.c": ""}, "no-such-cc")
     with pytest.raises(ExportError, match=r"does not compile the FMU: a.c.*error"):
-        binary("one", {"a.c": "int f(void) { return wrong; }"})
+        compile_binary("one", {"a.c": "int f(void) { return wrong; }"})
 
 
 def test_without_a_compiler_there_is_no_binary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-cc")
-    assert binary("one", {"a.c": ""}) == {}
+    assert compile_binary("one", {"a.c": ""}) == {}
 
 
 def test_the_same_files_are_the_same_bytes() -> None:
     files = {"a": "text", "binaries/b": b"\0\1"}
-    assert zipped(files) == zipped(files)
+    assert zip_bytes(files) == zip_bytes(files)
 
 
 # ---- The descriptions of an FMU, read back as XML
@@ -104,8 +104,8 @@ def test_names_are_escaped_and_units_defined() -> None:
 def test_inputs_and_outputs_of_one_name_are_told_apart() -> None:
     """Kinematics has no forces; dynamics has them as its output, and watched numbers behind them."""
     robot = library_robot("fivebar")
-    package = fmi_package(robot, "one", "0", Wanted(("inverse_dynamics",)))
-    glue = pose_glue(package, package.entries[-1])
+    package = fmi_package(robot, "one", "0", ExportRequest(("inverse_dynamics",)))
+    glue = pose_model(package, package.entries[-1])
     names = [scalar.name for scalar in glue.table.scalars]
     assert len(set(names)) == len(names)
     assert names[1:3] == ["pose.x", "pose.y"]
@@ -119,7 +119,7 @@ def test_inputs_and_outputs_of_one_name_are_told_apart() -> None:
 @pytest.mark.parametrize("size", [1.0, 3.0, 1e155, 1e308, 1e-200])
 def test_quaternions_of_any_length_are_made_unit_in_c(size: float, tmp_path: Path) -> None:
     """Squares that overflow or vanish must not leave the identity; no orientation at all gives NaN."""
-    package = fmi_package(library_robot("gough-stewart"), "one", "0", Wanted(()))
+    package = fmi_package(library_robot("gough-stewart"), "one", "0", ExportRequest(()))
     lines = models._unit_pose(package, "in")
     source = tmp_path / "unit.c"
     body = f"void unit(const double *in, double *out) {{\n{lines}\nmemcpy(out, x, sizeof x);\n}}\n"
@@ -140,17 +140,17 @@ def test_quaternions_of_any_length_are_made_unit_in_c(size: float, tmp_path: Pat
 STEP, UNTIL = 1e-3, 0.02
 
 
-def _simulated(name: str, x0: np.ndarray, v0: np.ndarray, force: np.ndarray) -> nacelle.simulation.Simulation:
+def _simulate(name: str, x0: np.ndarray, v0: np.ndarray, force: np.ndarray) -> nacelle.simulation.Simulation:
     plant = RigidPlant(library_robot(name), smooth=SMOOTH)
     return nacelle.simulate(plant, x0, v0, force, until=UNTIL, method="rk4", step=STEP, events={})
 
 
-def _cosimulated(name: str) -> None:
+def _cosimulate(name: str) -> None:
     """Steps of the FMU and of `nacelle.simulate` from the same state under the same forces."""
-    states = seeded_states(library_robot(name), 1, seed=3, smooth=SMOOTH)
+    states = random_states(library_robot(name), 1, seed=3, smooth=SMOOTH)
     x0, v0, force = states.x[0], 0.2 * states.v[0], 1.1 * states.tau[0]
-    want = _simulated(name, x0, v0, force)
-    with loaded(fmu(name)) as one:
+    want = _simulate(name, x0, v0, force)
+    with open_fmu(fmu(name)) as one:
         one.set("start.", [*x0, *v0])
         one.initialise()
         one.set("force.", force)
@@ -172,21 +172,21 @@ def test_it_validates(what: str) -> None:
 
 
 def test_motion_is_that_of_simulate() -> None:
-    _cosimulated("fivebar")
+    _cosimulate("fivebar")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_motion_of_every_robot(name: str) -> None:
-    _cosimulated(name)
+    _cosimulate(name)
 
 
 def test_model_exchange_and_states_to_come_back_to() -> None:
     """The Runge-Kutta method around the derivatives of the FMU; and the same again from a kept state."""
-    states = seeded_states(library_robot("fivebar"), 1, seed=3, smooth=SMOOTH)
+    states = random_states(library_robot("fivebar"), 1, seed=3, smooth=SMOOTH)
     x0, v0, force = states.x[0], 0.2 * states.v[0], 1.1 * states.tau[0]
-    want = _simulated("fivebar", x0, v0, force)
-    with loaded(fmu("fivebar"), exchanged=True) as one:
+    want = _simulate("fivebar", x0, v0, force)
+    with open_fmu(fmu("fivebar"), exchanged=True) as one:
         model, n = one.instance, one.description.numberOfContinuousStates
         one.set("start.", [*x0, *v0])
         one.initialise()
@@ -231,8 +231,8 @@ def test_model_exchange_and_states_to_come_back_to() -> None:
 
 
 def _inverse(name: str) -> None:
-    states = seeded_states(library_robot(name), 4, smooth=SMOOTH)
-    with loaded(fmu(name, "inverse_dynamics")) as one:
+    states = random_states(library_robot(name), 4, smooth=SMOOTH)
+    with open_fmu(fmu(name, "inverse_dynamics")) as one:
         one.initialise()
         for x, v, a, force in zip(states.x, states.v, states.a, states.tau, strict=True):
             one.set("pose.", x)
@@ -257,10 +257,10 @@ def test_a_controller_takes_its_samples() -> None:
     """Two samples in a step, one, and none: forces are those of the controller in Python."""
     robot = library_robot("fivebar")
     law = controller(robot, "cf-rb-friction")
-    states = seeded_states(robot, 1, smooth=SMOOTH)
+    states = random_states(robot, 1, smooth=SMOOTH)
     x, q = states.x[0], law.coordinates(states.x[0])
     memory, motion = law.start(x), DesiredMotion(x, np.zeros(2), np.zeros(2))
-    with loaded(fmu("fivebar", "controller cf-rb-friction")) as one:
+    with open_fmu(fmu("fivebar", "controller cf-rb-friction")) as one:
         one.set("start.", x)
         one.initialise()
         one.set("desired.pose.", x)
@@ -279,7 +279,7 @@ def test_a_controller_takes_its_samples() -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     from fmpy.fmi1 import FMICallException
 
-    with loaded(fmu("fivebar")) as one:
+    with open_fmu(fmu("fivebar")) as one:
         one.set("start.", [9.0, 9.0, 0.0, 0.0])
         one.instance.enterInitializationMode()
         with pytest.raises(FMICallException):
@@ -301,5 +301,5 @@ def test_what_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ExportError, match=words):
             nacelle.export(robot, out=tmp_path / "a.fmu", target="fmi", **options)
     assert list(tmp_path.iterdir()) == []
-    assert wanted_for_fmi(Wanted(())).plant
-    assert wanted_for_fmi(Wanted(("forward_dynamics",))).models == ()
+    assert fmi_request(ExportRequest(())).plant
+    assert fmi_request(ExportRequest(("forward_dynamics",))).models == ()

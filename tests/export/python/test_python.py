@@ -14,10 +14,10 @@ import pytest
 import nacelle
 from nacelle.compile import make_program
 from nacelle.export.entry import Entry
-from nacelle.export.python import Arguments
-from nacelle.export.states import seeded_states
+from nacelle.export.python import PythonNames
+from nacelle.export.states import random_states
 from support.library import library_robot
-from support.packages import hostile_fivebar, imported, run_python
+from support.packages import hostile_fivebar, import_file, run_python
 
 # ---- Names and docstrings of functions written in Python
 
@@ -26,7 +26,7 @@ def test_names_are_words_of_python_and_apart() -> None:
     program = make_program(
         lambda a, b, c: {"out": a[0] + b[0] + c[0]}, None, {"np": (1,), "class": (1,), "v'": (1,)}
     )
-    made = Arguments(Entry("total", "a sum", program, {"np": "first, m"}, None))
+    made = PythonNames(Entry("total", "a sum", program, {"np": "first, m"}, None))
     assert len(set(made.inputs)) == 3
     assert all(name.isidentifier() for name in made.inputs)
     assert "np" not in made.inputs
@@ -91,8 +91,8 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str) -> None:
     robot = library_robot(robot_name)
     done = nacelle.export(robot, "inverse_dynamics,forward_dynamics", out=tmp_path / "p", target="numpy")
     assert run_python(done.out / f"{done.name}_self_test.py").endswith("all is well\n")
-    module = imported(done.out / f"{done.name}.py")
-    states = seeded_states(robot, 1500, seed=5)
+    module = import_file(done.out / f"{done.name}.py")
+    states = random_states(robot, 1500, seed=5)
     found = module.inverse_dynamics(states.x, states.v, states.a)
     wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a)
     assert np.max(np.abs(found["force"] - wanted.force)) < 1e-12 * np.max(np.abs(wanted.force))
@@ -106,7 +106,7 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str) -> None:
 def test_batches_broadcast(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
     done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "p", target="numpy", bare=True)
-    module = imported(done.out / "fivebar.py")
+    module = import_file(done.out / "fivebar.py")
     x = nacelle.reference_pose(robot)
     twists = np.linspace(-1.0, 1.0, 12).reshape(2, 3, 2)
     found = module.inverse_dynamics(x, twists, np.zeros(2))
@@ -125,8 +125,8 @@ def test_legs_found_by_iteration(tmp_path: Path) -> None:
     done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "p", target="numpy")
     assert done.name == "robot_3rps"
     assert run_python(done.out / "robot_3rps_self_test.py").endswith("all is well\n")
-    module = imported(done.out / "robot_3rps.py")
-    states = seeded_states(robot, seed=4)
+    module = import_file(done.out / "robot_3rps.py")
+    states = random_states(robot, seed=4)
     y, closed = module.close_legs_newton(module.START, states.x)
     assert np.all(closed)
     found = module.inverse_dynamics(states.x, y, states.v, states.a)["force"]

@@ -10,21 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nacelle
-from nacelle.dynamics.base_parameters.sampling import sampled_regressor, units
+from nacelle.dynamics.base_parameters.sampling import parameter_units, sampled_regressor
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.consistency import nearest
 from nacelle.identification.consistency.cone_program import nearest_in_cones
 from nacelle.identification.consistency.consistent import MARGIN, consistent_parameters
-from nacelle.identification.consistency.feasible_set import all_solutions, feasible_set
+from nacelle.identification.consistency.feasible_set import feasible_set, solve_all
 from nacelle.identification.consistency.identified import (
     consistency_faults,
     identified_robot,
     is_consistent,
     write_identified,
 )
-from nacelle.identification.consistency.mass_matrix import least_inertia, mass_matrices
-from nacelle.identification.consistency.pseudo_inertia import packed
-from nacelle.identification.consistency.roots import root_of_regression
+from nacelle.identification.consistency.mass_matrix import mass_matrices, smallest_inertia_ratio
+from nacelle.identification.consistency.pseudo_inertia import pack_symmetric
+from nacelle.identification.consistency.roots import information_root_of_regression
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.rods import find_rods
 from nacelle.model.joint import Spring
@@ -32,7 +32,7 @@ from nacelle.model.payload import with_payload
 from nacelle.spatial.inertia import inertia_faults
 from support import stress_robots
 from support.library import NAMES, library_robot
-from support.noisy_estimates import noisy_estimate, states
+from support.noisy_estimates import noisy_estimate, random_motion_states
 
 # ---- The nearest parameters in cones: an estimate inside stays, one outside goes to the boundary
 
@@ -53,11 +53,11 @@ def test_a_negative_mass_meets_the_boundary() -> None:
     solution = nearest_in_cones(SPACE, UNITS, h, 1e-12)
     assert min(SPACE.eigenvalues(solution.z)) > -1e-9
     assert min(SPACE.eigenvalues(solution.z)) < 1e-3
-    assert max(solution.pushes) > 0.1
+    assert max(solution.multiplier_sizes) > 0.1
     distance = np.linalg.norm(UNITS @ solution.z - h)
     random = np.random.default_rng(0)
     for _ in range(200):
-        other = SPACE.into_cones(solution.z + 0.05 * random.normal(size=len(PRIOR)) * np.abs(PRIOR))
+        other = SPACE.project_into_cones(solution.z + 0.05 * random.normal(size=len(PRIOR)) * np.abs(PRIOR))
         assert np.linalg.norm(UNITS @ other - h) > distance - 1e-6
 
 
@@ -193,7 +193,7 @@ def test_a_preload_without_stiffness():
 @pytest.mark.parametrize("A", [[[1.0, 0.0], [2.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]])
 def test_a_contradiction_is_an_error(A):
     with pytest.raises(IdentificationError, match="contradicts itself"):
-        all_solutions(np.array(A), np.array([1.0, 3.0]), np.ones(2))
+        solve_all(np.array(A), np.array([1.0, 3.0]), np.ones(2))
 
 
 # ---- Mass matrices of base parameters, against those of the robot
@@ -206,11 +206,11 @@ def test_a_contradiction_is_an_error(A):
 def test_mass_matrices_of_the_description(name):
     robot = library_robot(name)
     base = nacelle.base_parameters(robot)
-    x = states(robot, 5, 3)[0]
+    x = random_motion_states(robot, 5, 3)[0]
     M = nacelle.mass_matrix(robot, x)
     assert np.allclose(mass_matrices(base, base.values, x), M, rtol=1e-7, atol=1e-9 * np.max(np.abs(M)))
-    assert np.allclose(least_inertia(base, 2.0 * base.values, x), 2.0)
-    assert least_inertia(base, -base.values, x[0]) == pytest.approx(-1.0)
+    assert np.allclose(smallest_inertia_ratio(base, 2.0 * base.values, x), 2.0)
+    assert smallest_inertia_ratio(base, -base.values, x[0]) == pytest.approx(-1.0)
 
 
 # ---- nearest
@@ -227,12 +227,12 @@ def test_the_nearest_positive_semidefinite_matrix(seed, options):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(4, 4))
     X = X + X.T
-    x, half = packed(X), rng.normal(size=3)
+    x, half = pack_symmetric(X), rng.normal(size=3)
     # X + dX with t = (d half, dX): b - A t = (half, x) + t.
     b = np.concatenate([half, x])
     answer = nearest.nearest_point(-np.eye(13), b, 3, [10], **options)
     values, vectors = np.linalg.eigh(X)
-    clipped = packed((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    clipped = pack_symmetric((vectors * np.maximum(values, 0.0)) @ vectors.T)
     truth = np.concatenate([np.maximum(half, 0.0), clipped]) - b
     assert np.allclose(answer.t, truth, atol=1e-6)
     bound = nearest.distance_bound(truth, answer.multipliers, -np.eye(13), b)
@@ -262,13 +262,13 @@ QUICK = ("redundant point on three legs", "sprung five-bar", "shared carriage", 
 def test_a_robot_that_can_be_written(name, noise):
     robot = stress_robots.STRESS[name](1)
     base = nacelle.base_parameters(robot)
-    Y = (sampled_regressor(robot) / units(robot) @ base.choice.E)[:, list(base.kept)]
+    Y = (sampled_regressor(robot) / parameter_units(robot) @ base.choice.E)[:, list(base.kept)]
     clean = Y @ base.values
     sigma = noise * np.sqrt(np.mean(clean**2))
     force = clean + sigma * np.random.default_rng(9).normal(size=len(Y))
     size = np.linalg.norm(Y, axis=0)
     beta = np.linalg.lstsq(Y / size, force, rcond=None)[0] / size
-    result = consistent_parameters(base, beta, root_of_regression(Y, sigma))
+    result = consistent_parameters(base, beta, information_root_of_regression(Y, sigma))
     assert result.accuracy < 1e-3
     moved = identified_robot(robot, result)
     assert nacelle.loads(moved.to_yaml()).hash == moved.hash
@@ -277,5 +277,5 @@ def test_a_robot_that_can_be_written(name, noise):
     for body, own in zip(moved.bodies[1:], robot.bodies[1:], strict=True):
         assert not inertia_faults(np.array(body.inertia) - 0.999 * MARGIN * np.array(own.inertia))
     # The truth can be built, so that nothing that can is farther from the estimate than it.
-    root = root_of_regression(Y, sigma)
+    root = information_root_of_regression(Y, sigma)
     assert result.distance <= np.linalg.norm(root @ (base.values - beta)) + 1e-3

@@ -14,14 +14,19 @@ from hypothesis import strategies as st
 import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency import cone_program
-from nacelle.identification.consistency.consistent import MARGIN, WEIGHT, consistent_parameters, lifted
+from nacelle.identification.consistency.consistent import (
+    MARGIN,
+    WEIGHT,
+    consistent_parameters,
+    project_estimate,
+)
 from nacelle.identification.consistency.feasible_set import feasible_set
 from nacelle.identification.consistency.identified import consistency_faults
-from nacelle.identification.consistency.mass_matrix import least_inertia
-from nacelle.identification.consistency.pseudo_inertia import packed_order, pseudo_inertia
-from nacelle.identification.consistency.roots import root_of_regression
+from nacelle.identification.consistency.mass_matrix import smallest_inertia_ratio
+from nacelle.identification.consistency.pseudo_inertia import matrix_order, pseudo_inertia
+from nacelle.identification.consistency.roots import information_root_of_regression
 from support.library import library_robot
-from support.noisy_estimates import noisy_estimate, states
+from support.noisy_estimates import noisy_estimate, random_motion_states
 
 # A slow motion in a small part of the workspace, and much noise.
 POOR = {
@@ -41,10 +46,10 @@ def test_mass_matrices_where_the_ordinary_estimate_has_none(name):
     robot = library_robot(name)
     data = noisy_estimate(robot, **POOR[name])
     result = _result(data)
-    poses = states(robot, 60, 77)[0]
-    assert np.min(least_inertia(data.base, data.beta, poses)) < 0.0
+    poses = random_motion_states(robot, 60, 77)[0]
+    assert np.min(smallest_inertia_ratio(data.base, data.beta, poses)) < 0.0
     # The margin holds for mass matrices, too.
-    assert np.min(least_inertia(data.base, result.base_values, poses)) > MARGIN
+    assert np.min(smallest_inertia_ratio(data.base, result.base_values, poses)) > MARGIN
     assert not consistency_faults(robot, result.values)
     # Forces are predicted as well as by the truth, and by the ordinary estimate within the noise.
     assert data.rms(result.base_values) < 1.0
@@ -158,7 +163,7 @@ def test_the_normal_equations_are_solved_and_wrong():
 
     data = noisy_estimate(library_robot("fivebar"), rate=0.3)
     base, better = data.base, data.sigma / np.array([1e5, 1.0])
-    R = root_of_regression(data.Y, better)
+    R = information_root_of_regression(data.Y, better)
     beta = base.values + np.linalg.lstsq(R, np.random.default_rng(0).normal(size=len(R)), rcond=None)[0]
     result = consistent_parameters(base, beta, R)
     assert result.accuracy < 1e-4
@@ -166,7 +171,7 @@ def test_the_normal_equations_are_solved_and_wrong():
 
     space = feasible_set(base, R, prior=base.choice.values, margin=MARGIN)
     C, c = space.cone_rows()
-    D, d = space.closeness()
+    D, d = space.distance_system()
     solutions, RK = space.solutions, R @ base.K
     H, g = RK.T @ RK + WEIGHT * D.T @ D, -(RK.T @ (R @ beta) + WEIGHT * D.T @ d)
     quiet = clarabel.DefaultSettings()
@@ -178,7 +183,7 @@ def test_the_normal_equations_are_solved_and_wrong():
         C @ solutions.z0 - c,
         [
             clarabel.NonnegativeConeT(len(space.signs.names)),
-            *(clarabel.PSDTriangleConeT(packed_order(len(cone.centre))) for cone in space.cones),
+            *(clarabel.PSDTriangleConeT(matrix_order(len(cone.centre))) for cone in space.cones),
         ],
         quiet,
     ).solve()
@@ -187,7 +192,7 @@ def test_the_normal_equations_are_solved_and_wrong():
     assert np.linalg.norm(R @ (base.K @ z - beta)) > 5.0
 
 
-def _scaled(robot, length, mass):
+def _scaled_robot(robot, length, mass):
     """A robot of revolute joints, larger and heavier, gravity too; and the scale of its parameters."""
     powers = {"m": 0, "mx": 1, "my": 1, "mz": 1}
 
@@ -216,7 +221,7 @@ def test_scale_does_not_matter(name, log_length, log_mass):
     robot = library_robot(name)
     data = noisy_estimate(robot, **POOR[name])
     result = _result(data)
-    larger, factors = _scaled(robot, length, mass)
+    larger, factors = _scaled_robot(robot, length, mass)
     base = nacelle.base_parameters(larger)
     assert base.kept == data.base.kept
     own = factors[[base.choice.groups()[k][0] for k in base.kept]]
@@ -266,7 +271,7 @@ def test_what_the_forces_do_not_show_is_that_of_the_prior():
 
 def test_lifting_by_a_covariance():
     data = noisy_estimate(library_robot("fivebar"), **POOR["fivebar"])
-    by_root, by_covariance = _result(data), lifted(data.base, data.beta, data.covariance)
+    by_root, by_covariance = _result(data), project_estimate(data.base, data.beta, data.covariance)
     assert by_covariance.distance == pytest.approx(by_root.distance, rel=1e-4)
     assert np.allclose(by_covariance.moved, by_root.moved, atol=1e-3)
     assert np.allclose(by_root.sigma, np.sqrt(np.diag(data.covariance)))

@@ -14,17 +14,17 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.consistency import pseudo_inertia as pi
 from nacelle.identification.consistency.consistent import consistent_parameters
 from nacelle.identification.consistency.feasible_set import (
-    bounds_of,
+    bounds_by_index,
     equality_rows,
     is_nonnegative,
-    shapes,
+    shape_constraints,
+    sign_constraints,
     sign_scales,
-    signs_of,
 )
 from nacelle.identification.consistency.identified import consistency_faults, identified_robot
 from nacelle.identification.consistency.roots import (
-    root_of_covariance,
-    root_of_regression,
+    information_root_of_covariance,
+    information_root_of_regression,
     standard_deviations,
 )
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -36,7 +36,7 @@ from support.library import NAMES, as_written, library_robot
 from support.noisy_estimates import noisy_estimate
 
 
-def _solved(robot, noise=0.1, **options):
+def _solve_consistent(robot, noise=0.1, **options):
     data = noisy_estimate(robot, noise=noise, count=30, **options)
     result = consistent_parameters(data.base, data.beta, data.root)
     moved = identified_robot(robot, result)
@@ -64,7 +64,7 @@ def _delta(plate, rod):
 )
 def test_the_library_meets_its_own_requirements(name):
     base = nacelle.base_parameters(library_robot(name), assume="nothing")
-    listed = shapes(base)
+    listed = shape_constraints(base)
     A, b = equality_rows(base, listed, base.choice.values)
     size = np.abs(A) @ np.abs(base.choice.values)
     assert np.all(np.abs(A @ base.choice.values - b) <= 1e-9 * size)
@@ -73,7 +73,7 @@ def test_the_library_meets_its_own_requirements(name):
 
 def test_rods_stay_rods():
     robot = library_robot("delta")
-    _, result, moved = _solved(robot)
+    _, result, moved = _solve_consistent(robot)
     assert find_rods(mechanism_of(moved)) == find_rods(mechanism_of(robot))
     values = dict(zip(result.names, result.values, strict=True))
     assert values["leg1.rod-a.Iyy"] == values["leg1.rod-a.Izz"]
@@ -87,7 +87,7 @@ def test_rods_stay_rods():
 def test_flat_plates_and_thin_rods(assume):
     """A lamina, and rods without inertia about their axes: the boundary of the cone, as described."""
     robot = _delta([0.0006, 0.0006, 0.0012], [0.0, 0.0024, 0.0024])
-    _, result, moved = _solved(robot, assume=assume)
+    _, result, moved = _solve_consistent(robot, assume=assume)
     assert not consistency_faults(moved)
     values = dict(zip(result.names, result.values, strict=True))
     assert abs(values["leg1.rod-a.Ixx"]) < 1e-6
@@ -122,7 +122,7 @@ def test_a_platform_that_is_described_by_its_mass_alone():
 def test_points_have_a_mass_alone(name):
     robot = library_robot(name)
     for assume in ("undescribed", "nothing"):
-        _, result, moved = _solved(robot, assume=assume)
+        _, result, moved = _solve_consistent(robot, assume=assume)
         assert np.all(np.array(moved.bodies[1].inertia[1:]) == 0.0)
         assert result.values[0] > 0.0
 
@@ -131,7 +131,7 @@ def test_points_have_a_mass_alone(name):
 def test_bodies_without_mass_stay_so():
     robot = library_robot("delta-codourey")
     massless = [k for k, body in enumerate(robot.bodies) if body.massless]
-    _, result, moved = _solved(robot, assume="nothing")
+    _, result, moved = _solve_consistent(robot, assume="nothing")
     assert [k for k, body in enumerate(moved.bodies) if body.massless] == massless
     assert not {robot.bodies[k].name for k in massless} & set(result.changes)
 
@@ -139,7 +139,7 @@ def test_bodies_without_mass_stay_so():
 @pytest.mark.slow
 def test_payloads_stay():
     robot = with_payload(library_robot("delta"), 0.5, com=(0.0, 0.01, -0.02), inertia=(1e-3, 1e-3, 1e-3))
-    _, result, moved = _solved(robot)
+    _, result, moved = _solve_consistent(robot)
     assert np.allclose(moved.payload[0].inertia, robot.payload[0].inertia, rtol=1e-14, atol=0.0)
     place = result.names.index("payload.payload.m")
     assert result.values[place] == 0.5
@@ -148,7 +148,7 @@ def test_payloads_stay():
 def test_assumptions_against_the_description():
     """A product of inertia, a first moment and a mass that are zero for good, though described."""
     robot = library_robot("fivebar")
-    _, result, _ = _solved(
+    _, result, _ = _solve_consistent(
         robot, assume=["undescribed", "left.proximal.mx", "*.distal.Iyy", "right.proximal.m"]
     )
     values = dict(zip(result.names, result.values, strict=True))
@@ -219,16 +219,16 @@ def test_thickness_of_flat_thin_and_full_bodies():
     plate = parameters_from_com(2.0, np.zeros(3), np.diag([0.01, 0.02, 0.03]))
     box = parameters_from_com(2.0, np.zeros(3), np.diag([0.02, 0.02, 0.03]))
     point = np.array([2.0, *np.zeros(9)])
-    assert pi.added_thickness(box, ALL, 1.0) == 0.0
+    assert pi.required_thickness(box, ALL, 1.0) == 0.0
     for body in (rod, plate, point):
-        more = pi.added_thickness(body, ALL, 1.0)
+        more = pi.required_thickness(body, ALL, 1.0)
         assert more > 0.0
-        full = pi.thickened(body, ALL, more)
+        full = pi.add_thickness(body, ALL, more)
         assert np.linalg.eigvalsh(pi.central_second_moments(full))[0] == pytest.approx(more, rel=1e-6)
         assert pi.normaliser(full, ALL).shape == (4, 4)
-    along = pi.thickened(point, (0,), 0.5)
+    along = pi.add_thickness(point, (0,), 0.5)
     assert along[4:].tolist() == [0.0, 0.0, 0.5, 0.0, 0.0, 0.5]
-    assert pi.added_thickness(point, (), 1.0) == 0.0
+    assert pi.required_thickness(point, (), 1.0) == 0.0
 
 
 # ---- Roots of the information, against inverses of covariances
@@ -242,7 +242,7 @@ C = np.linalg.inv(W.T @ W)
 
 @pytest.mark.parametrize(
     "root",
-    [root_of_regression(Y, SIGMA), root_of_covariance(C)],
+    [information_root_of_regression(Y, SIGMA), information_root_of_covariance(C)],
     ids=["regression", "covariance"],
 )
 def test_roots_of_the_same_estimate(root):
@@ -256,7 +256,7 @@ def test_what_was_not_estimated_has_no_weight():
     larger = np.full((6, 6), 0.0)
     larger[:5, :5] = C
     larger[5, 5] = np.inf
-    root = root_of_covariance(larger)
+    root = information_root_of_covariance(larger)
     assert root.shape == (5, 6)
     assert np.all(root[:, 5] == 0.0)
     sigma = standard_deviations(root)
@@ -266,7 +266,7 @@ def test_what_was_not_estimated_has_no_weight():
 
 def test_a_covariance_that_lost_a_direction():
     """Two estimates that are correlated entirely: their difference is known, to 1e-5 of their deviations."""
-    root = root_of_covariance(np.outer([2.0, 4.0], [2.0, 4.0]))
+    root = information_root_of_covariance(np.outer([2.0, 4.0], [2.0, 4.0]))
     assert np.linalg.norm(root @ [2.0, 4.0]) == pytest.approx(1.0)
     assert 1e4 < np.linalg.norm(root @ [2.0, -4.0]) < 1e6
 
@@ -280,10 +280,10 @@ def test_a_combination_that_nothing_determines():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: root_of_covariance(np.zeros((2, 3))), "square"),
-        (lambda: root_of_covariance(np.diag([1.0, 0.0])), "variance of base parameter 1 is zero"),
-        (lambda: root_of_covariance([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalues"),
-        (lambda: root_of_regression([[np.nan]]), "not finite"),
+        (lambda: information_root_of_covariance(np.zeros((2, 3))), "square"),
+        (lambda: information_root_of_covariance(np.diag([1.0, 0.0])), "variance of base parameter 1 is zero"),
+        (lambda: information_root_of_covariance([[1.0, 2.0], [2.0, 1.0]]), "negative eigenvalues"),
+        (lambda: information_root_of_regression([[np.nan]]), "not finite"),
     ],
 )
 def test_what_is_no_information(call, words):
@@ -313,7 +313,7 @@ def test_stribeck_with_coulomb():
     base = nacelle.base_parameters(robot)
     z = base.choice.values
     scale = sign_scales(base, np.eye(len(base)), z)
-    signs = signs_of(base, z, scale, margin=0.1, limits={})
+    signs = sign_constraints(base, z, scale, margin=0.1, limits={})
     assert np.all(signs.rows @ z >= signs.least)
     stribeck = base.choice.names.index("left.proximal-input.rz.stribeck")
     z = z.copy()
@@ -347,7 +347,7 @@ def test_friction_that_is_described_as_zero_can_be_found():
 def test_rotors_keep_a_part():
     base = nacelle.base_parameters(library_robot("fivebar"))
     scale = sign_scales(base, np.eye(len(base)), base.choice.values)
-    signs = signs_of(base, base.choice.values, scale, margin=0.1, limits={})
+    signs = sign_constraints(base, base.choice.values, scale, margin=0.1, limits={})
     least = dict(zip(signs.names, signs.least, strict=True))
     assert least["left.proximal-input.rotor_inertia"] == 0.1
     assert least["left.proximal-input.rz.coulomb"] == 0.0
@@ -355,7 +355,7 @@ def test_rotors_keep_a_part():
 
 def test_bounds_by_pattern():
     base = nacelle.base_parameters(library_robot("palida"), shared="legs")
-    limits = bounds_of(base, {"strut3.2.m": (1.0, 9.0), "*.2.m": (None, 8.0)})
+    limits = bounds_by_index(base, {"strut3.2.m": (1.0, 9.0), "*.2.m": (None, 8.0)})
     (place,) = limits
     assert base.choice.names[place] == "strut*.2.m"
     assert limits[place] == (1.0, 8.0)

@@ -14,13 +14,13 @@ import nacelle
 from nacelle.errors import MeasurementError
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import (
-    NacelleMotion,
+    PlatformMotion,
+    least_squares_poses,
     measured_path,
-    motion_along,
+    motion_from_rates,
     path_poses,
-    poses_near,
 )
-from nacelle.identification.data.preparation import beyond_filter, prepare
+from nacelle.identification.data.preparation import high_pass_impulse, prepare
 from nacelle.identification.data.read import (
     Channel,
     ChannelError,
@@ -30,7 +30,7 @@ from nacelle.identification.data.read import (
 )
 from nacelle.kinematics.flags import Flag
 from nacelle.model.robot import Robot
-from nacelle.trajectory.along import along
+from nacelle.trajectory.along import sample_trajectory
 from support.closed_loop import FIVEBAR
 from support.identification import fourier
 from support.library import library_robot
@@ -113,7 +113,7 @@ def test_coordinates_beyond_limits_are_not_sought() -> None:
     assert np.isfinite(upper)
     far = coordinates()
     far[:, 0] = upper + 0.5 * (upper - lower)
-    path = measured_path(ROBOT, far, most_lost=0.5)
+    path = measured_path(ROBOT, far, largest_lost_fraction=0.5)
     assert path.lost == 1.0
     assert np.all(path.beyond[:, 0])
     assert np.all(path.flags == Flag.UNREACHABLE)
@@ -145,7 +145,7 @@ def test_sines_pass_beyond_the_cutoff_alone() -> None:
     for frequency, part in ((1.0, 0.0), (100.0, 1.0)):
         w = 2.0 * np.pi * frequency
         # A constant force, as weight is, leaves nothing.
-        p = beyond_filter(3.0 + np.cos(w * t)[:, None], 10.0, rate)
+        p = high_pass_impulse(3.0 + np.cos(w * t)[:, None], 10.0, rate)
         inner = slice(1000, -1000)
         # Trapezoids are short of an integral by (w / rate)^2 / 12.
         assert p[inner, 0] == pytest.approx(part * np.sin(w * t[inner]) / w, abs=0.04 / w)
@@ -236,8 +236,8 @@ def actuators_along(robot: nacelle.Robot, x: Array, v: Array, a: Array) -> tuple
     return np.asarray(nacelle.inverse_kinematics(robot, x).actuators), rates, accelerations
 
 
-def measured_motion(robot: nacelle.Robot, q: Array, rates: Array, accelerations: Array) -> NacelleMotion:
-    return motion_along(robot, path_poses(robot, q), rates, accelerations)
+def measured_motion(robot: nacelle.Robot, q: Array, rates: Array, accelerations: Array) -> PlatformMotion:
+    return motion_from_rates(robot, path_poses(robot, q), rates, accelerations)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_there_and_back(name: str) -> None:
     """Poses, twists and accelerations to actuators and back: quaternions, iterated legs, redundancy."""
     robot = robot_of(name)
     path = fourier(robot, 0.02, duration=5.0)
-    motion = along(robot, path, np.linspace(0.0, 1.5, 160))
+    motion = sample_trajectory(robot, path, np.linspace(0.0, 1.5, 160))
     found = measured_motion(robot, *actuators_along(robot, motion.x, motion.v, motion.a))
     assert np.all(found.ok)
     np.testing.assert_allclose(found.x, motion.x, atol=1e-9)
@@ -281,7 +281,7 @@ def test_a_sample_that_fits_nothing_is_left_out() -> None:
     for name in ("fivebar", "redundant"):
         robot = robot_of(name)
         path = fourier(robot, 0.02, duration=5.0)
-        motion = along(robot, path, np.linspace(0.0, 0.5, 80))
+        motion = sample_trajectory(robot, path, np.linspace(0.0, 0.5, 80))
         q, rates, accelerations = actuators_along(robot, motion.x, motion.v, motion.a)
         q[40] = np.nan
         found = measured_motion(robot, q, rates, accelerations)
@@ -299,6 +299,6 @@ def test_poses_near_others() -> None:
     q[1] = np.nan
     # Struts that differ by more than the platform is long.
     q[2] += [2.0 * robot.size, 0.0, 0.0]
-    found = poses_near(robot, q, np.tile(x0, (4, 1)))
+    found = least_squares_poses(robot, q, np.tile(x0, (4, 1)))
     np.testing.assert_allclose(found[[0, 3]], x[[0, 3]], atol=1e-12)
     assert np.all(np.isnan(found[[1, 2]]))

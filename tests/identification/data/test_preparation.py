@@ -12,20 +12,20 @@ import pytest
 import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.filters import (
-    band,
-    decimated,
-    decimated_places,
+    decimate,
+    decimation_centres,
     decimation_filter,
     derivatives,
     low_pass,
-    settling,
+    motion_band,
+    settling_samples,
 )
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import path_poses
 from nacelle.identification.data.preparation import Preparation, Samples, encoder_noise, prepare
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from nacelle.identification.estimation.regression import regression
-from nacelle.trajectory.along import along
+from nacelle.trajectory.along import sample_trajectory
 from nacelle.trajectory.base import Trajectory
 from support.identification import (
     ExactRun,
@@ -115,7 +115,7 @@ def test_noise_of_encoders_is_measured() -> None:
 
 def at_times(whole: ExactRun, path: Trajectory, times: Array) -> tuple[Array, Array]:
     """Coordinates and forces of the run at other times, by the path itself."""
-    motion = along(whole.true, path, times % path.duration)
+    motion = sample_trajectory(whole.true, path, times % path.duration)
     q = nacelle.inverse_kinematics(whole.true, motion.x).actuators
     return q, nacelle.inverse_dynamics(whole.true, motion.x, motion.v, motion.a).force
 
@@ -317,7 +317,7 @@ def test_gain_of_the_low_pass(part: float, cutoff: float) -> None:
 def test_the_ends_settle() -> None:
     """Beyond the samples that are cut, the ends are no worse than a thousandth of the signal."""
     signal = sine(2.0)
-    cut = settling(10.0, RATE)
+    cut = settling_samples(10.0, RATE)
     off = np.abs(low_pass(signal, 10.0, RATE) - signal)
     assert np.max(off[cut:-cut]) < 1e-3
     assert cut < 0.45 * RATE
@@ -326,7 +326,7 @@ def test_the_ends_settle() -> None:
 def test_a_cutoff_near_half_the_rate_filters_nothing() -> None:
     signal = sine(2.0)
     assert low_pass(signal, 0.45 * RATE, RATE) is signal
-    assert settling(0.45 * RATE, RATE) == 2
+    assert settling_samples(0.45 * RATE, RATE) == 2
 
 
 # ---- differences
@@ -358,17 +358,17 @@ def test_band_of_a_motion_with_noise(noise: float) -> None:
     rng = np.random.default_rng(1)
     t = np.arange(5000) / RATE
     q = np.stack([np.sin(2 * np.pi * 0.4 * t), np.cos(2 * np.pi * 2.0 * t)], axis=1)
-    assert band(q + noise * rng.normal(size=q.shape), RATE) == pytest.approx(2.0, abs=0.35)
+    assert motion_band(q + noise * rng.normal(size=q.shape), RATE) == pytest.approx(2.0, abs=0.35)
 
 
 def test_band_does_not_depend_on_units() -> None:
     q = np.hstack([sine(0.7), 0.2 * sine(1.9)])
-    assert band(q, RATE) == pytest.approx(band(q * [1e3, 1e-3], RATE))
+    assert motion_band(q, RATE) == pytest.approx(motion_band(q * [1e3, 1e-3], RATE))
 
 
 def test_band_of_rest() -> None:
     """Nothing moves: the lowest frequency that a record of this length shows, not a NaN."""
-    assert band(np.ones((500, 2)), RATE) == pytest.approx(2.0 * RATE / 500)
+    assert motion_band(np.ones((500, 2)), RATE) == pytest.approx(2.0 * RATE / 500)
 
 
 # ---- decimation
@@ -381,10 +381,10 @@ def test_decimation_is_a_weighted_mean_about_each_kept_sample(factor: int) -> No
     weights = decimation_filter(factor)
     assert np.sum(weights) == pytest.approx(1.0)
     np.testing.assert_allclose(weights, weights[::-1], atol=1e-16)
-    places = decimated_places(len(signals), factor)
+    places = decimation_centres(len(signals), factor)
     half = len(weights) // 2
     wanted = [np.einsum("t,tk->k", weights, signals[p - half : p + half + 1]) for p in places]
-    np.testing.assert_allclose(decimated(signals, factor), wanted, atol=1e-13)
+    np.testing.assert_allclose(decimate(signals, factor), wanted, atol=1e-13)
     assert np.all(np.diff(places) == factor)
     assert places[0] - half >= 0
     assert places[-1] + half < len(signals)
@@ -393,7 +393,7 @@ def test_decimation_is_a_weighted_mean_about_each_kept_sample(factor: int) -> No
 def test_decimation_keeps_lines_and_takes_noise_away() -> None:
     t = np.arange(3000) / RATE
     line = (0.3 + 2.0 * t)[:, None]
-    np.testing.assert_allclose(decimated(line, 10), line[decimated_places(3000, 10)], atol=1e-13)
+    np.testing.assert_allclose(decimate(line, 10), line[decimation_centres(3000, 10)], atol=1e-13)
     rng = np.random.default_rng(3)
-    kept = decimated(rng.normal(size=(60_000, 1)), 10)
+    kept = decimate(rng.normal(size=(60_000, 1)), 10)
     assert np.std(kept) == pytest.approx(np.sqrt(np.sum(decimation_filter(10) ** 2)), rel=0.05)

@@ -80,7 +80,7 @@ def write_format(path: Path, named: dict[str, np.ndarray]) -> Path:
     return path
 
 
-def mapped(time: str, pattern: str) -> dict[str, object]:
+def with_mapping(time: str, pattern: str) -> dict[str, object]:
     """A map whose columns follow a pattern of kind, actuator's name and place."""
     actuators = {}
     for k, name in enumerate(FIVEBAR):
@@ -101,12 +101,12 @@ def test_signals_under_their_own_names(tmp_path: Path, ending: str) -> None:
 
 def test_matlab(tmp_path: Path) -> None:
     path = write_format(tmp_path / "run.mat", columns())
-    same(read_measurement(path, library_robot("fivebar"), mapped("log.time", "log.{kind}_{flat}")))
+    same(read_measurement(path, library_robot("fivebar"), with_mapping("log.time", "log.{kind}_{flat}")))
 
 
 def test_mcap(tmp_path: Path) -> None:
     path = write_format(tmp_path / "run.mcap", {})
-    column_map = mapped("/state.time", "/state.{kind}[{k}]")
+    column_map = with_mapping("/state.time", "/state.{kind}[{k}]")
     for k, name in enumerate(FIVEBAR):
         column_map["actuators"][name]["force"]["column"] = f"/state.drive.force[{k}]"
     same(read_measurement(path, library_robot("fivebar"), column_map))
@@ -190,7 +190,7 @@ def test_constants_of_the_description(tmp_path: Path) -> None:
 
 
 def test_a_step_in_the_place_of_time(tmp_path: Path) -> None:
-    column_map = mapped("time", "{kind}.{name}")
+    column_map = with_mapping("time", "{kind}.{name}")
     column_map["time"] = {"step": "1 ms"}
     same(read_measurement(write_csv(tmp_path / "run.csv", columns()), library_robot("fivebar"), column_map))
 

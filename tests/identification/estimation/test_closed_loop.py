@@ -10,8 +10,12 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import nacelle
 from nacelle.errors import IdentificationError
-from nacelle.identification.data.poses import NacelleMotion
-from nacelle.identification.estimation.closed_loop import RecordedMotion, closed_loop_motion, estimated_robot
+from nacelle.identification.data.poses import PlatformMotion
+from nacelle.identification.estimation.closed_loop import (
+    SampledTrajectory,
+    closed_loop_motion,
+    estimated_robot,
+)
 from nacelle.identification.rehearsal.settings import JointServo
 from nacelle.model.linear_parameters import linear_parameters
 from support.library import library_robot
@@ -24,7 +28,7 @@ def test_quaternions_that_change_their_sign_are_one_path() -> None:
     x = np.concatenate([np.zeros((6, 3)), turns.as_quat()], axis=1)
     x[[1, 2, 4], 3:] *= -1.0
     zero = np.zeros((6, 6))
-    path = RecordedMotion(robot, NacelleMotion(x, zero, zero, np.ones(6, dtype=bool)), 1.0)
+    path = SampledTrajectory(robot, PlatformMotion(x, zero, zero, np.ones(6, dtype=bool)), 1.0)
     middle = 0.5 + np.arange(5)
     found = Rotation.from_quat(path(middle).x[:, 3:])
     assert np.max((Slerp(angles, turns)(0.1 * middle).inv() * found).magnitude()) < 1e-12
@@ -33,7 +37,7 @@ def test_quaternions_that_change_their_sign_are_one_path() -> None:
 def test_a_robot_like_its_model_follows() -> None:
     @dataclasses.dataclass
     class Samples:
-        instruments: NacelleMotion
+        instruments: PlatformMotion
         rate: float
 
     robot = library_robot("fivebar")
@@ -43,7 +47,7 @@ def test_a_robot_like_its_model_follows() -> None:
         nacelle.reference_pose(robot), A, -A, motion=robot.motion, frequency=2.5
     )
     sample = circle(t)
-    reference = NacelleMotion(*sample, np.ones(400, dtype=bool))
+    reference = PlatformMotion(*sample, np.ones(400, dtype=bool))
     made = closed_loop_motion(robot, robot, Samples(reference, 1000.0), JointServo(bandwidth=20.0))
     assert not made.ok[0]
     assert made.ok[-1]

@@ -15,7 +15,7 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.data.preparation import prepare
 from nacelle.identification.estimation.closed_loop import DirectInverse, InstrumentalVariables
 from nacelle.identification.estimation.regression import regression
-from nacelle.identification.rehearsal import Experiment, JointServo, Sensors, moved
+from nacelle.identification.rehearsal import Experiment, JointServo, Sensors, perturb_parameters
 
 # Slow enough that the controller's tracking error shows.
 LOOP = JointServo(bandwidth=5.0, feedforward=False)
@@ -24,7 +24,7 @@ LOOP = JointServo(bandwidth=5.0, feedforward=False)
 @cache
 def made():
     robot = library_robot("fivebar")
-    true = moved(robot, 10.0)
+    true = perturb_parameters(robot, 10.0)
     motion = fourier(robot, 0.04, frequency=0.4)
     sensors = Sensors(noise=2e-5)
     run = Experiment(robot, motion, true=true, controller=LOOP, sensors=sensors, periods=2).run(1)

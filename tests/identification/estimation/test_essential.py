@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nacelle.identification.estimation.estimator import essential
+from nacelle.identification.estimation.estimator import essential_parameters
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from support.identification import fivebar_base, linear_regression, with_noise
 
@@ -43,7 +43,7 @@ def refit(estimator: OrdinaryLeastSquares, kept: list[int]) -> tuple[Array, floa
 @pytest.mark.parametrize("seed", range(3))
 def test_removal_is_a_fit_without_the_columns(seed: int) -> None:
     estimator = textbook(fitted(seed))
-    found = essential(estimator)
+    found = essential_parameters(estimator)
     kept = [k for k, name in enumerate(estimator.base_.names) if name in found.names]
     coef, squares = refit(estimator, kept)
     _, all_squares = refit(estimator, list(range(len(estimator.coef_))))
@@ -61,7 +61,7 @@ def test_the_first_that_goes_is_the_one_that_costs_least() -> None:
     width = len(estimator.coef_)
     cost = [refit(estimator, [j for j in range(width) if j != k])[1] for k in range(width)]
     first = estimator.base_.names[int(np.argmin(cost))]
-    assert first in essential(estimator).removed
+    assert first in essential_parameters(estimator).removed_names
 
 
 def test_zeros_are_found_and_nothing_else() -> None:
@@ -70,7 +70,7 @@ def test_zeros_are_found_and_nothing_else() -> None:
     zeros = {names[k] for k in ZERO}
     right = 0
     for seed in range(20):
-        removed = set(essential(fitted(seed)).removed)
+        removed = set(essential_parameters(fitted(seed)).removed_names)
         assert removed <= zeros
         right += removed == zeros
     assert right >= 15
@@ -78,7 +78,9 @@ def test_zeros_are_found_and_nothing_else() -> None:
 
 def test_nothing_goes_at_level_zero_and_more_at_a_higher_one() -> None:
     estimator = fitted()
-    counts = [len(essential(estimator, level).removed) for level in (1e-12, 0.5, 0.95, 0.999999)]
+    counts = [
+        len(essential_parameters(estimator, level).removed_names) for level in (1e-12, 0.5, 0.95, 0.999999)
+    ]
     assert counts[0] == 0
     assert counts == sorted(counts)
 
@@ -90,7 +92,7 @@ def test_what_was_not_excited_is_not_removed() -> None:
     Y = data.Y.copy()
     Y[..., 4] = 0.0
     again = OrdinaryLeastSquares().fit(replace(data, Y=Y, Z=Y))
-    found = essential(again)
-    assert again.base_.names[4] not in found.removed
+    found = essential_parameters(again)
+    assert again.base_.names[4] not in found.removed_names
     assert found.coef[4] == pytest.approx(again.coef_[4], abs=1e-12)
     assert np.all(np.isfinite(found.std))

@@ -11,7 +11,7 @@ import pytest
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.preparation import prepare
 from nacelle.identification.estimation.closed_loop import InstrumentalVariables
-from nacelle.identification.estimation.estimator import CadPrior, Estimator, essential
+from nacelle.identification.estimation.estimator import CadPrior, Estimator, essential_parameters
 from nacelle.identification.estimation.least_squares import (
     OrdinaryLeastSquares,
     ReweightedLeastSquares,
@@ -37,7 +37,9 @@ def noisy(seed: int = 0) -> Regression:
 def test_options_are_those_of_the_constructor(kind: type[Estimator]) -> None:
     """All by keyword, with defaults, kept as they were given: what scikit-learn's `clone` needs."""
     signature = inspect.signature(kind)
-    assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in signature.parameters.values())
+    assert all(
+        p.kind is p.KEYWORD_ONLY and p.default_solids is not p.empty for p in signature.parameters.values()
+    )
     prior = CadPrior(0.3)
     estimator = kind(prior=prior, parameters=fivebar_base())
     assert estimator.get_params().keys() == signature.parameters.keys()
@@ -105,7 +107,7 @@ def test_what_needs_a_fit_says_so() -> None:
     with pytest.raises(IdentificationError, match="call fit first"):
         OrdinaryLeastSquares().intervals()
     with pytest.raises(IdentificationError, match="call fit first"):
-        essential(OrdinaryLeastSquares())
+        essential_parameters(OrdinaryLeastSquares())
 
 
 def test_no_samples() -> None:

@@ -50,11 +50,11 @@ def test_all_ten_of_a_platform_that_rotates():
     found = payload_from_runs(base, unloaded, loaded)
     truth = np.array(with_payload(robot, **LOAD).payload[0].inertia)
     assert found.determined == ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-    assert np.all(np.abs(found.ordinary - truth) < 4.0 * found.sigma)
+    assert np.all(np.abs(found.least_squares_values - truth) < 4.0 * found.sigma)
     assert found.mass == pytest.approx(2.0, abs=4.0 * found.sigma[0])
     assert np.allclose(found.com, LOAD["com"], atol=0.01)
     assert not inertia_faults(found.values)
-    assert found.is_seen
+    assert found.is_significant
     assert found.is_explained()
     assert found.freedom == len(base) - 10
 
@@ -64,12 +64,12 @@ def test_the_mass_alone_of_one_that_does_not():
     """A Delta; in the frame of its tool, what is not determined is a point at its origin."""
     robot = library_robot("delta")
     base, unloaded, loaded = _runs(robot, LOAD | {"mass": 0.4, "on": "flange"})
-    found = payload_from_runs(base, unloaded, loaded, on="flange")
+    found = payload_from_runs(base, unloaded, loaded, carrier_name="flange")
     assert found.determined == ("m",)
     assert found.mass == pytest.approx(0.4, abs=4.0 * found.sigma[0])
     assert np.allclose(found.com, 0.0, atol=1e-6)
     assert np.allclose(found.inertia, 0.0, atol=1e-6)
-    moved = found.loaded_robot("part")
+    moved = found.robot_with_payload("part")
     assert np.allclose(moved.payload[0].inertia[1:4], found.mass * np.array([0.0, 0.0, -0.03]), atol=1e-6)
     assert nacelle.loads(moved.to_yaml()).payload[0].name == "part"
 
@@ -88,7 +88,7 @@ def test_deviations_are_what_they_say():
             Run(mean + e, unloaded.covariance_) for mean, e in zip((base.values, heavier), noise, strict=True)
         ]
         found = payload_from_runs(base, *runs)
-        errors.append((found.ordinary[0] - 0.1) / found.sigma[0])
+        errors.append((found.least_squares_values[0] - 0.1) / found.sigma[0])
     assert 0.75 < np.std(errors) < 1.3
     assert abs(np.mean(errors)) < 0.4
 
@@ -117,7 +117,7 @@ def test_noise_makes_no_impossible_payload():
     robot = library_robot("palida")
     base, unloaded, loaded = _runs(robot, LOAD, noise=0.2, shared="legs")
     found = payload_from_runs(base, unloaded, loaded)
-    assert inertia_faults(found.ordinary)
+    assert inertia_faults(found.least_squares_values)
     assert not inertia_faults(found.values)
     assert found.distance > 0.0
     assert found.accuracy < 1e-3
@@ -130,7 +130,7 @@ def test_what_cannot_be():
     with pytest.raises(IdentificationError, match=r"less mass than the unloaded one.*are they exchanged"):
         payload_from_runs(base, loaded, unloaded)
     with pytest.raises(ParameterError, match="delta has no 'gripper'; known: flange, plate"):
-        payload_from_runs(base, unloaded, loaded, on="gripper")
+        payload_from_runs(base, unloaded, loaded, carrier_name="gripper")
     short = Run(unloaded.coef_[:3], unloaded.covariance_)
     with pytest.raises(IdentificationError, match="both runs need estimates of the 25 base parameters"):
         payload_from_runs(base, short, short)
@@ -142,14 +142,14 @@ def test_what_cannot_be():
         payload_from_runs(zeros, unloaded, loaded)
     found = payload_from_runs(base, unloaded, loaded)
     assert found.on == "plate"
-    carrying = payload_from_runs(nacelle.base_parameters(found.loaded_robot()), unloaded, loaded)
+    carrying = payload_from_runs(nacelle.base_parameters(found.robot_with_payload()), unloaded, loaded)
     with pytest.raises(IdentificationError, match="has a payload 'payload' already"):
-        carrying.loaded_robot()
+        carrying.robot_with_payload()
 
 
 def test_no_payload():
     robot = library_robot("fivebar")
     base, unloaded, _ = _runs(robot, {"mass": 0.1}, assume="nothing")
     found = payload_from_runs(base, unloaded, unloaded)
-    assert not found.is_seen
+    assert not found.is_significant
     assert 0.0 < found.mass < found.sigma[0]

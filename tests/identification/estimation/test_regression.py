@@ -16,7 +16,7 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.data.preparation import Preparation, prepare
 from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.regression import regression
-from nacelle.identification.rehearsal import moved
+from nacelle.identification.rehearsal import perturb_parameters
 from support.identification import ExactRun, exact_run, fivebar_base, fourier, library_run, truth_of
 from support.library import library_robot
 
@@ -55,7 +55,7 @@ def test_exact_data_give_the_true_parameters(name: str, size: float, shared: str
     """
     robot = library_robot(name)
     base = base_parameters(robot, shared=shared)
-    true = moved(robot, alike=shared is not None)
+    true = perturb_parameters(robot, alike=shared is not None)
     run = exact_run(robot, fourier(robot, size), true=true)
     data = regression(prepare(run.measurement), base)
     estimator = InstrumentalVariables().fit(data)

@@ -16,13 +16,13 @@ from support.identification import fivebar_base, linear_regression, with_noise
 Array = np.ndarray
 
 
-def coloured(rng: np.random.Generator, shape: tuple[int, int], memory: int) -> Array:
+def coloured_noise(rng: np.random.Generator, shape: tuple[int, int], memory: int) -> Array:
     """Noise of variance one, a mean over `memory` white samples."""
     white = rng.normal(size=(shape[0] + memory - 1, shape[1]))
     return sum(white[k : k + shape[0]] for k in range(memory)) / np.sqrt(memory)
 
 
-def standardised(
+def standardised_errors(
     kind: type[Estimator], noise: Callable[..., Array], seeds: int, **options: Any
 ) -> tuple[Array, Array]:
     """Errors over their stated deviations (seeds, k), and whether 95 % intervals cover the truth."""
@@ -63,14 +63,14 @@ def test_white_noise_gives_the_textbook() -> None:
 
 
 def test_white_noise() -> None:
-    assert_honest(*standardised(OrdinaryLeastSquares, lambda rng, shape: rng.normal(size=shape), 80))
+    assert_honest(*standardised_errors(OrdinaryLeastSquares, lambda rng, shape: rng.normal(size=shape), 80))
 
 
 @pytest.mark.slow
 def test_coloured_noise_and_a_smooth_motion() -> None:
     """Taken as white, the noise would be much smaller than it is: the textbook's deviations are half."""
-    z, covered = standardised(
-        OrdinaryLeastSquares, lambda rng, shape: coloured(rng, shape, 3), 80, smooth=4, lengths=(400,)
+    z, covered = standardised_errors(
+        OrdinaryLeastSquares, lambda rng, shape: coloured_noise(rng, shape, 3), 80, smooth=4, lengths=(400,)
     )
     assert_honest(z, covered)
 
@@ -80,18 +80,18 @@ def test_rows_with_different_and_common_noise() -> None:
     """One row ten times as noisy as the other, and a part that both have in common."""
 
     def noise(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
-        common = coloured(rng, (shape[0], 1), 2)
-        return coloured(rng, shape, 2) * [0.1, 1.0] + 0.1 * common
+        common = coloured_noise(rng, (shape[0], 1), 2)
+        return coloured_noise(rng, shape, 2) * [0.1, 1.0] + 0.1 * common
 
     for kind in (OrdinaryLeastSquares, WeightedLeastSquares):
-        assert_honest(*standardised(kind, noise, 60, smooth=3))
+        assert_honest(*standardised_errors(kind, noise, 60, smooth=3))
 
 
 @pytest.mark.slow
 def test_gaps_and_parts() -> None:
-    z, covered = standardised(
+    z, covered = standardised_errors(
         WeightedLeastSquares,
-        lambda rng, shape: coloured(rng, shape, 3),
+        lambda rng, shape: coloured_noise(rng, shape, 3),
         80,
         smooth=3,
         lengths=(150, 40, 160),
@@ -104,7 +104,7 @@ def test_noise_does_not_run_from_part_to_part() -> None:
     """Two parts in another order are the same data."""
     base = fivebar_base()
     data = linear_regression(base, beta=base.values, lengths=(200, 120), smooth=3)
-    noisy = with_noise(data, coloured(np.random.default_rng(1), data.force.shape, 3))
+    noisy = with_noise(data, coloured_noise(np.random.default_rng(1), data.force.shape, 3))
     order = np.r_[200:320, 0:200]
     swapped = replace(noisy, Y=noisy.Y[order], Z=noisy.Z[order], force=noisy.force[order], lengths=(120, 200))
     one, two = OrdinaryLeastSquares().fit(noisy), OrdinaryLeastSquares().fit(swapped)
@@ -129,6 +129,6 @@ def test_noise_that_grows_with_frequency() -> None:
     def noise(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
         return np.diff(rng.normal(size=(shape[0] + 2, shape[1])), 2, axis=0)
 
-    z, covered = standardised(OrdinaryLeastSquares, noise, 60, smooth=4)
+    z, covered = standardised_errors(OrdinaryLeastSquares, noise, 60, smooth=4)
     assert np.all(np.isfinite(z))
     assert np.mean(covered) > 0.92

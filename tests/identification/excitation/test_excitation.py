@@ -9,11 +9,16 @@ import pytest
 
 import nacelle
 from nacelle.errors import IdentificationError
-from nacelle.identification.excitation.limits import constraint_form, limits
-from nacelle.identification.excitation.motions import KINDS, functions
-from nacelle.identification.excitation.optimise import improved, random_motions, scaled_columns, values_of
-from nacelle.identification.excitation.result import drawn_in, read_motion
-from nacelle.identification.excitation.sample_model import bounded_coordinates, limited_count
+from nacelle.identification.excitation.limits import constraint_form, motion_limits
+from nacelle.identification.excitation.motions import KINDS, motion_functions
+from nacelle.identification.excitation.optimise import (
+    criterion_values,
+    optimise_motions,
+    random_motions,
+    scale_columns,
+)
+from nacelle.identification.excitation.result import read_motion, shrink_to_limits
+from nacelle.identification.excitation.sample_model import bounded_coordinates, limited_value_count
 from nacelle.kinematics.jacobian import scaled_inverse
 from nacelle.model.platform import Motion
 from support import stress_robots
@@ -37,13 +42,13 @@ def test_limits_that_allow_nothing_are_named() -> None:
 
 def test_improved_motions_are_better() -> None:
     z = random_motions(PROBLEM_OF_OPTIMISE, 1, seed=2)
-    start = values_of(PROBLEM_OF_OPTIMISE, z, "log-det")
-    best = improved(
+    start = criterion_values(PROBLEM_OF_OPTIMISE, z, "log-det")
+    best = optimise_motions(
         PROBLEM_OF_OPTIMISE,
         z,
         "log-det",
         iterations=2,
-        check=lambda motion: drawn_in(PROBLEM_OF_OPTIMISE, motion),
+        check=lambda motion: shrink_to_limits(PROBLEM_OF_OPTIMISE, motion),
     )
     assert best.value < np.min(start)
     assert best.iterations > 0
@@ -102,7 +107,7 @@ def test_periods_follow_one_another():
 
 def test_words_name_the_weakest_combination():
     result = quick_excitation()
-    words = result.weakest()
+    words = result.weakest_combination()
     assert any(name in words for name in result.base.names)
     assert f"1/{result.condition:.3g} of the best" in words
     assert result.data()["weakest"] == words
@@ -152,8 +157,8 @@ def test_limited_values_are_those_of_the_kinematics(name):
     robot = library_robot(name)
     problem = problem_of(robot)
     z = small_motion(problem, size=0.03)
-    values = problem.limited(problem.samples(problem.coefficients(z), T))
-    assert values.shape[-1] == limited_count(robot)
+    values = problem.limited_values_at(problem.samples(problem.coefficients(z), T))
+    assert values.shape[-1] == limited_value_count(robot)
     state = public_states(problem, z, T)
     q, rate, acceleration = nacelle.kinematics.joint_motion(robot, *state).actuators
     m = len(robot.actuators)
@@ -179,7 +184,7 @@ def test_limited_values_are_those_of_the_kinematics(name):
 
 def _limits(name: str = "fivebar", **options):
     robot = library_robot(name)
-    return robot, limits(robot, nacelle.reference_pose(robot), **options)
+    return robot, motion_limits(robot, nacelle.reference_pose(robot), **options)
 
 
 def test_described_limits_are_those_of_the_drives():
@@ -208,7 +213,7 @@ def test_given_limits_are_taken():
 @pytest.mark.slow
 def test_a_robot_without_limits_gets_derived_ones():
     robot = stress_robots.STRESS["redundant planar 4-RRR"](0)
-    made = limits(robot, nacelle.reference_pose(robot))
+    made = motion_limits(robot, nacelle.reference_pose(robot))
     assert np.allclose(made.speed, np.sqrt(np.linalg.norm(robot.gravity) / robot.size))
     assert np.allclose(made.acceleration, 2.0 * np.linalg.norm(robot.gravity) / robot.size)
     weight = nacelle.gravity_forces(robot, nacelle.reference_pose(robot), coordinates="actuators")
@@ -261,7 +266,7 @@ PLANE = Motion(("x", "y"))
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("harmonics", [3, 5, 10])
 def test_functions_are_at_rest_at_both_ends(kind, harmonics):
-    made = functions(kind, 1.7, harmonics)
+    made = motion_functions(kind, 1.7, harmonics)
     _, rates, changes = made.at(np.array([0.0, 1.7]))
     assert np.max(np.abs(rates)) < 1e-9 * np.max(np.abs(made.at(made.times(50))[1]))
     assert np.max(np.abs(changes)) < 1e-9 * np.max(np.abs(made.at(made.times(50))[2]))
@@ -269,7 +274,7 @@ def test_functions_are_at_rest_at_both_ends(kind, harmonics):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_derivatives_are_those_of_the_functions(kind):
-    made = functions(kind, 2.0, 4)
+    made = motion_functions(kind, 2.0, 4)
     t, h = np.linspace(0.05, 1.95, 23), 1e-5
     for order in (1, 2):
         slopes = (made.at(t + h)[order - 1] - made.at(t - h)[order - 1]) / (2.0 * h)
@@ -278,7 +283,7 @@ def test_derivatives_are_those_of_the_functions(kind):
 
 
 def test_fourier_has_no_frequency_above_the_highest_harmonic():
-    made = functions("fourier", 1.0, 4)
+    made = motion_functions("fourier", 1.0, 4)
     values = made.at(np.arange(64) / 64)[0]
     spectrum = np.abs(np.fft.rfft(values, axis=0))
     assert np.max(spectrum[5:]) < 1e-12 * np.max(spectrum)
@@ -287,7 +292,7 @@ def test_fourier_has_no_frequency_above_the_highest_harmonic():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_trajectories_move_as_the_coefficients_say(kind):
-    made = functions(kind, 1.5, 4)
+    made = motion_functions(kind, 1.5, 4)
     rng = np.random.default_rng(1)
     Z = np.where(made.free(SE3), 0.1 * rng.normal(size=(made.count, 6)), 0.0)
     center = np.array([0.1, -0.2, 0.5, 0.0, 0.0, np.sin(0.2), np.cos(0.2)])
@@ -310,7 +315,7 @@ def test_trajectories_move_as_the_coefficients_say(kind):
 
 
 def test_splines_without_rotations_are_b_splines():
-    made = functions("bspline", 1.2, 4)
+    made = motion_functions("bspline", 1.2, 4)
     Z = np.random.default_rng(2).normal(size=(8, 2))
     path = made.trajectory(np.array([0.3, 0.4]), Z, PLANE)
     same = nacelle.trajectory.BSpline(
@@ -331,7 +336,7 @@ def test_splines_without_rotations_are_b_splines():
 )
 def test_what_is_no_motion(kind, harmonics, words):
     with pytest.raises(IdentificationError, match=words):
-        functions(kind, 1.0, harmonics)
+        motion_functions(kind, 1.0, harmonics)
 
 
 # ---- Criterion and limits of a motion, and their gradients against differences
@@ -378,7 +383,7 @@ def _check_criterion(robot, kind):
     harmonics, size = (5, SIZE) if kind == "fourier" else (8, 2.0 * SIZE)
     problem = problem_of(robot, kind=kind, harmonics=harmonics)
     z = small_motion(problem, size=size)
-    problem = scaled_columns(problem, problem.coefficients(z[None]))
+    problem = scale_columns(problem, problem.coefficients(z[None]))
     found = problem.evaluate(z, "condition", ORDER)
     assert found.value == pytest.approx(_smooth_condition(_stacked(problem, z)), rel=1e-8)
     gradient = found.gradient()

@@ -9,8 +9,8 @@ import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation import optimise
 from nacelle.identification.excitation.excite import excitation_problem
-from nacelle.identification.excitation.optimise import Design, scaled_columns
-from nacelle.kinematics.flags import failed
+from nacelle.identification.excitation.optimise import MotionDesign, scale_columns
+from nacelle.kinematics.flags import has_failed
 from support.excitation import QUICK, quick_excitation
 from support.library import library_robot
 
@@ -19,9 +19,9 @@ def _within_limits(result: nacelle.identification.Excitation) -> None:
     """All limits, by the public API alone, at times that the optimiser has not seen."""
     robot, made = result.robot, result.limits
     t, _ = result.trajectory.sample(n=1733)
-    state = nacelle.trajectory.along(robot, result.trajectory, t)
+    state = nacelle.trajectory.sample_trajectory(robot, result.trajectory, t)
     dynamics = nacelle.inverse_dynamics(robot, *state)
-    assert not np.any(failed(dynamics.flags))
+    assert not np.any(has_failed(dynamics.flags))
     assert not np.any(nacelle.inverse_kinematics(robot, state.x).flags)
     slack = 1.0 + 2e-3
     assert np.all(np.abs(dynamics.force) <= slack * made.force)
@@ -50,7 +50,7 @@ def test_the_condition_is_that_of_the_regressor():
     """Of the rows that the public regressor gives along the motion, in the units of the parameters."""
     result = quick_excitation()
     t = result.trajectory.duration * (np.arange(192) + 0.5) / 192
-    state = nacelle.trajectory.along(result.robot, result.trajectory, t)
+    state = nacelle.trajectory.sample_trajectory(result.robot, result.trajectory, t)
     smooth = 0.01 * float(np.min(result.limits.speed))
     Y = nacelle.regressor(result.robot, *state, smooth=smooth, parameters=result.base).Y
     R = (Y / (0.01 * result.limits.force[:, None]) * result.columns).reshape(-1, len(result.base))
@@ -64,7 +64,9 @@ def _best_of_random(result: nacelle.identification.Excitation, count: int, **opt
     drawn = optimise.random_motions(problem, count, seed=99)
     from dataclasses import replace
 
-    return float(np.min(optimise.values_of(replace(problem, columns=result.columns), drawn, "condition")))
+    return float(
+        np.min(optimise.criterion_values(replace(problem, columns=result.columns), drawn, "condition"))
+    )
 
 
 def test_fivebar_is_a_third_of_the_best_of_random_motions():
@@ -121,7 +123,7 @@ def test_separate_motions_have_strokes_of_constant_speed():
 
 
 def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
-    evaluate, calls = Design.evaluate, []
+    evaluate, calls = MotionDesign.evaluate, []
 
     def interrupted(self, *arguments):
         calls.append(1)
@@ -129,7 +131,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
             raise KeyboardInterrupt
         return evaluate(self, *arguments)
 
-    monkeypatch.setattr(Design, "evaluate", interrupted)
+    monkeypatch.setattr(MotionDesign, "evaluate", interrupted)
     result = nacelle.identification.excite(library_robot("fivebar"), **QUICK)
     assert result.status == "interrupted"
     assert "best motion so far" in result.message
@@ -168,4 +170,4 @@ def test_columns_of_the_result_make_random_motions_of_length_one():
     options = {"kind": "fourier", "harmonics": 8, "duration": 1.0}
     problem = excitation_problem(result.robot, result.base, result.limits, **options)
     drawn = optimise.random_motions(problem, 300, seed=0)
-    assert np.allclose(scaled_columns(problem, problem.coefficients(drawn)).columns, result.columns)
+    assert np.allclose(scale_columns(problem, problem.coefficients(drawn)).columns, result.columns)

@@ -17,11 +17,11 @@ from nacelle.identification.rehearsal import (
     Experiment,
     JointServo,
     Sensors,
-    moved,
-    rehearse,
+    perturb_parameters,
+    simulate_experiment,
     with_stribeck,
 )
-from nacelle.identification.rehearsal.rehearsal import Repeated, reference_of
+from nacelle.identification.rehearsal.rehearsal import RepeatedTrajectory, controller_reference
 from nacelle.trajectory.base import Trajectory
 from support.library import library_robot
 from support.stress_robots import STRESS
@@ -59,7 +59,7 @@ def without_coulomb(name: str) -> nacelle.Robot:
 
 
 def ideal(robot: nacelle.Robot, trajectory: Trajectory, **options: Any) -> Any:
-    return rehearse(robot, trajectory, true=robot, sensors=Sensors.ideal(), **options)
+    return simulate_experiment(robot, trajectory, true=robot, sensors=Sensors.ideal(), **options)
 
 
 def actuator_jacobian(robot: nacelle.Robot, x: Array) -> Array:
@@ -95,10 +95,10 @@ def test_a_robot_like_its_model_follows(name: str) -> None:
 def test_forces_are_those_of_inverse_dynamics_along_the_motion(name: str) -> None:
     """From positions alone, by differences: what a measured force must agree with, of second order."""
     robot = without_coulomb(name)
-    true = moved(robot, 20.0)
+    true = perturb_parameters(robot, 20.0)
     gaps = []
     for rate in (1000.0, 2000.0):
-        run = rehearse(robot, excitation(robot), true=true, sensors=Sensors.ideal(), rate=rate)
+        run = simulate_experiment(robot, excitation(robot), true=true, sensors=Sensors.ideal(), rate=rate)
         # After the start, where the error of the model comes up.
         inside = slice(int(0.3 * rate), -2)
         a = second_difference(run.x, rate)[inside.start - 2 :]
@@ -112,7 +112,7 @@ def test_forces_are_those_of_inverse_dynamics_along_the_motion(name: str) -> Non
 def test_accelerations_belong_to_the_forces(name: str) -> None:
     """With all friction, to rounding: x, v, a and the mean force are one state of the true robot."""
     robot = library_robot(name)
-    run = rehearse(robot, excitation(robot, 0.01), rate=500.0)
+    run = simulate_experiment(robot, excitation(robot, 0.01), rate=500.0)
     force = nacelle.inverse_dynamics(run.true, run.x, run.v, run.a, smooth=run.experiment.smooth).force
     np.testing.assert_allclose(run.force, force, rtol=0.0, atol=1e-11 * np.max(np.abs(force)))
     assert np.max(np.abs(run.tracking_error)) > 1e-5
@@ -122,11 +122,11 @@ def test_accelerations_belong_to_the_forces(name: str) -> None:
 def test_what_the_model_does_not_know() -> None:
     robot = library_robot("fivebar")
     effects = Effects(cogging=[0.02, 0.05], phase=0.4, stribeck=0.4)
-    run = rehearse(robot, excitation(robot), effects=effects, smooth=0.02)
-    known = nacelle.inverse_dynamics(moved(robot), run.x, run.v, run.a, smooth=0.02).force
+    run = simulate_experiment(robot, excitation(robot), effects=effects, smooth=0.02)
+    known = nacelle.inverse_dynamics(perturb_parameters(robot), run.x, run.v, run.a, smooth=0.02).force
     np.testing.assert_allclose(run.force - known, run.unmodelled, atol=1e-11)
     assert np.all(np.max(np.abs(run.unmodelled), axis=0) > 0.02)
-    assert not np.any(rehearse(robot, excitation(robot), smooth=0.02).unmodelled)
+    assert not np.any(simulate_experiment(robot, excitation(robot), smooth=0.02).unmodelled)
 
 
 @pytest.mark.slow
@@ -135,8 +135,8 @@ def test_energy() -> None:
     robot = library_robot("fivebar")
     for lag in (0.0, 2e-3):
         effects = Effects(cogging=0.05, phase=[0.3, 1.0], stribeck=0.4, lag=lag)
-        run = rehearse(robot, excitation(robot), effects=effects, smooth=0.02).simulation
-        assert np.max(np.abs(run.balance)) < 2e-4 * run.dissipated[-1]
+        run = simulate_experiment(robot, excitation(robot), effects=effects, smooth=0.02).simulation
+        assert np.max(np.abs(run.balance)) < 2e-4 * run.dissipated_energy[-1]
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,11 @@ def test_energy() -> None:
 def test_other_robots(name: str) -> None:
     """Redundant drives, a nacelle with a loop, platforms with parasitic motion, legs that need iteration."""
     robot = STRESS[name](0) if name in STRESS else library_robot(name)
-    run = rehearse(robot, excitation(robot, 0.01), smooth=0.02)
+    run = simulate_experiment(robot, excitation(robot, 0.01), smooth=0.02)
     truth = nacelle.inverse_dynamics(run.true, run.x, run.v, run.a, smooth=0.02)
     J = actuator_jacobian(run.true, run.x)
     along = np.einsum("kij,ki->kj", J, run.force)
-    np.testing.assert_allclose(along, truth.generalised, rtol=0.0, atol=1e-9 * np.max(np.abs(along)))
+    np.testing.assert_allclose(along, truth.generalised_force, rtol=0.0, atol=1e-9 * np.max(np.abs(along)))
     spread = np.ptp(run.q, axis=0)
     assert np.all(np.max(np.abs(run.tracking_error), axis=0) < 0.2 * spread)
     assert run.simulation.plant.closure_error(run._states) < 1e-10
@@ -160,7 +160,7 @@ def test_redundant_drives_do_not_work_against_one_another() -> None:
     """What the feedback adds has no part that moves nothing, whatever the encoders read."""
     robot = STRESS["redundant planar 4-RRR"](0)
     sensors = Sensors(resolution=1e-4, noise=1e-4)
-    run = rehearse(robot, excitation(robot, 0.01), sensors=sensors, smooth=0.02)
+    run = simulate_experiment(robot, excitation(robot, 0.01), sensors=sensors, smooth=0.02)
     reference = run.experiment.reference
     J = actuator_jacobian(robot, reference.x)
     inner = np.linalg.svd(J)[0][:, :, 3]
@@ -192,7 +192,9 @@ def test_shorter_steps_change_little() -> None:
 def test_readings_are_on_the_grid() -> None:
     robot = library_robot("fivebar")
     resolution, noise = 2e-4, 5e-5
-    run = rehearse(robot, excitation(robot), sensors=Sensors(resolution, noise, force_noise=[0.02, 0.0]))
+    run = simulate_experiment(
+        robot, excitation(robot), sensors=Sensors(resolution, noise, force_noise=[0.02, 0.0])
+    )
     counts = run.measurement.q / resolution
     assert np.max(np.abs(counts - np.round(counts))) < 1e-9
     off = run.measurement.q - run.q
@@ -244,9 +246,9 @@ def test_commands_end_at_the_limits() -> None:
     robot = library_robot("fivebar")
     most = robot.actuators[0].force
     swift = excitation(robot, 0.03, frequency=3.0)
-    run = rehearse(robot, swift, controller=JointServo(bandwidth=25.0), sensors=Sensors(5e-3))
+    run = simulate_experiment(robot, swift, controller=JointServo(bandwidth=25.0), sensors=Sensors(5e-3))
     free = JointServo(bandwidth=25.0, limits=False)
-    without = rehearse(robot, swift, controller=free, sensors=Sensors(5e-3))
+    without = simulate_experiment(robot, swift, controller=free, sensors=Sensors(5e-3))
     assert np.max(np.abs(without.force)) > most
     assert np.max(np.abs(run.simulation.inputs)) == most
 
@@ -255,7 +257,7 @@ def test_seeds() -> None:
     robot = library_robot("fivebar")
     experiment = Experiment(robot, excitation(robot), sensors=Sensors(noise=1e-5))
     first, again, other = experiment.run(1), experiment.run(1), experiment.run(2)
-    whole = rehearse(robot, excitation(robot), sensors=Sensors(noise=1e-5), seed=1)
+    whole = simulate_experiment(robot, excitation(robot), sensors=Sensors(noise=1e-5), seed=1)
     for run in (again, whole):
         np.testing.assert_array_equal(first.measurement.q, run.measurement.q)
         np.testing.assert_array_equal(first.measurement.force, run.measurement.force)
@@ -268,7 +270,7 @@ def test_periods() -> None:
     """After settling all periods are alike, and samples are those of one run from before the first on."""
     robot = library_robot("fivebar")
     trajectory = excitation(robot)
-    run = rehearse(robot, trajectory, periods=2, settle=0.5, sensors=Sensors.ideal(), smooth=0.02)
+    run = simulate_experiment(robot, trajectory, periods=2, settle=0.5, sensors=Sensors.ideal(), smooth=0.02)
     data = run.measurement
     assert len(data) == 2000
     assert data.time[0] == 0.0
@@ -281,7 +283,7 @@ def test_periods() -> None:
 
 def test_to_csv(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
-    run = rehearse(robot, excitation(robot))
+    run = simulate_experiment(robot, excitation(robot))
     run.to_csv(tmp_path / "run.csv")
     lines = (tmp_path / "run.csv").read_text().splitlines()
     names = [actuator.name for actuator in robot.actuators]
@@ -313,7 +315,7 @@ def test_errors() -> None:
     ]
     for trajectory, options, words in wrong:
         with pytest.raises(IdentificationError, match=words):
-            rehearse(robot, trajectory, **options)
+            simulate_experiment(robot, trajectory, **options)
 
 
 @pytest.mark.slow
@@ -324,7 +326,7 @@ def test_a_run_that_does_not_reach_its_end() -> None:
     with pytest.raises(
         IdentificationError, match=r"rehearsal of delta ended at .* (limit|singularity|stretch)"
     ):
-        rehearse(robot, excitation(robot, frequency=0.2), controller=weak, rate=200.0)
+        simulate_experiment(robot, excitation(robot, frequency=0.2), controller=weak, rate=200.0)
 
 
 # ---- A robot with its drives as a plant: the rigid robot's flow, lag of currents, cogging, memory
@@ -345,7 +347,9 @@ CIRCLE = nacelle.trajectory.Fourier(
 
 def test_reference_is_that_of_the_model() -> None:
     time = np.arange(50) / 100.0
-    found = reference_of(ROBOT, Repeated(CIRCLE, 1, 0.0), time, rate=100.0, smooth=None, feedforward=True)
+    found = controller_reference(
+        ROBOT, RepeatedTrajectory(CIRCLE, 1, 0.0), time, rate=100.0, smooth=None, feedforward=True
+    )
     sample = CIRCLE(time)
     np.testing.assert_allclose(found.q, nacelle.inverse_kinematics(ROBOT, sample.x).actuators, atol=1e-12)
     between = CIRCLE(np.minimum(time + 0.005, 0.5))
@@ -358,20 +362,24 @@ def test_reference_is_that_of_the_model() -> None:
         np.einsum("ki,kij,kj->k", sample.v, M, sample.v),
         rtol=1e-10,
     )
-    plain = reference_of(ROBOT, Repeated(CIRCLE, 1, 0.0), time, rate=100.0, smooth=None, feedforward=False)
+    plain = controller_reference(
+        ROBOT, RepeatedTrajectory(CIRCLE, 1, 0.0), time, rate=100.0, smooth=None, feedforward=False
+    )
     assert not np.any(plain.force)
 
 
 def test_what_cannot_be_repeated() -> None:
     line = nacelle.Line([0.0, 0.2], [0.05, 0.2], motion="xy", duration=1.0)
-    Repeated(line, 1, 0.0)
+    RepeatedTrajectory(line, 1, 0.0)
     with pytest.raises(IdentificationError, match="ends as it starts"):
-        Repeated(line, 2, 0.0)
+        RepeatedTrajectory(line, 2, 0.0)
     with pytest.raises(IdentificationError, match="0 periods after 0 s"):
-        Repeated(line, 0, 0.0)
+        RepeatedTrajectory(line, 0, 0.0)
     other = nacelle.Line([0.0, 0.2, 0.0], [0.05, 0.2, 0.0], motion="xyz", duration=1.0)
     with pytest.raises(IdentificationError, match="motion"):
-        reference_of(ROBOT, Repeated(other, 1, 0.0), np.zeros(1), rate=1.0, smooth=None, feedforward=False)
+        controller_reference(
+            ROBOT, RepeatedTrajectory(other, 1, 0.0), np.zeros(1), rate=1.0, smooth=None, feedforward=False
+        )
 
 
 # ---- Options of a rehearsal: defaults from the robot, and numbers that cannot be

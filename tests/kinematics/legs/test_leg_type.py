@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import nacelle
-from nacelle.kinematics.legs.chain import relation
+from nacelle.kinematics.legs.chain import axis_relation
 from nacelle.kinematics.legs.leg_type import LegType, leg_type
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import Joint, JointKind
@@ -18,9 +18,9 @@ from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.sketch.sketch import sketch
 from nacelle.spatial.pose import Pose
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.spanning_tree import tree_kinematics
 from support.pairwise import pairwise
-from support.random_robots.described import closing
+from support.random_robots.described import closed_robot
 from support.random_robots.legs import CASES, PLATE, draft, unit
 from support.random_robots.numbers import random_pose
 
@@ -180,7 +180,7 @@ def test_a_leg_is_the_same_however_it_is_written(name: str, way: Callable[..., R
 
 @pytest.mark.parametrize("seed", range(10))
 def test_legs_of_any_shape_however_they_are_written(seed: int) -> None:
-    robot = closing(seed).robot
+    robot = closed_robot(seed).robot
     for way in (other_body_frames, reversed_axes, renamed, rounded):
         assert facts(way(robot, np.random.default_rng(seed))) == facts(robot)
 
@@ -253,14 +253,14 @@ def test_revolutes_that_act_as_one_joint(off: float) -> None:
     size = 1.0
     d.turn(bodies[1], bodies[2], A + off * size * away, third)
     d.slide(bodies[2], bodies[3], W - A, active=True)
-    d.socket(bodies[3], PLATE, W, cut=True)
+    d.add_spherical(bodies[3], PLATE, W, cut=True)
     d.start("coaxial")
     slider, nut = d.body(), d.body()
     frame = d.frame(A, W - A)
     d.join("prismatic", 0, slider, frame, [0.1], active=True)
     beside = off * size * d.across(W - A)
     d.join("revolute", slider, nut, Pose(frame.R, frame.p + beside), [0.4])
-    d.socket(nut, PLATE, W, cut=True)
+    d.add_spherical(nut, PLATE, W, cut=True)
     robot = d.robot("groups", ("x", "y", "z", "rx", "ry", "rz"))
     names = [kind.name for kind in types(robot)]
     assert names == (["SPS", "CS"] if off < 1e-12 else ["URPS", "PRS"])
@@ -273,7 +273,7 @@ def test_revolutes_that_act_as_one_joint(off: float) -> None:
 def test_the_centre_of_two_revolutes_is_on_both_axes(name: str) -> None:
     robot = CASES[name](5).robot
     mechanism = mechanism_of(robot)
-    poses = tree_motion(robot, mechanism.assembly.platform, mechanism.assembly.q).poses
+    poses = tree_kinematics(robot, mechanism.assembly.platform, mechanism.assembly.q).poses
     for kind in types(robot):
         group = next(group for group in kind.trunk if len(group.joints) == 2)
         centre = poses[group.before].R @ group.centre + poses[group.before].p
@@ -286,11 +286,11 @@ def test_the_centre_of_two_revolutes_is_on_both_axes(name: str) -> None:
 def test_a_leg_without_closed_form_says_why(name: str) -> None:
     case = CASES[name](1)
     for kind, form in zip(types(case.robot), case.forms, strict=True):
-        assert kind.closed_form == bool(kind.form) == (not kind.reason)
+        assert kind.has_closed_form == bool(kind.form) == (not kind.reason)
         assert form is None or kind.form == form
     plans = mechanism_of(case.robot).legs
     for kind, plan in zip(types(case.robot), plans, strict=True):
-        assert plan.recipe is None or plan.recipe.form == kind.form
+        assert plan.closed_form is None or plan.closed_form.form == kind.form
 
 
 @pytest.mark.parametrize(
@@ -314,11 +314,11 @@ def test_relations_of_axes() -> None:
     turn = Rotation.from_euler("x", 90, degrees=True).as_matrix()
     oblique = Rotation.from_euler("x", 30, degrees=True).as_matrix()
     along, aside = np.array([0.0, 0.0, 0.4]), np.array([0.3, 0.0, 0.0])
-    assert relation(Pose(np.eye(3), along), 1.0) == "coaxial"
-    assert relation(Pose(np.eye(3), aside), 1.0) == "parallel"
-    assert relation(Pose(turn, along), 1.0) == "crossing"
-    assert relation(Pose(turn, aside), 1.0) == "perpendicular"
-    assert relation(Pose(oblique, along), 1.0) == "oblique"
+    assert axis_relation(Pose(np.eye(3), along), 1.0) == "coaxial"
+    assert axis_relation(Pose(np.eye(3), aside), 1.0) == "parallel"
+    assert axis_relation(Pose(turn, along), 1.0) == "crossing"
+    assert axis_relation(Pose(turn, aside), 1.0) == "perpendicular"
+    assert axis_relation(Pose(oblique, along), 1.0) == "oblique"
 
 
 # ---- Legs on spherical joints: their spin comes from the closure

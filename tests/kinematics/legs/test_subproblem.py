@@ -14,23 +14,28 @@ from scipy.spatial.transform import Rotation
 
 from nacelle.kinematics.legs.leg_type import leg_type
 from nacelle.kinematics.legs.serial import (
+    aim_spherical,
+    aim_universal,
     angle_equation,
     circle_to_point,
     line_to_point,
-    rotate,
-    spherical_aim,
-    stretch,
-    two_angles,
+    rotate_z,
+    slide_to_distance,
 )
-from nacelle.kinematics.legs.solution import recipes, solve_leg
+from nacelle.kinematics.legs.solution import closed_form_solutions, solve_leg
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.spheres import driven_joint, leg_sphere
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.tree.spanning_tree import CosSin, joint_steps, read_step, tree_motion
+from nacelle.tree.spanning_tree import (
+    CosineSine,
+    coordinate_from_transform,
+    joint_transforms,
+    tree_kinematics,
+)
 from support.compare import assert_same
 from support.random_robots.legs import CASES
-from support.uncompiled import open_loops, poses_around
+from support.uncompiled import closure_error, poses_around
 
 numbers = st.floats(-2.0, 2.0, allow_nan=False)
 vectors = st.lists(numbers, min_size=3, max_size=3).map(np.array)
@@ -39,11 +44,11 @@ signs = st.sampled_from([1, -1])
 seeds = st.integers(0, 2**32 - 1)
 
 
-def turned(q: float, v: np.ndarray) -> np.ndarray:
+def rotate_about_z(q: float, v: np.ndarray) -> np.ndarray:
     return Rotation.from_euler("z", q).apply(v)
 
 
-def angle(turn: CosSin) -> float:
+def angle(turn: CosineSine) -> float:
     return float(np.arctan2(turn.s, turn.c))
 
 
@@ -59,7 +64,7 @@ def roots(f: object, count: int = 721) -> list[float]:
     return sorted(float(np.angle(np.exp(1j * q))) for q in found)
 
 
-def apart(one: list[float], two: list[float]) -> float:
+def largest_angle_gap(one: list[float], two: list[float]) -> float:
     """How far two sets of angles are apart, each angle of one from the nearest of the other."""
     gaps = np.abs(np.angle(np.exp(1j * (np.array(one)[:, None] - np.array(two)))))
     return float(max(np.max(np.min(gaps, axis=0)), np.max(np.min(gaps, axis=1))))
@@ -79,7 +84,7 @@ def test_balance(a: float, b: float, c: float) -> None:
         assert margin == pytest.approx(1.0 - (c / h) ** 2, abs=1e-12)
     # Roots close together are found less exactly.
     if both:
-        assert apart([angle(value) for value, _ in both], expected) < 1e-13 / (1.0 - (c / h) ** 2)
+        assert largest_angle_gap([angle(value) for value, _ in both], expected) < 1e-13 / (1.0 - (c / h) ** 2)
     if abs(c) > h:
         with np.errstate(invalid="ignore"):
             value, margin = angle_equation(a, b, c, 1)
@@ -92,7 +97,7 @@ def test_balance(a: float, b: float, c: float) -> None:
 @given(vectors, angles, vectors, signs)
 def test_circle_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) -> None:
     """An arm at q with a rod to w: both solutions keep the rod's length, and q is one of them."""
-    w = turned(q, e) + rod
+    w = rotate_about_z(q, e) + rod
     # The margin counts in the rod's length: beside an arm a rod of no length has no digits left.
     if np.hypot(*e[:2]) < 0.05 or np.hypot(*w[:2]) < 0.05 or np.linalg.norm(rod) < 1e-3:
         return
@@ -102,19 +107,23 @@ def test_circle_to_point(e: np.ndarray, q: float, rod: np.ndarray, sign: int) ->
         value, margin, seen = circle_to_point(e, w, length2, sign)
     if not margin >= 1e-6:
         return
-    assert np.linalg.norm(w - turned(angle(value), e)) ** 2 == pytest.approx(length2, abs=1e-12 * (h + 1))
-    np.testing.assert_allclose(turned(angle(value), seen), w - turned(angle(value), e), atol=1e-11 / margin)
+    assert np.linalg.norm(w - rotate_about_z(angle(value), e)) ** 2 == pytest.approx(
+        length2, abs=1e-12 * (h + 1)
+    )
+    np.testing.assert_allclose(
+        rotate_about_z(angle(value), seen), w - rotate_about_z(angle(value), e), atol=1e-11 / margin
+    )
     other = circle_to_point(e, w, length2, -sign)[0]
     # Seen from axes that lie a constant angle behind.
-    ahead = CosSin(np.cos(0.7), np.sin(0.7))
-    again = circle_to_point(e, turned(0.7, w), length2, sign, ahead)
+    ahead = CosineSine(np.cos(0.7), np.sin(0.7))
+    again = circle_to_point(e, rotate_about_z(0.7, w), length2, sign, ahead)
     np.testing.assert_allclose([*again.value, again.margin], [*value, margin], atol=1e-12 / margin)
     np.testing.assert_allclose(again.rod, seen, atol=1e-12 / margin)
     found = [angle(value), angle(other)]
     assert min(abs(np.angle(np.exp(1j * (f - q)))) for f in found) < 1e-12 / margin
-    expected = roots(lambda t: np.linalg.norm(w - turned(t, e)) ** 2 - length2)
+    expected = roots(lambda t: np.linalg.norm(w - rotate_about_z(t, e)) ** 2 - length2)
     if len(expected) == 2:
-        assert apart(found, expected) < 1e-12 / margin
+        assert largest_angle_gap(found, expected) < 1e-12 / margin
 
 
 @settings(max_examples=60)
@@ -148,7 +157,7 @@ def test_stretch(o: np.ndarray, seed: int, length: float) -> None:
     # The two lengths meet where d is perpendicular to the slide.
     if square < 1e-2 or abs(d @ z) < 1e-2:
         return
-    values = {sign: stretch(o, z, square, sign) for sign in (1, -1)}
+    values = {sign: slide_to_distance(o, z, square, sign) for sign in (1, -1)}
     for value, margin in values.values():
         assert np.linalg.norm(o + value * z) ** 2 == pytest.approx(square, rel=1e-11)
         assert margin == pytest.approx((d @ z) ** 2 / square, abs=1e-11)
@@ -160,17 +169,17 @@ def test_stretch(o: np.ndarray, seed: int, length: float) -> None:
 def test_two_turns(seed: int, q1: float, q2: float, d: np.ndarray, sign: int) -> None:
     """Axes at any angle: the pair that was used is found by one of the two signs, and both reach u."""
     C = Rotation.random(random_state=seed).as_matrix()
-    u = turned(q1, C @ turned(q2, d))
+    u = rotate_about_z(q1, C @ rotate_about_z(q2, d))
     if np.hypot(*d[:2]) < 0.1 or np.hypot(*u[:2]) < 0.1 or np.hypot(C[2, 0], C[2, 1]) < 0.1:
         return
     with np.errstate(invalid="ignore"):
-        first, second, margin = two_angles(C, d, u, sign)
+        first, second, margin = aim_universal(C, d, u, sign)
     if margin < 1e-4:
         return
-    again = rotate(first, C @ rotate(second, d))
+    again = rotate_z(first, C @ rotate_z(second, d))
     assert np.max(np.abs(again - u)) < 1e-11
     assert first.c**2 + first.s**2 == pytest.approx(1.0, abs=1e-10)
-    pairs = [two_angles(C, d, u, s)[:2] for s in (1, -1)]
+    pairs = [aim_universal(C, d, u, s)[:2] for s in (1, -1)]
     off = [
         max(abs(np.angle(np.exp(1j * (angle(a) - q1)))), abs(np.angle(np.exp(1j * (angle(b) - q2)))))
         for a, b in pairs
@@ -191,7 +200,7 @@ def test_ball_aim(d: np.ndarray, seed: int) -> None:
     cosine = float(d0 @ u / (d @ d))
     if cosine < -1.0 + 1e-4:
         return
-    quat = spherical_aim(d, u, reference.as_quat())
+    quat = aim_spherical(d, u, reference.as_quat())
     found = Rotation.from_quat(quat)
     assert np.linalg.norm(quat) == pytest.approx(1.0, abs=1e-13)
     assert np.max(np.abs(found.apply(d) - u)) < 1e-10
@@ -262,12 +271,14 @@ def all_solutions(robot: Robot, k: int, platform: Pose, q: np.ndarray) -> list[n
     """Coordinates of the tree with one leg solved by each recipe."""
     leg = robot.legs[k]
     found = []
-    for recipe in recipes(robot, leg, q):
+    for recipe in closed_form_solutions(robot, leg, q):
         solution = solve_leg(robot, leg, recipe, {0: Pose(np.eye(3), np.zeros(3)), 1: platform})
         assert all(margin > 0.0 for margin in solution.root_margins)
         own = q.copy()
         for j, steps in solution.steps.items():
-            values = [read_step(step, robot.joints[j], number) for number, step in enumerate(steps)]
+            values = [
+                coordinate_from_transform(step, robot.joints[j], number) for number, step in enumerate(steps)
+            ]
             own[robot.q_slices[j]] = np.hstack(values)
         found.append(own)
     return found
@@ -294,18 +305,18 @@ def test_every_branch_closes_the_leg(name: str) -> None:
     mechanism = mechanism_of(robot)
     found = all_solutions(robot, 0, mechanism.assembly.platform, mechanism.assembly.q)
     for q in found:
-        assert open_loops(robot, mechanism.assembly.platform, q) < 1e-12
+        assert closure_error(robot, mechanism.assembly.platform, q) < 1e-12
     flat = np.array([[*np.cos(q), *np.sin(q)] for q in found])
     gaps = np.max(np.abs(flat[:, None] - flat), axis=-1) + np.eye(len(flat))
     assert np.min(gaps) > 1e-3
     # One of them is the reference; the recipe that was chosen is that one.
     chosen = solve_leg(
-        robot, robot.legs[0], mechanism.legs[0].recipe, dict(enumerate(mechanism.assembly.motion.poses))
+        robot, robot.legs[0], mechanism.legs[0].closed_form, dict(enumerate(mechanism.assembly.motion.poses))
     )
     for j, steps in chosen.steps.items():
-        wanted = joint_steps(robot.joints[j], mechanism.assembly.q[robot.q_slices[j]])
+        wanted = joint_transforms(robot.joints[j], mechanism.assembly.q[robot.q_slices[j]])
         for step, expected in zip(steps, wanted, strict=True):
-            if isinstance(step, CosSin):
+            if isinstance(step, CosineSine):
                 assert abs(step.c - expected.c) + abs(step.s - expected.s) < 1e-11
 
 
@@ -323,8 +334,8 @@ def test_other_branch_by_other_guess() -> None:
         joints[j] = dataclasses.replace(joints[j], guess=tuple(q[robot.q_slices[j]]))
     other = dataclasses.replace(robot, joints=tuple(joints))
     found = mechanism_of(other)
-    assert found.legs[0].recipe.signs != mechanism.legs[0].recipe.signs
-    assert found.legs[1].recipe == mechanism.legs[1].recipe
+    assert found.legs[0].closed_form.signs != mechanism.legs[0].closed_form.signs
+    assert found.legs[1].closed_form == mechanism.legs[1].closed_form
     assert_same(found.assembly.q, q, 1e-10)
 
 
@@ -352,11 +363,11 @@ def test_spheres_of_the_legs(name: str) -> None:
     mechanism = mechanism_of(robot)
     x = poses_around(robot, 1, seed=1)[0]
     now = configuration(robot, x, np.zeros(0))
-    poses = tree_motion(robot, mechanism.chart.pose(x), now.q).poses
+    poses = tree_kinematics(robot, mechanism.chart.pose(x), now.q).poses
     for leg in robot.legs:
         driven = driven_joint(robot, leg)
         assert driven in [a.joint for a in robot.actuators]
-        step = joint_steps(robot.joints[driven], now.q[robot.q_slices[driven]])[0]
+        step = joint_transforms(robot.joints[driven], now.q[robot.q_slices[driven]])[0]
         sphere = leg_sphere(robot, leg, step)
         on_plate = (
             sphere.closure.frame_predecessor

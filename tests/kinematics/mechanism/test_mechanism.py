@@ -17,13 +17,17 @@ from scipy.spatial.transform import Rotation
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.kinematics.dependent import dependent_names
-from nacelle.kinematics.mechanism.assembly import assemble, closed_near, guess_coordinates
+from nacelle.kinematics.mechanism.assembly import assemble, guess_coordinates, sample_closed_configuration
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.check import check_robot
-from nacelle.kinematics.mechanism.coupled import followers_of, winding
-from nacelle.kinematics.mechanism.idle import asymmetry, axisymmetric
-from nacelle.kinematics.mechanism.mechanism import counting, mechanism_of
-from nacelle.kinematics.mechanism.snapped import _by_twists, _with_twists, snapped
+from nacelle.kinematics.mechanism.coupled import coupled_followers, rate_amplification
+from nacelle.kinematics.mechanism.idle import asymmetry, nearest_axisymmetric
+from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
+from nacelle.kinematics.mechanism.snapped import (
+    _apply_corrections,
+    _derivatives_by_corrections,
+    regularise_geometry,
+)
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import PLATFORM
 from nacelle.model.platform import AXES, Motion
@@ -41,9 +45,9 @@ from nacelle.spatial.rotation import (
     quat_from_vector,
     rotation_quat,
 )
-from nacelle.tree.closure import closure_gaps
-from nacelle.tree.rates import Spin
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.closure import closure_residual
+from nacelle.tree.rates import IdleSpin
+from nacelle.tree.spanning_tree import tree_kinematics
 from support import described
 from support.compare import assert_same
 from support.described import mechanism
@@ -51,7 +55,7 @@ from support.library import library_robot
 from support.random_robots import random_robot
 from support.rigid_robots import delta_with_tolerances, spherical_three_rrr
 from support.turning_robots import four_bar, pendulum, telescope
-from support.uncompiled import ALL, any_robot, difference, stencil
+from support.uncompiled import ALL, central_difference, named_robot, stencil_times
 
 # ---- Assembly: idle motions stay where the description puts them; the reference is assembled once
 
@@ -96,9 +100,9 @@ def test_the_other_branch_is_found_from_guesses_on_this_one() -> None:
 
 @pytest.mark.parametrize("name", ["fivebar", "3rps", "delta", "quattro", "everything"])
 def test_loops_are_closed(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     start = mechanism_of(robot).assembly
-    found = closed_near(robot, start, 0.03, np.random.default_rng(5))
+    found = sample_closed_configuration(robot, start, 0.03, np.random.default_rng(5))
     assert found is not None
     _, _, motion, _ = found
     for joint in robot.closures:
@@ -187,7 +191,7 @@ def test_tolerances_of_a_leg_keep_the_branch_of_the_guess(seed: int) -> None:
 def test_what_nothing_drives_is_named() -> None:
     m = nacelle.kinematics.mobility(mechanism("carriage"))
     assert m.is_underactuated
-    assert m.unfelt
+    assert m.is_unobserved
     assert m.undriven == ("pendulum.swing",)
     check = nacelle.check("tests/support/described/carriage.yaml")
     assert not check.errors
@@ -207,7 +211,7 @@ def test_a_motion_that_does_not_fit_suggests_one() -> None:
 
 @pytest.mark.parametrize(("name", "count"), [("delta", 6), ("h4", 8), ("gough-stewart", 0), ("fivebar", 0)])
 def test_spins(name: str, count: int) -> None:
-    mechanism = mechanism_of(any_robot(name))
+    mechanism = mechanism_of(named_robot(name))
     robot = mechanism.robot
     spins = [spin for plan in mechanism.legs for spin in plan.spins]
     assert len(spins) == count
@@ -226,8 +230,8 @@ def test_spins(name: str, count: int) -> None:
 def test_spins_of_a_robot_without_a_nacelle() -> None:
     known = mechanism_of(mechanism("tied_arm"))
     rod, mobility = known.robot.body("arm.rod"), known.mobility
-    assert [spin.body for spin in known.nacelle_spins] == [rod]
-    np.testing.assert_allclose(np.abs(known.nacelle_spins[0].axis), [1.0, 0.0, 0.0], atol=1e-9)
+    assert [spin.body for spin in known.platform_idle_spins] == [rod]
+    np.testing.assert_allclose(np.abs(known.platform_idle_spins[0].axis), [1.0, 0.0, 0.0], atol=1e-9)
     assert (mobility.true, mobility.platform, mobility.idle_count) == (3, 2, 1)
     assert mobility.idle == ("arm.rod spins about its own axis",)
 
@@ -236,7 +240,7 @@ def test_bodies_of_a_cylinder_spin_together_and_one_of_them_is_held() -> None:
     known = mechanism_of(mechanism("digger"))
     names = [known.robot.bodies[spin.body].name for spin in known.mobility.spinning]
     assert names == ["cylinder.barrel", "cylinder.piston", "bucket.barrel", "bucket.piston"]
-    held = [known.robot.bodies[spin.body].name for spin in known.nacelle_spins]
+    held = [known.robot.bodies[spin.body].name for spin in known.platform_idle_spins]
     assert held == ["cylinder.barrel", "bucket.barrel"]
     assert known.mobility.platform == 3
 
@@ -249,7 +253,7 @@ def test_a_rod_that_carries_the_rest_of_the_tree_spins_too() -> None:
     del leg["closures"]["elbow"]["guess"]
     known = mechanism_of(nacelle.build(data))
     assert known.mobility.idle == ("arm.rod spins about its own axis",)
-    assert [known.robot.bodies[spin.body].name for spin in known.nacelle_spins] == ["arm.rod"]
+    assert [known.robot.bodies[spin.body].name for spin in known.platform_idle_spins] == ["arm.rod"]
 
 
 # ---- The analysis of a robot: places of rates, what depends, what needs iteration; made once
@@ -257,35 +261,43 @@ def test_a_rod_that_carries_the_rest_of_the_tree_spins_too() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_rates_of_the_nacelle_are_independent_dependent_or_zero(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     mechanism = mechanism_of(robot)
     assert len(mechanism.independent) == robot.motion.n
-    assert set(mechanism.independent) <= set(mechanism.w_rates)
-    assert set(mechanism.dependent) <= set(mechanism.w_rates)
+    assert set(mechanism.independent) <= set(mechanism.platform_rates)
+    assert set(mechanism.dependent) <= set(mechanism.platform_rates)
     assert not set(mechanism.dependent) & set(mechanism.independent)
-    assert mechanism.closed_form is (mechanism.ny == 0)
+    assert mechanism.has_closed_form is (mechanism.unknown_count == 0)
     x, y = mechanism.reference
-    assert (len(x), len(y)) == (mechanism.layout.nx, mechanism.ny)
+    assert (len(x), len(y)) == (mechanism.layout.nx, mechanism.unknown_count)
     # Rates of legs are those of their joints, each in one leg.
     listed = [rate for plan in mechanism.legs for rate in plan.rates]
     assert len(listed) == len(set(listed))
-    assert mechanism.nw + len(listed) == robot.platform_nv + robot.nv
+    assert mechanism.platform_rate_count + len(listed) == robot.platform_nv + robot.nv
 
 
 def test_angles_that_count_turns() -> None:
     """Of sprung joints that x does not give, that iteration does not find and that limits do not hold."""
-    loop = counting(four_bar({"foot": (1.0, 0.0), "knee": (1.0, 0.0)}))
+    loop = with_turn_counting(four_bar({"foot": (1.0, 0.0), "knee": (1.0, 0.0)}))
     assert mechanism_of(loop).counted == ((loop.joint("bars.foot"), 0),)
     for robot in (four_bar({"crank": (1.0, 0.0), "tip": (1.0, 0.0)}), telescope(), pendulum()):
-        assert counting(robot) is robot
+        assert with_turn_counting(robot) is robot
     held = telescope({"hip": (1.0, 0.0)}, {"hip": (0.0, 5.0)})
-    assert counting(held) is held
+    assert with_turn_counting(held) is held
     robot = telescope({"hip": (1.0, 0.4), "wrist": (1.0, 0.0)})
-    moved = counting(robot)
+    moved = with_turn_counting(robot)
     mechanism = mechanism_of(moved)
-    assert (mechanism.counted, mechanism.ny, mechanism.closed_form) == (((0, 0), (2, 0)), 2, True)
+    assert (mechanism.counted, mechanism.unknown_count, mechanism.has_closed_form) == (
+        ((0, 0), (2, 0)),
+        2,
+        True,
+    )
     assert mechanism.reference[1].tolist() == [0.4, 0.0]
-    assert (moved == robot, moved.described == robot, counting(moved) is moved) == (False, True, True)
+    assert (moved == robot, moved.described == robot, with_turn_counting(moved) is moved) == (
+        False,
+        True,
+        True,
+    )
     assert moved.to_yaml() == robot.to_yaml()
 
 
@@ -310,7 +322,7 @@ def with_motion(motion: tuple[str, ...], seed: int) -> Robot:
     """A robot that only serves for its reference pose and motion."""
     rng = np.random.default_rng(seed)
     reference = Pose(Rotation.random(random_state=rng).as_matrix(), rng.uniform(-1, 1, 3))
-    return dataclasses.replace(any_robot("palida"), motion=Motion(motion), reference=reference, modes=())
+    return dataclasses.replace(named_robot("palida"), motion=Motion(motion), reference=reference, modes=())
 
 
 @pytest.mark.parametrize("motion", MOTIONS, ids=" ".join)
@@ -357,10 +369,10 @@ def test_twists_of_the_numbers(motion: tuple[str, ...]) -> None:
     x0, rest0 = chart.reference
     x0, rest0 = x0 + rng.uniform(-0.2, 0.2, x0.size), rest0 + rng.uniform(-0.2, 0.2, rest0.size)
     dx, dr = rng.normal(size=x0.size), rng.normal(size=rest0.size)
-    t = stencil(np.zeros(1))[0]
+    t = stencil_times(np.zeros(1))[0]
     poses = [chart.pose(x0 + s * dx, rest0 + s * dr) for s in t]
-    W = difference(np.stack([p.R for p in poses])[None])[0] @ poses[4].R.T
-    v = difference(np.stack([p.p for p in poses])[None])[0]
+    W = central_difference(np.stack([p.R for p in poses])[None])[0] @ poses[4].R.T
+    v = central_difference(np.stack([p.p for p in poses])[None])[0]
     twist = chart.twists(x0, rest0) @ dx + chart.dependent_twists(x0, rest0) @ dr
     assert_same(twist, [*v, W[2, 1], W[0, 2], W[1, 0]], 1e-11)
     twists = np.stack(
@@ -371,7 +383,7 @@ def test_twists_of_the_numbers(motion: tuple[str, ...]) -> None:
         ]
     )
     bias = chart.twist_bias(x0, rest0, dx, dr)
-    assert np.max(np.abs(bias - difference(twists[None])[0])) < 1e-10
+    assert np.max(np.abs(bias - central_difference(twists[None])[0])) < 1e-10
 
 
 @pytest.mark.parametrize("motion", [("z", "rx", "ry"), ("x", "y", "rz"), ("x", "y", "z")], ids=" ".join)
@@ -390,7 +402,7 @@ def test_over_batches(motion: tuple[str, ...]) -> None:
 
 @given(seeds)
 def test_point_nacelle_has_no_orientation(seed: int) -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     chart = Chart(robot)
     x = np.random.default_rng(seed).normal(size=2)
     placed = chart.pose(x)
@@ -405,7 +417,7 @@ def test_point_nacelle_has_no_orientation(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_couplings_hold_for_any_leaders(seed: int) -> None:
     robot = random_robot("coupled", seed)
-    followers = followers_of(robot)
+    followers = coupled_followers(robot)
     rng = np.random.default_rng(seed)
     q = {j: float(rng.normal()) for j in followers.leaders}
     q |= followers.coordinates(q)
@@ -418,18 +430,18 @@ def test_couplings_hold_for_any_leaders(seed: int) -> None:
 
 def test_the_fast_joint_follows_and_coordinates_of_the_motion_do_not() -> None:
     screws = mechanism("ball_screws")
-    names = [screws.joints[j].name for j in followers_of(screws).joints]
+    names = [screws.joints[j].name for j in coupled_followers(screws).joints]
     assert names == [f"l{k}.screw" for k in range(1, 7)]
     wrist = mechanism("differential_wrist")
-    assert {wrist.joints[j].name for j in followers_of(wrist).joints} == {"arm.left", "arm.right"}
-    assert mechanism_of(wrist).ny == 0
+    assert {wrist.joints[j].name for j in coupled_followers(wrist).joints} == {"arm.left", "arm.right"}
+    assert mechanism_of(wrist).unknown_count == 0
 
 
 def test_winding() -> None:
     """A screw of 2 pi / 0.01 rad/m and a bearing that takes its rotation off."""
     ratio = 2.0 * math.pi / 0.01
     J = np.array([[1.0, -1.0, 0.0, 0.0], [0.0, ratio, -1.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
-    assert winding(J, [0]) == pytest.approx([1.0, 1.0, ratio, ratio])
+    assert rate_amplification(J, [0]) == pytest.approx([1.0, 1.0, ratio, ratio])
 
 
 @pytest.mark.slow
@@ -482,7 +494,7 @@ legs:
 # ---- Loops that close only to the digits of their numbers are closed by the smallest change of joint frames
 
 
-def _askew(robot: Robot, seed: int) -> Robot:
+def _with_random_frames(robot: Robot, seed: int) -> Robot:
     """The same robot with other body frames and points on axes, at random, so that no number is special."""
     rng = np.random.default_rng(seed)
     frames = [identity(), identity()]
@@ -506,7 +518,7 @@ def _askew(robot: Robot, seed: int) -> Robot:
     return dataclasses.replace(robot, bodies=tuple(bodies), joints=tuple(joints))
 
 
-def _rounded(robot: Robot, digits: int) -> Robot:
+def _round_frames(robot: Robot, digits: int) -> Robot:
     """The same robot with so many digits in its joint frames."""
 
     def shorter(pose: Pose) -> Pose:
@@ -533,7 +545,7 @@ def _robot(name: str) -> Robot:
 )
 def test_planar_spherical_and_parallelogram_loops_move_again(name: str, digits: int) -> None:
     exact = _robot(name)
-    robot = _rounded(_askew(exact, 8), digits)
+    robot = _round_frames(_with_random_frames(exact, 8), digits)
     assert assemble(robot).open
     found = check_robot(robot)
     assert not found.errors
@@ -548,7 +560,7 @@ def test_planar_spherical_and_parallelogram_loops_move_again(name: str, digits: 
 
 
 def test_gaps_that_are_no_rounding_stay_an_error() -> None:
-    robot = _rounded(_askew(nacelle.load("fivebar"), 8), 2)
+    robot = _round_frames(_with_random_frames(nacelle.load("fivebar"), 8), 2)
     assert any(
         "reach" in problem.message or "close" in problem.message for problem in check_robot(robot).errors
     )
@@ -556,20 +568,20 @@ def test_gaps_that_are_no_rounding_stay_an_error() -> None:
 
 def test_a_robot_that_closes_is_left_alone() -> None:
     robot = nacelle.load("fivebar")
-    assert snapped(robot, assemble(robot)) is None
+    assert regularise_geometry(robot, assemble(robot)) is None
     assert check_robot(robot).robot is robot
 
 
 def test_derivatives_by_the_frames_are_differences() -> None:
-    robot = _askew(nacelle.load("prrrp"), 1)
+    robot = _with_random_frames(nacelle.load("prrrp"), 1)
     start = assemble(robot)
     places = [(j, "predecessor") for j in range(len(robot.joints))]
     places += [(j, "successor") for j in range(robot.tree, len(robot.joints))]
-    D = _by_twists(robot, places, start.motion)
+    D = _derivatives_by_corrections(robot, places, start.motion)
 
     def gaps(theta: np.ndarray) -> np.ndarray:
-        moved = _with_twists(robot, places, theta.reshape(-1, 6))
-        return closure_gaps(moved, tree_motion(moved, start.platform, start.q))
+        moved = _apply_corrections(robot, places, theta.reshape(-1, 6))
+        return closure_residual(moved, tree_kinematics(moved, start.platform, start.q))
 
     h = 1e-6
     for k, step in enumerate(h * np.eye(6 * len(places))):
@@ -579,7 +591,7 @@ def test_derivatives_by_the_frames_are_differences() -> None:
 # ---- Rods between spherical joints that are not quite axisymmetric: neglected with the error stated, or held
 
 
-def _uneven(change: float, spin: str = "") -> Robot:
+def _with_asymmetric_rods(change: float, spin: str = "") -> Robot:
     """A Delta whose rods have an inertia that is not axisymmetric and a centre of mass beside their axis."""
     robot = nacelle.load("delta")
     bodies = list(robot.bodies)
@@ -595,7 +607,7 @@ def _uneven(change: float, spin: str = "") -> Robot:
 
 @pytest.mark.slow
 def test_a_small_asymmetry_is_neglected_and_its_error_stated() -> None:
-    robot = _uneven(5e-3)
+    robot = _with_asymmetric_rods(5e-3)
     found = check_robot(robot)
     (warning,) = found.problems
     assert warning.severity == "warning"
@@ -616,15 +628,15 @@ def test_a_small_asymmetry_is_neglected_and_its_error_stated() -> None:
 
 
 def test_a_large_asymmetry_is_refused_unless_it_is_chosen() -> None:
-    (*errors,) = check_robot(_uneven(0.2)).errors
+    (*errors,) = check_robot(_with_asymmetric_rods(0.2)).errors
     assert len(errors) == 6
     assert "spin: universal" in errors[0].hint
-    assert not check_robot(_uneven(0.2, "neglect")).errors
+    assert not check_robot(_with_asymmetric_rods(0.2, "neglect")).errors
 
 
 @pytest.mark.slow
 def test_a_universal_joint_holds_the_spin_far_from_its_singularity() -> None:
-    found = check_robot(_uneven(0.2, "universal"))
+    found = check_robot(_with_asymmetric_rods(0.2, "universal"))
     assert not found.errors
     assert found.mobility is not None
     assert found.mobility.idle_count == 0
@@ -646,9 +658,9 @@ def test_the_nearest_axisymmetric_inertia() -> None:
     I = B @ B.T
     I = np.eye(3) * np.trace(I) - I
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
-    spin = Spin(1, tuple(axis), (0.1, 0.2, 0.3))
+    spin = IdleSpin(1, tuple(axis), (0.1, 0.2, 0.3))
     ten = parameters_from_com(2.0, np.array([0.3, 0.1, 0.4]), I)
-    near = axisymmetric(ten, spin)
+    near = nearest_axisymmetric(ten, spin)
     about = transform_parameters(np.eye(3), -np.array(spin.point), near)
     assert is_axisymmetric(about, axis, 1.0, 1e-12)
     # No other axisymmetric inertia is nearer.
@@ -662,12 +674,12 @@ def test_the_nearest_axisymmetric_inertia() -> None:
 def test_a_massless_body_has_no_asymmetry() -> None:
     robot = nacelle.load("fivebar")
     body = next(k for k, own in enumerate(robot.bodies) if own.massless)
-    assert asymmetry(robot, Spin(body, (0.0, 0.0, 1.0), (0.0, 0.0, 0.0))) == 0.0
+    assert asymmetry(robot, IdleSpin(body, (0.0, 0.0, 1.0), (0.0, 0.0, 0.0))) == 0.0
 
 
 @pytest.mark.parametrize("choice", ["neglect", "universal"])
 def test_the_choice_is_written_in_a_body_of_the_newer_format(choice: str) -> None:
-    text = _uneven(0.2, choice).to_yaml()
+    text = _with_asymmetric_rods(0.2, choice).to_yaml()
     assert text.startswith("format: nacelle/2")
     with pytest.raises(nacelle.DescriptionError, match="write format: nacelle/2"):
         nacelle.loads(text.replace("nacelle/2", "nacelle/1"))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 import nacelle
-from nacelle.kinematics.mechanism.assembly import Assembly, advance, assemble, row_scale
+from nacelle.kinematics.mechanism.assembly import Assembly, assemble, integrate_tree, row_scale
 from nacelle.kinematics.mechanism.check import Check, check_robot
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import null_space
@@ -20,12 +20,12 @@ from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.tree.actuation import joint_rate_row
 from nacelle.tree.closure import closure_frames
-from nacelle.tree.spanning_tree import TreeMotion, tree_motion
-from nacelle.verify.loops import closure_at_state
+from nacelle.tree.spanning_tree import TreeKinematics, tree_kinematics
+from nacelle.verify.loops import closure_constraint
 from support import mechanisms
 from support.library import NAMES, library_robot
 from support.pinocchio_tree import pinocchio_snapshot
-from support.random_robots.described import RandomRobot, closings
+from support.random_robots.described import RandomRobot, closed_robots
 
 
 class Counts(NamedTuple):
@@ -52,7 +52,7 @@ class Axes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedMobility:
     """What is known of a mechanism; `why` gives the counts."""
 
     why: str
@@ -62,9 +62,9 @@ class Expected:
     absent: tuple[str, ...] = ()
 
 
-def six_motions(why: str) -> Expected:
+def six_motions(why: str) -> ExpectedMobility:
     """A nacelle with all motions, none of them idle, and no equation too many."""
-    return Expected(
+    return ExpectedMobility(
         why,
         Counts(counted=6, platform=6),
         Axes(free="x y z rx ry rz"),
@@ -78,10 +78,10 @@ def check(description: dict[str, Any]) -> Check:
 
 
 def sentences(found: Mobility) -> str:
-    return " ".join(found.sentences())
+    return " ".join(found.describe())
 
 
-def compare(found: Mobility, expected: Expected) -> None:
+def compare(found: Mobility, expected: ExpectedMobility) -> None:
     counts, axes = expected.counts, expected.axes
     actuators = counts.platform if counts.actuators is None else counts.actuators
     assert found.counted == counts.counted
@@ -109,7 +109,7 @@ def compare(found: Mobility, expected: Expected) -> None:
 
 
 LIBRARY = {
-    "3rps": Expected(
+    "3rps": ExpectedMobility(
         "6 + 3 x 2 = 12 rates, 3 balls lock 9: 3; the balls stay in vertical planes, so z is free, and "
         "every tilt brings x, y and rz with it",
         Counts(counted=3, platform=3),
@@ -117,20 +117,20 @@ LIBRARY = {
         words=("2 motions that couple x y rx ry rz",),
         absent=("Locked", "overconstrained", "idle"),
     ),
-    "3rrr": Expected(
+    "3rrr": ExpectedMobility(
         "6 (8 - 1 - 9) + 9 = -3 in space, 3 (8 - 1 - 9) + 9 = 3 in the plane; two planar loops: 6 too many",
         Counts(counted=-3, platform=3, planar=3),
         Axes(free="x y rz", locked="z rx ry"),
         words=("overconstrained 6 times",),
     ),
-    "c5": Expected(
+    "c5": ExpectedMobility(
         "12 rates (platform 6, sliders 6), a C5 closure locks 1: 12 - 6 = 6",
         Counts(counted=6, platform=6),
         Axes(free="x y z rx ry rz"),
         words=("6 independent motions", "The actuators control every motion"),
         absent=("overconstrained", "idle", "Locked"),
     ),
-    "delta": Expected(
+    "delta": ExpectedMobility(
         "6 + 3 (1 + 3 + 3) = 27 rates, 6 ball closures lock 18: 9, of which 6 rods spin; a pair of rods "
         "locks one rotation, the three pairs all of them",
         Counts(counted=9, platform=3, idle=6),
@@ -138,13 +138,13 @@ LIBRARY = {
         words=("6 idle motions", "leg2.rod-b spins about its own axis", "Locked: rotation about x"),
         absent=("overconstrained", "redundant"),
     ),
-    "delta-codourey": Expected(
+    "delta-codourey": ExpectedMobility(
         "3 + 3 (1 + 2) = 12 rates, 3 points lock 9: 3",
         Counts(counted=3, platform=3),
         Axes(free="x y z"),
         absent=("overconstrained", "idle", "rotation"),
     ),
-    "delta4": Expected(
+    "delta4": ExpectedMobility(
         "6 + 1 (tool) + 3 x 7 + 1 + 2 + 1 = 32 rates, 6 balls lock 18 and the cardan joint at the tool 4: "
         "10, of which 6 rods spin; the fourth leg has six freedoms and locks nothing",
         Counts(counted=10, platform=4, idle=6, inside=1),
@@ -152,13 +152,13 @@ LIBRARY = {
         words=("1 motion inside the nacelle", "Tool tip moves by"),
         absent=("overconstrained",),
     ),
-    "dymo": Expected(
+    "dymo": ExpectedMobility(
         "6 + 3 x 3 = 15 rates, 3 cardan joints lock 12: 3, in this mode the translations",
         Counts(counted=3, platform=3),
         Axes(free="x y z", locked="rx ry rz"),
         absent=("overconstrained", "idle"),
     ),
-    "fivebar": Expected(
+    "fivebar": ExpectedMobility(
         "6 (5 - 1 - 5) + 5 = -1 in space, 3 (5 - 1 - 5) + 5 = 2 in the plane; one planar loop: 3 equations "
         "too many",
         Counts(counted=-1, platform=2, planar=2),
@@ -167,7 +167,7 @@ LIBRARY = {
         absent=("idle", "rotation"),
     ),
     "gough-stewart": six_motions("6 + 6 x 3 = 24 rates, 6 balls lock 18: 6"),
-    "h4": Expected(
+    "h4": ExpectedMobility(
         "6 + 2 (nacelle) + 4 x 7 = 36 rates, 8 balls lock 24: 12, of which 8 rods spin; four pairs of rods "
         "lock two common rotations and those of the two sides about z, none too many",
         Counts(counted=12, platform=4, idle=8, inside=1),
@@ -177,7 +177,7 @@ LIBRARY = {
     ),
     "hexa": six_motions("6 + 6 (1 + 2) = 24 rates, 6 balls lock 18: 6"),
     "hexaglide": six_motions("6 + 6 (1 + 2) = 24 rates, 6 balls lock 18: 6"),
-    "orthoglide": Expected(
+    "orthoglide": ExpectedMobility(
         "6 + 3 x 5 = 21 rates, 6 revolute closures lock 30: -9; each parallelogram is a planar loop (3 too "
         "many), and three legs lock two rotations each where three are to be locked (3 too many)",
         Counts(counted=-9, platform=3),
@@ -186,14 +186,14 @@ LIBRARY = {
         absent=("idle",),
     ),
     "palida": six_motions("6 + 6 x 3 = 24 rates, 6 balls lock 18: 6"),
-    "prrrp": Expected(
+    "prrrp": ExpectedMobility(
         "3 + 2 x 2 = 7 rates, 2 points lock 6: 1 in space; one of the six, y, is locked twice",
         Counts(counted=1, platform=2, planar=2),
         Axes(free="x z", locked="y"),
         words=("overconstrained once",),
         absent=("idle", "rotation"),
     ),
-    "quattro": Expected(
+    "quattro": ExpectedMobility(
         "6 + 3 (nacelle) + 4 x 7 = 37 rates, 5 + 8 x 3 = 29 equations: 8; the nacelle's planar loop has 3 "
         "too many, and four pairs of rods lock three rotations (the plates turn together): 1 too many",
         Counts(counted=8, platform=4, idle=8, inside=1),
@@ -226,7 +226,7 @@ def test_tools_turn(name: str, tool: str) -> None:
 
 
 KNOWN = {
-    "four_bar": Expected(
+    "four_bar": ExpectedMobility(
         "6 (4 - 1 - 4) + 4 = -2 in space, 3 (4 - 1 - 4) + 4 = 1 in the plane",
         Counts(counted=-2, platform=1, planar=1),
         Axes(locked="z rx ry", coupled="x y rz"),
@@ -234,7 +234,7 @@ KNOWN = {
         absent=("redundant", "idle", "singular"),
     ),
     "planar_three_rrr": replace(LIBRARY["3rrr"], words=("rotation about z",)),
-    "planar_point": Expected(
+    "planar_point": ExpectedMobility(
         "6 bars and the base, 6 + 2 revolutes: 6 (7 - 1 - 8) + 8 = -4; in the plane 3 (7 - 1 - 8) + 8 = 2",
         Counts(counted=-4, platform=2, planar=2, actuators=3),
         Axes(free="x y", locked="z"),
@@ -245,20 +245,20 @@ KNOWN = {
         words=("3 independent motions", "translation along z", "couple", "x y rx ry rz"),
         absent=("Locked", "overconstrained", "singular"),
     ),
-    "gough_stewart": Expected(
+    "gough_stewart": ExpectedMobility(
         "6 + 6 x 4 = 30 rates, 6 balls lock 18: 12, of which 6 struts spin",
         Counts(counted=12, platform=6, idle=6),
         Axes(free="x y z rx ry rz"),
         words=("6 idle motions leave the nacelle at rest", "strut6"),
         absent=("overconstrained", "redundant"),
     ),
-    "sarrus": Expected(
+    "sarrus": ExpectedMobility(
         "6 (6 - 1 - 6) + 6 = 0, and yet the platform rises: one equation too many",
         Counts(counted=0, platform=1),
         Axes(free="z", locked="x y rx ry rz"),
         words=("1 independent motion: translation along z", "overconstrained once"),
     ),
-    "bennett": Expected(
+    "bennett": ExpectedMobility(
         "6 (4 - 1 - 4) + 4 = -2, and yet it moves; the origin of the coupler is on the crank, which turns "
         "about z",
         Counts(counted=-2, platform=1),
@@ -346,7 +346,7 @@ def test_rate_of_a_driven_closure(name: str) -> None:
     row = joint_rate_row(robot, start.motion, cut)
 
     def coordinate(step: np.ndarray) -> float:
-        first, second = closure_frames(robot.joints[cut], moved(robot, start, step))
+        first, second = closure_frames(robot.joints[cut], motion_after_step(robot, start, step))
         relative = first.inverse() @ second
         if robot.joints[cut].kind == "prismatic":
             return float(relative.p[2])
@@ -360,9 +360,9 @@ def test_rate_of_a_driven_closure(name: str) -> None:
     assert np.max(np.abs(row @ N)) > 0.1
 
 
-def moved(robot: Robot, start: Assembly, step: np.ndarray) -> TreeMotion:
-    pose, q = advance(robot, start.platform, start.q, step)
-    return tree_motion(robot, pose, q)
+def motion_after_step(robot: Robot, start: Assembly, step: np.ndarray) -> TreeKinematics:
+    pose, q = integrate_tree(robot, start.platform, start.q, step)
+    return tree_kinematics(robot, pose, q)
 
 
 # ------------------------------------------------------------------------------- ranks another way
@@ -379,7 +379,7 @@ class Ranks:
     gap: float
 
 
-def split(matrix: np.ndarray) -> tuple[int, np.ndarray, float]:
+def rank_and_null_space(matrix: np.ndarray) -> tuple[int, np.ndarray, float]:
     """Rank, null space and the gap: smallest singular value that counts over the largest."""
     if 0 in matrix.shape:
         return 0, np.eye(matrix.shape[1]), 1.0
@@ -394,24 +394,26 @@ def ranks_by_pinocchio(robot: Robot) -> Ranks:
     assert not found.open
     now = pinocchio_snapshot(robot, found.platform, found.q)
     width = robot.platform_nv + robot.nv
-    rows = [closure_at_state(robot, joint, now, np.zeros(width)).forbidden for joint in robot.closures]
+    rows = [
+        closure_constraint(robot, joint, now, np.zeros(width)).constraint_rows for joint in robot.closures
+    ]
     C = np.vstack(rows) if rows else np.zeros((0, width))
-    rank, N, gap = split(C)
+    rank, N, gap = rank_and_null_space(C)
     in_nacelle = [*range(robot.platform_nv)]
     for j in robot.nacelle.joints:
         first = robot.platform_nv + sum(joint.nv for joint in robot.joints[:j])
         in_nacelle += range(first, first + robot.joints[j].nv)
     rest = [k for k in range(width) if k not in in_nacelle]
-    platform, _, gap_platform = split(N[in_nacelle])
-    idle_rank, _, gap_idle = split(C[:, rest])
+    platform, _, gap_platform = rank_and_null_space(N[in_nacelle])
+    idle_rank, _, gap_idle = rank_and_null_space(C[:, rest])
     # With the actuators locked: their rates are further rows.
     driven = []
     for actuator in robot.actuators:
         assert actuator.joint < robot.tree
         first = robot.platform_nv + sum(joint.nv for joint in robot.joints[: actuator.joint])
         driven.append(np.eye(width)[first])
-    _, locked, gap_locked = split(np.vstack([C, *driven]))
-    left, _, gap_left = split(locked[in_nacelle])
+    _, locked, gap_locked = rank_and_null_space(np.vstack([C, *driven]))
+    left, _, gap_left = rank_and_null_space(locked[in_nacelle])
     return Ranks(
         counted=width - C.shape[0],
         true=N.shape[1],
@@ -450,7 +452,7 @@ CLEAR = 1e-6
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(closings())
+@given(closed_robots())
 def test_ranks_of_random_robots(made: RandomRobot) -> None:
     expected = ranks_by_pinocchio(made.robot)
     if expected.gap < CLEAR:
@@ -542,7 +544,7 @@ def test_singular_reference_is_told() -> None:
     assert found.mobility.singular_reference
     assert found.mobility.true == 2
     assert found.mobility.controlled == 2
-    assert "The reference pose is singular." in found.mobility.sentences()
+    assert "The reference pose is singular." in found.mobility.describe()
     assert any("singular" in problem.message for problem in found.problems)
 
 

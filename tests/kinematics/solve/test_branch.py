@@ -13,11 +13,11 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.inverse import InverseKinematics
 from support.random_robots import inner_loops
-from support.random_robots.legs import planar
+from support.random_robots.legs import planar_robot
 
 KNEE = """
 format: nacelle/1
@@ -111,7 +111,7 @@ def densely(robot: nacelle.Robot, x: np.ndarray, steps: int = 4000) -> InverseKi
     place = mechanism_of(robot).layout.quaternion
     if place is not None:
         path[:, place] /= np.linalg.norm(path[:, place], axis=1, keepdims=True)
-    solver = nacelle.kinematics.native.native_newton(newton_steps.closing_step, robot)
+    solver = nacelle.kinematics.native.compile_native_newton(newton_steps.loop_closing_step, robot)
     y0 = mechanism_of(robot).reference[1]
     return solver.solve(y0, path, tolerance=2e-14, max_iterations=5, follow=True)
 
@@ -143,13 +143,13 @@ def test_signs_change_with_the_branch() -> None:
     assert [robot.joints[strut.joint].name for strut in plan.struts] == ["arm.ram"]
     mechanism = mechanism_of(robot)
     x, y = mechanism.reference
-    signs = native(kinematic_model.branch_signs, robot)
+    signs = compile_native(kinematic_model.branch_signs, robot)
     np.testing.assert_allclose(signs(x, y), 1.0, atol=1e-9)
     names = [robot.joints[j].name for j in mechanism.iterated_joints]
     other = y.copy()
     other[names.index("arm.ram")] *= -1.0
     other[names.index("arm.pivot")] += np.pi
-    assert np.max(np.abs(newton_steps.closing_step(robot, other, x)["error"])) < 1e-12
+    assert np.max(np.abs(newton_steps.loop_closing_step(robot, other, x)["error"])) < 1e-12
     assert np.min(signs(x, other)) < 0.0
     start = nacelle.inverse_kinematics(robot, x)
     flipped = InverseKinematics(robot, x, other, start.q, start.actuators, start.margins, start.flags)
@@ -173,7 +173,7 @@ def test_crossed_parallelogram_with_the_signs_of_the_reference() -> None:
     crossed = nacelle.inverse_kinematics(robot, x, guess=y)
     assert abs(crossed.q[2] + crossed.q[3]) > 0.05
     assert crossed.flags & int(Flag.OTHER_BRANCH)
-    signs = native(kinematic_model.branch_signs, robot)(crossed.x, crossed.y)
+    signs = compile_native(kinematic_model.branch_signs, robot)(crossed.x, crossed.y)
     assert np.all(signs[:-1] > 0.0)
     # A relation may be off by as much as y is not known to: a number for each of them.
     for wrong, sign in ((0.04, -1.0), (10.0, 1.0)):
@@ -206,14 +206,14 @@ def test_numbers_are_determinants(seed: int) -> None:
     x = x0 + np.random.default_rng(seed).uniform(-0.05, 0.05, (50, 2))
     found = nacelle.inverse_kinematics(robot, x, limits=False)
     good = found.flags == 0
-    equations = native(kinematic_model.closure_equations, robot)
+    equations = compile_native(kinematic_model.closure_equations, robot)
     rows, rates = list(mechanism.legs[0].rows), list(mechanism.legs[0].rates)
 
     def determinant(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.linalg.det(equations(x, y)["jacobian"][..., rows, :][..., rates])
 
     ratio = determinant(x[good], found.y[good]) / determinant(*mechanism.reference)
-    numbers = native(kinematic_model.branch_signs, robot)(x[good], found.y[good])
+    numbers = compile_native(kinematic_model.branch_signs, robot)(x[good], found.y[good])
     product = np.prod(numbers[:, : len(plan.blocks)], axis=1)
     assert np.sum(good) > 10
     np.testing.assert_allclose(product, ratio, rtol=1e-9)
@@ -235,7 +235,7 @@ def test_articulated_nacelle_does_not_tilt() -> None:
 @pytest.mark.parametrize("kinds", [("PRR",) * 3, ("RPR",) * 3])
 def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     """What forward kinematics gives without a flag lies on the reference's side of parallel singularities."""
-    robot = planar(1, kinds)
+    robot = planar_robot(1, kinds)
     rng = np.random.default_rng(3)
     x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (120, 3)) * [0.3, 0.3, 1.2]
     joints = nacelle.inverse_kinematics(robot, x, limits=False)
@@ -253,7 +253,7 @@ def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [wrist, lambda: planar(1, ("RRR",) * 3)])
+@pytest.mark.parametrize("make", [wrist, lambda: planar_robot(1, ("RRR",) * 3)])
 def test_forward_goes_the_short_way_round(make: Callable[[], nacelle.Robot]) -> None:
     """Angles count modulo a turn: whole turns more, alone or along a path, lead to the same poses."""
     robot = make()

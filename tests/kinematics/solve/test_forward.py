@@ -18,20 +18,20 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.solve.spheres import sphere_forward
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import unwound, unwrapped
-from nacelle.tree.spanning_tree import nearest_turn
+from nacelle.tree.actuation import unwind_angles, unwrap_angles
+from nacelle.tree.spanning_tree import wrap_angles
 from support.compare import assert_same
-from support.random_robots.legs import CASES, planar
+from support.random_robots.legs import CASES, planar_robot
 from support.stress_robots import STRESS
 from support.uncompiled import (
     ALL,
-    any_robot,
-    by_time,
+    align_quaternions,
+    fourier_trajectory,
+    mark_slow_names,
+    named_robot,
     poses_around,
     run_uncompiled,
-    same_sheet,
     solve_uncompiled,
-    wave,
 )
 
 # ---- forward
@@ -66,10 +66,10 @@ def tolerance(robot: Robot, x: Array) -> float:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("name", by_time(ALL, long=LONG))
+@pytest.mark.parametrize("name", mark_slow_names(ALL, long=LONG))
 def test_there_and_back(name: str) -> None:
     """Forward after inverse from the reference pose, and inverse after forward."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, 9, seed=3)
     q = inverse_kinematics(robot, x, limits=False).actuators
     # Every path to the answer: without a guess, and with one, which is always iterated.
@@ -80,7 +80,7 @@ def test_there_and_back(name: str) -> None:
         back = found.inverse().actuators
         turned = (back - q + np.pi) % (2 * np.pi) - np.pi
         assert np.max(np.minimum(np.abs(back - q), np.abs(turned))) < 1e-12
-    closed = guess is not None and sphere.applies(mechanism_of(robot))
+    closed = guess is not None and sphere.has_sphere_solution(mechanism_of(robot))
     assert closed == (name in CLOSED_FORM)
 
 
@@ -88,7 +88,7 @@ def test_there_and_back(name: str) -> None:
 @pytest.mark.parametrize("name", ["3rps", "c5", "fivebar", "palida", "shared", "dymo", "redundant"])
 def test_few_steps_nearby(name: str) -> None:
     """Quadratic convergence: from a pose nearby few steps do, and at the solution none."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, 9, seed=5, length=0.02, angle=0.05)
     q = inverse_kinematics(robot, x, limits=False).actuators
     found = forward_kinematics(robot, q, reference_pose(robot))
@@ -101,12 +101,12 @@ def test_few_steps_nearby(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["3rps", "gough-stewart", "3rrr", "dymo/planar"])
 def test_follow_a_path(name: str) -> None:
-    robot = any_robot(name)
-    x = wave(robot, seed=2, length=0.04, angle=0.1)(np.linspace(0.0, 2 * np.pi, 60)).x
+    robot = named_robot(name)
+    x = fourier_trajectory(robot, seed=2, length=0.04, angle=0.1)(np.linspace(0.0, 2 * np.pi, 60)).x
     q = inverse_kinematics(robot, x, limits=False).actuators
     found = forward_kinematics(robot, q, x[0], follow=True)
     assert np.all(found.ok)
-    assert_poses(robot, found.x, same_sheet(mechanism_of(robot), x, x[0]), tolerance(robot, x))
+    assert_poses(robot, found.x, align_quaternions(mechanism_of(robot), x, x[0]), tolerance(robot, x))
     # Each starts from the one before: a step of a tenth of a radian of the wave.
     assert np.max(found.iterations) <= 6
     alone = forward_kinematics(robot, q[30], x[0])
@@ -167,9 +167,9 @@ def test_random_legs_as_a_whole(name: str) -> None:
     )
     y = np.broadcast_to(start, (3, start.size))
     for _ in range(8):
-        step = run_uncompiled(newton_steps.assembling_step, robot, y, there["active"])
+        step = run_uncompiled(newton_steps.assembly_step, robot, y, there["active"])
         y = y + step["dy"]
-    assert np.max(run_uncompiled(newton_steps.assembling_step, robot, y, there["active"])["error"]) < 1e-13
+    assert np.max(run_uncompiled(newton_steps.assembly_step, robot, y, there["active"])["error"]) < 1e-13
     assert_same(y[:, :3], poses["p"][:, 1], 1e-11)
     quat = quat_from_matrices(poses["R"][:, 1])
     assert np.max(np.abs(np.abs(np.sum(y[:, 3:7] * quat, axis=1)) - 1.0)) < 1e-12
@@ -177,7 +177,7 @@ def test_random_legs_as_a_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["fivebar", "fivebar-mirror", "prrrp", "delta-codourey"])
 def test_spheres_equal_iteration(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, 40, seed=8, length=0.08)
     q = inverse_kinematics(robot, x, limits=False).actuators
     closed, iterated = forward_kinematics(robot, q), forward_kinematics(robot, q, reference_pose(robot))
@@ -195,7 +195,7 @@ def test_spheres_equal_iteration(name: str) -> None:
 )
 def test_spheres_of_random_legs(name: str) -> None:
     robot = well_conditioned(name)
-    assert sphere.applies(mechanism_of(robot))
+    assert sphere.has_sphere_solution(mechanism_of(robot))
     x = poses_around(robot, 7, seed=4)
     q = run_uncompiled(kinematic_model.actuator_positions, robot, x, np.zeros((7, 0)))["q"]
     found = run_uncompiled(sphere_forward, robot, q)
@@ -204,7 +204,7 @@ def test_spheres_of_random_legs(name: str) -> None:
 
 
 def test_no_such_pose() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
     q = np.array([q0, [np.pi, 0.0], [np.nan, 0.0]])
     found = forward_kinematics(robot, q)
@@ -230,11 +230,11 @@ def test_no_such_pose() -> None:
 )
 def test_wrong_coordinates(q: object, words: str) -> None:
     with pytest.raises(KinematicsError, match=words):
-        forward_kinematics(any_robot("fivebar"), q)
+        forward_kinematics(named_robot("fivebar"), q)
 
 
 def test_wrong_guess() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     q = inverse_kinematics(robot, reference_pose(robot)).actuators
     with pytest.raises(KinematicsError, match="a pose of fivebar has 2 numbers"):
         forward_kinematics(robot, q, np.zeros(3))
@@ -245,14 +245,14 @@ def test_wrong_guess() -> None:
 
 
 def test_shapes() -> None:
-    robot = any_robot("3rrr")
+    robot = named_robot("3rrr")
     x = poses_around(robot, 6).reshape(2, 3, 3)
     q = inverse_kinematics(robot, x).actuators
     found = forward_kinematics(robot, q)
     assert found.x.shape == (2, 3, 3)
     assert found.flags.shape == found.iterations.shape == (2, 3)
     assert forward_kinematics(robot, np.zeros((0, 3))).x.shape == (0, 3)
-    assert forward_kinematics(any_robot("3rps"), np.zeros((0, 3))).x.shape == (0, 3)
+    assert forward_kinematics(named_robot("3rps"), np.zeros((0, 3))).x.shape == (0, 3)
 
 
 @pytest.mark.slow
@@ -272,12 +272,12 @@ def test_the_assembly_may_count_whole_turns(name: str) -> None:
 
 
 def test_a_path_has_no_jumps() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     smooth = np.linspace(0.0, 12.0, 60)[:, None] * [1.0, -0.7] + [0.3, 2.0]
-    found = unwrapped(nearest_turn(smooth, 0.0), robot.revolute_actuators, smooth[0])
+    found = unwrap_angles(wrap_angles(smooth, 0.0), robot.revolute_actuators, smooth[0])
     np.testing.assert_allclose(found, np.unwrap(smooth, axis=0), atol=1e-12)
     np.testing.assert_allclose(
-        unwound(robot, nearest_turn(smooth[-1], 0.0), smooth[-1]), smooth[-1], atol=1e-12
+        unwind_angles(robot, wrap_angles(smooth[-1], 0.0), smooth[-1]), smooth[-1], atol=1e-12
     )
 
 
@@ -287,7 +287,7 @@ def test_a_path_has_no_jumps() -> None:
 @pytest.mark.slow
 def test_all_assemblies() -> None:
     """The pose from which coordinates were made is among the assemblies; signs tell which is whose."""
-    robot = planar(0, ("RPR",) * 3)
+    robot = planar_robot(0, ("RPR",) * 3)
     rng = np.random.default_rng(3)
     x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (20, 3)) * [0.3, 0.3, 1.2]
     joints = nacelle.inverse_kinematics(robot, x, limits=False)
@@ -313,7 +313,7 @@ def test_all_assemblies() -> None:
 
 @pytest.mark.slow
 def test_no_such_pose_by_iteration() -> None:
-    robot = any_robot("gough-stewart")
+    robot = named_robot("gough-stewart")
     q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
     impossible = q0 * [0.1, 3.0, 0.1, 3.0, 0.1, 3.0]
     found = forward_kinematics(robot, np.stack([q0, impossible]))
@@ -327,7 +327,7 @@ def test_no_such_pose_by_iteration() -> None:
 @pytest.mark.parametrize("kind", [PoseSearch, JointSearch])
 def test_both_searches_find_the_pose(kind: type[PoseSearch]) -> None:
     """On the pose alone and on pose and joints: the poses from which the coordinates were made."""
-    robot = any_robot("3rrr")
+    robot = named_robot("3rrr")
     x = poses_around(robot, 5)
     q = inverse_kinematics(robot, x).actuators
     search = kind(mechanism_of(robot))

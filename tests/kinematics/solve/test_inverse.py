@@ -19,20 +19,20 @@ from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.tree.closure import is_flipped
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.closure import has_reversed_axis
+from nacelle.tree.spanning_tree import tree_kinematics
 from support.compare import assert_same
 from support.random_robots.legs import CASES
 from support.uncompiled import (
     ALL,
-    any_robot,
-    moved,
-    open_loops,
+    closure_error,
+    coordinate_steps,
+    integrate_poses,
+    named_robot,
     poses_around,
     run_uncompiled,
     solve_uncompiled,
-    steps_of,
-    wrapped,
+    wrap_angles,
 )
 
 CLOSED = 1e-12
@@ -66,7 +66,7 @@ FORMS = {
 
 
 def forms(robot: Robot) -> list[str | None]:
-    return [None if plan.recipe is None else plan.recipe.form for plan in mechanism_of(robot).legs]
+    return [None if plan.closed_form is None else plan.closed_form.form for plan in mechanism_of(robot).legs]
 
 
 def check_closed(robot: Robot, x: Array, R: Array, p: Array, q: Array) -> None:
@@ -74,7 +74,7 @@ def check_closed(robot: Robot, x: Array, R: Array, p: Array, q: Array) -> None:
     mechanism = mechanism_of(robot)
     for k in range(len(x)):
         platform = Pose(R[k, 1], p[k, 1])
-        assert open_loops(robot, platform, q[k]) < CLOSED
+        assert closure_error(robot, platform, q[k]) < CLOSED
         again = mechanism.chart.coordinates(platform)[0]
         for name in robot.motion.joint_names:
             again[mechanism.layout.x_index(name)] = q[k][robot.q_slices[robot.joint(name)]][0]
@@ -85,10 +85,10 @@ def check_closed(robot: Robot, x: Array, R: Array, p: Array, q: Array) -> None:
         gap = again - x[k]
         if "rz" in mechanism.layout.x_names:
             place = mechanism.layout.x_index("rz")
-            gap[place] = wrapped(gap[place])
+            gap[place] = wrap_angles(gap[place])
         assert np.max(np.abs(gap)) < 1e-13 * max(1.0, robot.size)
-        motion = tree_motion(robot, platform, q[k])
-        assert not any(is_flipped(joint, motion) for joint in robot.closures)
+        motion = tree_kinematics(robot, platform, q[k])
+        assert not any(has_reversed_axis(joint, motion) for joint in robot.closures)
         assert_same([body.R for body in motion.poses], R[k], 1e-13)
         assert_same([body.p for body in motion.poses], p[k], 1e-13)
 
@@ -104,7 +104,7 @@ def change(robot: Robot, before: Array, after: Array) -> float:
             if primitive is Primitive.SPHERICAL:
                 step = np.minimum(np.abs(two - one).max(axis=-1), np.abs(two + one).max(axis=-1))
             elif primitive.is_rotation:
-                step = np.abs(wrapped(two - one))[..., 0]
+                step = np.abs(wrap_angles(two - one))[..., 0]
             else:
                 step = np.abs(two - one)[..., 0] / robot.size
             worst = max(worst, float(np.max(step)))
@@ -118,7 +118,7 @@ def way(robot: Robot, seed: int, count: int = 33) -> Array:
     end = rng.uniform(-1.0, 1.0, robot.motion.n)
     part = np.linspace(0.0, 1.0, count)[:, None]
     start = np.broadcast_to(mechanism.reference[0], (count, mechanism.layout.nx))
-    return moved(mechanism, start, part * end * steps_of(robot, 0.05, 0.12))
+    return integrate_poses(mechanism, start, part * end * coordinate_steps(robot, 0.05, 0.12))
 
 
 # -------------------------------------------------------------------- robots of the library, compiled
@@ -126,13 +126,13 @@ def way(robot: Robot, seed: int, count: int = 33) -> Array:
 
 @pytest.mark.parametrize("name", ALL)
 def test_form_of_every_leg(name: str) -> None:
-    assert set(forms(any_robot(name))) == FORMS[name]
+    assert set(forms(named_robot(name))) == FORMS[name]
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", ALL)
 def test_loops_close(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, 12, seed=1)
     found = inverse_kinematics(robot, x)
     assert np.all(found.reachable)
@@ -149,7 +149,7 @@ def test_loops_close(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_branch_of_the_reference(name: str) -> None:
     """At the reference pose the joints are the assembled ones; along a way they change a little at a time."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     found = inverse_kinematics(robot, way(robot, 5))
     assert np.all(found.reachable)
     assert change(robot, mechanism_of(robot).assembly.q, found.q[0]) < 1e-9
@@ -160,7 +160,7 @@ def test_branch_of_the_reference(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["3rps", "delta4", "quattro", "shared"])
 def test_guess_starts_the_iteration(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, 6, seed=4)
     found = inverse_kinematics(robot, x)
     for guess in (inverse_kinematics(robot, x[0]), found):
@@ -228,7 +228,7 @@ def test_compiled_random_robot() -> None:
 
 
 def test_out_of_reach() -> None:
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     x = np.array([[0.0, 0.0, -0.6], [2.0, 0.0, -0.6], [0.0, np.nan, -0.6], [0.45, 0.0, -0.75]])
     found = inverse_kinematics(robot, x)
     assert found.flags[0] == 0
@@ -247,7 +247,7 @@ def test_out_of_reach() -> None:
 
 @pytest.mark.slow
 def test_iteration_out_of_reach() -> None:
-    robot = any_robot("h4")
+    robot = named_robot("h4")
     with pytest.raises(UnreachableError, match="h4: the loops do not close at the pose"):
         inverse_kinematics(robot, reference_pose(robot) + np.array([3.0, 0.0, 0.0, 0.0]))
     found = inverse_kinematics(robot, reference_pose(robot) + np.array([[0.0] * 4, [3.0, 0.0, 0.0, 0.0]]))
@@ -257,7 +257,7 @@ def test_iteration_out_of_reach() -> None:
 
 def test_near_a_stretched_leg() -> None:
     """A margin below 1e-7 is flagged, and the pose is still solved."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x = reference_pose(robot)
     low, high = 0.0, 0.3
     for _ in range(60):
@@ -267,11 +267,11 @@ def test_near_a_stretched_leg() -> None:
     edge = inverse_kinematics(robot, x + np.array([low - 1e-9, 0.0]))
     assert edge.flags & Flag.NEAR_SINGULAR
     assert np.all(np.isfinite(edge.q))
-    assert open_loops(robot, Pose(edge.bodies.R[1], edge.bodies.p[1]), edge.q) < CLOSED
+    assert closure_error(robot, Pose(edge.bodies.R[1], edge.bodies.p[1]), edge.q) < CLOSED
 
 
 def test_limits_are_checked_if_asked() -> None:
-    robot = any_robot("gough-stewart")
+    robot = named_robot("gough-stewart")
     x = reference_pose(robot) + np.array([0.0, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0])
     assert inverse_kinematics(robot, x).flags == Flag.OUT_OF_LIMITS
     found = inverse_kinematics(robot, x, limits=False)
@@ -281,7 +281,7 @@ def test_limits_are_checked_if_asked() -> None:
 
 
 def test_shapes_of_batches() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x = poses_around(robot, 12).reshape(3, 4, 2)
     found = inverse_kinematics(robot, x)
     assert found.q.shape == (3, 4, robot.nq)
@@ -291,7 +291,7 @@ def test_shapes_of_batches() -> None:
     assert set(found.joints) == {joint.name for joint in robot.joints}
     none = inverse_kinematics(robot, np.zeros((0, 2)))
     assert none.q.shape == (0, robot.nq)
-    rps = any_robot("3rps")
+    rps = named_robot("3rps")
     assert inverse_kinematics(rps, np.zeros((0, 3))).q.shape == (0, rps.nq)
 
 
@@ -310,11 +310,11 @@ def test_shapes_of_batches() -> None:
 )
 def test_what_is_no_pose(x: object, words: str) -> None:
     with pytest.raises(KinematicsError, match=words):
-        inverse_kinematics(any_robot("palida"), x)
+        inverse_kinematics(named_robot("palida"), x)
 
 
 def test_guesses_of_another_number() -> None:
-    robot = any_robot("3rps")
+    robot = named_robot("3rps")
     x = poses_around(robot, 6)
     guess = inverse_kinematics(robot, x[:3])
     with pytest.raises(KinematicsError, match="guess"):
@@ -323,7 +323,7 @@ def test_guesses_of_another_number() -> None:
 
 def test_robots_that_differ_in_names_keep_their_own() -> None:
     """They are equal and share compiled code, but a coordinate is requested by the name it has."""
-    robot = any_robot("quattro")
+    robot = named_robot("quattro")
     swing = robot.joint("swing")
     joints = list(robot.joints)
     joints[swing] = dataclasses.replace(joints[swing], name="twist")

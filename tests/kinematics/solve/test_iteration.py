@@ -15,21 +15,27 @@ from nacelle.compile import make_program
 from nacelle.dynamics import reference as dynamics
 from nacelle.dynamics import reference as tree
 from nacelle.emit.newton import NewtonResult
-from nacelle.export.states import seeded_states
+from nacelle.export.states import random_states as seeded_states
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.kinematic_model import branch_signs, dense_margins, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import solved
-from nacelle.kinematics.sample_states import closed_samples
-from nacelle.kinematics.samples import PreciseStates, input_samples, open_loops
+from nacelle.kinematics.motion import solve_loops
+from nacelle.kinematics.sample_states import closed_sample_states
+from nacelle.kinematics.samples import PreciseStates, input_samples, iterated_residual
 from nacelle.kinematics.solve import continuation, weak
-from nacelle.kinematics.solve.continuation import Equations, continued, polished, roadmap, sure_run
-from nacelle.kinematics.solve.unknowns import closing_of
+from nacelle.kinematics.solve.continuation import (
+    Equations,
+    build_roadmap,
+    continue_solutions,
+    follow_certain_run,
+    polish_solutions,
+)
+from nacelle.kinematics.solve.unknowns import closing_driver
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
-from nacelle.program.precise import arithmetic, exact
+from nacelle.program.precise import decimal_context, evaluate_decimal
 from nacelle.sketch.sketch import sketch
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array, pack
@@ -49,14 +55,14 @@ from support.uncompiled import run_uncompiled
 @pytest.mark.slow
 def test_unknowns_are_those_of_the_robot() -> None:
     robot = library_robot("3rps")
-    closing, states = closing_of(robot), seeded_states(robot, 3)
+    closing, states = closing_driver(robot), seeded_states(robot, 3)
     assert closing.step is not None
     np.testing.assert_array_equal(closing.find(states.x, None), states.y)
     np.testing.assert_allclose(closing.find(states.x, states.y), states.y, atol=1e-12)
 
 
 def test_robots_in_closed_form_have_none() -> None:
-    closing = closing_of(library_robot("palida"))
+    closing = closing_driver(library_robot("palida"))
     assert closing.step is None
     assert closing.quaternion == slice(3, 7)
     assert closing.find(np.asarray(closing.reference[0])[None], None).shape == (1, 0)
@@ -66,8 +72,8 @@ def test_robots_in_closed_form_have_none() -> None:
 
 
 def test_loops_that_do_not_close_give_none() -> None:
-    robot = library_robot("3rps").alike
-    x, y = closed_samples(robot)[1]
+    robot = library_robot("3rps").without_rounding_differences
+    x, y = closed_sample_states(robot)[1]
     assert PreciseStates(robot).at(x + np.array([10.0, 0.0, 0.0]), y) is None
 
 
@@ -128,7 +134,7 @@ WIDE = 2.5
 
 def pivots(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """All pivots of the legs, and how independent the legs' rates are."""
-    legs = general.legs_at(robot, x, y)
+    legs = general.eliminated_legs(robot, x, y)
     values = [value for factors in legs.factors for value in factors.pivots.values()]
     return {"pivots": pack(values), "margins": dense_margins(robot, x, y)["margins"]}
 
@@ -139,25 +145,25 @@ def zeros(robot: Robot, count: int) -> Array:
     far = _between(robot, np.broadcast_to(centre, near.shape), near, np.full(count, WIDE))
     x = np.concatenate([near, far])
     x = x[nacelle.inverse_kinematics(robot, x, limits=False).flags == 0]
-    signs = np.sign(run_uncompiled(pivots, robot, x, solved(robot, x)[1])["pivots"])
+    signs = np.sign(run_uncompiled(pivots, robot, x, solve_loops(robot, x)[1])["pivots"])
     found = []
     for k in range(signs.shape[1]):
         below, above = np.flatnonzero(signs[:, k] < 0), np.flatnonzero(signs[:, k] > 0)
         pairs = list(zip(below[:3], above[:3], strict=False))
         if pairs:
             first, second = (x[[pair[side] for pair in pairs]] for side in (0, 1))
-            part = _bisected(robot, k, first, second)
+            part = _bisect(robot, k, first, second)
             found += [_between(robot, first, second, part + apart) for apart in APART]
     return np.concatenate(found) if found else np.zeros((0, x.shape[1]))
 
 
-def _bisected(robot: Robot, k: int, first: Array, second: Array) -> Array:
+def _bisect(robot: Robot, k: int, first: Array, second: Array) -> Array:
     """Where a pivot vanishes between poses: parts of the way."""
     low, high = np.zeros(len(first)), np.ones(len(first))
     for _ in range(50):
         middle = 0.5 * (low + high)
         x = _between(robot, first, second, middle)
-        negative = run_uncompiled(pivots, robot, x, solved(robot, x)[1])["pivots"][:, k] < 0.0
+        negative = run_uncompiled(pivots, robot, x, solve_loops(robot, x)[1])["pivots"][:, k] < 0.0
         low, high = np.where(negative, middle, low), np.where(negative, high, middle)
     return low
 
@@ -169,11 +175,11 @@ def _between(robot: Robot, first: Array, second: Array, part: Array) -> Array:
     return x
 
 
-def ordinary(robot: Robot, x: Array) -> Array:
+def regular_states(robot: Robot, x: Array) -> Array:
     """Poses that are reached, on the branch, near no singularity."""
     joints = nacelle.inverse_kinematics(robot, x, limits=False)
     x = x[joints.flags == 0]
-    exact = run_uncompiled(tree.inertia, robot, x, solved(robot, x)[1])
+    exact = run_uncompiled(tree.inertia, robot, x, solve_loops(robot, x)[1])
     good = (conditioning(scaled_inverse(robot, exact["A"])) > 1e-3) & np.all(exact["margins"] > 1e-6, axis=1)
     return np.asarray(x[good])
 
@@ -182,7 +188,7 @@ def compare(robot: Robot, x: Array) -> Array:
     """All functions against the tree; the worst difference at every pose."""
     rng = np.random.default_rng(3)
     v, a, tau = (rng.normal(size=(len(x), n)) for n in (robot.motion.n, robot.motion.n, len(robot.actuators)))
-    y, none = solved(robot, x)[1], np.zeros_like(v)
+    y, none = solve_loops(robot, x)[1], np.zeros_like(v)
     inverse, forward = (
         run_uncompiled(f, robot, x, y, v, u, none) for f, u in ((tree.inverse, a), (tree.forward, tau))
     )
@@ -214,8 +220,8 @@ ROBOTS: dict[str, Callable[[], Robot]] = {
 @pytest.mark.parametrize("name", ROBOTS)
 def test_zeros_of_pivots(name: str) -> None:
     robot = ROBOTS[name]()
-    x = ordinary(robot, zeros(robot, 150))
-    figures = run_uncompiled(inverse_jacobian, robot, x, solved(robot, x)[1])["pivot"]
+    x = regular_states(robot, zeros(robot, 150))
+    figures = run_uncompiled(inverse_jacobian, robot, x, solve_loops(robot, x)[1])["pivot"]
     assert np.sum(figures < 1e-8) >= 4, "no pivot vanishes: another robot is needed here"
     assert np.all(compare(robot, x) < TOLERANCE)
 
@@ -226,8 +232,8 @@ def test_ordinary_states_are_not_weak(name: str) -> None:
     """The figure does not depend on the size of pivots, only on what they do to others."""
     robot = STRESS[name](1)
     x = random_states(robot, 20, 5).x
-    figure = run_uncompiled(inverse_jacobian, robot, x, solved(robot, x)[1])["pivot"]
-    assert np.mean(figure < 3.0 * weak.WEAK_PIVOT) <= 0.1
+    figure = run_uncompiled(inverse_jacobian, robot, x, solve_loops(robot, x)[1])["pivot"]
+    assert np.mean(figure < 3.0 * weak.ILL_CONDITIONED_PIVOT) <= 0.1
 
 
 # ---- Samples of a robot's inputs with 50 digits: loops closed, quaternions of unit length
@@ -238,7 +244,7 @@ DIGITS = Decimal("1e-45")
 ROUNDING = Decimal("1e-15")
 
 
-def drawn(name: str, shapes: dict[str, tuple[int, ...]] | None = None) -> PreciseInputs:
+def draw_states(name: str, shapes: dict[str, tuple[int, ...]] | None = None) -> PreciseInputs:
     robot = library_robot(name)
     found = input_samples(robot, shapes or input_shapes(dynamics.inverse, robot) or {})
     assert found is not None
@@ -261,15 +267,17 @@ def test_loops_are_closed(name: str, bound: Decimal) -> None:
     robot = library_robot(name)
     shapes = input_shapes(dynamics.inverse, robot)
     assert shapes is not None
-    found = drawn(name)
-    program = make_program(open_loops, robot, input_shapes(open_loops, robot) or {}, minimised=False)
+    found = draw_states(name)
+    program = make_program(
+        iterated_residual, robot, input_shapes(iterated_residual, robot) or {}, minimised=False
+    )
     reference = mechanism_of(robot).reference[0]
     for row in (*found.proof, *found.check):
         given = parts(row, shapes)
-        gaps = exact(program, [*given["y"], *given["x"]])
+        gaps = evaluate_decimal(program, [*given["y"], *given["x"]])
         assert max(abs(gap) for gap in gaps) < bound
         x, y = (np.array([float(value) for value in given[key]]) for key in "xy")
-        assert np.all(branch_signs(robot.alike, x, y)["branch"] > 0.0)
+        assert np.all(branch_signs(robot.without_rounding_differences, x, y)["branch"] > 0.0)
         assert np.max(np.abs(x - reference)) > 1e-3
 
 
@@ -279,8 +287,8 @@ def test_quaternions_have_unit_length_to_all_digits() -> None:
     place = mechanism_of(robot).layout.quaternion
     assert shapes is not None
     assert place is not None
-    for row in drawn("palida").proof:
-        with localcontext(arithmetic()):
+    for row in draw_states("palida").proof:
+        with localcontext(decimal_context()):
             length = sum(value * value for value in parts(row, shapes)["x"][place])
             assert abs(length - 1) < DIGITS
 
@@ -326,26 +334,28 @@ def between(p0: np.ndarray, p1: np.ndarray, t: np.ndarray) -> np.ndarray:
 
 def test_paths_follow_their_branch() -> None:
     start, goal = np.array([[1.0], [1.0], [1.0]]), np.array([[9.0], [9.0], [1e-4]])
-    path = continued(ROOT, np.array([[1.0], [-1.0], [1.0]]), lambda w, t: between(start[w], goal[w], t))
-    assert np.all(path.reached)
+    path = continue_solutions(
+        ROOT, np.array([[1.0], [-1.0], [1.0]]), lambda w, t: between(start[w], goal[w], t)
+    )
+    assert np.all(path.is_complete)
     np.testing.assert_allclose(path.y[:, 0], [3.0, -3.0, 1e-2], rtol=1e-9)
 
 
 def test_a_path_ends_at_a_singularity() -> None:
     """From p = 1 to p = -1 the root ends at half of the way."""
-    path = continued(ROOT, np.ones((1, 1)), lambda w, t: (1.0 - 2.0 * t)[:, None])
-    assert not path.reached[0]
+    path = continue_solutions(ROOT, np.ones((1, 1)), lambda w, t: (1.0 - 2.0 * t)[:, None])
+    assert not path.is_complete[0]
     assert 0.4 < path.part[0] <= 0.5
 
 
 def test_runs_end_before_what_is_not_certain() -> None:
     p = np.array([[1.1], [1.2], [1.3], [-1.0], [1.4]])
-    run = sure_run(ROOT, np.ones(1), np.ones(1), p, between)
+    run = follow_certain_run(ROOT, np.ones(1), np.ones(1), p, between)
     np.testing.assert_allclose(run.y[:, 0], np.sqrt([1.1, 1.2, 1.3]), rtol=1e-12)
 
 
 def test_a_roadmap_reaches_as_far_as_its_branch() -> None:
-    road = roadmap(ROOT, np.ones(1), -np.ones(1), np.array([[4.0], [-3.0]]), between)
+    road = build_roadmap(ROOT, np.ones(1), -np.ones(1), np.array([[4.0], [-3.0]]), between)
     np.testing.assert_allclose(road.y[:, 0], -np.sqrt(road.p[:, 0]), rtol=1e-12)
     assert road.p[1, 0] == 4.0
     assert 0.0 < road.p[2, 0] < 1.0
@@ -355,7 +365,7 @@ def test_a_roadmap_reaches_as_far_as_its_branch() -> None:
 
 def test_one_more_step_where_it_is_short() -> None:
     y = np.array([[2.0 + 1e-6], [1e-3]])
-    stepped = polished(ROOT, y, np.array([[4.0], [4.0]]))
+    stepped = polish_solutions(ROOT, y, np.array([[4.0], [4.0]]))
     assert abs(stepped[0, 0] - 2.0) < 1e-12
     assert stepped[1, 0] == 1e-3
 
@@ -374,7 +384,7 @@ def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     x = leg.foot(rng.uniform(-1.5, 1.5, 400), leg.knee + rng.uniform(-0.4, 0.4, 400))
     solved = []
-    piece = continuation._sure_piece
+    piece = continuation._certain_piece
     monkeypatch.setattr(
         continuation, "_sure_piece", lambda *args: solved.append(len(args[3])) or piece(*args)
     )

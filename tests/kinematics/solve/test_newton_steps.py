@@ -15,7 +15,7 @@ import nacelle
 from nacelle.compile import make_program
 from nacelle.dynamics import reference as dynamics
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.configuration import configuration, equations_at
+from nacelle.kinematics.configuration import closure_equations_at, configuration
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -38,10 +38,10 @@ NEWTON_STEPS = 6
 def precise(robot: Robot, x: Array, y: Array, v: Array, a: Array, load: Array) -> dict[str, Array]:
     """Joints, the leg's Jacobian and forces from a pose, y improved by Newton's steps, over any scalar."""
     for _ in range(NEWTON_STEPS):
-        y = y + newton_steps.closing_step(robot, y, x)["dy"]
+        y = y + newton_steps.loop_closing_step(robot, y, x)["dy"]
     mechanism = mechanism_of(robot)
     now = configuration(robot, x, y)
-    system = equations_at(now)
+    system = closure_equations_at(now)
     (plan,) = mechanism.legs
     M = system.closures.jacobian[list(plan.rows)][:, list(plan.rates)]
     M = M / mechanism.row_scale[list(plan.rows)].reshape(-1, 1) * rate_scale(robot)[list(plan.rates)]
@@ -280,7 +280,7 @@ def test_the_error_of_a_step_is_the_largest_gap() -> None:
         robot = library_robot(name)
         x, y = mechanism_of(robot).reference
         for off in (0.0, 0.01):
-            gaps = newton_steps.closing_gaps(robot, y + off, x)["gaps"].astype(float)
-            error = float(newton_steps.closing_step(robot, y + off, x)["error"])
+            gaps = newton_steps.loop_gaps(robot, y + off, x)["gaps"].astype(float)
+            error = float(newton_steps.loop_closing_step(robot, y + off, x)["error"])
             assert np.max(np.abs(gaps)) == error
             assert (error < 1e-12) is (off == 0.0)

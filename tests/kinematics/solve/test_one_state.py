@@ -13,9 +13,9 @@ import pytest
 import nacelle
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.one_state import OneState
+from nacelle.kinematics.solve.one_state import SingleSample
 from nacelle.model.robot import Robot
-from support.uncompiled import any_robot, poses_around
+from support.uncompiled import named_robot, poses_around
 
 # With a quaternion, with angles, without rotations, redundant, found by iteration (legs, nacelle, parasitic).
 ROBOTS = ("palida", "3rrr", "delta", "redundant", "3rps", "quattro")
@@ -39,7 +39,7 @@ CASES = [(name, call) for name in ROBOTS for call in CALLS if call == "inverse_d
 @cache
 def states(name: str) -> tuple[Robot, Any, Any, Any, Any]:
     """A robot, poses around its reference that it reaches, solutions there, twists and forces."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = poses_around(robot, 6)
     found = nacelle.inverse_kinematics(robot, x, limits=False)
     x = x[found.reachable & (found.flags == 0)]
@@ -53,7 +53,7 @@ def states(name: str) -> tuple[Robot, Any, Any, Any, Any]:
 def near_guess(name: str, k: int | None = None) -> Any:
     """Unknowns near those of the states, as a control loop has them; None for robots in closed form."""
     robot, _, found, _, _ = states(name)
-    if not mechanism_of(robot).ny:
+    if not mechanism_of(robot).unknown_count:
         return None
     return found.y + 1e-3 if k is None else found.y[k] + 1e-3
 
@@ -78,21 +78,21 @@ def assert_equal(one: Any, other: Any) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For every call whether its state was ordinary."""
     seen: list[bool] = []
-    original = OneState.__call__
+    original = SingleSample.__call__
 
-    def call(self: OneState, *arguments: Any) -> Any:
+    def call(self: SingleSample, *arguments: Any) -> Any:
         found = original(self, *arguments)
         seen.append(found is not None)
         return found
 
-    monkeypatch.setattr(OneState, "__call__", call)
+    monkeypatch.setattr(SingleSample, "__call__", call)
     return seen
 
 
 def as_batch(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """The same by the code for batches."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OneState, "__call__", lambda self, *rest: None)
+        patch.setattr(SingleSample, "__call__", lambda self, *rest: None)
         return call(*arguments, **options)
 
 
@@ -150,7 +150,7 @@ def test_unusual_states_end_as_in_the_general_way(name: str, value: float) -> No
 
 
 def test_errors_and_flags_of_single_states() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x = nacelle.reference_pose(robot)
     with pytest.raises(nacelle.UnreachableError, match="not reach"):
         nacelle.inverse_dynamics(robot, x + 9.0)
@@ -252,7 +252,7 @@ def test_a_guess_that_is_not_near_does_not_mislead(name: str) -> None:
 @pytest.mark.parametrize("guess", ["a text", 3.0, np.zeros(4), object(), [[1.0], [2.0, 3.0]]])
 @pytest.mark.parametrize("name", ["3rps", "fivebar"])
 def test_wrong_guesses_are_refused(name: str, guess: Any) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     x = nacelle.reference_pose(robot)
     for call in (nacelle.inverse_dynamics, nacelle.inverse_kinematics, nacelle.mass_matrix):
         with pytest.raises(KinematicsError, match="the guess is a solution of"):
@@ -262,7 +262,7 @@ def test_wrong_guesses_are_refused(name: str, guess: Any) -> None:
 def test_nothing_is_compiled_for_wrong_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     from nacelle.kinematics.solve import one_state
 
-    robot = any_robot("fivebar").with_parameters([0.0, 0.0, -9.0], "gravity")
+    robot = named_robot("fivebar").with_parameters([0.0, 0.0, -9.0], "gravity")
 
     def refuse(*_: Any) -> Any:
         raise AssertionError("compiled")
@@ -278,9 +278,11 @@ def test_without_a_compiler_batches_serve(monkeypatch: pytest.MonkeyPatch, count
     from nacelle.kinematics import kinematic_model
     from nacelle.kinematics.solve import one_state
 
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x = nacelle.reference_pose(robot)
-    state = OneState(robot, lambda: compile_function(kinematic_model.joint_positions, robot, target="numpy"))
+    state = SingleSample(
+        robot, lambda: compile_function(kinematic_model.joint_positions, robot, target="numpy")
+    )
     assert state(x, None) is None
     assert state(x, None) is None
-    assert one_state.one_state(kinematic_model.joint_positions, robot)(x, None) is not None
+    assert one_state.single_sample(kinematic_model.joint_positions, robot)(x, None) is not None

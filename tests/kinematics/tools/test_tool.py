@@ -15,15 +15,15 @@ from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import ToolTarget, tool_coordinates, tool_pose, tool_to_pose
-from nacelle.kinematics.workspace import reach, workspace
+from nacelle.kinematics.workspace import workspace, workspace_boundary
 from nacelle.model.platform import Motion, Tool
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.trajectory import Circle, Line
-from nacelle.trajectory.along import along
+from nacelle.trajectory.along import sample_trajectory
 from nacelle.trajectory.tool import ToolTrajectory
-from support.uncompiled import any_robot, poses_around
+from support.uncompiled import named_robot, poses_around
 
 # ---- Robots with a tool, and poses of them
 
@@ -33,7 +33,7 @@ XYZ = Motion(("x", "y", "z"))
 @cache
 def with_tool(name: str, p: tuple[float, float, float] = (0.05, -0.03, 0.08)) -> Robot:
     """A robot with one more tool, "t", turned and shifted on its platform."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     R = Rotation.from_rotvec([0.4, -0.7, 1.1]).as_matrix()
     frame = Pose(R, np.array(p)) if robot.platform_nv == 6 else Pose(np.eye(3), np.zeros(3))
     return dataclasses.replace(robot, tools=(*robot.tools, Tool("t", 1, frame)))
@@ -83,7 +83,7 @@ def test_coordinates_of_a_tool_mean_the_tool() -> None:
     np.testing.assert_allclose(lifted.p, [*reference.p[:2], 0.8], atol=1e-14)
     same_pose(robot, pose(robot, tool="t"), reference_pose(robot), 1e-15)
     # Plain angles and joints of the nacelle keep their meaning.
-    quattro = any_robot("quattro")
+    quattro = named_robot("quattro")
     x = pose(quattro, z=-0.75, swing=0.3, tool="gripper")
     assert x[layout_of(quattro.motion).x_index("swing")] == 0.3
     assert tool_pose(quattro, x, "gripper").p[2] == pytest.approx(-0.75, abs=1e-14)
@@ -101,20 +101,22 @@ def test_coordinates_of_a_tool_mean_the_tool() -> None:
 )
 def test_wrong_tools(name: str, options: dict, words: str) -> None:
     with pytest.raises(KinematicsError, match=words):
-        pose(any_robot(name), **options)
+        pose(named_robot(name), **options)
 
 
 def test_workspaces_of_a_tool() -> None:
     """Where the nacelle keeps its orientation, the tool's workspace is the nacelle's, shifted."""
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     own = workspace(robot, {"x": (-0.4, 0.4, 17), "z": (-0.9, -0.4, 11)})
     shifted = workspace(robot, {"x": (-0.4, 0.4, 17), "z": (-0.93, -0.43, 11)}, tool="flange")
     np.testing.assert_array_equal(own.flags, shifted.flags)
     np.testing.assert_allclose(own.conditioning, shifted.conditioning, rtol=1e-9)
     np.testing.assert_allclose(own.x, shifted.x, atol=1e-15)
-    assert reach(robot, rays=20, tool="flange").volume == pytest.approx(reach(robot, rays=20).volume)
+    assert workspace_boundary(robot, rays=20, tool="flange").volume == pytest.approx(
+        workspace_boundary(robot, rays=20).volume
+    )
     # Turned about the tip, the nacelle moves.
-    hexapod = any_robot("gough-stewart")
+    hexapod = named_robot("gough-stewart")
     tilted = workspace(hexapod, {"rx": (-0.3, 0.3, 5)}, tool="spindle")
     tips = tool_pose(hexapod, tilted.x, "spindle").p
     np.testing.assert_allclose(tips, np.tile(tips[2], (5, 1)), atol=1e-14)
@@ -216,7 +218,7 @@ def test_paths_of_tools_have_exact_derivatives(name: str) -> None:
     if qa is not None:
         np.testing.assert_allclose(np.abs(np.sum(qa * qb, axis=1)), 1.0, atol=1e-12)
     # The twist of the tool, by the motion of the bodies.
-    sample = along(robot, path, t)
+    sample = sample_trajectory(robot, path, t)
     moving = body_motion(robot, sample.x, sample.v, sample.a)
     at = tool_pose(robot, sample.x, "t")
     body = inverse_kinematics(robot, sample.x, limits=False).bodies

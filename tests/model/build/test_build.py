@@ -21,11 +21,11 @@ from nacelle.errors import DescriptionError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.sample_states import sample_states
 from nacelle.model.build.assemble import build_robot
-from nacelle.model.build.draft import ChainDraft, DraftError, JointDraft, alignment, draft_leg
-from nacelle.model.build.graph import MAX_BODIES, BodyGraph, DescribedPart
+from nacelle.model.build.draft import ChainDraft, DraftError, JointDraft, draft_leg, joint_axes_rotation
+from nacelle.model.build.graph import MAX_BODIES, BodyGraph, PartDraft
 from nacelle.model.build.placement import Placement
 from nacelle.model.description.body import BodySpec
-from nacelle.model.description.description import Description, LegSpec, NacelleSpec
+from nacelle.model.description.description import Description, LegSpec, PlatformSpec
 from nacelle.model.description.drive import DriveSpec
 from nacelle.model.description.joint import JointSpec
 from nacelle.model.joint import JointKind
@@ -33,7 +33,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import identity
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.spanning_tree import tree_kinematics
 from support import described
 from support.library import NAMES, library_robot
 from support.random_robots.described import any_trees
@@ -155,7 +155,7 @@ def test_constant_velocity_joint_has_two_axes_in_any_frames_and_is_mirrored() ->
     assert [len(joint.friction[0]) for joint in (first, second, third)] == [1, 1, 0]
     a, b = 0.3, -0.8
     q = [2 * b if name.endswith("second") else a for name in named]
-    poses = tree_motion(robot, identity(), np.array(q)).poses
+    poses = tree_kinematics(robot, identity(), np.array(q)).poses
     held = Rotation.from_euler("xyz", [10, 20, 30], degrees=True).as_matrix()
     turned = [Rotation.from_rotvec(angle * np.eye(3)[k]).as_matrix() for k, angle in ((1, a), (2, 2 * b))]
     R, mirror = turned[0] @ turned[1] @ turned[0] @ held.T, np.diag([1.0, -1.0, 1.0])
@@ -374,12 +374,12 @@ def leg(**written: Any) -> LegSpec:
 
 def test_the_axis_of_a_joint_becomes_z() -> None:
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
-    R = alignment(JointSpec(type="revolute", parent="base", child="arm", axis=axis.tolist()))
+    R = joint_axes_rotation(JointSpec(type="revolute", parent="base", child="arm", axis=axis.tolist()))
     np.testing.assert_allclose(R[:, 2], axis, atol=1e-15)
     np.testing.assert_allclose(R.T @ R, np.eye(3), atol=1e-15)
     assert np.linalg.det(R) == pytest.approx(1.0)
     universal = JointSpec(type="universal", parent="base", child="arm", axes=["z", "x"])
-    np.testing.assert_allclose(alignment(universal)[:, :2].T, [[0, 0, 1], [1, 0, 0]], atol=1e-15)
+    np.testing.assert_allclose(joint_axes_rotation(universal)[:, :2].T, [[0, 0, 1], [1, 0, 0]], atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -458,10 +458,10 @@ def chain(bodies: str, joints: Joints, closures: Joints = ()) -> ChainDraft:
 
 def graph(*legs: tuple[str, ChainDraft]) -> tuple[BodyGraph, list[str]]:
     faults: list[str] = []
-    parts = [DescribedPart("", ("nacelle",), chain("plate", []), Placement(), None)]
+    parts = [PartDraft("", ("nacelle",), chain("plate", []), Placement(), None)]
     for name, own in legs:
-        parts.append(DescribedPart(name, (name,), own, Placement(), LegSpec(name=name)))
-    spec = NacelleSpec(name="plate")
+        parts.append(PartDraft(name, (name,), own, Placement(), LegSpec(name=name)))
+    spec = PlatformSpec(name="plate")
     return BodyGraph(spec, parts, lambda path, message, hint: faults.append(message)), faults
 
 

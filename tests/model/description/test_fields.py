@@ -24,7 +24,7 @@ from nacelle.model.description.fields import (
     message_and_hint,
 )
 from nacelle.model.description.frame import FrameSpec, KhalilKleinfingerSpec, PlacementSpec, RotationSpec
-from nacelle.model.joint import FrictionTerm, Joint, JointKind, Spring, with_other_order
+from nacelle.model.joint import FrictionTerm, Joint, JointKind, Spring, reversed_planar_joint
 from nacelle.model.source.node import KeyPath
 
 
@@ -265,7 +265,7 @@ def test_a_c5_joint_with_its_plane_on_the_successor_rotates_first() -> None:
         guess=["1 m", "2 m", 0.6, 0, 0, 0.8],
     )
     assert not faults
-    moved = with_other_order(drive)
+    moved = reversed_planar_joint(drive)
     assert [terms[0].coefficient for terms in moved.friction] == [3.0, 1.0, 2.0]
     assert moved.guess == (0.6, 0.0, 0.0, 0.8, 1.0, 2.0)
 

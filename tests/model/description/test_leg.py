@@ -10,7 +10,7 @@ import nacelle
 from nacelle.kinematics.mechanism.assembly import require_assembly
 from nacelle.model.joint import Primitive
 from nacelle.model.read import read_data
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.spanning_tree import tree_kinematics
 from support.library import as_written
 from support.random_robots.written import random_body
 
@@ -86,7 +86,7 @@ def test_every_element(kind, entry):
     drive = {"name": "drive", "bodies": {"x": {}}, "joints": {"slide": slide}, "closures": {"ball": ball}}
     built, _ = read_data(robot([leg, drive]))
     q = np.concatenate([joint.guess for joint in built.tree_joints])
-    poses = tree_motion(built, built.reference, q).poses
+    poses = tree_kinematics(built, built.reference, q).poses
     pose = poses[built.body("leg.e")]
     np.testing.assert_allclose(pose.R[:, 0], [0, 0.6, 0.8], rtol=0, atol=1e-15)
     np.testing.assert_allclose(pose.p, [0.1, 0.2, 0.3], rtol=0, atol=1e-15)
@@ -202,7 +202,7 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
                 keeps = primitive.is_rotation or joint_of.kind == "prismatic" or not mirrored
                 q[i] = values.normal() * (1.0 if keeps else -1.0)
             i += primitive.nq
-    poses = tree_motion(built, built.reference, q).poses
+    poses = tree_kinematics(built, built.reference, q).poses
     M = np.eye(3)
     M["xyz".index(axis), "xyz".index(axis)] = -1.0
     one, two = built.body("leg1.arm"), built.body("leg2.arm")

@@ -9,12 +9,12 @@ import nacelle
 from nacelle.errors import ParameterError
 from nacelle.model.numbers import GROUPS
 from support.library import NAMES, library_robot
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_changes_nothing_else(group: str) -> None:
-    robot = any_robot("everything")
+    robot = named_robot("everything")
     layout = robot.parameters
     own = layout.read(robot, group)
     assert len(layout.names(group)) == len(set(layout.names(group))) == len(own)
@@ -30,7 +30,7 @@ def test_a_group_changes_nothing_else(group: str) -> None:
 
 
 def test_all_groups_in_their_order() -> None:
-    robot = any_robot("everything")
+    robot = named_robot("everything")
     parts = [robot.parameters.read(robot, group) for group in GROUPS]
     np.testing.assert_array_equal(robot.parameters.read(robot), np.concatenate(parts))
     with pytest.raises(ParameterError, match="did you mean 'inertia'"):

@@ -6,7 +6,7 @@ import pytest
 import nacelle
 from nacelle.kinematics.mechanism.assembly import assemble, require_assembly
 from nacelle.model.read import read_text
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.spanning_tree import tree_kinematics
 
 # [KI2007] Table 1, as printed; leg 1 has gamma_11 = d_11 = 0.
 SPACE = """
@@ -103,7 +103,7 @@ def test_space_robot_structure(space):
 def test_space_robot_frames(space):
     rng = np.random.default_rng(3)
     q = rng.uniform(-1.0, 1.0, space.nq)
-    poses = tree_motion(space, space.reference, q).poses
+    poses = tree_kinematics(space, space.reference, q).poses
     parameters = {"leg1": (0, 0), "leg2": (0, 0.5), "leg3": (np.pi / 3, 0.5)}
     for k, (name, (gamma, d)) in enumerate(parameters.items()):
         q1, q2, q3 = q[3 * k : 3 * k + 3]
@@ -122,7 +122,7 @@ def test_inverse_jacobian_of_the_paper(space):
     for q1, q2, L in rng.uniform([-0.5, 0.8, 0.5], [0.5, 1.6, 1.2], (20, 3)):
         q = np.zeros(space.nq)
         q[:3] = q1, q2, L
-        motion = tree_motion(space, space.reference, q)
+        motion = tree_kinematics(space, space.reference, q)
         J = motion.jacobian(space.body("leg1.3i"))[:3, 6:9]
         C1, S1, C2, S2 = np.cos(q1), np.sin(q1), np.cos(q2), np.sin(q2)
         printed = np.array(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nacelle.errors import DescriptionError, NacelleError
-from nacelle.model.source.node import Failed, Node, Source, is_key, is_text, node_from_python, path_text
+from nacelle.model.source.node import FailedValue, Node, Source, is_key, is_text, node_from_python, path_text
 from nacelle.model.source.reference import MAX_EXPANDED, Substitution
 from nacelle.model.source.template import MAX_LEGS, Expander
 from nacelle.model.source.yaml import read_yaml
@@ -78,7 +78,7 @@ def test_multiples(text: Any, expected: Any) -> None:
 )
 def test_wrong_references(text: str, words: str) -> None:
     result, problems = substituted({"x": text})
-    assert isinstance(result["x"], Failed)
+    assert isinstance(result["x"], FailedValue)
     assert len(problems) == 1
     assert words in problems[0]
 

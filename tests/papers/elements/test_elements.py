@@ -7,7 +7,7 @@ import pytest
 
 from nacelle.papers.elements.projection import element_motion
 from support.element_robots import samples
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 # ---- Motion of elements: virtual work of the basis, and the spin of struts
 
@@ -15,7 +15,7 @@ from support.uncompiled import any_robot
 @pytest.mark.parametrize("name", ["gough-stewart", "palida", "space"])
 def test_spin_of_a_strut(name: str) -> None:
     """theta' = (a . x) ((a x x) . x') / |a x x|^2, which [OAM] (7) neglects."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     state, _, _ = samples(robot)[0]
     v = state.moving.u[list(state.mechanism.independent)]
     spins = []

@@ -10,7 +10,7 @@ from nacelle.dynamics import reference
 from nacelle.dynamics.models import model
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_sample_states
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.papers.elements.from_inputs import element_arrays
 from nacelle.papers.elements.models import (
@@ -35,7 +35,7 @@ ENCODERS = ("fivebar", "prrrp", "orthoglide", "delta-codourey", "delta")
 def states(robot: nacelle.Robot, number: int, seed: int = 0) -> list[tuple[Array, ...]]:
     """States (x, y, v, a) around the reference."""
     rng = np.random.default_rng(seed)
-    return [(x, y, *rng.normal(size=(2, robot.motion.n))) for x, y in closed_samples(robot)[:number]]
+    return [(x, y, *rng.normal(size=(2, robot.motion.n))) for x, y in closed_sample_states(robot)[:number]]
 
 
 def assert_as_the_tree(robot: nacelle.Robot, number: int = 3, tolerance: float = 1e-12) -> None:

@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_sample_states
 from nacelle.papers.elements import projection as elements
 from nacelle.papers.elements.from_inputs import (
     element_arrays,
@@ -22,10 +22,10 @@ from nacelle.papers.elements.state import ElementState, element_state
 from nacelle.papers.elements.structure import ElementGeometry, element_legs
 from nacelle.spatial.pose import Pose
 from support.compare import assert_same
-from support.element_robots import COVERED, cased
+from support.element_robots import ELEMENT_ROBOTS, is_element_case
 from support.library import NAMES, library_robot
 from support.random_robots.legs import CASES
-from support.uncompiled import ALL, any_robot
+from support.uncompiled import ALL, named_robot
 
 # ---- The element state from encoders, against that of the pose
 
@@ -33,7 +33,7 @@ from support.uncompiled import ALL, any_robot
 @pytest.mark.parametrize("name", ["fivebar", "prrrp"])
 def test_as_at_the_pose(name: str) -> None:
     robot = library_robot(name)
-    x, y = closed_samples(robot)[1]
+    x, y = closed_sample_states(robot)[1]
     v, a = np.random.default_rng(0).normal(size=(2, robot.motion.n))
     q = nacelle.kinematics.joint_motion(robot, x, v, a).actuators
     found = elements_from_encoders(robot, *q)
@@ -84,9 +84,9 @@ REFUSED = {
 
 
 def test_what_is_covered() -> None:
-    assert set(COVERED) | set(REFUSED) == set(ALL)
-    for name, made_of in COVERED.items():
-        mechanism = mechanism_of(any_robot(name))
+    assert set(ELEMENT_ROBOTS) | set(REFUSED) == set(ALL)
+    for name, made_of in ELEMENT_ROBOTS.items():
+        mechanism = mechanism_of(named_robot(name))
         assert elements.reason_not(mechanism) == "", name
         words: dict[str, int] = {}
         for leg in element_legs(mechanism):
@@ -94,14 +94,14 @@ def test_what_is_covered() -> None:
             words[word] = words.get(word, 0) + 1
         assert ", ".join(f"{count} {word}" for word, count in words.items()) == made_of, name
     for name, reason in REFUSED.items():
-        assert reason in elements.reason_not(mechanism_of(any_robot(name))), name
+        assert reason in elements.reason_not(mechanism_of(named_robot(name))), name
 
 
 @pytest.mark.slow
 def test_reasons_are_sentences() -> None:
     for name in CASES:
         reason = elements.reason_not(mechanism_of(CASES[name](3).robot))
-        assert bool(reason) != cased(name), (name, reason)
+        assert bool(reason) != is_element_case(name), (name, reason)
         assert reason.count("\n") == 0
         assert not reason.endswith(".")
 
@@ -112,14 +112,14 @@ def test_reasons_are_sentences() -> None:
 )
 def test_nacelle_is_split_evenly(name: str, parts: int) -> None:
     """[OAM] figure 2: six elements for the Gough-Stewart platform, eight for the H4."""
-    legs = element_legs(mechanism_of(any_robot(name)))
+    legs = element_legs(mechanism_of(named_robot(name)))
     shares: dict[int, list[float]] = {}
     for leg in legs:
         for part in leg.parts:
             shares.setdefault(part.element.body, []).append(part.element.share)
     assert sum(len(listed) for listed in shares.values()) == parts
     assert all(abs(sum(listed) - 1.0) < 1e-15 for listed in shares.values())
-    assert set(shares) == set(any_robot(name).nacelle.bodies)
+    assert set(shares) == set(named_robot(name).nacelle.bodies)
 
 
 # ---- Elements and their motion basis: names, and where each state is in u
@@ -127,7 +127,7 @@ def test_nacelle_is_split_evenly(name: str, parts: int) -> None:
 
 def test_parts_come_after_the_own_elements() -> None:
     """[OAM] section 3.2: a strut of a Gough-Stewart robot carries a sixth of the platform."""
-    for leg in element_legs(mechanism_of(any_robot("gough-stewart"))):
+    for leg in element_legs(mechanism_of(named_robot("gough-stewart"))):
         assert [element.letter for element in leg.all_elements] == ["T", "B"]
         assert leg.all_elements[-1] is leg.parts[0].element
         assert leg.parts[0].element.share == 1.0 / 6.0
@@ -142,7 +142,7 @@ WITH = [name for name in NAMES if name != "dymo"]
 
 
 def motion(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array]:
-    x = closed_samples(robot)[2][0]
+    x = closed_sample_states(robot)[2][0]
     v, a = np.random.default_rng(seed).normal(size=(2, robot.motion.n))
     return x, v, a
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.sample_states import closed_samples
+from nacelle.kinematics.sample_states import closed_sample_states
 from nacelle.papers.elements.project import SeenVariable, project_elements
 from nacelle.papers.elements.state import element_state
 from support.compare import assert_same
@@ -19,7 +19,7 @@ SIGMA = 1e-4
 @pytest.mark.parametrize("name", ["fivebar", "3rps", "quattro", "space"])
 def test_exact_states_stay(name: str) -> None:
     robot = library_robot(name)
-    x = closed_samples(robot)[2][0]
+    x = closed_sample_states(robot)[2][0]
     v, a = np.random.default_rng(0).normal(size=(2, robot.motion.n))
     state = element_state(robot, x, v, a)
     found = project_elements(robot, dict(state.values))
@@ -42,7 +42,7 @@ def test_exact_states_stay(name: str) -> None:
 def test_subsets_agree_with_their_covariance(name: str, names: tuple[str, ...]) -> None:
     """Over seeds the weighted squares are chi-square, and so is the error of a variable that is not seen."""
     robot = library_robot(name)
-    x = closed_samples(robot)[2][0]
+    x = closed_sample_states(robot)[2][0]
     state = element_state(robot, x)
     rng = np.random.default_rng(5)
     unseen = next(key for key in state.names if key not in names)
@@ -67,7 +67,7 @@ def test_subsets_agree_with_their_covariance(name: str, names: tuple[str, ...]) 
 def test_weights_decide() -> None:
     """What contradicts the rest counts as much as its standard deviation says."""
     robot = library_robot("fivebar")
-    x = closed_samples(robot)[2][0]
+    x = closed_sample_states(robot)[2][0]
     state = element_state(robot, x)
     angle = 0.01
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
@@ -84,7 +84,7 @@ def test_weights_decide() -> None:
 @pytest.mark.slow
 def test_what_is_wrong_is_named() -> None:
     robot = library_robot("gough-stewart")
-    state = element_state(robot, closed_samples(robot)[2][0])
+    state = element_state(robot, closed_sample_states(robot)[2][0])
     one = {"leg1_strut": state["leg1_strut"][0]}
     for seen, words in (
         (one, "does not determine its pose: motion along"),

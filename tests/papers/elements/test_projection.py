@@ -18,23 +18,23 @@ from nacelle.papers.elements import projection as elements
 from nacelle.program.trace import trace
 from nacelle.tree.actuation import actuator_rows
 from support.compare import assert_same
-from support.element_robots import COVERED, Array, cased, general, samples
+from support.element_robots import ELEMENT_ROBOTS, Array, furnished_robot, is_element_case, samples
 from support.forty_digits import AGREE, DIGITS, largest_difference, precise, precise_pose, precise_robot
 from support.oam_fivebar import fivebar, oam_fivebar
 from support.random_programs import evaluate
 from support.random_robots.legs import CASES
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
-CASED = tuple(name for name in CASES if cased(name))
+CASED = tuple(name for name in CASES if is_element_case(name))
 
 
 # ---------------------------------------------------------------------------- against the tree
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("name", [*COVERED, *CASED])
+@pytest.mark.parametrize("name", [*ELEMENT_ROBOTS, *CASED])
 def test_equals_tree(name: str) -> None:
-    robot = general(name)
+    robot = furnished_robot(name)
     assert elements.reason_not(mechanism_of(robot)) == ""
     for state, a, external in samples(robot):
         loaded = dataclasses.replace(state, external=external)
@@ -43,7 +43,7 @@ def test_equals_tree(name: str) -> None:
             (loaded, Physics(friction=False)),
             (state, Physics(smooth=0.1)),
         ):
-            A, F = elements.equation(at, a, chosen)
+            A, F = elements.implicit_model(at, a, chosen)
             assert_same(F, tree.generalised_force(at, a, chosen), 1e-11)
             assert_same(A, actuator_rows(robot, at.now.motion) @ at.moving.U, 1e-11)
             assert_same(elements.generalised_force(at, a, chosen), F, 0.0)
@@ -52,12 +52,12 @@ def test_equals_tree(name: str) -> None:
 @pytest.mark.parametrize("name", ["fivebar", "delta", "gough-stewart", "h4", "orthoglide", "c5", "delta4"])
 def test_at_rest(name: str) -> None:
     """[OAM] (10) has no y at rest; y = z x x has."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     mechanism = mechanism_of(robot)
     x, y = mechanism.reference
     state = state_at(robot, x, y, np.zeros(robot.motion.n))
     a = np.ones(robot.motion.n)
-    A, F = elements.equation(state, a, Physics())
+    A, F = elements.implicit_model(state, a, Physics())
     assert np.all(np.isfinite(A))
     assert_same(F, tree.generalised_force(state, a, Physics()), 1e-11)
 
@@ -70,7 +70,7 @@ def test_fivebar_of_the_paper(elbow: tuple[float, float]) -> None:
     """(63) is exact without friction; (61) leaves out just the elbow's friction on the proximal bar."""
     robot = fivebar(elbow)
     for state, a, _ in samples(robot, 3):
-        A, F = elements.equation(state, a, Physics())
+        A, F = elements.implicit_model(state, a, Physics())
         torque = least_norm_forces(A, F).force
         written = oam_fivebar(robot, state, a, elbow)
         slips = np.array([state.moving.u[3 + robot.v_slices[leg.joints[1]].start] for leg in robot.legs])
@@ -82,9 +82,9 @@ def test_fivebar_of_the_paper(elbow: tuple[float, float]) -> None:
 
 def test_fivebar_equation_is_that_of_the_paper() -> None:
     """(64): the columns of [OAM]'s A are M_p^T y_p, here without the row across the plane."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     state, a, _ = samples(robot)[0]
-    A, F = elements.equation(state, a, Physics())
+    A, F = elements.implicit_model(state, a, Physics())
     assert A.shape == (2, 2)
     assert F.shape == (2,)
     for i, leg in enumerate(robot.legs):
@@ -99,7 +99,7 @@ def test_fivebar_equation_is_that_of_the_paper() -> None:
 
 
 def forces(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> tuple[Array, Array]:
-    return elements.equation(state_at(robot, x, y, v), a, Physics())
+    return elements.implicit_model(state_at(robot, x, y, v), a, Physics())
 
 
 # A nacelle is shared among its legs in equal parts: a half is a float, a third and a sixth are rounded. So
@@ -117,7 +117,7 @@ def forces(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> tuple[Array,
 )
 def test_forty_digits(name: str, agree: float) -> None:
     """Elements and tree agree to the digits that are carried, with frames that are rotations to as many."""
-    robot = any_robot(name)
+    robot = named_robot(name)
     x, y = mechanism_of(robot).reference
     v, a = np.random.default_rng(4).normal(size=(2, robot.motion.n))
     with mpmath.workdps(DIGITS):
@@ -129,7 +129,7 @@ def test_forty_digits(name: str, agree: float) -> None:
 
 def test_traced_with_parameters() -> None:
     """Masses and lengths as inputs: structure is read from the robot's own numbers."""
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     x, y = mechanism_of(robot).reference
     v, a = np.array([0.3, -0.2]), np.array([1.0, 2.0])
     values = robot.parameter_vector("geometry", "inertia", "friction")

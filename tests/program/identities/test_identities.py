@@ -13,10 +13,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nacelle.program.cost import cost, count
-from nacelle.program.identities.merge import agrees, merged_program, split_with_identities, with_identities
-from nacelle.program.identities.rebuild import rebuilt, written
-from nacelle.program.identities.values import DIRECTIONS, UNIT, PreciseInputs, Values, of_operation
-from nacelle.program.precise import evaluate, exact
+from nacelle.program.identities.merge import (
+    apply_identities,
+    apply_split_identities,
+    merge_equal_values,
+    programs_agree,
+)
+from nacelle.program.identities.rebuild import cheapest_definitions, program_of_classes
+from nacelle.program.identities.values import (
+    DIRECTIONS,
+    UNIT,
+    PreciseInputs,
+    ValueClasses,
+    operation_rounding,
+)
+from nacelle.program.precise import evaluate, evaluate_decimal
 from nacelle.program.program import ARITY, Program, Variable, apply
 from nacelle.program.split import split
 from nacelle.program.trace import trace
@@ -70,7 +81,7 @@ def test_first_order_changes(op: str) -> None:
     changes = list(UNIT * rng.normal(size=(ARITY[op], 2, 4, DIRECTIONS)))
     value = np.array([float(apply(op, *map(float, row))) for row in zip(*arguments, strict=True)])
     slope = {"sin": np.cos(arguments[0]), "cos": -np.sin(arguments[0])}.get(op)
-    found = of_operation(op, value, arguments, changes, slope)
+    found = operation_rounding(op, value, arguments, changes, slope)
     with mpmath.workdps(60):
         for place in np.ndindex(found.shape):
             x = [mpmath.mpf(float(a[place[1]])) for a in arguments]
@@ -97,7 +108,7 @@ def test_products_that_are_equal_for_all_numbers_are_one() -> None:
     def rows(count: int) -> tuple[tuple[Decimal, ...], ...]:
         return tuple(tuple(Decimal(float(v)) for v in random.uniform(0.5, 1.5, 4)) for _ in range(count))
 
-    found = split_with_identities(parts, sample, PreciseInputs(rows(4), rows(2), (0.0,) * 4))
+    found = apply_split_identities(parts, sample, PreciseInputs(rows(4), rows(2), (0.0,) * 4))
     assert count(found.body).total == 2
     assert count(found.body).total < count(parts.body).total
     for numbers in ((0.3, 0.8), (1.7, -0.2)):
@@ -117,10 +128,10 @@ def test_a_sum_of_others_is_made_from_them() -> None:
     whole = w("mul", w("add", 0, 1), w("add", 2, 3))
     program = w.program(w("sub", w("sub", whole, w("mul", 0, 3)), w("mul", 1, 2)), ac, bd)
     given_samples = samples(4)
-    values = Values(program, given_samples.proof, given_samples.sizes)
-    found = written(values, rebuilt(values))
+    values = ValueClasses(program, given_samples.proof, given_samples.sizes)
+    found = program_of_classes(values, cheapest_definitions(values))
     assert count(found).total == 3
-    assert agrees(found, program, given_samples.check)
+    assert programs_agree(found, program, given_samples.check)
 
 
 def test_products_and_multiples_are_made_from_others() -> None:
@@ -130,8 +141,8 @@ def test_products_and_multiples_are_made_from_others() -> None:
     multiple = w("add", w("add", w("mul", w.const(0.7), 0), w("mul", w.const(0.7), 1)), w("sub", 3, 3))
     program = w.program(a, b, spread, multiple)
     given_samples = samples(4)
-    values = Values(program, given_samples.proof, given_samples.sizes)
-    found = written(values, rebuilt(values))
+    values = ValueClasses(program, given_samples.proof, given_samples.sizes)
+    found = program_of_classes(values, cheapest_definitions(values))
     assert count(found).total == 4
 
 
@@ -143,8 +154,8 @@ def test_a_factor_in_doubt_is_a_constant_that_is_there() -> None:
     large, less = w("mul", w("mul", w.const(600.06), 0), 1), w("mul", w("mul", w.const(600.0), 1), 0)
     program = w.program(w("sub", large, less), xy, other)
     given_samples = samples(3)
-    values = Values(program, given_samples.proof, given_samples.sizes)
-    found = written(values, rebuilt(values))
+    values = ValueClasses(program, given_samples.proof, given_samples.sizes)
+    found = program_of_classes(values, cheapest_definitions(values))
     assert count(found).total == 3
     assert [op[1] for op in found.code if op[0] == "const"] == [0.06]
 
@@ -156,17 +167,17 @@ def test_a_value_that_varies_less_than_a_constant_is_rounded_becomes_it() -> Non
     nearly = w("add", w("div", w("add", half, half), 0), w("mul", w.const(1e-19), 1))
     program = w.program(w("mul", nearly, 2), w("mul", w.const(0.7), 1))
     given_samples = samples(3)
-    values = Values(program, given_samples.proof, given_samples.sizes)
-    found = written(values, rebuilt(values))
+    values = ValueClasses(program, given_samples.proof, given_samples.sizes)
+    found = program_of_classes(values, cheapest_definitions(values))
     assert count(found).total == 2
 
 
 # ---- Classes of equal values: up to sign, constants, and numbers that differ by rounding alone
 
 
-def values_of(program: Program, **options: float) -> Values:
+def values_of(program: Program, **options: float) -> ValueClasses:
     given = samples(program.input_size)
-    return Values(program, given.proof, given.sizes, **options)
+    return ValueClasses(program, given.proof, given.sizes, **options)
 
 
 def test_rounding_of_numbers_explains_a_deviation_or_not() -> None:
@@ -248,9 +259,9 @@ PLANTED = (_square, _spread, _negative, _double_angle, _rounded, _thirds)
 def test_planted_identities_are_found(planted: Any) -> None:
     w = Writer(3)
     program = w.program(*planted(w, 0, 1, 2))
-    found = merged_program(program, samples(3))
+    found = merge_equal_values(program, samples(3))
     assert same(found)
-    assert agrees(found, program, samples(3, seed=5).check)
+    assert programs_agree(found, program, samples(3, seed=5).check)
 
 
 def test_a_program_that_gives_no_number_does_not_agree() -> None:
@@ -259,9 +270,9 @@ def test_a_program_that_gives_no_number_does_not_agree() -> None:
     zero = w("sub", 0, 0)
     number, none = w.program(w("add", 0, 0)), w.program(w("div", zero, zero))
     rows = samples(1).check
-    assert not agrees(none, number, rows)
-    assert not agrees(number, none, rows)
-    assert agrees(none, none, rows)
+    assert not programs_agree(none, number, rows)
+    assert not programs_agree(number, none, rows)
+    assert programs_agree(none, none, rows)
 
 
 @settings(max_examples=40, deadline=None)
@@ -277,11 +288,11 @@ def test_identities_between_random_values_are_found(seed: int, planted: Any) -> 
     given_samples = samples(base.input_size, seed)
     rows = (*given_samples.proof, *given_samples.check)
     exposed = Program("all", program.inputs, (Variable("v", (3,)),), program.code, tuple(places))
-    values = [[float(v) for v in exact(exposed, row)] for row in rows]
+    values = [[float(v) for v in evaluate_decimal(exposed, row)] for row in rows]
     sizes = np.abs(np.array(values))
     # What is not a number, or lost beside another by all digits of double, proves nothing.
     assume(bool(np.all(np.isfinite(sizes))) and np.min(sizes) > 1e-4 and np.max(sizes) < 1e4)
-    found = merged_program(program, given_samples)
+    found = merge_equal_values(program, given_samples)
     assert same(found) or all(found.code[k][0] == "const" for k in found.results)
 
 
@@ -291,9 +302,9 @@ def test_near_identities_are_not_taken(planted: Any, apart: float) -> None:
     w = Writer(3)
     first, second = planted(w, 0, 1, 2)
     program = w.program(first, w("mul", w.const(1.0 + apart), second))
-    for found in (merged_program(program, samples(3)), with_identities(program, samples(3))):
+    for found in (merge_equal_values(program, samples(3)), apply_identities(program, samples(3))):
         for row in samples(3, seed=9, check=6).check:
-            ours, theirs = exact(found, row), exact(program, row)
+            ours, theirs = evaluate_decimal(found, row), evaluate_decimal(program, row)
             for a, b in zip(ours, theirs, strict=True):
                 assert abs(a - b) <= Decimal("2e-15") * abs(b)
 
@@ -310,7 +321,7 @@ def test_near_values_stay_apart(seed: int, power: float) -> None:
         return w("sqrt", w("add", w("mul", side, side), w("mul", 1, 1)))
 
     program = w.program(leg(length), leg(length * (1.0 + 10.0**power)))
-    found = merged_program(program, samples(3, seed))
+    found = merge_equal_values(program, samples(3, seed))
     assert not same(found)
 
 
@@ -318,9 +329,9 @@ def test_what_is_left_of_a_cancellation_is_not_zero() -> None:
     w = Writer(3)
     small = w("mul", w.const(1e-25), 1)
     program = w.program(w("sub", w("add", 0, small), 0), 2)
-    found = merged_program(program, samples(3))
+    found = merge_equal_values(program, samples(3))
     row = samples(3, seed=3).check[0]
-    ours, theirs = exact(found, row)[0], exact(program, row)[0]
+    ours, theirs = evaluate_decimal(found, row)[0], evaluate_decimal(program, row)[0]
     assert abs(ours - theirs) <= Decimal("1e-30") * abs(theirs) != 0
 
 
@@ -330,7 +341,7 @@ def test_zeros_and_constants_take_products_with_them() -> None:
     one = w("add", w("mul", s, s), w("mul", c, c))
     nothing = w("sub", w("mul", w("add", 1, 2), w("sub", 1, 2)), w("sub", w("mul", 1, 1), w("mul", 2, 2)))
     program = w.program(w("mul", one, 1), w("add", 2, w("mul", nothing, w("sin", 1))))
-    assert count(merged_program(program, samples(3))).total == 0
+    assert count(merge_equal_values(program, samples(3))).total == 0
 
 
 # ---- cases
@@ -347,7 +358,7 @@ def test_the_side_of_a_case_proves_nothing(op: str) -> None:
     rng = np.random.default_rng(0)
     rows = [tuple(Decimal(float(v)) for v in (3.0, *rng.uniform(1.0, 2.0, 2))) for _ in range(6)]
     rows = [(row[0] + k, *row[1:]) for k, row in enumerate(rows)]
-    found = merged_program(program, PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,) * 3))
+    found = merge_equal_values(program, PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,) * 3))
     assert found.results[0] not in found.results[1:]
     assert [code[0] for code in found.code].count(op) == 1
 
@@ -359,7 +370,7 @@ def test_equal_cases_are_one(op: str) -> None:
     second = [w("sub", 0, w("neg", 1)), 2, 1]
     number = {"min": 2, "max": 2, "where": 3}.get(op, 1)
     made = [w(op, *arguments[:number]) for arguments in (first, second)]
-    assert same(merged_program(w.program(*made), samples(3)))
+    assert same(merge_equal_values(w.program(*made), samples(3)))
 
 
 def test_a_condition_with_samples_on_either_side_takes_part() -> None:
@@ -369,9 +380,9 @@ def test_a_condition_with_samples_on_either_side_takes_part() -> None:
     program = w.program(w("mul", size, size), w("mul", 0, 0))
     rows = [(Decimal(value),) for value in ("0.5", "0.75", "-0.625", "-1.25", "1.5", "-1.75")]
     both = PreciseInputs(tuple(rows[:4]), tuple(rows[4:]), (0.0,))
-    assert same(merged_program(program, both))
+    assert same(merge_equal_values(program, both))
     one = PreciseInputs((rows[0], rows[1], rows[4], rows[1]), (rows[5],), (0.0,))
-    assert not same(merged_program(program, one))
+    assert not same(merge_equal_values(program, one))
 
 
 def test_identities_of_special_samples_are_refused() -> None:
@@ -379,7 +390,9 @@ def test_identities_of_special_samples_are_refused() -> None:
     w = Writer(2)
     program = w.program(w("add", 0, 0), w("add", 0, 1))
     proof = tuple((Decimal(k + 2) / 3, Decimal(k + 2) / 3) for k in range(4))
-    assert merged_program(program, PreciseInputs(proof, ((Decimal(1), Decimal(2)),), (0.0, 0.0))) == program
+    assert (
+        merge_equal_values(program, PreciseInputs(proof, ((Decimal(1), Decimal(2)),), (0.0, 0.0))) == program
+    )
 
 
 def test_a_value_is_not_made_by_cancellation() -> None:
@@ -388,7 +401,7 @@ def test_a_value_is_not_made_by_cancellation() -> None:
     product = w("mul", w("mul", w("mul", 0, 1), w("add", 2, 3)), w("sub", 2, 1))
     large = w("mul", w.const(1e8), 3)
     program = w.program(product, w("add", product, large), large)
-    small = with_identities(program, samples(4))
+    small = apply_identities(program, samples(4))
     for row in samples(4, seed=4, check=8).check:
         inputs = [float(value) for value in row]
         true, found = evaluate(program, inputs)[0], small.evaluate(inputs)[0]
@@ -400,12 +413,12 @@ def test_a_value_is_not_made_by_cancellation() -> None:
 def test_random_programs_keep_their_values(seed: int) -> None:
     program = random_program(seed, 60)
     given_samples = samples(program.input_size, seed)
-    found = with_identities(program, given_samples)
+    found = apply_identities(program, given_samples)
     assert cost(found) <= cost(program)
-    assert agrees(found, program, given_samples.check)
+    assert programs_agree(found, program, given_samples.check)
 
 
 def test_a_program_without_finite_values() -> None:
     program = random_program(16455388, 60)
-    found = with_identities(program, samples(program.input_size, 0))
+    found = apply_identities(program, samples(program.input_size, 0))
     assert cost(found) <= cost(program)

@@ -9,7 +9,7 @@ import nacelle
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.named import controller
 from nacelle.errors import NacelleError
-from nacelle.report.control import averaged, plot_runs, prediction_error, result_table
+from nacelle.report.control import average_forces, plot_runs, prediction_error, result_table
 from nacelle.trajectory.paths import Circle
 
 
@@ -34,12 +34,12 @@ def test_forces_and_their_prediction_error(runs: Comparison) -> None:
     run = runs["cf-rb"]
     figure = run.plot("forces", actuators=["right.motor"], average=0.0, shown=False)
     (ax,) = figure.axes
-    assert ax.get_lines()[0].get_ydata() == pytest.approx(run.acting[:, 1])
-    off = run.acting - run.model_force
-    expected = np.sqrt(np.mean(off**2, axis=0) / np.mean(run.acting**2, axis=0))
+    assert ax.get_lines()[0].get_ydata() == pytest.approx(run.acting_forces[:, 1])
+    off = run.acting_forces - run.model_force
+    expected = np.sqrt(np.mean(off**2, axis=0) / np.mean(run.acting_forces**2, axis=0))
     assert prediction_error(run, 0.0) == pytest.approx(expected)
     assert f"{100.0 * expected[1]:.3g} %" in ax.get_title(loc="right")
-    assert averaged(run, 4e-3)[50] == pytest.approx(np.mean(run.acting[48:53], axis=0))
+    assert average_forces(run, 4e-3)[50] == pytest.approx(np.mean(run.acting_forces[48:53], axis=0))
 
 
 def test_path(runs: Comparison) -> None:

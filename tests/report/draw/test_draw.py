@@ -24,12 +24,12 @@ from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.report.draw import canvas, style
 from nacelle.report.draw.compared import plot_agreement
 from nacelle.report.draw.result import draw_bars, draw_panels, plot_forces
-from nacelle.report.draw.robot import apart, plot_robot, plot_scene
+from nacelle.report.draw.robot import plot_robot, plot_scene, separate_boxes
 from nacelle.report.draw.vibrations import mode_scene, plot_frequency_map, plot_response
 from nacelle.report.draw.workspace import plot_workspace
-from nacelle.report.results.panels import MOST_CURVES, panels_of
-from nacelle.report.results.quantity import quantity_of_rows
-from nacelle.scene.colours import NACELLE_COLOUR
+from nacelle.report.results.panels import MAX_CURVES, panels_of
+from nacelle.report.results.quantity import make_quantity
+from nacelle.scene.colours import PLATFORM_COLOUR
 from nacelle.scene.placed import scene
 from support.flexible import prrrp as modes_prrrp
 from support.flexible_robots import prrrp
@@ -75,7 +75,7 @@ def test_the_same_picture_gives_the_same_bytes(kind, tmp_path):
     saved = []
     for k in range(2):
         ax = plot_robot(library_robot("fivebar"), ax=figure_axes(True))
-        saved.append(canvas.save(ax.figure, tmp_path / str(k) / f"a.{kind}").read_bytes())
+        saved.append(canvas.save_figure(ax.figure, tmp_path / str(k) / f"a.{kind}").read_bytes())
     assert saved[0] == saved[1]
     assert not any(word in saved[0] for word in (b"Software", b"dc:date", b"CreationDate"))
 
@@ -88,7 +88,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     with pytest.raises(NacelleError, match=r'pip install "nacelle\[plot\]"'):
         plot_robot(library_robot("fivebar"))
     with pytest.raises(NacelleError, match=r'pip install "nacelle\[plot\]"'):
-        canvas.save(figure, "never.png")
+        canvas.save_figure(figure, "never.png")
 
 
 def test_errors_of_engines_beside_what_is_allowed() -> None:
@@ -218,9 +218,9 @@ def overlaps(places, sizes):
 def test_boxes_are_moved_apart(seed, count):
     rng = np.random.default_rng(seed)
     centres, sizes = rng.uniform(0.0, 400.0, (count, 2)), rng.uniform(8.0, 60.0, (count, 2))
-    places = apart(centres, sizes)
+    places = separate_boxes(centres, sizes)
     assert overlaps(places, sizes) == []
-    assert overlaps(apart(0.0 * centres, sizes), sizes) == []
+    assert overlaps(separate_boxes(0.0 * centres, sizes), sizes) == []
     alone = [k for k in range(count) if not any(k in pair for pair in overlaps(centres, sizes + 200.0))]
     assert np.array_equal(places[alone], centres[alone])
 
@@ -249,12 +249,12 @@ def test_no_name_is_over_another(name):
 def test_of_many_entries_the_largest_are_drawn() -> None:
     sizes = np.arange(40.0)
     values = sizes * np.ones((3, 1))
-    (panel,) = panels_of([quantity_of_rows("forces", [(f"joint {k}", "N") for k in range(40)], values)])
-    assert panel.largest(MOST_CURVES) == list(range(40 - MOST_CURVES, 40))
+    (panel,) = panels_of([make_quantity("forces", [(f"joint {k}", "N") for k in range(40)], values)])
+    assert panel.largest(MAX_CURVES) == list(range(40 - MAX_CURVES, 40))
     paper = canvas.Paper(shown=False)
     draw_panels(paper, [panel])
     (ax,) = paper.drawn.axes
-    assert ax.get_title(loc="right").startswith(f"{MOST_CURVES} of 40")
+    assert ax.get_title(loc="right").startswith(f"{MAX_CURVES} of 40")
 
 
 def test_bars() -> None:
@@ -268,7 +268,7 @@ def test_bars() -> None:
 
 
 def test_the_boundary_is_that_of_the_rays() -> None:
-    found = nacelle.kinematics.reach(library_robot("fivebar"), rays=12)
+    found = nacelle.kinematics.workspace_boundary(library_robot("fivebar"), rays=12)
     ax = found.plot(ax=figure_axes(True))
     outline = np.column_stack([np.asarray(values, dtype=float) for values in ax.lines[0].get_data()])
     distances = np.linalg.norm(outline[:-1] - found.centre[:2], axis=1)
@@ -341,7 +341,7 @@ def test_curves_are_the_numbers() -> None:
 
 
 def test_series_differ_without_colours() -> None:
-    looks = [style.series_look(k) for k in range(28)]
+    looks = [style.series_style(k) for k in range(28)]
     for one, other in combinations(looks, 2):
         assert (one["linestyle"], one.get("marker")) != (other["linestyle"], other.get("marker"))
     assert len(set(style.COLOURS)) == 7
@@ -349,7 +349,7 @@ def test_series_differ_without_colours() -> None:
 
 def test_any_name_can_be_written() -> None:
     for name in (*HOSTILE, "$x$", "_hidden"):
-        words = style.picture_name(name)
+        words = style.printable_name(name)
         assert len(words) <= 28
         assert "\n" not in words
         assert not words.startswith("_")
@@ -377,7 +377,7 @@ def test_every_robot_is_drawn_whole_and_without_warnings(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plot_scene(view, ax)
-        canvas.enlarge(ax)
+        canvas.fit_to_figure(ax)
         ax.figure.draw_without_rendering()
     assert sorted(part.name for part in view.bodies) == sorted(body.name for body in robot.bodies[1:])
     assert all(np.all(np.isfinite(part.points)) for part in view.parts)
@@ -465,7 +465,7 @@ def test_colours_of_the_description_are_used():
     part = next(p for p in scene(painted("teal")).bodies if p.name == robot.bodies[1].name)
     assert set(part.colours) == {"#008080"}
     part = next(p for p in scene_of("delta").bodies if p.name == robot.bodies[1].name)
-    assert set(part.colours) == {NACELLE_COLOUR}
+    assert set(part.colours) == {PLATFORM_COLOUR}
     with pytest.raises(NacelleError, match="no colour"):
         plot_robot(painted("greenish"), ax=figure_axes(False))
 
@@ -595,7 +595,7 @@ def test_a_volume_is_drawn_by_its_outer_faces(empty):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ax = plot_workspace(grid, ax=figure_axes(False))
-        canvas.enlarge(ax)
+        canvas.fit_to_figure(ax)
         ax.figure.draw_without_rendering()
     solid = np.pad(grid.reachable & grid.inside_limits, 1).astype(int)
     faces = sum(int(np.abs(np.diff(solid, axis=k)).sum()) for k in range(3))

@@ -15,12 +15,12 @@ from nacelle.model.robot import Robot, body_parameters
 from nacelle.papers.elements.projection import element_motion
 from nacelle.papers.elements.structure import ElementGeometry, element_legs
 from nacelle.report.elements import LegPage, coordinate_equations, element_report
-from nacelle.report.formula import Maths
+from nacelle.report.formula import Formula
 from nacelle.spatial.rotation import skew
 from support.library import NAMES
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 # ---- Robots whose elements are shown on a page
 
@@ -37,7 +37,7 @@ SOME_CASES = (
 
 
 def robot_of(name: str) -> Robot:
-    return any_robot(name) if name in COVERED else CASES[name](3).robot
+    return named_robot(name) if name in COVERED else CASES[name](3).robot
 
 
 # ---- A leg on a page: axes of its elements are right-handed, and masses are those of the bodies
@@ -45,7 +45,7 @@ def robot_of(name: str) -> Robot:
 
 @pytest.mark.parametrize("name", ["fivebar", "delta", "gough-stewart", "orthoglide"])
 def test_members(name: str) -> None:
-    robot = any_robot(name)
+    robot = named_robot(name)
     mechanism = mechanism_of(robot)
     at = ElementGeometry(robot, mechanism.assembly.motion.poses)
     mass = 0.0
@@ -117,7 +117,7 @@ def symbols(page: LegPage) -> dict[str, Array | float]:
             values[f"c{line.label}"] = B - line.A - line.x * (line.x @ (B - line.A))
             continue
         values[f"l{line.label}"] = float(np.linalg.norm(B - E))
-        if not page.slides:
+        if not page.starts_with_slider:
             first, _ = at.ends(leg, leg.rods[0])
             values["l1"] = page.lines[0].x @ (first - page.lines[0].A)
             values[f"c{line.label}"] = line.A - first
@@ -152,7 +152,7 @@ def test_kinematic_coordinates_hold(name: str) -> None:
             for row, rate in ((2 * k, body.at(S)), (2 * k + 1, body.w)):
                 start = 0
                 for (_, state_name, _), cell in zip(page.basis(), grid.rows[row][1:], strict=True):
-                    assert isinstance(cell, Maths)
+                    assert isinstance(cell, Formula)
                     width = 3 if state_name in ("A", "x") else 1
                     expected = rate[:, start : start + width]
                     start += width
@@ -228,7 +228,7 @@ HOSTILE = '[a_b%c]&#$^~\\{d} γ é ☃ "<x1>@'
 
 
 def test_hostile_names() -> None:
-    robot = any_robot("delta")
+    robot = named_robot("delta")
     bodies = tuple(dataclasses.replace(b, name=f"{k}{HOSTILE}") for k, b in enumerate(robot.bodies))
     joints = tuple(dataclasses.replace(j, name=f"{HOSTILE}.{k}{HOSTILE}") for k, j in enumerate(robot.joints))
     legs = tuple(dataclasses.replace(leg, name=f"{HOSTILE}{k}") for k, leg in enumerate(robot.legs))
@@ -244,4 +244,4 @@ def test_hostile_names() -> None:
 def test_not_covered() -> None:
     """What the page says."""
     with pytest.raises(KinematicsError, match="URU"):
-        element_report(any_robot("dymo"))
+        element_report(named_robot("dymo"))

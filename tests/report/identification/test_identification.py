@@ -18,24 +18,24 @@ from nacelle.identification.identify import Identification
 from nacelle.identification.validation import Validation
 from nacelle.model.joint import Interval
 from nacelle.model.linear_parameters import linear_parameters
-from nacelle.page.markup import number, write_page
+from nacelle.page.markup import format_number, write_page
 from nacelle.report.identification import (
     body_section,
-    consistent_or_reason,
+    consistent_parameters_or_reason,
     identification_page,
     identification_verdict,
     interval_bar,
+    is_predicted_well,
     parameter_section,
-    predicted_well,
-    runs_of,
-    shown_time,
-    trusted,
+    plot_time,
+    trusted_parameters,
+    used_runs,
     validation_page,
     validation_verdict,
 )
 from nacelle.report.results.units import base_units, parameter_unit, row_units
 from support.hostile_names import HOSTILE
-from support.identified import identified, validated
+from support.identified import identification_result, validation_result
 from support.library import NAMES, library_robot
 from support.page_reader import PageReader
 
@@ -43,8 +43,8 @@ from support.page_reader import PageReader
 
 
 def test_bodies_are_listed_with_both_masses() -> None:
-    identification = identified("fivebar")
-    consistent = consistent_or_reason(identification)
+    identification = identification_result("fivebar")
+    consistent = consistent_parameters_or_reason(identification)
     assert not isinstance(consistent, str)
     page = body_section(consistent)
     parameters = linear_parameters(consistent.base.robot)
@@ -52,9 +52,9 @@ def test_bodies_are_listed_with_both_masses() -> None:
         k = parameters.names.index(f"{name}.m")
         assert f">{name}<" in page
         for value in (parameters.values[k], consistent.values[k]):
-            assert number(float(value), 4) in page
+            assert format_number(float(value), 4) in page
     assert "Friction, rotors and springs" in page
-    assert f"{number(consistent.distance, 2)} standard deviations" in page
+    assert f"{format_number(consistent.distance, 2)} standard deviations" in page
     # A massless body of the description is none of the table.
     assert ">tip<" not in page
     assert np.all(np.isfinite(consistent.values))
@@ -62,24 +62,24 @@ def test_bodies_are_listed_with_both_masses() -> None:
 
 def test_predicted_down_to_the_noise_or_well() -> None:
     """The section of forces: rows, verdicts and words of a validation."""
-    validation = validated("fivebar")
-    assert predicted_well(validation) == [True, True]
+    validation = validation_result("fivebar")
+    assert is_predicted_well(validation) == [True, True]
     # Ten times the noise and half of the force left; half of the force, but all of it noise.
     poor = SimpleNamespace(ratio=np.array([10.0, 1.0]), relative=np.array([0.5, 0.5]))
-    assert predicted_well(poor) == [False, True]
+    assert is_predicted_well(poor) == [False, True]
 
 
 # ---- The section of base parameters: remarks follow the deviations
 
 
 def test_estimates_and_remarks() -> None:
-    identification = identified("fivebar")
+    identification = identification_result("fivebar")
     estimator, base = identification.estimator, identification.base
     page = parameter_section(identification)
     rows = re.findall(r"<tr.*?</tr>", page, flags=re.DOTALL)
     for k, name in enumerate(base.names):
         (row,) = [text for text in rows if f"<strong>{name}</strong>" in text]
-        assert number(float(estimator.coef_[k])) in row or "as described" in row
+        assert format_number(float(estimator.coef_[k])) in row or "as described" in row
         relative = float(estimator.relative_std_[k])
         expected = (
             "not identified" if relative >= UNIDENTIFIED else "weak" if relative >= WEAK else "essential"
@@ -88,9 +88,9 @@ def test_estimates_and_remarks() -> None:
 
 
 def test_trusted_parameters_have_small_deviations() -> None:
-    identification = identified("fivebar")
+    identification = identification_result("fivebar")
     relative = dict(zip(identification.base.names, identification.estimator.relative_std_, strict=True))
-    names = trusted(identification)
+    names = trusted_parameters(identification)
     assert names
     assert all(relative[name] < WEAK for name in names)
     assert all(
@@ -138,10 +138,10 @@ def test_units_by_name(robot: str, parameter: str, unit: str) -> None:
 
 @pytest.mark.slow
 def test_units_of_base_parameters_and_rows() -> None:
-    one = identified("fivebar")
+    one = identification_result("fivebar")
     assert len(base_units(one.base)) == len(one.base)
     assert row_units(one.fit.regression) == ["N m", "N m"]
-    assert row_units(identified("redundant").fit.regression) == ["N", "N"]
+    assert row_units(identification_result("redundant").fit.regression) == ["N", "N"]
 
 
 # ---- The verdict follows the data: forces that are predicted or not, robots that can be built or not
@@ -155,7 +155,7 @@ def off_by(validation: Validation, noises: float, seed: int = 0) -> Validation:
 
 
 def test_forces() -> None:
-    validation = validated("fivebar")
+    validation = validation_result("fivebar")
     assert "verdict good" in validation_verdict(off_by(validation, 1.0))
     assert "verdict fair" in validation_verdict(off_by(validation, 3.0))
     poor = validation_verdict(off_by(validation, 1000.0))
@@ -165,25 +165,25 @@ def test_forces() -> None:
 
 @pytest.mark.slow
 def test_noise_that_is_not_known_is_not_a_fault() -> None:
-    said = validation_verdict(validated("redundant"))
+    said = validation_verdict(validation_result("redundant"))
     assert "verdict fair" in said
     assert "their noise is not known" in said
 
 
 def test_memory_is_named_with_its_row() -> None:
-    validation = off_by(validated("fivebar"), 0.5)
+    validation = off_by(validation_result("fivebar"), 0.5)
     slow = np.array([np.sin(0.2 * np.arange(len(validation.measured))), np.zeros(len(validation.measured))]).T
     said = validation_verdict(
         dataclasses.replace(validation, predicted=validation.predicted + slow * validation.floor)
     )
     assert "residuals of left.motor have memory" in said
     assert "small beside the noise" in said
-    assert "memory" not in validation_verdict(off_by(validated("fivebar"), 1.0))
+    assert "memory" not in validation_verdict(off_by(validation_result("fivebar"), 1.0))
 
 
 def test_headlines() -> None:
-    identification = identified("fivebar")
-    wrong = off_by(validated("fivebar"), 1000.0)
+    identification = identification_result("fivebar")
+    wrong = off_by(validation_result("fivebar"), 1000.0)
     assert "do not use them" in identification_verdict(identification, identification.consistent, wrong)
     assert "predict the forces" in identification_verdict(identification, identification.consistent, None)
     far = dataclasses.replace(identification.consistent, distance=50.0, active=("left.<distal>",))
@@ -197,7 +197,7 @@ def test_headlines() -> None:
 
 
 def with_samples(time: list[float], used: list[bool], lengths: tuple[int, ...]) -> Regression:
-    own = validated("fivebar").regression
+    own = validation_result("fivebar").regression
     count = len(time)
     return dataclasses.replace(
         own,
@@ -213,12 +213,12 @@ def with_samples(time: list[float], used: list[bool], lengths: tuple[int, ...]) 
 @pytest.mark.slow
 def test_runs_end_with_parts_and_with_samples_that_do_not_count() -> None:
     data = with_samples([0, 1, 2, 3, 0, 1, 2], [True, True, False, True, True, False, True], (4, 3))
-    assert runs_of(data) == [slice(0, 2), slice(3, 4), slice(4, 5), slice(6, 7)]
+    assert used_runs(data) == [slice(0, 2), slice(3, 4), slice(4, 5), slice(6, 7)]
 
 
 def test_time_of_parts_that_follow_one_another_is_kept() -> None:
     data = with_samples([0, 1, 2, 8, 9], [True] * 5, (3, 2))
-    time, breaks, label = shown_time(data)
+    time, breaks, label = plot_time(data)
     assert time.tolist() == [0, 1, 2, 8, 9]
     assert breaks == [5.0]
     assert label == "time (s)"
@@ -226,7 +226,7 @@ def test_time_of_parts_that_follow_one_another_is_kept() -> None:
 
 def test_runs_whose_times_overlap_are_put_one_after_another() -> None:
     data = with_samples([5, 6, 7, 0, 1, 3], [True] * 6, (3, 3))
-    time, breaks, label = shown_time(data)
+    time, breaks, label = plot_time(data)
     assert np.all(np.diff(time) > 0.0)
     assert np.allclose(np.diff(time)[[0, 1, 3, 4]], [1, 1, 1, 2])
     assert time[2] < breaks[0] < time[3]
@@ -235,7 +235,7 @@ def test_runs_whose_times_overlap_are_put_one_after_another() -> None:
 
 @pytest.mark.slow
 def test_autocorrelation_is_that_of_each_part() -> None:
-    fit = identified("fivebar", 2).fit
+    fit = identification_result("fivebar", 2).fit
     values = fit.autocorrelation(3)
     used = fit.regression.used[:, None]
     off = np.where(used, fit.residuals - np.mean(fit.residuals[fit.regression.used], axis=0), 0.0)
@@ -275,10 +275,12 @@ def with_estimator(identification: Identification, **changes: Any) -> Identifica
 
 def pages() -> dict[str, str]:
     return {
-        "with validation": identification_page(identified("fivebar"), validated("fivebar")),
-        "alone": identification_page(identified("fivebar")),
-        "validation": validation_page(validated("fivebar")),
-        "two runs": identification_page(identified("fivebar", 2)),
+        "with validation": identification_page(
+            identification_result("fivebar"), validation_result("fivebar")
+        ),
+        "alone": identification_page(identification_result("fivebar")),
+        "validation": validation_page(validation_result("fivebar")),
+        "two runs": identification_page(identification_result("fivebar", 2)),
     }
 
 
@@ -305,7 +307,7 @@ def test_pages_are_whole_and_need_nothing_else() -> None:
 
 
 def test_what_a_page_of_an_identification_says() -> None:
-    identification, validation = identified("fivebar"), validated("fivebar")
+    identification, validation = identification_result("fivebar"), validation_result("fivebar")
     read = PageReader(identification_page(identification, validation))
     for name in identification.base.names:
         assert name in read.text
@@ -327,11 +329,11 @@ def test_what_a_page_of_an_identification_says() -> None:
 
 @pytest.mark.slow
 def test_redundant_actuators() -> None:
-    identification = identified("redundant")
+    identification = identification_result("redundant")
     assert np.all(np.isnan(identification.fit.floor))
     for page in (
-        identification_page(identification, validated("redundant")),
-        validation_page(validated("redundant")),
+        identification_page(identification, validation_result("redundant")),
+        validation_page(validation_result("redundant")),
     ):
         read = PageReader(page)
         assert "more actuators than degrees of freedom" in read.text
@@ -342,7 +344,7 @@ def test_redundant_actuators() -> None:
 
 
 def test_names_are_words_not_markup() -> None:
-    identification = identified("fivebar")
+    identification = identification_result("fivebar")
     robot = dataclasses.replace(identification.robot, name=EVIL, title=EVIL)
     base = identification.base
     names = tuple(f"{EVIL}{k}" for k in range(len(base.choice.names)))
@@ -364,7 +366,7 @@ def test_names_are_words_not_markup() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_name_can_be_shown_and_written(name: str, tmp_path: Path) -> None:
-    validation = validated("fivebar")
+    validation = validation_result("fivebar")
     page = validation_page(
         dataclasses.replace(validation, robot=dataclasses.replace(validation.robot, name=name))
     )
@@ -374,7 +376,7 @@ def test_any_name_can_be_shown_and_written(name: str, tmp_path: Path) -> None:
 
 
 def test_what_is_not_finite_is_said_in_words() -> None:
-    identification = identified("fivebar")
+    identification = identification_result("fivebar")
     covariance = identification.estimator.covariance_.copy()
     covariance[0, 0] = np.inf
     covariance[1, 1] = np.nan
@@ -397,18 +399,20 @@ def test_without_consistent_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
         raise IdentificationError("no <parameters> meet the bounds")
 
     monkeypatch.setattr("nacelle.identification.identify.lifted", refuse)
-    fresh = dataclasses.replace(identified("fivebar"))
+    fresh = dataclasses.replace(identification_result("fivebar"))
     read = PageReader(identification_page(fresh))
     assert "no <parameters> meet the bounds" in read.text
     assert "No robot with such parameters was found" in read.text
 
 
 def test_the_same_page_twice() -> None:
-    assert identification_page(identified("fivebar")) == identification_page(identified("fivebar"))
+    assert identification_page(identification_result("fivebar")) == identification_page(
+        identification_result("fivebar")
+    )
 
 
 def test_write_page(tmp_path: Path) -> None:
-    page, target = validation_page(validated("fivebar")), tmp_path / "page.html"
+    page, target = validation_page(validation_result("fivebar")), tmp_path / "page.html"
     assert write_page(target, page) == target
     assert target.read_text(encoding="utf-8") == page
     with pytest.raises(NacelleError, match="exists already"):

@@ -17,7 +17,7 @@ from nacelle.report.results.quantities import (
     regressor,
     trajectory,
 )
-from nacelle.report.results.quantity import alone, quantity_of_rows
+from nacelle.report.results.quantity import make_quantity, make_single_quantity
 from support.flexible_robots import prrrp
 from support.library import library_robot
 from support.page_reader import PageReader
@@ -57,7 +57,7 @@ def test_tables() -> None:
     robot = library_robot("fivebar")
     mobility = nacelle.kinematics.mobility(robot)
     text = tables(mobility)
-    assert all(nacelle.page.markup.text(words) in text for words in mobility.sentences())
+    assert all(nacelle.page.markup.escape_text(words) in text for words in mobility.describe())
     base = nacelle.base_parameters(robot)
     assert f"{len(base.kept)} base parameters" in tables(base)
     assert tables(nacelle.reference_pose(robot)) == ""
@@ -124,9 +124,9 @@ def test_units() -> None:
 def test_a_batch_becomes_a_row_of_samples() -> None:
     """Quantities: batches become rows, names belong to their numbers."""
     values = np.arange(24.0).reshape(2, 3, 4)
-    one = quantity_of_rows("forces", [("a", "N"), ("b", "N m"), ("c", "N"), ("d", "")], values)
+    one = make_quantity("forces", [("a", "N"), ("b", "N m"), ("c", "N"), ("d", "")], values)
     np.testing.assert_array_equal(one.values, values.reshape(6, 4))
     assert one.groups() == {"N": [0, 2], "N m": [1], "-": [3]}
-    assert alone("factor", "-", 2.0).single
+    assert make_single_quantity("factor", "-", 2.0).single
     with pytest.raises(ValueError, match="2 names"):
-        quantity_of_rows("forces", [("a", "N"), ("b", "N")], values)
+        make_quantity("forces", [("a", "N"), ("b", "N")], values)

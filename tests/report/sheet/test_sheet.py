@@ -18,17 +18,23 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.errors import LISTED, NacelleError, Problem
+from nacelle.errors import MAX_PROBLEMS_LISTED, NacelleError, Problem
 from nacelle.model.robot import Robot
 from nacelle.report.sheet import loads
-from nacelle.report.sheet.models import EngineComparison, counts, engine_table, operations_table, parameters
-from nacelle.report.sheet.region import nearest_words, slice_map
-from nacelle.report.sheet.sheet import TITLES, DataSheet, data_sheet, made_beside, make_sections
-from nacelle.report.sheet.structure import problems, structure
-from nacelle.report.sheet.subject import shown_motion, subject_of
+from nacelle.report.sheet.models import (
+    EngineComparison,
+    engine_table,
+    operation_section,
+    operations_table,
+    parameter_section,
+)
+from nacelle.report.sheet.region import describe_nearest_singularity, slice_map
+from nacelle.report.sheet.sheet import TITLES, DataSheet, background_worker, data_sheet, make_sections
+from nacelle.report.sheet.structure import problem_section, structure_section
+from nacelle.report.sheet.subject import demonstration_motion, subject_of
 from nacelle.report.summary import leg_letters
 from nacelle.report.table import plain_table, table_html
-from nacelle.scene.slices import pairs, round_range, slices
+from nacelle.scene.slices import round_limits, slice_coordinates, standard_slices
 from support import described
 from support.browser import chromium_page, fits, until
 from support.page_reader import PageReader
@@ -158,7 +164,7 @@ def test_limits_are_shown_and_a_missing_motion_says_why(monkeypatch: pytest.Monk
         raise NacelleError("it <cannot> move")
 
     monkeypatch.setattr(module, "standard_motion", refused)
-    made = loads.drives(subject_of("delta"))
+    made = loads.actuator_section(subject_of("delta"))
     assert "60 N m" in made.markup
     assert "There is no standard motion: it &lt;cannot&gt; move." in made.markup
     assert made.data["motion"] == {"reason": "it <cannot> move"}
@@ -186,7 +192,7 @@ def test_sums_and_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(loads, "size_motors", refused)
     monkeypatch.setattr(loads, "peak_reactions", refused)
-    page = loads.masses(subject_of("delta")).markup
+    page = loads.mass_section(subject_of("delta")).markup
     assert f"{sum(body.mass for body in nacelle.load('delta').bodies):.4g} kg" in page
     assert page.count("Not determined: too few actuators.") == 2
 
@@ -195,7 +201,7 @@ def test_sums_and_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_shown_motion_is_within_limits_and_closed(name: str) -> None:
     """Motions that are chosen: within reach, and the same as the command's."""
     robot = nacelle.load(name)
-    times, x = shown_motion(robot)
+    times, x = demonstration_motion(robot)
     assert np.all(nacelle.inverse_kinematics(robot, x).ok)
     np.testing.assert_allclose(x[-1], x[0], atol=1e-9)
     assert len(times) == len(x) > 40
@@ -207,7 +213,7 @@ def test_the_shown_motion_is_within_limits_and_closed(name: str) -> None:
 def test_counts_are_those_of_the_base_parameters() -> None:
     """Base parameters on a data sheet."""
     base = nacelle.base_parameters(nacelle.load("fivebar"))
-    page = parameters(subject_of("fivebar")).markup
+    page = parameter_section(subject_of("fivebar")).markup
     assert f"All {len(base)} base parameters" in page
     assert page.count("<tr>") == len(base) + 1
 
@@ -216,10 +222,12 @@ def test_warnings_beyond_the_first_are_counted() -> None:
     """Warnings on a data sheet."""
     subject = subject_of("fivebar")
     warning = Problem("a.yaml", 1, 1, "legs", "<too> heavy", "weigh it", "warning")
-    page = problems(dataclasses.replace(subject, problems=(warning,) * (LISTED + 2))).markup
+    page = problem_section(
+        dataclasses.replace(subject, problems=(warning,) * (MAX_PROBLEMS_LISTED + 2))
+    ).markup
     assert "&lt;too&gt; heavy" in page
     assert "2 more are not listed." in page
-    assert "warns of nothing" in problems(subject).markup
+    assert "warns of nothing" in problem_section(subject).markup
 
 
 def test_hatched_where_limits_are_exceeded_empty_out_of_reach() -> None:
@@ -241,24 +249,24 @@ def test_the_nearest_is_named_with_its_leg() -> None:
 
     one = {"serial": entry(0.5, "left"), "parallel": entry(0.2)}
     two = {"serial": entry(1e-9, "right"), "parallel": entry(0.3)}
-    words = nearest_words([one, two], ("x",), "mechanism")
+    words = describe_nearest_singularity([one, two], ("x",), "mechanism")
     assert "a serial singularity is met: measure 1e-09 at x = 0.5, leg right" in words
     assert "it moves while the mechanism rests" in words
-    assert "nothing was measured" in nearest_words([], ("x",), "nacelle")
+    assert "nothing was measured" in describe_nearest_singularity([], ("x",), "nacelle")
 
 
 # ---- Slices: which coordinates, and ranges that hold all that is within limits
 
 
 def test_coordinates_come_in_pairs_of_one_unit() -> None:
-    assert pairs(nacelle.load("gough-stewart")) == [("x", "y"), ("x", "z"), ("rx", "ry")]
-    assert pairs(nacelle.load("3rps")) == [("z",), ("rx", "ry")]
-    assert pairs(nacelle.load("3rrr")) == [("x", "y"), ("rz",)]
+    assert slice_coordinates(nacelle.load("gough-stewart")) == [("x", "y"), ("x", "z"), ("rx", "ry")]
+    assert slice_coordinates(nacelle.load("3rps")) == [("z",), ("rx", "ry")]
+    assert slice_coordinates(nacelle.load("3rrr")) == [("x", "y"), ("rz",)]
 
 
 def test_nothing_within_limits_lies_outside_the_slice() -> None:
     robot = nacelle.load("fivebar")
-    (cut,) = slices(robot)
+    (cut,) = standard_slices(robot)
     assert not cut.open
     (ax, bx, _), (ay, by, _) = cut.ranges.values()
     wide = nacelle.workspace(robot, {"x": (-1.0, 1.0, 101), "y": (-1.0, 1.0, 101)})
@@ -270,8 +278,8 @@ def test_nothing_within_limits_lies_outside_the_slice() -> None:
 
 
 def test_ranges_are_round_and_the_same_for_commands() -> None:
-    assert round_range(-0.1234, 0.5671, False) == ("-0.13:0.57", (-0.13, 0.57))
-    words, ends = round_range(-math.pi, math.pi, True)
+    assert round_limits(-0.1234, 0.5671, False) == ("-0.13:0.57", (-0.13, 0.57))
+    words, ends = round_limits(-math.pi, math.pi, True)
     assert words == "-180deg:180deg"
     assert np.allclose(ends, [-math.pi, math.pi])
 
@@ -289,7 +297,7 @@ def test_letters_of_legs(name: str, letters: str) -> None:
 
 
 def test_a_robot_without_legs_has_no_table_of_them() -> None:
-    made = structure(subject_of(str(Path(described.__file__).with_name("differential_wrist.yaml"))))
+    made = structure_section(subject_of(str(Path(described.__file__).with_name("differential_wrist.yaml"))))
     assert "0 legs" not in made.markup
     assert '<th scope="col">leg</th>' not in made.markup
     assert "no nacelle" in made.markup
@@ -314,7 +322,7 @@ NAMES = ("check", "operations", "verification")
 @pytest.mark.slow
 def test_another_process_counts_the_same() -> None:
     subject = subject_of("prrrp")
-    with made_beside(NAMES, "prrrp", verifier=refused) as beside:
+    with background_worker(NAMES, "prrrp", verifier=refused) as beside:
         assert beside is not None
         assert not beside.has("check")
         assert beside._answer.poll(300.0)
@@ -322,16 +330,16 @@ def test_another_process_counts_the_same() -> None:
         made = beside.section("operations")
         assert made is not None
         assert made.content is not None
-        assert made.content.data == counts(subject).data
+        assert made.content.data == operation_section(subject).data
         # The next one comes from there or is made here, with the same outcome.
-        (last,) = make_sections(subject, NAMES[2:], refused, beside=beside)
+        (last,) = make_sections(subject, NAMES[2:], refused, worker=beside)
         assert last.reason == "prrrp is in no other engine"
     assert not multiprocessing.active_children()
 
 
 @pytest.mark.slow
 def test_what_is_begun_here_is_not_begun_there() -> None:
-    with made_beside(NAMES, "prrrp", verifier=refused) as beside:
+    with background_worker(NAMES, "prrrp", verifier=refused) as beside:
         assert beside is not None
         assert not beside.has("operations")
         (process,) = multiprocessing.active_children()
@@ -347,10 +355,10 @@ def test_what_is_begun_here_is_not_begun_there() -> None:
 @pytest.mark.slow
 def test_sections_that_are_made_elsewhere_come_last() -> None:
     subject = subject_of("prrrp")
-    with made_beside(("robot", "operations"), "prrrp") as beside:
+    with background_worker(("robot", "operations"), "prrrp") as beside:
         assert beside is not None
         assert beside._answer.poll(300.0)
-        made = list(make_sections(subject, ("operations", "check"), beside=beside))
+        made = list(make_sections(subject, ("operations", "check"), worker=beside))
         assert made[1] is beside._made["operations"]
     assert [section.name for section in made] == ["check", "operations"]
 
@@ -359,27 +367,27 @@ def test_sections_that_are_made_elsewhere_come_last() -> None:
 def test_what_a_robot_carries() -> None:
     """The other process has the robot with its payload, and says so in the commands."""
     subject = subject_of("prrrp", payload=("2 kg",))
-    with made_beside(("check", "operations"), "prrrp", payload=("2 kg",)) as beside:
+    with background_worker(("check", "operations"), "prrrp", payload=("2 kg",)) as beside:
         assert beside is not None
         assert beside._answer.poll(300.0)
         made = beside.section("operations")
     assert made is not None
     assert made.content is not None
-    assert made.content.markup == counts(subject).markup
+    assert made.content.markup == operation_section(subject).markup
     assert "--payload" in made.content.markup
 
 
 @pytest.mark.slow
 def test_a_process_that_ends_without_an_answer() -> None:
     """What is asked for is to be made here."""
-    with made_beside(NAMES, "prrrp") as beside:
+    with background_worker(NAMES, "prrrp") as beside:
         assert beside is not None
         for process in multiprocessing.active_children():
             process.terminate()
             process.join()
         assert beside.section("operations") is None
     # A robot that is not there.
-    with made_beside(NAMES, "no-such-robot") as beside:
+    with background_worker(NAMES, "no-such-robot") as beside:
         assert beside is not None
         for process in multiprocessing.active_children():
             process.join()
@@ -388,5 +396,5 @@ def test_a_process_that_ends_without_an_answer() -> None:
 
 @pytest.mark.parametrize("names", [("robot", "structure"), ("operations",), ("verification", "check")])
 def test_nothing_that_is_worth_a_process(names: tuple[str, ...]) -> None:
-    with made_beside(names, "prrrp") as beside:
+    with background_worker(names, "prrrp") as beside:
         assert beside is None

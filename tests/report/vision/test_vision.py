@@ -8,37 +8,37 @@ import numpy as np
 from rich.console import Console
 
 import nacelle
-from nacelle.control.vision.comparison import Case, Circumstances, LookingComparison
-from nacelle.report.control import looking_table, plot_looking, verdicts
+from nacelle.control.vision.comparison import Case, Circumstances, VisualFeedbackComparison
+from nacelle.report.control import plot_visual_comparison, sweep_verdicts, visual_comparison_table
 from nacelle.report.vision import cylinder_table, pose_table
 from nacelle.vision.camera import Camera
 
 # ---- Sweeps as a table, as words, and as a figure: units are those that are written
 
 
-def comparison() -> LookingComparison:
+def comparison() -> VisualFeedbackComparison:
     def case(value: float, encoders: float, vision: float) -> Case:
         rms = {"encoders": np.full(3, encoders), "vision": np.array([0.5, 1.0, 2.0]) * vision}
         return Case("anchors", value, rms, rms)
 
     cases = (case(0.0, 1e-6, 1e-4), case(1e-5, 1e-5, 1e-4), case(1e-3, 1e-3, 1e-4))
-    return LookingComparison(nacelle.load("fivebar"), cases, Circumstances(), (1, 2, 3), "model")
+    return VisualFeedbackComparison(nacelle.load("fivebar"), cases, Circumstances(), (1, 2, 3), "model")
 
 
 def test_table_and_words_are_in_millimetres() -> None:
     console = Console(width=160, record=True, file=io.StringIO())
-    console.print(looking_table(comparison()))
+    console.print(visual_comparison_table(comparison()))
     lines = console.export_text().splitlines()
     assert [line.split()[-4:] for line in lines[-2:]] == [
         ["0.01", "0.01", "0.1", "encoders"],
         ["1", "1", "0.1", "vision"],
     ]
     # Equal at the geometric mean of 0.01 and 1 mm.
-    assert verdicts(comparison()) == ["error of the anchors: vision wins above 0.1 mm"]
+    assert sweep_verdicts(comparison()) == ["error of the anchors: vision wins above 0.1 mm"]
 
 
 def test_figure_has_a_row_a_robot_and_the_crossing() -> None:
-    figure = plot_looking([comparison(), comparison()], shown=False)
+    figure = plot_visual_comparison([comparison(), comparison()], shown=False)
     assert len(figure.axes) == 2
     curves = {line.get_label(): line for line in figure.axes[0].lines}
     for name, errors in {"encoders": [1e-3, 1e-2, 1.0], "vision": [0.1, 0.1, 0.1]}.items():
@@ -59,8 +59,9 @@ def test_a_crossing_next_to_zero_is_where_the_curves_cross() -> None:
             (1e-3, {"encoders": np.full(3, 3e-3), "vision": np.full(3, 4e-6)}),
         )
     )
-    (ax,) = plot_looking(
-        LookingComparison(nacelle.load("fivebar"), cases, Circumstances(), (1, 2, 3), "model"), shown=False
+    (ax,) = plot_visual_comparison(
+        VisualFeedbackComparison(nacelle.load("fivebar"), cases, Circumstances(), (1, 2, 3), "model"),
+        shown=False,
     ).axes
     (dotted,) = (line for line in ax.lines if line.get_linestyle() == ":")
     place = dotted.get_xdata()[0]

@@ -9,7 +9,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import KinematicsError
-from nacelle.simulation.digital_controller import DigitalController, control, law_alone, waiting_law
+from nacelle.simulation.digital_controller import DigitalController, control, delayed_law, law_alone
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
@@ -99,7 +99,7 @@ def test_with_the_plant_and_alone() -> None:
 
 def test_forces_that_wait_for_a_sample() -> None:
     robot = library_robot("fivebar")
-    waiting = waiting_law(towards, 2, 2)
+    waiting = delayed_law(towards, 2, 2)
     z, r, q, gains = np.array([0.3, -0.2, 7.0, 8.0]), np.array([1.0, 2.0]), np.zeros(2), np.ones(1)
     result = waiting(robot, z, q, r, gains)
     now = towards(robot, z[:2], q, r, gains)

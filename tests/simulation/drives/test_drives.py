@@ -12,7 +12,7 @@ import nacelle
 from nacelle.model.joint import FrictionTerm
 from nacelle.simulation.driven_plant import DrivenPlant, driven_model, sticking_rate
 from nacelle.simulation.drives import Cogging, DriveNumbers, Drives, LuGre, stiction_of
-from nacelle.simulation.feedback import RIGID
+from nacelle.simulation.feedback import RIGID_MODEL
 from nacelle.simulation.flow import flow
 from nacelle.simulation.plant import RigidPlant
 from support.cart import cart
@@ -41,8 +41,8 @@ def test_states_are_only_where_there_is_something() -> None:
     robot = library_robot("fivebar")
     assert Drives().numbers(robot).states == 0
     numbers = Drives(lag=[0.0, 1e-3], stiction=[FRICTION, None]).numbers(robot)
-    assert numbers.lagged == [1]
-    assert numbers.bristled == [(0, FRICTION)]
+    assert numbers.lagged_actuators == [1]
+    assert numbers.stiction_actuators == [(0, FRICTION)]
     assert numbers.states == 2
     assert Drives(cogging=(0.0, 40.0, 0.0)).numbers(robot).cogging == ()
 
@@ -105,11 +105,11 @@ def test_the_flow_by_hand() -> None:
         (0.0, 2e-3), (0.8, np.inf), ((0.3, 40.0, 0.1), (0.2, 30.0, 0.5)), (FRICTION_OF_MODEL, None)
     )
     numbers = numbers._replace(cogging=Drives(cogging=numbers.cogging).numbers(robot).cogging)
-    model = driven_model(RIGID, numbers)
+    model = driven_model(RIGID_MODEL, numbers)
     s, u, quat = np.array([0.02, 0.3, 0.4, -0.2]), np.array([1.7, -0.6]), np.array([0.0, 0.0, 0.0, 1.0])
     g, b = 0.35, 4e-5
     whole = model.flow(robot, np.array([*s, g, b]), u, quat)
-    signals = RIGID.signals(robot, s, quat, ("q", "qd"))
+    signals = RIGID_MODEL.signals(robot, s, quat, ("q", "qd"))
     q, w = signals["q"], signals["qd"]
     b_rate = w[0] - 1000.0 * abs(w[0]) * b / FRICTION_OF_MODEL.level(w[0])
     friction = 1000.0 * b + FRICTION_OF_MODEL.damper(w[0]) * b_rate

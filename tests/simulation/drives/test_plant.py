@@ -107,7 +107,7 @@ def test_energy_balance() -> None:
     """With stiction, lag, cogging and limits what is missing falls with the method's error."""
     plant = all_effects(library_robot("fivebar"), smooth=0.02)
     coarse, fine = (pushed(plant, 0.1, method="rk4", step=h, events=[]) for h in (2e-4, 2e-5))
-    size = np.max(np.abs(fine.dissipated))
+    size = np.max(np.abs(fine.dissipated_energy))
     assert size > 1e-3
     missing = [np.max(np.abs(run.balance)) for run in (coarse, fine)]
     assert missing[0] < 1e-4 * size
@@ -116,7 +116,7 @@ def test_energy_balance() -> None:
     own = plant.plant.energies(plant.plant_states(fine.states))
     # Bristles and cogging have energy: the balance does not close without it.
     b, q = plant.bristles(fine.states), plant.encoders(fine.states)[0]
-    stored = sum(0.5 * m.stiffness * b[:, i] ** 2 for i, m in plant.numbers.bristled)
+    stored = sum(0.5 * m.stiffness * b[:, i] ** 2 for i, m in plant.numbers.stiction_actuators)
     for i, (amplitude, cycles, phase) in enumerate(plant.numbers.cogging):
         stored = stored + amplitude / cycles * np.cos(cycles * q[:, i] + phase)
     np.testing.assert_allclose(fine.energy - own["kinetic"] - own["potential"], stored, atol=1e-12)
@@ -127,7 +127,7 @@ def test_energy_balance() -> None:
 def test_energy_balance_of_spatial_robots(name: str) -> None:
     run = pushed(all_effects(library_robot(name), smooth=0.02), 0.02, method="rk4", step=5e-5)
     assert run.ok
-    size = np.max(np.abs(run.dissipated))
+    size = np.max(np.abs(run.dissipated_energy))
     assert size > 1e-4
     assert np.max(np.abs(run.balance)) < 1e-5 * size
     assert run.closure_error < 1e-12
@@ -140,7 +140,7 @@ def test_flexible_links() -> None:
     plant = all_effects(robot, nacelle.elastic.ElasticPlant, smooth=0.02)
     run = pushed(plant, 0.005, method="rk4")
     assert run.ok
-    assert np.max(np.abs(run.balance)) < 1e-6 * np.max(np.abs(run.dissipated))
+    assert np.max(np.abs(run.balance)) < 1e-6 * np.max(np.abs(run.dissipated_energy))
     q, w = plant.encoders(run.states)
     own_q, own_w = plant.plant.encoders(plant.plant_states(run.states))
     np.testing.assert_array_equal(q, own_q)

@@ -10,7 +10,7 @@ from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 
 NAMES = ("arm", "biped", "carriage", "cart_pole", "digger", "gripper", "sprung_arm", "standing", "tied_arm")
-COUPLED = ("belt_fivebar", "ball_screws", "differential_wrist", "coupled_gripper", "tilting_table")
+COUPLED_NAMES = ("belt_fivebar", "ball_screws", "differential_wrist", "coupled_gripper", "tilting_table")
 """Belts, ball screws, a differential, a constant-velocity joint: mechanisms with coupled joints."""
 
 
@@ -20,7 +20,7 @@ def mechanism(name: str) -> Robot:
     return nacelle.load(Path(__file__).parent / f"{name}.yaml")
 
 
-def text(name: str) -> str:
+def description_text(name: str) -> str:
     """The text of one of the files."""
     return (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
 
@@ -28,4 +28,4 @@ def text(name: str) -> str:
 @cache
 def all_kinds() -> Robot:
     """A small robot with everything that a file can hold, as it is written."""
-    return read_text(text("all_kinds"), "all-kinds.yaml")[0]
+    return read_text(description_text("all_kinds"), "all-kinds.yaml")[0]

@@ -20,7 +20,7 @@ class Evidence(NamedTuple):
     corrected: float
 
 
-def apart(value: object, truth: object) -> float:
+def relative_difference(value: object, truth: object) -> float:
     """The largest difference over the largest entry of the truth."""
     value, truth = np.asarray(value, dtype=float), np.asarray(truth, dtype=float)
     return float(np.max(np.abs(value - truth)) / np.max(np.abs(truth)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.errata import Evidence, apart
+from support.errata import Evidence, relative_difference
 
 
 def frame(angle: float, twist: float, sign: float) -> np.ndarray:
@@ -33,13 +33,13 @@ def evidence() -> list[Evidence]:
         Evidence(
             "[AGH2005] † (4)",
             "R Rᵀ against 1",
-            apart(printed @ printed.T, np.eye(3)),
-            apart(corrected @ corrected.T, np.eye(3)),
+            relative_difference(printed @ printed.T, np.eye(3)),
+            relative_difference(corrected @ corrected.T, np.eye(3)),
         ),
         Evidence(
             "[AGH2005] † (9), (10)",
             "ω of the second body of a strut",
-            apart(R @ first + rate[1] * e_z, truth),
-            apart(R.T @ first + rate[1] * e_z, truth),
+            relative_difference(R @ first + rate[1] * e_z, truth),
+            relative_difference(R.T @ first + rate[1] * e_z, truth),
         ),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import nacelle
-from support.errata import Evidence, apart
+from support.errata import Evidence, relative_difference
 from support.flexible.frame import frame_frequencies
 from support.flexible.prrrp import DIRECTION, TABLE_2, robot_at
 
@@ -17,8 +17,8 @@ def _weight() -> Evidence:
     return Evidence(
         "[BK2013] (4)",
         "force on a falling body, in its weight",
-        apart(weight + needed[1.0], weight),
-        apart(weight + needed[-1.0], weight),
+        relative_difference(weight + needed[1.0], weight),
+        relative_difference(weight + needed[-1.0], weight),
     )
 
 

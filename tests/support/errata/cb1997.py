@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nacelle.spatial.rotation import skew
-from support.errata import Evidence, apart
+from support.errata import Evidence, relative_difference
 
 
 def tilde(w: np.ndarray, second_row: str) -> np.ndarray:
@@ -50,37 +50,37 @@ def evidence() -> list[Evidence]:
         Evidence(
             "[CB1997] (27)",
             "force of a body",
-            apart(m * (acceleration + W @ W @ r) + W @ r, force),
-            apart(m * (acceleration + W @ W @ r + W_dot @ r), force),
+            relative_difference(m * (acceleration + W @ W @ r) + W @ r, force),
+            relative_difference(m * (acceleration + W @ W @ r + W_dot @ r), force),
         ),
         Evidence(
             "[CB1997] (29)",
             "force of a body",
-            apart(m * acceleration + (W @ W + W) @ (m * r), force),
-            apart(m * acceleration + (W @ W + W_dot) @ (m * r), force),
+            relative_difference(m * acceleration + (W @ W + W) @ (m * r), force),
+            relative_difference(m * acceleration + (W @ W + W_dot) @ (m * r), force),
         ),
         Evidence(
             "[CB1997] (30)",
             "moment of a body",
-            apart(rest + inertial[0] @ I_p, moment),
-            apart(rest + inertial[1] @ I_p, moment),
+            relative_difference(rest + inertial[0] @ I_p, moment),
+            relative_difference(rest + inertial[1] @ I_p, moment),
         ),
         Evidence(
             "[CB1997] (31)",
             "I ω of a body",
-            apart(tilde(w, "printed") @ I_p, I_A @ w),
-            apart(tilde(w, "corrected") @ I_p, I_A @ w),
+            relative_difference(tilde(w, "printed") @ I_p, I_A @ w),
+            relative_difference(tilde(w, "corrected") @ I_p, I_A @ w),
         ),
         Evidence(
             "[CB1997] (41)",
             "ω of an arm against (38)",
-            apart(angular_velocity(turned, slope), rate),
-            apart(angular_velocity(turned.T, slope.T), rate),
+            relative_difference(angular_velocity(turned, slope), rate),
+            relative_difference(angular_velocity(turned.T, slope.T), rate),
         ),
         Evidence(
             "[CB1997] (43), (45)",
             "holding torque, centre of mass off the axis",
-            apart(-m * g * np.cos(q) * r_x, torque),
-            apart(-m * g * (np.cos(q) * r_x + np.sin(q) * r_z), torque),
+            relative_difference(-m * g * np.cos(q) * r_x, torque),
+            relative_difference(-m * g * (np.cos(q) * r_x + np.sin(q) * r_z), torque),
         ),
     ]

@@ -7,7 +7,7 @@ import numpy as np
 
 import nacelle
 from nacelle.spatial.rotation import skew
-from support.errata import Evidence, apart
+from support.errata import Evidence, relative_difference
 
 
 def _leg_jacobian() -> Evidence:
@@ -22,7 +22,10 @@ def _leg_jacobian() -> Evidence:
     printed = np.array([[-S1 / L * S2, 0.0, -C1 / L * S2], *below])
     corrected = np.array([[-S1 / (L * S2), 0.0, -C1 / (L * S2)], *below])
     return Evidence(
-        "[KI2007] (36)", "J⁻¹ J against 1", apart(printed @ J, np.eye(3)), apart(corrected @ J, np.eye(3))
+        "[KI2007] (36)",
+        "J⁻¹ J against 1",
+        relative_difference(printed @ J, np.eye(3)),
+        relative_difference(corrected @ J, np.eye(3)),
     )
 
 
@@ -38,8 +41,8 @@ def _direct_model() -> Evidence:
     return Evidence(
         "[KI2007] † (28), (63)",
         "acceleration of the Space robot",
-        apart(np.linalg.solve(M, J.direct.T @ force - h), a),
-        apart(np.linalg.solve(M, J.inverse.T @ force - h), a),
+        relative_difference(np.linalg.solve(M, J.direct.T @ force - h), a),
+        relative_difference(np.linalg.solve(M, J.inverse.T @ force - h), a),
     )
 
 
@@ -60,17 +63,20 @@ def _points() -> list[Evidence]:
         Evidence(
             "[KI2007] † A_Xi",
             "kinetic energy of a leg",
-            apart(end @ (J.T @ A @ K) @ end, rates @ A @ rates),
-            apart(end @ (K.T @ A @ K) @ end, rates @ A @ rates),
+            relative_difference(end @ (J.T @ A @ K) @ end, rates @ A @ rates),
+            relative_difference(end @ (K.T @ A @ K) @ end, rates @ A @ rates),
         ),
         Evidence(
             "[KI2007] (49)",
             "acceleration of a point",
-            apart(dv + skew(r) @ dw + turning, point),
-            apart(dv - skew(r) @ dw + turning, point),
+            relative_difference(dv + skew(r) @ dw + turning, point),
+            relative_difference(dv - skew(r) @ dw + turning, point),
         ),
         Evidence(
-            "[KI2007] (50)", "ω × (ω × r)", apart(J_v @ twist, turning), apart(J_v_dot @ twist, turning)
+            "[KI2007] (50)",
+            "ω × (ω × r)",
+            relative_difference(J_v @ twist, turning),
+            relative_difference(J_v_dot @ twist, turning),
         ),
     ]
 
@@ -102,8 +108,8 @@ def _c5() -> Evidence:
     return Evidence(
         "[KI2007] (64), (65), (67)",
         "acceleration of a C5 slider",
-        apart(printed, truth),
-        apart(r @ whole / (r @ a), truth),
+        relative_difference(printed, truth),
+        relative_difference(r @ whole / (r @ a), truth),
     )
 
 

@@ -8,9 +8,9 @@ from nacelle.dynamics.actuators import least_norm_forces
 from nacelle.dynamics.physics import Physics
 from nacelle.papers.elements import projection
 from support.element_robots import samples
-from support.errata import Evidence, apart
+from support.errata import Evidence, relative_difference
 from support.oam_fivebar import fivebar, oam_fivebar
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 
 def _fivebar() -> list[Evidence]:
@@ -19,19 +19,21 @@ def _fivebar() -> list[Evidence]:
     flipped, fixed, without, whole = [], [], [], []
     for robot in (bare, rubbing):
         for state, a, _ in samples(robot, 3):
-            A, F = projection.equation(state, a, Physics())
+            A, F = projection.implicit_model(state, a, Physics())
             torque = least_norm_forces(A, F).force
             if robot is bare:
-                flipped.append(apart(oam_fivebar(robot, state, a, (0.0, 0.0), along_motion=True), torque))
-                fixed.append(apart(oam_fivebar(robot, state, a, (0.0, 0.0)), torque))
+                flipped.append(
+                    relative_difference(oam_fivebar(robot, state, a, (0.0, 0.0), along_motion=True), torque)
+                )
+                fixed.append(relative_difference(oam_fivebar(robot, state, a, (0.0, 0.0)), torque))
             else:
                 written = oam_fivebar(robot, state, a, elbow)
                 slips = np.array(
                     [state.moving.u[3 + robot.v_slices[leg.joints[1]].start] for leg in robot.legs]
                 )
                 reaction = elbow[0] * slips + elbow[1] * np.sign(slips)
-                without.append(apart(written, torque))
-                whole.append(apart(written - reaction, torque))
+                without.append(relative_difference(written, torque))
+                whole.append(relative_difference(written - reaction, torque))
     return [
         Evidence("[OAM] (10)", "motor torques, a motor turning backwards", max(flipped), max(fixed)),
         Evidence("[OAM] (61), Table 2", "motor torques, friction in the elbows", max(without), max(whole)),
@@ -40,7 +42,7 @@ def _fivebar() -> list[Evidence]:
 
 def _strut() -> Evidence:
     """Angular velocity of a strut on a universal joint, from its direction alone."""
-    robot = any_robot("gough-stewart")
+    robot = named_robot("gough-stewart")
     state = samples(robot)[0][0]
     motion = state.now.motion
     leg = robot.legs[0]
@@ -55,7 +57,10 @@ def _strut() -> Evidence:
     across = np.cross(first, x)
     spin = (first @ x) * (across @ rate) / (across @ across)
     return Evidence(
-        "[OAM] (7)", "ω of a strut", apart(np.cross(x, rate), w), apart(np.cross(x, rate) + spin * x, w)
+        "[OAM] (7)",
+        "ω of a strut",
+        relative_difference(np.cross(x, rate), w),
+        relative_difference(np.cross(x, rate) + spin * x, w),
     )
 
 

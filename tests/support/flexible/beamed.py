@@ -15,7 +15,7 @@ from support.flexible.beams import structure
 _SHORTEST = 0.02
 
 
-def beamed(robot: Robot) -> Robot:
+def with_beam_links(robot: Robot) -> Robot:
     """The robot with a beam for every leg's body that joins two places; rectangular sections, 4 x 7 mm.
 
     The inertia of these bodies is left as it is: the reference models read section and material alone.
@@ -40,7 +40,7 @@ def beamed(robot: Robot) -> Robot:
     return replace(robot, bodies=tuple(bodies))
 
 
-def laden(robot: Robot) -> Robot:
+def with_end_masses(robot: Robot) -> Robot:
     """A flexible robot with rigid masses beside the ends of its beams, and elastic drives."""
     near = parameters_from_com(0.05, np.array([0.02, 0.01, -0.015]), np.diag([2e-5, 3e-5, 2.5e-5]))
     bodies, joints = list(robot.bodies), list(robot.joints)

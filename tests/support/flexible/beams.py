@@ -137,7 +137,7 @@ def structure(robot: Robot, x: Sequence[float] | Array, locked: bool = True) -> 
     for k, joint in enumerate(robot.joints):
         stiffness = joint.drive_stiffness if k in driven else 0.0
         held = k in driven and not stiffness
-        allowed = np.zeros((6, 0)) if held else _allowed(joint, R)
+        allowed = np.zeros((6, 0)) if held else _allowed_twists(joint, R)
         at_tip = (True, inward.get(joint.successor) != k)
         joints.append(PlacedJoint(joint, _point(joint, R, p), allowed, at_tip, stiffness))
     beams = {
@@ -145,11 +145,11 @@ def structure(robot: Robot, x: Sequence[float] | Array, locked: bool = True) -> 
         for k, body in enumerate(robot.bodies)
         if body.section is not None and body.material is not None
     }
-    joints = [_at_nearer_end(joint, beams) for joint in joints]
+    joints = [_assign_nearer_end(joint, beams) for joint in joints]
     return Structure(robot, R, p, beams, tuple(joints), _normal(joints, beams, R))
 
 
-def _at_nearer_end(placed: PlacedJoint, beams: dict[int, Beam]) -> PlacedJoint:
+def _assign_nearer_end(placed: PlacedJoint, beams: dict[int, Beam]) -> PlacedJoint:
     """A joint on the ends of beams that it is nearer to: ends may be given."""
     at_tip = list(placed.at_tip)
     for side, body in enumerate((placed.joint.predecessor, placed.joint.successor)):
@@ -166,7 +166,7 @@ def _point(joint: Joint, R: Array, p: Array) -> Array:
     return p[side] + R[side] @ np.asarray(frame.p, dtype=float)
 
 
-def _allowed(joint: Joint, R: Array) -> Array:
+def _allowed_twists(joint: Joint, R: Array) -> Array:
     axes = (
         R[joint.predecessor] @ np.asarray(joint.frame_predecessor.R, dtype=float),
         R[joint.successor] @ np.asarray(joint.frame_successor.R, dtype=float),
@@ -204,12 +204,12 @@ def _beam(body: Body, number: int, pose: tuple[Array, Array], joints: Sequence[P
     masses = []
     for key, end in (("from", start), ("to", tip)):
         ten = options.get("tips", {}).get(key)
-        T = shifted(p - end)
+        T = shift_matrix(p - end)
         masses.append(T.T @ rigid_mass(np.array(ten), R) @ T if ten is not None else np.zeros((6, 6)))
     return Beam(number, start, tip, axes, _section(body.section, body.material), (masses[0], masses[1]))
 
 
-def shifted(arm: Array) -> Array:
+def shift_matrix(arm: Array) -> Array:
     """Matrix (6, 6) that takes a small motion [v; w] of a rigid body to the point that is `arm` further."""
     T = np.eye(6)
     T[:3, 3:] = -_skew(arm)
@@ -254,7 +254,7 @@ def _normal(joints: Sequence[PlacedJoint], beams: dict[int, Beam], R: Array) -> 
     turns, others = [], [beam.R[:, 0] for beam in beams.values()]
     for placed in joints:
         joint = placed.joint
-        axes = _allowed(joint, R)
+        axes = _allowed_twists(joint, R)
         if joint.kind is JointKind.REVOLUTE:
             turns.append(axes[3:, 0])
         elif joint.kind is JointKind.PRISMATIC:

@@ -32,7 +32,7 @@ Array = np.ndarray
 _SHEAR = 30.0
 
 # Which of x y z, and rotations about x y z, of the joint's frame are locked.
-_LOCKED: dict[JointKind, tuple[int, ...]] = {
+_LOCKED_AXES: dict[JointKind, tuple[int, ...]] = {
     JointKind.REVOLUTE: (1, 1, 1, 1, 1, 0),
     JointKind.PRISMATIC: (1, 1, 0, 1, 1, 1),
     JointKind.CYLINDRICAL: (1, 1, 0, 1, 1, 0),
@@ -129,7 +129,7 @@ class _Model(ABC):
     def joint(self, placed: PlacedJoint) -> None:
         """A joint."""
 
-    def marker(self, carrier: int, point: Array, frame: Array, kind: JointKind) -> int:
+    def add_marker(self, carrier: int, point: Array, frame: Array, kind: JointKind) -> int:
         """A frame on an Exudyn body; for a joint with a mass point its position alone."""
         if kind is JointKind.POINT:
             return self.system.AddMarker(items.MarkerBodyPosition(bodyNumber=carrier, localPosition=point))
@@ -231,7 +231,7 @@ class _Spatial(_Model):
             self.at.R[joint.predecessor] @ np.asarray(joint.frame_predecessor.R, dtype=float),
             self.at.R[joint.successor] @ np.asarray(joint.frame_successor.R, dtype=float),
         ]
-        locked = np.array(_LOCKED[joint.kind] if placed.allowed.size else (1,) * 6)
+        locked = np.array(_LOCKED_AXES[joint.kind] if placed.allowed.size else (1,) * 6)
         if joint.at_point:
             locked[:3] = 0
         at_tip = list(placed.at_tip)
@@ -243,7 +243,9 @@ class _Spatial(_Model):
         for body, frame, tip in zip(bodies, frames, at_tip, strict=True):
             R, p = self.pose(body, tip)
             markers.append(
-                self.marker(self.carriers[body][int(tip)], R.T @ (placed.point - p), R.T @ frame, joint.kind)
+                self.add_marker(
+                    self.carriers[body][int(tip)], R.T @ (placed.point - p), R.T @ frame, joint.kind
+                )
             )
         if joint.kind is JointKind.POINT:
             self.system.AddObject(items.ObjectJointSpherical(markerNumbers=markers))
@@ -339,7 +341,7 @@ class _Planar(_Model):
         for body, tip in zip((joint.predecessor, joint.successor), placed.at_tip, strict=True):
             arm = self.plane @ (placed.point - self.centres.get(body, self.pose(body, tip)[1]))
             arm[2] = 0.0
-            markers.append(self.marker(self.carriers[body][int(tip)], arm, frame, joint.kind))
+            markers.append(self.add_marker(self.carriers[body][int(tip)], arm, frame, joint.kind))
         if joint.kind is JointKind.POINT:
             self.system.AddObject(items.ObjectJointRevolute2D(markerNumbers=markers))
         else:

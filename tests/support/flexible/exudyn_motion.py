@@ -64,7 +64,7 @@ def prrrp_motion(elements: int = 15, dt: float = 2.5e-5, sample: float = 5e-4) -
         sample: time between samples, s; a multiple of dt.
     """
     robot = nacelle.load("prrrp")
-    at = structure(robot, prrrp.tip(0.0, 0.0))
+    at = structure(robot, prrrp.tip_position(0.0, 0.0))
     sliders = [robot.bodies[robot.joints[actuator.joint].successor] for actuator in robot.actuators]
     container = exu.SystemContainer()
     system = container.AddSystem()

@@ -27,7 +27,7 @@ from support.flexible.beams import (
     Structure,
     rigid_bodies,
     rigid_mass,
-    shifted,
+    shift_matrix,
     structure,
 )
 
@@ -49,7 +49,7 @@ def frame_frequencies(
     at = structure(robot, x)
     if not in_plane:
         at = replace(at, normal=None)
-    M, K = assembled(at, elements)
+    M, K = assemble_matrices(at, elements)
     return frequencies(M, K, modes, free_motions(at))
 
 
@@ -91,7 +91,7 @@ def null_space(C: Array) -> Any:
     return sparse.csr_matrix(sparse.block_diag(bases))[np.argsort(np.concatenate(order))]
 
 
-def assembled(at: Structure, elements: int) -> tuple[Array, Array]:
+def assemble_matrices(at: Structure, elements: int) -> tuple[Array, Array]:
     """Mass and stiffness matrices along a basis of the motions that the joints allow."""
     robot, beams = at.robot, at.beams
     blocks = {body: k for k, body in enumerate(rigid_bodies(robot, beams))}
@@ -102,7 +102,7 @@ def assembled(at: Structure, elements: int) -> tuple[Array, Array]:
         part = slice(6 * block, 6 * block + 6)
         M[part, part] = rigid_mass(np.array(robot.bodies[body].inertia), at.R[body])
     for body, beam in beams.items():
-        M_e, K_e = element(beam.section, beam.length / elements)
+        M_e, K_e = element_matrices(beam.section, beam.length / elements)
         T = np.kron(np.eye(4), beam.R)
         for k in range(first[body], first[body] + elements):
             part = slice(6 * k, 6 * k + 12)
@@ -146,7 +146,7 @@ def relative_motion(placed: PlacedJoint, count: int, block_of: Blocks) -> Array:
     for sign, body, at_tip in zip((-1.0, 1.0), ends, placed.at_tip, strict=True):
         if body != BASE:
             block, origin = block_of(body, at_tip)
-            rows[:, 6 * block : 6 * block + 6] += sign * shifted(placed.point - origin)
+            rows[:, 6 * block : 6 * block + 6] += sign * shift_matrix(placed.point - origin)
     return rows
 
 
@@ -167,7 +167,7 @@ def _planar(normal: Array | None) -> Array:
     return np.column_stack([np.r_[u, 0, 0, 0], np.r_[v, 0, 0, 0], np.r_[0, 0, 0, normal]])
 
 
-def element(section: Section, L: float) -> tuple[Array, Array]:
+def element_matrices(section: Section, L: float) -> tuple[Array, Array]:
     """Mass and stiffness (12, 12) of an element of length L along x; order [u; theta] of each end."""
     s = section
     M, K = np.zeros((12, 12)), np.zeros((12, 12))

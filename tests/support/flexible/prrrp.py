@@ -27,7 +27,7 @@ EULER = math.pi**2 * EI / BEAM**2
 DIRECTION = np.array([0.3, math.sqrt(0.4**2 - 0.3**2)]) / 0.4
 
 
-def tip(q_1: float, q_4: float) -> np.ndarray:
+def tip_position(q_1: float, q_4: float) -> np.ndarray:
     """Position (x, z) of P, m, from the sliders, on the side of the reference pose."""
     chord = np.array([DISTANCE, q_4 - q_1])
     L = float(np.linalg.norm(chord))
@@ -40,7 +40,7 @@ def robot_at(q_1: float, q_4: float) -> tuple[Robot, np.ndarray]:
 
     A beam that has passed the direction across its rail is in the other mode of its leg.
     """
-    P = tip(q_1, q_4)
+    P = tip_position(q_1, q_4)
     return _in_mode(bool(P[1] >= q_1), bool(P[1] >= q_4)), P
 
 
@@ -48,25 +48,25 @@ def robot_at(q_1: float, q_4: float) -> tuple[Robot, np.ndarray]:
 def _in_mode(first: bool, second: bool) -> Robot:
     text = robots.text("prrrp")
     if not first:
-        text = _replaced(
+        text = _replace_text(
             text, "name: leg1, d: 0 mm, start: 41 deg", "name: leg1, branch: -1, d: 0 mm, start: -30 deg"
         )
     if not second:
-        text = _replaced(
+        text = _replace_text(
             text, "name: leg2, d: $a, start: 139 deg", "name: leg2, branch: -1, d: $a, start: 210 deg"
         )
     if not (first and second):
-        P = tip(0.0, 0.5 if first else -0.5)
-        text = _replaced(text, "[300 mm, 0 mm, 264.575131106459 mm]", f"[{P[0]} m, 0 m, {P[1]} m]")
+        P = tip_position(0.0, 0.5 if first else -0.5)
+        text = _replace_text(text, "[300 mm, 0 mm, 264.575131106459 mm]", f"[{P[0]} m, 0 m, {P[1]} m]")
     return nacelle.loads(text)
 
 
-def _replaced(text: str, old: str, new: str) -> str:
+def _replace_text(text: str, old: str, new: str) -> str:
     assert old in text, f"the description has changed: {old!r} is gone"
     return text.replace(old, new)
 
 
-def loaded(g: float) -> tuple[Robot, np.ndarray]:
+def robot_under_gravity(g: float) -> tuple[Robot, np.ndarray]:
     """The robot at its reference pose with gravity g along z."""
     robot, x = robot_at(0.0, 0.0)
     return dataclasses.replace(robot, gravity=(0.0, 0.0, g)), x

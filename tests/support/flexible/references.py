@@ -65,7 +65,9 @@ def write_frequencies() -> None:
             begun = time.perf_counter()
             exact = extrapolated_frequencies(robot, x, (8, 16, 32), MODES)
             frame = frame_frequencies(robot, x, 16, MODES)
-            rows.append({"robot": name, "x": x, "exudyn": _listed(exact), "frame": _listed(frame)})
+            rows.append(
+                {"robot": name, "x": x, "exudyn": _rounded_list(exact), "frame": _rounded_list(frame)}
+            )
             worst = float(np.max(np.abs(frame / exact - 1.0)))
             print(f"{name} {x}: they agree to {worst:.1e}, {time.perf_counter() - begun:.1f} s", flush=True)
     text = "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
@@ -84,7 +86,7 @@ def write_motion() -> None:
     )
 
 
-def _listed(values: np.ndarray) -> list[float]:
+def _rounded_list(values: np.ndarray) -> list[float]:
     return [float(f"{value:.8g}") for value in values]
 
 

@@ -9,17 +9,17 @@ from nacelle.model.robot import Robot
 from support.library import NAMES
 from support.random_robots import described, flexible, inner_loops, trees
 from support.random_robots.legs import CASES
-from support.random_robots.varied import varied
+from support.random_robots.varied import varied_library_robot
 
 PROFILES: dict[str, Callable[..., Robot]] = {
     "any tree": lambda seed: described.any_tree(seed).robot,
-    "closing loops": lambda seed: described.closing(seed).robot,
+    "closing loops": lambda seed: described.closed_robot(seed).robot,
     **{name: lambda seed, make=make: make(seed).robot for name, make in CASES.items()},
     "inner loop": lambda seed: inner_loops.draw(seed).robot,
-    "coupled": trees.coupled,
-    "free": trees.free,
+    "coupled": trees.coupled_tree,
+    "free": trees.free_base_tree,
     "flexible": flexible.random_planar,
-    **{name: lambda seed, name=name: varied(name, seed) for name in NAMES},
+    **{name: lambda seed, name=name: varied_library_robot(name, seed) for name in NAMES},
 }
 """How a robot of each profile is drawn.
 

@@ -25,7 +25,7 @@ from scipy.spatial.transform import Rotation
 from nacelle.model.read import read_data
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.tree.spanning_tree import tree_motion
+from nacelle.tree.spanning_tree import tree_kinematics
 from support.random_robots.numbers import (
     Choices,
     DrawnChoices,
@@ -231,7 +231,7 @@ def _joint(
 # ---------------------------------------------------------------------------------------- parts
 
 
-def _side(work: _Work) -> Data:
+def _side_placement(work: _Work) -> Data:
     """How one side of a leg is placed."""
     side: Data = {}
     form = work.choices.pick(("none", "angle", "axis", "rotation"))
@@ -273,9 +273,9 @@ def mirror_matrix(placement: Data) -> Array:
 
 
 def _placement(work: _Work) -> Data:
-    placement = _side(work)
+    placement = _side_placement(work)
     if work.choices.pick((False, True)):
-        placement["nacelle"] = _side(work)
+        placement["nacelle"] = _side_placement(work)
     mirror = work.choices.pick(("none", "none", "x", "y", "z"))
     if mirror != "none":
         placement["mirror"] = mirror
@@ -434,7 +434,7 @@ def make_any_tree(choices: Choices) -> RandomRobot:
     return RandomRobot(description, robot, work.inertias)
 
 
-def make_closing(choices: Choices) -> RandomRobot:
+def make_closed_robot(choices: Choices) -> RandomRobot:
     """A robot whose loops close in the reference pose with the joints at their guesses."""
     description, work = _describe(choices)
     for cut in work.cuts:
@@ -444,7 +444,7 @@ def make_closing(choices: Choices) -> RandomRobot:
             cut.written["child_at"] = {}
     draft, _ = read_data(copy.deepcopy(description))
     q = np.array([value for joint in draft.tree_joints for value in joint.guess])
-    poses = tree_motion(draft, draft.reference, q).poses
+    poses = tree_kinematics(draft, draft.reference, q).poses
     for cut in work.cuts:
         _close(work, draft, poses, cut)
     robot, _ = read_data(copy.deepcopy(description))
@@ -484,9 +484,9 @@ def any_tree(seed: int) -> RandomRobot:
     return make_any_tree(SeededChoices(seed))
 
 
-def closing(seed: int) -> RandomRobot:
+def closed_robot(seed: int) -> RandomRobot:
     """A robot of the kind `closing` from a seed."""
-    return make_closing(SeededChoices(seed))
+    return make_closed_robot(SeededChoices(seed))
 
 
 @st.composite
@@ -496,6 +496,6 @@ def any_trees(draw: Callable[[Any], Any]) -> RandomRobot:
 
 
 @st.composite
-def closings(draw: Callable[[Any], Any]) -> RandomRobot:
+def closed_robots(draw: Callable[[Any], Any]) -> RandomRobot:
     """Robots of the kind `closing`, as a strategy."""
-    return make_closing(DrawnChoices(draw))
+    return make_closed_robot(DrawnChoices(draw))

@@ -58,7 +58,7 @@ def random_planar(seed: int, *, point: bool = False, turned_plate: bool = False)
             "legs": legs,
         }
     )
-    return turned_links(robot, rng)
+    return with_rotated_links(robot, rng)
 
 
 def _beam(rng: np.random.Generator) -> Data:
@@ -108,18 +108,18 @@ def _upright(at: Array) -> Data:
     return {"matrix": rotation.as_matrix().tolist()}
 
 
-def turned_links(robot: Robot, rng: np.random.Generator, *, planar: bool = True) -> Robot:
+def with_rotated_links(robot: Robot, rng: np.random.Generator, *, planar: bool = True) -> Robot:
     """The same robot with frames of its flexible bodies turned and moved, of a planar one in its plane."""
     for k, body in enumerate(robot.bodies):
         if body.section:
             rotation = Rotation.from_euler("zx", [rng.uniform(-3.0, 3.0), np.pi * rng.integers(2)])
             if not planar:
                 rotation = Rotation.from_rotvec(rng.uniform(-1.0, 1.0, 3))
-            robot = reframed(robot, k, Pose(rotation.as_matrix(), rng.uniform(-0.1, 0.1, 3)))
+            robot = with_other_frames(robot, k, Pose(rotation.as_matrix(), rng.uniform(-0.1, 0.1, 3)))
     return robot
 
 
-def reframed(robot: Robot, body: int, change: Pose) -> Robot:
+def with_other_frames(robot: Robot, body: int, change: Pose) -> Robot:
     """The same robot with another frame of a body: what was at p is at change.R p + change.p."""
     joints = []
     for joint in robot.joints:

@@ -21,7 +21,7 @@ from scipy.spatial.transform import Rotation
 
 from nacelle.model.data import Actuator
 from nacelle.model.joint import MOTION, Joint, JointKind
-from nacelle.model.leg import Body, Leg, Nacelle
+from nacelle.model.leg import Body, Leg, MovingPlatform
 from nacelle.model.platform import Motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
@@ -32,7 +32,7 @@ BASE, PLATE = 0, 1
 Z = np.array([0.0, 0.0, 1.0])
 
 
-def made_joint(name: str, kind: str, a: int, b: int, first: Pose, second: Pose, **more: Any) -> Joint:
+def bare_joint(name: str, kind: str, a: int, b: int, first: Pose, second: Pose, **more: Any) -> Joint:
     """A joint without friction, springs and limits."""
     axes = len(MOTION[JointKind(kind)])
     nothing = {"friction": ((),) * axes, "springs": (None,) * axes, "limits": ((-np.inf, np.inf),) * axes}
@@ -73,7 +73,7 @@ class Draft:
         R = np.stack([x, np.cross(z, x), z], axis=1)
         return Pose(R, point + self.rng.uniform(-shift, shift) * z)
 
-    def ball(self) -> list[float]:
+    def random_quaternion(self) -> list[float]:
         return [float(c) for c in Rotation.random(random_state=self.rng).as_quat()]
 
     # ---- parts
@@ -103,7 +103,7 @@ class Draft:
         second = frame @ relative_pose(kind, q)
         frames = (self.poses[a].inverse() @ frame, self.poses[b].inverse() @ second)
         guess = tuple(float(value) for value in q)
-        joint = made_joint(name, kind, a, b, *frames, guess=guess)
+        joint = bare_joint(name, kind, a, b, *frames, guess=guess)
         (self.closures if cut else self.joints).append(joint)
         leg[3 if cut else 2].append(name)
         if active:
@@ -117,8 +117,8 @@ class Draft:
         frame = self.frame(self.rng.uniform(-0.3, 0.3, 3), axis)
         self.join("prismatic", a, b, frame, [self.rng.uniform(-0.3, 0.3)], **how)
 
-    def socket(self, a: int, b: int, point: Array, **how: bool) -> None:
-        self.join("spherical", a, b, Pose(random_rotation(self.rng), point), self.ball(), **how)
+    def add_spherical(self, a: int, b: int, point: Array, **how: bool) -> None:
+        self.join("spherical", a, b, Pose(random_rotation(self.rng), point), self.random_quaternion(), **how)
 
     def cross(self, a: int, b: int, point: Array, first: Array, second: Array, **how: bool) -> None:
         """A universal joint with both axes where they are now."""
@@ -159,7 +159,7 @@ class Draft:
             tuple(joints),
             tree,
             tuple(legs),
-            Nacelle(kind, (PLATE,), (), own_closures),
+            MovingPlatform(kind, (PLATE,), (), own_closures),
             Motion(motion),
             tuple(Actuator(drive, index[drive]) for drive in self.drives),
             reference=self.poses[PLATE],
@@ -184,14 +184,14 @@ def ups(d: Draft, A: Array, W: Array, *, split: bool = False, offset: bool = Fal
     d.pair(BASE, tube, A, strut, split)
     rod = d.body()
     d.slide(tube, rod, d.sign() * (d.near(strut, 0.5) if offset else unit(strut)), active=True)
-    d.socket(rod, PLATE, W, cut=True)
+    d.add_spherical(rod, PLATE, W, cut=True)
 
 
 def sps(d: Draft, A: Array, W: Array) -> None:
     tube, rod = d.body(), d.body()
-    d.socket(BASE, tube, A)
+    d.add_spherical(BASE, tube, A)
     d.slide(tube, rod, d.sign() * (W - A), active=True)
-    d.socket(rod, PLATE, W, cut=True)
+    d.add_spherical(rod, PLATE, W, cut=True)
 
 
 def _driven_elbow(d: Draft, A: Array, W: Array, root: str) -> tuple[int, Array]:
@@ -215,10 +215,10 @@ def elbow(d: Draft, A: Array, W: Array, *, root: str, ball: bool, split: bool = 
     arm, E = _driven_elbow(d, A, W, root)
     rod = d.body()
     if ball:
-        d.socket(arm, rod, E)
+        d.add_spherical(arm, rod, E)
     else:
         d.pair(arm, rod, E, W - E, split)
-    d.socket(rod, PLATE, W, cut=True)
+    d.add_spherical(rod, PLATE, W, cut=True)
 
 
 def urs(d: Draft, A: Array, W: Array, *, split: bool = False) -> None:
@@ -226,7 +226,7 @@ def urs(d: Draft, A: Array, W: Array, *, split: bool = False) -> None:
     first = d.across(W - A)
     second = unit(np.cross(first, d.near(W - A, 0.5)))
     _two_links(d, A, W, first, second, split)
-    d.socket(d.legs[-1][1][-1], PLATE, W, cut=True)
+    d.add_spherical(d.legs[-1][1][-1], PLATE, W, cut=True)
 
 
 def _two_links(d: Draft, A: Array, W: Array, first: Array, second: Array, split: bool) -> None:
@@ -251,7 +251,7 @@ def p_c5(d: Draft, A: Array, W: Array, *, on_plate: bool) -> None:
     d.slide(BASE, slider, axis, active=True)
     frame = Pose(d.frame(W, d.sign() * d.near(axis), 0.0).R, W)
     ends = (PLATE, slider) if on_plate else (slider, PLATE)
-    d.join("planar-spherical", *ends, frame, [*d.rng.uniform(-0.1, 0.1, 2), *d.ball()], cut=True)
+    d.join("planar-spherical", *ends, frame, [*d.rng.uniform(-0.1, 0.1, 2), *d.random_quaternion()], cut=True)
 
 
 def cross_slide(d: Draft, A: Array, W: Array) -> None:
@@ -263,7 +263,7 @@ def cross_slide(d: Draft, A: Array, W: Array) -> None:
     d.slide(BASE, slider, axis, active=True)
     d.slide(PLATE, first, e)
     d.slide(first, second, f)
-    d.socket(slider, second, W, cut=True)
+    d.add_spherical(slider, second, W, cut=True)
 
 
 def pcs(d: Draft, A: Array, W: Array) -> None:
@@ -276,7 +276,7 @@ def pcs(d: Draft, A: Array, W: Array) -> None:
     centre = W - d.rng.uniform(0.2, 0.3) * d.near(axis, 0.4)
     q = [d.rng.uniform(-0.3, 0.3), d.rng.uniform(-2.5, 2.5)]
     d.join("cylindrical", slider, arm, d.frame(centre, shaft), q)
-    d.socket(arm, PLATE, W, cut=True)
+    d.add_spherical(arm, PLATE, W, cut=True)
 
 
 def rupu(d: Draft, A: Array, W: Array) -> None:
@@ -301,7 +301,7 @@ def rrrs(d: Draft, A: Array, W: Array) -> None:
     d.turn(BASE, one, A, e, active=True)
     d.turn(one, two, A + 0.08 * d.across(strut), f)
     d.turn(two, three, knee, d.near(f, 0.4))
-    d.socket(three, PLATE, W, cut=True)
+    d.add_spherical(three, PLATE, W, cut=True)
 
 
 def ups_cut(d: Draft, A: Array, W: Array) -> None:
@@ -309,7 +309,7 @@ def ups_cut(d: Draft, A: Array, W: Array) -> None:
     tube, rod = d.body(), d.body()
     strut = W - A
     d.pair(BASE, tube, A, strut, False)
-    d.socket(PLATE, rod, W)
+    d.add_spherical(PLATE, rod, W)
     d.join(
         "prismatic",
         tube,
@@ -328,7 +328,7 @@ def rus_cut(d: Draft, A: Array, W: Array) -> None:
     axis = d.across(way)
     centre = E - d.rng.uniform(0.15, 0.3) * np.cross(way, axis)
     rod = d.body()
-    d.socket(PLATE, rod, W)
+    d.add_spherical(PLATE, rod, W)
     arm = d.body()
     d.pair(rod, arm, E, W - E, False)
     frame = d.frame(centre, axis)
@@ -388,24 +388,24 @@ def _planar(d: Draft, kind: str, A: Array, W: Array, end: Callable[[int], None])
         d.turn(first, second, knee, d.sign() * Z)
     elif kind == "PRR":
         axis = unit(W - A)
-        knee = W - d.sign() * 0.3 * _turned(axis, d.rng.uniform(-0.8, 0.8))
+        knee = W - d.sign() * 0.3 * _rotate_about_z(axis, d.rng.uniform(-0.8, 0.8))
         d.slide(BASE, first, axis, active=True)
         d.turn(first, second, knee, d.sign() * Z)
     else:
         assert kind == "RPR"
         d.turn(BASE, first, A, d.sign() * Z)
-        d.slide(first, second, d.sign() * _turned(unit(W - A), d.rng.uniform(-0.5, 0.5)), active=True)
+        d.slide(first, second, d.sign() * _rotate_about_z(unit(W - A), d.rng.uniform(-0.5, 0.5)), active=True)
     end(second)
 
 
-def _turned(v: Array, angle: float) -> Array:
+def _rotate_about_z(v: Array, angle: float) -> Array:
     return Rotation.from_euler("z", angle).as_matrix() @ v
 
 
 PLANAR_LEGS = {"RRR": "elbow-revolute", "PRR": "elbow-revolute", "RPR": "revolute-prismatic"}
 
 
-def planar(seed: int, kinds: Sequence[str]) -> Robot:
+def planar_robot(seed: int, kinds: Sequence[str]) -> Robot:
     """Three legs in a plane on a rigid nacelle."""
     rng = np.random.default_rng(seed)
     turned = Rotation.from_euler("z", rng.uniform(-1, 1)).as_matrix()
@@ -440,12 +440,12 @@ def planar_point(seed: int, kinds: Sequence[str]) -> Robot:
             # The point has no orientation of its own: its frame is the nacelle's.
             last = d.closures[-1]
             frames = (d.poses[body].inverse() @ Pose(np.eye(3), W), Pose(np.eye(3), np.zeros(3)))
-            d.closures[-1] = made_joint(last.name, "point", body, PLATE, *frames)
+            d.closures[-1] = bare_joint(last.name, "point", body, PLATE, *frames)
 
         _planar(d, kinds[k % len(kinds)], A, W, end)
     pin = Pose(np.eye(3), W)
     frames = [d.poses[body].inverse() @ pin for body in ends]
-    d.shared.append(made_joint("pin", "revolute", *ends, *frames, at_point=True))
+    d.shared.append(bare_joint("pin", "revolute", *ends, *frames, at_point=True))
     return d.robot(" + ".join(kinds), ("x", "y"), "point")
 
 
@@ -462,10 +462,10 @@ def rods(d: Draft, A: Array, W: Array, *, root: str, ball: bool) -> None:
     for step in (side, -side):
         rod = d.body()
         if ball:
-            d.socket(arm, rod, E + step)
+            d.add_spherical(arm, rod, E + step)
         else:
             d.pair(arm, rod, E + step, W - E, False)
-        d.socket(rod, PLATE, W + step, cut=True)
+        d.add_spherical(rod, PLATE, W + step, cut=True)
 
 
 def parallelogram(d: Draft, A: Array, W: Array, *, root: str, straight: bool = False) -> None:
@@ -520,7 +520,7 @@ TRANSLATING_LEGS: dict[str, tuple[Callable[..., None], dict[str, object], str | 
 }
 
 
-def translating(seed: int, kinds: Sequence[str], **more: Any) -> Robot:
+def translating_robot(seed: int, kinds: Sequence[str], **more: Any) -> Robot:
     """Three legs, of the given types in turn, that keep the orientation of the nacelle."""
     rng = np.random.default_rng(seed)
     d = draft(rng)
@@ -548,7 +548,7 @@ def three_rps(seed: int) -> Robot:
         tube, rod = d.body(), d.body()
         d.turn(BASE, tube, A, np.cross(W - A, d.near(np.cross(W - A, np.cross(Z, out)), 0.2)))
         d.slide(tube, rod, d.sign() * d.near(W - A, 0.2), active=True)
-        d.socket(rod, PLATE, W, cut=True)
+        d.add_spherical(rod, PLATE, W, cut=True)
     return d.robot("three-rps", ("z", "rx", "ry"))
 
 
@@ -564,7 +564,7 @@ def _hexapod_forms(kinds: Sequence[str]) -> tuple[str | None, ...]:
     return tuple(HEXAPOD_LEGS[kinds[k % len(kinds)]][2] for k in range(6))
 
 
-MIXED = (
+MIXED_LEGS = (
     ("UPS", "PUS", "RUS", "SPS", "P-C5", "URS"),
     ("RSS", "PSPP", "PSS", "RRPS", "P-C5 on the nacelle", "RUPU"),
     ("UPS cut at the slide", "RUS cut at the arm", "RRRS", "PRRS", "UPS with an offset slide", "PSPP"),
@@ -578,11 +578,11 @@ def _register() -> None:
     def add(name: str, make: Callable[[int], Robot], forms: tuple[str | None, ...]) -> None:
         CASES[name] = cache(lambda seed: LegCase(make(seed), forms))
 
-    for kinds in [*((name,) for name in HEXAPOD_LEGS), *MIXED]:
+    for kinds in [*((name,) for name in HEXAPOD_LEGS), *MIXED_LEGS]:
         add(f"6 {' + '.join(kinds)}", lambda seed, k=kinds: hexapod(seed, k), _hexapod_forms(kinds))
     for kinds in [*((name,) for name in PLANAR_LEGS), tuple(PLANAR_LEGS)]:
         forms = tuple(PLANAR_LEGS[kinds[k % len(kinds)]] for k in range(3))
-        add(f"planar {' + '.join(kinds)}", lambda seed, k=kinds: planar(seed, k), forms)
+        add(f"planar {' + '.join(kinds)}", lambda seed, k=kinds: planar_robot(seed, k), forms)
         add(f"point {' + '.join(kinds[:2])}", lambda seed, k=kinds: planar_point(seed, k), forms[:2])
     for kinds in [
         *((name,) for name in TRANSLATING_LEGS),
@@ -590,7 +590,7 @@ def _register() -> None:
         ("P[US|US]", "UPU", "RRPaR"),
     ]:
         translated = tuple(TRANSLATING_LEGS[kinds[k % len(kinds)]][2] for k in range(3))
-        add(f"3 {' + '.join(kinds)}", lambda seed, k=kinds: translating(seed, k), translated)
+        add(f"3 {' + '.join(kinds)}", lambda seed, k=kinds: translating_robot(seed, k), translated)
     add("3 RPS", three_rps, (None, None, None))
 
 

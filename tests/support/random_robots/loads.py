@@ -16,7 +16,7 @@ from nacelle.spatial.rotation import frame_with_z, skew
 from support.random_robots.numbers import cloud_about_com, unit
 
 Array = np.ndarray
-BASES = ("viscous", "coulomb", "coulomb-smooth", "stribeck", "quadratic", "cubic")
+FRICTION_BASES = ("viscous", "coulomb", "coulomb-smooth", "stribeck", "quadratic", "cubic")
 _RIGID = (JointKind.SPHERICAL, JointKind.POINT, JointKind.FIXED)
 
 
@@ -69,7 +69,7 @@ def with_random_friction(robot: Robot, seed: int) -> Robot:
     joints = []
     for joint in robot.joints:
         axes = tuple(
-            tuple(_term(rng, str(basis)) for basis in rng.choice(BASES, 2, replace=False))
+            tuple(_term(rng, str(basis)) for basis in rng.choice(FRICTION_BASES, 2, replace=False))
             for _ in joint.friction_axes
         )
         joints.append(joint if joint.kind is JointKind.POINT else dataclasses.replace(joint, friction=axes))
@@ -81,7 +81,7 @@ def _term(rng: np.random.Generator, basis: str) -> FrictionTerm:
     return FrictionTerm(basis, coefficient, scale if basis in ("coulomb-smooth", "stribeck") else 0.0)
 
 
-def with_everything(robot: Robot, seed: int) -> Robot:
+def with_friction_and_drives(robot: Robot, seed: int) -> Robot:
     """Friction in all joints, springs, rotors behind gears (on passive joints, too), a payload."""
     robot = with_random_friction(robot, seed)
     rng = np.random.default_rng(seed + 1)
@@ -103,9 +103,9 @@ def with_everything(robot: Robot, seed: int) -> Robot:
     return dataclasses.replace(robot, joints=tuple(joints), payload=payload)
 
 
-def furnished(robot: Robot, seed: int) -> Robot:
+def with_random_loads(robot: Robot, seed: int) -> Robot:
     """A robot with random inertias and everything else."""
-    return with_everything(with_random_inertias(robot, seed), seed + 1)
+    return with_friction_and_drives(with_random_inertias(robot, seed), seed + 1)
 
 
 def with_springs(robot: Robot, count: int = 5, seed: int = 0) -> Robot:
@@ -120,14 +120,14 @@ def with_springs(robot: Robot, count: int = 5, seed: int = 0) -> Robot:
     return dataclasses.replace(robot, springs=tuple(springs))
 
 
-def with_all(robot: Robot, seed: int = 0) -> Robot:
+def with_springs_and_stops(robot: Robot, seed: int = 0) -> Robot:
     """The robot with springs between bodies, end stops of which some are met, rotors on spherical joints."""
     rng = np.random.default_rng(seed)
     robot = with_springs(robot, seed=seed)
-    return dataclasses.replace(robot, joints=tuple(_stopped(joint, rng) for joint in robot.joints))
+    return dataclasses.replace(robot, joints=tuple(_with_end_stops(joint, rng) for joint in robot.joints))
 
 
-def _stopped(joint: Joint, rng: np.random.Generator) -> Joint:
+def _with_end_stops(joint: Joint, rng: np.random.Generator) -> Joint:
     if joint.kind is JointKind.SPHERICAL and not joint.at_point:
         return dataclasses.replace(joint, rotor_inertia=rng.uniform(0.001, 0.05))
     if joint.kind in _RIGID:

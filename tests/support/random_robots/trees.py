@@ -13,7 +13,7 @@ from support.random_robots.numbers import random_position
 from support.random_robots.written import joint, leg, random_body, random_joint
 
 
-def coupled(seed: int) -> Robot:
+def coupled_tree(seed: int) -> Robot:
     """A tree of bodies without a nacelle: revolute, prismatic and screw joints, some of them coupled.
 
     The couplings have two or three terms and are independent; the joints that are left are the motion, and
@@ -55,7 +55,7 @@ def coupled(seed: int) -> Robot:
     )
 
 
-def free(seed: int, *, spins: bool = False) -> Robot:
+def free_base_tree(seed: int, *, spins: bool = False) -> Robot:
     """A trunk that flies with a tree of bodies on it; one joint is moved by a rod across, none drives it all.
 
     The rod hangs on one body by a universal joint and ends on another with a spherical one; of the joints

@@ -31,7 +31,7 @@ from support.library import library_robot
 CHANGE = 0.01
 
 # What is no number of the equations of motion, or arranges the robot.
-_STAYS = frozenset(
+_FIXED_KEYS = frozenset(
     (
         *("format", "name", "names", "title", "sources", "notes", "display", "modes", "tools", "encoder"),
         *("motion", "gravity", "reference", "guess", "limits", "branch", "torque_constant"),
@@ -44,14 +44,14 @@ _NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
 _QUANTITY = re.compile(rf"((?:{_NUMBER}\s+)*{_NUMBER})(\s*[A-Za-z].*)?$")
 
 
-def _parsed(written: str) -> tuple[str, str]:
+def _split_quantity(written: str) -> tuple[str, str]:
     """The numbers and the unit of a quantity."""
     match = _QUANTITY.match(written)
     assert match is not None, written
     return match[1], match[2] or ""
 
 
-class _Change:
+class _Variation:
     """One change of a description."""
 
     def __init__(self, seed: int, spinning: set[str], stays: frozenset[str]) -> None:
@@ -100,11 +100,11 @@ class _Change:
     def inertia(self, written: Any, alike: bool) -> Any:
         """Moments by their second moments; products on their own."""
         if isinstance(written, str):
-            numbers, unit = _parsed(written)
+            numbers, unit = _split_quantity(written)
             moments = [float(number) for number in numbers.split()]
             assert len(moments) == 3, written
             return " ".join(repr(value) for value in self.moments(moments, alike)) + unit
-        parsed = {name: _parsed(written[name]) for name in ("xx", "yy", "zz")}
+        parsed = {name: _split_quantity(written[name]) for name in ("xx", "yy", "zz")}
         moments = self.moments([float(number) for number, _ in parsed.values()], alike)
         own = {
             name: f"{value!r}{unit}" for (name, (_, unit)), value in zip(parsed.items(), moments, strict=True)
@@ -125,7 +125,7 @@ class _Change:
 
 
 @cache
-def varied(name: str, seed: int) -> nacelle.Robot:
+def varied_library_robot(name: str, seed: int) -> nacelle.Robot:
     """A robot of the library, changed."""
     robot = library_robot(name)
     spinning = {
@@ -133,12 +133,12 @@ def varied(name: str, seed: int) -> nacelle.Robot:
     }
     data = YAML(typ="safe", pure=True).load(robots.text(name))
     # The hexagons of PaLiDA are printed as points: they are made anew.
-    stays = _STAYS | ({"A", "B"} if name == "palida" else set())
-    changed = nacelle.build(_Change(seed, spinning, stays).value(data))
-    return _hexagonal(changed, seed) if name == "palida" else changed
+    stays = _FIXED_KEYS | ({"A", "B"} if name == "palida" else set())
+    changed = nacelle.build(_Variation(seed, spinning, stays).value(data))
+    return _with_hexagonal_anchors(changed, seed) if name == "palida" else changed
 
 
-def _hexagonal(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
+def _with_hexagonal_anchors(robot: nacelle.Robot, seed: int) -> nacelle.Robot:
     """Anchors on other semi-regular hexagons: at 120 k + h and 120 k - h degrees, mirror images exactly."""
     rng = np.random.default_rng(seed)
     joints = list(robot.joints)

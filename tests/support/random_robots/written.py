@@ -12,10 +12,10 @@ from support.random_robots.numbers import cloud_about_com, random_position, unit
 
 Array = np.ndarray
 Data = dict[str, Any]
-CHANGE = 0.01
+VARIATION = 0.01
 
 
-class Numbers:
+class VariedNumbers:
     """Numbers of a description, each changed by about 1 %."""
 
     def __init__(self, seed: int) -> None:
@@ -24,7 +24,7 @@ class Numbers:
 
     def __call__(self, value: float) -> float:
         """One number; zero stays zero."""
-        return float(value * (1.0 + CHANGE * self.rng.uniform(-1.0, 1.0)))
+        return float(value * (1.0 + VARIATION * self.rng.uniform(-1.0, 1.0)))
 
     def vector(self, *values: float) -> list[float]:
         """Several numbers, each on its own."""
@@ -87,12 +87,12 @@ def spherical(*places: Any, **more: Any) -> Data:
     return joint("spherical", *places, **more)
 
 
-def around(radius: float, angle: float, height: float = 0.0) -> Array:
+def point_on_circle(radius: float, angle: float, height: float = 0.0) -> Array:
     """A point on a circle, the angle in degrees."""
     return np.array([radius * np.cos(np.radians(angle)), radius * np.sin(np.radians(angle)), height])
 
 
-def along(direction: Array) -> Rotation:
+def rotation_to_direction(direction: Array) -> Rotation:
     """A rotation that brings z to a direction."""
     return Rotation.align_vectors([direction], [[0.0, 0.0, 1.0]])[0]
 

@@ -14,13 +14,13 @@ from nacelle.verify.engine import TreeState
 from nacelle.verify.engines.pinocchio import build
 from support import mujoco_loops
 from support.library import library_robot
-from support.sprung import sprung
+from support.sprung import sprung_robot
 
 # ---- Loops and springs in MuJoCo: stepped there, a robot goes where it goes here
 
 STEP = 1e-4
 
-HARD = mujoco_loops.Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999))
+HARD = mujoco_loops.ConstraintSettings((2.0 * STEP, 1.0), (0.9999, 0.9999))
 
 
 @pytest.mark.slow
@@ -29,8 +29,8 @@ HARD = mujoco_loops.Bonds((2.0 * STEP, 1.0), (0.9999, 0.9999))
     [("gough-stewart", 2e4, [0.8, -0.5, 0.4, 1.0, -1.5, 2.0]), ("delta", 60.0, [1.5, 0.9, 0.6])],
 )
 def test_hard_bonds_hold_the_loops(name: str, stiffness: float, push: list[float]) -> None:
-    robot, x = sprung(name, stiffness)
-    engine = mujoco_loops.build(robot, HARD)
+    robot, x = sprung_robot(name, stiffness)
+    engine = mujoco_loops.build_engine(robot, HARD)
     model, data = engine.model, mj.MjData(engine.model)
     model.opt.timestep, model.opt.integrator = STEP, mj.mjtIntegrator.mjINT_RK4
     bodies, joints = (
@@ -55,7 +55,7 @@ def test_hard_bonds_hold_the_loops(name: str, stiffness: float, push: list[float
 
 def test_other_closures_are_refused() -> None:
     with pytest.raises(VerifyError, match=r"fold-2.*is revolute"):
-        mujoco_loops.build(library_robot("quattro"), HARD)
+        mujoco_loops.build_engine(library_robot("quattro"), HARD)
 
 
 # ---- The tree of a robot in Pinocchio: mass, energy and weight of its bodies, and Jacobians by differences

@@ -26,10 +26,10 @@ from nacelle.view.browser.panel import (
     verdict_html,
 )
 from nacelle.view.browser.server import HOST, EventLoop, free_port
-from nacelle.view.browser.stage import one_mesh, solid_mesh
+from nacelle.view.browser.stage import join_meshes, solid_mesh
 from nacelle.view.loads import LoadRow, Loads
-from nacelle.view.session import Standing, Verdict
-from nacelle.view.side_by_side import FOV, view_of
+from nacelle.view.session import PoseStatus, Verdict
+from nacelle.view.side_by_side import FOV, camera_view
 
 
 @pytest.mark.parametrize("across", [None, 0, 1, 2])
@@ -37,7 +37,7 @@ from nacelle.view.side_by_side import FOV, view_of
 @pytest.mark.parametrize("wide", [0.7, 4.0])
 def test_all_corners_are_seen(across: int | None, aspect: float, upper: float, wide: float) -> None:
     low, high = np.array([-0.5, 0.2, 1.0]), np.array([wide, 1.0, 1.5])
-    view = view_of(low, high, across, wide > 1.0)
+    view = camera_view(low, high, across, wide > 1.0)
     position, target = view.place(aspect, upper)
     forward = (target - position) / np.linalg.norm(target - position)
     right = np.cross(forward, view.up)
@@ -129,7 +129,7 @@ def volume(mesh: Mesh) -> float:
 def test_meshes_are_closed_and_have_their_volume(solid: Solid, expected: float) -> None:
     mesh = solid_mesh(solid)
     assert volume(mesh) == pytest.approx(expected, rel=0.04)
-    assert volume(one_mesh([mesh, mesh])) == pytest.approx(2.0 * volume(mesh))
+    assert volume(join_meshes([mesh, mesh])) == pytest.approx(2.0 * volume(mesh))
 
 
 def test_ports() -> None:
@@ -151,7 +151,7 @@ def test_names_are_escaped() -> None:
     none = np.zeros((0, 3))
     given = Loads(NAME, none, none, none, (LoadRow(NAME, 1.0, None),), NAME)
     pages = [
-        verdict_html(Verdict(Standing.OUT, NAME)),
+        verdict_html(Verdict(PoseStatus.OUT, NAME)),
         problems_html([NAME, NAME]),
         sentence_html(NAME),
         dependent_html({NAME: (1.0, "mm")}),

@@ -12,9 +12,9 @@ import pytest
 import nacelle
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.scene.motion import rotations
+from nacelle.scene.motion import rotation_matrices_wxyz
 from nacelle.spatial.pose import Pose
-from nacelle.view.session import Standing
+from nacelle.view.session import PoseStatus
 from nacelle.view.viewer import Viewer, view
 from support.described import mechanism
 
@@ -79,16 +79,16 @@ def test_colours_tell_how_a_pose_is() -> None:
         stage = viewer._members[0].stage
         own = {body: tuple(meshes[0][0].color) for body, meshes in stage._meshes.items()}
 
-        def painted(standing: Standing) -> dict[int, tuple[int, ...]]:
+        def painted(standing: PoseStatus) -> dict[int, tuple[int, ...]]:
             viewer._loop.call(lambda: stage.paint(standing))
             return {body: tuple(meshes[0][0].color) for body, meshes in stage._meshes.items()}
 
-        near, out = painted(Standing.NEAR), painted(Standing.OUT)
+        near, out = painted(PoseStatus.NEAR), painted(PoseStatus.OUT)
         assert {colour for body, colour in near.items() if body} == {(230, 159, 0)}
         assert near[0] == out[0] == own[0]
         assert out[1] == (196, 38, 46)
         assert {body for body in own if out[body] != own[body]} == {1}
-        assert painted(Standing.GOOD) == own
+        assert painted(PoseStatus.GOOD) == own
 
 
 def test_springs_follow_their_bodies() -> None:
@@ -104,7 +104,7 @@ def test_springs_follow_their_bodies() -> None:
             np.testing.assert_allclose(handle.position, first, atol=1e-7)
             length = np.linalg.norm(second - first)
             np.testing.assert_allclose(np.max(handle.vertices[:, 2]), length, rtol=1e-6)
-            axis = rotations(np.asarray(handle.wxyz))[:, 2]
+            axis = rotation_matrices_wxyz(np.asarray(handle.wxyz))[:, 2]
             np.testing.assert_allclose(length * axis, second - first, atol=1e-6)
         name = robot.bodies[link.bodies[0]].name
         viewer._loop.call(lambda: stage.hide((name,)))

@@ -19,7 +19,7 @@ from nacelle.vision.calibration.bundle import (
     lens_of,
     with_lens,
 )
-from nacelle.vision.calibration.calibrate import calibrated, first_guesses, rehearse_calibration
+from nacelle.vision.calibration.calibrate import calibrate_camera, first_guesses, simulate_calibration
 from nacelle.vision.calibration.excitation import jacobian_excitation
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import tangent_normals, visible_cylinders
@@ -27,8 +27,8 @@ from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import anchors_of
 from nacelle.vision.observer.update import chi_square_interval, nees
-from support.observed import camera_of
-from support.sightings import camera_error, perturbed, point_sightings, sightings
+from support.observed import camera_for_legs
+from support.sightings import camera_error, perturb_camera, point_sightings, sightings
 
 # ---- The system of all edges: its Jacobian by differences over all kinds of unknowns
 
@@ -36,7 +36,7 @@ from support.sightings import camera_error, perturbed, point_sightings, sighting
 def test_jacobian():
     robot = nacelle.load("fivebar")
     rng = np.random.default_rng(0)
-    camera = camera_of(robot)
+    camera = camera_for_legs(robot)
     seen = [replace(one, edges=one.edges[2:5]) for one in sightings(robot, camera, rng, count=4)]
     bundle = Bundle(robot, visible_cylinders(robot), seen, CameraUnknowns(anchors=1e-3, poses=1e-3))
     assert bundle.count == 6 + 4 + 2 * 4
@@ -138,25 +138,25 @@ def test_the_camera_is_right_within_its_deviations() -> None:
     """A rehearsed calibration is right within its deviations."""
     robot = nacelle.load("fivebar")
     camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0), size=(320, 320))
-    result = rehearse_calibration(robot, camera, PixelModel(), poses=6, seed=3)
+    result = simulate_calibration(robot, camera, PixelModel(), poses=6, seed=3)
     C = result.calibration.covariance[:6, :6]
     assert float(result.error @ np.linalg.solve(C, result.error)) < 22.5  # chi-square of 6, 0.999
     assert result.calibration.probability > 1e-3
     assert result.edges == 6 * 8
     with pytest.raises(CalibrationError, match="4 poses"):
-        rehearse_calibration(robot, camera, PixelModel(), poses=2)
+        simulate_calibration(robot, camera, PixelModel(), poses=2)
 
 
 @pytest.mark.slow
 def test_a_camera_is_found_without_a_guess():
     """A first guess from nowhere."""
     robot = nacelle.load("fivebar")
-    camera = camera_of(robot)
+    camera = camera_for_legs(robot)
     seen = sightings(robot, camera, np.random.default_rng(1), count=4)
     nowhere = camera.placed(Pose(np.eye(3), np.array([0.0, 0.0, -3.0])))
     guesses = first_guesses(robot, visible_cylinders(robot), seen, nowhere)
     assert min(np.linalg.norm(camera_error(camera, one)[3:]) for one in guesses) < 0.6
-    result = calibrated(robot, seen, nowhere, search=True)
+    result = calibrate_camera(robot, seen, nowhere, search=True)
     assert np.linalg.norm(camera_error(camera, result.camera)) < 1e-3
     assert result.probability > 1e-4
 
@@ -168,11 +168,11 @@ def test_a_camera_is_found_without_a_guess():
 @pytest.mark.parametrize("name", ["fivebar", "quattro", "gough-stewart"])
 def test_a_camera_comes_back_within_its_covariance(name):
     robot = nacelle.load(name)
-    camera, errors, covariances, squares, degrees = camera_of(robot), [], [], 0.0, 0
+    camera, errors, covariances, squares, degrees = camera_for_legs(robot), [], [], 0.0, 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
         seen = sightings(robot, camera, rng, count=4 + seed % 3)
-        result = calibrated(robot, seen, perturbed(camera, robot, rng))
+        result = calibrate_camera(robot, seen, perturb_camera(camera, robot, rng))
         errors.append(camera_error(camera, result.camera))
         covariances.append(result.covariance)
         squares, degrees = squares + result.chi_square, degrees + result.degrees
@@ -190,7 +190,7 @@ def test_a_camera_comes_back_within_its_covariance(name):
 def test_the_lens_from_points_of_edges():
     robot = nacelle.load("gough-stewart")
     camera = replace(
-        camera_of(robot),
+        camera_for_legs(robot),
         distortion=(-0.15, 0.05, 5e-4, -1e-3, 0.0),
         focal=(1380.0, 1400.0),
         centre=(520.0, 505.0),
@@ -199,9 +199,9 @@ def test_the_lens_from_points_of_edges():
     errors, covariances = [], []
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        guess = perturbed(camera, robot, rng, 0.02)
+        guess = perturb_camera(camera, robot, rng, 0.02)
         guess = replace(guess, focal=(1350.0, 1350.0), centre=(511.5, 511.5), distortion=(0.0,) * 5)
-        result = calibrated(robot, point_sightings(robot, camera, rng), guess, unknowns)
+        result = calibrate_camera(robot, point_sightings(robot, camera, rng), guess, unknowns)
         lens = (lens_of(camera) - lens_of(result.camera))[:8]
         errors.append(np.concatenate([camera_error(camera, result.camera), lens]))
         covariances.append(result.covariance)
@@ -210,18 +210,20 @@ def test_the_lens_from_points_of_edges():
     assert low < np.mean(nees(np.array(errors), np.array(covariances))) / 14 < high
     assert result.sigma["focal x"] < 1.0
     with pytest.raises(CalibrationError, match="EdgePoints"):
-        calibrated(robot, sightings(robot, camera, rng), guess, unknowns)
+        calibrate_camera(robot, sightings(robot, camera, rng), guess, unknowns)
 
 
 def test_displaced_anchors_and_uncertain_poses():
     robot = nacelle.load("fivebar")
-    camera, anchors = camera_of(robot), anchors_of(robot)
+    camera, anchors = camera_for_legs(robot), anchors_of(robot)
     rng = np.random.default_rng(3)
     o = 2e-4 * rng.standard_normal(len(anchors))
     seen = sightings(robot, camera, rng, count=8, anchors=(anchors, o))
     moved = [replace(one, x=one.x + 4e-5 * rng.standard_normal(2)) for one in seen]
-    plain = calibrated(robot, moved, camera)
-    result = calibrated(robot, moved, perturbed(camera, robot, rng), CameraUnknowns(anchors=2e-4, poses=4e-5))
+    plain = calibrate_camera(robot, moved, camera)
+    result = calibrate_camera(
+        robot, moved, perturb_camera(camera, robot, rng), CameraUnknowns(anchors=2e-4, poses=4e-5)
+    )
     assert plain.probability < 1e-6 or plain.rejected
     assert result.probability > 1e-3
     assert list(result.anchors) == [
@@ -233,13 +235,13 @@ def test_displaced_anchors_and_uncertain_poses():
 
 def test_wrong_edges_are_left_out():
     robot = nacelle.load("fivebar")
-    camera, rng = camera_of(robot), np.random.default_rng(4)
+    camera, rng = camera_for_legs(robot), np.random.default_rng(4)
     seen = sightings(robot, camera, rng)
     wrong = list(seen[2].edges)
     n = wrong[3].normal + np.array([3e-3, -2e-3, 1e-3])
     wrong[3] = replace(wrong[3], normal=n / np.linalg.norm(n))
     seen[2] = replace(seen[2], edges=tuple(wrong))
-    result = calibrated(robot, seen, perturbed(camera, robot, rng))
+    result = calibrate_camera(robot, seen, perturb_camera(camera, robot, rng))
     assert result.rejected == ((2, 3),)
     assert nees(camera_error(camera, result.camera), result.covariance) < 25.0
 
@@ -247,11 +249,11 @@ def test_wrong_edges_are_left_out():
 def test_one_leg_does_not_determine_a_camera():
     """Along the axis of a cylinder, and about it, a camera may be anywhere: the same pose shows no more."""
     robot = nacelle.load("fivebar")
-    camera = camera_of(robot)
+    camera = camera_for_legs(robot)
     one = sightings(robot, camera, np.random.default_rng(0), count=1)[0]
     alone = replace(one, edges=one.edges[:2])
     with pytest.raises(CalibrationError, match="do not determine") as caught:
-        calibrated(robot, [alone] * 4, camera)
+        calibrate_camera(robot, [alone] * 4, camera)
     assert len(caught.value.directions) == 2
     assert all(any(name in words for name in ("x", "y", "z")) for words in caught.value.directions)
 
@@ -261,22 +263,22 @@ def test_a_planar_robot_seen_from_above_leaves_focal_length_and_distance():
     above = Camera.looking([0.0, 0.2, 0.0], [0.0, 0.2, 1.5], up=(0.0, 1.0, 0.0))
     rng = np.random.default_rng(0)
     seen = point_sightings(robot, above, rng)
-    result = calibrated(robot, seen, above, CameraUnknowns(lens=("focal",)))
+    result = calibrate_camera(robot, seen, above, CameraUnknowns(lens=("focal",)))
     assert any("z" in words and "focal" in words for words in result.weak)
-    assert calibrated(robot, seen, above).weak == ()
+    assert calibrate_camera(robot, seen, above).weak == ()
 
 
 def test_what_cannot_be_is_refused():
     robot = nacelle.load("fivebar")
-    camera = camera_of(robot)
+    camera = camera_for_legs(robot)
     seen = sightings(robot, camera, np.random.default_rng(0), count=4)
     with pytest.raises(CalibrationError, match="4 poses"):
-        calibrated(robot, seen[:3], camera)
+        calibrate_camera(robot, seen[:3], camera)
     bad = replace(seen[1].edges[2], normal=np.full(3, np.nan))
     with pytest.raises(CalibrationError, match=r"side 0 of left\.distal in sighting 1 is not finite"):
-        calibrated(robot, [seen[0], replace(seen[1], edges=(bad,)), *seen[2:]], camera)
+        calibrate_camera(robot, [seen[0], replace(seen[1], edges=(bad,)), *seen[2:]], camera)
     with pytest.raises(CalibrationError, match="focus"):
-        calibrated(robot, seen, camera, CameraUnknowns(lens=("focus",)))
+        calibrate_camera(robot, seen, camera, CameraUnknowns(lens=("focus",)))
     inside = camera.placed(Pose(camera.pose.R, camera.pose.p * 0.0 + 1e6))
     with pytest.raises(CalibrationError):
-        calibrated(robot, [replace(one, x=one.x + 10.0) for one in seen], inside)
+        calibrate_camera(robot, [replace(one, x=one.x + 10.0) for one in seen], inside)

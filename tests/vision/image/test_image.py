@@ -12,19 +12,26 @@ from nacelle.errors import KinematicsError
 from nacelle.shapes.solid import Ball, Block, Plate, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
-from nacelle.vision.camera import Camera, Patch, Region
+from nacelle.vision.camera import Camera, PixelPatch, Region
 from nacelle.vision.image.edges import (
-    Band,
+    PixelBand,
     band_around,
+    find_edge_points,
     fit_edges,
-    image_edge,
+    fit_plane,
     interpolate,
-    plane_through,
-    searched_normals,
+    search_normals,
 )
-from nacelle.vision.image.pixel_model import PixelModel, filled
-from nacelle.vision.image.render import bivariate_normal, coverage, meets, render, render_pixels, seen_parts
-from nacelle.vision.scene import CameraScene, SeenSolid
+from nacelle.vision.image.pixel_model import PixelModel, edge_coverage
+from nacelle.vision.image.render import (
+    bivariate_normal,
+    coverage,
+    may_meet_cone,
+    render,
+    render_pixels,
+    visible_fractions,
+)
+from nacelle.vision.scene import CameraScene, SceneSolid
 from nacelle.vision.visibility import edge_visibility
 from support.line_bound import whole_band
 from support.vision_scenes import cast, rod, scene_of, small_camera
@@ -42,11 +49,11 @@ def test_all_pixels_near_the_edges() -> None:
     seen = edge_visibility(scene, 0, 0.0)
     whole = whole_band(camera, seen, MODEL.reach)
     assert whole is not None
-    image = Patch.region(camera, Region(0, 0, *camera.size))
+    image = PixelPatch.region(camera, Region(0, 0, *camera.size))
     near = np.zeros(image.x.shape, dtype=bool)
     for side, normal in enumerate(seen.lines.normals):
         t = seen.lines.place(side, image)
-        near |= (np.abs(image.from_plane(normal).s) < MODEL.reach) & (t >= 0.0) & (t <= 1.0)
+        near |= (np.abs(image.distance_from_plane(normal).s) < MODEL.reach) & (t >= 0.0) & (t <= 1.0)
     chosen = np.zeros_like(near)
     chosen[whole.v, whole.u] = True
     assert np.mean(chosen != near) < 1e-3 * np.mean(near) + 1e-4
@@ -62,10 +69,10 @@ def test_other_solids_are_kept_away() -> None:
     camera = small_camera()
     bar = rod((0.05, -0.5, 1.0), (0.05, 0.5, 1.0), 0.01)
     scene = scene_of(camera, ROD, bar)
-    band = band_around(scene, 0, edge_visibility(scene, 0, MODEL.reach), MODEL, slack=0.5)
+    band = band_around(scene, 0, edge_visibility(scene, 0, MODEL.reach), MODEL, uncertainty=0.5)
     assert band is not None
-    edge = band.patch.from_plane(edge_visibility(scene, 1, 0.0).lines.normals[0])
-    other = band.patch.from_plane(-edge_visibility(scene, 1, 0.0).lines.normals[1])
+    edge = band.patch.distance_from_plane(edge_visibility(scene, 1, 0.0).lines.normals[0])
+    other = band.patch.distance_from_plane(-edge_visibility(scene, 1, 0.0).lines.normals[1])
     apart = -np.minimum(edge.s, other.s)
     assert 1.5 < np.min(apart) < 3.5
 
@@ -78,7 +85,7 @@ def test_one_free_side() -> None:
     band = band_around(scene, 0, seen, MODEL)
     assert band is not None
     assert len(band.sides) == 1
-    far = band.patch.from_plane(seen.lines.normals[1 - band.sides[0]]).s
+    far = band.patch.distance_from_plane(seen.lines.normals[1 - band.sides[0]]).s
     assert np.min(np.abs(far)) >= MODEL.reach
     hidden = scene_of(camera, rod((-0.2, 0.2, 2.0), (0.2, 0.2, 2.0), 0.03), cover)
     assert band_around(hidden, 0, edge_visibility(hidden, 0, 2.0), MODEL) is None
@@ -100,12 +107,12 @@ def test_two_rods_against_rays(name: str) -> None:
     camera = small_camera()
     corner, size = (50, 30), (60, 60)
     scene = scene_of(camera, NEAR, PAIRS[name])
-    parts = seen_parts([NEAR, PAIRS[name]], Patch.region(camera, Region(*corner, *size)), 0.8)
+    parts = visible_fractions([NEAR, PAIRS[name]], PixelPatch.region(camera, Region(*corner, *size)), 0.8)
     for k, (_, seen) in parts.items():
         # One solid white, all else black: its rays alone.
         levels = PixelModel(blur=0.8, leg=1.0, background=0.0, other=0.0)
         first = scene.solids[k]
-        solids = tuple(s if s is first else SeenSolid(s.solid, s.body, -1, -1) for s in scene.solids)
+        solids = tuple(s if s is first else SceneSolid(s.solid, s.body, -1, -1) for s in scene.solids)
         white = CameraScene(camera, scene.cylinders, solids)
         true = cast(white, levels, corner, size, fine=5)
         assert np.max(np.abs(seen - true)) < 0.03
@@ -117,10 +124,10 @@ def test_cones_that_meet() -> None:
     axis = np.array([0.0, 0.0, 1.0])
     ball = Ball(np.array([0.5, 0.0, 2.0]), 0.1)
     touch = float(np.arctan2(0.5, 2.0) - np.arcsin(0.1 / np.hypot(0.5, 2.0)))
-    assert meets(ball, axis, touch + 1e-6)
-    assert not meets(ball, axis, touch - 1e-6)
-    assert meets(rod((-3.0, 0.1, 2.0), (3.0, 0.1, 2.0), 0.01), axis, 0.05)
-    assert not meets(rod((-3.0, 0.5, 2.0), (3.0, 0.5, 2.0), 0.01), axis, 0.05)
+    assert may_meet_cone(ball, axis, touch + 1e-6)
+    assert not may_meet_cone(ball, axis, touch - 1e-6)
+    assert may_meet_cone(rod((-3.0, 0.1, 2.0), (3.0, 0.1, 2.0), 0.01), axis, 0.05)
+    assert not may_meet_cone(rod((-3.0, 0.5, 2.0), (3.0, 0.5, 2.0), 0.01), axis, 0.05)
 
 
 # ---- Edges several pixels from their prediction
@@ -142,16 +149,16 @@ def test_search_finds_the_edges(corner: tuple[int, int]) -> None:
     seen = edge_visibility(scene_of(camera, PREDICTED), 0, MODEL_OF_EDGES.reach)
     true = edge_visibility(scene_of(camera, TRUE), 0, MODEL_OF_EDGES.reach)
     for side in (0, 1):
-        points = image_edge(image, camera, seen, side, 8.0, MODEL_OF_EDGES)
+        points = find_edge_points(image, camera, seen, side, 8.0, MODEL_OF_EDGES)
         points = points[np.isfinite(points[:, 0])]
         assert len(points) > 40
         off = camera.ray(points) @ true.lines.normals[side] * camera.focal[0]
         assert np.median(np.abs(off)) < 0.05
-    normals = searched_normals(image, camera, seen, 8.0, MODEL_OF_EDGES)
+    normals = search_normals(image, camera, seen, 8.0, MODEL_OF_EDGES)
     assert normals is not None
     assert np.max(np.abs(normals - true.lines.normals)) * camera.focal[0] < 0.3
     # A dark picture shows none.
-    assert searched_normals(0.0 * image + 40.0, camera, seen, 8.0, MODEL_OF_EDGES) is None
+    assert search_normals(0.0 * image + 40.0, camera, seen, 8.0, MODEL_OF_EDGES) is None
 
 
 def test_pictures_are_bilinear() -> None:
@@ -166,7 +173,7 @@ def test_planes_leave_out_what_is_far() -> None:
     rng = np.random.default_rng(1)
     rays = np.stack([rng.uniform(-0.3, 0.3, 40), 0.1 + 1e-5 * rng.standard_normal(40), np.ones(40)], axis=-1)
     rays[::10, 1] += 0.01
-    n = plane_through(rays)
+    n = fit_plane(rays)
     assert np.allclose(n / n[1], [0.0, 1.0, -0.1], atol=1e-4)
 
 
@@ -182,8 +189,8 @@ def test_distance_from_a_plane() -> None:
     normal = np.array([0.8, -0.6, 0.05])
     t = np.linspace(-0.5, 0.5, 20_001)[:, None]
     point, way = np.array([0.0, 0.05 / 0.6, 1.0]), np.array([0.6, 0.8, 0.0])
-    region = Patch.region(camera, Region(60, 40, 40, 40))
-    edge = region.from_plane(normal)
+    region = PixelPatch.region(camera, Region(60, 40, 40, 40))
+    edge = region.distance_from_plane(normal)
     near = np.abs(edge.s) < 2.0
     v, u = np.nonzero(near)
     assert len(u) > 50
@@ -191,7 +198,9 @@ def test_distance_from_a_plane() -> None:
     assert np.max(np.abs(np.abs(edge.s[near]) - true)) < 3e-3
     assert np.allclose(edge.a**2 + edge.b**2, 1.0)
     # A step of a thousandth of a pixel along the normal is a thousandth of distance.
-    one = Patch.of(camera, u + 60 + 1e-3 * edge.a[near], v + 40 + 1e-3 * edge.b[near]).from_plane(normal)
+    one = PixelPatch.of(
+        camera, u + 60 + 1e-3 * edge.a[near], v + 40 + 1e-3 * edge.b[near]
+    ).distance_from_plane(normal)
     assert np.allclose(one.s - edge.s[near], 1e-3, atol=2e-5)
 
 
@@ -204,13 +213,13 @@ def test_distance_from_an_ellipse() -> None:
     side /= np.linalg.norm(side)
     turn = np.linspace(0.0, 2.0 * np.pi, 20_001)[:, None]
     circle = np.cos(0.1) * axis + np.sin(0.1) * (np.cos(turn) * side + np.sin(turn) * np.cross(axis, side))
-    region = Patch.region(camera, Region(0, 0, 160, 120))
-    edge = region.from_quadric(Q)
+    region = PixelPatch.region(camera, Region(0, 0, 160, 120))
+    edge = region.distance_from_quadric(Q)
     near = np.abs(edge.s) < 1.0
     v, u = np.nonzero(near)
     true = nearest(camera, circle, np.stack([u, v], axis=-1))
     assert np.max(np.abs(np.abs(edge.s[near]) - true)) < 0.03  # a radius of 30 px bends within a pixel
-    chosen = region.some(near).from_quadric(Q)
+    chosen = region.some(near).distance_from_quadric(Q)
     assert np.array_equal(chosen.s, edge.some(near).s)
     assert np.allclose(region.rays[..., 2], 1.0)
 
@@ -227,19 +236,19 @@ def test_filled_is_the_integral_over_the_square(angle: float, blur: float) -> No
     du, dv = np.meshgrid(0.5 * nodes, 0.5 * nodes)
     there = ndtr((s[:, None, None] + a * du + b * dv) / blur)
     summed = np.einsum("kij,i,j->k", there, 0.5 * weights, 0.5 * weights)
-    F, slope = filled(s, np.full_like(s, a), np.full_like(s, b), blur)
+    F, slope = edge_coverage(s, np.full_like(s, a), np.full_like(s, b), blur)
     assert np.max(np.abs(F - summed)) < 2e-7
-    high, low = (filled(s + h, np.full_like(s, a), np.full_like(s, b), blur)[0] for h in (1e-4, -1e-4))
+    high, low = (edge_coverage(s + h, np.full_like(s, a), np.full_like(s, b), blur)[0] for h in (1e-4, -1e-4))
     assert np.max(np.abs(slope - (high - low) / 2e-4)) < 1e-6
 
 
 def test_sharp_edges_fill_areas() -> None:
     one = np.ones(1)
-    assert filled(0.25 * one, one, 0.0 * one, 0.0)[0] == pytest.approx(0.75)
+    assert edge_coverage(0.25 * one, one, 0.0 * one, 0.0)[0] == pytest.approx(0.75)
     # A diagonal through the centre, and one that cuts off a corner of legs 1/2: area 1/8.
     diagonal = np.sqrt(0.5) * one
-    assert filled(0.0 * one, diagonal, diagonal, 0.0)[0] == pytest.approx(0.5)
-    assert filled(-np.sqrt(0.125) * one, diagonal, diagonal, 0.0)[0] == pytest.approx(0.125)
+    assert edge_coverage(0.0 * one, diagonal, diagonal, 0.0)[0] == pytest.approx(0.5)
+    assert edge_coverage(-np.sqrt(0.125) * one, diagonal, diagonal, 0.0)[0] == pytest.approx(0.125)
 
 
 def test_noise_has_its_variance() -> None:
@@ -279,9 +288,9 @@ def test_images_are_those_of_rays() -> None:
 def test_regions_and_pixels_are_parts_of_the_image() -> None:
     scene = scene_of(small_camera(), *SOLIDS)
     whole = render(scene, MODEL_OF_RENDER)
-    part = render_pixels(scene, MODEL_OF_RENDER, Patch.region(scene.camera, Region(37, 21, 70, 45)))
+    part = render_pixels(scene, MODEL_OF_RENDER, PixelPatch.region(scene.camera, Region(37, 21, 70, 45)))
     assert np.allclose(part, whole[21:66, 37:107], atol=1e-9)
-    patch = Patch.of(scene.camera, np.array([80.0, 90.0]), np.array([60.0, 50.0]))
+    patch = PixelPatch.of(scene.camera, np.array([80.0, 90.0]), np.array([60.0, 50.0]))
     assert np.allclose(render_pixels(scene, MODEL_OF_RENDER, patch), [whole[60, 80], whole[50, 90]])
     assert np.all(render(scene_of(small_camera()), MODEL_OF_RENDER) == 40.0)
 
@@ -294,7 +303,7 @@ def test_motion_blurs_across_the_edge() -> None:
     moving, still = render(instants, MODEL_OF_RENDER), render(instants[1], MODEL_OF_RENDER)
     assert np.allclose(moving, np.mean([render(one, MODEL_OF_RENDER) for one in instants], axis=0))
     assert np.max(np.abs(np.diff(moving[:, 80]))) < 0.5 * np.max(np.abs(np.diff(still[:, 80])))
-    patch = Patch.of(camera, np.array([80.0]), np.array([52.0]))
+    patch = PixelPatch.of(camera, np.array([80.0]), np.array([52.0]))
     assert render_pixels(instants, MODEL_OF_RENDER, patch)[0] == pytest.approx(moving[52, 80])
     with pytest.raises(KinematicsError, match="at least one"):
         render([], MODEL_OF_RENDER)
@@ -321,7 +330,7 @@ COVERED: dict[str, Solid] = {
 def test_coverage_against_rays(name: str) -> None:
     camera, model = small_camera(), PixelModel(blur=0.8, leg=1.0, other=1.0, background=0.0)
     corner, size = (50, 30), (60, 60)
-    cover = coverage(COVERED[name], Patch.region(camera, Region(*corner, *size)), model.blur).part
+    cover = coverage(COVERED[name], PixelPatch.region(camera, Region(*corner, *size)), model.blur).part
     true = cast(scene_of(camera, COVERED[name]), model, corner, size, fine=6)
     error = np.abs(cover - true)
     assert np.mean(true) > 0.01
@@ -334,7 +343,7 @@ def test_coverage_against_rays(name: str) -> None:
 
 
 def test_the_camera_inside_sees_nothing_else() -> None:
-    patch = Patch.region(small_camera(), Region(0, 0, 10, 10))
+    patch = PixelPatch.region(small_camera(), Region(0, 0, 10, 10))
     assert np.all(coverage(rod((0.0, 0.0, -1.0), (0.0, 0.1, 2.0), 0.2), patch, 0.8).part == 1.0)
     behind = coverage(rod((0.0, 0.0, -1.0), (0.0, 0.1, -2.0), 0.2), patch, 0.8).part
     assert np.all(behind == 0.0)
@@ -359,7 +368,7 @@ def test_sides_are_exact() -> None:
     for radius, blur in ((0.03, 0.6), (0.008, 1.2)):
         one = rod((-0.3, -0.1, 1.7), (0.3, 0.2, 2.5), radius)
         model = PixelModel(blur=blur, leg=1.0, background=0.0)
-        cover = coverage(one, Patch.region(camera, Region(76, 56, 8, 8)), blur).part
+        cover = coverage(one, PixelPatch.region(camera, Region(76, 56, 8, 8)), blur).part
         true = cast(scene_of(camera, one), model, (76, 56), (8, 8), fine=24)
         assert np.ptp(true) > 0.2
         assert np.max(np.abs(cover - true)) < 3e-3
@@ -371,8 +380,8 @@ ROD_OF_FIT = rod((-0.2, -0.1, 1.8), (0.25, 0.15, 2.2), 0.03)
 MODEL_OF_FIT = PixelModel(blur=0.8)
 
 
-def band_of(scene: CameraScene, model: PixelModel) -> Band:
-    band = band_around(scene, 0, edge_visibility(scene, 0, model.reach), model, wide=1.5, slack=0.5)
+def band_of(scene: CameraScene, model: PixelModel) -> PixelBand:
+    band = band_around(scene, 0, edge_visibility(scene, 0, model.reach), model, margin=1.5, uncertainty=0.5)
     assert band is not None
     return band
 
@@ -427,7 +436,7 @@ def test_one_edge_alone() -> None:
     cover = rod((-0.5, 0.12, 1.0), (0.5, 0.12, 1.0), 0.12)
     scene = scene_of(camera, rod((-0.2, 0.0, 2.0), (0.2, 0.0, 2.0), 0.05), cover)
     seen = edge_visibility(scene, 0, MODEL_OF_FIT.reach)
-    band = band_around(scene, 0, seen, MODEL_OF_FIT, wide=1.5)
+    band = band_around(scene, 0, seen, MODEL_OF_FIT, margin=1.5)
     assert band is not None
     (side,) = band.sides
     true = seen.lines.normals

@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.errors import ObserverError
-from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.shapes import twist_scales
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
 from nacelle.vision.camera import Exposure, Shutter
@@ -24,12 +24,12 @@ from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import anchor_names, anchors_of, offset_map
 from nacelle.vision.observer.observer import Observer
 from nacelle.vision.observer.process import (
-    Accelerations,
-    Displacer,
+    AccelerationSchedule,
     ObserverState,
-    Process,
+    PoseDisplacement,
+    ProcessModel,
     displacement,
-    pose_step,
+    pose_difference,
 )
 from nacelle.vision.observer.settings import ObserverSettings, Start
 from nacelle.vision.observer.sight import (
@@ -42,14 +42,21 @@ from nacelle.vision.observer.sight import (
 )
 from nacelle.vision.observer.update import (
     Innovation,
-    Rows,
-    Said,
+    InnovationSummary,
+    MeasurementRows,
     chi_square_interval,
     consistency,
+    kalman_update,
     nees,
-    updated,
 )
-from support.observed import FINE, RenderingCamera, camera_of, displaced_anchors, observed, true_motion
+from support.observed import (
+    FINE,
+    RenderingCamera,
+    camera_for_legs,
+    displaced_anchors,
+    run_observer,
+    true_motion,
+)
 from support.simulated_camera import SimulatedCamera
 from support.vision_scenes import contour_normals
 
@@ -73,7 +80,7 @@ def test_unbiased_and_consistent(name, count):
     """Late regions one after the other; `benchmarks/observer.py` is the long version."""
     robot = nacelle.load(name)
     shutter = Shutter(latency=5e-3)
-    runs = [observed(robot, seed, duration=0.08, shutter=shutter) for seed in range(count)]
+    runs = [run_observer(robot, seed, duration=0.08, shutter=shutter) for seed in range(count)]
     average, (low, high), worst = judged(runs)
     assert low < average < high
     assert worst < 4.0
@@ -85,7 +92,7 @@ def test_unbiased_and_consistent(name, count):
 def test_latency_is_compensated():
     """Ten times the latency costs what the noise of 20 ms costs, not 20 ms of motion (4 mm and more)."""
     robot = nacelle.load("fivebar")
-    runs = [observed(robot, seed, duration=0.1, shutter=Shutter(latency=20e-3)) for seed in range(6)]
+    runs = [run_observer(robot, seed, duration=0.1, shutter=Shutter(latency=20e-3)) for seed in range(6)]
     average, (low, high), _ = judged(runs)
     assert low < average < high
     speed = [np.linalg.norm(run.observer.estimate(0.1).v) for run in runs]
@@ -100,7 +107,7 @@ def test_the_clock_is_found_beside_encoders():
     for seed in range(8):
         offset = FINE * round(5e-3 * np.random.default_rng(seed).standard_normal() / FINE)
         shutter = Shutter(latency=4e-3, clock_offset=offset)
-        run = observed(robot, seed, duration=0.08, settings=settings, shutter=shutter, encoders=2e-3)
+        run = run_observer(robot, seed, duration=0.08, settings=settings, shutter=shutter, encoders=2e-3)
         runs.append(run)
         z.append((run.last.clock - offset) / run.last.clock_sigma)
     assert run.last.clock_sigma < 20e-6
@@ -112,7 +119,7 @@ def test_the_clock_is_found_beside_encoders():
 
 def test_a_clock_without_encoders_stays_uncertain():
     robot = nacelle.load("fivebar")
-    run = observed(
+    run = run_observer(
         robot, 0, duration=0.1, settings=ObserverSettings(clock=3e-3), shutter=Shutter(clock_offset=2e-3)
     )
     assert (run.last.clock, run.last.clock_sigma) == (0.0, pytest.approx(3e-3))
@@ -127,11 +134,11 @@ def test_displaced_anchors_do_not_bias_the_pose():
     runs, plain, squares = [], [], []
     for seed in range(6):
         displaced = 1e-3 * np.random.default_rng(100 + seed).standard_normal(4)
-        run = observed(robot, seed, duration=0.1, settings=settings, displaced=displaced)
+        run = run_observer(robot, seed, duration=0.1, settings=settings, displaced=displaced)
         runs.append(run)
         squares.append(nees(displaced - run.last.anchors, run.last.anchors_covariance))
         try:
-            without = observed(robot, seed, duration=0.1, displaced=displaced)
+            without = run_observer(robot, seed, duration=0.1, displaced=displaced)
             plain.append(nees(without.error[-1], without.covariance[-1]))
         except ObserverError as error:
             plain.append(np.inf if error.diverged else 0.0)
@@ -163,7 +170,7 @@ def test_outliers_are_left_out():
     def eye(robot, camera, rng):
         return Dazzled(robot, camera, visible_cylinders(robot), sigma=0.02, rng=rng)
 
-    runs = [observed(robot, seed, duration=0.1, eye=eye) for seed in range(6)]
+    runs = [run_observer(robot, seed, duration=0.1, eye=eye) for seed in range(6)]
     average, (low, high), _ = judged(runs)
     assert low < average < high
     rejected = [run.observer.consistency().rejected for run in runs]
@@ -173,7 +180,7 @@ def test_outliers_are_left_out():
 @pytest.mark.slow
 def test_rendered_regions():
     robot = nacelle.load("fivebar")
-    run = observed(robot, 1, duration=0.06, eye=RenderingCamera)
+    run = run_observer(robot, 1, duration=0.06, eye=RenderingCamera)
     assert nees(run.error[-1], run.covariance[-1]) < 18.0
     assert run.observer.consistency().rejected == 0
     assert run.observer.consistency().count > 40
@@ -182,9 +189,9 @@ def test_rendered_regions():
 def observer_at_rest(**settings):
     robot = nacelle.load("fivebar")
     x = nacelle.reference_pose(robot)
-    observer = Observer(robot, camera_of(robot), Start(x), ObserverSettings(**settings))
+    observer = Observer(robot, camera_for_legs(robot), Start(x), ObserverSettings(**settings))
     eye = SimulatedCamera(
-        robot, camera_of(robot), visible_cylinders(robot), sigma=0.1, rng=np.random.default_rng(0)
+        robot, camera_for_legs(robot), visible_cylinders(robot), sigma=0.1, rng=np.random.default_rng(0)
     )
     return observer, eye, x
 
@@ -209,7 +216,7 @@ def test_what_is_not_finite_is_refused():
     with pytest.raises(ObserverError, match=r"right\.motor at 0\.5 s"):
         observer.read(0.5, [0.0, np.nan])
     with pytest.raises(ObserverError, match=r"acceleration at 0\.1 s"):
-        observer.accelerate(0.1, [np.inf, 0.0])
+        observer.add_acceleration(0.1, [np.inf, 0.0])
 
 
 def test_divergence_is_an_error_and_a_new_start_helps():
@@ -223,7 +230,7 @@ def test_divergence_is_an_error_and_a_new_start_helps():
         observer.estimate(0.1)
     assert caught.value.diverged
     assert caught.value.time < 0.1
-    observer.jump(Start(elsewhere, time=caught.value.time))
+    observer.restart(Start(elsewhere, time=caught.value.time))
     assert np.max(np.abs(observer.estimate(0.1).x - elsewhere)) < 1e-2
 
 
@@ -252,7 +259,7 @@ def test_a_planar_robot_stays_in_its_plane():
 def test_edges_and_readings_of_displaced_anchors(name):
     """The displaced robot itself, its loops closed, gives the values; its differences the derivatives."""
     robot = nacelle.load(name)
-    anchors, camera = anchors_of(robot), camera_numbers(camera_of(robot))
+    anchors, camera = anchors_of(robot), camera_numbers(camera_for_legs(robot))
     shapes = cylinder_option(visible_cylinders(robot))
     rng = np.random.default_rng(1)
     o = 1e-3 * robot.size * rng.uniform(-1.0, 1.0, len(anchors))
@@ -262,7 +269,7 @@ def test_edges_and_readings_of_displaced_anchors(name):
         real = displaced_anchors(robot, anchors, offsets)
         y = ik.y
         for _ in range(5 if len(y) else 0):
-            y = y + closing_step(real, y, ik.x)["dy"]
+            y = y + loop_closing_step(real, y, ik.x)["dy"]
         seen = edges(real, ik.x, y, camera, cylinders=shapes)
         return seen["frame"][:, :, 0], readings(real, ik.x, y)["q"]
 
@@ -295,11 +302,13 @@ def test_normalised_errors():
 
 def test_innovations():
     each = (Innovation(0.0, "a", 2.0, 2, True), Innovation(0.0, "b", 99.0, 2, False))
-    result = consistency([Said(each, 2.0, 2), Said((each[0],), 4.0, 2), Said()])
+    result = consistency(
+        [InnovationSummary(each, 2.0, 2), InnovationSummary((each[0],), 4.0, 2), InnovationSummary()]
+    )
     assert (result.average, result.count, result.rejected) == (1.5, 2, 1)
     assert result.ok
-    assert not consistency([Said(each[:1], 40.0, 2)]).ok
-    assert np.isnan(consistency([Said(each[1:])]).average)
+    assert not consistency([InnovationSummary(each[:1], 40.0, 2)]).ok
+    assert np.isnan(consistency([InnovationSummary(each[1:])]).average)
 
 
 # ---- Simulated edges: their covariance is that of a line fitted to noisy pixels, their noise has it
@@ -307,7 +316,7 @@ def test_innovations():
 
 def test_noise_is_that_of_fitted_lines():
     robot = nacelle.load("fivebar")
-    camera, cylinders = camera_of(robot), visible_cylinders(robot)
+    camera, cylinders = camera_for_legs(robot), visible_cylinders(robot)
     rng, sigma = np.random.default_rng(0), 0.3
     eye = SimulatedCamera(robot, camera, cylinders, sigma=sigma, rng=rng)
     x = nacelle.reference_pose(robot)
@@ -346,7 +355,7 @@ def test_noise_is_that_of_fitted_lines():
 
 def test_out_of_view_there_is_nothing():
     robot = nacelle.load("fivebar")
-    camera, x = camera_of(robot), nacelle.reference_pose(robot)
+    camera, x = camera_for_legs(robot), nacelle.reference_pose(robot)
     away = camera.placed(camera.pose._replace(R=camera.pose.R @ np.diag([1.0, -1.0, -1.0])))
     eye = SimulatedCamera(robot, away, visible_cylinders(robot), sigma=0.1, rng=np.random.default_rng(0))
     assert eye.measure(Exposure(0.0, 0.0, (0, 1)), x) == []
@@ -361,7 +370,7 @@ def measured():
     rng = np.random.default_rng(5)
     settings = ObserverSettings(horizon=0.5, encoders=1e-4)
     truth = true_motion(robot, settings.density(robot), 0.06, rng)
-    eye = SimulatedCamera(robot, camera_of(robot), visible_cylinders(robot), sigma=0.1, rng=rng)
+    eye = SimulatedCamera(robot, camera_for_legs(robot), visible_cylinders(robot), sigma=0.1, rng=rng)
     edges = [
         (t, eye.measure(Exposure(t, t, (k % 4,)), truth.x[truth.at(t)]))
         for k, t in enumerate(np.arange(1, 12) * 5e-3)
@@ -375,9 +384,9 @@ def measured():
 
 def observer_of(measured):
     robot, settings, truth, _, _ = measured
-    observer = Observer(robot, camera_of(robot), Start(truth.x[0], truth.v[0]), settings)
+    observer = Observer(robot, camera_for_legs(robot), Start(truth.x[0], truth.v[0]), settings)
     for k in range(0, len(truth.t), 4):
-        observer.accelerate(truth.t[k], truth.a[k])
+        observer.add_acceleration(truth.t[k], truth.a[k])
     return observer
 
 
@@ -408,7 +417,9 @@ def test_any_order_gives_the_same(measured):
 
 def test_what_is_too_late_is_counted(measured):
     robot, _, truth, edges, _ = measured
-    observer = Observer(robot, camera_of(robot), Start(truth.x[0], truth.v[0], time=0.03), ObserverSettings())
+    observer = Observer(
+        robot, camera_for_legs(robot), Start(truth.x[0], truth.v[0], time=0.03), ObserverSettings()
+    )
     observer.take([edge for time, group in edges for edge in group if time < 0.03])
     observer.estimate(0.06)
     assert observer.too_late == 5
@@ -421,14 +432,14 @@ def test_what_is_too_late_is_counted(measured):
 def test_displacements_of_an_orientation():
     robot = nacelle.load("gough-stewart")
     rng = np.random.default_rng(0)
-    x, displaced = nacelle.reference_pose(robot), Displacer(robot)
+    x, displaced = nacelle.reference_pose(robot), PoseDisplacement(robot)
     for scale in (1e-9, 1e-3, 0.4):
         d = scale * rng.standard_normal(6)
         moved = displaced(x, np.zeros(0), d)
         np.testing.assert_allclose(moved[:3], x[:3] + d[:3], atol=1e-15)
         expected = Rotation.from_rotvec(d[3:]) * Rotation.from_quat(x[3:])
         assert (Rotation.from_quat(moved[3:]) * expected.inv()).magnitude() < 1e-14
-        np.testing.assert_allclose(pose_step(robot, moved, x, np.zeros(0)), d, atol=1e-15)
+        np.testing.assert_allclose(pose_difference(robot, moved, x, np.zeros(0)), d, atol=1e-15)
 
 
 @pytest.mark.slow
@@ -437,16 +448,16 @@ def test_tilts_move_along_the_twist():
     robot = nacelle.load("3rps")
     ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
     d = 1e-5 * np.array([0.3, -0.5, 0.8])
-    moved = nacelle.inverse_kinematics(robot, Displacer(robot)(ik.x, ik.y, d), guess=ik)
+    moved = nacelle.inverse_kinematics(robot, PoseDisplacement(robot)(ik.x, ik.y, d), guess=ik)
     J = nacelle.kinematics.body_jacobian(robot, ik.x)[1]
     assert np.allclose(moved.bodies.p[1] - ik.bodies.p[1], J[:3] @ d, atol=1e-9)
     turn = Rotation.from_matrix(moved.bodies.R[1] @ ik.bodies.R[1].T).as_rotvec()
     assert np.allclose(turn, J[3:] @ d, atol=1e-9)
-    assert np.allclose(pose_step(robot, moved.x, ik.x, ik.y), d, atol=1e-12)
+    assert np.allclose(pose_difference(robot, moved.x, ik.x, ik.y), d, atol=1e-12)
 
 
 def test_accelerations_hold_until_the_next():
-    one = Accelerations(1)
+    one = AccelerationSchedule(1)
     one.add(1.0, np.array([1.0]))
     one.add(3.0, np.array([3.0]))
     one.add(2.0, np.array([2.0]))
@@ -463,7 +474,7 @@ def test_the_predicted_covariance_is_that_of_drawn_motions(rate):
     robot = nacelle.load("gough-stewart")
     rng = np.random.default_rng(1)
     density = np.diag([1e-4] * 3 + [4e-4] * 3)
-    process, h, steps, runs = Process(robot, density, np.zeros(0)), 0.2, 8, 3000
+    process, h, steps, runs = ProcessModel(robot, density, np.zeros(0)), 0.2, 8, 3000
     P0 = np.diag([1e-6] * 3 + [1e-4, 4e-6, 1e-6] + [1e-4] * 3 + [1e-3, 1e-4, 1e-3])
     x, v = nacelle.reference_pose(robot), np.array([0.1, 0.0, 0.0, 0.0, 0.0, rate])
     start = ObserverState(0.0, x, np.zeros(0), v, np.zeros(0), 0.0, P0, 0.0)
@@ -523,8 +534,8 @@ def test_an_update_is_that_of_least_squares(state):
     rng = np.random.default_rng(1)
     H, r = rng.standard_normal((4, 4)), 1e-3 * rng.standard_normal(4)
     R = np.diag([1e-6, 2e-6, 3e-6, 4e-6])
-    rows = Rows(r, H, R, ("a", "b"), np.ones(2, dtype=bool))
-    after, said = updated(before, rows, 1e-9, Displacer(robot), kind=0)
+    rows = MeasurementRows(r, H, R, ("a", "b"), np.ones(2, dtype=bool))
+    after, said = kalman_update(before, rows, 1e-9, PoseDisplacement(robot), kind=0)
     information = np.linalg.inv(before.P) + H.T @ np.linalg.inv(R) @ H
     e = np.linalg.solve(information, H.T @ np.linalg.solve(R, r))
     np.testing.assert_allclose(after.P, np.linalg.inv(information), rtol=1e-9)
@@ -538,14 +549,14 @@ def test_what_contradicts_is_left_out(state):
     robot, before = state
     H = np.kron(np.ones((2, 1)), np.eye(2, 4))
     R = 1e-8 * np.eye(4)
-    good = Rows(np.array([1e-4, 0.0, 0.1, 0.0]), H, R, ("good", "bad"), np.ones(2, dtype=bool))
-    alone = Rows(good.r[:2], H[:2], R[:2, :2], ("good",), np.ones(1, dtype=bool))
-    after, said = updated(before, good, 1e-5, Displacer(robot), kind=0)
-    expected, _ = updated(before, alone, 1e-5, Displacer(robot), kind=0)
+    good = MeasurementRows(np.array([1e-4, 0.0, 0.1, 0.0]), H, R, ("good", "bad"), np.ones(2, dtype=bool))
+    alone = MeasurementRows(good.r[:2], H[:2], R[:2, :2], ("good",), np.ones(1, dtype=bool))
+    after, said = kalman_update(before, good, 1e-5, PoseDisplacement(robot), kind=0)
+    expected, _ = kalman_update(before, alone, 1e-5, PoseDisplacement(robot), kind=0)
     assert [one.accepted for one in said.each] == [True, False]
     np.testing.assert_allclose(after.P, expected.P, rtol=1e-12)
     impossible = good._replace(possible=np.zeros(2, dtype=bool))
-    same, _ = updated(before, impossible, 1e-5, Displacer(robot), kind=0)
+    same, _ = kalman_update(before, impossible, 1e-5, PoseDisplacement(robot), kind=0)
     assert same.P is before.P
     assert same.rejected == (5, 2)
 
@@ -557,9 +568,9 @@ def test_what_contradicts_is_left_out(state):
 def seen(request):
     robot = nacelle.load(request.param)
     rng = np.random.default_rng(3)
-    cylinders, camera = visible_cylinders(robot), camera_of(robot)
+    cylinders, camera = visible_cylinders(robot), camera_for_legs(robot)
     reference = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
-    d = 0.02 * twist_units(robot) * rng.uniform(-1.0, 1.0, robot.motion.n)
+    d = 0.02 * twist_scales(robot) * rng.uniform(-1.0, 1.0, robot.motion.n)
     x = displacement(robot, reference.x, reference.y, d)["moved"]
     return robot, cylinders, camera, nacelle.inverse_kinematics(robot, x, limits=False)
 
@@ -574,7 +585,7 @@ def differences(seen, function):
     """Central differences of a function of the solution along the entries of the reduced twist, last axis."""
     robot, _, _, ik = seen
     result = []
-    for step in 1e-6 * np.diag(twist_units(robot)):
+    for step in 1e-6 * np.diag(twist_scales(robot)):
         ends = []
         for s in (step, -step):
             x = displacement(robot, ik.x, ik.y, s)["moved"]
@@ -629,7 +640,7 @@ def test_within_a_cylinder_there_are_no_edges():
     cylinders = visible_cylinders(robot)
     ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
     first, other = cylinders[0].placed(*ik.bodies)
-    camera = replace(camera_of(robot), pose=Pose(np.eye(3), 0.5 * (first + other)))
+    camera = replace(camera_for_legs(robot), pose=Pose(np.eye(3), 0.5 * (first + other)))
     at = edges(robot, ik.x, ik.y, camera_numbers(camera), cylinders=cylinder_option(cylinders))
     assert at["tangent"][0] == -1.0
     assert np.all(at["tangent"][1:] > 0.0)

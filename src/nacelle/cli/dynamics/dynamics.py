@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nacelle.cli.commands import command, takes
-from nacelle.cli.common import JsonOption, RobotArgument, check_new, print_json
-from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, value_with_unit
+from nacelle.cli.commands import command, with_options_of
+from nacelle.cli.common import JsonOption, RobotArgument, check_output_file, print_json
+from nacelle.cli.inputs import ModeOption, PayloadOption, load_robot, read_quantity
 from nacelle.cli.outputs import (
     ResultTable,
     actuator_units,
-    deliver,
-    last_line,
-    leave_if_failed,
+    exit_if_failed,
+    print_flag_summary,
     print_parts,
     print_result,
+    write_or_print,
 )
 from nacelle.cli.trajectory import MotionRun
 from nacelle.errors import NacelleError
@@ -55,7 +55,7 @@ class DynamicsRun(MotionRun):
 
 
 @command("dynamics")
-@takes(DynamicsRun)
+@with_options_of(DynamicsRun)
 def dynamics_command(robot_name: str, run: DynamicsRun) -> None:
     """Actuator forces along a motion: force, speed and power against the limits of the drives."""
     robot, path, options = run.prepared(robot_name)
@@ -65,7 +65,7 @@ def dynamics_command(robot_name: str, run: DynamicsRun) -> None:
     free = tuple(name for name in run.free.replace(" ", "").split(",") if name)
     sizing = size_motors(robot, path, free=free, **options)
     if run.csv is not None:
-        deliver(_force_table(sizing, path), run.csv)
+        write_or_print(_force_table(sizing, path), run.csv)
     _print_loads(sizing, sizing.flags, run, sizing_data, sizing_parts)
 
 
@@ -85,8 +85,8 @@ def _print_loads(
         friction = ", without friction" if run.no_friction else ""
         head = f"{result.robot.name}: {result.times[-1]:g} s, {len(result.times)} samples{friction}{what}"
         print_parts([head, *parts(result)])
-        last_line(flags, "samples", run.csv)
-    leave_if_failed(flags)
+        print_flag_summary(flags, "samples", run.csv)
+    exit_if_failed(flags)
 
 
 def _force_table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _force_table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
 
 
 @command("reactions")
-@takes(MotionRun)
+@with_options_of(MotionRun)
 def reactions_command(robot_name: str, run: MotionRun) -> None:
     """Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings."""
     robot, path, options = run.prepared(robot_name)
@@ -116,19 +116,19 @@ def reactions_command(robot_name: str, run: MotionRun) -> None:
 
     result = peak_reactions(robot, path, **options)
     if run.csv is not None:
-        deliver(_reaction_table(result), run.csv)
+        write_or_print(_reaction_table(result), run.csv)
     flags = result.reactions.flags
     _print_loads(result, flags, run, reactions_data, reaction_parts, what="; largest loads")
 
 
 def _reaction_table(result: PeakReactions) -> Iterator[str]:
     """Wrenches of all joints at all times, as CSV."""
-    from nacelle.dynamics.reactions import PARTS
+    from nacelle.dynamics.reactions import WRENCH_COMPONENTS
 
     table = ResultTable()
     table.add(["t"], ["s"], [result.times])
-    for j in result.robot.written_joints:
-        names = [f"{result.robot.joints[j].name}.{part}" for part in PARTS]
+    for j in result.robot.described_joints:
+        names = [f"{result.robot.joints[j].name}.{part}" for part in WRENCH_COMPONENTS]
         table.add(names, ["N"] * 3 + ["N*m"] * 3, result.reactions.wrench[:, j].T)
     table.add(["flags"], [""], [result.reactions.flags])
     return table.lines()
@@ -169,24 +169,24 @@ def balance_command(
     from nacelle.report.loads import balance_data, balance_parts
 
     robot = load_robot(robot_name, mode, payload)
-    check_new(out)
+    check_output_file(out)
     poses = None
     if csv is not None:
         from nacelle.trajectory.waypoints import read_poses
 
         poses = read_poses(csv, robot.motion).points
-    positions = dict(_place(text) for text in counterweights or [])
+    positions = dict(_read_counterweight(text) for text in counterweights or [])
     with task(f"balancing {robot.name}"):
         result = balance_gravity(robot, poses, springs=springs, counterweights=positions, alike=alike)
     if out is not None:
-        deliver(result.robot.to_yaml(), out)
+        write_or_print(result.robot.to_yaml(), out)
     print_result(result, balance_data, balance_parts, as_json)
 
 
-def _place(text: str) -> tuple[str, list[float]]:
+def _read_counterweight(text: str) -> tuple[str, list[float]]:
     """Read BODY=X,Y,Z."""
     name, sign, position = text.partition("=")
     parts = position.split(",")
     if not sign or len(parts) != 3:
         raise NacelleError(f"{text!r} is no place of a counterweight: write BODY=X,Y,Z, as arm=-80mm,0,0")
-    return name.strip(), [value_with_unit(part.strip(), angle=False) for part in parts]
+    return name.strip(), [read_quantity(part.strip(), angle=False) for part in parts]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from nacelle.cli.commands import command
-from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_new, console, print_json
+from nacelle.cli.common import PICTURES, JsonOption, RobotArgument, check_output_file, console, print_json
 from nacelle.cli.inputs import (
     AtOption,
     ExternalOption,
@@ -24,10 +24,10 @@ from nacelle.cli.inputs import (
     SmoothOption,
     ToolOption,
     load_robot,
-    pose_at,
-    wrenches,
+    read_pose,
+    read_wrenches,
 )
-from nacelle.cli.kinematics import ranges
+from nacelle.cli.kinematics import read_ranges
 from nacelle.cli.outputs import print_notes, print_parts, print_result
 from nacelle.cli.trajectory import MotionOptions, RadiusOption, ToOption, make_trajectory
 from nacelle.cli.view import write_picture
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 # Accelerations up to this, m/s^2 or rad/s^2, are rounding of forces that are in balance.
-_RESTS = 1e-9
+_REST_ACCELERATION = 1e-9
 
 
 @command("linearise")
@@ -71,8 +71,8 @@ def linearise_command(
     from nacelle.report.vibrations import linear_data
 
     robot = load_robot(robot_name, mode, payload)
-    x = pose_at(robot, at, tool)
-    options: dict[str, Any] = {"external": wrenches(robot, external), "friction": not no_friction}
+    x = read_pose(robot, at, tool)
+    options: dict[str, Any] = {"external": read_wrenches(robot, external), "friction": not no_friction}
     model = linearise(robot, x, coordinates=cast(Any, coordinates), smooth=smooth, **options)
     print_result(model, linear_data, _linear_parts, as_json)
     if not as_json:
@@ -89,24 +89,28 @@ def _linear_parts(model: LinearModel) -> Iterator[Part]:
     yield f"{model.robot.name} at rest, {model.coordinates} coordinates, {friction}"
     yield f"held by {forces} (N, N m)"
     rates = [f"d/dt {name}" for name in model.state_names]
-    yield from _matrix("A", model.A, rates, model.state_names)
-    yield from _matrix("B", model.B, rates, model.input_names)
-    yield from _matrix("C", model.C, [f"q {name}" for name in model.input_names], model.state_names)
+    yield from _matrix_tables("A", model.A, rates, model.state_names)
+    yield from _matrix_tables("B", model.B, rates, model.input_names)
+    yield from _matrix_tables("C", model.C, [f"q {name}" for name in model.input_names], model.state_names)
     yield "D = 0"
     yield pole_table(model)
 
 
 def _warn_of_motion(model: LinearModel) -> None:
     """Say which coordinates accelerate at rest: nothing drives them, so that this is no equilibrium."""
-    from nacelle.kinematics.underactuated import undriven
+    from nacelle.kinematics.underactuated import undriven_coordinates
 
     # Rates and accelerations are those of the coordinates that the second half of the state names.
     half = len(model.state_names) // 2
     rates = dict(zip(model.state_names[:half], model.c[half:].tolist(), strict=True))
-    moving = [f"{name} by {rates[name]:.3g}" for name in undriven(model.robot) if abs(rates[name]) > _RESTS]
+    moving = [
+        f"{name} by {rates[name]:.3g}"
+        for name in undriven_coordinates(model.robot)
+        if abs(rates[name]) > _REST_ACCELERATION
+    ]
     if not moving:
         return
-    free = undriven(model.robot)
+    free = undriven_coordinates(model.robot)
     print_notes(
         [
             f"warning: no equilibrium: nothing drives {', '.join(free)}, and these accelerate here: "
@@ -117,7 +121,7 @@ def _warn_of_motion(model: LinearModel) -> None:
     )
 
 
-def _matrix(name: str, values: Array, rows: list[str], columns: tuple[str, ...]) -> Iterator[Table]:
+def _matrix_tables(name: str, values: Array, rows: list[str], columns: tuple[str, ...]) -> Iterator[Table]:
     """A matrix with names, zeros as a point; columns beyond the width of the terminal follow below."""
     from rich.markup import escape
 
@@ -128,7 +132,7 @@ def _matrix(name: str, values: Array, rows: list[str], columns: tuple[str, ...])
         [f"{value:.5g}" if abs(value) > 1e-14 * largest else "." for value in row] for row in values.tolist()
     ]
     widths = [max(len(column), *(len(row[k]) for row in cells)) for k, column in enumerate(columns)]
-    for part in _parts(widths, console().width - max(len(label) for label in (name, *rows))):
+    for part in _column_groups(widths, console().width - max(len(label) for label in (name, *rows))):
         table = plain_table()
         table.add_column(name, no_wrap=True)
         for k in part:
@@ -138,7 +142,7 @@ def _matrix(name: str, values: Array, rows: list[str], columns: tuple[str, ...])
         yield table
 
 
-def _parts(widths: list[int], room: int) -> list[list[int]]:
+def _column_groups(widths: list[int], room: int) -> list[list[int]]:
     """Columns in groups that fit into so many characters, each with two beside it; at least one a group."""
     parts: list[list[int]] = [[]]
     for k in range(len(widths)):
@@ -193,7 +197,7 @@ def modes_command(
     from nacelle.report.vibrations import frequency_map_data, frequency_map_parts, modes_data, modes_parts
 
     robot = load_robot(robot_name, mode, payload)
-    check_new(plot, PICTURES)
+    check_output_file(plot, PICTURES)
     if over and along:
         raise NacelleError("--map and --along are two different commands: take one of them")
     if not 1 <= shape <= number:
@@ -202,45 +206,45 @@ def modes_command(
         "modes": number,
         "locked": not unlocked,
         "gravity": gravity,
-        "external": wrenches(robot, external) or None,
+        "external": read_wrenches(robot, external) or None,
     }
     with warnings.catch_warnings():
         # Said in a line of its own.
         warnings.simplefilter("ignore", RuntimeWarning)
-        x = pose_at(robot, at, tool)
+        x = read_pose(robot, at, tool)
         if over:
-            frequencies = frequency_map(robot, ranges(robot, over), at=x, tool=tool or None, **options)
+            frequencies = frequency_map(robot, read_ranges(robot, over), at=x, tool=tool or None, **options)
             write_picture(lambda: frequencies.plot(shape - 1), plot)
             print_result(frequencies, frequency_map_data, frequency_map_parts, as_json)
             return
         if along:
-            x = _path(robot, MotionOptions(along, at, to, radius, 1.0, tool), points)
+            x = _path_poses(robot, MotionOptions(along, at, to, radius, 1.0, tool), points)
         elif to or radius:
             raise NacelleError("--to and --radius go with --along")
         result = natural_frequencies(robot, x, **options)
         write_picture(lambda: result.plot(shape - 1), plot)
         if as_json and not along:
-            buckling = {"gravity": gravity, "buckling_factor": _factor(result, options["external"])}
+            buckling = {"gravity": gravity, "buckling_factor": _buckling_factor(result, options["external"])}
             print_json(modes_data(result) | buckling)
             return
         print_result(result, modes_data, modes_parts, as_json)
         if not along:
-            _warn_of_buckling(_factor(result, options["external"]))
+            _warn_of_buckling(_buckling_factor(result, options["external"]))
 
 
-def _path(robot: Robot, options: MotionOptions, points: int) -> Array:
+def _path_poses(robot: Robot, options: MotionOptions, points: int) -> Array:
     """Poses (points, nx) along a path."""
     import numpy as np
 
-    from nacelle.trajectory.along import along
+    from nacelle.trajectory.along import sample_trajectory
 
     if points < 2:
         raise NacelleError(f"--points {points}: a path has at least 2")
     trajectory = make_trajectory(robot, options)
-    return along(robot, trajectory, np.linspace(0.0, trajectory.duration, points)).x
+    return sample_trajectory(robot, trajectory, np.linspace(0.0, trajectory.duration, points)).x
 
 
-def _factor(result: NaturalFrequencies, external: Any) -> float | None:
+def _buckling_factor(result: NaturalFrequencies, external: Any) -> float | None:
     """Load factor at which gravity and wrenches buckle the robot; None without a load."""
     import numpy as np
 
@@ -253,12 +257,12 @@ def _factor(result: NaturalFrequencies, external: Any) -> float | None:
 
 def _warn_of_buckling(factor: float | None) -> None:
     """Say how near a robot is to buckling; nothing beyond what anybody loads it with."""
-    from nacelle.elastic.linear.statics import NEAR
+    from nacelle.elastic.linear.statics import NEAR_BUCKLING
 
     if factor is None or factor >= 100.0:
         return
     message = f"gravity and wrenches may grow by a factor of {factor:.4g} before it buckles"
-    if factor < NEAR:
+    if factor < NEAR_BUCKLING:
         print_notes([f"warning: {'it has buckled' if factor < 1.0 else 'it is near buckling'}: {message}"])
     else:
         print_parts([message])

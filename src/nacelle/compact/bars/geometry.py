@@ -32,40 +32,40 @@ import numpy as np
 from nacelle.kinematics.legs.chain import (
     TOLERANCE,
     LegChain,
-    nacelle_end,
-    on_axis,
-    parallel,
+    are_parallel,
+    is_on_axis,
+    platform_end,
     serial_chain,
 )
 from nacelle.kinematics.legs.leg_type import FORMS, ClosedForm, leg_type
-from nacelle.kinematics.legs.parallelogram import Parallelogram, arm
+from nacelle.kinematics.legs.parallelogram import Parallelogram, arm_geometry
 from nacelle.kinematics.mechanism.assembly import generic_poses
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.joint import FrictionTerm, Joint, JointKind
 from nacelle.model.robot import Robot, body_parameters
 from nacelle.spatial.inertia import is_axisymmetric, transform_parameters
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rounding import CANCELLED, first_largest, first_smallest
+from nacelle.spatial.rounding import CANCELLED, index_of_largest, index_of_smallest
 from nacelle.spatial.scalar import (
     Array,
     Scalar,
-    at_sample,
     cross,
     divide,
     dot,
+    fold_constants,
     norm,
     pack,
     plus,
     product,
-    settled,
+    sample_values,
 )
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.spanning_tree import TreeKinematics
 
 # Numbers below this part of their neighbours are rounding: sines of right angles, products of inertia.
 ROUNDING = CANCELLED
 
 
-class UnreadError(Exception):
+class NotALineLegError(Exception):
     """A leg is neither a strut nor a driven rod; the message says why."""
 
 
@@ -93,7 +93,7 @@ class ActuatedJoint:
 
 
 @dataclass(frozen=True)
-class Passive:
+class PassiveFriction:
     """Friction of the axes at A, and of the joint at B.
 
     Attributes:
@@ -151,16 +151,16 @@ class LegForm:
     rod: Array
     cross: Scalar
     drive: ActuatedJoint
-    passive: Passive
+    passive: PassiveFriction
 
 
-def clean(values: Array, scale: float | None = None) -> Array:
+def round_to_zero(values: Array, scale: float | None = None) -> Array:
     """Set to zero what is rounding beside the largest entry (or a scale).
 
     Symbols of numbers that are given at run time are cleaned at their sample; others stay as they are.
     """
     if values.dtype == object:
-        return _clean_symbols(values, scale)
+        return _round_symbols(values, scale)
     size = float(np.max(np.abs(values), initial=0.0)) if scale is None else scale
     rounded = np.where(np.abs(values) < ROUNDING * size, 0.0, values)
     for unit in (1.0, -1.0):
@@ -168,23 +168,23 @@ def clean(values: Array, scale: float | None = None) -> Array:
     return np.asarray(rounded)
 
 
-def _clean_symbols(values: Array, scale: float | None) -> Array:
-    values = settled(values)
+def _round_symbols(values: Array, scale: float | None) -> Array:
+    values = fold_constants(values)
     if values.dtype != object:
-        return clean(values, scale)
+        return round_to_zero(values, scale)
     try:
-        numbers = at_sample(values)
+        numbers = sample_values(values)
     except TypeError:
         return values
-    fixed = clean(numbers, scale)
+    fixed = round_to_zero(numbers, scale)
     # What is zero or one at the sample is so for good; other numbers stay symbols.
     flat = [f if f in (0.0, 1.0, -1.0) else v for v, f in zip(values.ravel(), fixed.ravel(), strict=True)]
     return pack(flat).reshape(values.shape)
 
 
-def clean_parameters(p: Array) -> Array:
+def round_parameters(p: Array) -> Array:
     """Ten parameters [m, m c (3), I (6)] with rounding set to zero, each beside its like."""
-    return pack([*settled(p[:1]), *clean(p[1:4]), *clean(p[4:])])
+    return pack([*fold_constants(p[:1]), *round_to_zero(p[1:4]), *round_to_zero(p[4:])])
 
 
 def leg_axes(form: LegForm) -> Array:
@@ -195,23 +195,23 @@ def leg_axes(form: LegForm) -> Array:
     if form.joint_at_a == "S":
         return np.eye(3)
     a = form.first
-    number = at_sample(a)
-    k = first_largest(np.abs(number))
+    number = sample_values(a)
+    k = index_of_largest(np.abs(number))
     if abs(abs(number[k]) - 1.0) < TOLERANCE:
         return np.eye(3)
     level = [j for j in range(3) if abs(number[j]) < TOLERANCE]
-    up = np.eye(3)[level[-1]] if level else cross(a, np.eye(3)[first_smallest(np.abs(number))])
+    up = np.eye(3)[level[-1]] if level else cross(a, np.eye(3)[index_of_smallest(np.abs(number))])
     up = up / norm(up)
     return np.stack([cross(a, up), a, up], axis=1)
 
 
-def alike(axes: list[Array]) -> list[Array]:
+def equalise_axes(axes: list[Array]) -> list[Array]:
     """Axes (3, 3) with entries that differ by rounding alone made equal: legs share products with them."""
-    cleaned = [clean(Q) for Q in axes]
-    return cleaned if any(Q.dtype == object for Q in cleaned) else alike_entries(cleaned, 1.0)
+    cleaned = [round_to_zero(Q) for Q in axes]
+    return cleaned if any(Q.dtype == object for Q in cleaned) else equalise_entries(cleaned, 1.0)
 
 
-def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
+def equalise_entries(arrays: list[Array], scale: float) -> list[Array]:
     """Arrays whose entries of one size, but for rounding beside a scale, become equal to the first."""
     sizes: list[float] = []
     equalised = []
@@ -231,7 +231,7 @@ def alike_entries(arrays: list[Array], scale: float) -> list[Array]:
 
 
 @lru_cache(maxsize=64)
-def nearby_poses(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
+def sample_motions(mechanism: Mechanism) -> tuple[TreeKinematics, ...]:
     """The reference and poses around it."""
     return (
         mechanism.assembly.motion,
@@ -239,9 +239,9 @@ def nearby_poses(mechanism: Mechanism) -> tuple[TreeMotion, ...]:
     )
 
 
-def turns_with(mechanism: Mechanism, body: int) -> bool:
+def body_rotates(mechanism: Mechanism, body: int) -> bool:
     """Whether a body of the nacelle turns when the robot moves."""
-    orientations = [motion.poses[body].R for motion in nearby_poses(mechanism)]
+    orientations = [motion.poses[body].R for motion in sample_motions(mechanism)]
     return any(float(np.max(np.abs(R - orientations[0]))) > 1e-9 for R in orientations)
 
 
@@ -252,27 +252,31 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         UnreadError: if it does not move as one rod on a universal joint.
     """
     leg = robot.legs[index]
-    recipe = mechanism_of(robot).legs[index].recipe
+    recipe = mechanism_of(robot).legs[index].closed_form
     p = leg_type(robot, leg).parallelogram
     if p is None or recipe is None or p.root != robot.actuators[actuator].joint:
-        raise UnreadError(f"leg {leg.name!r} is not driven at the root of its parallelogram")
+        raise NotALineLegError(f"leg {leg.name!r} is not driven at the root of its parallelogram")
     _check(robot, leg.name, p)
     root, wrist = robot.joints[p.root], robot.joints[p.wrist]
     revolute = root.kind is JointKind.REVOLUTE
-    X0, (centre, d) = root.frame_predecessor, arm(robot, p)
-    n = clean(X0.R[:, 2])
-    behind = arm(robot.numeric, p)[0]
-    if revolute and not parallel(behind):
-        raise UnreadError(f"the hub's axis of leg {leg.name!r} turns with its arm")
-    first = n * (1.0 if behind.R[2, 2] > 0.0 else -1.0) if revolute else clean(product(X0.R, centre.R[:, 2]))
+    X0, (centre, d) = root.frame_predecessor, arm_geometry(robot, p)
+    n = round_to_zero(X0.R[:, 2])
+    behind = arm_geometry(robot.numeric, p)[0]
+    if revolute and not are_parallel(behind):
+        raise NotALineLegError(f"the hub's axis of leg {leg.name!r} turns with its arm")
+    first = (
+        n * (1.0 if behind.R[2, 2] > 0.0 else -1.0)
+        if revolute
+        else round_to_zero(product(X0.R, centre.R[:, 2]))
+    )
     length = norm(d)
-    rods, sign = _rods(robot, p, at_sample(first))
-    hub = _seen(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
-    end = _seen(robot, wrist.predecessor, wrist.frame_predecessor)
-    tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point(end[0] * length * length)])
+    rods, sign = _rods(robot, p, sample_values(first))
+    hub = _parameters_in_frame(robot, robot.joints[p.hub].successor, robot.joints[p.hub].frame_successor)
+    end = _parameters_in_frame(robot, wrist.predecessor, wrist.frame_predecessor)
+    tip = pack([end[0], 0.0, 0.0, end[0] * length, *_point_inertia(end[0] * length * length)])
     rod = rods + tip + np.concatenate([hub[:1], np.zeros(9)])
     terms = [_friction(robot, j) for j in (p.rod_a, p.rod_b, p.end, p.fold)]
-    passive = Passive(
+    passive = PassiveFriction(
         first=_friction(robot, p.hub),
         second=tuple(term for joint_terms in terms for term in joint_terms),
         spherical=(),
@@ -292,22 +296,22 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         axis=n,
         first=first,
         length=length,
-        rod=clean_parameters(rod),
+        rod=round_parameters(rod),
         cross=hub[9] + end[9],
         drive=ActuatedJoint(actuator, root, revolute),
         passive=passive,
     )
 
 
-def _point(second: Scalar) -> list[Scalar]:
+def _point_inertia(second: Scalar) -> list[Scalar]:
     """Inertia of a mass on the third axis."""
     return [second, 0.0, second, 0.0, 0.0, 0.0]
 
 
-def _seen(robot: Robot, body: int, frame: Pose) -> Array:
+def _parameters_in_frame(robot: Robot, body: int, frame: Pose) -> Array:
     """Ten parameters of a body, seen from a frame on it."""
     to = frame.inverse()
-    return clean_parameters(transform_parameters(to.R, to.p, body_parameters(robot, body)))
+    return round_parameters(transform_parameters(to.R, to.p, body_parameters(robot, body)))
 
 
 def _friction(robot: Robot, joint: int) -> tuple[FrictionTerm, ...]:
@@ -331,7 +335,7 @@ def _rods(robot: Robot, p: Parallelogram, first: Array) -> tuple[Array, float]:
         e1, e3 = np.array([0.0, 0.0, side]), d * divide(1.0, norm(d))
         E = np.stack([e1, cross(e3, e1), e3], axis=1)
         frame = joint.frame_successor
-        total = total + _seen(robot, joint.successor, Pose(product(frame.R, E), frame.p))
+        total = total + _parameters_in_frame(robot, joint.successor, Pose(product(frame.R, E), frame.p))
     return total, sign
 
 
@@ -340,23 +344,23 @@ def _check(robot: Robot, name: str, p: Parallelogram) -> None:
     plain = robot.numeric
     hub, wrist = plain.joints[p.hub], plain.joints[p.wrist]
     near = product(hub.frame_successor.R.T, plain.joints[p.rod_a].frame_predecessor.p - hub.frame_successor.p)
-    if not on_axis(near, robot.size):
-        raise UnreadError(f"the rods of leg {name!r} do not start on the hub's axis")
-    d = arm(plain, p)[1]
+    if not is_on_axis(near, robot.size):
+        raise NotALineLegError(f"the rods of leg {name!r} do not start on the hub's axis")
+    d = arm_geometry(plain, p)[1]
     if abs(float(d[2])) > TOLERANCE * robot.size:
-        raise UnreadError(f"the rods of leg {name!r} are oblique to their hinges")
+        raise NotALineLegError(f"the rods of leg {name!r} are oblique to their hinges")
     for what, body, frame in (
         ("hub", hub.successor, hub.frame_successor),
         ("end", wrist.predecessor, wrist.frame_predecessor),
     ):
-        parameters = _seen(plain, body, frame)
+        parameters = _parameters_in_frame(plain, body, frame)
         if np.max(np.abs(parameters[1:3])) > TOLERANCE * max(parameters[0] * robot.size, 1e-300):
-            raise UnreadError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
-    if turns_with(mechanism_of(robot), wrist.successor):
-        raise UnreadError(f"the nacelle turns at the end of leg {name!r}")
+            raise NotALineLegError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
+    if body_rotates(mechanism_of(robot), wrist.successor):
+        raise NotALineLegError(f"the nacelle turns at the end of leg {name!r}")
     for j in (p.hub, p.rod_a, p.rod_b, p.end, p.fold, p.wrist):
         if any(term.basis == "constant" for term in _friction(robot, j)):
-            raise UnreadError(f"leg {name!r} has constant friction in a passive joint")
+            raise NotALineLegError(f"leg {name!r} has constant friction in a passive joint")
 
 
 # ---- legs that are one chain
@@ -372,45 +376,45 @@ def read_leg(robot: Robot, index: int) -> LegForm:
         UnreadError: if it is neither a strut nor a driven rod.
     """
     leg, plan = robot.legs[index], mechanism_of(robot).legs[index]
-    if plan.recipe is None:
-        raise UnreadError(f"leg {leg.name!r} has no closed form")
+    if plan.closed_form is None:
+        raise NotALineLegError(f"leg {leg.name!r} has no closed form")
     actuators = [k for k, actuator in enumerate(robot.actuators) if actuator.joint in leg.joints]
     if len(actuators) != 1:
-        raise UnreadError(f"leg {leg.name!r} has {len(actuators)} actuators")
+        raise NotALineLegError(f"leg {leg.name!r} has {len(actuators)} actuators")
     driven = robot.actuators[actuators[0]].joint
     if any(any(robot.joints[j].springs) for j in (*leg.joints, *leg.closures) if j != driven):
-        raise UnreadError(f"leg {leg.name!r} has springs in passive joints")
+        raise NotALineLegError(f"leg {leg.name!r} has springs in passive joints")
     if any(any(robot.joints[j].stops) for j in (*leg.joints, *leg.closures)):
-        raise UnreadError(f"leg {leg.name!r} has end stops")
+        raise NotALineLegError(f"leg {leg.name!r} has end stops")
     if any(body in spring.bodies for spring in robot.springs for body in leg.bodies):
-        raise UnreadError(f"a spring between bodies acts on leg {leg.name!r}")
+        raise NotALineLegError(f"a spring between bodies acts on leg {leg.name!r}")
     if any(body in damper.bodies for damper in robot.dampers for body in leg.bodies):
-        raise UnreadError(f"a damper between bodies acts on leg {leg.name!r}")
+        raise NotALineLegError(f"a damper between bodies acts on leg {leg.name!r}")
     if any(robot.numeric.joints[j].rotor_inertia for j in (*leg.joints, *leg.closures) if j != driven):
-        raise UnreadError(f"leg {leg.name!r} has a rotor on a passive joint")
-    form, askew = plan.recipe.form, leg_type(robot, leg).askew
+        raise NotALineLegError(f"leg {leg.name!r} has a rotor on a passive joint")
+    form, askew = plan.closed_form.form, leg_type(robot, leg).askew
     # Rods between spherical joints are known by their points in every leg (`rods`).
     if form == "rods":
-        raise UnreadError(f"leg {leg.name!r} has rods side by side")
+        raise NotALineLegError(f"leg {leg.name!r} has rods side by side")
     if (FORMS[form].kind, FORMS[form].free_joint) == ("rod", "S"):
-        raise UnreadError(f"leg {leg.name!r} has a rod between spherical joints")
+        raise NotALineLegError(f"leg {leg.name!r} has a rod between spherical joints")
     if form == "parallelogram":
         return parallelogram_form(robot, index, actuators[0])
     chain = serial_chain(robot, leg)
     if chain is None:
-        raise UnreadError(f"leg {leg.name!r} is not one chain")
+        raise NotALineLegError(f"leg {leg.name!r} is not one chain")
     if askew:
-        raise UnreadError(f"leg {leg.name!r} is askew: {askew}")
-    read = _Serial(robot, index, actuators[0], FORMS[form], FORMS[form].centred(chain))
-    if FORMS[form].kind == "strut" and driven == chain.owners[-1]:
+        raise NotALineLegError(f"leg {leg.name!r} is askew: {askew}")
+    read = _SerialLeg(robot, index, actuators[0], FORMS[form], FORMS[form].centred(chain))
+    if FORMS[form].kind == "strut" and driven == chain.joints[-1]:
         return _strut(read)
-    if FORMS[form].kind == "rod" and driven == chain.owners[0]:
+    if FORMS[form].kind == "rod" and driven == chain.joints[0]:
         return _rod(read)
-    raise UnreadError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
+    raise NotALineLegError(f"leg {leg.name!r} is neither a strut nor a rod on a driven arm or slider")
 
 
 @dataclass(frozen=True)
-class _Serial:
+class _SerialLeg:
     """A leg that is one chain, as it is read.
 
     Attributes:
@@ -432,7 +436,7 @@ class _Serial:
         """Name of the leg."""
         return self.robot.legs[self.index].name
 
-    def gathered(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
+    def parameters_behind(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
         """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
         total: Array = np.zeros(10)
         to = Pose(R, p).inverse()
@@ -440,7 +444,7 @@ class _Serial:
             if count == behind:
                 there = to @ pose
                 total = total + transform_parameters(there.R, there.p, body_parameters(self.robot, body))
-        return clean_parameters(total)
+        return round_parameters(total)
 
     def axes(self, behind: int, e3: Array, first: Array) -> tuple[Array, float]:
         """Axes e_1, e_2, e_3 (columns), and 1 if the second axis of a universal joint is along e_1, else -1.
@@ -452,44 +456,50 @@ class _Serial:
         """
         e1, sign = np.array([0.0, 0.0, 1.0]), 1.0
         if self.form.free_joint == "U":
-            body, _, pose = next(c for c in self.chain.bodies if c.behind == behind)
+            body, _, pose = next(c for c in self.chain.bodies if c.letter_count == behind)
             placed = mechanism_of(self.robot).assembly.motion.poses[body]
-            R = np.asarray(product(placed.R, at_sample(pose.R.T)))
-            normal = np.cross(at_sample(first), product(R, at_sample(e3)))
+            R = np.asarray(product(placed.R, sample_values(pose.R.T)))
+            normal = np.cross(sample_values(first), product(R, sample_values(e3)))
             sign = 1.0 if float(product(normal, R[:, 2])) > 0.0 else -1.0
             e1 = pack([0.0, 0.0, sign])
         elif self.form.free_joint == "S":
-            e1 = _perpendicular_to(clean(e3) if e3.dtype == object else e3)
+            e1 = _perpendicular_to(round_to_zero(e3) if e3.dtype == object else e3)
         return np.stack([e1, cross(e3, e1), e3], axis=1), sign
 
     def require_on_axis(self, what: str, parameters: Array, where: str = "axis") -> None:
         """Refuse a body whose mass and first moments (floats) are beside where its centre of mass must be."""
         mass, *moments = parameters.tolist()
         if np.max(np.abs(moments)) > TOLERANCE * max(mass * self.robot.size, 1e-300):
-            raise UnreadError(f"the {what} of leg {self.name!r} has its centre of mass beside its {where}")
+            raise NotALineLegError(
+                f"the {what} of leg {self.name!r} has its centre of mass beside its {where}"
+            )
 
     def require_axisymmetric(self, what: str, parameters: Array, size: float) -> None:
         """Refuse a body between spherical joints that is not axisymmetric about its third axis (floats)."""
         if not is_axisymmetric(parameters, np.array([0.0, 0.0, 1.0]), size, TOLERANCE):
-            raise UnreadError(f"the {what} of leg {self.name!r} between spherical joints is not axisymmetric")
+            raise NotALineLegError(
+                f"the {what} of leg {self.name!r} between spherical joints is not axisymmetric"
+            )
 
     def require_in_plane(self, axis: Array) -> None:
         """Refuse a revolute joint at A on a platform that does not stay in the plane across its axis."""
-        k = first_largest(np.abs(axis))
+        k = index_of_largest(np.abs(axis))
         flat = {(k + 1) % 3, (k + 2) % 3, 3 + k}
         if not set(self.robot.motion.twist_axes) <= flat or abs(abs(axis[k]) - 1.0) > TOLERANCE:
-            raise UnreadError(f"leg {self.name!r} turns in a plane, but the platform does not stay in it")
+            raise NotALineLegError(
+                f"leg {self.name!r} turns in a plane, but the platform does not stay in it"
+            )
 
     def friction(self, letter: int) -> tuple[FrictionTerm, ...]:
         """Friction terms of the joint axis that a letter stands for."""
-        j = self.chain.owners[letter]
+        j = self.chain.joints[letter]
         friction = self.robot.joints[j].friction
-        return friction[letter - self.chain.owners.index(j)] if friction else ()
+        return friction[letter - self.chain.joints.index(j)] if friction else ()
 
-    def passive(self, start: int, side: float, outward: bool) -> Passive:
+    def passive(self, start: int, side: float, outward: bool) -> PassiveFriction:
         """Friction of the axes at A, which begin with the letter `start`, and at B."""
         target, free_joint, first = self.chain.target, self.form.free_joint, self.friction(start)
-        return Passive(
+        return PassiveFriction(
             first=() if free_joint == "S" else first,
             second=self.friction(start + 1) if free_joint == "U" else (),
             spherical=first if free_joint == "S" else (),
@@ -502,33 +512,33 @@ class _Serial:
 
 def _perpendicular_to(e3: Array) -> Array:
     """A unit vector perpendicular to another one."""
-    k = first_smallest(np.abs(at_sample(e3)))
+    k = index_of_smallest(np.abs(sample_values(e3)))
     e = cross(np.eye(3)[k], e3)
     return np.asarray(e / norm(e))
 
 
-def _strut(leg: _Serial) -> LegForm:
+def _strut(leg: _SerialLeg) -> LegForm:
     """A strut: [joint at A] [slide], with B behind the slide."""
     chain, free_joint = leg.chain, leg.form.free_joint
-    body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
+    body, frame, outward = platform_end(leg.robot.legs[leg.index], chain.target)
     count, X0, slide, end = len(chain.letters), chain.X[0], chain.X[-2], chain.X[-1]
     if free_joint == "R":
-        leg.require_in_plane(at_sample(X0.R[:, 2]))
+        leg.require_in_plane(sample_values(X0.R[:, 2]))
     at_zero = dot(_end_at_zero(chain, free_joint), slide.R[:, 2])
-    q = float(mechanism_of(leg.robot).assembly.q[leg.robot.q_slices[chain.owners[-1]]][0])
-    stroke = float(at_sample(pack([at_zero]))[0]) + q
+    q = float(mechanism_of(leg.robot).assembly.q[leg.robot.q_slices[chain.joints[-1]]][0])
+    stroke = float(sample_values(pack([at_zero]))[0]) + q
     side, length = (1.0 if stroke > 0.0 else -1.0), abs(stroke)
     E, sign = leg.axes(count - 1, side * slide.R[:, 2], X0.R[:, 2])
-    tube = leg.gathered(count - 1, E)
-    rod = leg.gathered(count, product(slide.R.T, E), end.p)
+    tube = leg.parameters_behind(count - 1, E)
+    rod = leg.parameters_behind(count, product(slide.R.T, E), end.p)
     cross_inertia: Scalar = 0.0
     if free_joint == "U":
-        ring = leg.gathered(1, np.eye(3))
+        ring = leg.parameters_behind(1, np.eye(3))
         cross_inertia = ring[9]
-        leg.require_on_axis("cross", at_sample(ring)[:3])
+        leg.require_on_axis("cross", sample_values(ring)[:3])
     if free_joint == "S":
-        leg.require_axisymmetric("tube", at_sample(tube), length)
-    slider = at_sample(rod)
+        leg.require_axisymmetric("tube", sample_values(tube), length)
+    slider = sample_values(rod)
     leg.require_on_axis("slider", slider[:3])
     if free_joint == "S":
         leg.require_axisymmetric("slider", slider, length)
@@ -539,11 +549,11 @@ def _strut(leg: _Serial) -> LegForm:
         A=X0.p,
         B=frame.p,
         body=body,
-        first=clean(X0.R[:, 2]),
+        first=round_to_zero(X0.R[:, 2]),
         tube=tube,
         rod=rod,
         cross=cross_inertia,
-        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[-1]], False, side, -at_zero),
+        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.joints[-1]], False, side, -at_zero),
         passive=leg.passive(0, sign, outward),
     )
 
@@ -554,28 +564,28 @@ def _end_at_zero(chain: LegChain, free_joint: str) -> Array:
     return np.asarray(o * np.array([1.0, 1.0, 0.0])) if free_joint == "R" else o
 
 
-def _rod(leg: _Serial) -> LegForm:
+def _rod(leg: _SerialLeg) -> LegForm:
     """A rod: [drive] [joint at A], with B behind them."""
     chain, free_joint = leg.chain, leg.form.free_joint
-    body, frame, outward = nacelle_end(leg.robot.legs[leg.index], chain.target)
+    body, frame, outward = platform_end(leg.robot.legs[leg.index], chain.target)
     count, revolute, X0, X1 = len(chain.letters), chain.letters[0] == "R", chain.X[0], chain.X[1]
-    n = clean(X0.R[:, 2])
+    n = round_to_zero(X0.R[:, 2])
     # The first axis at A, seen behind the drive: fixed in the base behind a slider, or along an arm's axis.
-    first = clean(product(X0.R, X1.R[:, 2]))
+    first = round_to_zero(product(X0.R, X1.R[:, 2]))
     if revolute:
-        first = n * (1.0 if at_sample(X1.R)[2, 2] > 0.0 else -1.0)
+        first = n * (1.0 if sample_values(X1.R)[2, 2] > 0.0 else -1.0)
     flat = np.ones(3)
     if free_joint == "R":
-        leg.require_in_plane(at_sample(n if revolute else first))
+        leg.require_in_plane(sample_values(n if revolute else first))
         flat = np.array([1.0, 1.0, 0.0])
     d = chain.X[-1].p * flat
     length = norm(d)
     E, sign = leg.axes(count, d * divide(1.0, length), first)
-    rod = leg.gathered(count, clean(E))
+    rod = leg.parameters_behind(count, round_to_zero(E))
     cross_inertia: Scalar = 0.0
     if free_joint == "U":
-        ring = leg.gathered(2, np.eye(3))
-        leg.require_on_axis("cross", at_sample(ring)[:4], "centre")
+        ring = leg.parameters_behind(2, np.eye(3))
+        leg.require_on_axis("cross", sample_values(ring)[:4], "centre")
         cross_inertia = ring[9]
         rod = rod + np.concatenate([ring[:1], np.zeros(9)])
     return LegForm(
@@ -590,6 +600,6 @@ def _rod(leg: _Serial) -> LegForm:
         length=length,
         rod=rod,
         cross=cross_inertia,
-        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.owners[0]], revolute),
+        drive=ActuatedJoint(leg.actuator, leg.robot.joints[chain.joints[0]], revolute),
         passive=leg.passive(1, sign, outward),
     )

@@ -19,20 +19,27 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import LegForm, UnreadError, alike, clean, leg_axes, read_leg
+from nacelle.compact.bars.geometry import (
+    LegForm,
+    NotALineLegError,
+    equalise_axes,
+    leg_axes,
+    read_leg,
+    round_to_zero,
+)
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, Scalar, at_sample, pack, product
-from nacelle.tree.spanning_tree import rates_of
+from nacelle.spatial.rounding import index_of_largest
+from nacelle.spatial.scalar import Array, Scalar, pack, product, sample_values
+from nacelle.tree.spanning_tree import joint_rate_indices
 
 
 @dataclass(frozen=True, eq=False)
-class Bar:
+class LineLeg:
     """A leg that is a bar.
 
     Attributes:
@@ -58,7 +65,7 @@ class Bar:
 
     def resists_rotation(self, friction: bool) -> bool:
         """Whether its rotation about A requires something beyond its masses: inertia, or friction."""
-        p, inertia = self.form.passive, at_sample(self.form.rod)
+        p, inertia = self.form.passive, sample_values(self.form.rod)
         if friction and (p.first or p.second or p.spherical or p.end or p.still):
             return True
         return self.form.joint_at_a == "U" and bool(np.any(inertia[4:]) or np.any(inertia[1:3]))
@@ -67,15 +74,15 @@ class Bar:
         """The leg with its axes a (3,) seen from constant axes R (3, 3), columns in the base: R^T a."""
         if R is None:
             return self.form
-        axis, first = (clean(product(R.T, a)) for a in (self.form.axis, self.form.first))
+        axis, first = (round_to_zero(product(R.T, a)) for a in (self.form.axis, self.form.first))
         return replace(self.form, axis=axis, first=first)
 
 
-def flat(form: LegForm, vector: Array) -> Array:
+def project_to_plane(form: LegForm, vector: Array) -> Array:
     """A vector (3,) without its component across the plane of a planar leg; of other legs as it is."""
     if form.joint_at_a != "R":
         return vector
-    k = first_largest(np.abs(at_sample(form.first)))
+    k = index_of_largest(np.abs(sample_values(form.first)))
     return pack([0.0 if j == k else vector[j] for j in range(3)])
 
 
@@ -84,11 +91,11 @@ def hinge_side(mechanism: Mechanism, form: LegForm, joint: Joint) -> float:
     robot = mechanism.robot
     pose = mechanism.assembly.motion.poses[joint.predecessor]
     axis = product(pose.R, robot.joints[robot.joint(joint.name)].frame_predecessor.R[:, 2])
-    return 1.0 if float(axis @ at_sample(form.first)) > 0.0 else -1.0
+    return 1.0 if float(axis @ sample_values(form.first)) > 0.0 else -1.0
 
 
 @lru_cache(maxsize=256)
-def find_bars(mechanism: Mechanism, *, asymmetric: bool = True) -> tuple[int, ...]:
+def find_line_legs(mechanism: Mechanism, *, asymmetric: bool = True) -> tuple[int, ...]:
     """Legs that are bars, decided by the robot's own numbers.
 
     With `asymmetric` also rods on universal joints with products of inertia or a centre of mass beside their
@@ -99,16 +106,16 @@ def find_bars(mechanism: Mechanism, *, asymmetric: bool = True) -> tuple[int, ..
     for k in range(len(robot.legs)):
         try:
             form = read_leg(robot, k)
-        except UnreadError:
+        except NotALineLegError:
             continue
-        if _is_bar(mechanism, form) and (asymmetric or not is_asymmetric(form)):
+        if _is_line_leg(mechanism, form) and (asymmetric or not is_asymmetric(form)):
             forms[k] = form
     owner = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
     for joint in robot.closures:
-        if not joint.at_point or not (any(joint.friction) or joint.is_sprung or joint.rotor_inertia):
+        if not joint.at_point or not (any(joint.friction) or joint.has_spring_or_stop or joint.rotor_inertia):
             continue
         pair = [owner[body] for body in (joint.predecessor, joint.successor)]
-        hinged = joint.kind is JointKind.REVOLUTE and not joint.is_sprung and not joint.rotor_inertia
+        hinged = joint.kind is JointKind.REVOLUTE and not joint.has_spring_or_stop and not joint.rotor_inertia
         if not (hinged and all(k in forms and forms[k].joint_at_a == "R" for k in pair)):
             forms = {k: form for k, form in forms.items() if k not in pair}
     return tuple(forms)
@@ -116,18 +123,18 @@ def find_bars(mechanism: Mechanism, *, asymmetric: bool = True) -> tuple[int, ..
 
 def has_offset_mass(parameters: Array, entries: tuple[int, ...] = (0, 1)) -> bool:
     """Whether the centre of mass of ten parameters lies off the third axis, along the first or second one."""
-    moments = np.abs(at_sample(parameters[1:4]))
+    moments = np.abs(sample_values(parameters[1:4]))
     return bool(np.max(moments[list(entries)]) > TOLERANCE * max(float(np.max(moments)), 1e-300))
 
 
 def is_asymmetric(form: LegForm) -> bool:
     """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
-    inertia = np.abs(at_sample(form.rod[4:]))
+    inertia = np.abs(sample_values(form.rod[4:]))
     has_products = np.max(inertia[[1, 3, 4]]) > TOLERANCE * np.max(inertia, initial=1e-300)
     return form.kind == "rod" and form.joint_at_a == "U" and bool(has_products or has_offset_mass(form.rod))
 
 
-def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:
+def _is_line_leg(mechanism: Mechanism, form: LegForm) -> bool:
     end = form.passive
     if form.joint_at_a == "R":
         planar = form.body == PLATFORM and not mechanism.dependent and not mechanism.parasitic
@@ -139,7 +146,7 @@ def _is_bar(mechanism: Mechanism, form: LegForm) -> bool:
     return not any(term.basis == "constant" for terms in (end.second, end.still) for term in terms)
 
 
-def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
+def line_leg_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
     """Bodies of bars, without those that their drives carry."""
     bodies: set[int] = set()
     for k in bars:
@@ -156,23 +163,23 @@ def bar_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
     return frozenset(bodies)
 
 
-def bars_of(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, Bar]:
-    """The bars of a robot with its numbers, which may be symbols; `up` as `Bar` has it."""
-    bars: dict[int, Bar] = {}
+def line_legs(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, LineLeg]:
+    """The bars of a robot with its numbers, which may be symbols; `up` as `LineLeg` has it."""
+    bars: dict[int, LineLeg] = {}
     for k in legs:
         form = read_leg(robot, k)
         drive = form.drive.joint
-        (rate,) = rates_of(robot, (robot.actuators[form.drive.number].joint,))
+        (rate,) = joint_rate_indices(robot, (robot.actuators[form.drive.number].joint,))
         if form.kind == "strut":
-            bars[k] = Bar(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
+            bars[k] = LineLeg(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue
         A = (drive.frame_successor @ Pose(np.eye(3), form.A)).p
         mass, c1, c2 = form.rod[0], form.rod[3] / form.length, form.rod[4] / (form.length * form.length)
-        bars[k] = Bar(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
+        bars[k] = LineLeg(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
     return bars
 
 
-def own_axes(bars: dict[int, Bar]) -> dict[int, Array]:
+def line_leg_axes(bars: dict[int, LineLeg]) -> dict[int, Array]:
     """For bars whose first axis is none of the base's, constant axes along it (columns, in the base)."""
-    axes = alike([leg_axes(bar.form) for bar in bars.values()])
+    axes = equalise_axes([leg_axes(bar.form) for bar in bars.values()])
     return {k: Q for k, Q in zip(bars, axes, strict=True) if not np.array_equal(Q, np.eye(3))}

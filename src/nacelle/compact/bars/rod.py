@@ -111,7 +111,7 @@ class RodSpin(NamedTuple):
     D: Scalar
 
 
-def _spin(form: LegForm, r: Array) -> RodSpin:
+def _rod_spin(form: LegForm, r: Array) -> RodSpin:
     b, p = cross(form.first, r), form.rod
     rho2 = dot(b, b)
     D = (p[9] + p[4] - p[6]) * divide(1.0, form.length * form.length)
@@ -155,7 +155,7 @@ def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
         s = divide(1.0, L * L) * cross(axis, r)
         # The first moment across the line is -h_2 axis x r / L.
         return Residual(s, 0.0, F=(p[2] / L) * dot(r, c))
-    spin = _spin(form, r)
+    spin = _rod_spin(form, r)
     if not is_asymmetric(form):
         complete = is_zero(spin.p1) and is_zero(spin.D)
         return None if complete else Residual(spin.b, (spin.p1 * spin.sigma - spin.D) * spin.sigma)
@@ -180,14 +180,14 @@ def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -
         physics: what is included.
     """
     if form.joint_at_a == "R":
-        return _hinged(form, at, w_end, physics)
-    return _crossed(form, at, w_end, physics)
+        return _planar_rod(form, at, w_end, physics)
+    return _universal_rod(form, at, w_end, physics)
 
 
-def _crossed(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> RodRotation:
+def _universal_rod(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> RodRotation:
     """A rod on a universal joint."""
     first, passive, r, v = form.first, form.passive, at.r, at.v
-    spin = _spin(form, r)
+    spin = _rod_spin(form, r)
     y, b, rho2, sigma, p1, D = spin
     h, along = dot(b, v), dot(first, v)
     rate = h * sigma
@@ -200,7 +200,7 @@ def _crossed(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> Ro
     T: Scalar = 0.0
     force: Array = ZERO
     if is_asymmetric(form):
-        moments, force = _general(form, at, spin, along, rate)
+        moments, force = _asymmetric_moments(form, at, spin, along, rate)
         M, T = M + moments[0], moments[1]
     elif not (is_zero(p1) and is_zero(D)):
         k = dot(b, at.a2 - at.a1)
@@ -222,7 +222,7 @@ def _crossed(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> Ro
     return RodRotation((M * sigma) * b - T * first, moment, force, reaction=reaction)
 
 
-def _general(
+def _asymmetric_moments(
     form: LegForm, at: RodMotion, spin: RodSpin, along: Scalar, rate: Scalar
 ) -> tuple[tuple[Scalar, Scalar], Array]:
     """Moments M_a and T of any inertia, in e_1, e_2, e_3, and the force at A.
@@ -267,7 +267,7 @@ def _general(
     return moments, np.asarray(f[0] * e1 + f[1] * e2 + f[2] * e3)
 
 
-def bar_rate(form: LegForm, r: Array, v: Array) -> Scalar:
+def planar_rate(form: LegForm, r: Array, v: Array) -> Scalar:
     """Rate of a planar bar about its axis, rad/s: axis . (r x v) / |r|^2."""
     square = form.length * form.length if form.kind == "rod" else dot(r, r)
     return divide(1.0, square) * dot(form.first, cross(r, v))
@@ -288,14 +288,14 @@ def hinge_moments(
             continue
         sides = [hinge_side(mechanism_of(robot), lines[name][0], joint) for name in pair]
         bars = [(form, *line()) for form, line in (lines[name] for name in pair)]
-        first, second = (side * bar_rate(*bar) for bar, side in zip(bars, sides, strict=True))
+        first, second = (side * planar_rate(*bar) for bar, side in zip(bars, sides, strict=True))
         effort = friction_along(joint.friction[0], second - first, second - first, physics)
         for name, side in zip(pair, (-sides[0], sides[1]), strict=True):
             moments[name] = moments[name] + side * effort if name in moments else side * effort
     return moments
 
 
-def _hinged(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> RodRotation:
+def _planar_rod(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> RodRotation:
     """A rod in a plane: a centre of mass beside its line, friction in both revolute joints."""
     axis = form.first
     G, force = ZERO, ZERO
@@ -305,16 +305,16 @@ def _hinged(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> Rod
         G, force = -offset * cross(axis, at.a1), offset * cross(axis, at.a2 - at.a1)
     if not physics.friction or not (form.passive.first or form.passive.end):
         return RodRotation(G, force=force)
-    rate = bar_rate(form, at.r, at.v)
+    rate = planar_rate(form, at.r, at.v)
     with_drive = dot(form.axis, axis) if form.drive.revolute else 0.0
     relative_rate = rate - with_drive * at.q_dot if form.drive.revolute else rate
     about_a = friction_along(form.passive.first, relative_rate, relative_rate, physics)
     reaction = -(with_drive * about_a) if form.drive.revolute else 0.0
-    about_a, moment = with_hinged_end(form, about_a, rate, w_end, physics)
+    about_a, moment = add_end_friction(form, about_a, rate, w_end, physics)
     return RodRotation(G, moment, force, about_a, reaction)
 
 
-def with_hinged_end(
+def add_end_friction(
     form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, physics: Physics
 ) -> tuple[Scalar, Array]:
     """A moment about A (N m) of a planar bar with friction at B added, and the moment (3,) on the nacelle."""
@@ -326,7 +326,7 @@ def with_hinged_end(
     return about_a - end, end * form.first
 
 
-def lean(form: LegForm, at: RodMotion) -> Array:
+def force_for_moment(form: LegForm, at: RodMotion) -> Array:
     """Force at B (3,), N, for a moment of 1 N m about A in a plane, which the drive does not feel."""
     if form.kind == "strut":
         return np.asarray(divide(1.0, dot(at.r, at.r)) * cross(form.first, at.r))

@@ -37,15 +37,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import LegForm, clean
+from nacelle.compact.bars.geometry import LegForm, round_to_zero
 from nacelle.compact.bars.known import has_offset_mass
-from nacelle.compact.bars.rod import friction_along, geared_inertia, with_hinged_end
+from nacelle.compact.bars.rod import add_end_friction, friction_along, geared_inertia
 from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE
 from nacelle.model.joint import JointKind
-from nacelle.spatial.rounding import first_largest
-from nacelle.spatial.scalar import Array, Scalar, at_sample, cross, divide, dot, is_zero, pack, sqrt
+from nacelle.spatial.rounding import index_of_largest
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, is_zero, pack, sample_values, sqrt
 
 
 class StrutMotion(NamedTuple):
@@ -108,8 +108,8 @@ def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool, unit: bool = 
         stretched: whether the axis may have any length.
         unit: whether r is a direction, of length 1.
     """
-    stretch = _stretch(form.first) if stretched else 1.0
-    first = clean(stretch * form.first)
+    stretch = _axis_scale(form.first) if stretched else 1.0
+    first = round_to_zero(stretch * form.first)
     y, b = dot(first, r), cross(first, r)
     av = dot(first, v)
     if unit:
@@ -129,10 +129,10 @@ def line_of(form: LegForm, r: Array, v: Array, *, stretched: bool, unit: bool = 
     return StrutLine(first, stretch, y, b, av, rho2, rv, n, l, il, il * il)
 
 
-def _stretch(axis: Array) -> Scalar:
+def _axis_scale(axis: Array) -> Scalar:
     """What makes the largest entry of an axis 1 in size; 1 for axes of the base."""
-    number = at_sample(axis)
-    k = first_largest(np.abs(number))
+    number = sample_values(axis)
+    k = index_of_largest(np.abs(number))
     if abs(number[k]) == 1.0:
         return 1.0
     return divide(1.0, axis[k] if number[k] > 0.0 else -axis[k])
@@ -183,7 +183,7 @@ def residual_moments(products: Array, rotation: StrutRotation) -> tuple[Scalar, 
     return rotation.up * M[1] + rotation.along * M[2], M[0]
 
 
-class Demand(NamedTuple):
+class StrutForces(NamedTuple):
     """What a strut requires of the platform and of its actuator, up to the force density f along its line.
 
     The platform feels f r - G at B; the actuator's force is l f, with its sign, and own.
@@ -199,7 +199,7 @@ class Demand(NamedTuple):
     own: Scalar
 
 
-def strut_demand(form: LegForm, at: StrutMotion, up: int, physics: Physics) -> Demand:
+def strut_forces(form: LegForm, at: StrutMotion, up: int, physics: Physics) -> StrutForces:
     """Demand of a strut whose rotor's inertia counts as a mass at B.
 
     What of that mass moves across r, and its weight, is taken away again.
@@ -228,9 +228,9 @@ def strut_demand(form: LegForm, at: StrutMotion, up: int, physics: Physics) -> D
         p, hl = form.tube[4] + form.rod[4], form.rod[3] * line.il
         Y = p * line.il2 + hl
         hl = hl - at_end
-        lateral = _Across(across(at.v), across(at.a), (mu, mu + mu))
+        lateral = _Lateral(across(at.v), across(at.a), (mu, mu + mu))
         G = (Y + hl) * lateral.a - (lateral.mu[1] * Y) * lateral.v
-        spin, moment = _rotation(form, at, line, lateral, physics, _Column(across, column, iz, up))
+        spin, moment = _rotational_force(form, at, line, lateral, physics, _Column(across, column, iz, up))
         G = G + spin
         kappa = dot(G, r) + hl * (dot(at.v, at.v) - mu * line.rv)
         l, rate, along = line.l, line.rv * line.il, line.rv
@@ -239,26 +239,26 @@ def strut_demand(form: LegForm, at: StrutMotion, up: int, physics: Physics) -> D
         d, d_dot, _ = length
         # All of this times d, so that it is linear in x, x' and x''.
         h = form.rod[3] - at_end * d
-        lateral = _Across(across(at.v), across(at.a), (0.0, 0.0))
+        lateral = _Lateral(across(at.v), across(at.a), (0.0, 0.0))
         G = (form.tube[4] + form.rod[4] + (form.rod[3] + h) * d) * lateral.a
         G = G + ((d_dot + d_dot) * h) * lateral.v
-        spin, moment = _rotation(form, at, line, lateral, physics, _Column(across, column, iz, up))
+        spin, moment = _rotational_force(form, at, line, lateral, physics, _Column(across, column, iz, up))
         G = divide(1.0, d) * (G + spin)
         l, rate, along = d, d_dot, d_dot
         force = -side * (dot(G, r) + h * dot(at.v, at.v))
     force = force + friction_along(form.drive.friction(), side * rate, side * along, physics)
     spring = form.drive.joint.springs[0] if physics.springs and form.drive.joint.springs else None
     if spring is not None:
-        force = force + spring.held_force(side * l + form.drive.zero)
+        force = force + spring.holding_force(side * l + form.drive.zero)
     if not is_zero(at_end):
         # Only what is across r is left here; the rest goes to the force along r.
         weight = at_end * at.gravity
         G = G + across(weight)
         force = force + ((side * line.l) * iz) * weight[up]
-    return Demand(G, moment, force)
+    return StrutForces(G, moment, force)
 
 
-class _Across(NamedTuple):
+class _Lateral(NamedTuple):
     """What of v and a is left without multiples of r, and mu = l' / l with its double."""
 
     v: Array
@@ -275,8 +275,8 @@ class _Column(NamedTuple):
     up: int
 
 
-def _rotation(
-    form: LegForm, at: StrutMotion, line: StrutLine, lateral: _Across, physics: Physics, off: _Column
+def _rotational_force(
+    form: LegForm, at: StrutMotion, line: StrutLine, lateral: _Lateral, physics: Physics, off: _Column
 ) -> tuple[Array, Array]:
     """Weight, spin and friction of a strut: force at B, and the moment there.
 
@@ -287,7 +287,7 @@ def _rotation(
     weight = (form.tube[3] + form.rod[3]) * il
     p = form.tube[4] + form.rod[4]
     if form.joint_at_a != "U":
-        pull, moment = _free_end(form, at, il2, physics)
+        pull, moment = _end_friction(form, at, il2, physics)
         return off.across(pull - weight * gravity), moment
     moment = np.zeros(3)
     products = _products(form)
@@ -312,7 +312,7 @@ def _rotation(
             M_a, M_1 = residual_moments(products, rotation)
             H, T = H + M_a, T + M_1 * rotation.irho
         if has_offset_mass(form.tube):
-            M_a, M_1 = _weight_beside(form, at, line, rotation)
+            M_a, M_1 = _offset_weight_moments(form, at, line, rotation)
             H, T = H + M_a, T + M_1 * rotation.irho
     if physics.friction and form.passive.end and form.passive.end_kind is JointKind.SPHERICAL:
         # Spin about r: the part of the angular velocity along it is rate y / l^2.
@@ -396,7 +396,7 @@ def _rotation_force(
     return pack(force)
 
 
-def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, physics: Physics) -> tuple[Array, Array]:
+def _end_friction(form: LegForm, at: StrutMotion, il2: Scalar, physics: Physics) -> tuple[Array, Array]:
     """Friction at both ends of a strut on a spherical or revolute joint: force at B, moment there."""
     moment: Array = np.zeros(3)
     if not physics.friction:
@@ -412,13 +412,13 @@ def _free_end(form: LegForm, at: StrutMotion, il2: Scalar, physics: Physics) -> 
         return il2 * cross(total, at.r), moment
     rate = dot(form.first, w)
     about_a = friction_along(form.passive.first, rate, rate, physics)
-    about_a, moment = with_hinged_end(form, about_a, rate, at.w_end, physics)
+    about_a, moment = add_end_friction(form, about_a, rate, at.w_end, physics)
     return (about_a * il2) * cross(form.first, at.r), moment
 
 
 def _products(form: LegForm) -> Array | None:
     """Products of inertia (12, 13, 23) of tube and rod together; None where there are none."""
-    tube, rod = at_sample(form.tube), at_sample(form.rod)
+    tube, rod = sample_values(form.tube), sample_values(form.rod)
     products = tube[[5, 7, 8]] + rod[[5, 7, 8]]
     largest = float(np.max(np.abs(tube[4:]) + np.abs(rod[4:]), initial=0.0))
     if np.max(np.abs(products)) <= TOLERANCE * largest:
@@ -426,7 +426,7 @@ def _products(form: LegForm) -> Array | None:
     return np.asarray(form.tube[[5, 7, 8]] + form.rod[[5, 7, 8]])
 
 
-def _weight_beside(
+def _offset_weight_moments(
     form: LegForm, at: StrutMotion, line: StrutLine, rotation: StrutRotation
 ) -> tuple[Scalar, Scalar]:
     """Moments (about a_1, about e_1) of the weight of a tube whose centre of mass lies beside its axis."""

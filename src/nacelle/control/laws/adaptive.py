@@ -86,25 +86,25 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nacelle.control.kind import ADAPTIVE, ControllerKind, ControlStep, DesiredMotion, Fields, Tuning
-from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
-from nacelle.control.pieces.desired import SMOOTH
+from nacelle.control.kind import ADAPTIVE_LABELS, ControlLaw, ControlStep, DesiredMotion, Tuning, VectorLayout
+from nacelle.control.pieces.admissible import setpoint_memory, setpoint_memory_at_rest
+from nacelle.control.pieces.desired import FRICTION_SMOOTHING
 from nacelle.control.pieces.pose import (
-    FILTER,
+    OBSERVER_FILTER_RATIO,
     PLATFORM_GAINS,
-    Ahead,
-    at_rest,
-    desired_middle,
-    displaced,
-    estimated,
+    PredictedPlatform,
+    desired_mid_sample,
+    displace_pose,
+    estimate_platform,
     least_forces,
-    mid_sample,
-    platform_after,
     platform_gains,
     platform_memory,
+    platform_memory_after,
+    platform_memory_at_rest,
+    platform_mid_sample,
     pose_difference,
 )
-from nacelle.control.pieces.signals import finite_limits, within_limits
+from nacelle.control.pieces.signals import limit_forces, replace_infinite_limits
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.base_parameters.choice import column_options
@@ -114,7 +114,7 @@ from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
@@ -139,7 +139,7 @@ _LENGTHS = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
 # Radius of gyration over the robot's size where a description gives a mass alone.
 _RADIUS = 0.1
 # The least part of the model's value that a sum of positive quantities keeps.
-_LEAST = 0.05
+_MIN_FRACTION = 0.05
 
 
 @lru_cache(maxsize=32)
@@ -202,7 +202,7 @@ class Bounds(NamedTuple):
     upper: Array
 
 
-def bounds(base: BaseParameters, scale: Array, margin: float) -> Bounds:
+def parameter_bounds(base: BaseParameters, scale: Array, margin: float) -> Bounds:
     """Bounds: the model's values, and `margin` scales to both sides.
 
     Sums of positive quantities (masses, moments of inertia about axes, friction, rotors, springs) stay above
@@ -214,7 +214,7 @@ def bounds(base: BaseParameters, scale: Array, margin: float) -> Bounds:
     for i, row in enumerate(base.K):
         acting = np.flatnonzero(row)
         if positive[acting].all() and (row[acting] > 0.0).all():
-            lower[i] = max(lower[i], _LEAST * values[i])
+            lower[i] = max(lower[i], _MIN_FRACTION * values[i])
     return Bounds(lower, upper)
 
 
@@ -235,31 +235,35 @@ RIDGE = 1e-5
 _SAMPLES = 500
 
 
-class Felt(NamedTuple):
+class RegressorSamples(NamedTuple):
     """How parameters are felt at N motions: Y (N, actuators, parameters) and J (N, actuators, n)."""
 
     Y: Array
     J: Array
 
 
-def felt_along(robot: Robot, base: BaseParameters, rows: Array, smooth: float) -> Felt:
+def regressors_along_motion(
+    robot: Robot, base: BaseParameters, rows: Array, smooth: float
+) -> RegressorSamples:
     """Linear forms Y and Jacobians J_r^-1 at samples of a desired motion [x; v; a] (N, nx + 2 n)."""
     chosen = rows[np.unique(np.linspace(0, len(rows) - 1, _SAMPLES).astype(int))]
     nx, n = mechanism_of(robot).layout.nx, robot.motion.n
     x, v, a = chosen[:, :nx], chosen[:, nx : nx + n], chosen[:, nx + n :]
-    return _felt(robot, base, (x, inverse_kinematics(robot, x, limits=False).y, v, a), smooth)
+    return _regressor_samples(robot, base, (x, inverse_kinematics(robot, x, limits=False).y, v, a), smooth)
 
 
-def _felt(robot: Robot, base: BaseParameters, states: tuple[Array, ...], smooth: float) -> Felt:
+def _regressor_samples(
+    robot: Robot, base: BaseParameters, states: tuple[Array, ...], smooth: float
+) -> RegressorSamples:
     batches = (from_samples(part, 1) for part in states)
     Y = model_functions.regressor(
         robot, *batches, outputs="Y", physics=Physics(smooth=smooth), **column_options(base)
     )["Y"]
-    J = native(inverse_jacobian, robot)(*states[:2])["J"]
-    return Felt(np.broadcast_to(to_samples(Y), (len(J), *Y.shape)), J)
+    J = compile_native(inverse_jacobian, robot)(*states[:2])["J"]
+    return RegressorSamples(np.broadcast_to(to_samples(Y), (len(J), *Y.shape)), J)
 
 
-def gram(felt: Felt, K: Array) -> Array:
+def gram_matrix(felt: RegressorSamples, K: Array) -> Array:
     """G (parameters, parameters) for a damping K (n, n)."""
     load = np.swapaxes(felt.J, -1, -2) @ felt.Y
     return np.asarray(np.mean(np.swapaxes(load, -1, -2) @ np.linalg.solve(K, load), axis=0))
@@ -291,7 +295,7 @@ class Sliding(NamedTuple):
     s: Array
 
 
-def sliding(robot: Robot, motion: DesiredMotion, ahead: Ahead, rate: Scalar) -> Sliding:
+def sliding_variable(robot: Robot, motion: DesiredMotion, ahead: PredictedPlatform, rate: Scalar) -> Sliding:
     """v_ref = v_d + l e, a_ref = a_d + l e' and s = v_ref - v (n,), m/s and rad/s, base axes.
 
     Args:
@@ -302,11 +306,11 @@ def sliding(robot: Robot, motion: DesiredMotion, ahead: Ahead, rate: Scalar) -> 
     """
     e = pose_difference(robot, motion.x, ahead.x, ahead.y)
     v_ref = motion.v + rate * e
-    a_ref = motion.a + rate * _rate(robot, e, motion.v, ahead.v)
+    a_ref = motion.a + rate * _error_rate(robot, e, motion.v, ahead.v)
     return Sliding(v_ref, a_ref, v_ref - ahead.v)
 
 
-def _rate(robot: Robot, e: Array, v_d: Array, v: Array) -> Array:
+def _error_rate(robot: Robot, e: Array, v_d: Array, v: Array) -> Array:
     """The derivative e' (n,)."""
     off = v_d - v
     angular = mechanism_of(robot).layout.angular
@@ -323,13 +327,13 @@ def _rate(robot: Robot, e: Array, v_d: Array, v: Array) -> Array:
 
 ALONG = ("desired", "reference")
 # Rate of adaptation along s over the rate of the loop, at most.
-FASTEST = 0.25
+ADAPTATION_RATE_FRACTION = 0.25
 # Forgetting time of the excitation over the time constant of adaptation.
-FORGETTING = 5.0
+FORGETTING_RATIO = 5.0
 # Part of a robot's forces below which a parameter at its scale is not felt.
-UNFELT = 1e-3
+EXCITATION_THRESHOLD = 1e-3
 # Counts of an encoder over a turn, or over the robot's size, if nothing is said.
-COUNTS = 2**20
+DEFAULT_COUNTS = 2**20
 # Sweeps of projections on the bounds in a sample.
 SWEEPS = 2
 # Divisors are at least this, which single precision still has.
@@ -337,7 +341,7 @@ _TINY = 1e-36
 
 
 @dataclass(frozen=True)
-class Adaptive(ControllerKind):
+class Adaptive(ControlLaw):
     """Adaptive control in base parameters.
 
     The first four shape the program; the others are for tuning.
@@ -355,11 +359,11 @@ class Adaptive(ControllerKind):
         payload: the largest mass that the nacelle takes up, kg; if None as much as its own.
     """
 
-    by_masses: ClassVar[bool] = True
-    labels: ClassVar[dict[str, str]] = ADAPTIVE
+    uses_mass_matrix: ClassVar[bool] = True
+    labels: ClassVar[dict[str, str]] = ADAPTIVE_LABELS
     shared: Any = None
     along: str = "desired"
-    smooth: float = SMOOTH
+    smooth: float = FRICTION_SMOOTHING
     adapts: bool = True
     time_constant: float = field(default=0.2, repr=False, compare=False)
     resolution: float | None = field(default=None, repr=False, compare=False)
@@ -390,7 +394,7 @@ class Adaptive(ControllerKind):
         return "adaptive"
 
     @property
-    def feedback(self) -> ControllerKind:
+    def feedback_law(self) -> ControlLaw:
         """The same with the parameters of the model and its friction aside: adaptation is slower."""
         return dataclasses.replace(self, adapts=False, along="desired")
 
@@ -398,16 +402,16 @@ class Adaptive(ControllerKind):
         """The parameters that are adapted."""
         return adapted_parameters(robot, self.shared)
 
-    def memory(self, robot: Robot) -> Fields:
+    def memory(self, robot: Robot) -> VectorLayout:
         """The platform, the desired motion, the parameters, and how strongly each was felt."""
         count = len(self.parameters(robot))
         desired = setpoint_memory(robot) | {"a_d": robot.motion.n}
-        return Fields(**platform_memory(robot), **desired, parameters=count, excitation=count)
+        return VectorLayout(**platform_memory(robot), **desired, parameters=count, excitation=count)
 
-    def gains(self, robot: Robot) -> Fields:
+    def gains(self, robot: Robot) -> VectorLayout:
         """Rates, damping, adaptation, bounds, dead zone, what excitation is counted in, limits."""
         count, n, m = len(self.parameters(robot)), robot.motion.n, len(robot.actuators)
-        return Fields(
+        return VectorLayout(
             **PLATFORM_GAINS,
             rate=1,
             decay=1,
@@ -427,20 +431,20 @@ class Adaptive(ControllerKind):
     def step(
         self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
     ) -> ControlStep:
-        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
-        platform = estimated(robot, z, q, k)
-        ahead = mid_sample(robot, platform, z["acceleration"] + platform.unmodelled, k)
-        coming = desired_middle(z, motion, k)
+        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControlLaw.step`."""
+        platform = estimate_platform(robot, z, q, k)
+        ahead = platform_mid_sample(robot, platform, z["acceleration"] + platform.unmodelled, k)
+        coming = desired_mid_sample(z, motion, k)
         t = k["delay"][0] + 0.5 * k["period"][0]
-        x_d = displaced(robot, motion.x, platform.y, t * (motion.v + (0.5 * t) * motion.a))
-        slide = sliding(robot, coming._replace(x=x_d), ahead, k["rate"][0])
+        x_d = displace_pose(robot, motion.x, platform.y, t * (motion.v + (0.5 * t) * motion.a))
+        slide = sliding_variable(robot, coming._replace(x=x_d), ahead, k["rate"][0])
         n = robot.motion.n
-        Y, felt = self._forms(robot, ahead, slide, coming)
+        Y, felt = self._regressors(robot, ahead, slide, coming)
         load = k["damping"].reshape(n, n) @ slide.s
         J = np.asarray(inverse_jacobian(robot, ahead.x, ahead.y)["J"])
         asked = Y @ z["parameters"] + least_forces(J, load)
-        force = within_limits(asked, k["limit"])
-        memory = platform_after(z, platform, slide.a_ref + k["decay"][0] * slide.s)
+        force = limit_forces(asked, k["limit"])
+        memory = platform_memory_after(z, platform, slide.a_ref + k["decay"][0] * slide.s)
         memory |= {"a_d": motion.a, "parameters": z["parameters"], "excitation": z["excitation"]}
         if self.adapts:
             excitation = _excitation(felt, z["excitation"], k)
@@ -448,14 +452,14 @@ class Adaptive(ControllerKind):
             for effort, most in zip(asked, k["limit"], strict=True):
                 resting = maximum(resting, where(absolute(effort) - most, 1.0, 0.0))
             power = dot(slide.s, load)
-            parameters = _adapted(
+            parameters = _adapt_parameters(
                 felt, J @ slide.s, z["parameters"], excitation, k, resting=resting, power=power
             )
             memory |= {"parameters": parameters, "excitation": excitation}
         return ControlStep(force, memory, ahead)
 
-    def _forms(
-        self, robot: Robot, ahead: Ahead, slide: Sliding, desired: DesiredMotion
+    def _regressors(
+        self, robot: Robot, ahead: PredictedPlatform, slide: Sliding, desired: DesiredMotion
     ) -> tuple[Array, Array]:
         """Y (actuators, parameters) of the forces, and that by which parameters are adapted."""
         base = self.parameters(robot)
@@ -477,14 +481,14 @@ class Adaptive(ControllerKind):
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, with the parameters of the model, each of which counts as felt."""
         return {
-            **at_rest(x, y),
-            **setpoint_at_rest(robot, x, y),
+            **platform_memory_at_rest(x, y),
+            **setpoint_memory_at_rest(robot, x, y),
             "a_d": 0.0,
             "parameters": self.parameters(robot).values,
             "excitation": 1.0,
         }
 
-    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+    def tune_gains(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains: s and the error decay at w = 2 pi bandwidth, K = w M at the reference pose.
 
         Raises:
@@ -495,14 +499,14 @@ class Adaptive(ControllerKind):
         scale = parameter_scales(
             robot, base, default_payload(robot) if self.payload is None else self.payload
         )
-        lower, upper = bounds(base, scale, self.margin)
+        lower, upper = parameter_bounds(base, scale, self.margin)
         M = mass_matrix(robot, mechanism_of(robot).reference[0])
         if not np.linalg.eigvalsh(M)[0] > 0.0:
             raise KinematicsError(f"the mass matrix of {robot.name} is not positive definite: {M.tolist()}")
         # At motions all over the workspace, at speeds with inertial forces of the order of weights.
-        felt = _felt(robot, base, generic_states(robot), self.smooth)
+        felt = _regressor_samples(robot, base, generic_states(robot), self.smooth)
         return {
-            **platform_gains(tuning, FILTER * tuning.bandwidth),
+            **platform_gains(tuning, OBSERVER_FILTER_RATIO * tuning.bandwidth),
             "rate": w,
             "decay": w,
             "damping": w * M.ravel(),
@@ -510,24 +514,26 @@ class Adaptive(ControllerKind):
             "upper": upper,
             "dead_zone": w * self._resolution(robot),
             "scale": scale,
-            "forgetting": 1.0 - math.exp(-tuning.period / (FORGETTING * self.time_constant)),
-            "unfelt": UNFELT**2,
-            "fastest": FASTEST * w,
-            "limit": finite_limits(tuning.limits),
-            **self._for(base, felt, w * M, scale),
+            "forgetting": 1.0 - math.exp(-tuning.period / (FORGETTING_RATIO * self.time_constant)),
+            "unfelt": EXCITATION_THRESHOLD**2,
+            "fastest": ADAPTATION_RATE_FRACTION * w,
+            "limit": replace_infinite_limits(tuning.limits),
+            **self._adaptation_gains(base, felt, w * M, scale),
         }
 
     def for_motion(self, robot: Robot, k: dict[str, Array], rows: Array) -> dict[str, Any]:
         """The gain of adaptation with which all that a motion feels has the time constant."""
         base, n = self.parameters(robot), robot.motion.n
-        felt = felt_along(robot, base, rows, self.smooth)
-        return self._for(base, felt, k["damping"].reshape(n, n), k["scale"])
+        felt = regressors_along_motion(robot, base, rows, self.smooth)
+        return self._adaptation_gains(base, felt, k["damping"].reshape(n, n), k["scale"])
 
-    def _for(self, base: BaseParameters, felt: Felt, K: Array, scale: Array) -> dict[str, Any]:
+    def _adaptation_gains(
+        self, base: BaseParameters, felt: RegressorSamples, K: Array, scale: Array
+    ) -> dict[str, Any]:
         """Gains that follow from how parameters are felt."""
         typical = np.sqrt(np.mean(np.square(felt.Y @ base.values), axis=0))
         return {
-            "adaptation": adaptation_gain(gram(felt, K), scale, self.time_constant).ravel(),
+            "adaptation": adaptation_gain(gram_matrix(felt, K), scale, self.time_constant).ravel(),
             # A drive that a motion does not load counts as the others.
             "typical": np.where(typical > 0.0, typical, np.max(typical) or 1.0),
         }
@@ -536,7 +542,7 @@ class Adaptive(ControllerKind):
         """Resolution of the encoders (actuators,), rad or m."""
         if self.resolution is not None:
             return np.full(len(robot.actuators), float(self.resolution))
-        return np.where(robot.revolute_actuators, 2.0 * math.pi, robot.size) / COUNTS
+        return np.where(robot.revolute_actuators, 2.0 * math.pi, robot.size) / DEFAULT_COUNTS
 
 
 def _excitation(Y: Array, before: Array, k: dict[str, Array]) -> Array:
@@ -550,7 +556,7 @@ def _excitation(Y: Array, before: Array, k: dict[str, Array]) -> Array:
     )
 
 
-def _adapted(
+def _adapt_parameters(
     Y: Array,
     rates: Array,
     before: Array,
@@ -581,10 +587,10 @@ def _adapted(
     speed = dot(gradient, step)
     part = minimum(1.0, divide(k["fastest"][0] * power, maximum(speed, _TINY)))
     part = where(resting, 0.0, part)
-    return _within(before + (k["period"][0] * part) * step, mask, P, k)
+    return _project_on_bounds(before + (k["period"][0] * part) * step, mask, P, k)
 
 
-def _within(p: Array, mask: Array, P: Array, k: dict[str, Array]) -> Array:
+def _project_on_bounds(p: Array, mask: Array, P: Array, k: dict[str, Array]) -> Array:
     """Parameters within their bounds (parameters,): projected on one bound after the other.
 
     A projection on p_i <= upper_i that is the shortest in the metric P^-1 goes along the column P e_i,

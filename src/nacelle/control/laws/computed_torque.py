@@ -10,7 +10,7 @@ is met in the mean square, and forces are the smallest.
 
 Pose and twist come from the encoders (`pieces.pose`). Forces of a sample act over a sample from a delay on:
 errors are predicted to its begin, and the model is taken at its middle (`pieces.pose`), so that neither the
-hold nor the delay shifts the poles; K_p and K_d are those of the sampled loop (`gains_of_poles`).
+hold nor the delay shifts the poles; K_p and K_d are those of the sampled loop (`gains_from_poles`).
 
 With the observer the acceleration u that the model lacks is taken off, force = inverse dynamics(x, v, a - u),
 and d = M u is the force along the twist that does it. It needs what the forces give after the limits of the
@@ -41,35 +41,47 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nacelle.control.kind import COMPUTED_TORQUE, ControllerKind, ControlStep, DesiredMotion, Fields, Tuning
-from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
-from nacelle.control.pieces.desired import SMOOTH, closed_unknowns, friction_along_twist, model_force
+from nacelle.control.kind import (
+    COMPUTED_TORQUE_LABELS,
+    ControlLaw,
+    ControlStep,
+    DesiredMotion,
+    Tuning,
+    VectorLayout,
+)
+from nacelle.control.pieces.admissible import setpoint_memory, setpoint_memory_at_rest
+from nacelle.control.pieces.desired import (
+    FRICTION_SMOOTHING,
+    friction_along_twist,
+    model_force,
+    solve_passive_coordinates,
+)
 from nacelle.control.pieces.pose import (
-    FILTER,
+    OBSERVER_FILTER_RATIO,
     PLATFORM_GAINS,
-    Errors,
-    Platform,
-    at_rest,
-    by_twist,
-    desired_middle,
-    estimated,
+    PlatformEstimate,
+    TrackingErrors,
+    desired_mid_sample,
+    estimate_platform,
     inertial_response,
-    mid_sample,
-    platform_after,
     platform_gains,
     platform_memory,
+    platform_memory_after,
+    platform_memory_at_rest,
+    platform_mid_sample,
     pose_difference,
+    twist_from_rates,
 )
-from nacelle.control.pieces.signals import difference, finite_limits, within_limits
+from nacelle.control.pieces.signals import coordinate_difference, limit_forces, replace_infinite_limits
 from nacelle.dynamics import model_functions
-from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics, above_zero
+from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics, check_positive
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import actuator_positions
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
 
-def gains_of_poles(bandwidth: float, damping: float, period: float) -> tuple[float, float]:
+def gains_from_poles(bandwidth: float, damping: float, period: float) -> tuple[float, float]:
     """k_p (1/s^2) and k_d (1/s) for poles s^2 + 2 zeta w s + w^2.
 
     Args:
@@ -89,11 +101,11 @@ def gains_of_poles(bandwidth: float, damping: float, period: float) -> tuple[flo
 
 SPACES = ("cartesian", "actuator")
 # Bandwidth of a disturbance observer over that of the loop, if nothing is said.
-OBSERVER = 3.0
+OBSERVER_RATIO = 3.0
 
 
 @dataclass(frozen=True)
-class ComputedTorque(ControllerKind):
+class ComputedTorque(ControlLaw):
     """Feedback linearisation in Cartesian or in actuator space.
 
     Attributes:
@@ -104,12 +116,12 @@ class ComputedTorque(ControllerKind):
         observer_bandwidth: of the observer, Hz; if None a multiple of the loop's.
     """
 
-    by_masses: ClassVar[bool] = True
-    labels: ClassVar[dict[str, str]] = COMPUTED_TORQUE
+    uses_mass_matrix: ClassVar[bool] = True
+    labels: ClassVar[dict[str, str]] = COMPUTED_TORQUE_LABELS
     space: str = "cartesian"
     observer: bool = False
     friction: bool = False
-    smooth: float = SMOOTH
+    smooth: float = FRICTION_SMOOTHING
     # A number of the tuning, which shapes no program.
     observer_bandwidth: float | None = field(default=None, repr=False, compare=False)
 
@@ -123,7 +135,7 @@ class ComputedTorque(ControllerKind):
             raise KinematicsError(f"no space is called {self.space!r}; {did_you_mean(self.space, SPACES)}")
         Physics(self.friction, self.smooth)
         if self.observer_bandwidth is not None:
-            above_zero(self.observer_bandwidth, "the bandwidth of an observer")
+            check_positive(self.observer_bandwidth, "the bandwidth of an observer")
 
     @property
     def name(self) -> str:
@@ -133,53 +145,53 @@ class ComputedTorque(ControllerKind):
         return "ct-observer" if self.space == "cartesian" else "ct-actuator-observer"
 
     @property
-    def feedback(self) -> ControllerKind:
+    def feedback_law(self) -> ControlLaw:
         """The same without friction."""
         return dataclasses.replace(self, friction=False)
 
-    def _size(self, robot: Robot) -> int:
+    def _error_count(self, robot: Robot) -> int:
         """Number of errors."""
         return robot.motion.n if self.space == "cartesian" else len(robot.actuators)
 
-    def memory(self, robot: Robot) -> Fields:
+    def memory(self, robot: Robot) -> VectorLayout:
         """The platform, the desired motion, the disturbance d (n,) along the twist, N or N m."""
         desired = setpoint_memory(robot) | {"a_d": robot.motion.n}
         observed = {"disturbance": robot.motion.n} if self.observer else {}
-        return Fields(**platform_memory(robot), **desired, **observed)
+        return VectorLayout(**platform_memory(robot), **desired, **observed)
 
-    def gains(self, robot: Robot) -> Fields:
+    def gains(self, robot: Robot) -> VectorLayout:
         """K_p (1/s^2) and K_d (1/s) of each error, limits of the drives, and those of the observer."""
-        size = self._size(robot)
-        return Fields(stiffness=size, damping=size, limit=len(robot.actuators), **PLATFORM_GAINS)
+        size = self._error_count(robot)
+        return VectorLayout(stiffness=size, damping=size, limit=len(robot.actuators), **PLATFORM_GAINS)
 
     def step(
         self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
     ) -> ControlStep:
-        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
-        return self.commanded(robot, z, estimated(robot, z, q, k), motion, k)
+        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControlLaw.step`."""
+        return self.commanded(robot, z, estimate_platform(robot, z, q, k), motion, k)
 
     def commanded(
         self,
         robot: Robot,
         z: dict[str, Array],
-        platform: Platform,
+        platform: PlatformEstimate,
         motion: DesiredMotion,
         k: dict[str, Array],
     ) -> ControlStep:
         """A sample at a platform that is estimated already, wherever from; arguments as in `step`."""
         # What acts until the forces of this sample do.
         before = z["acceleration"] + platform.unmodelled
-        ahead, desired = mid_sample(robot, platform, before, k), desired_middle(z, motion, k)
+        ahead, desired = platform_mid_sample(robot, platform, before, k), desired_mid_sample(z, motion, k)
         parts: dict[str, Any] = {"a_d": motion.a}
         if self.space == "cartesian":
-            errors = _of_platform(robot, platform, motion, before)
+            errors = _platform_errors(robot, platform, motion, before)
             a = desired.a + errors.after(k["delay"], k)
         else:
-            y_d = closed_unknowns(robot, z["y_d"], motion.x)
-            errors = _of_actuators(robot, platform, y_d, motion, before)
-            wanted = _moved(robot, desired, y_d)[1]
+            y_d = solve_passive_coordinates(robot, z["y_d"], motion.x)
+            errors = _actuator_errors(robot, platform, y_d, motion, before)
+            wanted = _actuator_motion(robot, desired, y_d)[1]
             at = model_functions.bias(robot, *ahead, outputs="A actuator_bias", physics=WITHOUT_FRICTION)
-            a = by_twist(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
+            a = twist_from_rates(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
         taken = a - platform.unmodelled if self.observer else a
         load = None
         if self.friction:
@@ -188,50 +200,52 @@ class ComputedTorque(ControllerKind):
         asked = model_force(
             robot, ahead.y, DesiredMotion(ahead.x, v, taken), load=load, physics=WITHOUT_FRICTION
         )
-        force = within_limits(asked, k["limit"])
+        force = limit_forces(asked, k["limit"])
         if self.observer:
             cut = inertial_response(robot, ahead, np.zeros(robot.motion.n), force - asked)
             taken = taken + cut.acceleration
             parts["disturbance"] = cut.M @ platform.unmodelled
-        return ControlStep(force, platform_after(z, platform, taken) | parts, ahead)
+        return ControlStep(force, platform_memory_after(z, platform, taken) | parts, ahead)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, without disturbance."""
-        desired = setpoint_at_rest(robot, x, y) | {"a_d": 0.0}
-        return at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
+        desired = setpoint_memory_at_rest(robot, x, y) | {"a_d": 0.0}
+        return platform_memory_at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
 
-    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+    def tune_gains(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains that place the poles of every error at the bandwidth with the damping."""
-        stiffness, damping = gains_of_poles(tuning.bandwidth, tuning.damping, tuning.period)
+        stiffness, damping = gains_from_poles(tuning.bandwidth, tuning.damping, tuning.period)
         bandwidth = self.observer_bandwidth
         if bandwidth is None:
-            bandwidth = (OBSERVER if self.observer else FILTER) * tuning.bandwidth
+            bandwidth = (OBSERVER_RATIO if self.observer else OBSERVER_FILTER_RATIO) * tuning.bandwidth
         return {
             "stiffness": stiffness,
             "damping": damping,
-            "limit": finite_limits(tuning.limits),
+            "limit": replace_infinite_limits(tuning.limits),
             **platform_gains(tuning, bandwidth),
         }
 
 
-def _of_platform(robot: Robot, platform: Platform, motion: DesiredMotion, before: Array) -> Errors:
+def _platform_errors(
+    robot: Robot, platform: PlatformEstimate, motion: DesiredMotion, before: Array
+) -> TrackingErrors:
     """Errors of the platform (n,)."""
     e = pose_difference(robot, motion.x, platform.x, platform.y)
-    return Errors(e, motion.v - platform.v, motion.a - before)
+    return TrackingErrors(e, motion.v - platform.v, motion.a - before)
 
 
-def _of_actuators(
-    robot: Robot, platform: Platform, y_d: Array, motion: DesiredMotion, before: Array
-) -> Errors:
+def _actuator_errors(
+    robot: Robot, platform: PlatformEstimate, y_d: Array, motion: DesiredMotion, before: Array
+) -> TrackingErrors:
     """Errors of the actuators (actuators,)."""
     q_d = np.asarray(actuator_positions(robot, motion.x, y_d)["q"])
     q = np.asarray(actuator_positions(robot, platform.x, platform.y)["q"])
-    rate_d, second_d = _moved(robot, motion, y_d)
-    rate, second = _moved(robot, DesiredMotion(platform.x, platform.v, before), platform.y)
-    return Errors(difference(robot, q_d, q), rate_d - rate, second_d - second)
+    rate_d, second_d = _actuator_motion(robot, motion, y_d)
+    rate, second = _actuator_motion(robot, DesiredMotion(platform.x, platform.v, before), platform.y)
+    return TrackingErrors(coordinate_difference(robot, q_d, q), rate_d - rate, second_d - second)
 
 
-def _moved(robot: Robot, motion: DesiredMotion, y: Array) -> tuple[Array, Array]:
+def _actuator_motion(robot: Robot, motion: DesiredMotion, y: Array) -> tuple[Array, Array]:
     """Rates and accelerations of the actuators (actuators,)."""
     at = model_functions.bias(
         robot, motion.x, y, motion.v, outputs="A actuator_bias", physics=WITHOUT_FRICTION

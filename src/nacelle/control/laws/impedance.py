@@ -30,24 +30,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nacelle.control.kind import IMPEDANCE, ControllerKind, ControlStep, DesiredMotion, Fields, Tuning
-from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
-from nacelle.control.pieces.desired import SMOOTH, friction_along_twist, model_force
+from nacelle.control.kind import (
+    IMPEDANCE_LABELS,
+    ControlLaw,
+    ControlStep,
+    DesiredMotion,
+    Tuning,
+    VectorLayout,
+)
+from nacelle.control.pieces.admissible import setpoint_memory, setpoint_memory_at_rest
+from nacelle.control.pieces.desired import FRICTION_SMOOTHING, friction_along_twist, model_force
 from nacelle.control.pieces.pose import (
-    FILTER,
+    OBSERVER_FILTER_RATIO,
     PLATFORM_GAINS,
-    Errors,
-    at_rest,
-    desired_middle,
-    estimated,
+    TrackingErrors,
+    desired_mid_sample,
+    estimate_platform,
     inertial_response,
-    mid_sample,
-    platform_after,
     platform_gains,
     platform_memory,
+    platform_memory_after,
+    platform_memory_at_rest,
+    platform_mid_sample,
     pose_difference,
 )
-from nacelle.control.pieces.signals import finite_limits, within_limits
+from nacelle.control.pieces.signals import limit_forces, replace_infinite_limits
 from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -56,7 +63,7 @@ from nacelle.spatial.scalar import Array
 
 
 @dataclass(frozen=True)
-class Impedance(ControllerKind):
+class Impedance(ControlLaw):
     """Springs and dampers between the desired and the true pose of the platform.
 
     Attributes:
@@ -67,10 +74,10 @@ class Impedance(ControllerKind):
         ratios: damping ratios (n,); if None that of the tuning for all.
     """
 
-    by_masses: ClassVar[bool] = True
-    labels: ClassVar[dict[str, str]] = IMPEDANCE
+    uses_mass_matrix: ClassVar[bool] = True
+    labels: ClassVar[dict[str, str]] = IMPEDANCE_LABELS
     friction: bool = False
-    smooth: float = SMOOTH
+    smooth: float = FRICTION_SMOOTHING
     # Numbers of the tuning, which shape no program.
     stiffness: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
     ratios: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
@@ -89,47 +96,47 @@ class Impedance(ControllerKind):
         return "impedance"
 
     @property
-    def looped(self) -> bool:
+    def has_feedback(self) -> bool:
         """Whether the stiffness is that of a bandwidth: one that is stated is not changed."""
         return self.stiffness is None
 
     @property
-    def feedback(self) -> ControllerKind:
+    def feedback_law(self) -> ControlLaw:
         """The same without friction."""
         return dataclasses.replace(self, friction=False)
 
-    def memory(self, robot: Robot) -> Fields:
+    def memory(self, robot: Robot) -> VectorLayout:
         """The platform, and the desired motion."""
-        return Fields(**platform_memory(robot), **setpoint_memory(robot), a_d=robot.motion.n)
+        return VectorLayout(**platform_memory(robot), **setpoint_memory(robot), a_d=robot.motion.n)
 
-    def gains(self, robot: Robot) -> Fields:
+    def gains(self, robot: Robot) -> VectorLayout:
         """K and D row by row, limits of the drives, and those of the observer."""
         n = robot.motion.n
-        return Fields(stiffness=n * n, damping=n * n, limit=len(robot.actuators), **PLATFORM_GAINS)
+        return VectorLayout(stiffness=n * n, damping=n * n, limit=len(robot.actuators), **PLATFORM_GAINS)
 
     def step(
         self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
     ) -> ControlStep:
-        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
-        platform = estimated(robot, z, q, k)
+        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControlLaw.step`."""
+        platform = estimate_platform(robot, z, q, k)
         before = z["acceleration"] + platform.unmodelled
-        ahead, desired = mid_sample(robot, platform, before, k), desired_middle(z, motion, k)
+        ahead, desired = platform_mid_sample(robot, platform, before, k), desired_mid_sample(z, motion, k)
         e = pose_difference(robot, motion.x, platform.x, platform.y)
-        load = Errors(e, motion.v - platform.v, motion.a - before).after(k["delay"], k)
+        load = TrackingErrors(e, motion.v - platform.v, motion.a - before).after(k["delay"], k)
         opposed = load
         if self.friction:
             opposed = load + friction_along_twist(robot, ahead.x, ahead.y, desired.v, self.smooth)
         at = DesiredMotion(ahead.x, ahead.v, desired.a)
         asked = model_force(robot, ahead.y, at, load=-opposed, physics=WITHOUT_FRICTION)
-        force = within_limits(asked, k["limit"])
+        force = limit_forces(asked, k["limit"])
         a = desired.a + inertial_response(robot, ahead, load, force - asked).acceleration
-        return ControlStep(force, platform_after(z, platform, a) | {"a_d": motion.a}, ahead)
+        return ControlStep(force, platform_memory_after(z, platform, a) | {"a_d": motion.a}, ahead)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest."""
-        return at_rest(x, y) | setpoint_at_rest(robot, x, y) | {"a_d": 0.0}
+        return platform_memory_at_rest(x, y) | setpoint_memory_at_rest(robot, x, y) | {"a_d": 0.0}
 
-    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+    def tune_gains(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """K as stated or of the bandwidth, D of the damping ratios.
 
         Raises:
@@ -150,8 +157,8 @@ class Impedance(ControllerKind):
         return {
             "stiffness": K.ravel(),
             "damping": impedance_damping(M, K, np.asarray(ratio, dtype=float)).ravel(),
-            "limit": finite_limits(tuning.limits),
-            **platform_gains(tuning, FILTER * highest_frequency(M, K) / (2.0 * math.pi)),
+            "limit": replace_infinite_limits(tuning.limits),
+            **platform_gains(tuning, OBSERVER_FILTER_RATIO * highest_frequency(M, K) / (2.0 * math.pi)),
         }
 
 
@@ -170,9 +177,9 @@ def impedance_damping(M: Array, K: Array, ratio: Array) -> Array:
         raise KinematicsError(f"there is one damping ratio or {len(M)}, got {ratio.shape}")
     if not np.allclose(K, K.T, rtol=1e-9) or np.min(np.linalg.eigvalsh(K)) <= 0.0:
         raise KinematicsError(f"the stiffness is symmetric and positive definite, got {K.tolist()}")
-    root = _root(M)
+    root = _symmetric_root(M)
     back = np.linalg.inv(root)
-    S = _root(back @ K @ back)
+    S = _symmetric_root(back @ K @ back)
     Z = np.broadcast_to(ratio, len(M))
     D = np.asarray(root @ (Z[:, None] * S + S * Z) @ root)
     if np.min(np.linalg.eigvalsh(D)) <= 0.0:
@@ -182,7 +189,7 @@ def impedance_damping(M: Array, K: Array, ratio: Array) -> Array:
     return D
 
 
-def _root(A: Array) -> Array:
+def _symmetric_root(A: Array) -> Array:
     """The symmetric root of a symmetric positive definite matrix."""
     values, vectors = np.linalg.eigh(0.5 * (A + A.T))
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

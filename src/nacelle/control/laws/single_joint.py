@@ -21,36 +21,43 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nacelle.control.kind import SINGLE_JOINT, ControllerKind, ControlStep, DesiredMotion, Fields, Tuning
-from nacelle.control.pieces.admissible import setpoint_at_rest, setpoint_memory
+from nacelle.control.kind import (
+    SINGLE_JOINT_LABELS,
+    ControlLaw,
+    ControlStep,
+    DesiredMotion,
+    Tuning,
+    VectorLayout,
+)
+from nacelle.control.pieces.admissible import setpoint_memory, setpoint_memory_at_rest
 from nacelle.control.pieces.desired import (
-    SMOOTH,
-    closed_unknowns,
+    FRICTION_SMOOTHING,
     desired_coordinates,
     desired_rates,
     model_force,
-    without_internal,
+    solve_passive_coordinates,
+    without_internal_forces,
 )
 from nacelle.control.pieces.signals import (
     PATIENCE,
-    bridged,
-    difference,
-    finite_limits,
-    rate_of,
-    within_limits,
+    bridge_missing_readings,
+    coordinate_difference,
+    error_rate,
+    limit_forces,
+    replace_infinite_limits,
 )
 from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, pack
 
 # Bandwidth of the derivative's filter over that of the loop, and over the crossover of the lightest motion.
-FILTER, LIGHT = 10.0, 6.0
+FILTER_RATIO, LIGHT_MOTION_RATIO = 10.0, 6.0
 # Corner of the integral over the frequency of the heaviest motion.
-INTEGRAL = 0.12
+INTEGRAL_RATIO = 0.12
 
 
 @dataclass(frozen=True)
-class SingleJoint(ControllerKind):
+class SingleJoint(ControlLaw):
     """Feedback of each actuator, with the model's forces along the desired motion or without.
 
     Attributes:
@@ -58,9 +65,9 @@ class SingleJoint(ControllerKind):
         smooth: rate over which the friction that is fed forward changes its sign, rad/s or m/s.
     """
 
-    labels: ClassVar[dict[str, str]] = SINGLE_JOINT
+    labels: ClassVar[dict[str, str]] = SINGLE_JOINT_LABELS
     feedforward: str = "none"
-    smooth: float = SMOOTH
+    smooth: float = FRICTION_SMOOTHING
 
     @property
     def name(self) -> str:
@@ -68,41 +75,41 @@ class SingleJoint(ControllerKind):
         return {"none": "sj", "rigid": "cf-rb", "friction": "cf-rb-friction"}[self.feedforward]
 
     @property
-    def feedback(self) -> SingleJoint:
+    def feedback_law(self) -> SingleJoint:
         """Without what is fed forward."""
         return SingleJoint()
 
-    def memory(self, robot: Robot) -> Fields:
+    def memory(self, robot: Robot) -> VectorLayout:
         """The desired motion, last error, its rate, the integral's force."""
         m = len(robot.actuators)
         parts = {"error": m, "rate": m, "integral": m, "started": 1, "missed": 1, "stopped": 1}
-        return Fields(**setpoint_memory(robot), **parts)
+        return VectorLayout(**setpoint_memory(robot), **parts)
 
-    def gains(self, robot: Robot) -> Fields:
+    def gains(self, robot: Robot) -> VectorLayout:
         """Gains of each actuator, and what the sample time makes of the filter."""
         m = len(robot.actuators)
-        return Fields(
+        return VectorLayout(
             stiffness=m, damping=m, integral=m, limit=m, unwinding=1, smoothing=1, period=1, patience=1
         )
 
     def step(
         self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
     ) -> ControlStep:
-        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControllerKind.step`."""
-        y = closed_unknowns(robot, z["y_d"], motion.x)
-        off = difference(robot, desired_coordinates(robot, y, motion), q)
-        error, missed, stopped = bridged(off, q, z, k)
-        rate = rate_of(error, z, k)
+        """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControlLaw.step`."""
+        y = solve_passive_coordinates(robot, z["y_d"], motion.x)
+        off = coordinate_difference(robot, desired_coordinates(robot, y, motion), q)
+        error, missed, stopped = bridge_missing_readings(off, q, z, k)
+        rate = error_rate(error, z, k)
         feedforward = np.zeros(len(q))
         if self.feedforward != "none":
             rubs = self.feedforward == "friction"
             physics = Physics(smooth=self.smooth) if rubs else WITHOUT_FRICTION
             feedforward = model_force(robot, y, motion, physics=physics)
-        more = without_internal(robot, y, motion.x, k["period"][0] * k["integral"] * error)
-        wanted = without_internal(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
+        more = without_internal_forces(robot, y, motion.x, k["period"][0] * k["integral"] * error)
+        wanted = without_internal_forces(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
         integral = z["integral"] + more
         asked = feedforward + wanted + integral
-        force = within_limits(asked, k["limit"])
+        force = limit_forces(asked, k["limit"])
         # What a drive cannot give is taken out of the integral.
         integral = integral + k["unwinding"][0] * (force - asked)
         memory = {
@@ -118,20 +125,22 @@ class SingleJoint(ControllerKind):
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """Nothing is remembered but the desired pose."""
         others = ("error", "rate", "integral", "started", "missed", "stopped")
-        return setpoint_at_rest(robot, x, y) | dict.fromkeys(others, 0.0)
+        return setpoint_memory_at_rest(robot, x, y) | dict.fromkeys(others, 0.0)
 
-    def tuned(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
+    def tune_gains(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
         """Gains: poles of a mass at w = 2 pi bandwidth with the damping, a slow integral."""
         w = 2.0 * math.pi * tuning.bandwidth
         # The derivative must hold up to the crossover of the lightest motion.
-        filtered = max(FILTER * w, LIGHT * 2.0 * tuning.damping * w * tuning.masses.lightest)
-        corner = INTEGRAL * w * math.sqrt(tuning.masses.heaviest)
+        filtered = max(
+            FILTER_RATIO * w, LIGHT_MOTION_RATIO * 2.0 * tuning.damping * w * tuning.masses.lightest
+        )
+        corner = INTEGRAL_RATIO * w * math.sqrt(tuning.masses.heaviest)
         stiffness = w * w * tuning.masses.held
         return {
             "stiffness": stiffness,
             "damping": 2.0 * tuning.damping * w * tuning.masses.held,
             "integral": corner * stiffness,
-            "limit": finite_limits(tuning.limits),
+            "limit": replace_infinite_limits(tuning.limits),
             "unwinding": min(1.0, 2.0 * corner * tuning.period),
             "smoothing": 1.0 - math.exp(-filtered * tuning.period),
             "period": tuning.period,

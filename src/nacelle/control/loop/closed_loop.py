@@ -21,14 +21,14 @@ import numpy as np
 
 from nacelle.control.controller import Controller
 from nacelle.control.loop.desired import (
-    Course,
-    Desired,
+    DesiredSamples,
     PathRequirement,
+    Schedule,
+    actuator_requirements,
     check_gravity,
     desired_motion,
-    joints_along,
-    notes,
-    required_of_actuators,
+    drive_limit_notes,
+    joints_along_path,
 )
 from nacelle.control.loop.run import ControlRun
 from nacelle.dynamics.equilibrium import equilibrium
@@ -38,41 +38,41 @@ from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant, derivatives_of, robot_of
-from nacelle.simulation.run import STEP, Progress
+from nacelle.simulation.run import DEFAULT_STEP, Progress
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.base import Trajectory
 
 # The largest product of a step and a rate, and the poses of a path that are looked at.
-_STABLE, _POSES = 2.0, 12
+_STABILITY_LIMIT, _POSES = 2.0, 12
 # By how much states are moved, over 1 and over their size.
-_NUDGE = 1e-7
+_DIFFERENCE_STEP = 1e-7
 
 
 def integration_step(plant: Plant, x: Array, v: Array, u: Array) -> float:
     """The longest step (s) that follows a plant along poses (N, nx) and twists (N, n) under forces (N, m)."""
     picked = np.unique(np.linspace(0, len(x) - 1, min(_POSES, len(x))).round().astype(int))
     suited = getattr(plant, "default_step", None)
-    step = STEP if suited is None else min(STEP, suited(plant.state(x[0], v[0])))
+    step = DEFAULT_STEP if suited is None else min(DEFAULT_STEP, suited(plant.state(x[0], v[0])))
     fastest = 0.0
     for k in picked:
         for twist in (np.zeros_like(v[k]), v[k]):
-            fastest = max(fastest, _fastest(plant, plant.state(x[k], twist), u[k]))
-    return min(step, _STABLE / fastest) if fastest else step
+            fastest = max(fastest, _fastest_rate(plant, plant.state(x[k], twist), u[k]))
+    return min(step, _STABILITY_LIMIT / fastest) if fastest else step
 
 
-def _fastest(plant: Plant, s: Array, u: Array) -> float:
+def _fastest_rate(plant: Plant, s: Array, u: Array) -> float:
     """The largest eigenvalue of df/ds at a state, absolute, 1/s; 0 where the flow jumps."""
-    nudge = _NUDGE * np.maximum(1.0, np.abs(s))
-    slopes = [_slopes(plant, s, u, part * nudge) for part in (1.0, 0.5)]
+    nudge = _DIFFERENCE_STEP * np.maximum(1.0, np.abs(s))
+    slopes = [_flow_jacobian(plant, s, u, part * nudge) for part in (1.0, 0.5)]
     if not all(np.isfinite(A).all() for A in slopes):
         return 0.0
     rates = [float(np.max(np.abs(np.linalg.eigvals(A)), initial=0.0)) for A in slopes]
     return 0.0 if rates[1] > 1.5 * rates[0] else rates[1]
 
 
-def _slopes(plant: Plant, s: Array, u: Array, nudge: Array) -> Array:
+def _flow_jacobian(plant: Plant, s: Array, u: Array, nudge: Array) -> Array:
     """df/ds (size, size) by central differences."""
     size = len(s)
     shifted = np.concatenate([s + np.diag(nudge), s - np.diag(nudge)])
@@ -87,7 +87,7 @@ def _slopes(plant: Plant, s: Array, u: Array, nudge: Array) -> Array:
 SMOOTH = 1e-3
 
 
-class Change(NamedTuple):
+class PlantSwitch(NamedTuple):
     """From a time on something else moves: the robot with a payload, or under a wrench.
 
     Attributes:
@@ -110,7 +110,7 @@ def closed_loop(
     settle: float | None = None,
     repeat: int = 1,
     duration: float | None = None,
-    changes: Sequence[Change | tuple[float, Any]] = (),
+    changes: Sequence[PlantSwitch | tuple[float, Any]] = (),
     tool: str = "",
     label: str = "",
     step: float | None = None,
@@ -152,13 +152,13 @@ def closed_loop(
 
 
 @dataclass(frozen=True)
-class LoopOptions(Course):
+class LoopOptions(Schedule):
     """Options of a closed loop, with how its path is run through; `closed_loop` says what they mean."""
 
     sensors: Sensors | None = None
     delay: float = 0.0
     seed: int = 0
-    changes: tuple[Change | tuple[float, Any], ...] = ()
+    changes: tuple[PlantSwitch | tuple[float, Any], ...] = ()
     tool: str = ""
     step: float | None = None
 
@@ -196,18 +196,18 @@ class ControlLoop:
         self.model, self.period = model, period
         self.options = options = LoopOptions() if options is None else options
         self.sensors = Sensors() if options.sensors is None else options.sensors
-        self.desired: Desired = desired_motion(model, trajectory, period, options)
-        ordered = sorted((Change(*change) for change in options.changes), key=lambda change: change.time)
-        self.plants = tuple(map(plant_of, (plant, *(change.plant for change in ordered))))
+        self.desired: DesiredSamples = desired_motion(model, trajectory, period, options)
+        ordered = sorted((PlantSwitch(*change) for change in options.changes), key=lambda change: change.time)
+        self.plants = tuple(map(as_plant, (plant, *(change.plant for change in ordered))))
         self.changes = self._samples([change.time for change in ordered])
         for moving in self.plants:
-            _check_alike(model, moving)
-        self.required: PathRequirement = required_of_actuators(model, self.desired, SMOOTH)
-        self.limits = np.min([_limits(moving) for moving in self.plants], axis=0)
+            _check_same_structure(model, moving)
+        self.required: PathRequirement = actuator_requirements(model, self.desired, SMOOTH)
+        self.limits = np.min([_force_limits(moving) for moving in self.plants], axis=0)
         self._check_plants()
         first = self.desired.first
         path = PathRequirement(*(part[first:] for part in self.required))
-        self.notes = tuple(notes(model, self.desired.time[first:], path, self.limits))
+        self.notes = tuple(drive_limit_notes(model, self.desired.time[first:], path, self.limits))
 
     def _samples(self, times: list[float]) -> list[int]:
         """The samples at which changes come.
@@ -228,11 +228,11 @@ class ControlLoop:
         """Refuse plants that cannot be where the path is, or that their drives cannot hold."""
         edges = [0, *self.changes, len(self.desired.time)]
         for plant, begin, end in zip(self.plants, edges[:-1], edges[1:], strict=True):
-            part = _part(self.desired, begin, max(end, begin + 1))
+            part = _slice_desired(self.desired, begin, max(end, begin + 1))
             true = robot_of(plant)
             if true.hash != self.model.hash:
-                joints_along(true, part)
-            check_gravity(true, part, self.limits, _external(plant))
+                joints_along_path(true, part)
+            check_gravity(true, part, self.limits, _external_wrenches(plant))
 
     def run(self, controller: Controller, *, label: str = "", progress: Progress = False) -> ControlRun:
         """Run a controller; `closed_loop` says what the arguments are."""
@@ -243,7 +243,7 @@ class ControlLoop:
         desired, first, sensors, options = self.desired, self.plants[0], self.sensors, self.options
         controller = controller.for_motion(desired.rows)
         hold = np.clip(
-            equilibrium(robot_of(first), desired.x[0], external=_external(first)),
+            equilibrium(robot_of(first), desired.x[0], external=_external_wrenches(first)),
             -self.limits,
             self.limits,
         )
@@ -252,7 +252,7 @@ class ControlLoop:
             controller.robot,
             sensors.rows(controller.robot, desired.time, options.seed),
         )
-        plants = tuple(_started(plant, hold) for plant in self.plants)
+        plants = tuple(_with_holding_motors(plant, hold) for plant in self.plants)
         step = options.step
         if step is None:
             step = min(integration_step(each, desired.x, desired.v, self.required.force) for each in plants)
@@ -290,7 +290,7 @@ class ControlLoop:
         return run
 
 
-def _part(desired: Desired, begin: int, end: int) -> Desired:
+def _slice_desired(desired: DesiredSamples, begin: int, end: int) -> DesiredSamples:
     """The samples of a desired motion from one to another."""
     parts = {name: getattr(desired, name)[begin:end] for name in ("time", "x", "v", "a")}
     return dataclasses.replace(desired, **parts)
@@ -299,7 +299,7 @@ def _part(desired: Desired, begin: int, end: int) -> Desired:
 # ---- plants
 
 
-def plant_of(moving: Plant | Robot) -> Plant:
+def as_plant(moving: Plant | Robot) -> Plant:
     """A plant as it is; of a robot a rigid plant with smooth friction, behind drives with its force limits.
 
     Raises:
@@ -316,27 +316,27 @@ def plant_of(moving: Plant | Robot) -> Plant:
     return plant
 
 
-def _external(plant: Plant) -> dict[str, Any] | None:
+def _external_wrenches(plant: Plant) -> dict[str, Any] | None:
     """Wrenches from outside on a plant; None if there are none."""
     inner = plant.plant if isinstance(plant, DrivenPlant) else plant
     return getattr(inner, "external", None) or None
 
 
-def _limits(plant: Plant) -> Array:
+def _force_limits(plant: Plant) -> Array:
     """Largest forces of the drives of a plant (actuators,), N or N m."""
     if isinstance(plant, DrivenPlant):
         return np.array(plant.numbers.limit)
     return np.array([actuator.force for actuator in robot_of(plant).actuators])
 
 
-def _started(plant: Plant, force: Array) -> Plant:
+def _with_holding_motors(plant: Plant, force: Array) -> Plant:
     """The plant, with motors that hold the robot at the start where their forces are states."""
-    if isinstance(plant, DrivenPlant) and plant.numbers.lagged:
+    if isinstance(plant, DrivenPlant) and plant.numbers.lagged_actuators:
         return DrivenPlant(plant.plant, plant.drives, first_force=force)
     return plant
 
 
-def _check_alike(model: Robot, plant: Plant) -> None:
+def _check_same_structure(model: Robot, plant: Plant) -> None:
     true = robot_of(plant)
     if len(true.actuators) != len(model.actuators) or true.motion != model.motion:
         raise KinematicsError(

@@ -19,25 +19,25 @@ from nacelle.capacity import require_memory
 from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError, SingularError, UnreachableError
-from nacelle.kinematics.flags import Flag, failed, flag_words
+from nacelle.kinematics.flags import Flag, describe_flags, has_failed
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.kinematics.limits import has_limit, outside
-from nacelle.kinematics.native import native
+from nacelle.kinematics.limits import has_limit, is_beyond_limits
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory.along import along, turning
+from nacelle.trajectory.along import counting_start, sample_trajectory
 from nacelle.trajectory.base import Sample, Trajectory, reason_not_periodic
 
 # Twists below this are rest, m/s and rad/s.
-_REST = 1e-9
+_REST_TWIST = 1e-9
 # How long a loop settles at rest before a path if nothing is said, s, and in samples, whichever is longer:
 # integrals of controllers at their usual bandwidth decay within 100 samples.
-_SETTLE, _SETTLE_SAMPLES = 0.5, 600
+_SETTLE_TIME, _SETTLE_SAMPLES = 0.5, 600
 
 
 @dataclass(frozen=True)
-class Course:
+class Schedule:
     """How a trajectory is run through.
 
     Attributes:
@@ -53,7 +53,7 @@ class Course:
 
 
 @dataclass(frozen=True, eq=False)
-class Desired:
+class DesiredSamples:
     """The desired motion at N samples.
 
     Attributes:
@@ -81,7 +81,7 @@ class Desired:
         return int(np.searchsorted(self.time, -1e-12))
 
 
-def desired_motion(robot: Robot, trajectory: Trajectory, period: float, course: Course) -> Desired:
+def desired_motion(robot: Robot, trajectory: Trajectory, period: float, course: Schedule) -> DesiredSamples:
     """The desired motion of a robot along a trajectory, at samples.
 
     Args:
@@ -93,8 +93,8 @@ def desired_motion(robot: Robot, trajectory: Trajectory, period: float, course: 
     Raises:
         KinematicsError: if the trajectory is for another motion, or cannot be repeated.
     """
-    still = bool(np.max(np.abs(trajectory(0.0).v)) < _REST)
-    usual = max(_SETTLE, _SETTLE_SAMPLES * period) if still else 0.0
+    still = bool(np.max(np.abs(trajectory(0.0).v)) < _REST_TWIST)
+    usual = max(_SETTLE_TIME, _SETTLE_SAMPLES * period) if still else 0.0
     settle = usual if course.settle is None else course.settle
     if course.repeat < 1 or not (np.isfinite(settle) and settle >= 0.0):
         raise KinematicsError(
@@ -122,8 +122,8 @@ def desired_motion(robot: Robot, trajectory: Trajectory, period: float, course: 
     if still:
         # At rest before the start and after the end, however often it is repeated.
         within = np.where(time < 0.0, time, np.where(time < over, within, trajectory.duration + time - over))
-    at: Sample = along(robot, trajectory, within)
-    return Desired(trajectory, time, at.x, at.v, at.a)
+    at: Sample = sample_trajectory(robot, trajectory, within)
+    return DesiredSamples(trajectory, time, at.x, at.v, at.a)
 
 
 # ---- what is looked at before a closed loop runs: whether the path can be followed at all
@@ -147,7 +147,7 @@ class PathRequirement(NamedTuple):
     force: Array
 
 
-def required_of_actuators(robot: Robot, desired: Desired, smooth: float | None) -> PathRequirement:
+def actuator_requirements(robot: Robot, desired: DesiredSamples, smooth: float | None) -> PathRequirement:
     """What the desired motion requires of the actuators of a robot.
 
     Args:
@@ -159,20 +159,20 @@ def required_of_actuators(robot: Robot, desired: Desired, smooth: float | None) 
         UnreachableError: if a pose is out of reach or beyond limits; time, leg or joint are in its words.
         SingularError: if a pose is singular.
     """
-    robot, guess = turning(robot, desired.x)
-    joints = joints_along(robot, desired, guess)
+    robot, guess = counting_start(robot, desired.x)
+    joints = joints_along_path(robot, desired, guess)
     dynamics = inverse_dynamics(robot, desired.x, desired.v, desired.a, smooth=smooth, guess=joints)
-    bad = failed(dynamics.flags)
+    bad = has_failed(dynamics.flags)
     if np.any(bad):
         k = int(np.argmax(bad))
         message = f"at {desired.time[k]:.4g} s the path is at a singularity of {robot.name}"
         raise SingularError(message, "parallel")
-    J = native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
+    J = compile_native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
     rate = np.einsum("kij,kj->ki", J, desired.v)
     return PathRequirement(joints.actuators, rate, dynamics.force)
 
 
-def joints_along(robot: Robot, desired: Desired, guess: Any = None) -> InverseKinematics:
+def joints_along_path(robot: Robot, desired: DesiredSamples, guess: Any = None) -> InverseKinematics:
     """All joints of a robot along the desired motion, from solutions near by if they are given.
 
     Raises:
@@ -182,42 +182,46 @@ def joints_along(robot: Robot, desired: Desired, guess: Any = None) -> InverseKi
     if not np.all(joints.ok):
         k = int(np.argmin(joints.ok))
         raise UnreachableError(
-            f"at {desired.time[k]:.4g} s {robot.name} cannot follow the path: {_why(joints, k)}"
+            f"at {desired.time[k]:.4g} s {robot.name} cannot follow the path: {_unreachable_message(joints, k)}"
         )
     return joints
 
 
-def _why(joints: InverseKinematics, k: int) -> str:
+def _unreachable_message(joints: InverseKinematics, k: int) -> str:
     """Why the pose of a sample cannot be taken, in words."""
     robot, flags = joints.robot, int(joints.flags[k])
-    message = flag_words(flags)
+    message = describe_flags(flags)
     if flags & int(Flag.UNREACHABLE):
         short = [
             leg.name for leg, margin in zip(robot.legs, joints.margins[k], strict=False) if not margin >= 0.0
         ]
         return message + (f" ({', '.join(short)})" if short else "")
     if flags & int(Flag.OUT_OF_LIMITS):
-        return f"{message} ({'; '.join(_beyond(joints, k))})"
+        return f"{message} ({'; '.join(_limit_messages(joints, k))})"
     return message
 
 
-def _beyond(joints: InverseKinematics, k: int) -> list[str]:
+def _limit_messages(joints: InverseKinematics, k: int) -> list[str]:
     """Actuators and joints beyond their limits at a sample, in words."""
     robot = joints.robot
     lines = []
     for i, actuator in enumerate(robot.actuators):
         low, high = actuator.position
-        value, unit = joints.actuators[k, i], _unit(robot, i)
+        value, unit = joints.actuators[k, i], _coordinate_unit(robot, i)
         if not low <= value <= high:
             lines.append(f"{actuator.name} is at {value:.4g} {unit}, its limits are {low:.4g} and {high:.4g}")
     driven = {actuator.joint for actuator in robot.actuators}
     for j, joint in enumerate(robot.joints):
-        if j not in driven and has_limit(joint) and bool(outside(joint, joints.joint(joint.name)[k])):
+        if (
+            j not in driven
+            and has_limit(joint)
+            and bool(is_beyond_limits(joint, joints.joint(joint.name)[k]))
+        ):
             lines.append(f"joint {joint.name} is beyond its limits")
     return lines
 
 
-def _unit(robot: Robot, i: int) -> str:
+def _coordinate_unit(robot: Robot, i: int) -> str:
     return "rad" if robot.revolute_actuators[i] else "m"
 
 
@@ -225,7 +229,9 @@ def _force_unit(robot: Robot, i: int) -> str:
     return "N m" if robot.revolute_actuators[i] else "N"
 
 
-def check_gravity(robot: Robot, desired: Desired, limits: Array, external: Mapping[str, Any] | None) -> None:
+def check_gravity(
+    robot: Robot, desired: DesiredSamples, limits: Array, external: Mapping[str, Any] | None
+) -> None:
     """Refuse a path on which the drives cannot hold the robot at rest.
 
     Args:
@@ -250,7 +256,7 @@ def check_gravity(robot: Robot, desired: Desired, limits: Array, external: Mappi
         )
 
 
-def notes(robot: Robot, time: Array, required: PathRequirement, limits: Array) -> list[str]:
+def drive_limit_notes(robot: Robot, time: Array, required: PathRequirement, limits: Array) -> list[str]:
     """Where the path requires more force or speed than the drives have, in words, a line an actuator.
 
     Args:
@@ -274,8 +280,8 @@ def notes(robot: Robot, time: Array, required: PathRequirement, limits: Array) -
         k = int(np.argmax(rate[:, i]))
         if rate[k, i] > actuator.speed:
             lines.append(
-                f"the path requires {rate[k, i]:.4g} {_unit(robot, i)}/s of {actuator.name} at "
-                f"{time[k]:.4g} s, its limit is {actuator.speed:.4g} {_unit(robot, i)}/s: the controller "
+                f"the path requires {rate[k, i]:.4g} {_coordinate_unit(robot, i)}/s of {actuator.name} at "
+                f"{time[k]:.4g} s, its limit is {actuator.speed:.4g} {_coordinate_unit(robot, i)}/s: the controller "
                 "stops there"
             )
     return lines

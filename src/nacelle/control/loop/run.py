@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.desired import Desired, PathRequirement
+from nacelle.control.loop.desired import DesiredSamples, PathRequirement
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.tools import tool_pose
 from nacelle.model.leg import PLATFORM
@@ -28,8 +28,8 @@ from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.rotation import quat_from_matrices, quat_log
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
-from nacelle.trajectory.along import along
-from nacelle.tree.actuation import unwrapped
+from nacelle.trajectory.along import sample_trajectory
+from nacelle.tree.actuation import unwrap_angles
 
 
 def contour_error(path: Array, points: Array) -> Array:
@@ -55,31 +55,31 @@ def contour_error(path: Array, points: Array) -> Array:
 # ---- where a tool is, or the frame of the nacelle, at poses of a run
 
 
-class FramePlaces(NamedTuple):
+class FramePoses(NamedTuple):
     """Origins p (N, 3), m, and orientations R (N, 3, 3) of a frame in the base."""
 
     p: Array
     R: Array
 
-    def angle_to(self, other: FramePlaces) -> Array:
+    def angle_to(self, other: FramePoses) -> Array:
         """Angles (N,) of the rotations from others to these, rad."""
-        return np.asarray(np.linalg.norm(_vectors(self.R, other.R), axis=1))
+        return np.asarray(np.linalg.norm(_rotation_vectors(self.R, other.R), axis=1))
 
-    def rotations_from(self, other: FramePlaces) -> Array:
+    def rotations_from(self, other: FramePoses) -> Array:
         """Rotation vectors (N, 3) from the first orientation of others to these, rad, base axes."""
-        return _vectors(self.R, other.R[:1])
+        return _rotation_vectors(self.R, other.R[:1])
 
 
-def places(robot: Robot, x: Array, tool: str = "") -> FramePlaces:
+def frame_poses(robot: Robot, x: Array, tool: str = "") -> FramePoses:
     """Where a tool, or the nacelle's frame, is at reduced poses (N, nx)."""
     if tool:
         at = tool_pose(robot, x, tool)
-        return FramePlaces(at.p, at.R)
+        return FramePoses(at.p, at.R)
     bodies = inverse_kinematics(robot, x, limits=False).bodies
-    return FramePlaces(bodies.p[:, PLATFORM], bodies.R[:, PLATFORM])
+    return FramePoses(bodies.p[:, PLATFORM], bodies.R[:, PLATFORM])
 
 
-def _vectors(R: Array, R_0: Array) -> Array:
+def _rotation_vectors(R: Array, R_0: Array) -> Array:
     """Rotation vectors (N, 3) of R R_0^T, rad."""
     return quat_log(quat_from_matrices(R @ np.swapaxes(R_0, -1, -2)))
 
@@ -88,9 +88,9 @@ def _vectors(R: Array, R_0: Array) -> Array:
 
 
 # Forces this near to their limit are at it.
-_AT_LIMIT = 1.0 - 1e-9
+_SATURATION_RATIO = 1.0 - 1e-9
 # Points of the path between two samples, for the contour.
-_FINER = 4
+_PATH_POINTS_PER_SAMPLE = 4
 
 
 def rms(values: Array) -> Array:
@@ -123,7 +123,7 @@ class ControlRun(Plottable):
     label: str
     simulation: Simulation
     plants: tuple[Plant, ...]
-    desired_motion: Desired
+    desired_motion: DesiredSamples
     required: PathRequirement
     limits: Array
     sensors: Sensors
@@ -155,7 +155,7 @@ class ControlRun(Plottable):
         return self.simulation.ok
 
     @cached_property
-    def _at(self) -> Array:
+    def _sample_indices(self) -> Array:
         """Places of the samples of the path among the steps of the simulation."""
         time = self.desired_motion.time
         h = self.controller.period
@@ -165,45 +165,45 @@ class ControlRun(Plottable):
         return np.flatnonzero(inside)
 
     @cached_property
-    def _rows(self) -> slice:
+    def _desired_rows(self) -> slice:
         """The rows of the desired motion that belong to the samples of the path that were reached."""
         first = self.desired_motion.first
-        return slice(first, first + len(self._at))
+        return slice(first, first + len(self._sample_indices))
 
     @property
     def time(self) -> Array:
         """Times of the samples (N,), s; the path begins at 0."""
-        return self.desired_motion.time[self._rows]
+        return self.desired_motion.time[self._desired_rows]
 
     @property
     def samples(self) -> int:
         """How many samples of the path were reached."""
-        return len(self._at)
+        return len(self._sample_indices)
 
     # ---- actuators
 
     @property
     def desired(self) -> Array:
         """Desired coordinates of the actuators (N, actuators), rad or m, by the controller's model."""
-        return self.required.q[self._rows]
+        return self.required.q[self._desired_rows]
 
     @cached_property
     def _coordinates(self) -> Array:
         """Coordinates of the actuators as encoders see them at every step (steps, actuators), rad or m."""
         q = encoder_coordinates(self.plants[0], self.simulation.states)
-        return unwrapped(q, self.robot.revolute_actuators)
+        return unwrap_angles(q, self.robot.revolute_actuators)
 
     @property
-    def actual(self) -> Array:
+    def actual_coordinates(self) -> Array:
         """True coordinates of the actuators (N, actuators), rad or m."""
-        return self._coordinates[self._at]
+        return self._coordinates[self._sample_indices]
 
     @cached_property
     def error(self) -> Array:
         """Tracking errors of the actuators, desired less actual coordinates (N, actuators), rad or m."""
-        off = self.desired - self.actual
+        off = self.desired - self.actual_coordinates
         # Both are without jumps, but may be whole turns apart.
-        return unwrapped(off, self.robot.revolute_actuators, np.zeros(off.shape[1]))
+        return unwrap_angles(off, self.robot.revolute_actuators, np.zeros(off.shape[1]))
 
     @cached_property
     def commanded(self) -> Array:
@@ -211,32 +211,32 @@ class ControlRun(Plottable):
         # Forces beside a time act from it on; those of a sample act after the delay.
         substeps = max(1, round(self.controller.period / float(np.median(np.diff(self.simulation.t)))))
         late = round(self.delay / self.controller.period * substeps)
-        index = np.minimum(self._at + late, len(self.simulation.t) - 1)
+        index = np.minimum(self._sample_indices + late, len(self.simulation.t) - 1)
         return np.asarray(self.simulation.inputs[index])
 
     @cached_property
-    def acting(self) -> Array:
+    def acting_forces(self) -> Array:
         """Forces of the motors at the joints at the samples (N, actuators), N or N m."""
-        return self._motors[self._at]
+        return self._motor_forces[self._sample_indices]
 
     @cached_property
-    def _motors(self) -> Array:
+    def _motor_forces(self) -> Array:
         return motor_forces(self.plants[0], self.simulation.states, self.simulation.inputs)
 
     @property
     def model_force(self) -> Array:
         """What the controller's model requires along the desired motion (N, actuators), N or N m."""
-        return self.required.force[self._rows]
+        return self.required.force[self._desired_rows]
 
     # ---- the nacelle and the tool
 
     @property
     def x(self) -> Array:
         """True reduced poses of the nacelle (N, nx), m and rad or quat_xyzw, base axes."""
-        return self.simulation.x[self._at]
+        return self.simulation.x[self._sample_indices]
 
     @property
-    def estimated(self) -> Array:
+    def estimated_poses(self) -> Array:
         """Where the controller took the nacelle to be (N, nx), by one that remembers a pose.
 
         Raises:
@@ -245,42 +245,42 @@ class ControlRun(Plottable):
         part = self.controller.kind.memory(self.robot).place("x")
         assert self.simulation.memory is not None
         # What is beside a sample is what it takes; what it gives is beside the next step.
-        return self.simulation.memory[self._at + 1, part]
+        return self.simulation.memory[self._sample_indices + 1, part]
 
     @property
     def estimate_error(self) -> Array:
         """Distances (N,) between where the controller took the tool to be and where it is, m."""
-        estimated = places(self.robot, self.estimated, self.tool)
+        estimated = frame_poses(self.robot, self.estimated_poses, self.tool)
         return np.asarray(np.linalg.norm(self.places.p - estimated.p, axis=1))
 
     @cached_property
-    def places(self) -> FramePlaces:
+    def places(self) -> FramePoses:
         """Where the tool is: origins (N, 3), m, and orientations (N, 3, 3), base axes."""
-        x = self.simulation.plant.split(self.simulation.states[self._at])[0]
-        return places(self.robot, x, self.tool)
+        x = self.simulation.plant.split(self.simulation.states[self._sample_indices])[0]
+        return frame_poses(self.robot, x, self.tool)
 
     @cached_property
-    def desired_places(self) -> FramePlaces:
+    def desired_tool_poses(self) -> FramePoses:
         """Where the tool should be: origins (N, 3), m, and orientations (N, 3, 3), base axes."""
-        return places(self.robot, self.desired_motion.x[self._rows], self.tool)
+        return frame_poses(self.robot, self.desired_motion.x[self._desired_rows], self.tool)
 
     @property
     def tool_error(self) -> Array:
         """Distances (N,) of the tool from where it should be, m."""
-        return np.asarray(np.linalg.norm(self.places.p - self.desired_places.p, axis=1))
+        return np.asarray(np.linalg.norm(self.places.p - self.desired_tool_poses.p, axis=1))
 
     @property
     def rotation_error(self) -> Array:
         """Angles (N,) between the tool's orientation and the desired one, rad."""
-        return self.places.angle_to(self.desired_places)
+        return self.places.angle_to(self.desired_tool_poses)
 
     @cached_property
-    def path(self) -> FramePlaces:
+    def path(self) -> FramePoses:
         """The desired path of the tool, four points to a sample: origins, m, and orientations, base axes."""
         trajectory = self.desired_motion.trajectory
-        count = max(2, _FINER * round(trajectory.duration / self.controller.period) + 1)
+        count = max(2, _PATH_POINTS_PER_SAMPLE * round(trajectory.duration / self.controller.period) + 1)
         t = np.linspace(0.0, trajectory.duration, count)
-        return places(self.robot, along(self.robot, trajectory, t).x, self.tool)
+        return frame_poses(self.robot, sample_trajectory(self.robot, trajectory, t).x, self.tool)
 
     @cached_property
     def contour_error(self) -> Array:
@@ -299,9 +299,11 @@ class ControlRun(Plottable):
     @cached_property
     def _work_steps(self) -> Array:
         """Work of each drive over each step of the path (steps, actuators), J: the mean force times dq."""
-        begin = self._at[0] if self.samples else 0
+        begin = self._sample_indices[0] if self.samples else 0
         held = self.simulation.inputs[:-1]
-        mean = 0.5 * (self._motors[:-1] + motor_forces(self.plants[0], self.simulation.states[1:], held))
+        mean = 0.5 * (
+            self._motor_forces[:-1] + motor_forces(self.plants[0], self.simulation.states[1:], held)
+        )
         return np.asarray((mean * np.diff(self._coordinates, axis=0))[begin:])
 
     @property
@@ -317,7 +319,7 @@ class ControlRun(Plottable):
     @property
     def saturation(self) -> Array:
         """Share of the samples at which each drive is at its limit (actuators,), 0 to 1."""
-        at = np.abs(self.commanded) >= _AT_LIMIT * self.limits
+        at = np.abs(self.commanded) >= _SATURATION_RATIO * self.limits
         return np.asarray(np.mean(at, axis=0)) if len(at) else np.zeros(len(self.limits))
 
     # ---- in numbers, in words, in files
@@ -370,10 +372,10 @@ class ControlRun(Plottable):
         """What is written of the actuators, by kind: positions, then forces (N, actuators)."""
         return {
             "desired": self.desired,
-            "actual": self.actual,
+            "actual": self.actual_coordinates,
             "error": self.error,
             "commanded": self.commanded,
-            "acting": self.acting,
+            "acting": self.acting_forces,
             "model": self.model_force,
         }
 
@@ -387,7 +389,7 @@ class ControlRun(Plottable):
             names += [f"{name}.{kind}" for name in actuators]
             units += of
             values.append(table)
-        x, wanted = self.x, self.desired_motion.x[self._rows]
+        x, wanted = self.x, self.desired_motion.x[self._desired_rows]
         for suffix, poses in (("", x), (".desired", wanted)):
             names += [f"{name}{suffix}" for name, _ in labels.x]
             units += [unit for _, unit in labels.x]
@@ -408,8 +410,8 @@ class ControlRun(Plottable):
             t=self.time,
             actuators=np.array([actuator.name for actuator in self.robot.actuators]),
             **self._tables,
-            x=self.simulation.x[self._at],
-            x_desired=self.desired_motion.x[self._rows],
+            x=self.simulation.x[self._sample_indices],
+            x_desired=self.desired_motion.x[self._desired_rows],
             tool_error=self.tool_error,
             turn_error=self.rotation_error,
             contour_error=self.contour_error,

@@ -13,7 +13,7 @@ its determinant and s the sign of d at the start: like the margins p is a square
 small factor, and below zero beyond the singularity. Drives that are redundant have no such sign: the
 independence of the columns of J is p.
 
-The desired motion is checked as it is stated (`_STATED`), the measured state with more room (`_MEASURED`):
+The desired motion is checked as it is stated (`_DESIRED_TOLERANCE`), the measured state with more room (`_MEASURED_TOLERANCE`):
 controllers overshoot, encoders have noise. Of the desired motion the numbers must be finite, quaternions of
 unit length, loops closed by the steps of a sample, and coordinates of drives with a described speed change by
 no more than that within a sample. Of the measured state the readings are within the limits of the drives; its
@@ -37,32 +37,32 @@ from nacelle.control.pieces.pose import pose_difference
 from nacelle.control.pieces.signals import (
     DESIRED_REFUSED,
     MEASURED_REFUSED,
-    difference,
-    either,
+    coordinate_difference,
     finite_force,
-    halted,
-    present,
-    turn_within,
+    halt_forces,
+    presence_sign,
+    select,
+    wrap_angle,
 )
-from nacelle.kinematics.branch import WRONG, branch_numbers
+from nacelle.kinematics.branch import RELATION_TOLERANCE, branch_determinants
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import twist_units
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.shapes import twist_scales
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
-from nacelle.simulation.plant import limit_distances, limits_of, wider_limits
+from nacelle.simulation.plant import joint_limits, limit_margins, widen_limits
 from nacelle.spatial.scalar import Array, Scalar, absolute, dot, pack, sign, where
-from nacelle.spatial.solve import independence
+from nacelle.spatial.solve import column_independence
 
 # What a loop may leave open before the last of Newton's steps, over the robot's size: the step squares it.
-_OPEN = 1e-4
+_MAX_OPENING = 1e-4
 # How far the square of a quaternion's length may be from 1.
-_LENGTH = 1e-3
+_QUATERNION_TOLERANCE = 1e-3
 
 
-class Room(NamedTuple):
+class Tolerance(NamedTuple):
     """How far a state may go.
 
     Attributes:
@@ -73,11 +73,11 @@ class Room(NamedTuple):
 
     limits: float
     speed: float
-    wrong: float = WRONG
+    wrong: float = RELATION_TOLERANCE
 
 
 # A hundredth is more than single precision makes of a rate by differences.
-_STATED, _MEASURED = Room(0.0, 1.01), Room(0.02, 1.5)
+_DESIRED_TOLERANCE, _MEASURED_TOLERANCE = Tolerance(0.0, 1.01), Tolerance(0.02, 1.5)
 
 
 # ---- what the check remembers
@@ -87,13 +87,13 @@ def setpoint_memory(robot: Robot) -> dict[str, int]:
     """Parts of the memory that the check of the desired motion takes, with their sizes."""
     mechanism, m = mechanism_of(robot), len(robot.actuators)
     return {
-        "y_d": mechanism.ny,
+        "y_d": mechanism.unknown_count,
         "q_d": m if _speeds(robot) else 0,
         "side": 1 if m == robot.motion.n else 0,
     }
 
 
-def setpoint_at_rest(robot: Robot, x: Array, y: Array) -> dict[str, Any]:
+def setpoint_memory_at_rest(robot: Robot, x: Array, y: Array) -> dict[str, Any]:
     """These parts at a start at rest, at a pose x (nx,) with y (ny,)."""
     side: Any = np.zeros(0)
     if len(robot.actuators) == robot.motion.n:
@@ -112,7 +112,7 @@ class KinematicState(NamedTuple):
     numbers: list[Scalar]
 
 
-def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room: Room) -> KinematicState:
+def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room: Tolerance) -> KinematicState:
     """A state (x, y, v) of the platform: reach, branch, singularities, limits, speeds.
 
     Args:
@@ -125,14 +125,14 @@ def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room:
     at, now = inverse_jacobian(robot, x, y), configuration(robot, x, y)
     J = np.asarray(at["J"])
     numbers = [margin - NEAR_MARGIN for margin in at["margins"]]
-    numbers += list(branch_numbers(now, y, room.wrong))
-    numbers.append(parallel_distance(robot, J, z["side"]))
-    numbers += limit_distances(robot, now, wider_limits(robot, limits_of(robot, stops=True), room.limits))
+    numbers += list(branch_determinants(now, y, room.wrong))
+    numbers.append(parallel_singularity_margin(robot, J, z["side"]))
+    numbers += limit_margins(robot, now, widen_limits(robot, joint_limits(robot, stops=True), room.limits))
     numbers += [room.speed * speed - absolute(dot(J[i], v)) for i, speed in _speeds(robot).items()]
     return KinematicState(np.asarray(at["q"]), J, numbers)
 
 
-def parallel_distance(robot: Robot, J: Array, side: Array) -> Scalar:
+def parallel_singularity_margin(robot: Robot, J: Array, side: Array) -> Scalar:
     """A number that is positive where no parallel singularity is near: (p - NEAR_MARGIN) prod_i |J_i|^2.
 
     Args:
@@ -141,10 +141,10 @@ def parallel_distance(robot: Robot, J: Array, side: Array) -> Scalar:
         side: sign of its determinant where the controller started (1,); empty for redundant drives.
     """
     # Columns count in the unit of the first, so that those of the same unit take no product.
-    units = twist_units(robot)
+    units = twist_scales(robot)
     J = J * (units / units[0])
     if not len(side):
-        return independence(J, np.ones(robot.motion.n)) - NEAR_MARGIN
+        return column_independence(J, np.ones(robot.motion.n)) - NEAR_MARGIN
     d = determinant(J)
     bound: Scalar = NEAR_MARGIN
     for row in J:
@@ -186,7 +186,11 @@ class Setpoint(NamedTuple):
 
 
 def check_setpoint(
-    robot: Robot, z: dict[str, Array], motion: DesiredMotion, k: dict[str, Array], wrong: float = WRONG
+    robot: Robot,
+    z: dict[str, Array],
+    motion: DesiredMotion,
+    k: dict[str, Array],
+    branch_tolerance: float = RELATION_TOLERANCE,
 ) -> Setpoint:
     """Whether the desired motion of a sample may be followed.
 
@@ -195,23 +199,27 @@ def check_setpoint(
         z: memory with the parts `setpoint_memory` and started.
         motion: the desired motion.
         k: gains with the part period.
-        wrong: as in `Room`.
+        branch_tolerance: as in `Tolerance`.
     """
     closed = close_loops(robot, z["y_d"], motion.x)
-    at = check_state(robot, z, (motion.x, closed.y, motion.v), _STATED._replace(wrong=wrong))
+    at = check_state(
+        robot, z, (motion.x, closed.y, motion.v), _DESIRED_TOLERANCE._replace(wrong=branch_tolerance)
+    )
     total = sum(absolute(entry) for part in motion for entry in part)
-    numbers = [*at.numbers, _OPEN - closed.error, present(total)]
+    numbers = [*at.numbers, _MAX_OPENING - closed.error, presence_sign(total)]
     quaternion = mechanism_of(robot).layout.quaternion
     if quaternion is not None:
         # Absolute entries: of unit quaternions, at which identities are sought, the square is the constant 1.
         quat = absolute(motion.x[quaternion])
-        numbers.append(_LENGTH - absolute(dot(quat, quat) - 1.0))
+        numbers.append(_QUATERNION_TOLERANCE - absolute(dot(quat, quat) - 1.0))
     speeds = _speeds(robot)
     if speeds:
-        step = difference(robot, at.q, z["q_d"])
+        step = coordinate_difference(robot, at.q, z["q_d"])
         # The first sample has none before it.
         numbers += [
-            where(z["started"][0], (_STATED.speed * speed) * k["period"][0] - absolute(step[i]), 1.0)
+            where(
+                z["started"][0], (_DESIRED_TOLERANCE.speed * speed) * k["period"][0] - absolute(step[i]), 1.0
+            )
             for i, speed in speeds.items()
         ]
     parts = {"y_d": closed.y, "q_d": at.q if speeds else np.zeros(0), "side": z["side"]}
@@ -227,7 +235,7 @@ def check_measured(
     step: ControlStep,
     k: dict[str, Array],
     q: Array | None,
-    wrong: float = WRONG,
+    branch_tolerance: float = RELATION_TOLERANCE,
 ) -> Scalar:
     """Above zero where the measured state may be driven.
 
@@ -237,12 +245,12 @@ def check_measured(
         step: of the law; with the state at which its forces act, or the rates of its actuators.
         k: gains with the part period.
         q: readings (actuators,), NaN where there is none; None where the platform is observed otherwise.
-        wrong: as in `Room`.
+        branch_tolerance: as in `Tolerance`.
     """
     numbers: list[Scalar] = []
     if step.state is not None:
         x, y, v = step.state
-        at = check_state(robot, z, (x, y, v), _MEASURED._replace(wrong=wrong))
+        at = check_state(robot, z, (x, y, v), _MEASURED_TOLERANCE._replace(wrong=branch_tolerance))
         numbers += at.numbers
         speeds = _speeds(robot)
         if speeds and "x" in z:
@@ -251,39 +259,39 @@ def check_measured(
             numbers += [
                 where(
                     z["started"][0],
-                    (_MEASURED.speed * s) * k["period"][0] - absolute(dot(at.J[i], displacement)),
+                    (_MEASURED_TOLERANCE.speed * s) * k["period"][0] - absolute(dot(at.J[i], displacement)),
                     1.0,
                 )
                 for i, s in speeds.items()
             ]
         if len(y):
-            numbers.append(_OPEN - closing_step(robot, y, x)["error"])
+            numbers.append(_MAX_OPENING - loop_closing_step(robot, y, x)["error"])
     if step.rate is not None:
-        numbers += [_MEASURED.speed * s - absolute(step.rate[i]) for i, s in _speeds(robot).items()]
+        numbers += [_MEASURED_TOLERANCE.speed * s - absolute(step.rate[i]) for i, s in _speeds(robot).items()]
     if q is not None:
-        numbers += _readings_within(robot, q)
+        numbers += _reading_margins(robot, q)
     return _all_positive(numbers)
 
 
-def _readings_within(robot: Robot, q: Array) -> list[Scalar]:
+def _reading_margins(robot: Robot, q: Array) -> list[Scalar]:
     """Numbers that are positive where readings are within the limits of the drives, or missing."""
     numbers = []
-    limits = [limit for limit in limits_of(robot, stops=True) if limit.place is None]
-    for limit in wider_limits(robot, limits, _MEASURED.limits):
+    limits = [limit for limit in joint_limits(robot, stops=True) if limit.place is None]
+    for limit in widen_limits(robot, limits, _MEASURED_TOLERANCE.limits):
         low, high = limit.pair
         middle = 0.5 * (low + high) if math.isfinite(high - low) else low if math.isfinite(low) else high
         off = q[limit.joint] - middle
         if limit.kind == "revolute":
-            off = turn_within(off)
+            off = wrap_angle(off)
         room = (high - middle) - off if limit.upper else off - (low - middle)
-        numbers.append(where(present(q[limit.joint]), room, 1.0))
+        numbers.append(where(presence_sign(q[limit.joint]), room, 1.0))
     return numbers
 
 
 # ---- what leaves
 
 
-def released(
+def release_force(
     robot: Robot,
     z: dict[str, Array],
     step: ControlStep,
@@ -291,7 +299,7 @@ def released(
     k: dict[str, Array],
     *,
     q: Array | None = None,
-    wrong: float = WRONG,
+    branch_tolerance: float = RELATION_TOLERANCE,
 ) -> ControlStep:
     """What a sample gives: that of the law where all is admissible, else no force and why.
 
@@ -304,16 +312,16 @@ def released(
         motion: the desired motion.
         k: gains with the part period.
         q: readings (actuators,); None where the platform is observed otherwise.
-        wrong: as in `Room`.
+        branch_tolerance: as in `Tolerance`.
     """
-    setpoint = check_setpoint(robot, z, motion, k, wrong)
-    measured = check_measured(robot, z, step, k, q, wrong)
+    setpoint = check_setpoint(robot, z, motion, k, branch_tolerance)
+    measured = check_measured(robot, z, step, k, q, branch_tolerance)
     # A force that is not a number at an admissible state is one that the desired motion requires.
     reason = where(finite_force(step.force), step.memory["stopped"][0], DESIRED_REFUSED)
     reason = where(setpoint.admissible, where(measured, reason, MEASURED_REFUSED), DESIRED_REFUSED)
     stopped = where(z["stopped"][0], z["stopped"][0], reason)
-    memory = {name: either(stopped, z[name], part) for name, part in (step.memory | setpoint.memory).items()}
-    return ControlStep(halted(stopped, step.force), memory | {"stopped": pack([stopped])})
+    memory = {name: select(stopped, z[name], part) for name, part in (step.memory | setpoint.memory).items()}
+    return ControlStep(halt_forces(stopped, step.force), memory | {"stopped": pack([stopped])})
 
 
 def _all_positive(numbers: Sequence[Scalar]) -> Scalar:

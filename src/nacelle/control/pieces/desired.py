@@ -16,12 +16,12 @@ from nacelle.dynamics import model_functions
 from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.kinematics.kinematic_model import actuator_positions, inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar
 
 # Rate over which friction that is compensated for changes its sign, rad/s or m/s.
-SMOOTH = 1e-3
+FRICTION_SMOOTHING = 1e-3
 
 
 def friction_along_twist(robot: Robot, x: Array, y: Array, v: Array, smooth: float) -> Array:
@@ -39,23 +39,23 @@ def friction_along_twist(robot: Robot, x: Array, y: Array, v: Array, smooth: flo
 CLOSING_STEPS = 3
 
 
-class ClosedLoops(NamedTuple):
+class LoopClosure(NamedTuple):
     """What iteration finds at a pose (ny,), and what was open before its last step, over the robot's size."""
 
     y: Array
     error: Scalar
 
 
-def close_loops(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> ClosedLoops:
+def close_loops(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> LoopClosure:
     """Loops closed at a pose (nx,), from unknowns (ny,) at one nearby, by some of Newton's steps."""
     error: Scalar = 0.0
-    for _ in range(steps if mechanism_of(robot).ny else 0):
-        step = closing_step(robot, y, x)
+    for _ in range(steps if mechanism_of(robot).unknown_count else 0):
+        step = loop_closing_step(robot, y, x)
         y, error = y + step["dy"], step["error"]
-    return ClosedLoops(y, error)
+    return LoopClosure(y, error)
 
 
-def closed_unknowns(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Array:
+def solve_passive_coordinates(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Array:
     """What iteration finds at a pose (ny,), from that at one nearby, by some of Newton's steps."""
     return close_loops(robot, y, x, steps).y
 
@@ -77,7 +77,7 @@ def model_force(robot: Robot, y: Array, motion: DesiredMotion, **options: Any) -
     )
 
 
-def without_internal(robot: Robot, y: Array, x: Array, force: Array) -> Array:
+def without_internal_forces(robot: Robot, y: Array, x: Array, force: Array) -> Array:
     """Forces without the part by which redundant drives work against one another (actuators,).
 
     Of a robot with more actuators than motions J^T f = 0 for some f: J (J^T J)^-1 J^T takes it out, J the

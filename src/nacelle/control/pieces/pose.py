@@ -34,25 +34,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.kind import DesiredMotion, Tuning
-from nacelle.control.pieces.desired import closed_unknowns
-from nacelle.control.pieces.signals import PATIENCE, difference, either, present, waited, weakest
+from nacelle.control.pieces.desired import solve_passive_coordinates
+from nacelle.control.pieces.signals import (
+    PATIENCE,
+    coordinate_difference,
+    count_missed,
+    presence_sign,
+    select,
+    smallest_sign,
+)
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.reference import require_inertia
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import twist_as_rates
-from nacelle.spatial.rotation import half_turn, quat_product
+from nacelle.simulation.flow import coordinate_rates_from_twist
+from nacelle.spatial.rotation import quat_from_rotation_vector, quat_product
 from nacelle.spatial.scalar import Array, dot, minimum, pack, where
 from nacelle.spatial.solve import least_squares, solve
 
 # Steps of Newton's iteration that close the loops: of the predicted pose, and after each step of the pose
 # itself. What the prediction misses is small, and each step squares it.
-_AHEAD, _AFTER = 2, (2, 1)
+_PREDICTION_STEPS, _CORRECTION_STEPS = 2, (2, 1)
 
 
-class Platform(NamedTuple):
+class PlatformEstimate(NamedTuple):
     """The platform at a sample.
 
     Attributes:
@@ -75,7 +82,7 @@ class Platform(NamedTuple):
 # ---- small displacements of the platform
 
 
-def displaced(robot: Robot, x: Array, y: Array, w: Array) -> Array:
+def displace_pose(robot: Robot, x: Array, y: Array, w: Array) -> Array:
     """The pose (nx,) that is a small displacement w (n,) along the twist from x, rotations in base axes.
 
     Args:
@@ -86,9 +93,9 @@ def displaced(robot: Robot, x: Array, y: Array, w: Array) -> Array:
     """
     layout = mechanism_of(robot).layout
     if layout.quaternion is None or layout.angular is None:
-        N = _coordinates(robot, x, y)
+        N = _coordinate_rate_map(robot, x, y)
         return np.asarray(x + w if N is None else x + N @ w)
-    quat = quat_product(half_turn(w[layout.angular]), x[layout.quaternion])
+    quat = quat_product(quat_from_rotation_vector(w[layout.angular]), x[layout.quaternion])
     # Rounding would add up over millions of samples: a step towards unit length.
     quat = (1.5 - 0.5 * dot(quat, quat)) * quat
     first = layout.angular.start
@@ -108,7 +115,7 @@ def pose_difference(robot: Robot, a: Array, b: Array, y: Array) -> Array:
     """
     layout = mechanism_of(robot).layout
     if layout.quaternion is None or layout.angular is None:
-        N = _coordinates(robot, b, y)
+        N = _coordinate_rate_map(robot, b, y)
         return np.asarray(a - b if N is None else solve(N, a - b))
     back = b[layout.quaternion] * np.array([-1.0, -1.0, -1.0, 1.0])
     rotation = quat_product(a[layout.quaternion], back)
@@ -123,13 +130,13 @@ def pose_difference(robot: Robot, a: Array, b: Array, y: Array) -> Array:
     )
 
 
-def _coordinates(robot: Robot, x: Array, y: Array) -> Array | None:
+def _coordinate_rate_map(robot: Robot, x: Array, y: Array) -> Array | None:
     """Rates of the coordinates in x from the twist (n, n); None where they are the same."""
     mechanism, n = mechanism_of(robot), robot.motion.n
     if not mechanism.parasitic:
         return None
     U = rate_map(configuration(robot, x, y))[: robot.platform_nv]
-    columns, numbers = twist_as_rates(robot, x, y, U)
+    columns, numbers = coordinate_rates_from_twist(robot, x, y, U)
     rows = [np.eye(n)[k] for k in range(n)]
     for row, k in enumerate(columns):
         rows[k] = numbers[row]
@@ -139,7 +146,7 @@ def _coordinates(robot: Robot, x: Array, y: Array) -> Array | None:
 # ---- between actuators and twist
 
 
-def by_twist(J: Array, rates: Array) -> Array:
+def twist_from_rates(J: Array, rates: Array) -> Array:
     """The twist (n,) at rates of the actuators (actuators,): J v = rates, in the mean square if redundant."""
     right = rates.reshape(-1, 1)
     return np.asarray((solve(J, right) if J.shape[0] == J.shape[1] else least_squares(J, right).X)[:, 0])
@@ -158,17 +165,19 @@ def least_forces(J: Array, load: Array) -> Array:
 def platform_memory(robot: Robot) -> dict[str, int]:
     """Parts of the memory that `estimated` takes, with their sizes."""
     mechanism, n = mechanism_of(robot), robot.motion.n
-    sizes = {"x": mechanism.layout.nx, "y": mechanism.ny, "v": n, "unmodelled": n}
+    sizes = {"x": mechanism.layout.nx, "y": mechanism.unknown_count, "v": n, "unmodelled": n}
     return sizes | {"acceleration": n, "earlier": n, "started": 1, "missed": 1, "stopped": 1}
 
 
-def at_rest(x: Array, y: Array) -> dict[str, Any]:
+def platform_memory_at_rest(x: Array, y: Array) -> dict[str, Any]:
     """These parts at a start at rest, at a pose x (nx,) with y (ny,)."""
     others = ("v", "unmodelled", "acceleration", "earlier", "started", "missed", "stopped")
     return {"x": x, "y": y, **dict.fromkeys(others, 0.0)}
 
 
-def platform_after(z: dict[str, Array], platform: Platform, acceleration: Array) -> dict[str, Any]:
+def platform_memory_after(
+    z: dict[str, Array], platform: PlatformEstimate, acceleration: Array
+) -> dict[str, Any]:
     """These parts after a sample.
 
     Args:
@@ -191,7 +200,7 @@ def platform_after(z: dict[str, Array], platform: Platform, acceleration: Array)
 
 PLATFORM_GAINS = {"period": 1, "delay": 1, "correction": 1, "learning": 1, "patience": 1}
 # Bandwidth of the observer over that of the loop.
-FILTER = 5.0
+OBSERVER_FILTER_RATIO = 5.0
 
 
 def platform_gains(tuning: Tuning, bandwidth: float) -> dict[str, Any]:
@@ -206,7 +215,7 @@ def platform_gains(tuning: Tuning, bandwidth: float) -> dict[str, Any]:
     }
 
 
-def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) -> Platform:
+def estimate_platform(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) -> PlatformEstimate:
     """The platform at a sample, from readings q (actuators,).
 
     Args:
@@ -220,37 +229,37 @@ def estimated(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, Array]) 
     rest = T - D
     ahead = T * z["v"] + (0.5 * rest * rest) * a + (T * D - 0.5 * D * D) * a0 + (0.5 * T * T) * u
     faster = z["v"] + rest * a + D * a0 + T * u
-    arrived = [present(value) for value in q]
-    predicted = displaced(robot, z["x"], z["y"], ahead)
-    x, y = predicted, closed_unknowns(robot, z["y"], predicted, _AHEAD)
+    arrived = [presence_sign(value) for value in q]
+    predicted = displace_pose(robot, z["x"], z["y"], ahead)
+    x, y = predicted, solve_passive_coordinates(robot, z["y"], predicted, _PREDICTION_STEPS)
     missed_by = np.zeros(robot.motion.n)
-    for closing in _AFTER:
+    for closing in _CORRECTION_STEPS:
         at = inverse_jacobian(robot, x, y)
-        off = difference(robot, q, np.asarray(at["q"]))
+        off = coordinate_difference(robot, q, np.asarray(at["q"]))
         gap = pack([where(ok, deviation, 0.0) for ok, deviation in zip(arrived, off, strict=True)])
-        step = by_twist(np.asarray(at["J"]), gap)
-        x, missed_by = displaced(robot, x, y, step), missed_by + step
-        y = closed_unknowns(robot, y, x, closing)
+        step = twist_from_rates(np.asarray(at["J"]), gap)
+        x, missed_by = displace_pose(robot, x, y, step), missed_by + step
+        y = solve_passive_coordinates(robot, y, x, closing)
     # Readings that no pose has lead nowhere: the prediction counts, as if they were missing.
-    sound = weakest([present(value) for value in (*x, *y, *missed_by)])
-    x, y = either(sound, x, predicted), either(sound, y, z["y"])
+    sound = smallest_sign([presence_sign(value) for value in (*x, *y, *missed_by)])
+    x, y = select(sound, x, predicted), select(sound, y, z["y"])
     # The first sample finds where the platform is, the second mends what Newton's steps have left of that;
     # neither says anything of the twist.
     moving = minimum(sound, z["started"][0] - 1.5)
-    counted = either(moving, missed_by, np.zeros(len(missed_by)))
+    counted = select(moving, missed_by, np.zeros(len(missed_by)))
     v = faster + (k["correction"][0] / T) * counted
     unmodelled = u + (k["learning"][0] / (T * T)) * counted
-    return Platform(x, y, v, unmodelled, *waited([*arrived, sound], z, k))
+    return PlatformEstimate(x, y, v, unmodelled, *count_missed([*arrived, sound], z, k))
 
 
 # ---- the platform ahead of a sample: its forces act from a delay D on, over a sample T
 
 
 # Steps of Newton's iteration that close the loops at the pose half a sample away.
-_STEPS = 2
+_MID_SAMPLE_STEPS = 2
 
 
-class Errors(NamedTuple):
+class TrackingErrors(NamedTuple):
     """Errors, their rates, and their second derivatives until new forces act."""
 
     e: Array
@@ -265,14 +274,14 @@ class Errors(NamedTuple):
         D = delay[0]
         e = self.e + D * self.rate + (0.5 * D * D) * self.second
         rate = self.rate + D * self.second
-        return _times(k["stiffness"], e) + _times(k["damping"], rate)
+        return _apply_gains(k["stiffness"], e) + _apply_gains(k["damping"], rate)
 
 
-def _times(gains: Array, e: Array) -> Array:
+def _apply_gains(gains: Array, e: Array) -> Array:
     return np.asarray(gains * e if len(gains) == len(e) else gains.reshape(len(e), -1) @ e)
 
 
-class Ahead(NamedTuple):
+class PredictedPlatform(NamedTuple):
     """Pose (nx,), what iteration finds at it (ny,), and twist (n,)."""
 
     x: Array
@@ -280,15 +289,17 @@ class Ahead(NamedTuple):
     v: Array
 
 
-def mid_sample(robot: Robot, platform: Platform, acceleration: Array, k: dict[str, Array]) -> Ahead:
+def platform_mid_sample(
+    robot: Robot, platform: PlatformEstimate, acceleration: Array, k: dict[str, Array]
+) -> PredictedPlatform:
     """The platform at D + T/2 after a sample, at an acceleration (n,); k has the parts period and delay."""
     t = k["delay"][0] + 0.5 * k["period"][0]
     v = platform.v + t * acceleration
-    x = displaced(robot, platform.x, platform.y, t * (platform.v + (0.5 * t) * acceleration))
-    return Ahead(x, closed_unknowns(robot, platform.y, x, _STEPS), v)
+    x = displace_pose(robot, platform.x, platform.y, t * (platform.v + (0.5 * t) * acceleration))
+    return PredictedPlatform(x, solve_passive_coordinates(robot, platform.y, x, _MID_SAMPLE_STEPS), v)
 
 
-def desired_middle(z: dict[str, Array], motion: DesiredMotion, k: dict[str, Array]) -> DesiredMotion:
+def desired_mid_sample(z: dict[str, Array], motion: DesiredMotion, k: dict[str, Array]) -> DesiredMotion:
     """The desired motion at D + T/2 after a sample, but for its pose, which is that of the sample.
 
     Its acceleration goes on as since the sample before.
@@ -304,7 +315,7 @@ def desired_middle(z: dict[str, Array], motion: DesiredMotion, k: dict[str, Arra
     return DesiredMotion(motion.x, motion.v + t * motion.a, motion.a + (t / T) * change)
 
 
-class Inertial(NamedTuple):
+class InertialResponse(NamedTuple):
     """What forces give to the platform.
 
     Attributes:
@@ -316,8 +327,8 @@ class Inertial(NamedTuple):
     acceleration: Array
 
 
-def inertial_response(robot: Robot, ahead: Ahead, load: Array, force: Array) -> Inertial:
+def inertial_response(robot: Robot, ahead: PredictedPlatform, load: Array, force: Array) -> InertialResponse:
     """M, and M^-1 (load + J^T force) of a force along the twist (n,) and forces of actuators (actuators,)."""
     require_inertia(robot)
     at = model_functions.inertia(robot, ahead.x, ahead.y, outputs="M A")
-    return Inertial(at["M"], solve(at["M"], load + at["A"].T @ force, "spd"))
+    return InertialResponse(at["M"], solve(at["M"], load + at["A"].T @ force, "spd"))

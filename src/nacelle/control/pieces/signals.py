@@ -23,24 +23,26 @@ FINE, BRIDGED, STOPPED, DESIRED_REFUSED, MEASURED_REFUSED = 0, 1, 2, 3, 4
 too long, or before; stopped now, by a desired motion or by a measured state that is not admissible."""
 
 
-def present(value: Scalar) -> Scalar:
+def presence_sign(value: Scalar) -> Scalar:
     """1 where a reading is a number that can be, -1 where it is NaN, infinite or out of all measure."""
     return where(_FINITE - absolute(value), 1.0, -1.0)
 
 
-def difference(robot: Robot, a: Array, b: Array) -> Array:
+def coordinate_difference(robot: Robot, a: Array, b: Array) -> Array:
     """Differences a - b of the actuators' coordinates (actuators,), of angles within half a turn."""
     pairs = zip(a, b, robot.revolute_actuators, strict=True)
-    return pack([turn_within(first - second) if angle else first - second for first, second, angle in pairs])
+    return pack([wrap_angle(first - second) if angle else first - second for first, second, angle in pairs])
 
 
-def turn_within(angle: Scalar) -> Scalar:
+def wrap_angle(angle: Scalar) -> Scalar:
     """An angle within half a turn, rad."""
     full_turn = 2.0 * math.pi
     return angle - full_turn * floor(angle / full_turn + 0.5)
 
 
-def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array, Array]:
+def bridge_missing_readings(
+    error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]
+) -> tuple[Array, Array, Array]:
     """Errors of a sample: where a reading is missing the last error goes on at its last rate.
 
     After `patience` samples in a row without all readings the controller stops, and stays so.
@@ -54,14 +56,14 @@ def bridged(error: Array, q: Array, z: dict[str, Array], k: dict[str, Array]) ->
     Returns:
         The errors (actuators,), rad or m, and what `waited` gives.
     """
-    arrived = [present(value) for value in q]
+    arrived = [presence_sign(value) for value in q]
     T = k["period"][0]
     guessed = [last + T * rate for last, rate in zip(z["error"], z["rate"], strict=True)]
     used = [where(ok, measured, guess) for ok, measured, guess in zip(arrived, error, guessed, strict=True)]
-    return pack(used), *waited(arrived, z, k)
+    return pack(used), *count_missed(arrived, z, k)
 
 
-def weakest(signs: Sequence[Scalar]) -> Scalar:
+def smallest_sign(signs: Sequence[Scalar]) -> Scalar:
     """The smallest of some signs of `present`: 1 if all are."""
     worst = signs[0]
     for sign in signs[1:]:
@@ -69,14 +71,14 @@ def weakest(signs: Sequence[Scalar]) -> Scalar:
     return worst
 
 
-def waited(arrived: Sequence[Scalar], z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array]:
+def count_missed(arrived: Sequence[Scalar], z: dict[str, Array], k: dict[str, Array]) -> tuple[Array, Array]:
     """Samples in a row without all readings (1,), and whether there were too many, now or before (1,)."""
-    missed = where(weakest(arrived), 0.0, z["missed"][0] + 1.0)
+    missed = where(smallest_sign(arrived), 0.0, z["missed"][0] + 1.0)
     stopped = maximum(z["stopped"][0], where(missed - k["patience"][0], STOPPED, 0.0))
     return pack([missed]), pack([stopped])
 
 
-def rate_of(error: Array, z: dict[str, Array], k: dict[str, Array]) -> Array:
+def error_rate(error: Array, z: dict[str, Array], k: dict[str, Array]) -> Array:
     """Rates of errors (actuators,), by differences through a filter of first order; zero at the first sample.
 
     rate+ = rate + smoothing ((e - e_last) / T - rate), smoothing = 1 - exp(-T w) at the filter's w rad/s.
@@ -94,12 +96,12 @@ def rate_of(error: Array, z: dict[str, Array], k: dict[str, Array]) -> Array:
     return pack([where(z["started"][0], rate, 0.0) for rate in rates])
 
 
-def within_limits(force: Array, most: Array) -> Array:
+def limit_forces(force: Array, most: Array) -> Array:
     """Forces (actuators,) within the limits of the drives."""
     return pack([maximum(minimum(f, m), -m) for f, m in zip(force, most, strict=True)])
 
 
-def halted(stopped: Scalar, force: Array) -> Array:
+def halt_forces(stopped: Scalar, force: Array) -> Array:
     """Forces (actuators,), N or N m, zero once the controller has stopped: drives off, brakes hold."""
     return pack([where(stopped, 0.0, f) for f in force])
 
@@ -112,12 +114,12 @@ def finite_force(force: Array) -> Scalar:
     return good
 
 
-def either(condition: Scalar, a: Array, b: Array) -> Array:
+def select(condition: Scalar, a: Array, b: Array) -> Array:
     """Vector a (k,) where the condition is above zero, else b (k,), without a branch."""
     chosen = [where(condition, first, second) for first, second in zip(a, b, strict=True)]
     return pack(chosen) if chosen else np.zeros(0)
 
 
-def finite_limits(limits: Array) -> Array:
+def replace_infinite_limits(limits: Array) -> Array:
     """Limits as numbers that programs can take: large ones for none."""
     return np.where(np.isfinite(limits), limits, UNLIMITED)

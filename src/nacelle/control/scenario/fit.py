@@ -28,19 +28,19 @@ from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.platform import Motion
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory.along import along
-from nacelle.trajectory.base import Sample, Trajectory, sample_about
+from nacelle.trajectory.along import sample_trajectory
+from nacelle.trajectory.base import Sample, Trajectory, sample_about_pose
 from nacelle.trajectory.timing import Quintic, Timing
 
 
-class Round(Trajectory):
+class Ellipse(Trajectory):
     """An ellipse in two coordinates about a pose; with e_2 = 0 a swing in one.
 
     Args:
@@ -64,7 +64,7 @@ class Round(Trajectory):
         first, second = self._axes
         outward = np.cos(angle) * first + np.sin(angle) * second
         along = np.cos(angle) * second - np.sin(angle) * first
-        return sample_about(
+        return sample_about_pose(
             self.layout, self._center, outward, rate * along, change * along - rate * rate * outward
         )
 
@@ -73,9 +73,9 @@ class Round(Trajectory):
 
 
 # Parts of the largest size, and of the limits of force and speed, that a path takes.
-_SIZE, _FORCE, _SPEED = 0.5, 0.5, 0.6
+_SIZE_FRACTION, _FORCE_FRACTION, _SPEED_FRACTION = 0.5, 0.5, 0.6
 # Part of a limit that holding the robot may take.
-_HOLD = 0.7
+_HOLDING_FRACTION = 0.7
 # The largest acceleration of the tool, m/s^2, and of angles, rad/s^2.
 _ACCELERATION = 10.0
 _STEPS = 24
@@ -83,21 +83,21 @@ _STEPS = 24
 _TIMES = np.geomspace(0.25, 60.0, 56)
 
 
-def usable_poses(robot: Robot, x: Array) -> Array:
+def usable_pose_mask(robot: Robot, x: Array) -> Array:
     """Which poses (N, nx) can be used."""
     joints = inverse_kinematics(robot, x)
     good = np.asarray(joints.ok & (joints.flags == 0))
     if np.any(good):
         limits = np.array([actuator.force for actuator in robot.actuators])
         force = np.abs(equilibrium(robot, x[good]))
-        good[good] = np.all(force <= _HOLD * limits, axis=-1)
+        good[good] = np.all(force <= _HOLDING_FRACTION * limits, axis=-1)
     return good
 
 
-def offset(robot: Robot, x: Array, steps: Array) -> Array:
+def offset_poses(robot: Robot, x: Array, steps: Array) -> Array:
     """Poses (N, nx) at steps (N, n) of the coordinates from a pose (nx,), m and rad, rotations as vectors."""
     still = np.zeros_like(steps)
-    return sample_about(layout_of(robot.motion), x, steps, still, still).x
+    return sample_about_pose(layout_of(robot.motion), x, steps, still, still).x
 
 
 def workspace_middle(robot: Robot) -> Array:
@@ -114,12 +114,12 @@ def workspace_middle(robot: Robot) -> Array:
             for sign in (1.0, -1.0):
                 steps = np.zeros((101, layout.n))
                 steps[:, k] = sign * robot.size / 50.0 * np.arange(101)
-                good = usable_poses(robot, offset(robot, x, steps))
+                good = usable_pose_mask(robot, offset_poses(robot, x, steps))
                 ways.append(float(np.argmin(good)) - 1.0 if not good.all() else np.inf)
             if np.isfinite(ways).all():
                 shift = np.zeros((1, layout.n))
                 shift[0, k] = 0.5 * (ways[0] - ways[1]) * robot.size / 50.0
-                x = offset(robot, x, shift)[0]
+                x = offset_poses(robot, x, shift)[0]
     return np.asarray(x)
 
 
@@ -140,11 +140,11 @@ def fitting_size(robot: Robot, poses: Callable[[float], Array], most: float, wha
     for _ in range(4):
         sizes = top * np.arange(1, _STEPS + 1) / _STEPS
         for size in sizes:
-            if not np.all(usable_poses(robot, poses(float(size)))):
+            if not np.all(usable_pose_mask(robot, poses(float(size)))):
                 break
             best = float(size)
         if best:
-            return _SIZE * best
+            return _SIZE_FRACTION * best
         # Smaller than the first step: look closer.
         top = float(sizes[0])
     raise KinematicsError(
@@ -170,14 +170,16 @@ def fitting_time(robot: Robot, path: Callable[[float], Trajectory], what: str) -
         trajectory = path(float(time))
         # A little inside, where accelerations jump at the ends.
         t = np.linspace(0.0, trajectory.duration, 202)[1:-1]
-        x, v, a = along(robot, trajectory, t)
+        x, v, a = sample_trajectory(robot, trajectory, t)
         joints = inverse_kinematics(robot, x)
-        J = native(inverse_jacobian, robot)(x, joints.y)["J"]
+        J = compile_native(inverse_jacobian, robot)(x, joints.y)["J"]
         rate = np.abs(np.einsum("kij,kj->ki", J, v))
         force = np.abs(inverse_dynamics(robot, x, v, a, guess=joints).force)
         hold = np.abs(equilibrium(robot, x))
         # Of what is left beside holding the robot.
-        within = np.all(force - hold <= _FORCE * (limits - hold)) and np.all(rate <= _SPEED * speeds)
+        within = np.all(force - hold <= _FORCE_FRACTION * (limits - hold)) and np.all(
+            rate <= _SPEED_FRACTION * speeds
+        )
         if within and np.max(np.abs(a)) <= _ACCELERATION:
             return float(time)
     raise KinematicsError(
@@ -208,8 +210,8 @@ def round_path(robot: Robot, duration: float = 0.5) -> Trajectory:
     for axis, name in zip(axes, sorted(coordinates, key=lambda name: is_angle(robot, name)), strict=False):
         axis[coordinates.index(name)] = _ANGLE if is_angle(robot, name) else _RADIUS * robot.size
     for _ in range(_TRIES):
-        path = Round(reference_pose(robot), axes, motion=robot.motion, turns=1.0, timing=Quintic(duration))
-        if np.all(usable_poses(robot, along(robot, path, np.linspace(0.0, duration, 41)).x)):
+        path = Ellipse(reference_pose(robot), axes, motion=robot.motion, turns=1.0, timing=Quintic(duration))
+        if np.all(usable_pose_mask(robot, sample_trajectory(robot, path, np.linspace(0.0, duration, 41)).x)):
             return path
         axes = 0.5 * axes
     raise KinematicsError(

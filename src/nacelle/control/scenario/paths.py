@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.control.scenario.fit import Round, fitting_size, fitting_time, offset, workspace_middle
+from nacelle.control.scenario.fit import Ellipse, fitting_size, fitting_time, offset_poses, workspace_middle
 from nacelle.control.scenario.spec import (
     MIDDLE,
     ChangeSpec,
@@ -19,10 +19,10 @@ from nacelle.control.scenario.spec import (
     LoadSpec,
     PathSpec,
     PickAndPlaceSpec,
-    Place,
     PointsSpec,
+    PoseSpec,
 )
-from nacelle.control.written import pose_by_names
+from nacelle.control.written import pose_from_names
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.model.robot import Robot
@@ -37,7 +37,7 @@ from nacelle.trajectory.waypoints import Waypoints, read_waypoints
 
 _TRANSLATIONS = ("x", "y", "z")
 # Height of a pick-and-place motion over its distance; ramps of a circle, in turns at its speed.
-_HEIGHT, _RAMP = 0.2, 0.1
+_HEIGHT_RATIO, _RAMP_TURNS = 0.2, 0.1
 
 
 class PathPlan(NamedTuple):
@@ -59,26 +59,26 @@ def scenario_path(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
         NacelleError: if the path does not fit the robot.
     """
     if spec.circle is not None:
-        return PathPlan(circle(robot, spec.circle))
+        return PathPlan(circle_path(robot, spec.circle))
     if spec.pick_and_place is not None:
-        return pick_and_place(robot, spec.pick_and_place)
+        return pick_and_place_path(robot, spec.pick_and_place)
     if spec.line is not None:
-        return PathPlan(line(robot, spec.line))
+        return PathPlan(line_path(robot, spec.line))
     assert spec.through is not None
-    return PathPlan(through(robot, spec.through, folder))
+    return PathPlan(waypoint_path(robot, spec.through, folder))
 
 
-def written_pose(robot: Robot, written: Place) -> Array:
+def pose_from_spec(robot: Robot, written: PoseSpec) -> Array:
     """A pose (nx,) as written: coordinates, the reference pose, the middle of the workspace."""
     if isinstance(written, dict):
-        return pose_by_names(robot, written)
+        return pose_from_names(robot, written)
     return workspace_middle(robot) if written == MIDDLE else reference_pose(robot)
 
 
 # ---- which coordinates a path is in
 
 
-class _Plane(NamedTuple):
+class _PathPlane(NamedTuple):
     """Two directions (n,) of the coordinates; the second is zero where the robot has only one.
 
     Attributes:
@@ -92,7 +92,7 @@ class _Plane(NamedTuple):
     metric: bool
 
 
-def _plane(robot: Robot, names: tuple[str, ...] = ()) -> _Plane:
+def _path_plane(robot: Robot, names: tuple[str, ...] = ()) -> _PathPlane:
     """Two translations if there are, two angles, or any two coordinates, an angle of 1 rad being the size."""
     coordinates = robot.motion.coordinates
     angles = [name for name in coordinates if is_angle(robot, name)]
@@ -105,15 +105,15 @@ def _plane(robot: Robot, names: tuple[str, ...] = ()) -> _Plane:
     for row, name in enumerate(chosen):
         # Where lengths and angles are mixed the size is in rad, and a length a part of the robot's size.
         axes[row, coordinates.index(name)] = 1.0 if metric or name in angles else robot.size
-    return _Plane(axes, robot.size if metric else 1.5, metric)
+    return _PathPlane(axes, robot.size if metric else 1.5, metric)
 
 
 # ---- circles
 
 
-def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
+def circle_path(robot: Robot, spec: CircleSpec) -> Trajectory:
     """A circle, or what comes nearest to it in the coordinates that the robot has."""
-    centre = written_pose(robot, spec.centre)
+    centre = pose_from_spec(robot, spec.centre)
     lengths = [name for name in robot.motion.coordinates if name in _TRANSLATIONS]
     if spec.plane is not None and spec.incline is not None:
         raise KinematicsError("a circle has a plane or an incline: give one of them")
@@ -125,7 +125,7 @@ def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
         raise KinematicsError(
             f"{spec.plane!r} is no plane of {robot.name}; it moves along {', '.join(lengths) or 'no line'}"
         )
-    plane = _plane(robot, tuple(spec.plane or ""))
+    plane = _path_plane(robot, tuple(spec.plane or ""))
     axes = plane.axes
     if spec.incline is not None:
         R = np.asarray(rotation_axis_angle(np.array(spec.incline.axis), spec.incline.angle), dtype=float)
@@ -140,15 +140,15 @@ def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
     angle = np.linspace(0.0, 2.0 * math.pi, 48, endpoint=False)[:, None]
 
     def poses(size: float) -> Array:
-        return offset(robot, centre, size * (np.cos(angle) * axes[0] + np.sin(angle) * axes[1]))
+        return offset_poses(robot, centre, size * (np.cos(angle) * axes[0] + np.sin(angle) * axes[1]))
 
     size = spec.radius or fitting_size(robot, poses, plane.most, "circle")
 
     def timed_path(turn_time: float) -> Trajectory:
-        ramp = _RAMP * turn_time if spec.ramp is None else spec.ramp
+        ramp = _RAMP_TURNS * turn_time if spec.ramp is None else spec.ramp
         ramp = min(ramp, spec.turns * turn_time)
         law = Trapezoid(spec.turns * turn_time + ramp, ramp)
-        return Round(centre, size * axes, motion=robot.motion, turns=spec.turns, timing=law)
+        return Ellipse(centre, size * axes, motion=robot.motion, turns=spec.turns, timing=law)
 
     turn_time = (
         fitting_time(robot, timed_path, "circle") if spec.speed is None else 2.0 * math.pi * size / spec.speed
@@ -160,10 +160,10 @@ def circle(robot: Robot, spec: CircleSpec) -> Trajectory:
 # ---- pick and place
 
 
-def pick_and_place(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
+def pick_and_place_path(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
     """To where something is picked up, with it back, each way up, across and down."""
-    centre = written_pose(robot, spec.centre)
-    plane = _across_and_up(robot)
+    centre = pose_from_spec(robot, spec.centre)
+    plane = _vertical_plane(robot)
     if not plane.metric and (spec.distance is not None or spec.height is not None or spec.speed is not None):
         raise KinematicsError(
             f"{robot.name} has no two translations, so that its way is in angles: leave distance, height and "
@@ -172,17 +172,17 @@ def pick_and_place(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
     across, up = plane.axes
 
     def corners(distance: float) -> Array:
-        half, lift = 0.5 * distance * across, (spec.height or _HEIGHT * distance) * up
+        half, lift = 0.5 * distance * across, (spec.height or _HEIGHT_RATIO * distance) * up
         return np.stack([half, half + lift, lift - half, -half])
 
     def polygon(distance: float) -> Array:
         way = corners(distance)
         part = np.linspace(0.0, 1.0, 12)[:, None]
         sides = [a + part * (b - a) for a, b in itertools.pairwise(way)]
-        return offset(robot, centre, np.concatenate(sides))
+        return offset_poses(robot, centre, np.concatenate(sides))
 
     distance = spec.distance or fitting_size(robot, polygon, 2.0 * plane.most, "pick-and-place motion")
-    start, lifted, over, end = offset(robot, centre, corners(distance))
+    start, lifted, over, end = offset_poses(robot, centre, corners(distance))
 
     def one_way(duration: float) -> BSpline:
         points = [start, lifted, lifted, over, over, end]
@@ -196,7 +196,7 @@ def pick_and_place(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
     if spec.duration is not None:
         duration = float(spec.duration)
     elif spec.speed is not None:
-        duration = float(distance + 2.0 * (spec.height or _HEIGHT * distance)) / float(spec.speed)
+        duration = float(distance + 2.0 * (spec.height or _HEIGHT_RATIO * distance)) / float(spec.speed)
     else:
         duration = fitting_time(robot, one_way, "pick-and-place motion")
     if not spec.load:
@@ -206,34 +206,36 @@ def pick_and_place(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
     return PathPlan(cycle(duration), (load,))
 
 
-def _across_and_up(robot: Robot) -> _Plane:
+def _vertical_plane(robot: Robot) -> _PathPlane:
     """Directions across and against gravity, as far as the robot has them."""
     coordinates = robot.motion.coordinates
     lengths = [name for name in coordinates if name in _TRANSLATIONS]
     gravity = np.asarray(robot.gravity, dtype=float)
     if len(lengths) < 2:
-        return _plane(robot)
+        return _path_plane(robot)
     k = int(np.argmax(np.abs(gravity)))
     up = _TRANSLATIONS[k] if gravity[k] and _TRANSLATIONS[k] in lengths else lengths[-1]
     across = next(name for name in lengths if name != up)
-    plane = _plane(robot, (across, up))
+    plane = _path_plane(robot, (across, up))
     return plane._replace(axes=plane.axes * [[1.0], [-1.0 if gravity[k] > 0.0 else 1.0]])
 
 
 # ---- lines and points
 
 
-def line(robot: Robot, spec: LineSpec) -> Trajectory:
+def line_path(robot: Robot, spec: LineSpec) -> Trajectory:
     """A straight line from rest to rest, and back if that is wanted."""
-    ends = [written_pose(robot, written) for written in (spec.start, spec.end)]
+    ends = [pose_from_spec(robot, written) for written in (spec.start, spec.end)]
     forth = Line(*ends, motion=robot.motion, duration=spec.duration, speed=spec.speed)
     return forth.then(forth.reversed()) if spec.back else forth
 
 
-def through(robot: Robot, spec: PointsSpec, folder: Path) -> Trajectory:
+def waypoint_path(robot: Robot, spec: PointsSpec, folder: Path) -> Trajectory:
     """A path through points: a B-spline, or straight lines with blends."""
     if spec.points is not None:
-        points = Waypoints(robot.motion, np.stack([written_pose(robot, written) for written in spec.points]))
+        points = Waypoints(
+            robot.motion, np.stack([pose_from_spec(robot, written) for written in spec.points])
+        )
     else:
         assert spec.file is not None
         points = read_waypoints(folder / spec.file, robot.motion)

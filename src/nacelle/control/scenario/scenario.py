@@ -20,7 +20,7 @@ import numpy as np
 
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.controller import Controller
-from nacelle.control.loop.closed_loop import Change
+from nacelle.control.loop.closed_loop import PlantSwitch
 from nacelle.control.named import CONTROLLERS, controller
 from nacelle.control.scenario.paths import PathPlan, scenario_path
 from nacelle.control.scenario.spec import (
@@ -33,8 +33,8 @@ from nacelle.control.scenario.spec import (
     ScenarioSpec,
     WrenchSpec,
 )
-from nacelle.control.written import for_actuators, quantity_of, read_written
-from nacelle.dynamics.base_parameters.moved import moved
+from nacelle.control.written import parse_si, quantity_per_actuator, read_specification
+from nacelle.dynamics.base_parameters.moved import perturb_parameters
 from nacelle.errors import DescriptionError, KinematicsError, NacelleError, Problem, did_you_mean
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.library import load
@@ -73,37 +73,37 @@ BUILT_IN: dict[str, dict[str, Any]] = {
 
 
 # Makes a plant with flexible links of (robot, friction=, smooth=): of another wing, so handed over.
-Elastic = Callable[..., Any]
+ElasticPlantFactory = Callable[..., Any]
 
 
-def robot_of_spec(robot: Robot, spec: RobotSpec, folder: Path) -> Robot:
+def robot_from_spec(robot: Robot, spec: RobotSpec, folder: Path) -> Robot:
     """The robot of a scenario's `model` or `plant`: from a file, with moved parameters, with a load."""
     result = robot
     if spec.file is not None:
         path = folder / spec.file
         result = load(str(path) if path.exists() else spec.file)
     elif spec.moved:
-        result = moved(robot, 100.0 * spec.moved, seed=spec.seed)
-    return result if spec.load is None else _loaded(result, spec.load)
+        result = perturb_parameters(robot, 100.0 * spec.moved, seed=spec.seed)
+    return result if spec.load is None else _with_load(result, spec.load)
 
 
-def _loaded(robot: Robot, spec: LoadSpec) -> Robot:
+def _with_load(robot: Robot, spec: LoadSpec) -> Robot:
     return with_payload(robot, spec.mass, com=spec.com, inertia=spec.inertia, on=spec.on)
 
 
 # ---- drives
 
 
-def drives_of(robot: Robot, spec: DrivesSpec) -> tuple[Robot, Drives]:
+def drives_from_spec(robot: Robot, spec: DrivesSpec) -> tuple[Robot, Drives]:
     """A robot without the friction that its drives have, and the drives."""
     settings: dict[str, Any] = {"lag": spec.lag or 0.0, "bandwidth": spec.bandwidth}
     if spec.limits in (None, "none"):
         settings["limits"] = None
     elif spec.limits != "described":
-        settings["limits"] = for_actuators(robot, spec.limits, "force")
+        settings["limits"] = quantity_per_actuator(robot, spec.limits, "force")
     if spec.cogging is not None:
-        amplitude = for_actuators(robot, spec.cogging.amplitude, "force")
-        cycles = for_actuators(robot, spec.cogging.cycles, "gear ratio per length")
+        amplitude = quantity_per_actuator(robot, spec.cogging.amplitude, "force")
+        cycles = quantity_per_actuator(robot, spec.cogging.cycles, "gear ratio per length")
         table = np.broadcast_arrays(amplitude, cycles, np.full(len(robot.actuators), spec.cogging.phase))
         settings["cogging"] = np.stack(table, axis=-1)
     more = spec.stiction
@@ -111,7 +111,7 @@ def drives_of(robot: Robot, spec: DrivesSpec) -> tuple[Robot, Drives]:
         options: dict[str, Any] = {"static": more.static}
         for key, of in (("rate", "speed"), ("stiffness", "stiffness")):
             if getattr(more, key) is not None:
-                options[key] = for_actuators(robot, getattr(more, key), of)
+                options[key] = quantity_per_actuator(robot, getattr(more, key), of)
         robot, settings["stiction"] = stiction_of(robot, **options)
     return robot, Drives(**settings)
 
@@ -123,11 +123,11 @@ class PlantPlan(NamedTuple):
     """What moves at first, and later."""
 
     plant: Plant
-    changes: tuple[Change, ...]
+    changes: tuple[PlantSwitch, ...]
 
 
-def plants_of(
-    true: Robot, spec: PlantSpec, changes: Sequence[ChangeSpec], elastic: Elastic | None
+def plants_over_time(
+    true: Robot, spec: PlantSpec, changes: Sequence[ChangeSpec], elastic: ElasticPlantFactory | None
 ) -> PlantPlan:
     """Plants of a scenario over time.
 
@@ -149,21 +149,23 @@ def plants_of(
         spans = zip(changes, ends, strict=True)
         present = tuple(k for k, (change, end) in enumerate(spans) if change.at <= time < end)
         if present not in plants:
-            plants[present] = _plant(true, spec, [changes[k] for k in present], elastic)
+            plants[present] = _make_plant(true, spec, [changes[k] for k in present], elastic)
         return plants[present]
 
-    return PlantPlan(plant_at(-np.inf), tuple(Change(time, plant_at(time)) for time in times))
+    return PlantPlan(plant_at(-np.inf), tuple(PlantSwitch(time, plant_at(time)) for time in times))
 
 
-def _plant(true: Robot, spec: PlantSpec, changes: list[ChangeSpec], elastic: Elastic | None) -> Plant:
-    robot, drives = drives_of(true, spec.drives)
+def _make_plant(
+    true: Robot, spec: PlantSpec, changes: list[ChangeSpec], elastic: ElasticPlantFactory | None
+) -> Plant:
+    robot, drives = drives_from_spec(true, spec.drives)
     external: dict[str, Array] = {}
     for change in changes:
         if change.load is not None:
-            robot = _loaded(robot, change.load)
+            robot = _with_load(robot, change.load)
         if change.wrench is not None:
             on = change.wrench.on or robot.bodies[PLATFORM].name
-            external[on] = external.get(on, np.zeros(6)) + _wrench(change.wrench)
+            external[on] = external.get(on, np.zeros(6)) + _wrench_from_spec(change.wrench)
     inner: Any
     if spec.elastic:
         if elastic is None:
@@ -178,7 +180,7 @@ def _plant(true: Robot, spec: PlantSpec, changes: list[ChangeSpec], elastic: Ela
     return DrivenPlant(inner, drives)
 
 
-def _wrench(spec: WrenchSpec) -> Array:
+def _wrench_from_spec(spec: WrenchSpec) -> Array:
     """[f; n] (6,), N and N m."""
     parts = []
     for written, kind in ((spec.force, "force"), (spec.torque, "torque")):
@@ -188,7 +190,7 @@ def _wrench(spec: WrenchSpec) -> Array:
             entries = [f"{number} {unit}" for number in numbers]
         if len(entries) != 3:
             raise KinematicsError(f'a {kind} has three entries: write "0 0 -20 N", got {written!r}')
-        parts += [quantity_of(entry, kind) for entry in entries]
+        parts += [parse_si(entry, kind) for entry in entries]
     return np.array(parts)
 
 
@@ -199,7 +201,7 @@ def _wrench(spec: WrenchSpec) -> Array:
 _LOOP_OPTIONS = ("delay", "seed", "settle", "repeat", "duration", "tool")
 
 
-class Prepared(NamedTuple):
+class PreparedScenario(NamedTuple):
     """A scenario for a robot, ready to run.
 
     Attributes:
@@ -213,7 +215,7 @@ class Prepared(NamedTuple):
 
     model: Robot
     plant: Plant
-    changes: tuple[Change, ...]
+    changes: tuple[PlantSwitch, ...]
     trajectory: Trajectory
     controllers: dict[str, Controller]
     sensors: Sensors
@@ -273,7 +275,9 @@ class Scenario(HasTable):
         changes = {key: value for key, value in entries.items() if value is not None}
         return replace(self, spec=spec.model_copy(update={"controllers": chosen, "path": path, **changes}))
 
-    def prepare(self, robot: Robot | str | None = None, *, elastic: Elastic | None = None) -> Prepared:
+    def prepare(
+        self, robot: Robot | str | None = None, *, elastic: ElasticPlantFactory | None = None
+    ) -> PreparedScenario:
         """Make plant, path and controllers for a robot.
 
         Args:
@@ -296,28 +300,30 @@ class Scenario(HasTable):
         # A block that fails leaves nothing in these.
         paths: list[PathPlan] = []
         plans: list[PlantPlan] = []
-        with self._located(("model",), problems):
-            model = robot_of_spec(nominal, spec.model, self.folder)
-        with self._located(("plant",), problems):
-            true = robot_of_spec(nominal, spec.plant, self.folder)
-        with self._located(("path",), problems), task("choosing the path"):
+        with self._collect_problems(("model",), problems):
+            model = robot_from_spec(nominal, spec.model, self.folder)
+        with self._collect_problems(("plant",), problems):
+            true = robot_from_spec(nominal, spec.plant, self.folder)
+        with self._collect_problems(("path",), problems), task("choosing the path"):
             paths.append(scenario_path(model, spec.path, self.folder))
-        with self._located(("sensors",), problems):
+        with self._collect_problems(("sensors",), problems):
             sensors = self._sensors(nominal)
         chosen = self._controllers(model, problems)
         for path in paths:
-            with self._located(("changes",) if spec.changes else ("plant",), problems):
+            with self._collect_problems(("changes",) if spec.changes else ("plant",), problems):
                 loads = [
                     carried.shifted(k * path.trajectory.duration)
                     for carried in path.loads
                     for k in range(spec.repeat)
                 ]
-                plans.append(plants_of(true, spec.plant, [*spec.changes, *loads], elastic))
+                plans.append(plants_over_time(true, spec.plant, [*spec.changes, *loads], elastic))
         if problems:
             raise DescriptionError(sorted(problems))
-        return Prepared(model, *plans[0], paths[0].trajectory, chosen, sensors)
+        return PreparedScenario(model, *plans[0], paths[0].trajectory, chosen, sensors)
 
-    def run(self, robot: Robot | str | None = None, *, elastic: Elastic | None = None) -> Comparison:
+    def run(
+        self, robot: Robot | str | None = None, *, elastic: ElasticPlantFactory | None = None
+    ) -> Comparison:
         """Run all controllers.
 
         Args:
@@ -363,7 +369,7 @@ class Scenario(HasTable):
                 message = f"two controllers are called {label!r}"
                 problems.append(self.source.problem(path, message, "give one of them a label"))
                 continue
-            with self._located(path, problems):
+            with self._collect_problems(path, problems):
                 try:
                     result[label] = controller(
                         model,
@@ -384,10 +390,10 @@ class Scenario(HasTable):
         spec = self.spec.sensors
         resolution = None
         if spec.resolution is not None:
-            resolution = for_actuators(robot, spec.resolution, "length")
+            resolution = quantity_per_actuator(robot, spec.resolution, "length")
         sensors = Sensors(
             resolution=resolution,
-            noise=for_actuators(robot, spec.noise, "length"),
+            noise=quantity_per_actuator(robot, spec.noise, "length"),
             dropout=spec.dropout,
             late=spec.late,
             gaps=tuple(Gap(gap.start, gap.end, gap.actuator or "") for gap in spec.gaps),
@@ -397,7 +403,7 @@ class Scenario(HasTable):
         return sensors
 
     @contextmanager
-    def _located(self, path: KeyPath, problems: list[Problem]) -> Iterator[None]:
+    def _collect_problems(self, path: KeyPath, problems: list[Problem]) -> Iterator[None]:
         """Collect an error of the block as a problem at its place."""
         try:
             yield
@@ -417,4 +423,4 @@ def read_scenario(source: str | Path | Mapping[str, Any]) -> Scenario:
     Raises:
         DescriptionError: with all problems, each with file, line and column.
     """
-    return Scenario(*read_written(ScenarioSpec, source, BUILT_IN))
+    return Scenario(*read_specification(ScenarioSpec, source, BUILT_IN))

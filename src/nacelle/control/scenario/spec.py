@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from nacelle.control.written import (
     Duration,
     Frequency,
-    PastTime,
+    NonNegativeTime,
     Probability,
     Share,
     Speed,
@@ -29,22 +29,22 @@ from nacelle.model.description.fields import (
 )
 
 MIDDLE, REFERENCE = "middle of workspace", "reference"
-_PLACES = (MIDDLE, REFERENCE)
+_NAMED_POSES = (MIDDLE, REFERENCE)
 
 
-def _place(value: Any) -> Any:
-    if isinstance(value, dict) or value in _PLACES:
+def _check_place(value: Any) -> Any:
+    if isinstance(value, dict) or value in _NAMED_POSES:
         return value
     raise fault(
         f"expected a place, got {value!r}", f'write "{MIDDLE}", {REFERENCE}, or coordinates {{x: 100 mm}}'
     )
 
 
-Place = Annotated[Any, BeforeValidator(_place)]
+PoseSpec = Annotated[Any, BeforeValidator(_check_place)]
 Count = Annotated[int, Field(ge=1)]
 
 
-def _one(model: Any, *names: str) -> None:
+def _require_one(model: Any, *names: str) -> None:
     """Demand exactly one of several keys, by the names in the file."""
     fields = type(model).model_fields
     present = [name for name in names if getattr(model, name) is not None]
@@ -69,7 +69,7 @@ class InclineSpec(Strict):
 class CircleSpec(Strict):
     """A circle at constant speed between two ramps; sizes that are left out fit the robot."""
 
-    centre: Place = REFERENCE
+    centre: PoseSpec = REFERENCE
     radius: PositiveLength | None = None
     plane: str | None = None
     incline: InclineSpec | None = None
@@ -82,7 +82,7 @@ class CircleSpec(Strict):
 class PickAndPlaceSpec(Strict):
     """To a place where something is picked up, and back; sizes that are left out fit the robot."""
 
-    centre: Place = REFERENCE
+    centre: PoseSpec = REFERENCE
     distance: PositiveLength | None = None
     height: PositiveLength | None = None
     duration: Duration | None = None
@@ -91,7 +91,7 @@ class PickAndPlaceSpec(Strict):
     load: Mass | None = None
 
     @model_validator(mode="after")
-    def _timed(self) -> PickAndPlaceSpec:
+    def _check_timing(self) -> PickAndPlaceSpec:
         if self.duration is not None and self.speed is not None:
             raise fault("duration and speed are given", "give one of them, or neither")
         return self
@@ -100,30 +100,30 @@ class PickAndPlaceSpec(Strict):
 class LineSpec(Strict):
     """A straight line from rest to rest."""
 
-    start: Place = REFERENCE
-    end: Place
+    start: PoseSpec = REFERENCE
+    end: PoseSpec
     duration: Duration | None = None
     speed: Speed | None = None
     back: bool = False
 
     @model_validator(mode="after")
-    def _timed(self) -> LineSpec:
-        _one(self, "duration", "speed")
+    def _check_timing(self) -> LineSpec:
+        _require_one(self, "duration", "speed")
         return self
 
 
 class PointsSpec(Strict):
     """A smooth path through points, from rest to rest."""
 
-    points: Annotated[list[Place], Field(min_length=2)] | None = None
+    points: Annotated[list[PoseSpec], Field(min_length=2)] | None = None
     file: str | None = None
     duration: Duration | None = None
     speed: Speed | None = None
     corners: bool = False
 
     @model_validator(mode="after")
-    def _timed(self) -> PointsSpec:
-        _one(self, "points", "file")
+    def _check_timing(self) -> PointsSpec:
+        _require_one(self, "points", "file")
         if self.duration is not None and self.speed is not None:
             raise fault("duration and speed are given", "give one of them")
         if self.points is not None and self.duration is None and self.speed is None:
@@ -140,8 +140,8 @@ class PathSpec(Strict):
     through: PointsSpec | None = None
 
     @model_validator(mode="after")
-    def _only(self) -> PathSpec:
-        _one(self, "circle", "pick_and_place", "line", "through")
+    def _check_choice(self) -> PathSpec:
+        _require_one(self, "circle", "pick_and_place", "line", "through")
         return self
 
 
@@ -174,8 +174,8 @@ class ChangeSpec(Strict):
     wrench: WrenchSpec | None = None
 
     @model_validator(mode="after")
-    def _only(self) -> ChangeSpec:
-        _one(self, "load", "wrench")
+    def _check_choice(self) -> ChangeSpec:
+        _require_one(self, "load", "wrench")
         if self.until is not None and not self.until > self.at:
             raise fault(f"until, {self.until:g} s, is not after at, {self.at:g} s")
         return self
@@ -195,7 +195,7 @@ class RobotSpec(Strict):
     load: LoadSpec | None = None
 
     @model_validator(mode="after")
-    def _only(self) -> RobotSpec:
+    def _check_choice(self) -> RobotSpec:
         if self.file is not None and self.moved is not None:
             raise fault("file and moved are given", "give one of them")
         return self
@@ -217,7 +217,7 @@ class StictionSpec(Strict):
     stiffness: Raw = None
 
 
-def _standard(value: Any) -> Any:
+def _expand_stiction(value: Any) -> Any:
     """Stiction with the usual numbers for true, none for false."""
     return {} if value is True else None if value is False else value
 
@@ -225,14 +225,14 @@ def _standard(value: Any) -> Any:
 class DrivesSpec(Strict):
     """Drives between commands and joints."""
 
-    lag: PastTime | None = None
+    lag: NonNegativeTime | None = None
     bandwidth: Frequency | None = None
     limits: RawList = "described"
     cogging: CoggingSpec | None = None
-    stiction: Annotated[StictionSpec | None, BeforeValidator(_standard)] = None
+    stiction: Annotated[StictionSpec | None, BeforeValidator(_expand_stiction)] = None
 
     @model_validator(mode="after")
-    def _loop(self) -> DrivesSpec:
+    def _check_current_loop(self) -> DrivesSpec:
         if self.lag is not None and self.bandwidth is not None:
             raise fault("lag and bandwidth are given", "give one of them")
         return self
@@ -267,7 +267,7 @@ class ControllerSpec(Strict):
     options: dict[str, Any] = Field(default_factory=dict)
 
 
-def _named(value: Any) -> Any:
+def _expand_name(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -289,7 +289,7 @@ class SensorsSpec(Strict):
     gaps: tuple[GapSpec, ...] = ()
 
 
-def _ideal(value: Any) -> Any:
+def _expand_ideal(value: Any) -> Any:
     """The word for encoders without steps and noise, as their numbers."""
     return {"resolution": 0.0} if value == "ideal" else value
 
@@ -302,16 +302,16 @@ class ScenarioSpec(Strict):
     robot: str | None = None
     path: PathSpec
     sample: Duration = 5e-4
-    delay: PastTime = 0.0
-    settle: PastTime | None = None
+    delay: NonNegativeTime = 0.0
+    settle: NonNegativeTime | None = None
     repeat: Count = 1
     duration: Duration | None = None
     seed: Annotated[int, Field(ge=0)] = 0
     tool: str = ""
     controllers: Annotated[
-        tuple[Annotated[ControllerSpec, BeforeValidator(_named)], ...], Field(min_length=1)
+        tuple[Annotated[ControllerSpec, BeforeValidator(_expand_name)], ...], Field(min_length=1)
     ] = tuple(ControllerSpec(name=name) for name in ("sj", "cf-rb", "cf-rb-friction"))
     model: RobotSpec = RobotSpec()
     plant: PlantSpec = PlantSpec()
-    sensors: Annotated[SensorsSpec, BeforeValidator(_ideal)] = SensorsSpec()
+    sensors: Annotated[SensorsSpec, BeforeValidator(_expand_ideal)] = SensorsSpec()
     changes: tuple[ChangeSpec, ...] = ()

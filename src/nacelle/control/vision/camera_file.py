@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from nacelle.control.written import Frequency, PastTime, Time, read_written
+from nacelle.control.written import Frequency, NonNegativeTime, Time, read_specification
 from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.model.description.fields import (
     Angle,
@@ -39,16 +39,16 @@ from nacelle.vision.camera import Camera, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
 
 # Images are at most this wide and high, px: larger ones are a mistake, or fill the memory.
-_LARGEST = 16_384
+_MAX_PIXELS = 16_384
 
 
-def _pixels(value: Any) -> Any:
-    if not (isinstance(value, int) and not isinstance(value, bool) and 16 <= value <= _LARGEST):
-        raise fault(f"expected a whole number of pixels, 16 to {_LARGEST}, got {value!r}", "write 1024")
+def _check_pixels(value: Any) -> Any:
+    if not (isinstance(value, int) and not isinstance(value, bool) and 16 <= value <= _MAX_PIXELS):
+        raise fault(f"expected a whole number of pixels, 16 to {_MAX_PIXELS}, got {value!r}", "write 1024")
     return value
 
 
-Pixels = Annotated[int, BeforeValidator(_pixels)]
+Pixels = Annotated[int, BeforeValidator(_check_pixels)]
 Level = Annotated[float, Field(ge=0.0, le=1e4, allow_inf_nan=False)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Focal = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
@@ -59,12 +59,12 @@ class ShutterSpec(Strict):
 
     kind: Literal["global", "sequential"] = "sequential"
     rate: Frequency = 500.0
-    exposure: PastTime = 0.5e-3
-    latency: PastTime = 2e-3
+    exposure: NonNegativeTime = 0.5e-3
+    latency: NonNegativeTime = 2e-3
     clock_offset: Time = Field(0.0, alias="clock offset")
 
     @model_validator(mode="after")
-    def _fits(self) -> ShutterSpec:
+    def _check_exposure(self) -> ShutterSpec:
         if self.exposure > 1.0 / self.rate:
             raise_at(
                 "exposure",
@@ -86,7 +86,7 @@ class PixelSpec(Strict):
     other: Level = 110.0
 
     @model_validator(mode="after")
-    def _differ(self) -> PixelSpec:
+    def _check_contrast(self) -> PixelSpec:
         if self.leg == self.background:
             raise_at("leg", f"legs are as grey as what is behind them, {self.leg:g}: they cannot be seen")
         return self
@@ -108,7 +108,7 @@ class CameraSpec(Strict):
     pixels: PixelSpec = PixelSpec()
 
     @model_validator(mode="after")
-    def _whole(self) -> CameraSpec:
+    def _check_view(self) -> CameraSpec:
         if (self.position is None) != (self.looks_at is None):
             key = "looks at" if self.position is None else "position"
             raise_at(key, "position and 'looks at' go together", "give both, or neither")
@@ -180,4 +180,4 @@ def read_camera(source: str | Path | Mapping[str, Any]) -> CameraFile:
     Raises:
         DescriptionError: with all problems, each with file, line and column.
     """
-    return CameraFile(*read_written(CameraSpec, source))
+    return CameraFile(*read_specification(CameraSpec, source))

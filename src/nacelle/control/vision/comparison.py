@@ -26,7 +26,7 @@ from nacelle.control.named import controller
 from nacelle.control.scenario.fit import round_path
 from nacelle.control.vision.plant import Deviation, TruePlant
 from nacelle.control.vision.sight import EdgeSource, ModelEdges
-from nacelle.control.vision.visual_feedback import Looking, VisualController
+from nacelle.control.vision.visual_feedback import VisualController, VisualFeedback
 from nacelle.errors import KinematicsError, NacelleError, did_you_mean
 from nacelle.model.robot import Robot
 from nacelle.progress import task
@@ -38,21 +38,21 @@ from nacelle.vision.camera import Camera, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
 from nacelle.vision.observer.settings import ObserverSettings
 from nacelle.vision.placing import camera_for
-from nacelle.vision.scene import CameraScene, Scenery
+from nacelle.vision.scene import CameraScene, RobotScenery
 from nacelle.vision.views import judge_view
 
 FEEDBACKS = ("encoders", "vision", "both")
 MEASUREMENTS = ("model", "rendered")
 # How far anchors may be off before anything is seen, m, and what they may gain in a second, m/sqrt(s).
-_ANCHORS, _WALK = 1e-3, 3e-4
+_ANCHORS, _ANCHOR_WALK = 1e-3, 3e-4
 # Density of what the acceleration of the true robot has beside that of the law, m/s^2/sqrt(Hz).
 _ACCELERATION = 0.03
 # How much worse than encoders a vision is that was lost, as a logarithm or in m^2.
-_LOST = 50.0
+_LOST_PENALTY = 50.0
 # The least standard deviation that readings are given, rad or m: the model has errors of its own.
-_READING = 1e-6
+_MIN_READING_DEVIATION = 1e-6
 # The longest step of the integration, s.
-_STEP = 5e-4
+_MAX_STEP = 5e-4
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ QUICK: dict[str, tuple[float, ...]] = {
     "rate": (60.0, 150.0, 500.0),
 }
 # Deviations of the geometry; where one is swept the others are zero.
-_EXACT = ("anchors", "growth", "lengths", "zeros")
+_GEOMETRY_DEVIATIONS = ("anchors", "growth", "lengths", "zeros")
 
 
 class Case(NamedTuple):
@@ -130,11 +130,11 @@ class Crossing(NamedTuple):
 
     sweep: str
     value: float
-    wins: bool
+    vision_wins_above: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LookingComparison(Plottable):
+class VisualFeedbackComparison(Plottable):
     """What came of all sweeps.
 
     Attributes:
@@ -173,7 +173,7 @@ class LookingComparison(Plottable):
             better = cases[0].median("vision") < cases[0].median("encoders")
             return "vision wins throughout" if better else "encoders win throughout"
         return "; ".join(
-            f"vision wins {'above' if crossing.wins else 'below'} {crossing.value:.3g}"
+            f"vision wins {'above' if crossing.vision_wins_above else 'below'} {crossing.value:.3g}"
             for crossing in crossings
         )
 
@@ -203,10 +203,10 @@ def _crossings(cases: Sequence[Case]) -> Iterator[Crossing]:
     for before, after in itertools.pairwise(cases):
         pairs = [(case.median("encoders"), case.median("vision")) for case in (before, after)]
         if before.value > 0.0:
-            a, b = (math.log(e / v) if math.isfinite(v) else -_LOST for e, v in pairs)
+            a, b = (math.log(e / v) if math.isfinite(v) else -_LOST_PENALTY for e, v in pairs)
             first, last = math.log(before.value), math.log(after.value)
         else:
-            a, b = (e * e - v * v if math.isfinite(v) else -_LOST for e, v in pairs)
+            a, b = (e * e - v * v if math.isfinite(v) else -_LOST_PENALTY for e, v in pairs)
             first, last = 0.0, after.value**2
         if (a > 0.0) != (b > 0.0):
             position = first + a / (a - b) * (last - first)
@@ -214,7 +214,7 @@ def _crossings(cases: Sequence[Case]) -> Iterator[Crossing]:
             yield Crossing(before.sweep, value, b > 0.0)
 
 
-class LookingBench:
+class VisualFeedbackBench:
     """A robot, a path and a camera, prepared for many runs.
 
     Args:
@@ -250,7 +250,7 @@ class LookingBench:
         self.robot, self.measurement = robot, measurement
         self.pixels, self.shutter = pixels or PixelModel(), shutter or Shutter()
         self.camera: Camera = camera or camera_for(robot, model=self.pixels)
-        scenery = Scenery(robot)
+        scenery = RobotScenery(robot)
         seen = judge_view(scenery, self.camera, model=self.pixels).require()
         # A cylinder of which one edge is free says something too.
         self.order = tuple(dict.fromkeys(cylinder for cylinder, _ in seen.edges))
@@ -276,7 +276,7 @@ class LookingBench:
             growth=case.growth / self.duration,
         )
 
-    def looking(self, case: Circumstances, seed: int) -> Looking:
+    def looking(self, case: Circumstances, seed: int) -> VisualFeedback:
         """How the robot is looked at in a case."""
         pixels = replace(self.pixels, read_noise=case.noise)
         period = 1.0 / case.rate
@@ -284,9 +284,9 @@ class LookingBench:
         resolution = self.sensors.resolutions(self.robot) / math.sqrt(12.0)
         settings = ObserverSettings(
             acceleration=_ACCELERATION,
-            encoders=tuple(np.maximum(resolution, _READING).tolist()),
+            encoders=tuple(np.maximum(resolution, _MIN_READING_DEVIATION).tolist()),
             anchors=_ANCHORS,
-            anchors_walk=_WALK,
+            anchors_walk=_ANCHOR_WALK,
             stale=max(0.1, 4.0 * len(self.order) * period),
         )
 
@@ -297,7 +297,7 @@ class LookingBench:
                 return RenderedEdges(self.robot, self.camera, pixels, seed=seed)
             return ModelEdges(self.scene, pixels, seed=seed)
 
-        return Looking(self.camera, shutter, self.cylinders, self.order, source, settings)
+        return VisualFeedback(self.camera, shutter, self.cylinders, self.order, source, settings)
 
     def run(self, feedback: str, case: Circumstances, seed: int) -> ControlRun:
         """One run.
@@ -326,21 +326,21 @@ class LookingBench:
             seed=seed,
             settle=self.settle,
             label=feedback,
-            step=_STEP,
+            step=_MAX_STEP,
         )
         if not run.ok:
             raise KinematicsError(f"the run of {self.robot.name} by {feedback} ended {run.message}")
         return run
 
 
-def compare_looking(
-    bench: LookingBench,
+def compare_visual_feedback(
+    bench: VisualFeedbackBench,
     *,
     sweeps: Mapping[str, Sequence[float]] | None = None,
     base: Circumstances | None = None,
     seeds: Sequence[int] = (1, 2, 3),
     feedbacks: Sequence[str] = FEEDBACKS,
-) -> LookingComparison:
+) -> VisualFeedbackComparison:
     """Sweep what decides between encoders and vision.
 
     In sweeps of deviations of the geometry all others are zero, in those of noise and rate they are those of
@@ -365,7 +365,7 @@ def compare_looking(
     with task("runs") as report:
         for name, swept in values.items():
             for value in swept:
-                clean = dict.fromkeys(_EXACT, 0.0) if name in _EXACT else {}
+                clean = dict.fromkeys(_GEOMETRY_DEVIATIONS, 0.0) if name in _GEOMETRY_DEVIATIONS else {}
                 case = replace(point, **(clean | {name: value}))
                 results: dict[str, list[tuple[float, float, str]]] = {}
                 for feedback in feedbacks:
@@ -373,15 +373,17 @@ def compare_looking(
                         blind = replace(case, noise=0.0, rate=1.0) if feedback == "encoders" else case
                         key = (feedback, blind, seed)
                         if key not in kept:
-                            kept[key] = _one(bench, feedback, case, seed)
+                            kept[key] = _run_case(bench, feedback, case, seed)
                         results.setdefault(feedback, []).append(kept[key])
                         done += 1
                         report(done / total)
-                cases.append(_case(name, float(value), results))
-    return LookingComparison(bench.robot, tuple(cases), point, tuple(seeds), bench.measurement)
+                cases.append(_collect_case(name, float(value), results))
+    return VisualFeedbackComparison(bench.robot, tuple(cases), point, tuple(seeds), bench.measurement)
 
 
-def _one(bench: LookingBench, feedback: str, case: Circumstances, seed: int) -> tuple[float, float, str]:
+def _run_case(
+    bench: VisualFeedbackBench, feedback: str, case: Circumstances, seed: int
+) -> tuple[float, float, str]:
     try:
         run = bench.run(feedback, case, seed)
     except NacelleError as error:
@@ -389,7 +391,9 @@ def _one(bench: LookingBench, feedback: str, case: Circumstances, seed: int) -> 
     return float(rms(run.tool_error)), float(rms(run.rotation_error)), ""
 
 
-def _case(sweep: str, value: float, results: Mapping[str, Sequence[tuple[float, float, str]]]) -> Case:
+def _collect_case(
+    sweep: str, value: float, results: Mapping[str, Sequence[tuple[float, float, str]]]
+) -> Case:
     return Case(
         sweep,
         value,

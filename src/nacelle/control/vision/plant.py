@@ -28,24 +28,24 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.control.kind import Fields
+from nacelle.control.kind import VectorLayout
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import of_actuators, of_pose
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.shapes import actuators_shape, pose_shape
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.simulation.feedback import CompiledPlant, LoopModel, rigid_signals
 from nacelle.simulation.flow import (
-    MORE,
-    coordinates_of,
+    FILL_VALUE,
+    coordinates_from_pose,
     flow,
     reference_orientation,
     state_samples,
@@ -53,13 +53,13 @@ from nacelle.simulation.flow import (
 )
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import EventGroup, Labels
-from nacelle.spatial.physics import checked_at, physics
+from nacelle.spatial.physics import check_inputs_with, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack
 from nacelle.vision.observer.anchors import base_joints, free_directions
 
 # How far legs of the sample robot are moved, over the robot's size: what holds there holds nearby.
-_SAMPLE = 0.01
+_SAMPLE_DEVIATION = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Deviation:
     growth: float = 0.0
 
     @staticmethod
-    def none(robot: Robot) -> Deviation:
+    def zero(robot: Robot) -> Deviation:
         """A true robot that is its model."""
         legs = len(robot.legs)
         return Deviation(np.zeros((legs, 3)), np.zeros(legs), np.zeros(len(robot.actuators)))
@@ -123,11 +123,15 @@ class Deviation:
 
     def numbers(self, robot: Robot, time: float = 0.0) -> Array:
         """Numbers g (4 legs,), m, at a time since the start, s: of anchors, base axes, then of lengths."""
-        return np.concatenate([np.ravel(self.anchors) + time * self.warming(robot), self.lengths])
+        return np.concatenate([np.ravel(self.anchors) + time * self.anchor_rates(robot), self.lengths])
 
-    def warming(self, robot: Robot) -> Array:
+    def anchor_rates(self, robot: Robot) -> Array:
         """Rates of the anchors (3 legs,), m/s, while the base warms."""
-        return self.growth * np.ravel(outwards(robot)) if self.growth else np.zeros(3 * len(robot.legs))
+        return (
+            self.growth * np.ravel(outward_directions(robot))
+            if self.growth
+            else np.zeros(3 * len(robot.legs))
+        )
 
 
 def deviating_robot(robot: Robot, g: Any) -> Robot:
@@ -135,11 +139,11 @@ def deviating_robot(robot: Robot, g: Any) -> Robot:
     values = np.asarray(g)
     legs = len(robot.legs)
     owners = {body: k for k, leg in enumerate(robot.legs) for body in leg.bodies}
-    spans = _spans(robot)
+    spans = _body_spans(robot)
 
     def frame(body: int, pose: Pose, neighbour: int, outgoing: bool) -> Pose:
         if body in owners and outgoing:
-            return Pose(pose.R, _plus(pose.p, values[3 * legs + owners[body]], spans[body]))
+            return Pose(pose.R, _add_scaled(pose.p, values[3 * legs + owners[body]], spans[body]))
         if body == BASE and neighbour in owners:
             k = 3 * owners[neighbour]
             return Pose(pose.R, pack([a + b for a, b in zip(pose.p, values[k : k + 3], strict=True)]))
@@ -156,13 +160,13 @@ def deviating_robot(robot: Robot, g: Any) -> Robot:
     joints = tuple(deviate_joint(j, joint) for j, joint in enumerate(robot.joints))
     result = dataclasses.replace(robot, joints=joints)
     if values.dtype == object:
-        object.__setattr__(result, "numeric", sample(robot))
+        object.__setattr__(result, "numeric", sample_robot(robot))
         # Traced numbers decide nothing: what would look at their values takes the plain projection.
         object.__setattr__(result, "is_like_numeric", False)
     return result
 
 
-def _spans(robot: Robot) -> dict[int, Array]:
+def _body_spans(robot: Robot) -> dict[int, Array]:
     """From the joint that carries each body of a leg to the mean of the joints that it carries (3,), m."""
     carried: dict[int, list[Array]] = {}
     origin: dict[int, Array] = {}
@@ -179,13 +183,13 @@ def _spans(robot: Robot) -> dict[int, Array]:
     }
 
 
-def _plus(p: Array, factor: Any, span: Array) -> Array:
+def _add_scaled(p: Array, factor: Any, span: Array) -> Array:
     """P + factor span over any scalar; coordinates along which there is no span stay numbers."""
     return pack([a + factor * b if b else a for a, b in zip(p.tolist(), span.tolist(), strict=True)])
 
 
 @lru_cache(maxsize=32)
-def sample(robot: Robot) -> Robot:
+def sample_robot(robot: Robot) -> Robot:
     """A true robot with numbers drawn at random, from which programs for all are made."""
     return deviating_robot(robot, sample_numbers(robot))
 
@@ -195,7 +199,7 @@ def sample_numbers(robot: Robot) -> Array:
     rng = np.random.default_rng(7)
     legs = len(robot.legs)
     d = np.einsum("kij,kj->ki", anchor_projectors(robot), rng.uniform(0.3, 1.0, (legs, 3)) * robot.size)
-    return np.concatenate([_SAMPLE * np.ravel(d), _SAMPLE * rng.uniform(0.3, 1.0, legs)])
+    return np.concatenate([_SAMPLE_DEVIATION * np.ravel(d), _SAMPLE_DEVIATION * rng.uniform(0.3, 1.0, legs)])
 
 
 @lru_cache(maxsize=32)
@@ -210,7 +214,7 @@ def anchor_projectors(robot: Robot) -> Array:
 
 
 @lru_cache(maxsize=32)
-def outwards(robot: Robot) -> Array:
+def outward_directions(robot: Robot) -> Array:
     """Anchors less their mean (legs, 3), m, of the directions in which they can be moved."""
     anchors = []
     for leg in robot.legs:
@@ -234,24 +238,26 @@ _PHYSICS = Physics(smooth=1e-3)
 # Growth of the sample robot's base, 1/s.
 _WARMING = 1e-3
 # Newton's steps from the sample robot to the true one: the way, and what is left at its end.
-_WAY, _CLOSED = 8, 1e-12
+_CONTINUATION_STEPS, _CLOSURE_TOLERANCE = 8, 1e-12
 
 
-def _state(robot: Robot) -> tuple[int]:
-    return (state_size(sample(robot))[0] + 1,)
+def _state_shape(robot: Robot) -> tuple[int]:
+    return (state_size(sample_robot(robot))[0] + 1,)
 
 
-def _fields(robot: Robot) -> Fields:
+def _constant_layout(robot: Robot) -> VectorLayout:
     """Parts of the constants: the reference orientation, g at the start, rates of the anchors, zeros."""
     legs = len(robot.legs)
-    return Fields(quat_0=4, anchors=3 * legs, lengths=legs, warming=3 * legs, zeros=len(robot.actuators))
+    return VectorLayout(
+        quat_0=4, anchors=3 * legs, lengths=legs, warming=3 * legs, zeros=len(robot.actuators)
+    )
 
 
-def _constants(robot: Robot) -> tuple[int]:
-    return (_fields(robot).size,)
+def _constants_shape(robot: Robot) -> tuple[int]:
+    return (_constant_layout(robot).size,)
 
 
-def _states(
+def _state_samples(
     robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
 ) -> PreciseInputs | None:
     """States at which programs are checked: of the sample robot, whose numbers come last."""
@@ -259,11 +265,11 @@ def _states(
     tail = sample_numbers(robot)
     if "constants" in shapes:
         inputs["quat_0"] = (4,)
-        warming = _WARMING * np.ravel(outwards(robot))
+        warming = _WARMING * np.ravel(outward_directions(robot))
         # The anchors are those of the sample at the time that states have.
-        tail[: warming.size] -= float(MORE) * warming
+        tail[: warming.size] -= float(FILL_VALUE) * warming
         tail = np.concatenate([tail, warming, np.full(len(robot.actuators), 0.1)])
-    states = state_samples(sample(robot), inputs, groups)
+    states = state_samples(sample_robot(robot), inputs, groups)
     if states is None:
         return None
     numbers = tuple(map(Decimal, tail.tolist()))
@@ -276,17 +282,17 @@ def _true_robot(robot: Robot, s: Array, k: Mapping[str, Array]) -> Robot:
     return deviating_robot(robot, pack([*(k["anchors"] + s[-1] * k["warming"]), *k["lengths"]]))
 
 
-@checked_at(_states)
-@physics(s=_state, tau=of_actuators, constants=_constants)
+@check_inputs_with(_state_samples)
+@physics(s=_state_shape, tau=actuators_shape, constants=_constants_shape)
 def true_flow(robot: Robot, s: Array, tau: Array, constants: Array, **options: Any) -> Array:
     """Derivative of the state of the true robot; options are those of `flow`."""
-    k = _fields(robot).split(constants)
+    k = _constant_layout(robot).split(constants)
     return pack([*flow(_true_robot(robot, s, k), s[:-1], tau, k["quat_0"], **options), 1.0])
 
 
 def true_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
     """Signals of the true robot, as `rigid_signals`, and what a camera sees: poses R, p of all bodies."""
-    k = _fields(robot).split(constants)
+    k = _constant_layout(robot).split(constants)
     true = _true_robot(robot, s, k)
     signals = rigid_signals(true, s[:-1], k["quat_0"], wanted)
     if "q" in wanted:
@@ -296,21 +302,25 @@ def true_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]
     return signals
 
 
-@checked_at(_states)
-@physics(s=_state, constants=_constants)
+@check_inputs_with(_state_samples)
+@physics(s=_state_shape, constants=_constants_shape)
 def true_energies(robot: Robot, s: Array, constants: Array) -> dict[str, Array]:
     """Kinetic and potential energy, J, and the power that friction takes, W, of the true robot."""
-    k = _fields(robot).split(constants)
+    k = _constant_layout(robot).split(constants)
     true = _true_robot(robot, s, k)
     at = rigid_signals(true, s[:-1], k["quat_0"], ())
     return model_functions.energies(true, at["x"], at["y"], at["v"], physics=_PHYSICS)
 
 
-@checked_at(_states)
-@physics(y=lambda robot: (mechanism_of(sample(robot)).ny,), x=of_pose, g=lambda robot: (4 * len(robot.legs),))
-def true_closing(robot: Robot, y: Array, x: Array, g: Array) -> Array:
+@check_inputs_with(_state_samples)
+@physics(
+    y=lambda robot: (mechanism_of(sample_robot(robot)).unknown_count,),
+    x=pose_shape,
+    g=lambda robot: (4 * len(robot.legs),),
+)
+def true_closing_step(robot: Robot, y: Array, x: Array, g: Array) -> Array:
     """Newton's step towards closed loops of the true robot (ny,)."""
-    return np.asarray(closing_step(deviating_robot(robot, g), y, x)["dy"])
+    return np.asarray(loop_closing_step(deviating_robot(robot, g), y, x)["dy"])
 
 
 class TruePlant(CompiledPlant):
@@ -323,10 +333,10 @@ class TruePlant(CompiledPlant):
 
     def __init__(self, model: Robot, deviation: Deviation) -> None:
         self.deviation, self._rigid = deviation, RigidPlant(model)
-        self._mechanism = mechanism_of(sample(model))
+        self._mechanism = mechanism_of(sample_robot(model))
         self.quat_0 = reference_orientation(self._mechanism)
         loop, options = LoopModel(true_flow, true_signals), (("physics", _PHYSICS),)
-        numbers = (deviation.numbers(model), deviation.warming(model), deviation.zeros)
+        numbers = (deviation.numbers(model), deviation.anchor_rates(model), deviation.zeros)
         super().__init__(model, loop, options, np.concatenate([self.quat_0, *numbers]))
 
     @property
@@ -341,21 +351,21 @@ class TruePlant(CompiledPlant):
             UnreachableError: if the true robot does not reach it.
         """
         pose = np.asarray(x, dtype=float)
-        c = coordinates_of(self._mechanism, pose, self.quat_0)
-        return np.concatenate([c, np.asarray(v, dtype=float), self._closed(pose), [0.0]])
+        c = coordinates_from_pose(self._mechanism, pose, self.quat_0)
+        return np.concatenate([c, np.asarray(v, dtype=float), self._solve_loops(pose), [0.0]])
 
-    def _closed(self, x: Array) -> Array:
+    def _solve_loops(self, x: Array) -> Array:
         """What iteration finds at a pose (ny,), followed from the sample robot to the true one."""
-        y = np.asarray(inverse_kinematics(sample(self.robot), x, limits=False).y)
+        y = np.asarray(inverse_kinematics(sample_robot(self.robot), x, limits=False).y)
         if not y.size:
             return y
-        closing = native(true_closing, self.robot)
+        closing = compile_native(true_closing_step, self.robot)
         first, last = sample_numbers(self.robot), self.deviation.numbers(self.robot)
-        for part in np.linspace(0.0, 1.0, _WAY + 1)[1:]:
+        for part in np.linspace(0.0, 1.0, _CONTINUATION_STEPS + 1)[1:]:
             for _ in range(3):
                 dy = np.asarray(closing(y, x, first + part * (last - first)))
                 y = y + dy
-        if not np.max(np.abs(dy)) < _CLOSED:
+        if not np.max(np.abs(dy)) < _CLOSURE_TOLERANCE:
             raise KinematicsError(f"the loops of the true {self.name} do not close at its first pose")
         return y
 
@@ -365,7 +375,7 @@ class TruePlant(CompiledPlant):
 
     def energies(self, s: Array) -> dict[str, Array]:
         """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
-        energies: dict[str, Array] = native(true_energies, self.robot)(s, self.constants)
+        energies: dict[str, Array] = compile_native(true_energies, self.robot)(s, self.constants)
         return energies
 
     def power(self, s: Array, u: Array) -> Array:

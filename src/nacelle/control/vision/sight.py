@@ -31,18 +31,18 @@ from nacelle.simulation.digital_controller import PastMotion
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera, Exposure, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.measure import look
+from nacelle.vision.measure import render_and_measure
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.scene import CameraScene, Scenery
+from nacelle.vision.scene import CameraScene, RobotScenery
 from nacelle.vision.visibility import ContactLines, edge_visibility
 
 # An edge of fewer free pixels is none.
-_SHORTEST = 12
+_MIN_EDGE_PIXELS = 12
 
 
-Bodies = tuple[Array, Array]
+BodyPoses = tuple[Array, Array]
 """Poses of all bodies in the base: R (bodies, 3, 3), p (bodies, 3), m."""
-Predicted = Callable[[], Bodies]
+PosePrediction = Callable[[], BodyPoses]
 """Gives the poses of all bodies that are expected at an exposure."""
 
 
@@ -60,11 +60,11 @@ def edge_sigma(pixels: PixelModel) -> float:
 class EdgeSource(Protocol):
     """What makes edges of the bodies' poses."""
 
-    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: BodyPoses, predicted: PosePrediction) -> list[EdgeMeasurement]:
         """Edges of an exposure, at true poses of all bodies; they are looked for where they are predicted."""
 
 
-class TrueSight:
+class TrueCamera:
     """A camera that looks at a true robot.
 
     Args:
@@ -86,8 +86,8 @@ class TrueSight:
         self._plant, self._shutter, self._source, self._order = plant, shutter, source, tuple(order)
         self._until = start
 
-    def arrived(
-        self, now: float, motion: PastMotion, predict: Callable[[float], Bodies]
+    def arrived_edges(
+        self, now: float, motion: PastMotion, predict: Callable[[float], BodyPoses]
     ) -> list[EdgeMeasurement]:
         """Edges whose results have arrived since the last call.
 
@@ -123,10 +123,10 @@ class ModelEdges:
     def __init__(self, scene: CameraScene, pixels: PixelModel, *, seed: int) -> None:
         self._camera, self._cylinders = scene.camera, tuple(scene.cylinders)
         self._sigma = edge_sigma(pixels)
-        self._free = [edge_places(scene, k, pixels) for k in range(len(self._cylinders))]
+        self._free = [edge_points(scene, k, pixels) for k in range(len(self._cylinders))]
         self._rng = np.random.default_rng(seed)
 
-    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: BodyPoses, predicted: PosePrediction) -> list[EdgeMeasurement]:
         """Edges of an exposure."""
         del predicted
         measurements = []
@@ -152,7 +152,7 @@ class ModelEdges:
 
     def _covariance(self, n: Array, E: Array, points: Array) -> Array | None:
         """Covariance (2, 2) of a normal along E (3, 2), from points (k, 3) a pixel apart, camera axes."""
-        if len(points) < _SHORTEST or not np.isfinite(n).all():
+        if len(points) < _MIN_EDGE_PIXELS or not np.isfinite(n).all():
             return None
         lever = points[:, :2] / points[:, 2:] @ E[:2] + E[2]
         # What an error of a pixel across the edge is as an angle of the ray, for the ray (x, y, 1).
@@ -160,7 +160,7 @@ class ModelEdges:
         return np.asarray(np.linalg.inv(lever.T @ lever) * (self._sigma * g) ** 2)
 
 
-def edge_places(scene: CameraScene, index: int, pixels: PixelModel) -> tuple[Array, Array]:
+def edge_points(scene: CameraScene, index: int, pixels: PixelModel) -> tuple[Array, Array]:
     """Places t (k,) along both edges of a cylinder, about a pixel apart, at which they are free."""
     seen = edge_visibility(scene, index, pixels.reach)
     both = seen.kept(pixels.reach)
@@ -189,17 +189,17 @@ class RenderedEdges:
     """
 
     def __init__(self, robot: Robot, camera: Camera, pixels: PixelModel, *, seed: int) -> None:
-        self._scenery, self._camera, self._pixels = Scenery(robot), camera, pixels
+        self._scenery, self._camera, self._pixels = RobotScenery(robot), camera, pixels
         self._rng = np.random.default_rng(seed)
         self.missed = 0
 
-    def edges(self, exposure: Exposure, true: Bodies, predicted: Predicted) -> list[EdgeMeasurement]:
+    def edges(self, exposure: Exposure, true: BodyPoses, predicted: PosePrediction) -> list[EdgeMeasurement]:
         """Edges of an exposure."""
         scene = self._scenery.scene(self._camera, *true)
         expected = self._scenery.scene(self._camera, *predicted())
         measurements: list[EdgeMeasurement] = []
         for k in exposure.cylinders:
-            measured = look(scene, expected, k, self._pixels, self._rng, exposure=exposure)
+            measured = render_and_measure(scene, expected, k, self._pixels, self._rng, exposure=exposure)
             if measured is None:
                 self.missed += 1
             else:

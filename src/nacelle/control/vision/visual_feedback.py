@@ -21,19 +21,19 @@ from typing import Any
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.kind import ControllerKind, desired_of_row, row_size
+from nacelle.control.kind import ControlLaw, desired_motion_from_row, desired_row_shape
 from nacelle.control.laws.computed_torque import ComputedTorque
-from nacelle.control.pieces.admissible import released
-from nacelle.control.pieces.desired import closed_unknowns
-from nacelle.control.pieces.pose import Platform
+from nacelle.control.pieces.admissible import release_force
+from nacelle.control.pieces.desired import solve_passive_coordinates
+from nacelle.control.pieces.pose import PlatformEstimate
 from nacelle.control.vision.plant import TruePlant
-from nacelle.control.vision.sight import EdgeSource, TrueSight
+from nacelle.control.vision.sight import EdgeSource, TrueCamera
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.shapes import actuators_shape
 from nacelle.model.robot import Robot
-from nacelle.simulation.digital_controller import DigitalController, PastMotion, interpreted
+from nacelle.simulation.digital_controller import DigitalController, PastMotion, mark_interpreted
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera, Shutter
@@ -43,7 +43,7 @@ from nacelle.vision.observer.settings import ObserverSettings, Start
 
 
 @lru_cache(maxsize=32)
-def observed_law(law_kind: ControllerKind) -> Callable[..., dict[str, Array]]:
+def law_of_observed_platform(law_kind: ControlLaw) -> Callable[..., dict[str, Array]]:
     """The physics function (robot, z, x, v, r, gains) of computed torque at an observed platform.
 
     Raises:
@@ -57,22 +57,22 @@ def observed_law(law_kind: ControllerKind) -> Callable[..., dict[str, Array]]:
         z=lambda robot: (kind.memory(robot).size,),
         x=lambda robot: (mechanism_of(robot).layout.nx,),
         v=lambda robot: (robot.motion.n,),
-        r=row_size,
+        r=desired_row_shape,
         gains=lambda robot: (kind.gains(robot).size,),
     )
     def law(robot: Robot, z: Array, x: Array, v: Array, r: Array, gains: Array) -> dict[str, Array]:
         fields, n = kind.memory(robot), robot.motion.n
         memory = fields.split(z)
-        platform = Platform(
+        platform = PlatformEstimate(
             x=x,
-            y=closed_unknowns(robot, memory["y"], x),
+            y=solve_passive_coordinates(robot, memory["y"], x),
             v=v,
             unmodelled=np.zeros(n),
             missed=memory["missed"],
             stopped=memory["stopped"],
         )
-        motion, k = desired_of_row(robot, r), kind.gains(robot).split(gains)
-        step = released(robot, memory, kind.commanded(robot, memory, platform, motion, k), motion, k)
+        motion, k = desired_motion_from_row(robot, r), kind.gains(robot).split(gains)
+        step = release_force(robot, memory, kind.commanded(robot, memory, platform, motion, k), motion, k)
         return {"force": step.force, "memory": fields.join(step.memory)}
 
     law.__name__ = f"{kind.name}-observed"
@@ -81,7 +81,7 @@ def observed_law(law_kind: ControllerKind) -> Callable[..., dict[str, Array]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Looking:
+class VisualFeedback:
     """How a robot is looked at.
 
     Attributes:
@@ -113,13 +113,13 @@ class VisualController(Controller):
         encoders: whether the observer takes readings of encoders, too.
     """
 
-    looking: Looking
+    looking: VisualFeedback
     plant: TruePlant
     encoders: bool = False
 
     @staticmethod
     def of(
-        controller: Controller, looking: Looking, plant: TruePlant, *, encoders: bool = False
+        controller: Controller, looking: VisualFeedback, plant: TruePlant, *, encoders: bool = False
     ) -> VisualController:
         """A tuned controller, `ct-cartesian`, with a camera.
 
@@ -134,7 +134,7 @@ class VisualController(Controller):
     ) -> DigitalController:
         """The controller in its loop, with an observer that begins with it; arguments as of `Controller`."""
         law = super().digital(x, rows, delay=delay, first_force=first_force)
-        return dataclasses.replace(law, function=interpreted(VisualLaw(self)))
+        return dataclasses.replace(law, function=mark_interpreted(VisualLaw(self)))
 
 
 class VisualLaw:
@@ -151,11 +151,11 @@ class VisualLaw:
         self.physics_inputs = {
             "t": (),
             "z": lambda robot: (kind.memory(robot).size,),
-            "q": of_actuators,
-            "r": row_size,
+            "q": actuators_shape,
+            "r": desired_row_shape,
             "gains": lambda robot: (kind.gains(robot).size,),
         }
-        self._law = native(observed_law(kind), controller.robot)
+        self._law = compile_native(law_of_observed_platform(kind), controller.robot)
         self._acceleration = kind.memory(controller.robot).place("acceleration")
         self._delay = float(controller.gain("delay")[0])
         self.observer: Observer | None = None
@@ -164,7 +164,7 @@ class VisualLaw:
         """Begin at rest at a pose x (nx,)."""
         looking = self._looking
         begin = Start(x, sigma_x=looking.start, time=time, clock=looking.shutter.clock_offset)
-        self._sight = TrueSight(
+        self._sight = TrueCamera(
             self._controller.plant, looking.shutter, looking.source(), looking.order, start=time
         )
         return Observer(self._controller.robot, looking.camera, begin, looking.settings, looking.cylinders)
@@ -175,12 +175,12 @@ class VisualLaw:
         """Forces and memory of a sample, of what the camera has shown until then."""
         now = float(t)
         if self.observer is None:
-            self.observer = self._start(now, desired_of_row(robot, r).x)
+            self.observer = self._start(now, desired_motion_from_row(robot, r).x)
         observer = self.observer
-        observer.take(self._sight.arrived(now, motion, observer.bodies))
+        observer.take(self._sight.arrived_edges(now, motion, observer.bodies))
         if self._controller.encoders:
             observer.read(now, q)
         seen = observer.estimate(now)
         outputs: dict[str, Array] = self._law(z, seen.x, seen.v, r, gains)
-        observer.accelerate(now + self._delay, outputs["memory"][self._acceleration].copy())
+        observer.add_acceleration(now + self._delay, outputs["memory"][self._acceleration].copy())
         return outputs

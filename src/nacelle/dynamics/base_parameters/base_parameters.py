@@ -22,15 +22,20 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.choice import Choice, choose
-from nacelle.dynamics.base_parameters.sampling import Reduction, reduction, sampled_regressor, units
+from nacelle.dynamics.base_parameters.choice import ParameterChoice, choose_parameters
+from nacelle.dynamics.base_parameters.sampling import (
+    ColumnReduction,
+    parameter_units,
+    reduce_columns,
+    sampled_regressor,
+)
 from nacelle.dynamics.base_parameters.transfers import (
     Polynomial,
     Transfer,
     Transfers,
-    Vector,
-    number_text,
-    polynomial_text,
+    TransferVector,
+    format_number,
+    format_polynomial,
     sampled_twists,
 )
 from nacelle.model.linear_parameters import linear_parameters
@@ -45,7 +50,7 @@ _TERMS = 24
 _ZERO = Polynomial({}, {})
 
 
-def chosen_transfers(choice: Choice, transfers: Iterable[Transfer]) -> list[Vector]:
+def combine_transfers(choice: ParameterChoice, transfers: Iterable[Transfer]) -> list[TransferVector]:
     """Transfers over the chosen parameters, summed over legs that share them."""
     column = {int(k): int(np.flatnonzero(row)[0]) for k, row in enumerate(choice.E) if np.any(row)}
     size = [int(count) for count in np.count_nonzero(choice.E, axis=0)]
@@ -59,16 +64,18 @@ def chosen_transfers(choice: Choice, transfers: Iterable[Transfer]) -> list[Vect
         for transfer in group:
             for k, value in transfer.change.items():
                 total[k] = total.get(k, _ZERO) + value
-        vector = _chosen(total, choice, column)
+        vector = _restrict_transfer(total, choice, column)
         if vector:
             vectors.append(vector)
     return vectors
 
 
-def _chosen(total: dict[int, Polynomial], choice: Choice, column: dict[int, int]) -> Vector | None:
+def _restrict_transfer(
+    total: dict[int, Polynomial], choice: ParameterChoice, column: dict[int, int]
+) -> TransferVector | None:
     """A transfer over chosen parameters; None where it changes what is zero, or one of several legs alone."""
     largest = max((abs(value.value) for value in total.values()), default=0.0)
-    vector: Vector = {}
+    vector: TransferVector = {}
     for k, value in total.items():
         if k not in column:
             if abs(value.value) > _SMALL * largest:
@@ -86,7 +93,7 @@ def _chosen(total: dict[int, Polynomial], choice: Choice, column: dict[int, int]
 
 
 def symbolic_coefficients(
-    vectors: list[Vector], dependent: Sequence[int], K: Array, kept: Sequence[int]
+    vectors: list[TransferVector], dependent: Sequence[int], K: Array, leading: Sequence[int]
 ) -> dict[tuple[int, int], Polynomial]:
     """Coefficients (base parameter, dependent parameter) with symbols, as far as rules give them.
 
@@ -94,14 +101,14 @@ def symbolic_coefficients(
         vectors: transfers over the chosen parameters.
         dependent: places of those that are not base parameters.
         K: (kept, chosen), the coefficients as numbers.
-        kept: places of the base parameters.
+        leading: places of the base parameters.
     """
     rows = [dict(vector) for vector in vectors]
-    order = {k: index for index, k in enumerate(kept)}
-    solved: dict[int, Vector] = {}
+    order = {k: index for index, k in enumerate(leading)}
+    solved: dict[int, TransferVector] = {}
     outside = set(dependent)
 
-    def length(row: Vector) -> tuple[int, int]:
+    def length(row: TransferVector) -> tuple[int, int]:
         return len(outside & row.keys()), sum(len(value.terms) for value in row.values())
 
     for k in reversed(dependent):
@@ -111,14 +118,14 @@ def symbolic_coefficients(
         pivot = min(candidates, key=length)
         rows = [row for row in rows if row is not pivot]
         pivot = {j: value.scaled(1.0 / float(pivot[k].constant or 1.0)) for j, value in pivot.items()}
-        rows = [_without(row, k, pivot) for row in rows]
-        solved = {j: _without(row, k, pivot) for j, row in solved.items()}
+        rows = [_eliminate(row, k, pivot) for row in rows]
+        solved = {j: _eliminate(row, k, pivot) for j, row in solved.items()}
         solved[k] = pivot
     coefficients: dict[tuple[int, int], Polynomial] = {}
     for k, row in solved.items():
         if any(j in outside and j != k and abs(value.value) > _SMALL for j, value in row.items()):
             continue
-        column = np.zeros(len(kept))
+        column = np.zeros(len(leading))
         for j, value in row.items():
             if j in order:
                 column[order[j]] = -value.value
@@ -132,7 +139,7 @@ def symbolic_coefficients(
     return coefficients
 
 
-def _without(row: Vector, k: int, pivot: Vector) -> Vector:
+def _eliminate(row: TransferVector, k: int, pivot: TransferVector) -> TransferVector:
     """A transfer with parameter k taken out by another, in which it has the factor one."""
     if k not in row:
         return row
@@ -151,7 +158,7 @@ def _without(row: Vector, k: int, pivot: Vector) -> Vector:
 # Changes of parameters of which less than this part lies across all transfers are transfers.
 _NO_TRANSFER = 1e-7
 # A gap below this leaves the rank in doubt.
-_CERTAIN = 1e4
+_CERTAIN_GAP = 1e4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,7 +177,7 @@ class BaseParameters(HasTable):
     """
 
     robot: Robot
-    choice: Choice
+    choice: ParameterChoice
     kept: tuple[int, ...]
     K: Array
     gap: float
@@ -227,9 +234,9 @@ class BaseParameters(HasTable):
         return effect_of
 
     @property
-    def certain(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether the rank is beyond doubt: no column is nearly, but not quite, dependent on others."""
-        return self.gap > _CERTAIN
+        return self.gap > _CERTAIN_GAP
 
     @cached_property
     def groupings(self) -> tuple[str, ...]:
@@ -243,7 +250,7 @@ class BaseParameters(HasTable):
         acting = {*np.flatnonzero(self.K[i]).tolist(), *(k for j, k in self.coefficients if j == leader)}
         for k in sorted(acting - {leader}):
             polynomial = self.coefficients.get((leader, k), Polynomial.number(float(self.K[i, k])))
-            parts.append(_term(polynomial, self.choice.names[k], self._legs[k]))
+            parts.append(_describe_term(polynomial, self.choice.names[k], self._legs[k]))
         return " ".join(parts)
 
     @cached_property
@@ -275,10 +282,10 @@ class BaseParameters(HasTable):
             "structural": self.structural,
             "unexplained": list(self.unexplained),
             "gap": self.gap,
-            "certain": self.certain,
+            "certain": self.is_certain,
             "base_parameters": entries,
             "effects": self.effects,
-            "assumed_zero": list(self.choice.assumed),
+            "assumed_zero": list(self.choice.assumed_zero),
         }
 
 
@@ -305,31 +312,31 @@ def base_parameters(
     Raises:
         ParameterError: if there is no such parameter or leg, or legs that are to share parameters differ.
     """
-    choice = choose(robot, assume, shared)
+    choice = choose_parameters(robot, assume, shared)
     W = sampled_regressor(robot, seed) @ choice.E
-    reduced = reduction(W, _order(robot, choice)).ascending
-    K = _cleaned(reduced, units(robot)[[group[0] for group in choice.groups()]])
+    reduced = reduce_columns(W, _elimination_order(robot, choice)).sort_columns
+    K = _round_coefficients(reduced, parameter_units(robot)[[group[0] for group in choice.groups()]])
     transfers = list(Transfers(robot, sampled_twists(robot)).all())
-    outside = _outside(robot, choice, transfers)
+    outside = _complement_of_transfers(robot, choice, transfers)
     structural = int(np.linalg.matrix_rank(outside, tol=_NO_TRANSFER))
-    dependent = [k for k in _order(robot, choice) if k not in reduced.kept]
+    dependent = [k for k in _elimination_order(robot, choice) if k not in reduced.kept]
     relations = np.eye(len(choice.names))[:, dependent]
     relations[list(reduced.kept)] -= reduced.K[:, dependent]
     left = np.linalg.norm(outside @ relations, axis=0) > _NO_TRANSFER * np.linalg.norm(relations, axis=0)
     more = structural > len(reduced.kept)
     unexplained = tuple(choice.names[k] for k, out in zip(dependent, left, strict=True) if out and more)
-    named = symbolic_coefficients(chosen_transfers(choice, transfers), dependent, K, reduced.kept)
+    named = symbolic_coefficients(combine_transfers(choice, transfers), dependent, K, reduced.kept)
     return BaseParameters(robot, choice, reduced.kept, K, reduced.gap, structural, unexplained, named)
 
 
-def _cleaned(reduced: Reduction, unit: Array) -> Array:
+def _round_coefficients(reduced: ColumnReduction, unit: Array) -> Array:
     """K in SI units, without rounding; whole numbers where it has them."""
     K = reduced.K * unit[list(reduced.kept)][:, None] / unit
     near = np.round(K)
     return np.where(np.abs(K - near) <= 1e-9 * np.maximum(1.0, np.abs(near)), near, K)
 
 
-def _order(robot: Robot, choice: Choice) -> list[int]:
+def _elimination_order(robot: Robot, choice: ParameterChoice) -> list[int]:
     """Which parameters rather lead: of the nacelle, then of links from the base outwards, then all others."""
     bodies = {body.name: k for k, body in enumerate(robot.bodies)}
     depth = dict.fromkeys(robot.nacelle.bodies, 0)
@@ -349,10 +356,16 @@ def _order(robot: Robot, choice: Choice) -> list[int]:
     return [k for *_, k in sorted(ranked)]
 
 
-def _outside(robot: Robot, choice: Choice, transfers: Sequence[Transfer]) -> Array:
+def _complement_of_transfers(robot: Robot, choice: ParameterChoice, transfers: Sequence[Transfer]) -> Array:
     """The part of E, over parameters in their units, that lies across all transfers (parameters, chosen)."""
-    E = choice.E * (1.0 / units(robot))[:, None] * units(robot)[[group[0] for group in choice.groups()]]
-    N = np.array([transfer.numbers(len(E)) for transfer in transfers]).reshape(-1, len(E)) / units(robot)
+    E = (
+        choice.E
+        * (1.0 / parameter_units(robot))[:, None]
+        * parameter_units(robot)[[group[0] for group in choice.groups()]]
+    )
+    N = np.array([transfer.numbers(len(E)) for transfer in transfers]).reshape(-1, len(E)) / parameter_units(
+        robot
+    )
     N = N[np.linalg.norm(N, axis=1) > 0.0]
     if not len(N):
         return np.asarray(E)
@@ -366,18 +379,18 @@ def _is_friction(robot: Robot, name: str) -> bool:
     return not (part in INERTIA_NAMES or part == "rotor_inertia" or part.startswith("stiffness"))
 
 
-def _term(polynomial: Polynomial, name: str, legs: list[str]) -> str:
+def _describe_term(polynomial: Polynomial, name: str, legs: list[str]) -> str:
     """A signed term: a coefficient and a parameter."""
     constant = polynomial.constant
     if constant is not None:
         size = abs(constant)
-        factor = "" if size == 1.0 else f"{number_text(size)} "
+        factor = "" if size == 1.0 else f"{format_number(size)} "
         return f"{'-' if constant < 0.0 else '+'} {factor}{name}"
-    text = _over_legs(polynomial, legs)
+    text = _describe_over_legs(polynomial, legs)
     return f"+ {name} {text}"
 
 
-def _over_legs(polynomial: Polynomial, legs: list[str]) -> str:
+def _describe_over_legs(polynomial: Polynomial, legs: list[str]) -> str:
     """A polynomial, written as a sum over legs where it is one."""
     first = legs[0] if legs else ""
     terms = {
@@ -396,6 +409,6 @@ def _over_legs(polynomial: Polynomial, legs: list[str]) -> str:
         == {k: round(v, 9) for k, v in polynomial.terms.items()}
     ):
         renamed = {tuple("j" + atom.removeprefix(first) for atom in atoms): f for atoms, f in terms.items()}
-        return f"sum_j ({polynomial_text(Polynomial(renamed, {}))})"
-    text = polynomial_text(polynomial)
+        return f"sum_j ({format_polynomial(Polynomial(renamed, {}))})"
+    text = format_polynomial(polynomial)
     return f"({text})" if len(polynomial.terms) > 1 else text

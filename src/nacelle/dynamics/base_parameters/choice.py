@@ -53,7 +53,7 @@ def column_options(parameters: ParameterSet | None) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ParameterChoice:
     """The parameters that take part.
 
     Attributes:
@@ -66,7 +66,7 @@ class Choice:
     names: tuple[str, ...]
     E: Array
     values: Array
-    assumed: tuple[str, ...]
+    assumed_zero: tuple[str, ...]
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -83,7 +83,9 @@ class Choice:
         return [np.flatnonzero(column).tolist() for column in self.E.T]
 
 
-def choose(robot: Robot, assume: str | Sequence[str] = "undescribed", shared: object = None) -> Choice:
+def choose_parameters(
+    robot: Robot, assume: str | Sequence[str] = "undescribed", shared: object = None
+) -> ParameterChoice:
     """Choose parameters.
 
     Args:
@@ -101,7 +103,7 @@ def choose(robot: Robot, assume: str | Sequence[str] = "undescribed", shared: ob
     """
     parameters = linear_parameters(robot)
     names, values = parameters.names, parameters.values
-    out = _assumed(robot, names, values, [assume] if isinstance(assume, str) else list(assume))
+    out = _assumed_zero(robot, names, values, [assume] if isinstance(assume, str) else list(assume))
     tied = shared_columns(robot, shared)
     members_of: dict[int, list[int]] = {}
     for k in range(len(names)):
@@ -110,15 +112,15 @@ def choose(robot: Robot, assume: str | Sequence[str] = "undescribed", shared: ob
     E = np.zeros((len(names), len(members_of)))
     for column, group in enumerate(members_of.values()):
         E[group, column] = [tied[k].sign if k in tied else 1.0 for k in group]
-    return Choice(
-        tuple(_label([names[k] for k in group]) for group in members_of.values()),
+    return ParameterChoice(
+        tuple(_shared_label([names[k] for k in group]) for group in members_of.values()),
         E,
         values[list(members_of)] if members_of else np.zeros(0),
         tuple(names[k] for k in sorted(out)),
     )
 
 
-def _assumed(robot: Robot, names: Sequence[str], values: Array, assumptions: list[str]) -> set[int]:
+def _assumed_zero(robot: Robot, names: Sequence[str], values: Array, assumptions: list[str]) -> set[int]:
     """Places of parameters that are zero for good."""
     keywords = [word for word in assumptions if word in ASSUMPTIONS]
     patterns = [word for word in assumptions if word not in ASSUMPTIONS]
@@ -139,7 +141,7 @@ def _assumed(robot: Robot, names: Sequence[str], values: Array, assumptions: lis
     return out
 
 
-def _label(names: list[str]) -> str:
+def _shared_label(names: list[str]) -> str:
     """One name for parameters of several legs: a star in the place of what differs."""
     if len(names) == 1:
         return names[0]

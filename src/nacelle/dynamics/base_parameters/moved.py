@@ -10,15 +10,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.sharing import without_broken_sharing
+from nacelle.dynamics.base_parameters.sharing import drop_broken_sharing
 from nacelle.errors import IdentificationError
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
 
-_BODY = 10
+_BODY_PARAMETERS = 10
 
 
-def moved(robot: Robot, percent: float = 10.0, *, seed: int = 0, alike: bool = False) -> Robot:
+def perturb_parameters(robot: Robot, percent: float = 10.0, *, seed: int = 0, alike: bool = False) -> Robot:
     """The same robot with other linear parameters, as a machine differs from its model.
 
     Args:
@@ -37,16 +37,16 @@ def moved(robot: Robot, percent: float = 10.0, *, seed: int = 0, alike: bool = F
     rng = np.random.default_rng(seed)
     factors = 1.0 + 0.01 * percent * rng.uniform(-1.0, 1.0, len(parameters))
     first: dict[tuple[str, bytes], int] = {}
-    for members in _groups(robot, parameters.names):
+    for members in _parameter_groups(robot, parameters.names):
         key = (parameters.names[members[0]].rsplit(".")[-1], parameters.values[members].tobytes())
         factors[members] = factors[first.setdefault(key, members[0]) if alike else members[0]]
-    return without_broken_sharing(with_linear_parameters(robot, parameters.values * factors))
+    return drop_broken_sharing(with_linear_parameters(robot, parameters.values * factors))
 
 
-def _groups(robot: Robot, names: tuple[str, ...]) -> Iterator[list[int]]:
+def _parameter_groups(robot: Robot, names: tuple[str, ...]) -> Iterator[list[int]]:
     """Parameters that have one factor: the ten of a body or payload, which come first; both of a spring."""
     inertial = len(robot.parameter_names("inertia", "payload"))
-    yield from (list(range(k, k + _BODY)) for k in range(0, inertial, _BODY))
+    yield from (list(range(k, k + _BODY_PARAMETERS)) for k in range(0, inertial, _BODY_PARAMETERS))
     for k in range(inertial, len(names)):
         if "*" not in names[k]:
             # The product of a stiffness and a length follows it.

@@ -31,7 +31,7 @@ import numpy as np
 from nacelle.dynamics import model_functions
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.sample_states import closed_samples, sample_states
+from nacelle.kinematics.sample_states import closed_sample_states, sample_states
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
@@ -40,11 +40,11 @@ from nacelle.spatial.scalar import Array
 
 # A column whose part across those kept before is smaller than this part of it depends on them; factors of
 # columns of unit length that are smaller are zero.
-DEPENDENT = 1e-8
+DEPENDENT_PART = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class ColumnReduction:
     """Independent columns.
 
     Attributes:
@@ -65,13 +65,13 @@ class Reduction:
         return self.least / max(self.most, float(np.finfo(float).eps))
 
     @property
-    def ascending(self) -> Reduction:
+    def sort_columns(self) -> ColumnReduction:
         """The same with the columns in the order of their places."""
         order = np.argsort(self.kept)
         return replace(self, kept=tuple(self.kept[k] for k in order), K=self.K[order])
 
 
-def compressed(W: Array) -> Array:
+def compress_rows(W: Array) -> Array:
     """As many rows as columns of W (rows, columns), if it has more, with the same lengths and angles."""
     if W.shape[0] <= W.shape[1]:
         return W
@@ -79,25 +79,25 @@ def compressed(W: Array) -> Array:
     return np.where(np.any(W, axis=0), np.linalg.qr(W, mode="r"), 0.0)
 
 
-def reduction(W: Array, order: Sequence[int]) -> Reduction:
+def reduce_columns(W: Array, order: Sequence[int]) -> ColumnReduction:
     """Find independent columns of W (rows, columns), taken in an order.
 
     Columns without effect are exactly zero.
     """
     size = np.linalg.norm(W, axis=0)
-    scaled = compressed(W / np.where(size > 0.0, size, 1.0))
-    kept, Q, least, most = _taken(scaled, [k for k in order if size[k] > 0.0])
+    scaled = compress_rows(W / np.where(size > 0.0, size, 1.0))
+    kept, Q, least, most = _select_columns(scaled, [k for k in order if size[k] > 0.0])
     # The kept columns are Q^T R with R upper triangular; once more for what rounding has left.
     A = scaled[:, kept]
     R = np.triu(Q @ A)
     K = np.linalg.solve(R, Q @ scaled)
     K = K + np.linalg.solve(R, Q @ (scaled - A @ K))
-    K = np.where(np.abs(K) <= DEPENDENT, 0.0, K) * size / size[kept][:, None]
+    K = np.where(np.abs(K) <= DEPENDENT_PART, 0.0, K) * size / size[kept][:, None]
     K[:, kept] = np.eye(len(kept))
-    return Reduction(tuple(kept), K, least, most)
+    return ColumnReduction(tuple(kept), K, least, most)
 
 
-def _taken(W: Array, order: Sequence[int]) -> tuple[list[int], Array, float, float]:
+def _select_columns(W: Array, order: Sequence[int]) -> tuple[list[int], Array, float, float]:
     """Columns of unit length that are independent; these made orthonormal, as rows Q (kept, rows).
 
     Then come the smallest part of such a column across those before, and the largest of the others.
@@ -110,7 +110,7 @@ def _taken(W: Array, order: Sequence[int]) -> tuple[list[int], Array, float, flo
         for _ in range(2):
             left = left - Q.T @ (Q @ left)
         part = float(np.linalg.norm(left, axis=0)[0])
-        if part < DEPENDENT:
+        if part < DEPENDENT_PART:
             most = max(most, part)
             continue
         least = min(least, part)
@@ -127,7 +127,7 @@ _MOTIONS = 6
 _NO_EFFECT = 1e-10
 _GRAVITY = 9.81
 # Parameters that are felt at rest: their columns depend on the pose alone, of which there must be enough.
-_AT_REST = (*INERTIA_NAMES[:4], "stiffness", "stiffness*rest", "stiffness*length", "constant")
+_STATIC = (*INERTIA_NAMES[:4], "stiffness", "stiffness*rest", "stiffness*length", "constant")
 _SPARE, _MOST = 1.5, 60
 
 
@@ -168,7 +168,7 @@ def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
     x, y, v, a = generic_states(robot, seed)
     Y = model_functions.regressor(robot, *(from_samples(part, 1) for part in (x, y, v, a)))["Y"]
     rows = [np.broadcast_to(e.samples if isinstance(e, Batch) else float(e), (len(x),)) for e in Y.ravel()]
-    W = np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1) * units(robot)
+    W = np.stack(rows, axis=1).reshape(len(x) * Y.shape[0], -1) * parameter_units(robot)
     parts = [name.rpartition(".")[2] for name in linear_parameters(robot).names]
     kinds = ["inertia" if part in INERTIA_NAMES else part for part in parts]
     size = np.linalg.norm(W, axis=0)
@@ -182,13 +182,13 @@ def sampled_regressor(robot: Robot, seed: int = 0) -> Array:
 def _poses(robot: Robot, seed: int) -> Sequence[tuple[Array, Array]]:
     """Closed configurations (x, y), enough of them to distinguish what acts at rest."""
     names = linear_parameters(robot).names
-    at_rest = sum(name.rpartition(".")[2] in _AT_REST for name in names)
+    at_rest = sum(name.rpartition(".")[2] in _STATIC for name in names)
     count = min(_MOST, math.ceil(_SPARE * at_rest / len(robot.actuators)))
-    samples = closed_samples(robot)
+    samples = closed_sample_states(robot)
     return samples if count <= len(samples) else sample_states(mechanism_of(robot), count, seed + 1)
 
 
-def units(robot: Robot) -> Array:
+def parameter_units(robot: Robot) -> Array:
     """The unit of every linear parameter: kg, kg size, kg size^2 (parameters,); rotors behind their gears."""
     gears = {joint.name: float(joint.gear_ratio) for joint in robot.joints}
     sizes = []

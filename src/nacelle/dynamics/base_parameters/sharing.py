@@ -31,19 +31,19 @@ import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.motion import solved
+from nacelle.kinematics.motion import solve_loops
 from nacelle.kinematics.pose_input import displace_pose, reference_pose
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.robot import Robot
-from nacelle.model.shared import WORDS, named_leg, sharing_faults, structure_difference
+from nacelle.model.shared import SHARING_MODES, named_leg, sharing_faults, structure_difference
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import joint_axes
 from nacelle.tree.closure import closure_frames
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.spanning_tree import TreeKinematics
 
 # Distances over the robot's size, and entries of directions, that are rounding of iterated poses.
 _ROUNDING = 1e-6
@@ -86,11 +86,11 @@ class _MirrorImages:
     first: Leg
     other: Leg
     mirror: _Reflection
-    motion: TreeMotion
+    motion: TreeKinematics
 
     def refusal(self, reason: str) -> ParameterError:
         """The error that they are no mirror images."""
-        return _refused(self.first, self.other, reason)
+        return _refusal(self.first, self.other, reason)
 
     def axis_signs(self, body: int, image: int) -> Array:
         """The signs s (3,) of the axes of a body of the first leg in its image."""
@@ -139,8 +139,8 @@ def mirror_signs(robot: Robot, first: Leg, other: Leg) -> dict[str, float]:
     """
     reason = structure_difference(robot, first, other)
     if reason:
-        raise _refused(first, other, reason)
-    images = _symmetric(robot, first, other)
+        raise _refusal(first, other, reason)
+    images = _find_symmetric_pose(robot, first, other)
     signs: dict[str, float] = {}
     for body, image in zip(first.bodies, other.bodies, strict=True):
         s = images.axis_signs(body, image)
@@ -156,51 +156,51 @@ def mirror_signs(robot: Robot, first: Leg, other: Leg) -> dict[str, float]:
     return signs
 
 
-def _refused(first: Leg, other: Leg, reason: str) -> ParameterError:
+def _refusal(first: Leg, other: Leg, reason: str) -> ParameterError:
     return ParameterError(f"{other.name} is no mirror image of {first.name}: {reason}")
 
 
-def _tree_at(robot: Robot, x: Array) -> TreeMotion:
+def _positions_at(robot: Robot, x: Array) -> TreeKinematics:
     """The tree at a pose (nx,) of the nacelle."""
     with np.errstate(all="ignore"):
-        pose, y, _ = solved(robot, x)
+        pose, y, _ = solve_loops(robot, x)
         return configuration(robot, pose, y).motion
 
 
-def _symmetric(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
+def _find_symmetric_pose(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
     """Two legs at the symmetric pose that is nearest to the reference."""
     x = reference_pose(robot)
-    motion = _tree_at(robot, x)
+    motion = _positions_at(robot, x)
     mirror = _reflection(robot, motion, first, other)
 
-    def missed(at: TreeMotion) -> Array:
+    def missed(at: TreeKinematics) -> Array:
         """How far the points of one leg are from the images of the other's, over the robot's size."""
-        images = [mirror.point(point) for point in _points(robot, at, first)]
-        return np.ravel(np.array(images) - _points(robot, at, other)) / robot.size
+        images = [mirror.point(point) for point in _leg_points(robot, at, first)]
+        return np.ravel(np.array(images) - _leg_points(robot, at, other)) / robot.size
 
-    units = twist_units(robot)
+    units = twist_scales(robot)
     for _ in range(_ITERATIONS):
         off = missed(motion)
         if not np.max(np.abs(off)) > 0.01 * _ROUNDING:
             break
         steps = _STEP * np.diag(units)
-        changes = [missed(_tree_at(robot, displace_pose(robot, x, step))) - off for step in steps]
+        changes = [missed(_positions_at(robot, displace_pose(robot, x, step))) - off for step in steps]
         J = np.stack(changes, axis=1) / _STEP
         if not np.all(np.isfinite(J)):
             break
         step = -units * np.linalg.lstsq(J, off, rcond=1e-6)[0]
         for part in _PARTS:
             reached = displace_pose(robot, x, part * step)
-            there = _tree_at(robot, reached)
+            there = _positions_at(robot, reached)
             if np.all(np.isfinite(missed(there))):
                 x, motion = reached, there
                 break
         else:
-            raise _refused(first, other, "no symmetric pose is within reach")
+            raise _refusal(first, other, "no symmetric pose is within reach")
     return _MirrorImages(robot, first, other, mirror, motion)
 
 
-def _points(robot: Robot, motion: TreeMotion, leg: Leg) -> Array:
+def _leg_points(robot: Robot, motion: TreeKinematics, leg: Leg) -> Array:
     """Points of a leg (points, 3), base axes: origins of its bodies, and centres of its joints."""
     joints = [robot.joints[joint] for joint in (*leg.joints, *leg.closures)]
     centres = [
@@ -211,7 +211,7 @@ def _points(robot: Robot, motion: TreeMotion, leg: Leg) -> Array:
     return np.array([*(motion.poses[body].p for body in leg.bodies), *centres])
 
 
-def _reflection(robot: Robot, motion: TreeMotion, first: Leg, other: Leg) -> _Reflection:
+def _reflection(robot: Robot, motion: TreeKinematics, first: Leg, other: Leg) -> _Reflection:
     """The reflection between the first joints of two legs on the base, or else between their bodies."""
     pairs = []
     for a, b in zip(first.joints, other.joints, strict=True):
@@ -223,7 +223,7 @@ def _reflection(robot: Robot, motion: TreeMotion, first: Leg, other: Leg) -> _Re
         if length > _ROUNDING * robot.size:
             n = (end - start) / length
             return _Reflection(n, float(n @ (start + end)) / 2.0)
-    raise _refused(
+    raise _refusal(
         first,
         other,
         "all their bodies have the same origins at the reference pose, so that the plane is not determined; "
@@ -232,10 +232,10 @@ def _reflection(robot: Robot, motion: TreeMotion, first: Leg, other: Leg) -> _Re
 
 
 # Values that differ by less than this part of them are one.
-_ALIKE = 1e-9
+_EQUAL = 1e-9
 
 
-class Follower(NamedTuple):
+class SharingLeg(NamedTuple):
     """A leg that has the parameters of another.
 
     Attributes:
@@ -247,11 +247,11 @@ class Follower(NamedTuple):
     signs: dict[str, float]
 
 
-class Sharing(NamedTuple):
+class LegSharing(NamedTuple):
     """A leg, and others that have its parameters."""
 
     first: Leg
-    others: list[Follower]
+    others: list[SharingLeg]
 
 
 class SharedParameter(NamedTuple):
@@ -274,12 +274,12 @@ def shared_columns(robot: Robot, shared: object = None) -> dict[int, SharedParam
     """
     parameters = linear_parameters(robot)
     tied: dict[int, SharedParameter] = {}
-    for sharing in _sharings(robot, robot.shared if shared is None else shared):
-        tied |= _tied(robot, sharing, parameters)
+    for sharing in _resolve_sharing(robot, robot.shared if shared is None else shared):
+        tied |= _shared_parameters(robot, sharing, parameters)
     return tied
 
 
-def without_broken_sharing(robot: Robot) -> Robot:
+def drop_broken_sharing(robot: Robot) -> Robot:
     """The robot, without its description's key `shared` if its numbers do not agree with it."""
     try:
         shared_columns(robot)
@@ -288,7 +288,7 @@ def without_broken_sharing(robot: Robot) -> Robot:
     return robot
 
 
-def _sharings(robot: Robot, shared: object) -> list[Sharing]:
+def _resolve_sharing(robot: Robot, shared: object) -> list[LegSharing]:
     """Legs that share parameters."""
     if shared is None or shared is False or shared == "nothing":
         return []
@@ -297,11 +297,11 @@ def _sharings(robot: Robot, shared: object) -> list[Sharing]:
         for leg in robot.legs:
             alike.setdefault(_signature(robot, leg), []).append(leg)
         groups = [legs for legs in alike.values() if len(legs) > 1]
-        return [Sharing(legs[0], [Follower(leg, {}) for leg in legs[1:]]) for legs in groups]
+        return [LegSharing(legs[0], [SharingLeg(leg, {}) for leg in legs[1:]]) for legs in groups]
     if shared == "mirrored":
-        return _mirrored(robot)
+        return _find_mirrored_legs(robot)
     if isinstance(shared, str) or not isinstance(shared, Iterable):
-        choices = (*WORDS, "nothing")
+        choices = (*SHARING_MODES, "nothing")
         hint = did_you_mean(shared, choices) if isinstance(shared, str) else ""
         raise ParameterError(
             f"shared is {', '.join(map(repr, choices))} or lists of names of legs, got {shared!r}"
@@ -314,19 +314,21 @@ def _sharings(robot: Robot, shared: object) -> list[Sharing]:
             f"{robot.name}: {faults[0].message}" + f"; {faults[0].hint}" * bool(faults[0].hint)
         )
     by_name = {leg.name: leg for leg in robot.legs}
-    return [_listed([named_leg(text) for text in names], by_name, robot) for names in lists]
+    return [_sharing_from_names([named_leg(text) for text in names], by_name, robot) for names in lists]
 
 
-def _listed(names: Sequence[tuple[str, bool]], by_name: dict[str, Leg], robot: Robot) -> Sharing:
+def _sharing_from_names(
+    names: Sequence[tuple[str, bool]], by_name: dict[str, Leg], robot: Robot
+) -> LegSharing:
     first = by_name[names[0][0]]
     others = []
     for name, mirrored in names[1:]:
         leg = by_name[name]
-        others.append(Follower(leg, mirror_signs(robot, first, leg) if mirrored else {}))
-    return Sharing(first, others)
+        others.append(SharingLeg(leg, mirror_signs(robot, first, leg) if mirrored else {}))
+    return LegSharing(first, others)
 
 
-def _mirrored(robot: Robot) -> list[Sharing]:
+def _find_mirrored_legs(robot: Robot) -> list[LegSharing]:
     """Legs that are mirror images of one another, directly or one after the other.
 
     Raises:
@@ -343,7 +345,7 @@ def _mirrored(robot: Robot) -> list[Sharing]:
             continue
         try:
             signs = mirror_signs(robot, legs[i], legs[j])
-            _tied(robot, Sharing(legs[i], [Follower(legs[j], signs)]), parameters)
+            _shared_parameters(robot, LegSharing(legs[i], [SharingLeg(legs[j], signs)]), parameters)
         except ParameterError as error:
             reasons.append(str(error))
             continue
@@ -351,23 +353,23 @@ def _mirrored(robot: Robot) -> list[Sharing]:
     sharings, left = [], list(range(len(legs)))
     while left:
         start = left.pop(0)
-        reached = _reached(legs, start, images)
+        reached = _propagate_signs(legs, start, images)
         left = [k for k in left if k not in reached]
         first = legs[start]
         others = [
-            Follower(legs[k], {f"{first.name}.{name}": sign for name, sign in signs.items()})
+            SharingLeg(legs[k], {f"{first.name}.{name}": sign for name, sign in signs.items()})
             for k, signs in reached.items()
             if k != start
         ]
         if others:
-            sharings.append(Sharing(first, others))
+            sharings.append(LegSharing(first, others))
     if not sharings:
         why = f": {reasons[0]}" if reasons else ""
         raise ParameterError(f"no two legs of {robot.name} are mirror images of each other{why}")
     return sharings
 
 
-def _reached(
+def _propagate_signs(
     legs: Sequence[Leg], start: int, images: dict[tuple[int, int], dict[str, float]]
 ) -> dict[int, dict[str, float]]:
     """Signs of all legs that reflections lead to from one, by names of parameters within the leg."""
@@ -399,7 +401,9 @@ def _signature(robot: Robot, leg: Leg) -> tuple[object, ...]:
     return names, inertia, kinds
 
 
-def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[int, SharedParameter]:
+def _shared_parameters(
+    robot: Robot, sharing: LegSharing, parameters: LinearParameters
+) -> dict[int, SharedParameter]:
     """The parameters of legs that are those of the first one.
 
     Friction, rotors and springs whose values differ in one of the legs stay apart.
@@ -420,7 +424,7 @@ def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[
                     f"{leg.name} has no {name.removeprefix(first.name)[1:]}, as {first.name} has"
                 )
             followers.append((index, signs.get(name, 1.0)))
-        differ = [index for index, sign in followers if not _same(values[index], sign * values[leader])]
+        differ = [index for index, sign in followers if not _are_equal(values[index], sign * values[leader])]
         if differ and owner in bodies and part in INERTIA_NAMES:
             mirrored = dict(followers)[differ[0]] < 0.0
             raise ParameterError(
@@ -432,6 +436,6 @@ def _tied(robot: Robot, sharing: Sharing, parameters: LinearParameters) -> dict[
     return tied
 
 
-def _same(value: float, expected: float) -> bool:
+def _are_equal(value: float, expected: float) -> bool:
     """Whether two values are one but for rounding."""
-    return abs(value - expected) <= _ALIKE * max(abs(value), abs(expected))
+    return abs(value - expected) <= _EQUAL * max(abs(value), abs(expected))

@@ -37,8 +37,8 @@ import numpy as np
 
 from nacelle.kinematics.configuration import configuration, rate_map
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.mechanism.rods import find_rods, rods_of
-from nacelle.kinematics.sample_states import closed_samples
+from nacelle.kinematics.mechanism.rods import find_rods, mass_point_rods
+from nacelle.kinematics.sample_states import closed_sample_states
 from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.leg import BASE
 from nacelle.model.linear_parameters import linear_parameters, with_linear_forms
@@ -53,7 +53,7 @@ _NO_MOTION = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Bond:
+class SharedMotion:
     """Points and directions of two bodies that move alike.
 
     Attributes:
@@ -86,25 +86,25 @@ class BodyMotions:
     rates: Mapping[tuple[int, int], Array]
     size: float
 
-    def bond(self, a: int, b: int) -> Bond:
+    def shared_motion(self, a: int, b: int) -> SharedMotion:
         """Points and directions of two bodies that move alike."""
-        A = np.concatenate([self._turning(a), -self._turning(b)], axis=1) * self.size
+        A = np.concatenate([self._rotation_matrix(a), -self._rotation_matrix(b)], axis=1) * self.size
         right = (self.J[:, b, :3] - self.J[:, a, :3]).transpose(0, 2, 1).ravel()
         _, values, rows = np.linalg.svd(A, full_matrices=True)
         rank = int(np.count_nonzero(values > _NO_MOTION * self.rate * self.size * np.sqrt(len(A))))
         point = np.linalg.lstsq(A @ rows[:rank].T, right, rcond=None)[0] @ rows[:rank]
         left = np.max(np.abs(A @ point - right), initial=0.0)
         alike = left <= 1e2 * _NO_MOTION * self.rate * self.size
-        directions = echelon(rows[rank:]).reshape(-1, 2, 3)
-        return Bond(a, b, (point * self.size).reshape(2, 3) if alike else None, directions)
+        directions = reduced_echelon(rows[rank:]).reshape(-1, 2, 3)
+        return SharedMotion(a, b, (point * self.size).reshape(2, 3) if alike else None, directions)
 
-    def moves_alike(self, bond: Bond, point: Array) -> bool:
+    def have_equal_velocity(self, bond: SharedMotion, point: Array) -> bool:
         """Whether a pair of points r_a, r_b (2, 3) moves alike."""
         left = (self.J[:, bond.a, :3] - self.J[:, bond.b, :3]).transpose(0, 2, 1).ravel()
-        left = left + self._turning(bond.a) @ point[0] - self._turning(bond.b) @ point[1]
+        left = left + self._rotation_matrix(bond.a) @ point[0] - self._rotation_matrix(bond.b) @ point[1]
         return bool(np.max(np.abs(left)) <= 1e2 * _NO_MOTION * self.rate * self.size)
 
-    def _turning(self, body: int) -> Array:
+    def _rotation_matrix(self, body: int) -> Array:
         """Matrix of w x (R r) over r, rows of all samples, unit motions and axes."""
         W = np.cross(
             self.J[:, body, 3:].transpose(0, 2, 1)[:, :, None, :], self.R[:, body].transpose(0, 2, 1)[:, None]
@@ -119,7 +119,7 @@ class BodyMotions:
         )
 
 
-def echelon(rows: Array) -> Array:
+def reduced_echelon(rows: Array) -> Array:
     """Rows (r, k) in reduced echelon form: the same space with leading ones, entries mostly whole."""
     rows = np.array(rows, dtype=float)
     done = 0
@@ -143,7 +143,7 @@ def sampled_twists(robot: Robot) -> BodyMotions:
     """Twists of all bodies at the robot's sample states."""
     R, J = [], []
     rates: dict[tuple[int, int], list[Array]] = {}
-    for x, y in closed_samples(robot):
+    for x, y in closed_sample_states(robot):
         now = configuration(robot, x, y)
         U = np.asarray(rate_map(now), dtype=float)
         motion = now.motion
@@ -164,7 +164,7 @@ def sampled_twists(robot: Robot) -> BodyMotions:
     )
 
 
-def neighbours(robot: Robot) -> list[tuple[int, int, int | None]]:
+def body_pairs(robot: Robot) -> list[tuple[int, int, int | None]]:
     """Pairs of bodies (a, b), those that a joint joins first, with that joint, each pair once.
 
     b is the successor of the joint, or the body of a leg where it ends at the nacelle, so that a is nearer to
@@ -251,7 +251,7 @@ class Polynomial:
         return self * Polynomial.number(factor)
 
 
-def polynomial_text(polynomial: Polynomial) -> str:
+def format_polynomial(polynomial: Polynomial) -> str:
     """A polynomial as text: `1.5`, `joint.x^2 + joint.y^2`."""
     parts: list[str] = []
     for atoms, factor in sorted(polynomial.terms.items()):
@@ -259,22 +259,22 @@ def polynomial_text(polynomial: Polynomial) -> str:
             atom if atoms.count(atom) == 1 else f"{atom}^{atoms.count(atom)}" for atom in dict.fromkeys(atoms)
         ]
         size = abs(factor)
-        number = [] if powers and abs(size - 1.0) < _WHOLE else [number_text(size)]
+        number = [] if powers and abs(size - 1.0) < _WHOLE else [format_number(size)]
         parts.append(("- " if factor < 0.0 else "+ ") + " ".join([*number, *powers]))
     text = " ".join(parts)
     return text[2:] if text.startswith("+ ") else "-" + text[2:] if text else "0"
 
 
-def number_text(value: float) -> str:
+def format_number(value: float) -> str:
     """A number with as many digits as tell it from others, whole where it is."""
     whole = round(value)
     return str(whole) if abs(value - whole) < _WHOLE * max(1.0, abs(value)) else f"{value:.6g}"
 
 
-_NOTHING = 1e-9
+_ZERO_TOLERANCE = 1e-9
 _PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-Ten = list[Polynomial]
-Vector = dict[int, Polynomial]
+TenParameters = list[Polynomial]
+TransferVector = dict[int, Polynomial]
 ZERO = Polynomial({}, {})
 ONE = Polynomial.number(1.0)
 
@@ -289,7 +289,7 @@ class Transfer:
     """
 
     rule: tuple[str, ...]
-    change: Vector
+    change: TransferVector
 
     def numbers(self, count: int) -> Array:
         """The change as numbers (count,)."""
@@ -299,38 +299,38 @@ class Transfer:
         return vector
 
 
-def _mass(r: Ten) -> Ten:
+def _point_mass(r: TenParameters) -> TenParameters:
     """Ten numbers of a unit mass at a point."""
     S = [[r[i] * r[j] for j in range(3)] for i in range(3)]
-    return [ONE, *r, *_inertia(S)]
+    return [ONE, *r, *_inertia_entries(S)]
 
 
-def _inertia(S: list[list[Polynomial]]) -> Ten:
+def _inertia_entries(S: list[list[Polynomial]]) -> TenParameters:
     """Six moments of inertia from second moments: I = trace(S) - S."""
     trace = S[0][0] + S[1][1] + S[2][2]
     return [(trace if i == j else ZERO) + S[i][j].scaled(-1.0) for i, j in _PAIRS]
 
 
-def _first(r: Ten, n: Ten) -> Ten:
+def _first_moment(r: TenParameters, n: TenParameters) -> TenParameters:
     """A unit first moment along n at a point: d/ds of a mass at r + s n."""
     S = [[r[i] * n[j] + n[i] * r[j] for j in range(3)] for i in range(3)]
-    return [ZERO, *n, *_inertia(S)]
+    return [ZERO, *n, *_inertia_entries(S)]
 
 
-def _second(n: Ten, m: Ten) -> Ten:
+def _second_moment(n: TenParameters, m: TenParameters) -> TenParameters:
     """A second moment without mass along n and m, half of each order."""
     S = [[(n[i] * m[j] + m[i] * n[j]).scaled(0.5) for j in range(3)] for i in range(3)]
-    return [ZERO, ZERO, ZERO, ZERO, *_inertia(S)]
+    return [ZERO, ZERO, ZERO, ZERO, *_inertia_entries(S)]
 
 
-def _numbers(vector: Array) -> Ten:
-    return [Polynomial.number(_clean(float(value))) for value in vector]
+def _constants(vector: Array) -> TenParameters:
+    return [Polynomial.number(_round_cosine(float(value))) for value in vector]
 
 
-def _clean(value: float) -> float:
+def _round_cosine(value: float) -> float:
     """A direction cosine without its rounding."""
     near = round(value)
-    return float(near) if abs(value - near) < _NOTHING else value
+    return float(near) if abs(value - near) < _ZERO_TOLERANCE else value
 
 
 class Transfers:
@@ -344,8 +344,8 @@ class Transfers:
 
     def all(self) -> Iterator[Transfer]:
         """Every transfer that a rule gives; many follow from others."""
-        for a, b, joint in neighbours(self._robot):
-            yield from self._along(self._motions.bond(a, b), joint)
+        for a, b, joint in body_pairs(self._robot):
+            yield from self._between_bodies(self._motions.shared_motion(a, b), joint)
         for body in range(1, len(self._robot.bodies)):
             yield from self._without_effect(body)
         yield from self._payloads()
@@ -358,48 +358,52 @@ class Transfers:
             if name.endswith(".stiffness*rest") and constant is not None:
                 yield Transfer(("preload", name), {index: ONE, constant: ONE})
 
-    def _along(self, bond: Bond, joint: int | None) -> Iterator[Transfer]:
+    def _between_bodies(self, bond: SharedMotion, joint: int | None) -> Iterator[Transfer]:
         """What passes from b to a."""
-        rule = ("alike", self._general(bond.a), self._general(bond.b))
-        ways = [(_numbers(e_a), _numbers(e_b)) for e_a, e_b in bond.directions]
+        rule = ("alike", self._name_without_leg(bond.a), self._name_without_leg(bond.b))
+        ways = [(_constants(e_a), _constants(e_b)) for e_a, e_b in bond.directions]
         for i, (e_a, e_b) in enumerate(ways):
             for j, (f_a, f_b) in enumerate(ways[i:], i):
-                yield self._moved((*rule, f"{i}{j}"), bond, _second(e_b, f_b), _second(e_a, f_a))
+                yield self._transfer(
+                    (*rule, f"{i}{j}"), bond, _second_moment(e_b, f_b), _second_moment(e_a, f_a)
+                )
         if bond.point is None:
             return
-        r_a, r_b = self._points(bond, joint)
-        yield self._moved((*rule, "m"), bond, _mass(r_b), _mass(r_a))
+        r_a, r_b = self._shared_points(bond, joint)
+        yield self._transfer((*rule, "m"), bond, _point_mass(r_b), _point_mass(r_a))
         for i, (e_a, e_b) in enumerate(ways):
-            yield self._moved((*rule, str(i)), bond, _first(r_b, e_b), _first(r_a, e_a))
+            yield self._transfer((*rule, str(i)), bond, _first_moment(r_b, e_b), _first_moment(r_a, e_a))
 
-    def _points(self, bond: Bond, joint: int | None) -> list[Ten]:
+    def _shared_points(self, bond: SharedMotion, joint: int | None) -> list[TenParameters]:
         """Points of a and b that move alike; named after the joint where it has them."""
         assert bond.point is not None
         if joint is not None:
             hinge = self._robot.joints[joint]
             sides = {hinge.predecessor: hinge.frame_predecessor.p, hinge.successor: hinge.frame_successor.p}
             points = np.array([sides[bond.a], sides[bond.b]], dtype=float)
-            if self._motions.moves_alike(bond, points):
-                away = np.max(np.abs(points), axis=1) > _NOTHING * self._motions.size
+            if self._motions.have_equal_velocity(bond, points):
+                away = np.max(np.abs(points), axis=1) > _ZERO_TOLERANCE * self._motions.size
                 return [
-                    self._named(hinge.name, body, p, both=bool(all(away))) if far else [ZERO] * 3
+                    self._named_coordinates(hinge.name, body, p, both=bool(all(away))) if far else [ZERO] * 3
                     for body, p, far in zip((bond.a, bond.b), points, away, strict=True)
                 ]
-        return [_numbers(p) for p in bond.point]
+        return [_constants(p) for p in bond.point]
 
-    def _named(self, joint: str, body: int, p: Array, *, both: bool) -> Ten:
+    def _named_coordinates(self, joint: str, body: int, p: Array, *, both: bool) -> TenParameters:
         """Coordinates of a joint in a body, by name."""
         where = f"@{self._robot.bodies[body].name}" if both else ""
         return [Polynomial.atom(f"{joint}.{axis}{where}", float(p[i])) for i, axis in enumerate("xyz")]
 
-    def _moved(self, rule: tuple[str, ...], bond: Bond, here: Ten, there: Ten) -> Transfer:
+    def _transfer(
+        self, rule: tuple[str, ...], bond: SharedMotion, here: TenParameters, there: TenParameters
+    ) -> Transfer:
         """Numbers taken from b and given to a."""
-        change = self._on(bond.b, here)
-        for k, value in self._on(bond.a, there).items():
+        change = self._on_body(bond.b, here)
+        for k, value in self._on_body(bond.a, there).items():
             change[k] = change.get(k, ZERO) + value.scaled(-1.0)
         return Transfer(rule, {k: value for k, value in change.items() if value.terms})
 
-    def _on(self, body: int, ten: Ten) -> Vector:
+    def _on_body(self, body: int, ten: TenParameters) -> TransferVector:
         if body == BASE:
             return {}
         name = self._robot.bodies[body].name
@@ -409,7 +413,7 @@ class Transfers:
             if value.terms
         }
 
-    def _general(self, body: int) -> str:
+    def _name_without_leg(self, body: int) -> str:
         """The name of a body without that of its leg."""
         name = self._robot.bodies[body].name
         leg = self._legs.get(body)
@@ -420,38 +424,39 @@ class Transfers:
         robot, motions = self._robot, self._motions
         w = np.einsum("sji,sjk->ski", motions.R[:, body], motions.J[:, body, 3:]).reshape(-1, 3)
         largest = float(np.max(np.abs(motions.J[:, :, 3:]), initial=0.0))
-        rule = ("no effect", self._general(body))
-        axes = [_numbers(axis) for axis in np.eye(3)]
+        rule = ("no effect", self._name_without_leg(body))
+        axes = [_constants(axis) for axis in np.eye(3)]
         singular = np.linalg.svd(w, full_matrices=False)
-        if singular[1][0] <= _NOTHING * max(largest, 1.0):
+        if singular[1][0] <= _ZERO_TOLERANCE * max(largest, 1.0):
             for part in INERTIA_NAMES[1:]:
                 yield Transfer((*rule, part), {self._place[f"{robot.bodies[body].name}.{part}"]: ONE})
             return
-        if singular[1][1] > _NOTHING * singular[1][0]:
-            if singular[1][2] <= _NOTHING * singular[1][0]:
+        if singular[1][1] > _ZERO_TOLERANCE * singular[1][0]:
+            if singular[1][2] <= _ZERO_TOLERANCE * singular[1][0]:
                 # No spin about n: n I n is not felt.
                 D = np.outer(singular[2][2], singular[2][2])
-                spin = _numbers(np.array([*[0.0] * 4, *(D[k] for k in _PAIRS)]))
-                yield Transfer((*rule, "spin"), self._on(body, spin))
+                spin = _constants(np.array([*[0.0] * 4, *(D[k] for k in _PAIRS)]))
+                yield Transfer((*rule, "spin"), self._on_body(body, spin))
             return
         n = singular[2][0] * np.sign(singular[2][0][np.argmax(np.abs(singular[2][0]))])
-        along = _numbers(n)
-        yield Transfer((*rule, "first"), self._on(body, [ZERO, *along, *[ZERO] * 6]))
+        along = _constants(n)
+        yield Transfer((*rule, "first"), self._on_body(body, [ZERO, *along, *[ZERO] * 6]))
         # Inertias D with n D n = 0: the five of six that a rotation about n does not meet.
         across = np.linalg.svd(n.reshape(1, 3))[2][1:]
         frame = [n, *across]
         for i, j in ((0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
             D = 0.5 * (np.outer(frame[i], frame[j]) + np.outer(frame[j], frame[i]))
-            ten = [ZERO] * 4 + [Polynomial.number(_clean(float(D[k]))) for k in _PAIRS]
-            yield Transfer((*rule, f"{i}{j}"), self._on(body, ten))
-        bond = motions.bond(BASE, body)
+            ten = [ZERO] * 4 + [Polynomial.number(_round_cosine(float(D[k]))) for k in _PAIRS]
+            yield Transfer((*rule, f"{i}{j}"), self._on_body(body, ten))
+        bond = motions.shared_motion(BASE, body)
         g = np.asarray(robot.gravity, dtype=float)
         across_axis = np.linalg.norm(np.cross(g, motions.R[0, body] @ n))
-        if bond.point is not None and across_axis <= _NOTHING * np.linalg.norm(g):
+        if bond.point is not None and across_axis <= _ZERO_TOLERANCE * np.linalg.norm(g):
             for i in range(3):
                 # First moments about a point of the axis, which does not move.
                 yield Transfer(
-                    (*rule, f"gravity {i}"), self._on(body, _first(_numbers(bond.point[1]), axes[i]))
+                    (*rule, f"gravity {i}"),
+                    self._on_body(body, _first_moment(_constants(bond.point[1]), axes[i])),
                 )
 
     def _payloads(self) -> Iterator[Transfer]:
@@ -468,16 +473,16 @@ class Transfers:
         """What a rod with an idle spin is not known by."""
         robot = self._robot
         forms = with_linear_forms(robot)
-        rods = rods_of(forms, find_rods(mechanism_of(robot)))
+        rods = mass_point_rods(forms, find_rods(mechanism_of(robot)))
         for body, rod in rods.items():
             name = robot.bodies[body].name
             indices = [self._place[f"{name}.{part}"] for part in INERTIA_NAMES]
             A = np.asarray(coefficients(rod.masses, len(self._place))[:, indices], dtype=float)
             scale = np.array([1.0] + [self._motions.size] * 3 + [self._motions.size**2] * 6)
             null = np.linalg.svd(A * scale)[2][3:] * scale
-            for i, row in enumerate(echelon(null / scale) * scale):
+            for i, row in enumerate(reduced_echelon(null / scale) * scale):
                 ten = [Polynomial.number(float(value)) for value in row]
-                yield Transfer(("rod", self._general(body), str(i)), self._on(body, ten))
+                yield Transfer(("rod", self._name_without_leg(body), str(i)), self._on_body(body, ten))
 
     def _rotors(self) -> Iterator[Transfer]:
         """Rotors whose energy is that of an inertia of a link on their joint.
@@ -498,17 +503,17 @@ class Transfers:
                 if joint.kind is JointKind.REVOLUTE:
                     about = np.einsum("si,sik->sk", motions.R[:, body] @ axis, motions.J[:, body, 3:]).ravel()
                     rate = np.abs(motions.rates[j, 0])
-                    alike = np.max(np.abs(np.abs(about) - rate)) <= _NOTHING * motions.rate
+                    alike = np.max(np.abs(np.abs(about) - rate)) <= _ZERO_TOLERANCE * motions.rate
                     ten = [*[0.0] * 4, *(axis[i] * axis[j] for i, j in _PAIRS)]
                 else:
                     weight = abs(float(g @ motions.R[0, body] @ axis))
                     from_base = BASE in (joint.predecessor, joint.successor) and body != BASE
                     alike = joint.kind is JointKind.PRISMATIC and from_base
-                    alike = alike and weight <= _NOTHING * np.linalg.norm(g)
+                    alike = alike and weight <= _ZERO_TOLERANCE * np.linalg.norm(g)
                     ten = [1.0, *[0.0] * 9]
                 if alike:
-                    change = self._on(body, _numbers(factor * np.array(ten)))
-                    yield Transfer(("rotor", self._general(body)), {index: ONE, **change})
+                    change = self._on_body(body, _constants(factor * np.array(ten)))
+                    yield Transfer(("rotor", self._name_without_leg(body)), {index: ONE, **change})
                     break
 
     def _frictions(self) -> Iterator[Transfer]:
@@ -527,18 +532,18 @@ class Transfers:
             for _, _, form in axis_rates
         }
         for i, (rate, name, form) in enumerate(axis_rates):
-            if np.max(np.abs(rate)) <= _NOTHING * largest[form]:
+            if np.max(np.abs(rate)) <= _ZERO_TOLERANCE * largest[form]:
                 yield Transfer(("no effect", name), {self._place[name]: ONE})
                 continue
             for first_rate, first, kind in axis_rates[:i]:
                 if (
                     kind != form
                     or len(first_rate) != len(rate)
-                    or np.max(np.abs(first_rate)) <= _NOTHING * largest[form]
+                    or np.max(np.abs(first_rate)) <= _ZERO_TOLERANCE * largest[form]
                 ):
                     continue
                 c = float(rate @ first_rate) / float(first_rate @ first_rate)
-                if np.max(np.abs(rate - c * first_rate)) <= _NOTHING * np.max(np.abs(rate)):
+                if np.max(np.abs(rate - c * first_rate)) <= _ZERO_TOLERANCE * np.max(np.abs(rate)):
                     factor = c * c if form.endswith("viscous") else abs(c)
                     change = {self._place[name]: ONE, self._place[first]: Polynomial.number(-factor)}
                     yield Transfer(("friction", name, first), change)

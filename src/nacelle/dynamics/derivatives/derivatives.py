@@ -46,9 +46,9 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics.external import (
-    checked_forces,
-    checked_wrenches,
-    wrenches_along_twist,
+    check_forces,
+    check_wrenches,
+    project_wrenches,
 )
 from nacelle.dynamics.forward import forward_dynamics
 from nacelle.dynamics.inverse import inverse_dynamics
@@ -56,15 +56,15 @@ from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import state_at
 from nacelle.dynamics.tree_form import generalised_force, mass_matrix
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.flags import failed
-from nacelle.kinematics.kinematic_model import has_tilts, inverse_jacobian, tangent
+from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.kinematic_model import has_tilt_coordinates, inverse_jacobian, pose_tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import twist_and_derivative
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_twist_and_derivative
 from nacelle.kinematics.samples import input_samples
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.kinematics.solve.newton_steps import closing_step
-from nacelle.kinematics.underactuated import require_driven, undriven
+from nacelle.kinematics.shapes import actuators_shape, pose_shape, twist_shape, unknowns_shape
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
+from nacelle.kinematics.underactuated import require_driven, undriven_coordinates
 from nacelle.model.numbers import GROUPS
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import forward, reverse
@@ -72,7 +72,7 @@ from nacelle.program.graph import Graph
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.trace import Symbol, node_of
 from nacelle.results import HasTable
-from nacelle.spatial.physics import gathers
+from nacelle.spatial.physics import gather_arguments
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve_batch
@@ -98,9 +98,15 @@ class OperatingPoint(NamedTuple):
 
 
 # What a physics function declares for a point, field by field.
-POINT_SHAPES = {"x": of_pose, "y": of_unknowns, "v": of_twist, "a": of_twist, "tau": of_actuators}
+POINT_SHAPES = {
+    "x": pose_shape,
+    "y": unknowns_shape,
+    "v": twist_shape,
+    "a": twist_shape,
+    "tau": actuators_shape,
+}
 
-at_point = gathers(OperatingPoint, len(OperatingPoint._fields))
+takes_operating_point = gather_arguments(OperatingPoint, len(OperatingPoint._fields))
 
 
 def operating_point(
@@ -121,14 +127,14 @@ def operating_point(
     Raises:
         KinematicsError, UnreachableError, SingularError: as in `inverse_dynamics`.
     """
-    v, a = twist_and_derivative(robot, v, a)
+    v, a = check_twist_and_derivative(robot, v, a)
     terms = {"friction": physics.friction, "smooth": physics.smooth}
     options: dict[str, Any] = {"external": external, "guess": guess, **terms}
     if tau is None:
-        held = inverse_dynamics(robot, x, v, a, free=undriven(robot), **options)
+        held = inverse_dynamics(robot, x, v, a, free=undriven_coordinates(robot), **options)
         a = a if held.acceleration is None else held.acceleration
         return OperatingPoint(held.x, held.y, v, a, held.force), held.flags
-    tau = checked_forces(robot, tau)
+    tau = check_forces(robot, tau)
     driven = forward_dynamics(robot, x, v, tau, **options)
     return OperatingPoint(driven.x, driven.y, v, driven.acceleration, tau), driven.flags
 
@@ -147,7 +153,7 @@ class DerivativeTape:
         """Start where x is an array of traced inputs."""
         self.graph: Graph = x[0].graph
         self.robot, self.x, self.y = robot, x, y
-        moves = tangent(robot, x, y)
+        moves = pose_tangent(robot, x, y)
         self.T, self.X, self.Y = moves["T"], moves["x"], moves["y"]
         columns = np.concatenate([moves["x"], moves["y"]]).T
         self.seeds = [self.seed(np.concatenate([x, y]), column) for column in columns]
@@ -164,21 +170,21 @@ class DerivativeTape:
         rows = [[self._symbol(column[k]) for column in columns] for k in range(len(nodes))]
         return np.array(rows, dtype=object).reshape(*np.shape(value), len(seeds))
 
-    def by_pose(self, value: Array) -> Array:
+    def derivatives_by_pose(self, value: Array) -> Array:
         """Derivatives of an array (...) along the tangent of the pose: (..., n), per m or rad, base axes."""
         return self.along(value, self.seeds)
 
-    def by(self, value: Array, inputs: Array) -> Array:
+    def derivatives_by(self, value: Array, inputs: Array) -> Array:
         """Derivatives of an array (...) by an array of inputs (k,): (..., k)."""
         return self.along(value, [self.seed(inputs[k : k + 1], np.ones(1)) for k in range(len(inputs))])
 
-    def by_parameters(self, value: Array, p: Array, geometry: bool) -> Array:
+    def derivatives_by_parameters(self, value: Array, p: Array, geometry: bool) -> Array:
         """Derivatives (values, inputs) by many inputs; what iteration finds moves with the geometry."""
         direct = self._rows(value, np.concatenate([p, self.y]))
         J = direct[:, : len(p)]
         if geometry and len(self.y):
             # A step of Newton is -r_y^-1 r: where the loops are closed its derivative by p is dy/dp.
-            step = closing_step(self.robot, self.y, self.x)["dy"]
+            step = loop_closing_step(self.robot, self.y, self.x)["dy"]
             J = J + direct[:, len(p) :] @ self._rows(step, p)
         return np.asarray(J)
 
@@ -192,8 +198,8 @@ class DerivativeTape:
         if layout.angular is not None:
             K = K.astype(object)
             K[layout.angular, layout.angular] = skew(v[layout.angular])
-        elif has_tilts(mechanism_of(self.robot)):
-            slopes = self.by_pose(self.T)
+        elif has_tilt_coordinates(mechanism_of(self.robot)):
+            slopes = self.derivatives_by_pose(self.T)
             rate = self.X @ v
             K = (slopes @ v) @ self.X - np.stack([slopes[:, :, k] @ rate for k in range(n)], axis=1)
         return K
@@ -235,7 +241,7 @@ class _Residual:
         self.state = state_at(robot, x, y, v)
         self.A = self.state.inverse_jacobian
         self.R = generalised_force(self.state, a, physics) - self.A.T @ tau
-        self.R = self.R - wrenches_along_twist(self.state, dict(zip(loaded, wrench, strict=True)))
+        self.R = self.R - project_wrenches(self.state, dict(zip(loaded, wrench, strict=True)))
 
     @property
     def rates(self) -> Array:
@@ -248,7 +254,7 @@ class _Residual:
         return results | ({"active": self.rates} if active else {})
 
 
-@at_point
+@takes_operating_point
 def residual_at_point(
     robot: Robot, wrench: Array, point: OperatingPoint, *, active: bool = False, **options: Any
 ) -> dict[str, Array]:
@@ -262,7 +268,7 @@ def residual_at_point(
     return results | ({"turn": tape.turn(point.v)} if active else {})
 
 
-@at_point
+@takes_operating_point
 def residual_along(
     robot: Robot,
     z: Array,
@@ -281,7 +287,7 @@ def residual_along(
     return {name: tape.along(value, [seed])[..., 0] for name, value in values.items()}
 
 
-@at_point
+@takes_operating_point
 def residual_derivatives(
     robot: Robot,
     z: Array,
@@ -297,18 +303,20 @@ def residual_derivatives(
     residual = _Residual(robot, point, wrench, **options)
     tape = DerivativeTape(robot, point.x, point.y)
     geometry = "geometry" in groups
-    results = {"R": residual.R, "parameters": tape.by_parameters(residual.R, p, geometry)}
+    results = {"R": residual.R, "parameters": tape.derivatives_by_parameters(residual.R, p, geometry)}
     if geometry:
-        results["A_parameters"] = tape.by_parameters(residual.A @ z, p, geometry)
+        results["A_parameters"] = tape.derivatives_by_parameters(residual.A @ z, p, geometry)
     return results
 
 
 @lru_cache(maxsize=128)
-def _compiled(function: Callable[..., Any], robot: Robot, names: tuple[str, ...], **options: Any) -> Compiled:
+def _compile_residual(
+    function: Callable[..., Any], robot: Robot, names: tuple[str, ...], **options: Any
+) -> Compiled:
     groups = options.get("groups", ())
     point = {name: shape(robot) for name, shape in POINT_SHAPES.items()}
     shapes = {
-        "z": of_twist(robot),
+        "z": twist_shape(robot),
         "p": (len(robot.parameter_names(*groups)) if groups else 0,),
         "direction": (sum(math.prod(point[name]) for name in "xyv"),),
         "wrench": (len(options.get("loaded", ())), 6),
@@ -349,7 +357,7 @@ def differentiate(
         R (..., n), M, A, margins; "pose" and "twist" (..., n, n) of R, "A_pose" of A z; "active" with
         "active_pose" and "active_twist", "turn"; "parameters" (..., n, numbers) and "A_parameters".
     """
-    wrenches = checked_wrenches(robot, external)
+    wrenches = check_wrenches(robot, external)
     options: dict[str, Any] = {"physics": physics}
     wrench = np.zeros((0, 6))
     if wrenches:
@@ -357,9 +365,9 @@ def differentiate(
         wrench = np.stack(np.broadcast_arrays(*(wrenches[body] for body in sorted(wrenches))), axis=-2)
     z = np.zeros(robot.motion.n) if z is None else z
     point_options = options | {"active": True} if active else options
-    results = dict(_compiled(residual_at_point, robot, ("wrench",), **point_options)(wrench, *point))
+    results = dict(_compile_residual(residual_at_point, robot, ("wrench",), **point_options)(wrench, *point))
     X, Y = results.pop("X"), results.pop("Y")
-    along = _compiled(residual_along, robot, ("z", "direction", "wrench"), **point_options)
+    along = _compile_residual(residual_along, robot, ("z", "direction", "wrench"), **point_options)
     n = robot.motion.n
     # The 2n directions, a sample each: along the tangent of the pose, then by the entries of the twist.
     batch = X.shape[:-2]
@@ -381,7 +389,9 @@ def differentiate(
     if active:
         results |= {"active_pose": columns["active"][..., :n], "active_twist": columns["active"][..., n:]}
     if groups:
-        by_parameters = _compiled(residual_derivatives, robot, ("z", "p", "wrench"), groups=groups, **options)
+        by_parameters = _compile_residual(
+            residual_derivatives, robot, ("z", "p", "wrench"), groups=groups, **options
+        )
         results |= by_parameters(z, robot.parameter_vector(*groups), wrench, *point)
     return results
 
@@ -468,20 +478,20 @@ def dynamics_derivatives(
     names = robot.parameter_names(*required) if required else ()
     free = (numbers,) if isinstance(numbers, str) else tuple(numbers or ())
     slopes = robot.numbers.jacobian(*free) if free else np.zeros((len(robot.parameter_names()), 0))
-    slices = _places(robot)
+    slices = _group_slices(robot)
     groups = tuple(g for g in GROUPS if g in required or np.any(slopes[slices[g]]))
     options: dict[str, Any] = {"external": external, "physics": Physics(friction, smooth)}
     inverse = kind == "inverse"
     if inverse:
         require_driven(robot, "derivatives of inverse dynamics need")
-    forces = None if inverse else checked_forces(robot, w)
+    forces = None if inverse else check_forces(robot, w)
     point, flags = operating_point(robot, x, v, a=w if inverse else None, tau=forces, **options)
     z = _least_norm_factor(robot, point) if inverse else None
     results = differentiate(robot, point, z, groups=groups, **options)
     for value in results.values():
-        value[failed(flags)] = np.nan
-    by = _by_inverse(results, shifted=z is not None) if inverse else _by_forward(results)
-    by |= _by_numbers(robot, by.pop("parameters", None), groups, required, slopes if free else None)
+        value[has_failed(flags)] = np.nan
+    by = _inverse_derivatives(results, shifted=z is not None) if inverse else _forward_derivatives(results)
+    by |= _number_derivatives(robot, by.pop("parameters", None), groups, required, slopes if free else None)
     return DynamicsDerivatives(
         kind,
         point.tau if inverse else point.a,
@@ -497,39 +507,39 @@ def dynamics_derivatives(
     )
 
 
-_BY = ("pose", "twist", "parameters")
+_VARIABLES = ("pose", "twist", "parameters")
 
 
 def _least_norm_factor(robot: Robot, point: OperatingPoint) -> Array | None:
     """Z (..., n) of redundant actuators, whose forces of least norm are tau = A z; None for the others."""
     if len(robot.actuators) <= robot.motion.n:
         return None
-    A = native(inverse_jacobian, robot)(point.x, point.y)["J"]
+    A = compile_native(inverse_jacobian, robot)(point.x, point.y)["J"]
     return np.asarray(np.einsum("...ij,...j->...i", np.linalg.pinv(np.nan_to_num(A)), point.tau))
 
 
-def _by_inverse(results: Mapping[str, Array], *, shifted: bool) -> dict[str, Array]:
+def _inverse_derivatives(results: Mapping[str, Array], *, shifted: bool) -> dict[str, Array]:
     """Derivatives of the actuator forces by pose, twist, parameters and acceleration: A^T dtau = dR."""
     A = results["A"]
-    shifts = {name: results.get(f"A_{name}") if shifted else None for name in _BY}
-    by = {name: force_changes(A, results[name], shifts[name]) for name in _BY if name in results}
-    return by | {"input": force_changes(A, results["M"], None)}
+    shifts = {name: results.get(f"A_{name}") if shifted else None for name in _VARIABLES}
+    by = {name: force_derivatives(A, results[name], shifts[name]) for name in _VARIABLES if name in results}
+    return by | {"input": force_derivatives(A, results["M"], None)}
 
 
-def _by_forward(results: Mapping[str, Array]) -> dict[str, Array]:
+def _forward_derivatives(results: Mapping[str, Array]) -> dict[str, Array]:
     """Derivatives of the acceleration by pose, twist, parameters and actuator forces: M da = -dR."""
     M = results["M"]
-    by = {name: -solve_batch(M, results[name]) for name in _BY if name in results}
+    by = {name: -solve_batch(M, results[name]) for name in _VARIABLES if name in results}
     return by | {"input": solve_batch(M, np.swapaxes(results["A"], -1, -2))}
 
 
-def _places(robot: Robot) -> dict[str, slice]:
+def _group_slices(robot: Robot) -> dict[str, slice]:
     """Where each group of numbers is in the robot's vector of parameters."""
     ends = np.cumsum([0, *(len(robot.parameter_names(group)) for group in GROUPS)]).tolist()
     return {group: slice(a, b) for group, a, b in zip(GROUPS, ends, ends[1:], strict=False)}
 
 
-def _by_numbers(
+def _number_derivatives(
     robot: Robot,
     results: Array | None,
     groups: tuple[str, ...],
@@ -542,7 +552,7 @@ def _by_numbers(
     """
     if results is None:
         return {}
-    slices = _places(robot)
+    slices = _group_slices(robot)
     sizes = [slices[group].stop - slices[group].start for group in groups]
     parts = dict(zip(groups, np.split(results, np.cumsum(sizes)[:-1], axis=-1), strict=True))
     result = {}
@@ -553,7 +563,7 @@ def _by_numbers(
     return result
 
 
-def force_changes(A: Array, dR: Array, shift: Array | None) -> Array:
+def force_derivatives(A: Array, dR: Array, shift: Array | None) -> Array:
     """Changes of the actuator forces from those of the residual: A^T dtau = dR, of least norm.
 
     Of redundant actuators tau = A z, so dtau = dA z + A dz, with dA z the shift.

@@ -24,14 +24,14 @@ from nacelle.dynamics.derivatives.derivatives import differentiate, operating_po
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reference import require_inertia
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.flags import failed
+from nacelle.kinematics.flags import has_failed
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.spatial.solve import solve_batch
 
 # Rate (rad/s, m/s) over which Coulomb friction changes its sign in a linear model if none is given.
-SMOOTH = 1e-2
+DEFAULT_SMOOTHING = 1e-2
 
 
 class Pole(NamedTuple):
@@ -169,13 +169,13 @@ def linearise(
         )
     require_inertia(robot)
     physics = Physics(friction, smooth)
-    width = (physics.smooth or SMOOTH) if physics.friction else None
+    width = (physics.smooth or DEFAULT_SMOOTHING) if physics.friction else None
     options: dict[str, Any] = {"external": external, "physics": replace(physics, smooth=width)}
     point, flags = operating_point(robot, x, v, tau=tau, **options)
     v, a = point.v, point.a
     results = differentiate(robot, point, v, active=True, **options)
     for value in results.values():
-        value[failed(flags)] = np.nan
+        value[has_failed(flags)] = np.nan
     A, M = results["A"], results["M"]
     by_pose, by_twist = -solve_batch(M, results["pose"]), -solve_batch(M, results["twist"])
     by_force = solve_batch(M, np.swapaxes(A, -1, -2))
@@ -184,13 +184,13 @@ def linearise(
     one = none + np.eye(n)
     no_force, D = np.zeros((*batch, n, count)), np.zeros((*batch, count, count))
     if coordinates == "platform":
-        system = _blocks(results["turn"], one, by_pose, by_twist)
+        system = _block_matrix(results["turn"], one, by_pose, by_twist)
         B = np.concatenate([no_force, by_force], axis=-2)
         C = np.concatenate([A, np.zeros((*batch, count, n))], axis=-1)
         c = np.concatenate(np.broadcast_arrays(v + np.zeros((*batch, n)), a), axis=-1)
     else:
         # s = P [e; dv]; dq'' follows from e, dv and the change of the acceleration.
-        P = _blocks(A, none, results["A_pose"], A)
+        P = _block_matrix(A, none, results["A_pose"], A)
         rows = np.concatenate(
             [results["active_pose"] + A @ by_pose, results["active_twist"] + A @ by_twist], axis=-1
         )
@@ -202,7 +202,7 @@ def linearise(
     return LinearModel(robot, coordinates, point.x, v, point.tau, system, B, C, D, c, width, flags)
 
 
-def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
+def _block_matrix(a: Array, b: Array, c: Array, d: Array) -> Array:
     """The matrix [a, b; c, d]."""
     upper, lower = np.concatenate([a, b], axis=-1), np.concatenate([c, d], axis=-1)
     return np.concatenate([upper, lower], axis=-2)

@@ -105,9 +105,9 @@ XI = polynomial([0, 1])
 def integral_of_product(f: Function, g: Function) -> float:
     """Integral of f g over [0, 1]."""
     if isinstance(f, Piecewise) and isinstance(g, Piecewise):
-        return float(_polynomials(f, g))
+        return float(_polynomial_integral(f, g))
     if isinstance(f, Wave) and isinstance(g, Wave):
-        return _waves(f, g)
+        return _wave_integral(f, g)
     wave, poly = (f, g) if isinstance(f, Wave) else (g, f)
     assert isinstance(wave, Wave)
     assert isinstance(poly, Piecewise)
@@ -126,7 +126,7 @@ def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-def _polynomials(f: Piecewise, g: Piecewise) -> Fraction:
+def _polynomial_integral(f: Piecewise, g: Piecewise) -> Fraction:
     if len(f.pieces) < len(g.pieces):
         f, g = g, f
     if len(g.pieces) == 1:
@@ -141,7 +141,7 @@ def _product_integral(a: Coefficients, b: Coefficients, start: Fraction, end: Fr
     """Integral of a product from start to end, exact, in whole numbers over one denominator: that is fast."""
     if not a or not b:
         return Fraction(0)
-    (p, below_a), (q, below_b) = _whole(a), _whole(b)
+    (p, below_a), (q, below_b) = _integer_coefficients(a), _integer_coefficients(b)
     orders = range(1, len(a) + len(b))
     common, ends = math.lcm(*orders), math.lcm(start.denominator, end.denominator)
     low, high = int(start * ends), int(end * ends)
@@ -152,13 +152,13 @@ def _product_integral(a: Coefficients, b: Coefficients, start: Fraction, end: Fr
     return Fraction(total, common * ends ** len(orders) * below_a * below_b)
 
 
-def _whole(piece: Coefficients) -> tuple[list[int], int]:
+def _integer_coefficients(piece: Coefficients) -> tuple[list[int], int]:
     """Coefficients as whole numbers over a denominator."""
     below = math.lcm(*(c.denominator for c in piece))
     return [c.numerator * (below // c.denominator) for c in piece], below
 
 
-def _waves(f: Wave, g: Wave) -> float:
+def _wave_integral(f: Wave, g: Wave) -> float:
     if f.cosine == g.cosine:
         return 0.5 * f.factor * g.factor if f.k == g.k else 0.0
     sine, cosine = (g, f) if f.cosine else (f, g)

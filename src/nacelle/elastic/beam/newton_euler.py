@@ -30,7 +30,7 @@ from nacelle.elastic.beam.shapes import Shapes
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 
 
-def summed(terms: list[Scalar]) -> Scalar:
+def sum_terms(terms: list[Scalar]) -> Scalar:
     """The sum of scalars in order; 0 if there are none."""
     total: Scalar = 0.0
     for term in terms:
@@ -68,7 +68,7 @@ class BeamForces(NamedTuple):
     s: Array
 
 
-def _moments(shapes: Shapes, q: Array, rest: bool) -> Array:
+def _first_moments(shapes: Shapes, q: Array, rest: bool) -> Array:
     """S (3,): int rho A p dx, of the undeformed beam where `rest`, and of what q adds."""
     entries: list[Scalar] = [shapes.beam.mass * shapes.beam.length / 2.0 if rest else 0.0, 0.0, 0.0]
     for i, a in enumerate(shapes.component):
@@ -79,10 +79,10 @@ def _moments(shapes: Shapes, q: Array, rest: bool) -> Array:
 
 def first_moment(shapes: Shapes, q: Array) -> Array:
     """First moment S (3,) of a deformed beam about its frame's origin, in its axes, kg m."""
-    return _moments(shapes, q, True)
+    return _first_moments(shapes, q, True)
 
 
-def _products(shapes: Shapes, q: Array, rest: bool) -> list[Array]:
+def _product_integrals(shapes: Shapes, q: Array, rest: bool) -> list[Array]:
     """P_i (3,) for every coordinate: int rho A d_i p dx."""
     result = []
     for i, a in enumerate(shapes.component):
@@ -94,7 +94,7 @@ def _products(shapes: Shapes, q: Array, rest: bool) -> list[Array]:
     return result
 
 
-def _second(shapes: Shapes, q: Array, field: Array, products: list[Array], rest: bool) -> Array:
+def _second_moment(shapes: Shapes, q: Array, field: Array, products: list[Array], rest: bool) -> Array:
     """Int rho A p x^T dx (3, 3), x the field of coordinates `moved` (with the undeformed beam where `rest`).
 
     `products` are int rho A d_i x dx.
@@ -114,12 +114,13 @@ def _second(shapes: Shapes, q: Array, field: Array, products: list[Array], rest:
     return pack(entries)
 
 
-def _section(shapes: Shapes, w: Array, rate: Array) -> Array:
+def _section_momentum(shapes: Shapes, w: Array, rate: Array) -> Array:
     """Int J_s (w + theta) dx (3,), theta of the coordinates' rates."""
     inertia = shapes.section_inertia * shapes.beam.length
     return pack(
         [
-            inertia[k] * w[k] + summed([shapes.R[k, i] * rate[i] for i in range(shapes.n) if shapes.R[k, i]])
+            inertia[k] * w[k]
+            + sum_terms([shapes.R[k, i] * rate[i] for i in range(shapes.n) if shapes.R[k, i]])
             for k in range(3)
         ]
     )
@@ -134,18 +135,18 @@ def beam_forces(shapes: Shapes, frame: FrameMotion, elastic: ElasticMotion) -> B
     q, rate, acceleration = elastic
     m = shapes.beam.mass
     S, S1, S2 = (
-        _moments(shapes, q, True),
-        _moments(shapes, rate, False),
-        _moments(shapes, acceleration, False),
+        _first_moments(shapes, q, True),
+        _first_moments(shapes, rate, False),
+        _first_moments(shapes, acceleration, False),
     )
     f = m * a + cross(w_dot, S) + cross(w, cross(w, S)) + 2.0 * cross(w, S1) + S2
-    P, P1 = _products(shapes, q, True), _products(shapes, rate, False)
-    P2 = _products(shapes, acceleration, False)
-    G = _second(shapes, q, q, P, True)
-    B = _second(shapes, q, rate, P1, False)
-    D = _second(shapes, q, acceleration, P2, False)
+    P, P1 = _product_integrals(shapes, q, True), _product_integrals(shapes, rate, False)
+    P2 = _product_integrals(shapes, acceleration, False)
+    G = _second_moment(shapes, q, q, P, True)
+    B = _second_moment(shapes, q, rate, P1, False)
+    D = _second_moment(shapes, q, acceleration, P2, False)
     trace, trace_rate = G[0, 0] + G[1, 1] + G[2, 2], B[0, 0] + B[1, 1] + B[2, 2]
-    h, h_dot = _section(shapes, w, rate), _section(shapes, w_dot, acceleration)
+    h, h_dot = _section_momentum(shapes, w, rate), _section_momentum(shapes, w_dot, acceleration)
     n = (
         cross(S, a)
         + (trace * w_dot - G @ w_dot)
@@ -163,7 +164,7 @@ def beam_forces(shapes: Shapes, frame: FrameMotion, elastic: ElasticMotion) -> B
             terms += [shapes.C[i] * a[c], field[c]]
         terms += [shapes.R[k, i] * w_dot[k] for k in range(3) if shapes.R[k, i]]
         terms += [shapes.RR[i, j] * acceleration[j] for j in range(shapes.n) if shapes.RR[i, j]]
-        s.append(summed(terms))
+        s.append(sum_terms(terms))
     return BeamForces(f, n, pack(s) if s else np.zeros(0))
 
 
@@ -171,31 +172,37 @@ def axial_forces(shapes: Shapes, q: Array) -> list[Scalar]:
     """Axial force (N) of every piece that can stretch, positive in tension."""
     forces = []
     for stretch in shapes.stretches:
-        length = summed([stretch.row[i] * q[i] for i in range(shapes.n) if stretch.row[i]])
-        bent = [0.5 * q[i] * _row(stretch.slopes[i], q) for i in range(shapes.n) if np.any(stretch.slopes[i])]
-        forces.append(stretch.stiffness * summed([length, *bent]))
+        length = sum_terms([stretch.row[i] * q[i] for i in range(shapes.n) if stretch.row[i]])
+        bent = [
+            0.5 * q[i] * _row_product(stretch.slopes[i], q)
+            for i in range(shapes.n)
+            if np.any(stretch.slopes[i])
+        ]
+        forces.append(stretch.stiffness * sum_terms([length, *bent]))
     return forces
 
 
-def _row(row: Array, q: Array) -> Scalar:
-    return summed([row[j] * q[j] for j in range(len(row)) if row[j]])
+def _row_product(row: Array, q: Array) -> Scalar:
+    return sum_terms([row[j] * q[j] for j in range(len(row)) if row[j]])
 
 
 def elastic_forces(shapes: Shapes, q: Array, rate: Array) -> Array:
     """dV/dq and damping (n,): K q + sum over pieces of F (D + S q), and C q'."""
-    forces = [_row(shapes.stiffness[i], q) + _row(shapes.damping[i], rate) for i in range(shapes.n)]
+    forces = [
+        _row_product(shapes.stiffness[i], q) + _row_product(shapes.damping[i], rate) for i in range(shapes.n)
+    ]
     for stretch, force in zip(shapes.stretches, axial_forces(shapes, q), strict=True):
         for i in range(shapes.n):
             if stretch.row[i]:
                 forces[i] = forces[i] + force * stretch.row[i]
             if np.any(stretch.slopes[i]):
-                forces[i] = forces[i] + force * _row(stretch.slopes[i], q)
+                forces[i] = forces[i] + force * _row_product(stretch.slopes[i], q)
     return pack(forces) if forces else np.zeros(0)
 
 
 def strain_energy(shapes: Shapes, q: Array) -> Scalar:
     """V(q), J."""
-    total = 0.5 * summed([q[i] * _row(shapes.stiffness[i], q) for i in range(shapes.n)])
+    total = 0.5 * sum_terms([q[i] * _row_product(shapes.stiffness[i], q) for i in range(shapes.n)])
     for stretch, force in zip(shapes.stretches, axial_forces(shapes, q), strict=True):
         total = total + force * force * (0.5 / stretch.stiffness)
     return total
@@ -205,8 +212,8 @@ def mass_matrix(shapes: Shapes, q: Array) -> Array:
     """Mass matrix (6 + n, 6 + n) over [v; w; q'] in the axes of the frame ([BK2013] (4))."""
     size = 6 + shapes.n
     M = np.zeros((size, size), dtype=object if q.dtype == object else float)
-    S, P = _moments(shapes, q, True), _products(shapes, q, True)
-    G = _second(shapes, q, q, P, True)
+    S, P = _first_moments(shapes, q, True), _product_integrals(shapes, q, True)
+    G = _second_moment(shapes, q, q, P, True)
     trace = G[0, 0] + G[1, 1] + G[2, 2]
     inertia = shapes.section_inertia * shapes.beam.length
     for k in range(3):

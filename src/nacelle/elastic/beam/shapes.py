@@ -79,7 +79,7 @@ from nacelle.spatial.scalar import Array
 
 # Modes are found with this many polynomials beyond their number, and rounded to this many digits: what is
 # rounded is a shape function as good, and the same on every machine.
-_MORE, _DIGITS = 8, 10
+_EXTRA_POLYNOMIALS, _DIGITS = 8, 10
 
 
 class Bend(NamedTuple):
@@ -116,9 +116,11 @@ class Plane:
 
 
 @lru_cache(maxsize=64)
-def bends(plane: Plane) -> tuple[Bend, ...]:
+def bending_shapes(plane: Plane) -> tuple[Bend, ...]:
     """The shapes in one plane."""
-    return tuple(_elements(plane) if plane.hermite else [*_boundary(plane), *_interior(plane)])
+    return tuple(
+        _element_shapes(plane) if plane.hermite else [*_boundary_shapes(plane), *_interior_shapes(plane)]
+    )
 
 
 def _rotation(v: Function, plane: Plane) -> Function:
@@ -137,7 +139,7 @@ def _rotation(v: Function, plane: Plane) -> Function:
 # ---- elements
 
 
-def _elements(plane: Plane) -> list[Bend]:
+def _element_shapes(plane: Plane) -> list[Bend]:
     n = plane.number
     breaks = tuple(Fraction(k, n) for k in range(n + 1))
     shapes = []
@@ -167,11 +169,11 @@ def _cubic(
     for xi in (start, end):
         rows.append([xi**k for k in range(4)])
         rows.append([Fraction(0), 1 / L, 2 * xi / L, 3 * xi**2 / L + 6 * s / L**3])
-    c = _solved(rows, [Fraction(value) for value in values])
+    c = _solve_rational(rows, [Fraction(value) for value in values])
     return tuple(c), (c[1] / L + 6 * s * c[3] / L**3, 2 * c[2] / L, 3 * c[3] / L)
 
 
-def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+def _solve_rational(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
     """Solve a small system of rational numbers by elimination."""
     n = len(rows)
     A = [[*row, value] for row, value in zip(rows, right, strict=True)]
@@ -188,7 +190,7 @@ def _solved(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]
 # ---- modes
 
 
-def _boundary(plane: Plane) -> list[Bend]:
+def _boundary_shapes(plane: Plane) -> list[Bend]:
     """One static shape for each movement of an end: cubics, the other movements zero, no moment elsewhere."""
     moving: list[Callable[[Piecewise], Fraction]] = []
     conditions: list[Callable[[Piecewise], Fraction]] = [lambda v: v.exact(0)]
@@ -211,7 +213,7 @@ def _boundary(plane: Plane) -> list[Bend]:
     shapes = []
     for k in range(len(moving)):
         right = [Fraction(int(i == len(conditions) + k)) for i in range(4)]
-        v = polynomial(_solved(rows, right))
+        v = polynomial(_solve_rational(rows, right))
         shapes.append(Bend(v, _rotation(v, plane)))
     return shapes
 
@@ -221,7 +223,7 @@ def _polynomial(f: Function) -> Piecewise:
     return f
 
 
-def _interior(plane: Plane) -> list[Bend]:
+def _interior_shapes(plane: Plane) -> list[Bend]:
     """The first modes of the beam with ends that do not move."""
     start, end = plane.start or not plane.pinned, plane.end
     if not start and not end:
@@ -230,15 +232,17 @@ def _interior(plane: Plane) -> list[Bend]:
     if plane.number == 0:
         return []
     fixed = Plane(plane.length, plane.s, True, start, end, False, 0)
-    corrections = dict(zip([xi for xi, on in ((0, start), (1, end)) if on], _boundary(fixed), strict=True))
+    corrections = dict(
+        zip([xi for xi, on in ((0, start), (1, end)) if on], _boundary_shapes(fixed), strict=True)
+    )
     candidates: list[Bend] = []
     # With shear the first ones are cubics, of which the corrections leave nothing.
     first = len(corrections) if plane.s else 0
-    for degree in range(first, first + plane.number + _MORE):
-        v = _times(_legendre(degree), [0, 1, -1])
+    for degree in range(first, first + plane.number + _EXTRA_POLYNOMIALS):
+        v = _multiply(_legendre(degree), [0, 1, -1])
         for xi, on in ((0, start), (1, end)):
             if on and not plane.s:  # slopes vanish by a factor more
-                v = _times(v, [0, 1] if xi == 0 else [1, -1])
+                v = _multiply(v, [0, 1] if xi == 0 else [1, -1])
         shape = polynomial(v)
         for xi, correction in corrections.items() if plane.s else ():
             slope = _polynomial(_rotation(polynomial(v), plane)).exact(xi)
@@ -247,7 +251,7 @@ def _interior(plane: Plane) -> list[Bend]:
     K = np.array([[_energy(a, b, plane) for b in candidates] for a in candidates])
     M = np.array([[integral_of_product(a.v, b.v) for b in candidates] for a in candidates])
     shapes = []
-    for column in _lowest(K, M, plane.number):
+    for column in _lowest_modes(K, M, plane.number):
         v_total: Piecewise | None = None
         for coefficient, candidate in zip(column, candidates, strict=True):
             term = _polynomial(candidate.v).scaled(Fraction(coefficient))
@@ -257,7 +261,7 @@ def _interior(plane: Plane) -> list[Bend]:
     return shapes
 
 
-def _times(a: Sequence[Fraction | int], b: Sequence[Fraction | int]) -> list[Fraction]:
+def _multiply(a: Sequence[Fraction | int], b: Sequence[Fraction | int]) -> list[Fraction]:
     result = [Fraction(0)] * (len(a) + len(b) - 1)
     for i, x in enumerate(a):
         for j, y in enumerate(b):
@@ -282,7 +286,7 @@ def _energy(a: Bend, b: Bend, plane: Plane) -> float:
     return total
 
 
-def _lowest(K: np.ndarray, M: np.ndarray, number: int) -> list[list[float]]:
+def _lowest_modes(K: np.ndarray, M: np.ndarray, number: int) -> list[list[float]]:
     """The eigenvectors of the lowest values of K c = w^2 M c, of size 1/sqrt 2 in M as sines, rounded."""
     scale = 1.0 / np.sqrt(np.diag(M))
     factor = np.linalg.cholesky(M * np.outer(scale, scale))
@@ -302,10 +306,10 @@ def _lowest(K: np.ndarray, M: np.ndarray, number: int) -> list[list[float]]:
 # ---- which moments the ends of a flexible link carry
 
 
-_ANY = (JointKind.SPHERICAL, JointKind.POINT, JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR)
+_BALL_JOINTS = (JointKind.SPHERICAL, JointKind.POINT, JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR)
 
 
-class MomentsCarried(NamedTuple):
+class CarriedMoments(NamedTuple):
     """Whether an end carries moments about the beam's axes x, y and z."""
 
     x: bool
@@ -313,7 +317,7 @@ class MomentsCarried(NamedTuple):
     z: bool
 
 
-def carried_moments(robot: Robot, beam: Beam) -> tuple[MomentsCarried, MomentsCarried]:
+def carried_moments(robot: Robot, beam: Beam) -> tuple[CarriedMoments, CarriedMoments]:
     """The moments that start and end of a beam carry."""
     ends = []
     for k, joints in enumerate((beam.start, beam.end)):
@@ -322,17 +326,17 @@ def carried_moments(robot: Robot, beam: Beam) -> tuple[MomentsCarried, MomentsCa
         for axis in range(3):
             direction = beam.frame.R[:, axis]
             free[axis] = beam.tips[k] is None and all(
-                _frees(robot, j, beam.body, direction, point) for j in joints
+                _is_free_about(robot, j, beam.body, direction, point) for j in joints
             )
         ends.append(
-            MomentsCarried(*(not f for f in free))
+            CarriedMoments(*(not f for f in free))
             if joints or beam.tips[k] is not None
-            else MomentsCarried(*[False] * 3)
+            else CarriedMoments(*[False] * 3)
         )
     return ends[0], ends[1]
 
 
-def _frees(robot: Robot, index: int, body: int, direction: Array, point: Array) -> bool:
+def _is_free_about(robot: Robot, index: int, body: int, direction: Array, point: Array) -> bool:
     """Whether a joint leaves a body free to rotate about an axis through a place.
 
     Both in the body's frame.
@@ -344,13 +348,13 @@ def _frees(robot: Robot, index: int, body: int, direction: Array, point: Array) 
         return False
     if any(joint.springs) or any(actuator.joint == index for actuator in robot.actuators):
         return False
-    if joint.kind in _ANY:
+    if joint.kind in _BALL_JOINTS:
         return True
-    axis = _own_axis(joint, body)
+    axis = _free_axis(joint, body)
     return axis is not None and abs(abs(float(frame.R[:, axis] @ direction)) - 1.0) < 1e-9
 
 
-def _own_axis(joint: Joint, body: int) -> int | None:
+def _free_axis(joint: Joint, body: int) -> int | None:
     """The axis of a joint's frame on a body about which it rotates freely; None if there is none."""
     if joint.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL):
         return 2
@@ -364,7 +368,7 @@ def _own_axis(joint: Joint, body: int) -> int | None:
 
 AXIAL, BEND_Y, BEND_Z, TORSION = range(4)
 # Axis about which the section of each kind of coordinate turns, and the sign.
-_ABOUT = {BEND_Y: (2, 1.0), BEND_Z: (1, -1.0), TORSION: (0, 1.0)}
+_ROTATION_AXES = {BEND_Y: (2, 1.0), BEND_Z: (1, -1.0), TORSION: (0, 1.0)}
 
 
 class ElasticCoordinate(NamedTuple):
@@ -398,7 +402,7 @@ class Shapes:
 
     beam: Beam
     coordinates: tuple[ElasticCoordinate, ...]
-    ends: tuple[MomentsCarried, MomentsCarried]
+    ends: tuple[CarriedMoments, CarriedMoments]
 
     @property
     def n(self) -> int:
@@ -413,7 +417,7 @@ class Shapes:
     @cached_property
     def C(self) -> Array:
         """Int rho A d_i dx (n,), kg."""
-        return self._single(ONE) * self.beam.mass
+        return self._weighted_integrals(ONE) * self.beam.mass
 
     @cached_property
     def moments(self) -> Array:
@@ -427,9 +431,9 @@ class Shapes:
     @cached_property
     def X(self) -> Array:
         """Int rho A x d_i dx (n,), kg m."""
-        return self._single(XI) * self.beam.mass * self.beam.length
+        return self._weighted_integrals(XI) * self.beam.mass * self.beam.length
 
-    def _single(self, weight: Function) -> Array:
+    def _weighted_integrals(self, weight: Function) -> Array:
         return np.array([0.0 if c.d is None else integral_of_product(c.d, weight) for c in self.coordinates])
 
     @cached_property
@@ -454,7 +458,7 @@ class Shapes:
         result = np.zeros((3, self.n))
         for i, c in enumerate(self.coordinates):
             if c.r is not None:
-                axis, sign = _ABOUT[c.kind]
+                axis, sign = _ROTATION_AXES[c.kind]
                 result[axis, i] = (
                     sign * self.section_inertia[axis] * self.beam.length * integral_of_product(c.r, ONE)
                 )
@@ -467,7 +471,7 @@ class Shapes:
         for i, a in enumerate(self.coordinates):
             for j, b in enumerate(self.coordinates):
                 if a.kind == b.kind and a.r is not None and b.r is not None:
-                    axis = _ABOUT[a.kind][0]
+                    axis = _ROTATION_AXES[a.kind][0]
                     result[i, j] = (
                         self.section_inertia[axis] * self.beam.length * integral_of_product(a.r, b.r)
                     )
@@ -501,7 +505,11 @@ class Shapes:
                 K[i, j] = beam.E * moment * change
                 if beam.shear:
                     K[i, j] += (
-                        factor * beam.G * section.area * L * integral_of_product(_slip(a, L), _slip(b, L))
+                        factor
+                        * beam.G
+                        * section.area
+                        * L
+                        * integral_of_product(_shear_angle(a, L), _shear_angle(b, L))
                     )
         return K
 
@@ -529,7 +537,7 @@ class Shapes:
             for i, a in enumerate(slopes):
                 for j, b in enumerate(slopes):
                     if a is not None and b is not None and self.component[i] == self.component[j]:
-                        S[i, j] = _over(a, b, k, pieces) / L
+                        S[i, j] = _piece_integral(a, b, k, pieces) / L
             result.append(Stretch(self.beam.E * self.beam.section.area / L * pieces, row, S))
         return tuple(result)
 
@@ -565,19 +573,19 @@ class Shapes:
                 result[i] = self.beam.length / max(abs(c.d.at(k / 32.0)) for k in range(33))
         return result
 
-    def movement(self, xi: float) -> Array:
+    def section_motion(self, xi: float) -> Array:
         """Displacement and rotation [d; theta] (6, n) of the section at xi, for unit coordinates."""
         result = np.zeros((6, self.n))
         for i, c in enumerate(self.coordinates):
             if c.d is not None:
                 result[c.kind, i] = c.d.at(xi)
             if c.r is not None:
-                axis, sign = _ABOUT[c.kind]
+                axis, sign = _ROTATION_AXES[c.kind]
                 result[3 + axis, i] = sign * c.r.at(xi)
         return result
 
 
-def _slip(c: ElasticCoordinate, L: float) -> Function:
+def _shear_angle(c: ElasticCoordinate, L: float) -> Function:
     """Shear angle v' - psi of a bend."""
     assert c.d is not None
     assert c.r is not None
@@ -589,7 +597,7 @@ def _slip(c: ElasticCoordinate, L: float) -> Function:
     return slope.plus(c.r.scaled(-1))
 
 
-def _over(f: Function, g: Function, piece: int, pieces: int) -> float:
+def _piece_integral(f: Function, g: Function, piece: int, pieces: int) -> float:
     """Integral of f g over one of equal pieces of [0, 1]."""
     if pieces == 1:
         return integral_of_product(f, g)
@@ -623,7 +631,7 @@ def beam_shapes(robot: Robot, beam: Beam, deflections: BeamDeflections = ALL_DEF
     """
     ends = carried_moments(robot, beam)
     hermite = beam.shapes == "hermite"
-    coordinates = [ElasticCoordinate(AXIAL, u, None) for u in _linear(beam)]
+    coordinates = [ElasticCoordinate(AXIAL, u, None) for u in _linear_functions(beam)]
     section = beam.section
     for kind, axis, bends_so in ((BEND_Y, 2, deflections.y), (BEND_Z, 1, deflections.z)):
         if not bends_so:
@@ -638,13 +646,13 @@ def beam_shapes(robot: Robot, beam: Beam, deflections: BeamDeflections = ALL_DEF
             hermite=hermite,
             number=beam.number,
         )
-        coordinates += [ElasticCoordinate(kind, *bend) for bend in bends(plane)]
+        coordinates += [ElasticCoordinate(kind, *bend) for bend in bending_shapes(plane)]
     if deflections.torsion and ends[0].x and ends[1].x:
-        coordinates += [ElasticCoordinate(TORSION, None, phi) for phi in _linear(beam)]
+        coordinates += [ElasticCoordinate(TORSION, None, phi) for phi in _linear_functions(beam)]
     return Shapes(beam, tuple(coordinates), ends)
 
 
-def _linear(beam: Beam) -> list[Function]:
+def _linear_functions(beam: Beam) -> list[Function]:
     """Piecewise linear functions that are zero at the start: one for each node after it, or xi."""
     n = beam.number if beam.shapes == "hermite" else 1
     breaks = tuple(Fraction(k, n) for k in range(n + 1))

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.beam.newton_euler import elastic_forces, summed
+from nacelle.elastic.beam.newton_euler import elastic_forces, sum_terms
 from nacelle.elastic.beam.shapes import BEND_Y, Shapes
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product
 
@@ -65,7 +65,7 @@ class LinkConstants:
         return len(self.plane)
 
 
-def constants_of(shapes: Shapes) -> LinkConstants:
+def link_constants(shapes: Shapes) -> LinkConstants:
     """The constants of a link."""
     kinds = [c.kind for c in shapes.coordinates[1:]]
     planes = tuple(sorted(set(kinds)))
@@ -103,7 +103,7 @@ class LinkRates(NamedTuple):
     t_rate: Array
 
 
-def link_at(
+def link_posture(
     span: Array, length: Scalar, across: tuple[Array, ...] | None, normal: Array | None
 ) -> LinkPosture:
     """A link along span = P - A of a length.
@@ -118,7 +118,7 @@ def link_at(
     return LinkPosture(length, reciprocal, e, across)
 
 
-class Fixed(NamedTuple):
+class RateTerms(NamedTuple):
     """What of a link does not depend on accelerations.
 
     Attributes:
@@ -140,7 +140,7 @@ class Fixed(NamedTuple):
     x_rate: Scalar
 
 
-def fixed(beam: LinkConstants, at: LinkPosture, now: LinkRates) -> Fixed:
+def rate_terms(beam: LinkConstants, at: LinkPosture, now: LinkRates) -> RateTerms:
     """Terms of D t'', C_j and F_P at zero acceleration: elastic forces, damping, and products of rates."""
     shapes = beam.shapes
     coordinates = pack([at.length - shapes.beam.length, *now.t])
@@ -149,44 +149,47 @@ def fixed(beam: LinkConstants, at: LinkPosture, now: LinkRates) -> Fixed:
     N = shapes.N[1:, 1:]
     planes = range(len(beam.planes))
     inside = [[i for i in range(beam.n) if beam.plane[i] == j] for j in planes]
-    Nt = [[summed([N[i, m] * now.t[m] for m in inside[k] if N[i, m]]) for k in planes] for i in range(beam.n)]
+    Nt = [
+        [sum_terms([N[i, m] * now.t[m] for m in inside[k] if N[i, m]]) for k in planes] for i in range(beam.n)
+    ]
     q = pack(
         [
             [
-                summed([now.t[i] * Nt[i][k] for i in inside[j]] + ([beam.rotary[j]] if j == k else []))
+                sum_terms([now.t[i] * Nt[i][k] for i in inside[j]] + ([beam.rotary[j]] if j == k else []))
                 for k in planes
             ]
             for j in planes
         ]
     )
     push = [
-        summed([now.w[beam.plane[i]] * now.w[k] * Nt[i][k] for k in planes]) - elastic[1 + i]
+        sum_terms([now.w[beam.plane[i]] * now.w[k] * Nt[i][k] for k in planes]) - elastic[1 + i]
         for i in range(beam.n)
     ]
     t_free = [
-        summed([beam.inverse[i, m] * push[m] for m in range(beam.n) if beam.inverse[i, m]])
+        sum_terms([beam.inverse[i, m] * push[m] for m in range(beam.n) if beam.inverse[i, m]])
         for i in range(beam.n)
     ]
     # sum_i t_i N_im 2 w_m t_m', plane by plane.
     spin = [
-        summed([2.0 * now.w[beam.plane[m]] * now.t_rate[m] * Nt[m][j] for m in range(beam.n)]) for j in planes
+        sum_terms([2.0 * now.w[beam.plane[m]] * now.t_rate[m] * Nt[m][j] for m in range(beam.n)])
+        for j in planes
     ]
 
     def over(weights: Array, values: Array, j: int) -> Scalar:
-        return summed([weights[i] * values[i] for i in inside[j] if weights[i]])
+        return sum_terms([weights[i] * values[i] for i in inside[j] if weights[i]])
 
-    return Fixed(
+    return RateTerms(
         axial=elastic[0],
         t=pack(t_free),
         q=q,
         spin=pack(spin),
         xe=pack([over(beam.x, now.t, j) for j in planes]),
         ce=pack([over(beam.c, now.t, j) for j in planes]),
-        x_rate=summed([2.0 * now.w[j] * over(beam.x, now.t_rate, j) for j in planes]),
+        x_rate=sum_terms([2.0 * now.w[j] * over(beam.x, now.t_rate, j) for j in planes]),
     )
 
 
-class Ends(NamedTuple):
+class EndForces(NamedTuple):
     """Forces at both ends (3,), N, and the accelerations of the bending coordinates (n,)."""
 
     start: Array
@@ -194,18 +197,18 @@ class Ends(NamedTuple):
     t: Array
 
 
-class Driven(NamedTuple):
+class MovingLink(NamedTuple):
     """A link with all that its forces depend on."""
 
     own: LinkConstants
     at: LinkPosture
     now: LinkRates
-    fixed: Fixed
+    fixed: RateTerms
 
 
-def link_in_motion(beam: LinkConstants, at: LinkPosture, now: LinkRates) -> Driven:
+def moving_link(beam: LinkConstants, at: LinkPosture, now: LinkRates) -> MovingLink:
     """A link in motion, with what does not depend on accelerations."""
-    return Driven(beam, at, now, fixed(beam, at, now))
+    return MovingLink(beam, at, now, rate_terms(beam, at, now))
 
 
 class EndAccelerations(NamedTuple):
@@ -220,40 +223,40 @@ class EndAccelerations(NamedTuple):
     alpha: list[Scalar]
 
 
-def _accelerations(link: Driven, start: Array, end: Array) -> EndAccelerations:
+def _accelerations(link: MovingLink, start: Array, end: Array) -> EndAccelerations:
     _, at, now, _ = link
     start_n, end_n = [dot(n, start) for n in at.n], [dot(n, end) for n in at.n]
     alpha = [(end_n[j] - start_n[j] - 2.0 * now.stretch * now.w[j]) * at.reciprocal for j in range(len(at.n))]
     return EndAccelerations(start, end, dot(at.e, start), dot(at.e, end), start_n, end_n, alpha)
 
 
-def end_forces(link: Driven, start: Array, end: Array) -> Ends:
+def end_forces(link: MovingLink, start: Array, end: Array) -> EndForces:
     """Forces at the ends of a link at accelerations of its ends less gravity, (3,) each."""
     beam, at, now, part = link
     moving = _accelerations(link, start, end)
     planes = range(len(beam.planes))
     m = beam.shapes.beam.mass
-    a, b = _responses(beam)
+    a, b = _bending_responses(beam)
     t = [
         part.t[i] - a[i] * moving.start_n[beam.plane[i]] - b[i] * moving.end_n[beam.plane[i]]
         for i in range(beam.n)
     ]
     axial = m / 6.0 * moving.start_e + m / 3.0 * moving.end_e - part.x_rate + part.axial
-    force = (axial - summed([moving.alpha[j] * part.xe[j] for j in planes])) * at.e
-    whirl = summed([now.w[k] * part.xe[k] for k in planes])
+    force = (axial - sum_terms([moving.alpha[j] * part.xe[j] for j in planes])) * at.e
+    whirl = sum_terms([now.w[k] * part.xe[k] for k in planes])
     for j in planes:
         C = (
             part.spin[j]
-            + summed([part.q[j, k] * moving.alpha[k] for k in planes])
+            + sum_terms([part.q[j, k] * moving.alpha[k] for k in planes])
             - part.ce[j] * moving.start_e
             - part.xe[j] * moving.end_e
         )
         across = m / 6.0 * moving.start_n[j] + m / 3.0 * moving.end_n[j] + C * at.reciprocal
         inside = [i for i in range(beam.n) if beam.plane[i] == j and beam.x[i]]
-        across = across + summed([beam.x[i] * t[i] for i in inside]) - now.w[j] * whirl
+        across = across + sum_terms([beam.x[i] * t[i] for i in inside]) - now.w[j] * whirl
         force = force + across * at.n[j]
     bent = pack(t) if t else np.zeros(0)
-    return Ends(_momentum(link, moving, bent) - force, np.asarray(force), bent)
+    return EndForces(_momentum_rate(link, moving, bent) - force, np.asarray(force), bent)
 
 
 class EndMotion(NamedTuple):
@@ -263,7 +266,7 @@ class EndMotion(NamedTuple):
     change: Array
 
 
-def corrected(link: Driven, first: Ends, start: EndMotion, end: EndMotion) -> Ends:
+def correct_end_forces(link: MovingLink, first: EndForces, start: EndMotion, end: EndMotion) -> EndForces:
     """Forces where the accelerations of the ends have changed, from those before: linear in the changes.
 
     Args:
@@ -273,16 +276,16 @@ def corrected(link: Driven, first: Ends, start: EndMotion, end: EndMotion) -> En
         end: how the end moves now.
     """
     beam, at, _, _ = link
-    a, b = _responses(beam)
+    a, b = _bending_responses(beam)
     start_n, end_n = ([dot(n, change) for n in at.n] for change in (start.change, end.change))
     t = [first.t[i] - a[i] * start_n[beam.plane[i]] - b[i] * end_n[beam.plane[i]] for i in range(beam.n)]
     I = link_end_inertia(link)
     force = first.end + product(I.mixed.T, start.change) + product(I.end, end.change)
     bent = pack(t) if t else np.zeros(0)
-    return Ends(_momentum(link, _accelerations(link, start.a, end.a), bent) - force, force, bent)
+    return EndForces(_momentum_rate(link, _accelerations(link, start.a, end.a), bent) - force, force, bent)
 
 
-def _momentum(link: Driven, moving: EndAccelerations, t: Array) -> Array:
+def _momentum_rate(link: MovingLink, moving: EndAccelerations, t: Array) -> Array:
     """Rate of the link's momentum less its weight (3,): the sum of the forces at both ends."""
     beam, at, now, _ = link
     force = 0.5 * beam.shapes.beam.mass * (moving.start + moving.end)
@@ -290,18 +293,18 @@ def _momentum(link: Driven, moving: EndAccelerations, t: Array) -> Array:
     C = beam.shapes.C[1:]
 
     def over(values: Array, j: int) -> Scalar:
-        return summed([C[i] * values[i] for i in range(beam.n) if beam.plane[i] == j and C[i]])
+        return sum_terms([C[i] * values[i] for i in range(beam.n) if beam.plane[i] == j and C[i]])
 
     bent = [over(now.t, j) for j in planes]
-    whirl = summed([now.w[j] * bent[j] for j in planes])
-    axial = summed([2.0 * now.w[j] * over(now.t_rate, j) + moving.alpha[j] * bent[j] for j in planes])
+    whirl = sum_terms([now.w[j] * bent[j] for j in planes])
+    axial = sum_terms([2.0 * now.w[j] * over(now.t_rate, j) + moving.alpha[j] * bent[j] for j in planes])
     force = force - axial * at.e
     for j in planes:
         force = force + (over(t, j) - now.w[j] * whirl) * at.n[j]
     return np.asarray(force)
 
 
-def _responses(beam: LinkConstants) -> tuple[Array, Array]:
+def _bending_responses(beam: LinkConstants) -> tuple[Array, Array]:
     """T'' per acceleration across of the start and of the end: D^-1 c and D^-1 x (n,)."""
     same = np.equal.outer(beam.plane, beam.plane)
     inverse = np.where(same, beam.inverse, 0.0)
@@ -316,7 +319,7 @@ class Inertia(NamedTuple):
     end: Array
 
 
-def link_end_inertia(link: Driven) -> Inertia:
+def link_end_inertia(link: MovingLink) -> Inertia:
     """The inertia of a link condensed at its ends.
 
     Across and along, with kappa = m/3 or m/6 less what its bending takes off, s_j = sum x_i t_i, u_j = sum
@@ -326,7 +329,7 @@ def link_end_inertia(link: Driven) -> Inertia:
     beam, at, _, part = link
     planes = range(len(beam.planes))
     m = beam.shapes.beam.mass
-    a, b = _responses(beam)
+    a, b = _bending_responses(beam)
     square = at.reciprocal * at.reciprocal
 
     def matrix(
@@ -354,8 +357,8 @@ def link_end_inertia(link: Driven) -> Inertia:
     )
 
 
-def stretch_acceleration(link: Driven, start: Array, end: Array) -> Scalar:
+def stretch_acceleration(link: MovingLink, start: Array, end: Array) -> Scalar:
     """L'' at accelerations of the ends: e . (gamma_P - gamma_A) + l sum_j w_j^2."""
     _, at, now, _ = link
-    whirl = summed([w * w for w in now.w])
+    whirl = sum_terms([w * w for w in now.w])
     return dot(at.e, end - start) + at.length * whirl

@@ -44,23 +44,23 @@ from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.tree_form import tree_forces
 from nacelle.elastic.beam.newton_euler import strain_energy
 from nacelle.elastic.condensed.link import (
-    Driven,
+    EndForces,
     EndMotion,
-    Ends,
-    corrected,
+    MovingLink,
+    correct_end_forces,
     end_forces,
     link_end_inertia,
     stretch_acceleration,
 )
 from nacelle.elastic.condensed.natural import (
     Lengths,
-    Natural,
-    Now,
-    Tip,
-    natural_of,
-    now_at,
+    LinkEndMotion,
+    ReducedCoordinates,
+    SubchainMotion,
+    link_end_points,
     position_rates,
-    tip_points,
+    reduced_coordinates,
+    subchain_motion,
 )
 from nacelle.elastic.dynamics import energy
 from nacelle.elastic.dynamics.models import beam_loads, of_inputs
@@ -70,22 +70,22 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
-from nacelle.spatial.physics import physics, sampled
+from nacelle.spatial.physics import draw_inputs_with, physics
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product, sqrt
 from nacelle.spatial.solve import solve
 
 
 def of_positions(robot: Robot) -> tuple[int]:
     """Shape of the positions."""
-    return (natural_of(robot).size,)
+    return (reduced_coordinates(robot).size,)
 
 
 def of_rates(robot: Robot) -> tuple[int]:
     """Shape of the rates."""
-    return (natural_of(robot).n,)
+    return (reduced_coordinates(robot).n,)
 
 
-def _ends(now: Now, rate: Array) -> list[Ends]:
+def _link_end_forces(now: SubchainMotion, rate: Array) -> list[EndForces]:
     """Forces of all links where the stumps' rates in y change by `rate` (order,)."""
     return [
         end_forces(link, a.bias + product(a.J, rate), b.bias + product(b.J, rate))
@@ -93,19 +93,19 @@ def _ends(now: Now, rate: Array) -> list[Ends]:
     ]
 
 
-def _required(now: Now, rate: Array, ends: list[Ends], physics: Physics) -> Array:
+def _required_forces(now: SubchainMotion, rate: Array, ends: list[EndForces], physics: Physics) -> Array:
     """Forces (order,) along the stumps' rates in y that the motion requires."""
-    stumps = now.natural.structure.stumps
+    stumps = now.natural.structure.subchains
     r_dot = product(now.J, rate)
     total = product(stumps.embedding.T, tree_forces(now.state, product(stumps.embedding, r_dot), physics))
     total = total + beam_loads(now.frames, now.state, now.r, r_dot)
     total = product(now.J.T, total)
     for end, (a, b) in zip(ends, now.tips, strict=True):
         total = total + product(a.J.T, end.start) + product(b.J.T, end.end)
-    return np.asarray(total + _friction(now, physics))
+    return np.asarray(total + _friction_forces(now, physics))
 
 
-def _friction(now: Now, physics: Physics) -> Array:
+def _friction_forces(now: SubchainMotion, physics: Physics) -> Array:
     """Forces (order,) of friction in the joints at the ends of links."""
     total: Array = np.zeros(len(now.natural.order))
     for moment, _, J in _friction_moments(now, physics):
@@ -113,7 +113,7 @@ def _friction(now: Now, physics: Physics) -> Array:
     return total
 
 
-def friction_power(now: Now, physics: Physics) -> Scalar:
+def friction_power(now: SubchainMotion, physics: Physics) -> Scalar:
     """Power that friction in the joints at the ends of links takes, W."""
     total: Scalar = 0.0
     for moment, relative, _ in _friction_moments(now, physics):
@@ -121,17 +121,17 @@ def friction_power(now: Now, physics: Physics) -> Scalar:
     return total
 
 
-def _friction_moments(now: Now, physics: Physics) -> list[tuple[Array, Array, Array]]:
+def _friction_moments(now: SubchainMotion, physics: Physics) -> list[tuple[Array, Array, Array]]:
     """Of every joint at an end of a link friction moment (3,), relative angular velocity and Jacobian."""
     structure = now.natural.structure
     result = []
     for link_joint in structure.joints if physics.friction else ():
         joint = structure.robot.joints[link_joint.joint]
-        (w1, J1), (w2, J2) = (_turning(now, *side) for side in (link_joint.first, link_joint.second))
+        (w1, J1), (w2, J2) = (_angular_velocity(now, *side) for side in (link_joint.first, link_joint.second))
         relative, J = w2 - w1, J2 - J1
         if joint.kind is JointKind.REVOLUTE:
             assert structure.normal is not None
-            axis = structure.normal * _sense(now, link_joint.joint, structure.normal)
+            axis = structure.normal * _axis_sign(now, link_joint.joint, structure.normal)
             effort = friction_effort(joint, 0, pack([dot(axis, relative)]), physics.smooth)
             moment = axis * effort[0]
         else:
@@ -140,7 +140,7 @@ def _friction_moments(now: Now, physics: Physics) -> list[tuple[Array, Array, Ar
     return result
 
 
-def _sense(now: Now, index: int, normal: Array) -> float:
+def _axis_sign(now: SubchainMotion, index: int, normal: Array) -> float:
     """Whether a joint's axis is along the plane's normal (1) or against it (-1)."""
     from nacelle.elastic.extended import reference_poses
 
@@ -149,10 +149,10 @@ def _sense(now: Now, index: int, normal: Array) -> float:
     return float(np.sign(pose.R[:, 2] @ normal))
 
 
-def _turning(now: Now, kind: str, number: int) -> tuple[Array, Array]:
+def _angular_velocity(now: SubchainMotion, kind: str, number: int) -> tuple[Array, Array]:
     """Angular velocity (3,) of a body or of a link's chord, and its Jacobian (3, order)."""
     if kind == "body":
-        columns = product(now.natural.structure.stumps.embedding, now.J)
+        columns = product(now.natural.structure.subchains.embedding, now.J)
         motion = now.frames.motion
         J = product(motion.point_jacobian(number, motion.poses[number].p)[3:], columns)
         return now.state.moving.velocity.twists[number][3:], J
@@ -162,7 +162,7 @@ def _turning(now: Now, kind: str, number: int) -> tuple[Array, Array]:
     return cross(e, b.v - a.v), J
 
 
-def _mass(now: Now, rows: list[int]) -> Array:
+def _mass_matrix(now: SubchainMotion, rows: list[int]) -> Array:
     """Mass matrix over some of the stumps' rates in y."""
     S = now.J[:, rows]
     M = product(S.T, product(now.frames.mass_matrix(), S))
@@ -174,7 +174,9 @@ def _mass(now: Now, rows: list[int]) -> Array:
     return np.asarray(M)
 
 
-def accelerations(now: Now, a: Array | None, tau: Array, physics: Physics) -> tuple[Array, list[Ends], Array]:
+def accelerations(
+    now: SubchainMotion, a: Array | None, tau: Array, physics: Physics
+) -> tuple[Array, list[EndForces], Array]:
     """Accelerations of the stumps' rates in y, what acts at the links' ends, and the actuators' forces (na,).
 
     With `a` (na,) the actuators' accelerations are given and their forces follow; with None the forces are
@@ -183,40 +185,40 @@ def accelerations(now: Now, a: Array | None, tau: Array, physics: Physics) -> tu
     natural = now.natural
     prescribed = [] if a is None else list(range(natural.na))
     unknown = [k for k in range(len(natural.order)) if k not in prescribed]
-    start = _first(now, a)
-    first = _ends(now, start)
-    required = _required(now, start, first, physics)
+    start = _starting_accelerations(now, a)
+    first = _link_end_forces(now, start)
+    required = _required_forces(now, start, first, physics)
     right = pack([*tau, *np.zeros(len(natural.order) - natural.na)]) - required if a is None else -required
-    change = solve(_mass(now, unknown), right[unknown], "spd")
+    change = solve(_mass_matrix(now, unknown), right[unknown], "spd")
     entries, changes = list(start), [0.0] * len(start)
     for k, value in zip(unknown, change, strict=True):
         entries[k], changes[k] = entries[k] + value, value
     rate = pack(entries)
     ends = [
-        corrected(
+        correct_end_forces(
             link,
             before,
             *_end_motions(tips, rate, pack(changes)),
         )
         for link, before, tips in zip(now.links, first, now.tips, strict=True)
     ]
-    return rate, ends, _required(now, rate, ends, physics)[: natural.na]
+    return rate, ends, _required_forces(now, rate, ends, physics)[: natural.na]
 
 
-def _end_motions(tips: Sequence[Tip], rate: Array, change: Array) -> list[EndMotion]:
+def _end_motions(tips: Sequence[LinkEndMotion], rate: Array, change: Array) -> list[EndMotion]:
     """How the ends of a link move at accelerations of the rates, and what a change of these does."""
     moving = [tip.bias + product(tip.J, rate) for tip in tips]
     return [EndMotion(a, product(tip.J, change)) for a, tip in zip(moving, tips, strict=True)]
 
 
-def _first(now: Now, a: Array | None) -> Array:
+def _starting_accelerations(now: SubchainMotion, a: Array | None) -> Array:
     """Accelerations of the stumps' rates in y to start from.
 
     Those given, all else that translates in free fall.
 
     The platform and what slides on the base are then no load by their weight, nor are links' ends on them.
     """
-    natural, stumps = now.natural, now.natural.structure.stumps
+    natural, stumps = now.natural, now.natural.structure.subchains
     gravity = np.asarray(stumps.robot.gravity)
     falling = {k: gravity[k] for k in range(3)}
     for joint, rates in zip(stumps.robot.tree_joints, stumps.robot.v_slices, strict=True):
@@ -236,8 +238,8 @@ def condensed_inverse(
 
     At positions p (size,) and rates y (n,), those of the actuators first.
     """
-    natural = natural_of(robot)
-    now = now_at(natural, p, y)
+    natural = reduced_coordinates(robot)
+    now = subchain_motion(natural, p, y)
     rate, ends, tau = accelerations(now, a, np.zeros(0), physics)
     others = [*rate[natural.na :], *(value for end in ends for value in end.t)]
     return {"force": tau, "acceleration": pack(others)}
@@ -248,13 +250,17 @@ def condensed_forward(
     robot: Robot, p: Array, y: Array, tau: Array, *, physics: Physics = ALL_TERMS
 ) -> dict[str, Array]:
     """Accelerations y' (n,) of all rates y (n,) at positions p (size,) and forces tau (na,)."""
-    natural = natural_of(robot)
-    now = now_at(natural, p, y)
+    natural = reduced_coordinates(robot)
+    now = subchain_motion(natural, p, y)
     rate, ends, _ = accelerations(now, None, tau, physics)
     return {"acceleration": pack([*rate, *(value for end in ends for value in end.t)])}
 
 
-@physics(s=lambda robot: (natural_of(robot).size + natural_of(robot).n,), u=of_inputs, constants=(1,))
+@physics(
+    s=lambda robot: (reduced_coordinates(robot).size + reduced_coordinates(robot).n,),
+    u=of_inputs,
+    constants=(1,),
+)
 def condensed_flow(
     robot: Robot,
     s: Array,
@@ -268,9 +274,9 @@ def condensed_flow(
 
     Inputs are forces, or accelerations where `prescribed`.
     """
-    natural = natural_of(robot)
+    natural = reduced_coordinates(robot)
     p, y = s[: natural.size], s[natural.size :]
-    now = now_at(natural, p, y)
+    now = subchain_motion(natural, p, y)
     rate, ends, _ = accelerations(now, u if prescribed else None, u, physics)
     return pack([*position_rates(now, p, y), *rate, *(value for end in ends for value in end.t)])
 
@@ -278,21 +284,21 @@ def condensed_flow(
 @physics(p=of_positions, step=of_rates)
 def condensed_step(robot: Robot, p: Array, step: Array) -> Array:
     """Change of the positions with a small step (n,) of the rates."""
-    return position_rates(now_at(natural_of(robot), p, step), p, step)
+    return position_rates(subchain_motion(reduced_coordinates(robot), p, step), p, step)
 
 
 # ---- energies of a robot in the small form, over any scalar
 
 
-def kinetic(now: Now) -> Scalar:
+def kinetic_energy(now: SubchainMotion) -> Scalar:
     """Kinetic energy, J."""
-    total = energy.kinetic(now.frames, now.r)
+    total = energy.kinetic_energy(now.frames, now.r)
     for link, ends in zip(now.links, now.tips, strict=True):
         total = total + _link_kinetic(link, *ends)
     return total
 
 
-def _link_kinetic(link: Driven, start: Tip, end: Tip) -> Scalar:
+def _link_kinetic(link: MovingLink, start: LinkEndMotion, end: LinkEndMotion) -> Scalar:
     constants, at, rates, part = link
     a, b = start.v, end.v
     twice = constants.shapes.beam.mass / 3.0 * (dot(a, a) + dot(a, b) + dot(b, b))
@@ -309,9 +315,9 @@ def _link_kinetic(link: Driven, start: Tip, end: Tip) -> Scalar:
     return 0.5 * twice
 
 
-def potential(now: Now) -> Scalar:
+def potential_energy(now: SubchainMotion) -> Scalar:
     """Potential energy of strain, weight and springs, J."""
-    total = energy.potential(now.frames, now.state)
+    total = energy.potential_energy(now.frames, now.state)
     gravity = np.asarray(now.natural.structure.robot.gravity)
     for link, (a, b) in zip(now.links, now.tips, strict=True):
         constants, at, rates, _ = link
@@ -324,9 +330,9 @@ def potential(now: Now) -> Scalar:
     return total
 
 
-def dissipation(now: Now, physics: Physics) -> Scalar:
+def dissipated_power(now: SubchainMotion, physics: Physics) -> Scalar:
     """Power that friction and damping take, W."""
-    total = energy.dissipation(now.frames, now.state, now.r, physics)
+    total = energy.dissipated_power(now.frames, now.state, now.r, physics)
     for link in now.links:
         damping = link.own.shapes.damping
         if np.any(damping):
@@ -338,18 +344,18 @@ def dissipation(now: Now, physics: Physics) -> Scalar:
 @physics(p=of_positions, y=of_rates)
 def condensed_energies(robot: Robot, p: Array, y: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Any]:
     """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
-    now = now_at(natural_of(robot), p, y)
+    now = subchain_motion(reduced_coordinates(robot), p, y)
     return {
-        "kinetic": kinetic(now),
-        "potential": potential(now),
-        "dissipation": dissipation(now, physics),
+        "kinetic": kinetic_energy(now),
+        "potential": potential_energy(now),
+        "dissipation": dissipated_power(now, physics),
         "rates": _robot_rates(robot, now),
     }
 
 
-def _robot_rates(robot: Robot, now: Now) -> Array:
+def _robot_rates(robot: Robot, now: SubchainMotion) -> Array:
     """Rates of the platform and of the robot's tree joints; zero for joints of links that were taken out."""
-    stumps = now.natural.structure.stumps.robot
+    stumps = now.natural.structure.subchains.robot
     rates: list[Scalar] = list(now.r[: robot.platform_nv])
     slices = {joint.name: part for joint, part in zip(stumps.tree_joints, stumps.v_slices, strict=True)}
     for joint in robot.tree_joints:
@@ -362,14 +368,14 @@ def _robot_rates(robot: Robot, now: Now) -> Array:
 @physics(p=of_positions)
 def link_lengths(robot: Robot, p: Array) -> Array:
     """Lengths (links,), m, of all links at positions p (size,)."""
-    now = now_at(natural_of(robot), p, np.zeros(natural_of(robot).n))
+    now = subchain_motion(reduced_coordinates(robot), p, np.zeros(reduced_coordinates(robot).n))
     return pack([link.at.length for link in now.links])
 
 
 # ---- the small model with lengths of links as coordinates
 
 
-def reason_not(natural: Natural) -> str:
+def reason_no_closed_form(natural: ReducedCoordinates) -> str:
     """Why the platform does not follow from lengths of links in closed form; empty if it does."""
     structure = natural.structure
     needed = 3 if structure.normal is None else 2
@@ -383,7 +389,7 @@ def reason_not(natural: Natural) -> str:
 
 def of_elastic(robot: Robot) -> tuple[int]:
     """Shape of the elastic coordinates of all beams."""
-    return (natural_of(robot).structure.extended.ne,)
+    return (reduced_coordinates(robot).structure.extended.ne,)
 
 
 def random_coordinates(
@@ -395,7 +401,7 @@ def random_coordinates(
     """
     if groups is not None:
         return None
-    _checked(robot)
+    _require_lengths_form(robot)
     reference = reference_actuators(robot)
     random = Random(7)
 
@@ -417,15 +423,15 @@ def random_coordinates(
         return PreciseInputs(tuple(row() for _ in range(6)), tuple(row() for _ in range(4)), (1.0,) * size)
 
 
-def _checked(robot: Robot) -> Natural:
-    natural = natural_of(robot)
-    reason = reason_not(natural)
+def _require_lengths_form(robot: Robot) -> ReducedCoordinates:
+    natural = reduced_coordinates(robot)
+    reason = reason_no_closed_form(natural)
     if reason:
         raise KinematicsError(f"lengths of links do not place {robot.name}: {reason}")
     return natural
 
 
-def _bending(natural: Natural, qe: Array) -> tuple[Array, Array, list[Array]]:
+def _split_elastic(natural: ReducedCoordinates, qe: Array) -> tuple[Array, Array, list[Array]]:
     """Of q_e, or of its rates: lengths of links, coordinates of the stumps, and the bending of each link."""
     structure = natural.structure
     whole = structure.extended
@@ -436,13 +442,13 @@ def _bending(natural: Natural, qe: Array) -> tuple[Array, Array, list[Array]]:
     return pack(axial), pack(stumps) if stumps else np.zeros(0), bent
 
 
-def _placed(natural: Natural, qa: Array, qe: Array) -> tuple[Array, Array]:
+def _positions_from_lengths(natural: ReducedCoordinates, qa: Array, qe: Array) -> tuple[Array, Array]:
     """Positions p with the platform placed by the lengths, and the lengths."""
     structure = natural.structure
-    axial, stumps, bent = _bending(natural, qe)
+    axial, stumps, bent = _split_elastic(natural, qe)
     lengths = axial + np.array([link.shapes.beam.length for link in structure.links])
     p = pack([*np.zeros(3), *qa, *stumps, *(value for part in bent for value in part)])
-    first, second = (ends[0] for ends in tip_points(natural, p))
+    first, second = (ends[0] for ends in link_end_points(natural, p))
     normal = structure.normal
     assert normal is not None
     d = second - first
@@ -450,7 +456,7 @@ def _placed(natural: Natural, qa: Array, qe: Array) -> tuple[Array, Array]:
     l1, l2 = lengths[0] * lengths[0], lengths[1] * lengths[1]
     a = 0.5 + 0.5 * (l1 - l2) * reciprocal
     h = sqrt(l1 * reciprocal - a * a)
-    point = first + a * d + (h if _side(natural) > 0.0 else -h) * cross(normal, d)
+    point = first + a * d + (h if _platform_side(natural) > 0.0 else -h) * cross(normal, d)
     out = int(np.argmax(np.abs(normal)))
     # Out of the plane the platform stays where it is in the reference pose.
     position = pack([structure.robot.reference.p[k] if k == out else point[k] for k in range(3)])
@@ -463,7 +469,7 @@ def reference_actuators(robot: Robot) -> list[float]:
     return [float(q[robot.q_slices[actuator.joint].start]) for actuator in robot.actuators]
 
 
-def _side(natural: Natural) -> float:
+def _platform_side(natural: ReducedCoordinates) -> float:
     """On which side of A_2 - A_1 the platform is in the reference pose."""
     from nacelle.elastic.extended import reference_poses
 
@@ -479,12 +485,14 @@ def _side(natural: Natural) -> float:
     return float(np.sign(np.dot(np.cross(structure.normal, starts[1] - starts[0]), span)))
 
 
-def _moving(natural: Natural, qa: Array, qe: Array, va: Array, ve: Array) -> Now:
+def _motion_from_lengths(
+    natural: ReducedCoordinates, qa: Array, qe: Array, va: Array, ve: Array
+) -> SubchainMotion:
     """The robot at q_a, q_e and their rates."""
     structure = natural.structure
-    p, lengths = _placed(natural, qa, qe)
-    stretch, stumps, bent = _bending(natural, ve)
-    tips = tip_points(natural, p)
+    p, lengths = _positions_from_lengths(natural, qa, qe)
+    stretch, stumps, bent = _split_elastic(natural, ve)
+    tips = link_end_points(natural, p)
     normal = structure.normal
     assert normal is not None
     inside = [k for k in range(3) if abs(normal[k]) < 0.5]
@@ -498,22 +506,22 @@ def _moving(natural: Natural, qa: Array, qe: Array, va: Array, ve: Array) -> Now
         y[index] = value
     for part, values in zip(natural.link_rates, bent, strict=True):
         y[part] = list(values)
-    still = now_at(natural, p, pack(y), Lengths(lengths, stretch))
+    still = subchain_motion(natural, p, pack(y), Lengths(lengths, stretch))
     e = [(end - start) * divide(1.0, length) for (start, end), length in zip(tips, lengths, strict=True)]
     right = [stretch[k] + dot(e[k], still.tips[k][0].v) for k in range(len(e))]
     velocity = solve(pack([[row[k] for k in inside] for row in e]), pack(right))
     for index, value in zip(indices, velocity, strict=True):
         y[index] = value
-    return now_at(natural, p, pack(y), Lengths(lengths, stretch))
+    return subchain_motion(natural, p, pack(y), Lengths(lengths, stretch))
 
 
-def _elastic(natural: Natural, now: Now, rate: Array, ends: Any) -> Array:
+def _elastic_accelerations(natural: ReducedCoordinates, now: SubchainMotion, rate: Array, ends: Any) -> Array:
     """Accelerations of all elastic coordinates, in the order of q_e."""
     whole = natural.structure.extended
     result: list[Scalar] = [0.0] * whole.ne
     numbers = {link.number: k for k, link in enumerate(natural.structure.links)}
-    nz = len(natural.structure.stumps.rigid_rates)
-    left = iter([natural.order.index(nz + k) for k in range(natural.structure.stumps.ne)])
+    nz = len(natural.structure.subchains.rigid_rates)
+    left = iter([natural.order.index(nz + k) for k in range(natural.structure.subchains.ne)])
     for number, part in enumerate(whole.slices):
         if number in numbers:
             k = numbers[number]
@@ -525,7 +533,7 @@ def _elastic(natural: Natural, now: Now, rate: Array, ends: Any) -> Array:
     return pack(result)
 
 
-@sampled(random_coordinates)
+@draw_inputs_with(random_coordinates)
 @physics(qa=of_inputs, qe=of_elastic, va=of_inputs, ve=of_elastic, a=of_inputs)
 def lengths_inverse(
     robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, a: Array, *, physics: Physics = ALL_TERMS
@@ -541,13 +549,13 @@ def lengths_inverse(
         a: accelerations of qa.
         physics: what the equations of motion include.
     """
-    natural = _checked(robot)
-    now = _moving(natural, qa, qe, va, ve)
+    natural = _require_lengths_form(robot)
+    now = _motion_from_lengths(natural, qa, qe, va, ve)
     rate, ends, tau = accelerations(now, a, np.zeros(0), physics)
-    return {"force": tau, "elastic": _elastic(natural, now, rate, ends)}
+    return {"force": tau, "elastic": _elastic_accelerations(natural, now, rate, ends)}
 
 
-@sampled(random_coordinates)
+@draw_inputs_with(random_coordinates)
 @physics(qa=of_inputs, qe=of_elastic, va=of_inputs, ve=of_elastic, tau=of_inputs)
 def lengths_forward(
     robot: Robot, qa: Array, qe: Array, va: Array, ve: Array, tau: Array, *, physics: Physics = ALL_TERMS
@@ -556,7 +564,7 @@ def lengths_forward(
 
     Other arguments as in `lengths_inverse`.
     """
-    natural = _checked(robot)
-    now = _moving(natural, qa, qe, va, ve)
+    natural = _require_lengths_form(robot)
+    now = _motion_from_lengths(natural, qa, qe, va, ve)
     rate, ends, _ = accelerations(now, None, tau, physics)
-    return {"acceleration": rate[: natural.na], "elastic": _elastic(natural, now, rate, ends)}
+    return {"acceleration": rate[: natural.na], "elastic": _elastic_accelerations(natural, now, rate, ends)}

@@ -32,19 +32,19 @@ import numpy as np
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.shapes import AXIAL, Shapes
 from nacelle.elastic.condensed.link import (
-    Driven,
     LinkConstants,
     LinkRates,
-    constants_of,
-    link_at,
-    link_in_motion,
+    MovingLink,
+    link_constants,
+    link_posture,
+    moving_link,
 )
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.extended import (
-    Extended,
-    extended,
-    extended_tree,
-    kept_by_numbers,
+    FlexibleTree,
+    build_flexible_tree,
+    cache_by_numbers,
+    flexible_tree,
     plane_normal,
     reference_poses,
 )
@@ -117,9 +117,9 @@ class CondensedStructure:
         free: rates of the stumps that are not zero throughout: platform, joints, elastic.
     """
 
-    extended: Extended
+    extended: FlexibleTree
     links: tuple[TwoPointLink, ...]
-    stumps: Extended
+    subchains: FlexibleTree
     joints: tuple[LinkJoint, ...]
     normal: Array | None
     free: tuple[int, ...]
@@ -130,22 +130,22 @@ class CondensedStructure:
         return self.extended.robot
 
 
-@kept_by_numbers
-def structure_of(robot: Robot) -> CondensedStructure | str:
+@cache_by_numbers
+def condensed_structure(robot: Robot) -> CondensedStructure | str:
     """A robot with its two-point links taken out, or the reason why that does not cut all its loops."""
-    whole, normal = extended(robot), plane_normal(robot)
+    whole, normal = flexible_tree(robot), plane_normal(robot)
     links = {
         shapes.beam.body: (shapes, number)
         for number, shapes in enumerate(whole.shapes)
-        if _two_point(shapes, normal is not None)
+        if _is_two_point(shapes, normal is not None)
     }
     removed = {j for shapes, _ in links.values() for j in (*shapes.beam.start, *shapes.beam.end)}
     kept = [j for j in range(len(robot.joints)) if j not in removed]
-    reason = _reason(robot, normal, set(links), kept)
+    reason = _reason_not_condensed(robot, normal, set(links), kept)
     if reason:
         return reason
     index = {body: k for k, body in enumerate(k for k in range(len(robot.bodies)) if k not in links)}
-    tree = extended_tree(_stumps(robot, kept, index), _stump_shapes(whole, kept, index))
+    tree = build_flexible_tree(_subchain_robot(robot, kept, index), _subchain_shapes(whole, kept, index))
 
     def carrier(body: int, joint: int) -> int:
         """The body of the stumps' tree on which a joint sits: a section, if the body is flexible."""
@@ -164,10 +164,12 @@ def structure_of(robot: Robot) -> CondensedStructure | str:
         )
     numbers = {link.shapes.beam.body: k for k, link in enumerate(two_point_links)}
     friction = tuple(_friction(robot, removed, numbers, carrier))
-    return CondensedStructure(whole, tuple(two_point_links), tree, friction, normal, _free(tree, normal))
+    return CondensedStructure(
+        whole, tuple(two_point_links), tree, friction, normal, _free_rates(tree, normal)
+    )
 
 
-def _reason(robot: Robot, normal: Array | None, links: set[int], kept: list[int]) -> str:
+def _reason_not_condensed(robot: Robot, normal: Array | None, links: set[int], kept: list[int]) -> str:
     """Why no links of a robot can be taken out, with these joints kept; empty if they can."""
     if normal is not None and np.count_nonzero(normal) > 1:
         return "its plane is not that of two base axes"
@@ -186,7 +188,7 @@ def _reason(robot: Robot, normal: Array | None, links: set[int], kept: list[int]
     return ""
 
 
-def _stumps(robot: Robot, kept: list[int], index: dict[int, int]) -> Robot:
+def _subchain_robot(robot: Robot, kept: list[int], index: dict[int, int]) -> Robot:
     """The robot without its links: joints that are kept, bodies by their new numbers."""
     joints = [robot.joints[j] for j in kept]
     return dataclasses.replace(
@@ -206,7 +208,7 @@ def _stumps(robot: Robot, kept: list[int], index: dict[int, int]) -> Robot:
     )
 
 
-def _stump_shapes(whole: Extended, kept: list[int], index: dict[int, int]) -> tuple[Shapes, ...]:
+def _subchain_shapes(whole: FlexibleTree, kept: list[int], index: dict[int, int]) -> tuple[Shapes, ...]:
     """The beams that stay, by the numbers of the stumps."""
 
     def numbers(joints: tuple[int, ...]) -> tuple[int, ...]:
@@ -228,17 +230,23 @@ def _link_end(
     robot: Robot, links: set[int], link_body: int, joints: tuple[int, ...], carrier: Callable[[int, int], int]
 ) -> LinkEnd | str:
     """Where an end of a link sits; if it cannot be taken out, why."""
-    held = [j for j in joints if _other(robot, link_body, j) not in links and not robot.joints[j].at_point]
+    held = [
+        j
+        for j in joints
+        if _connected_body(robot, link_body, j) not in links and not robot.joints[j].at_point
+    ]
     if not held:
         return f"an end of {robot.bodies[link_body].name!r} sits on other flexible links only"
     if len(held) > 1:
         return f"an end of {robot.bodies[link_body].name!r} holds two bodies together"
     joint = robot.joints[held[0]]
     frame = joint.frame_predecessor if joint.successor == link_body else joint.frame_successor
-    return LinkEnd(carrier(_other(robot, link_body, held[0]), held[0]), np.asarray(frame.p, dtype=float))
+    return LinkEnd(
+        carrier(_connected_body(robot, link_body, held[0]), held[0]), np.asarray(frame.p, dtype=float)
+    )
 
 
-def _two_point(shapes: Shapes, planar: bool) -> bool:
+def _is_two_point(shapes: Shapes, planar: bool) -> bool:
     """Whether a beam transmits forces only, and is described by its ends and its bending."""
     beam, (start, end) = shapes.beam, shapes.ends
     kinds = [c.kind for c in shapes.coordinates]
@@ -268,13 +276,13 @@ def _bending_normal(robot: Robot, shapes: Shapes, normal: Array | None) -> Array
     return np.asarray(normal * np.sign(np.dot(np.cross(normal, axes[:, 0]), across)))
 
 
-def _other(robot: Robot, body: int, joint: int) -> int:
+def _connected_body(robot: Robot, body: int, joint: int) -> int:
     """The body that a joint connects with a body."""
     connection = robot.joints[joint]
     return connection.predecessor if connection.successor == body else connection.successor
 
 
-def _joint_end(whole: Extended, body: int, joint: int) -> str:
+def _joint_end(whole: FlexibleTree, body: int, joint: int) -> str:
     """At which end of a beam that is kept a joint sits; "" for a rigid body."""
     for shapes in whole.shapes:
         if shapes.beam.body == body:
@@ -299,7 +307,7 @@ def _friction(
     return result
 
 
-def _free(tree: Extended, normal: Array | None) -> tuple[int, ...]:
+def _free_rates(tree: FlexibleTree, normal: Array | None) -> tuple[int, ...]:
     """Rates of the stumps that are not zero throughout: of a planar robot only motions in its plane."""
     count = tree.embedding.shape[1]
     if normal is None:
@@ -314,7 +322,7 @@ def _free(tree: Extended, normal: Array | None) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Natural:
+class ReducedCoordinates:
     """Where everything is in p and y.
 
     Attributes:
@@ -336,7 +344,7 @@ class Natural:
     def zeros(self) -> tuple[int, ...]:
         """Places in p of the platform's quaternion that are zero throughout: those of a turn in a plane."""
         structure = self.structure
-        if structure.normal is None or positions.platform_size(structure.stumps) == 3:
+        if structure.normal is None or positions.platform_size(structure.subchains) == 3:
             return ()
         reference = quat_from_rotation(mechanism_of(structure.robot).assembly.platform.R)
         axis = int(np.argmax(np.abs(structure.normal)))
@@ -344,15 +352,15 @@ class Natural:
         return () if np.max(np.abs(reference[others])) > 1e-12 else tuple(3 + k for k in others)
 
     @property
-    def stumps_size(self) -> int:
+    def subchain_size(self) -> int:
         """Numbers in p that place the stumps."""
-        return positions.size(self.structure.stumps)
+        return positions.position_count(self.structure.subchains)
 
     @cached_property
-    def link_places(self) -> tuple[slice, ...]:
+    def link_slices(self) -> tuple[slice, ...]:
         """Where each link's numbers are in p."""
         extra = 0 if self.structure.normal is not None else 3
-        ends = np.cumsum([self.stumps_size, *(constants.n + extra for constants in self.links)]).tolist()
+        ends = np.cumsum([self.subchain_size, *(constants.n + extra for constants in self.links)]).tolist()
         return tuple(map(slice, ends, ends[1:]))
 
     @cached_property
@@ -364,7 +372,7 @@ class Natural:
     @property
     def size(self) -> int:
         """Length of p."""
-        return int(self.link_places[-1].stop)
+        return int(self.link_slices[-1].stop)
 
     @property
     def n(self) -> int:
@@ -372,27 +380,27 @@ class Natural:
         return int(self.link_rates[-1].stop)
 
 
-@kept_by_numbers
-def natural_of(robot: Robot) -> Natural:
+@cache_by_numbers
+def reduced_coordinates(robot: Robot) -> ReducedCoordinates:
     """Positions and rates of a robot whose loops are cut by two-point links.
 
     Raises:
         KinematicsError: if they are not.
     """
-    structure = structure_of(robot)
+    structure = condensed_structure(robot)
     if isinstance(structure, str):
         raise KinematicsError(f"the small form does not support {robot.name}: {structure}")
-    stumps = structure.stumps
+    stumps = structure.subchains
     driven_rates = [
         stumps.robot.platform_nv + stumps.robot.v_slices[a.joint].start for a in stumps.robot.actuators
     ]
     others = [k for k in structure.free if k not in driven_rates]
-    return Natural(
-        structure, tuple(constants_of(link.shapes) for link in structure.links), (*driven_rates, *others)
+    return ReducedCoordinates(
+        structure, tuple(link_constants(link.shapes) for link in structure.links), (*driven_rates, *others)
     )
 
 
-class Tip(NamedTuple):
+class LinkEndMotion(NamedTuple):
     """An end of a link: where it is, its Jacobian (3, rates), velocity and bias acceleration less gravity."""
 
     p: Array
@@ -402,7 +410,7 @@ class Tip(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Now:
+class SubchainMotion:
     """A robot without its links, in motion.
 
     Attributes:
@@ -414,33 +422,35 @@ class Now:
         links: the links in motion.
     """
 
-    natural: Natural
+    natural: ReducedCoordinates
     frames: ElasticFrames
     state: State
     r: Array
-    tips: tuple[tuple[Tip, Tip], ...]
-    links: tuple[Driven, ...]
+    tips: tuple[tuple[LinkEndMotion, LinkEndMotion], ...]
+    links: tuple[MovingLink, ...]
 
     @property
     def J(self) -> Array:
         """Rates of the stumps (r, order) from those in y."""
-        return selection(self.natural)
+        return rate_selection(self.natural)
 
 
-def selection(natural: Natural) -> Array:
+def rate_selection(natural: ReducedCoordinates) -> Array:
     """Rates of the stumps (r, order) from those in y."""
-    S = np.zeros((natural.structure.stumps.embedding.shape[1], len(natural.order)))
+    S = np.zeros((natural.structure.subchains.embedding.shape[1], len(natural.order)))
     S[list(natural.order), range(len(natural.order))] = 1.0
     return S
 
 
-def unit_positions(natural: Natural, p: Array) -> Array:
+def normalise_positions(natural: ReducedCoordinates, p: Array) -> Array:
     """Positions p (size,) with unit quaternions; entries that a planar robot's platform lacks are zero."""
     entries = list(p)
     for k in natural.zeros:
         entries[k] = 0.0
-    stumps = positions.normalised(natural.structure.stumps, pack(entries[: natural.stumps_size]))
-    return pack([*stumps, *entries[natural.stumps_size :]])
+    stumps = positions.normalise_positions(
+        natural.structure.subchains, pack(entries[: natural.subchain_size])
+    )
+    return pack([*stumps, *entries[natural.subchain_size :]])
 
 
 class Lengths(NamedTuple):
@@ -450,14 +460,16 @@ class Lengths(NamedTuple):
     rate: Array
 
 
-def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None) -> Now:
+def subchain_motion(
+    natural: ReducedCoordinates, p: Array, y: Array, lengths: Lengths | None = None
+) -> SubchainMotion:
     """The robot at positions p and rates y.
 
     Lengths of the links and their rates follow if they are not given.
     """
-    stumps = natural.structure.stumps
-    frames, now = _stumps_at(natural, p)
-    motion, S = frames.motion, selection(natural)
+    stumps = natural.structure.subchains
+    frames, now = _subchain_frames(natural, p)
+    motion, S = frames.motion, rate_selection(natural)
     r = product(S, y[: len(natural.order)])
     state = tree_in_motion(stumps, now, r)
     velocity = state.moving.velocity
@@ -470,39 +482,43 @@ def now_at(natural: Natural, p: Array, y: Array, lengths: Lengths | None = None)
             point = end.point(motion.poses)
             twist, bias = velocity.twists[end.body], velocity.biases[end.body]
             ends.append(
-                Tip(
+                LinkEndMotion(
                     point,
                     product(motion.point_jacobian(end.body, point)[:3], columns),
                     point_velocity(twist, point),
                     point_acceleration(twist, bias, point) - gravity,
                 )
             )
-        part, rate = p[natural.link_places[k]], y[natural.link_rates[k]]
+        part, rate = p[natural.link_slices[k]], y[natural.link_rates[k]]
         constants = natural.links[k]
         span = ends[1].p - ends[0].p
-        across = None if natural.structure.normal is not None else _across(span, part[constants.n :])
-        at = link_at(span, norm(span) if lengths is None else lengths.length[k], across, link.normal)
+        across = (
+            None
+            if natural.structure.normal is not None
+            else _transverse_directions(span, part[constants.n :])
+        )
+        at = link_posture(span, norm(span) if lengths is None else lengths.length[k], across, link.normal)
         velocity_between = ends[1].v - ends[0].v
         stretch = dot(at.e, velocity_between) if lengths is None else lengths.rate[k]
         w = pack([dot(n, velocity_between) * at.reciprocal for n in at.n])
-        links.append(link_in_motion(constants, at, LinkRates(stretch, w, part[: constants.n], rate)))
+        links.append(moving_link(constants, at, LinkRates(stretch, w, part[: constants.n], rate)))
         tips.append((ends[0], ends[1]))
-    return Now(natural, frames, state, r, tuple(tips), tuple(links))
+    return SubchainMotion(natural, frames, state, r, tuple(tips), tuple(links))
 
 
-def tip_points(natural: Natural, p: Array) -> list[tuple[Array, Array]]:
+def link_end_points(natural: ReducedCoordinates, p: Array) -> list[tuple[Array, Array]]:
     """Both ends (3,) of every link."""
-    poses = _stumps_at(natural, p)[0].motion.poses
+    poses = _subchain_frames(natural, p)[0].motion.poses
     return [(link.start.point(poses), link.end.point(poses)) for link in natural.structure.links]
 
 
-def _stumps_at(natural: Natural, p: Array) -> tuple[ElasticFrames, Configuration]:
+def _subchain_frames(natural: ReducedCoordinates, p: Array) -> tuple[ElasticFrames, Configuration]:
     """The stumps at positions p (size,)."""
-    stumps, placed = natural.structure.stumps, unit_positions(natural, p)[: natural.stumps_size]
+    stumps, placed = natural.structure.subchains, normalise_positions(natural, p)[: natural.subchain_size]
     return configured_frames(stumps, *positions.split_positions(stumps, placed))
 
 
-def _across(span: Array, first: Array) -> tuple[Array, Array]:
+def _transverse_directions(span: Array, first: Array) -> tuple[Array, Array]:
     """Unit vectors across a link: the first made perpendicular to it, and the second."""
     square = dot(span, span)
     first = first - span * (dot(span, first) * divide(1.0, square))
@@ -510,10 +526,12 @@ def _across(span: Array, first: Array) -> tuple[Array, Array]:
     return first, cross(span, first) * divide(1.0, norm(span))
 
 
-def position_rates(now: Now, p: Array, y: Array) -> Array:
+def position_rates(now: SubchainMotion, p: Array, y: Array) -> Array:
     """dp/dt (size,): of the stumps by their rates, t' of the links' bending, and n_1' = -w_1 e."""
     natural = now.natural
-    result: list[Scalar] = list(positions.rates(natural.structure.stumps, p[: natural.stumps_size], now.r))
+    result: list[Scalar] = list(
+        positions.position_rates(natural.structure.subchains, p[: natural.subchain_size], now.r)
+    )
     for k, link in enumerate(now.links):
         result += list(y[natural.link_rates[k]])
         if natural.structure.normal is None:

@@ -22,12 +22,12 @@ from nacelle.elastic.frames import ElasticFrames
 from nacelle.spatial.scalar import Array, Scalar, dot, pack, product
 
 
-def kinetic(frames: ElasticFrames, r: Array) -> Scalar:
+def kinetic_energy(frames: ElasticFrames, r: Array) -> Scalar:
     """Kinetic energy T, J, at rates r."""
     return 0.5 * dot(r, product(frames.mass_matrix(), r))
 
 
-def potential(frames: ElasticFrames, state: State) -> Scalar:
+def potential_energy(frames: ElasticFrames, state: State) -> Scalar:
     """Potential energy V of strain, weight and springs, J."""
     extended = frames.extended
     gravity = np.asarray(extended.robot.gravity)
@@ -49,7 +49,7 @@ def potential(frames: ElasticFrames, state: State) -> Scalar:
     return total
 
 
-def dissipation(frames: ElasticFrames, state: State, r: Array, physics: Physics) -> Scalar:
+def dissipated_power(frames: ElasticFrames, state: State, r: Array, physics: Physics) -> Scalar:
     """Power that friction in joints and damping of beams take, W."""
     extended = frames.extended
     total: Scalar = 0.0

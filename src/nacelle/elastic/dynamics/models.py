@@ -38,7 +38,7 @@ from nacelle.dynamics.state import State
 from nacelle.dynamics.tree_form import tree_forces
 from nacelle.elastic.beam.newton_euler import ElasticMotion, FrameMotion, beam_forces, elastic_forces
 from nacelle.elastic.dynamics import energy, positions
-from nacelle.elastic.dynamics.plan import RatePlan, rate_choice
+from nacelle.elastic.dynamics.plan import RatePlan, choose_independent_rates
 from nacelle.elastic.frames import ElasticFrames, configured_frames, tree_in_motion
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -46,13 +46,13 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, pack, product
 from nacelle.spatial.solve import solve
-from nacelle.tree.closure import closure_bias, closure_gaps
-from nacelle.tree.rates import spin_biases
+from nacelle.tree.closure import closure_bias, closure_residual
+from nacelle.tree.rates import idle_spin_biases
 from nacelle.tree.spanning_tree import TreeVelocity, point_acceleration
 
 
 @dataclass(frozen=True)
-class Posed:
+class ConfiguredRobot:
     """A robot with flexible links at positions p.
 
     Attributes:
@@ -70,29 +70,29 @@ class Posed:
     A: Array
 
 
-def posed(plan: RatePlan, p: Array) -> Posed:
+def configure_robot(plan: RatePlan, p: Array) -> ConfiguredRobot:
     """The robot at positions p (size,)."""
     extended = plan.extended
     frames, now = configured_frames(extended, *positions.split_positions(extended, p))
-    return Posed(plan, p, frames, now, frames.constraints()[list(plan.rows)])
+    return ConfiguredRobot(plan, p, frames, now, frames.constraints()[list(plan.rows)])
 
 
-def open_rows(at: Posed) -> Array:
+def open_closure_rows(at: ConfiguredRobot) -> Array:
     """What the closures' chosen rows leave open (d,), lengths over the robot's size."""
     plan = at.plan
     mechanism = mechanism_of(plan.extended.robot)
-    gaps = closure_gaps(plan.extended.tree, at.frames.motion) / mechanism.row_scale
+    gaps = closure_residual(plan.extended.tree, at.frames.motion) / mechanism.row_scale
     spins = sum(map(len, mechanism.spins))
     return np.concatenate([gaps, np.zeros(spins)])[list(plan.rows)]
 
 
-def loop_step(at: Posed) -> Array:
+def loop_step(at: ConfiguredRobot) -> Array:
     """Step (r,) of the dependent rates towards closed loops: Newton's."""
-    change = solve(at.A[:, list(at.plan.dependent)], -open_rows(at))
-    return _placed(at.plan, change, np.zeros(at.plan.n))
+    change = solve(at.A[:, list(at.plan.dependent)], -open_closure_rows(at))
+    return _assemble_rates(at.plan, change, np.zeros(at.plan.n))
 
 
-def _placed(plan: RatePlan, dependent: Array, independent: Array) -> Array:
+def _assemble_rates(plan: RatePlan, dependent: Array, independent: Array) -> Array:
     entries: list[Scalar] = [0.0] * plan.extended.embedding.shape[1]
     for index, value in zip(plan.dependent, dependent, strict=True):
         entries[index] = value
@@ -102,7 +102,7 @@ def _placed(plan: RatePlan, dependent: Array, independent: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovingRobot:
     """A robot with flexible links in motion.
 
     Attributes:
@@ -111,27 +111,27 @@ class Moved:
         state: the tree of frames, for rigid bodies and joints.
     """
 
-    at: Posed
+    at: ConfiguredRobot
     r: Array
     state: State
 
 
-def robot_in_motion(at: Posed, r: Array) -> Moved:
+def moving_robot(at: ConfiguredRobot, r: Array) -> MovingRobot:
     """The robot at rates r (r,) that satisfy its closures."""
-    return Moved(at, r, tree_in_motion(at.plan.extended, at.now, r))
+    return MovingRobot(at, r, tree_in_motion(at.plan.extended, at.now, r))
 
 
-def second_rates(motion: Moved) -> Array:
+def second_rates(motion: MovingRobot) -> Array:
     """Second derivatives (d,) of the closures' chosen rows where all rates stay constant."""
     plan = motion.at.plan
     mechanism = mechanism_of(plan.extended.robot)
     tree, velocity = motion.at.frames.motion, motion.state.moving.velocity
     second = closure_bias(plan.extended.tree, tree, velocity) / mechanism.row_scale
-    spins = [value for leg in spin_biases(mechanism, tree, velocity) for value in leg]
+    spins = [value for leg in idle_spin_biases(mechanism, tree, velocity) for value in leg]
     return pack([*second, *spins])[list(plan.rows)]
 
 
-class Reduced(NamedTuple):
+class ReducedMotion(NamedTuple):
     """A robot in motion with its independent rates.
 
     Attributes:
@@ -140,12 +140,12 @@ class Reduced(NamedTuple):
         bias: derivatives of all rates where the independent ones stay constant.
     """
 
-    motion: Moved
+    motion: MovingRobot
     J: Array
     bias: Array
 
 
-def reduced_motion(at: Posed, y: Array) -> Reduced:
+def reduced_motion(at: ConfiguredRobot, y: Array) -> ReducedMotion:
     """The robot at independent rates y (n,)."""
     plan = at.plan
     A_D, A_I = at.A[:, list(plan.dependent)], at.A[:, list(plan.independent)]
@@ -156,8 +156,10 @@ def reduced_motion(at: Posed, y: Array) -> Reduced:
     for k, index in enumerate(plan.independent):
         rows[index] = np.eye(plan.n)[k]
     J = np.stack(rows)
-    motion = robot_in_motion(at, product(J, y))
-    return Reduced(motion, J, _placed(plan, -solve(A_D, second_rates(motion)), np.zeros(plan.n)))
+    motion = moving_robot(at, product(J, y))
+    return ReducedMotion(
+        motion, J, _assemble_rates(plan, -solve(A_D, second_rates(motion)), np.zeros(plan.n))
+    )
 
 
 def frame_motion(frames: ElasticFrames, velocity: TreeVelocity, beam: int, rate: Array) -> FrameMotion:
@@ -191,7 +193,7 @@ def beam_loads(frames: ElasticFrames, state: State, r: Array, rate: Array) -> Ar
     return total
 
 
-def required_forces(motion: Moved, rate: Array, physics: Physics) -> Array:
+def required_forces(motion: MovingRobot, rate: Array, physics: Physics) -> Array:
     """Forces (r,) along all rates that the motion requires at derivatives `rate` (r,) of the rates."""
     extended = motion.at.plan.extended
     u_dot = product(extended.embedding, rate)
@@ -199,7 +201,7 @@ def required_forces(motion: Moved, rate: Array, physics: Physics) -> Array:
     return np.asarray(total + beam_loads(motion.at.frames, motion.state, motion.r, rate))
 
 
-def motion_equations(now: Reduced, physics: Physics) -> tuple[Array, Array]:
+def motion_equations(now: ReducedMotion, physics: Physics) -> tuple[Array, Array]:
     """M (n, n) and c (n,) of [tau; 0] = M y'' + c ([BK2013] (38))."""
     M = product(now.J.T, product(now.motion.at.frames.mass_matrix(), now.J))
     return M, product(now.J.T, required_forces(now.motion, now.bias, physics))
@@ -210,12 +212,12 @@ def motion_equations(now: Reduced, physics: Physics) -> tuple[Array, Array]:
 
 def of_positions(robot: Robot) -> tuple[int]:
     """Shape of the positions."""
-    return (positions.size(rate_choice(robot).extended),)
+    return (positions.position_count(choose_independent_rates(robot).extended),)
 
 
 def of_rates(robot: Robot) -> tuple[int]:
     """Shape of the independent rates."""
-    return (rate_choice(robot).n,)
+    return (choose_independent_rates(robot).n,)
 
 
 def of_inputs(robot: Robot) -> tuple[int]:
@@ -232,8 +234,8 @@ def elastic_inverse(
     M [a; z] + c = [tau; 0] at positions p (size,) and independent rates y (n,), the actuators' first: z from
     the lower rows, tau from the upper ones.
     """
-    plan = rate_choice(robot)
-    M, c = motion_equations(reduced_motion(posed(plan, p), y), physics)
+    plan = choose_independent_rates(robot)
+    M, c = motion_equations(reduced_motion(configure_robot(plan, p), y), physics)
     k = plan.na
     others = solve(M[k:, k:], -(product(M[k:, :k], a) + c[k:]), "spd")
     return {
@@ -247,8 +249,8 @@ def elastic_forward(
     robot: Robot, p: Array, y: Array, tau: Array, *, physics: Physics = ALL_TERMS
 ) -> dict[str, Array]:
     """Accelerations y' (n,) at positions p (size,), rates y (n,), forces tau (na,): M y' + c = [tau; 0]."""
-    plan = rate_choice(robot)
-    M, c = motion_equations(reduced_motion(posed(plan, p), y), physics)
+    plan = choose_independent_rates(robot)
+    M, c = motion_equations(reduced_motion(configure_robot(plan, p), y), physics)
     right = pack([*tau, *np.zeros(plan.n - plan.na)]) - c
     return {"acceleration": solve(M, right, "spd")}
 
@@ -256,19 +258,19 @@ def elastic_forward(
 @physics(p=of_positions, y=of_rates)
 def elastic_energies(robot: Robot, p: Array, y: Array, *, physics: Physics = ALL_TERMS) -> dict[str, Any]:
     """Kinetic and potential energy (J), power that is lost (W), and the rates of platform and joints."""
-    motion = reduced_motion(posed(rate_choice(robot), p), y).motion
+    motion = reduced_motion(configure_robot(choose_independent_rates(robot), p), y).motion
     frames, state = motion.at.frames, motion.state
     return {
-        "kinetic": energy.kinetic(frames, motion.r),
-        "potential": energy.potential(frames, state),
-        "dissipation": energy.dissipation(frames, state, motion.r, physics),
+        "kinetic": energy.kinetic_energy(frames, motion.r),
+        "potential": energy.potential_energy(frames, state),
+        "dissipation": energy.dissipated_power(frames, state, motion.r, physics),
         "rates": motion.r[: robot.platform_nv + robot.nv],
     }
 
 
 def of_all_rates(robot: Robot) -> tuple[int]:
     """Shape of all rates r."""
-    return (rate_choice(robot).extended.embedding.shape[1],)
+    return (choose_independent_rates(robot).extended.embedding.shape[1],)
 
 
 @physics(p=of_positions, r=of_all_rates)
@@ -277,38 +279,38 @@ def elastic_terms(robot: Robot, p: Array, r: Array, *, physics: Physics = ALL_TE
 
     Also A (d, r) and second derivatives of the closures' chosen rows, and energies.
     """
-    at = posed(rate_choice(robot), p)
-    motion = robot_in_motion(at, r)
+    at = configure_robot(choose_independent_rates(robot), p)
+    motion = moving_robot(at, r)
     return {
         "M": at.frames.mass_matrix(),
         "h": required_forces(motion, np.zeros(len(r)), physics),
         "A": at.A,
         "second": second_rates(motion),
-        "potential": energy.potential(at.frames, motion.state),
-        "dissipation": energy.dissipation(at.frames, motion.state, r, physics),
+        "potential": energy.potential_energy(at.frames, motion.state),
+        "dissipation": energy.dissipated_power(at.frames, motion.state, r, physics),
     }
 
 
 @physics(p=of_positions)
-def elastic_gaps(robot: Robot, p: Array) -> dict[str, Any]:
+def elastic_closure_gaps(robot: Robot, p: Array) -> dict[str, Any]:
     """A (d, r) and what the closures' chosen rows leave open (d,)."""
-    at = posed(rate_choice(robot), p)
-    return {"A": at.A, "gap": open_rows(at)}
+    at = configure_robot(choose_independent_rates(robot), p)
+    return {"A": at.A, "gap": open_closure_rows(at)}
 
 
 @physics(p=of_positions)
-def elastic_closing(robot: Robot, p: Array) -> dict[str, Array]:
+def elastic_closing_step(robot: Robot, p: Array) -> dict[str, Array]:
     """Positions "p" (size,) after one of Newton's steps towards closed loops, and the "step" (rates,)."""
-    plan = rate_choice(robot)
-    step = loop_step(posed(plan, p))
-    return {"p": positions.stepped(plan.extended, p, step), "step": step}
+    plan = choose_independent_rates(robot)
+    step = loop_step(configure_robot(plan, p))
+    return {"p": positions.step_positions(plan.extended, p, step), "step": step}
 
 
 @physics(p=of_positions, step=of_rates)
 def elastic_step(robot: Robot, p: Array, step: Array) -> Array:
     """Positions after a small step (n,) of the independent rates, loops open by its square."""
-    plan = rate_choice(robot)
-    return positions.stepped(plan.extended, p, reduced_motion(posed(plan, p), step).motion.r)
+    plan = choose_independent_rates(robot)
+    return positions.step_positions(plan.extended, p, reduced_motion(configure_robot(plan, p), step).motion.r)
 
 
 # ---- the flow of a robot with flexible links: the derivative of its state s = [p; y]
@@ -316,8 +318,8 @@ def elastic_step(robot: Robot, p: Array, step: Array) -> Array:
 
 def state_size(robot: Robot) -> tuple[int]:
     """Shape of the state."""
-    plan = rate_choice(robot)
-    return (positions.size(plan.extended) + plan.n,)
+    plan = choose_independent_rates(robot)
+    return (positions.position_count(plan.extended) + plan.n,)
 
 
 @physics(s=state_size, u=of_inputs, constants=(1,))
@@ -331,14 +333,14 @@ def elastic_flow(
     physics: Physics = ALL_TERMS,
 ) -> Array:
     """Derivative of the state at inputs u (actuators,): forces, or accelerations where `prescribed`."""
-    plan = rate_choice(robot)
-    size = positions.size(plan.extended)
+    plan = choose_independent_rates(robot)
+    size = positions.position_count(plan.extended)
     p, y = s[:size], s[size:]
-    p = positions.stepped(plan.extended, p, loop_step(posed(plan, p)))
+    p = positions.step_positions(plan.extended, p, loop_step(configure_robot(plan, p)))
     if prescribed:
         others = elastic_inverse(robot, p, y, u, physics=physics)["acceleration"]
         accelerations = [*u, *others]
     else:
         accelerations = list(elastic_forward(robot, p, y, u, physics=physics)["acceleration"])
-    now = reduced_motion(posed(plan, p), y)
-    return pack([*positions.rates(plan.extended, p, now.motion.r), *accelerations])
+    now = reduced_motion(configure_robot(plan, p), y)
+    return pack([*positions.position_rates(plan.extended, p, now.motion.r), *accelerations])

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.extended import Extended, extended, kept_by_numbers, plane_normal
+from nacelle.elastic.extended import FlexibleTree, cache_by_numbers, flexible_tree, plane_normal
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -27,7 +27,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
-from nacelle.tree.closure import closure_gaps
+from nacelle.tree.closure import closure_residual
 
 # Columns and rows are independent if this much of them is left after those before are taken off: the more the
 # better, so that what depends on them is not large.
@@ -47,7 +47,7 @@ class RatePlan:
         reference: positions at the reference pose, nothing deformed.
     """
 
-    extended: Extended
+    extended: FlexibleTree
     independent: tuple[int, ...]
     dependent: tuple[int, ...]
     rows: tuple[int, ...]
@@ -69,46 +69,46 @@ class RatePlan:
         return self.independent[self.na :]
 
 
-@kept_by_numbers
-def rate_choice(robot: Robot) -> RatePlan:
+@cache_by_numbers
+def choose_independent_rates(robot: Robot) -> RatePlan:
     """The choice of independent rates of a robot.
 
     Raises:
         KinematicsError: if an actuator closes a loop, or actuators depend on each other.
     """
-    frame = extended(robot)
+    frame = flexible_tree(robot)
     assembly = mechanism_of(robot).assembly
-    reference = undeformed(frame, assembly.platform, assembly.q)
-    generic = _generic(frame, reference)
-    driven = _actuated(frame)
+    reference = undeformed_positions(frame, assembly.platform, assembly.q)
+    generic = _generic_positions(frame, reference)
+    driven = _actuator_rates(frame)
     nz = len(frame.rigid_rates)
-    scaled = _scaled(frame, generic)
-    free = _moving(scaled)
+    scaled = _scaled_constraints(frame, generic)
+    free = _nonzero_rates(scaled)
     passive = [k for k in range(nz) if free[k] and k not in driven]
     elastic = [k for k in range(nz, scaled.shape[1]) if free[k]]
     rank = _rank(scaled[:, free])
     poses = [scaled]
-    straight = _scaled(frame, reference)
+    straight = _scaled_constraints(frame, reference)
     if _rank(straight[:, free]) == rank:
         poses.append(straight)
-    dependent = _chosen([A.T for A in poses], [passive, elastic], rank)
+    dependent = _choose_independent([A.T for A in poses], [passive, elastic], rank)
     if len(dependent) < rank:
         raise KinematicsError(
             f"the actuators of {robot.name} depend on each other: its flexible links are too few to let them "
             "move apart (redundant actuation needs a flexible link in every leg)"
         )
-    rows = _chosen([A[:, dependent] for A in poses], [list(range(len(scaled)))], rank)
+    rows = _choose_independent([A[:, dependent] for A in poses], [list(range(len(scaled)))], rank)
     others = [k for k in range(scaled.shape[1]) if free[k] and k not in dependent and k not in driven]
     return RatePlan(frame, (*driven, *others), tuple(dependent), tuple(rows), reference)
 
 
-def _scaled(frame: Extended, p: Array) -> Array:
+def _scaled_constraints(frame: FlexibleTree, p: Array) -> Array:
     """The closures' rows A (rows, r) at positions p, columns of size one."""
     A = frames_at(frame, *positions.split_positions(frame, p)).constraints().astype(float)
     return np.asarray(A / np.maximum(np.max(np.abs(A), axis=0), 1e-12))
 
 
-def _generic(frame: Extended, reference: Array) -> Array:
+def _generic_positions(frame: FlexibleTree, reference: Array) -> Array:
     """Positions that close all loops near the reference, with every link bent.
 
     No accident of symmetry is left.
@@ -119,21 +119,21 @@ def _generic(frame: Extended, reference: Array) -> Array:
     tree = frame.tree
     scale = mechanism_of(robot).row_scale
     # Any change of all positions, then the smallest one that closes the loops.
-    p = positions.stepped(
-        frame, p, 0.03 * robot.size * random.standard_normal(frame.embedding.shape[1]) * _plane(frame)
+    p = positions.step_positions(
+        frame, p, 0.03 * robot.size * random.standard_normal(frame.embedding.shape[1]) * _planar_mask(frame)
     )
     for _ in range(30):
         now = frames_at(frame, *positions.split_positions(frame, p))
-        gaps = closure_gaps(tree, now.motion) / scale
+        gaps = closure_residual(tree, now.motion) / scale
         A = now.constraints().astype(float)
         step = -np.linalg.lstsq(A[: len(gaps)], gaps, rcond=1e-12)[0]
-        p = positions.stepped(frame, p, step)
+        p = positions.step_positions(frame, p, step)
         if float(np.max(np.abs(step), initial=0.0)) < 1e-13:
             break
     return p
 
 
-def _plane(frame: Extended) -> Array:
+def _planar_mask(frame: FlexibleTree) -> Array:
     """1 for every rate, but 0 for those of the platform out of the plane of a planar robot."""
     m = frame.robot.platform_nv
     mask = np.ones(frame.embedding.shape[1])
@@ -145,13 +145,13 @@ def _plane(frame: Extended) -> Array:
     return np.where(mask > 0.5, 1.0, 0.0)
 
 
-def undeformed(frame: Extended, platform: Pose, q: Array) -> Array:
+def undeformed_positions(frame: FlexibleTree, platform: Pose, q: Array) -> Array:
     """Positions [p (3,), quaternion (4,), q (nq,), 0 (ne,)] of the rigid robot, nothing deformed."""
     parts = [platform.p] if frame.robot.platform_nv == 3 else [platform.p, quat_from_rotation(platform.R)]
     return np.concatenate([*parts, q, np.zeros(frame.ne)]).astype(float)
 
 
-def _actuated(frame: Extended) -> list[int]:
+def _actuator_rates(frame: FlexibleTree) -> list[int]:
     robot = frame.robot
     indices = []
     for actuator in robot.actuators:
@@ -164,7 +164,7 @@ def _actuated(frame: Extended) -> list[int]:
     return indices
 
 
-def _moving(A: Array) -> Array:
+def _nonzero_rates(A: Array) -> Array:
     """Which rates are not zero in every solution of A r = 0."""
     _, values, V = np.linalg.svd(A)
     rank = int(np.sum(values > _RANK * values[0])) if values.size else 0
@@ -175,7 +175,7 @@ def _rank(A: Array) -> int:
     return int(np.linalg.matrix_rank(A, tol=_RANK * max(A.shape)))
 
 
-def _chosen(poses: list[Array], groups: list[list[int]], count: int) -> list[int]:
+def _choose_independent(poses: list[Array], groups: list[list[int]], count: int) -> list[int]:
     """The first vectors (rows) of one group after the other that are clearly independent, then any.
 
     They are so in every one of `places`, the same vectors in several poses.

@@ -13,50 +13,50 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.elastic.extended import Extended, joint_places
+from nacelle.elastic.extended import FlexibleTree, joint_offsets
 from nacelle.model.joint import Primitive
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, sqrt
 
 
-def platform_size(extended: Extended) -> int:
+def platform_size(extended: FlexibleTree) -> int:
     """How many numbers place the platform: 3, or 7 with a quaternion."""
     return 3 if extended.robot.platform_nv == 3 else 7
 
 
-def size(extended: Extended) -> int:
+def position_count(extended: FlexibleTree) -> int:
     """Length of the vector of positions."""
     return platform_size(extended) + extended.robot.nq + extended.ne
 
 
-def split_positions(extended: Extended, p: Array) -> tuple[Pose, Array, Array]:
+def split_positions(extended: FlexibleTree, p: Array) -> tuple[Pose, Array, Array]:
     """Platform pose, joints of the tree (nq,) and elastic coordinates (ne,)."""
     m = platform_size(extended)
     platform = Pose(np.eye(3), p[:3]) if m == 3 else Pose(rotation_quat(p[3:7]), p[:3])
     return platform, p[m : m + extended.robot.nq], p[m + extended.robot.nq :]
 
 
-def _quaternions(extended: Extended) -> list[tuple[int, int, bool]]:
+def _quaternions(extended: FlexibleTree) -> list[tuple[int, int, bool]]:
     """Quaternions in p: where they are, where their angular velocity is in r, whether in base axes."""
     m = platform_size(extended)
     quaternions = [] if m == 3 else [(3, 3, True)]
-    joints = joint_places(extended.robot)
+    joints = joint_offsets(extended.robot)
     return quaternions + [(m + q, r, False) for primitive, q, r in joints if primitive is Primitive.SPHERICAL]
 
 
-def _single(extended: Extended) -> list[tuple[int, int]]:
+def _single(extended: FlexibleTree) -> list[tuple[int, int]]:
     """Places in p of the coordinates that change by their rate, and the places of these in r."""
-    m, joints = platform_size(extended), joint_places(extended.robot)
+    m, joints = platform_size(extended), joint_offsets(extended.robot)
     pairs = [(k, k) for k in range(3)]
     pairs += [(m + q, r) for primitive, q, r in joints if primitive is not Primitive.SPHERICAL]
     nq, nz = extended.robot.nq, len(extended.rigid_rates)
     return pairs + [(m + nq + k, nz + k) for k in range(extended.ne)]
 
 
-def rates(extended: Extended, p: Array, r: Array) -> Array:
+def position_rates(extended: FlexibleTree, p: Array, r: Array) -> Array:
     """dp/dt (size,) at rates r (nz + ne,), m/s and rad/s; quaternions as at the head of this file."""
-    result: list[Scalar] = [0.0] * size(extended)
+    result: list[Scalar] = [0.0] * position_count(extended)
     for index, rate in _single(extended):
         result[index] = r[rate]
     for index, rate, base in _quaternions(extended):
@@ -66,7 +66,7 @@ def rates(extended: Extended, p: Array, r: Array) -> Array:
     return pack(result)
 
 
-def normalised(extended: Extended, p: Array) -> Array:
+def normalise_positions(extended: FlexibleTree, p: Array) -> Array:
     """Positions p (size,) with quaternions of length one."""
     result = list(p)
     for index, _, _ in _quaternions(extended):
@@ -75,6 +75,6 @@ def normalised(extended: Extended, p: Array) -> Array:
     return pack(result)
 
 
-def stepped(extended: Extended, p: Array, step: Array) -> Array:
+def step_positions(extended: FlexibleTree, p: Array, step: Array) -> Array:
     """Positions p (size,) after a small step (rates,) along the rates; quaternions of length one."""
-    return normalised(extended, p + rates(extended, p, step))
+    return normalise_positions(extended, p + position_rates(extended, p, step))

@@ -14,7 +14,7 @@ so that phi^T M phi = 1. Directions without mass are condensed statically first.
 them in M.
 
 Over a workspace, at every pose of a grid K phi = w^2 M phi on the rates that the constraints allow
-(`modes_of`), f = w / 2 pi in Hz; poses out of reach have NaN.
+(`modes_on_subspace`), f = w / 2 pi in Hz; poses out of reach have NaN.
 
 How a robot moves in a mode: displacements of its bodies and the lines of its bent links, in base axes.
 
@@ -35,22 +35,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.extended import extended
+from nacelle.elastic.extended import flexible_tree
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import (
     Matrices,
     Subspace,
+    body_index,
     jacobian_at,
+    mass_jacobian_at,
     matrices_at,
     null_spaces,
-    place_of,
     rate_scales,
     straight_frames,
-    weights_at,
 )
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.flags import failed
+from nacelle.kinematics.flags import has_failed
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.model.robot import Robot
 from nacelle.progress import task
@@ -74,7 +74,7 @@ class Modes(NamedTuple):
     rigid: int
 
 
-def modes_of(M: Array, K: Array, N: Array, rigid: Array) -> Modes:
+def modes_on_subspace(M: Array, K: Array, N: Array, rigid: Array) -> Modes:
     """The modes on a subspace.
 
     Args:
@@ -90,7 +90,7 @@ def modes_of(M: Array, K: Array, N: Array, rigid: Array) -> Modes:
         q, _ = np.linalg.qr((still.T @ M @ N).T, mode="complete")
         N = N @ q[:, still.shape[1] :]
     Mr, Kr = _symmetric(N.T @ M @ N), _symmetric(N.T @ K @ N)
-    N, Mr, Kr = _with_mass(N, Mr, Kr)
+    N, Mr, Kr = _condense_massless(N, Mr, Kr)
     if not N.shape[1]:
         return Modes(np.zeros(still.shape[1]), still, still.shape[1])
     W = _whitening(Mr)
@@ -108,7 +108,7 @@ def _whitening(M: Array) -> Array:
     return np.asarray(np.linalg.inv(np.linalg.cholesky(M)).T)
 
 
-def _with_mass(N: Array, M: Array, K: Array) -> tuple[Array, Array, Array]:
+def _condense_massless(N: Array, M: Array, K: Array) -> tuple[Array, Array, Array]:
     """The subspace and its matrices without massless directions, these moved as statics require."""
     if not N.shape[1]:
         return N, M, K
@@ -175,24 +175,24 @@ class NaturalFrequencies(Plottable):
         """The linear model at the poses, loaded or not."""
         return matrices_at(self.robot, self.x, self.planar) if self.load is None else self.load.model
 
-    def displacement(self, place: str | None = None) -> Array:
+    def displacement(self, body: str | None = None) -> Array:
         """Motion [v; w] (..., 6, modes) of a body or tool in every mode, base axes; the platform if None.
 
         m and rad for mass-normalised shapes (phi^T M phi = 1, kg and m).
         """
-        J = self._jacobian(place_of(self.robot, place))
+        J = self._jacobian(body_index(self.robot, body))
         return np.asarray(J @ self.shapes)
 
     def _jacobian(self, index: int) -> Array:
         return model_jacobian(self.model, self.load, index, self.planar)
 
-    def _weights(self) -> Array:
-        return weights_at(self.model, self.planar) if self.load is None else self.load.weights
+    def _mass_jacobian(self) -> Array:
+        return mass_jacobian_at(self.model, self.planar) if self.load is None else self.load.weights
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of what deforms: beams, then drives with a spring."""
-        flexible = extended(self.robot, planar=self.planar)
+        flexible = flexible_tree(self.robot, planar=self.planar)
         drives = (self.robot.joints[drive.joint].name for drive in flexible.springs)
         return (*(shapes.beam.name for shapes in flexible.shapes), *drives)
 
@@ -202,7 +202,7 @@ class NaturalFrequencies(Plottable):
 
         What is missing from 1 is in springs of joints, and in the load.
         """
-        flexible = extended(self.robot, planar=self.planar)
+        flexible = flexible_tree(self.robot, planar=self.planar)
         stiffness = [shapes.linear_stiffness for shapes in flexible.shapes]
         stiffness += [np.array([[drive.stiffness]]) for drive in flexible.springs]
         parts = []
@@ -230,7 +230,7 @@ class NaturalFrequencies(Plottable):
 
         phi^T f, f the inertial force of a unit acceleration; squared it is the effective mass of the mode.
         """
-        return np.asarray(self._weights() @ self.shapes)
+        return np.asarray(self._mass_jacobian() @ self.shapes)
 
     @property
     def effective_mass(self) -> Array:
@@ -250,8 +250,8 @@ class NaturalFrequencies(Plottable):
             return np.asarray(model.actuators @ self.shapes)
         rows, scale, units = model.rows(True), rate_scales(model.extended), actuator_scales(self.robot)
         result = np.full((*self.flags.shape, len(units), self.shapes.shape[-1]), np.nan)
-        for index, K, N in model.stiffness_on_allowed(True):
-            psi = _actuated(rows[index], K, N, scale, units)
+        for index, K, N in model.stiffness_and_subspaces(True):
+            psi = _actuator_motions(rows[index], K, N, scale, units)
             result[index] = psi.T @ model.M[index] @ self.shapes[index]
         return result
 
@@ -259,7 +259,7 @@ class NaturalFrequencies(Plottable):
     def poles(self) -> Array:
         """Eigenvalues (..., 2k), rad/s, of the damped robot, all modes coupled; by |imaginary part|."""
         model = self.model
-        spaces = model.stiffness_on_allowed(self.locked)
+        spaces = model.stiffness_and_subspaces(self.locked)
         poles = {index: _poles(model.M[index], model.C, K, N) for index, K, N in spaces}
         most = max(map(len, poles.values()), default=0)
         result = np.full((*self.flags.shape, most), np.nan + 0j)
@@ -321,21 +321,21 @@ def natural_frequencies(
         raise KinematicsError(f"modes={modes} must be above zero")
     if gravity or external:
         model, load = linear_model(robot, x, gravity=gravity, external=external, planar=planar)
-        return replace(_solved(model, locked, modes, True), load=load, planar=planar)
+        return replace(_solve_modes(model, locked, modes, True), load=load, planar=planar)
     if np.ndim(x) < 2:
-        return replace(_solved(matrices_at(robot, x, planar), locked, modes, False), planar=planar)
+        return replace(_solve_modes(matrices_at(robot, x, planar), locked, modes, False), planar=planar)
     poses = np.asarray(x, dtype=float)
     rows = poses.reshape(-1, poses.shape[-1])
     parts = []
     with task(f"modes of {robot.name} at {len(rows)} poses") as report:
         for first in range(0, max(len(rows), 1), _BLOCK):
             part = matrices_at(robot, rows[first : first + _BLOCK], planar)
-            parts.append(_solved(part, locked, modes, False))
+            parts.append(_solve_modes(part, locked, modes, False))
             report(min(1.0, (first + _BLOCK) / max(len(rows), 1)))
-    return replace(_joined(parts, poses.shape[:-1]), planar=planar)
+    return replace(_join_blocks(parts, poses.shape[:-1]), planar=planar)
 
 
-def _joined(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalFrequencies:
+def _join_blocks(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalFrequencies:
     """Parts of a batch as one, of the batch's shape; fewer modes are filled up with NaN."""
     most = max(part.frequencies.shape[-1] for part in parts)
 
@@ -364,15 +364,15 @@ def _joined(parts: list[NaturalFrequencies], batch: tuple[int, ...]) -> NaturalF
     )
 
 
-def _solved(model: Matrices, locked: bool, number: int | None, loaded: bool) -> NaturalFrequencies:
+def _solve_modes(model: Matrices, locked: bool, number: int | None, loaded: bool) -> NaturalFrequencies:
     """Modes of a linear model."""
     batch, size = model.flags.shape, model.M.shape[-1]
-    good = ~failed(model.flags)
+    good = ~has_failed(model.flags)
     A = model.rows(locked)[good]
     spaces = null_spaces(A, rate_scales(model.extended))
-    rigid = _rigid(model, A) if not loaded else [np.zeros((size, 0))] * len(spaces)
+    rigid = _rigid_motions(model, A) if not loaded else [np.zeros((size, 0))] * len(spaces)
     M, K = model.M[good], np.broadcast_to(model.K, model.M.shape)[good]
-    solved = [modes_of(*each) for each in zip(M, K, [s.basis for s in spaces], rigid, strict=True)]
+    solved = [modes_on_subspace(*each) for each in zip(M, K, [s.basis for s in spaces], rigid, strict=True)]
     most = max((len(modes.values) for modes in solved), default=0)
     kept = most if number is None else min(number, most)
     count = len(solved)
@@ -385,34 +385,34 @@ def _solved(model: Matrices, locked: bool, number: int | None, loaded: bool) -> 
     with np.errstate(invalid="ignore", divide="ignore"):
         w = np.sqrt(values)
         damping = np.where(w > 0.0, damped / (2.0 * w), np.nan)
-    gap = np.array([[s.kept, s.dropped] for s in spaces]).reshape(count, 2)
+    gap = np.array([[s.kept, s.largest_dropped] for s in spaces]).reshape(count, 2)
     number_rigid = np.zeros(batch, dtype=np.int64)
     number_rigid[good] = still
     return NaturalFrequencies(
         model.robot,
         model.x,
         locked,
-        frequencies=_spread(w / (2.0 * np.pi), good),
-        eigenvalues=_spread(values, good),
-        damping=_spread(damping, good),
-        shapes=_spread(shapes, good),
+        frequencies=_scatter(w / (2.0 * np.pi), good),
+        eigenvalues=_scatter(values, good),
+        damping=_scatter(damping, good),
+        shapes=_scatter(shapes, good),
         rigid=number_rigid,
-        rank_gap=_spread(gap, good),
+        rank_gap=_scatter(gap, good),
         flags=model.flags,
     )
 
 
-def _spread(values: Array, good: Array) -> Array:
+def _scatter(values: Array, good: Array) -> Array:
     """Results of the good samples among all; NaN elsewhere."""
     result = np.full((*good.shape, *values.shape[1:]), np.nan)
     result[good] = values
     return result
 
 
-def _rigid(model: Matrices, A: Array) -> list[Array]:
+def _rigid_motions(model: Matrices, A: Array) -> list[Array]:
     """Motions (r, m) that the constraints allow and that deform nothing: e = 0, springs at rest."""
     nz = len(model.extended.rigid_rates)
-    K = np.broadcast_to(model.K, model.M.shape)[~failed(model.flags)][:, :nz, :nz]
+    K = np.broadcast_to(model.K, model.M.shape)[~has_failed(model.flags)][:, :nz, :nz]
     scale = rate_scales(model.extended)[:nz]
     springs = K * scale[:, None] * scale
     largest = np.max(np.abs(springs), axis=(-2, -1), keepdims=True, initial=0.0)
@@ -426,7 +426,7 @@ def _rigid(model: Matrices, A: Array) -> list[Array]:
     return whole
 
 
-def _actuated(rows: Array, K: Array, N: Array, scale: Array, units: Array) -> Array:
+def _actuator_motions(rows: Array, K: Array, N: Array, scale: Array, units: Array) -> Array:
     """Static motions (r, actuators) for unit motions of the locked actuators: the last rows, over `units`."""
     wanted = np.eye(len(rows))[:, len(rows) - len(units) :] / units
     psi = scale[:, None] * np.linalg.lstsq(rows * scale, wanted, rcond=1e-8)[0]
@@ -436,7 +436,7 @@ def _actuated(rows: Array, K: Array, N: Array, scale: Array, units: Array) -> Ar
 
 def _poles(M: Array, C: Array, K: Array, N: Array) -> Array:
     """Eigenvalues (2k,) of M r'' + C r' + K r = 0 on a subspace."""
-    modes: Modes = modes_of(M, K, N, np.zeros((len(M), 0)))
+    modes: Modes = modes_on_subspace(M, K, N, np.zeros((len(M), 0)))
     Q = modes.shapes
     k = Q.shape[1]
     system = np.zeros((2 * k, 2 * k))
@@ -526,7 +526,7 @@ class ModeShape:
         if not 0 <= mode < count:
             raise NacelleError(f"there is no mode {mode}: {modes.robot.name} has modes 0 to {count - 1} here")
         self.modes, self.phi = modes, modes.shapes[:, mode]
-        self.frames = _frames(modes)
+        self.frames = _mode_frames(modes)
         self.links = {shapes.beam.name: k for k, shapes in enumerate(self.frames.extended.shapes)}
 
     def twist(self, body: int) -> Array:
@@ -547,7 +547,7 @@ class ModeShape:
         e, q = self.phi[flexible.rate_slices[beam]], np.asarray(self.frames.qe[part], dtype=float)
         points = []
         for xi in np.linspace(0.0, 1.0, _PIECES + 1):
-            d = shapes.movement(float(xi))[:3]
+            d = shapes.section_motion(float(xi))[:3]
             point = pose.p + pose.R @ (np.array([xi * shapes.beam.length, 0.0, 0.0]) + d @ q)
             points.append(point + factor * (self.at(shapes.beam.body, point) + pose.R @ (d @ e)))
         return np.array(points)
@@ -584,9 +584,9 @@ class ModeShape:
         return size / self.largest if self.largest > 0.0 else 0.0
 
 
-def _frames(modes: NaturalFrequencies) -> ElasticFrames:
+def _mode_frames(modes: NaturalFrequencies) -> ElasticFrames:
     """The frames about which the modes are."""
     if modes.load is not None:
-        return modes.load.balances[()].state.frames()
-    flexible = extended(modes.robot, planar=modes.planar)
+        return modes.load.equilibria[()].state.frames()
+    flexible = flexible_tree(modes.robot, planar=modes.planar)
     return straight_frames(flexible, configuration(modes.robot, modes.x, modes.model.y))

@@ -42,27 +42,32 @@ from nacelle.dynamics.external import load_names
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.elastic.beam.functions import integral_of_product
 from nacelle.elastic.beam.newton_euler import first_moment
-from nacelle.elastic.extended import Extended, extended
+from nacelle.elastic.extended import FlexibleTree, flexible_tree
 from nacelle.elastic.frames import ElasticFrames, stiffness_matrix
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.configuration import Configuration, configuration
-from nacelle.kinematics.flags import failed
+from nacelle.kinematics.flags import has_failed
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.assembly import rate_scale
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import evaluated
-from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import of_pose, of_unknowns
+from nacelle.kinematics.motion import evaluate_function
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.shapes import pose_shape, unknowns_shape
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot, has_mass
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, product
 from nacelle.tree.actuation import actuator_scales, rate_rows
-from nacelle.tree.spanning_tree import CosSin, Step, motion_of_steps, tree_movers
+from nacelle.tree.spanning_tree import (
+    CosineSine,
+    JointTransform,
+    rates_moving_bodies,
+    tree_kinematics_from_transforms,
+)
 
 
 @dataclass(frozen=True)
-class Pattern:
+class SparsityPattern:
     """Places of entries, as index arrays (rows, columns).
 
     Attributes:
@@ -80,12 +85,12 @@ class Pattern:
     rows: int
 
 
-def moved_rates(extended: Extended) -> Array:
+def body_movers(extended: FlexibleTree) -> Array:
     """For every frame of the tree which rates r = [z; e] move it (frames, r), of bool."""
-    return np.asarray(tree_movers(extended.tree) @ (extended.embedding != 0.0))
+    return np.asarray(rates_moving_bodies(extended.tree) @ (extended.embedding != 0.0))
 
 
-def joint_pattern(extended: Extended, movers: Array, index: int) -> Array:
+def joint_pattern(extended: FlexibleTree, movers: Array, index: int) -> Array:
     """Which rates the rate of a joint may have (r,), of bool."""
     tree = extended.tree
     if index < tree.tree:
@@ -95,9 +100,9 @@ def joint_pattern(extended: Extended, movers: Array, index: int) -> Array:
 
 
 @lru_cache(maxsize=64)
-def pattern_of(extended: Extended) -> Pattern:
+def sparsity_pattern(extended: FlexibleTree) -> SparsityPattern:
     """The places of a robot."""
-    tree, movers = extended.tree, moved_rates(extended)
+    tree, movers = extended.tree, body_movers(extended)
     size = movers.shape[1]
     masks = [movers[body] for body in range(len(tree.bodies)) if body != BASE and has_mass(tree, body)]
     for k, shapes in enumerate(extended.shapes):
@@ -112,7 +117,9 @@ def pattern_of(extended: Extended) -> Pattern:
     rows += [movers[spin.body] for spins in mechanism_of(extended.robot).spins for spin in spins]
     constraints = np.array(rows).reshape(len(rows), size)
     actuators = np.array([joint_pattern(extended, movers, a.joint) for a in tree.actuators]).reshape(-1, size)
-    return Pattern(np.nonzero(np.triu(mass)), np.nonzero(constraints), np.nonzero(actuators), size, len(rows))
+    return SparsityPattern(
+        np.nonzero(np.triu(mass)), np.nonzero(constraints), np.nonzero(actuators), size, len(rows)
+    )
 
 
 # ---- rates that the constraints allow
@@ -133,11 +140,11 @@ class Subspace(NamedTuple):
 
     basis: Array
     kept: float
-    dropped: float
+    largest_dropped: float
 
 
 @lru_cache(maxsize=64)
-def rate_scales(extended: Extended) -> Array:
+def rate_scales(extended: FlexibleTree) -> Array:
     """Sizes (r,) of rates: the robot's size for translations, 1 for rotations, shapes of unit size."""
     robot = extended.robot
     sizes = rate_scale(robot).tolist()
@@ -169,29 +176,29 @@ def null_spaces(A: Array, scale: Array) -> list[Subspace]:
 # ---- mass matrix, constraints and Jacobians of an undeformed robot, compiled, over many poses
 
 
-def straight_frames(flexible: Extended, now: Configuration) -> ElasticFrames:
+def straight_frames(flexible: FlexibleTree, now: Configuration) -> ElasticFrames:
     """The frames of a robot whose links are straight, at a configuration of the rigid robot."""
-    rigid_steps, steps = iter(now.steps), list[Step]()
+    rigid_steps, steps = iter(now.steps), list[JointTransform]()
     joints = set(flexible.joint_of)
     for index, joint in enumerate(flexible.tree.tree_joints):
         for primitive in joint.primitives:
-            straight = CosSin(1.0, 0.0) if primitive.is_rotation else 0.0
+            straight = CosineSine(1.0, 0.0) if primitive.is_rotation else 0.0
             steps.append(next(rigid_steps) if index in joints else straight)
-    motion = motion_of_steps(flexible.tree, now.motion.poses[PLATFORM], steps)
+    motion = tree_kinematics_from_transforms(flexible.tree, now.motion.poses[PLATFORM], steps)
     return ElasticFrames(flexible, np.zeros(flexible.ne), motion)
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
     """Entries of M (r, r), A (rows, r) and the actuators' rates (na, r) at their places (`pattern`).
 
     At a reduced pose x (nx,) with what iteration found, y (ny,), nothing deformed. A r = 0 are the
     constraints; rows of springs in closures come beside.
     """
-    flexible = extended(robot, planar=planar)
+    flexible = flexible_tree(robot, planar=planar)
     now = configuration(robot, x, y)
     frames = straight_frames(flexible, now)
-    pattern = pattern_of(flexible)
+    pattern = sparsity_pattern(flexible)
     results = {
         "mass": frames.mass_matrix()[pattern.mass],
         "constraints": frames.constraints()[pattern.constraints],
@@ -202,22 +209,24 @@ def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) 
     return results | ({"springs": np.stack(rows)} if rows else {})
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def pose_jacobian(
     robot: Robot, x: Array, y: Array, index: int = PLATFORM, planar: bool | None = None
 ) -> dict[str, Array]:
     """Twist [v; w] (6, r) of a body or tool (after the bodies), base axes."""
-    frames = straight_frames(extended(robot, planar=planar), configuration(robot, x, y))
-    return {"J": place_jacobian(frames, index)}
+    frames = straight_frames(flexible_tree(robot, planar=planar), configuration(robot, x, y))
+    return {"J": body_jacobian(frames, index)}
 
 
-@physics(x=of_pose, y=of_unknowns)
-def pose_weights(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
+@physics(x=pose_shape, y=unknowns_shape)
+def pose_mass_jacobian(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
     """Sum of m J (3, r) over all that has mass, J of centres of mass: what gravity acts on."""
-    return {"W": weights(straight_frames(extended(robot, planar=planar), configuration(robot, x, y)))}
+    return {
+        "W": mass_jacobian(straight_frames(flexible_tree(robot, planar=planar), configuration(robot, x, y)))
+    }
 
 
-def weights(frames: ElasticFrames) -> Array:
+def mass_jacobian(frames: ElasticFrames) -> Array:
     """Sum of m J (3, r), kg, over bodies and beams, J (3, r) of their centres of mass, base axes."""
     flexible = frames.extended
     total: Array = np.zeros((3, flexible.embedding.shape[1]))
@@ -233,7 +242,7 @@ def weights(frames: ElasticFrames) -> Array:
     return total
 
 
-def place_of(robot: Robot, name: str | None) -> int:
+def body_index(robot: Robot, name: str | None) -> int:
     """Index of a body or, after the bodies, of a tool; the platform if None.
 
     Raises:
@@ -247,7 +256,7 @@ def place_of(robot: Robot, name: str | None) -> int:
     return names.index(name)
 
 
-def place_jacobian(frames: ElasticFrames, index: int) -> Array:
+def body_jacobian(frames: ElasticFrames, index: int) -> Array:
     """Twist [v; w] (6, r) of a body at its origin or of a tool at its own, base axes."""
     robot = frames.extended.robot
     if index < len(robot.bodies):
@@ -257,7 +266,7 @@ def place_jacobian(frames: ElasticFrames, index: int) -> Array:
     return frames.jacobian(tool.body, pose.p + pose.R @ tool.frame.p)
 
 
-def closure_springs(flexible: Extended) -> list[tuple[int, int]]:
+def closure_springs(flexible: FlexibleTree) -> list[tuple[int, int]]:
     """Springs where loops are cut: joints of the tree's robot, and numbers of their axes."""
     tree = flexible.tree
     return [
@@ -273,7 +282,7 @@ def spring_row(frames: ElasticFrames, index: int, number: int) -> Array:
     return np.asarray(frames.over_rates(rate_rows(frames.extended.tree, frames.motion, index)[number])[0])
 
 
-def damping_matrix(flexible: Extended) -> Array:
+def damping_matrix(flexible: FlexibleTree) -> Array:
     """C (r, r): the damping of beams, and of drives with a spring."""
     return flexible.elastic_matrix(
         [shapes.damping for shapes in flexible.shapes], [drive.damping for drive in flexible.springs]
@@ -296,7 +305,7 @@ class Matrices:
         flags: for every pose what was found (`Flag`).
     """
 
-    extended: Extended
+    extended: FlexibleTree
     x: Array
     y: Array
     M: Array
@@ -317,11 +326,11 @@ class Matrices:
             return self.A
         return np.concatenate([self.A, self.actuators / actuator_scales(self.robot)[:, None]], axis=-2)
 
-    def stiffness_on_allowed(self, locked: bool) -> Iterator[tuple[tuple[int, ...], Array, Array]]:
+    def stiffness_and_subspaces(self, locked: bool) -> Iterator[tuple[tuple[int, ...], Array, Array]]:
         """Of every pose that is reached its index in the batch, K (r, r), and N (r, k) of `null_spaces`."""
         K, rows = np.broadcast_to(self.K, self.M.shape), self.rows(locked)
         for index in np.ndindex(self.flags.shape):
-            if not failed(self.flags[index]):
+            if not has_failed(self.flags[index]):
                 (space,) = null_spaces(rows[index][None], rate_scales(self.extended))
                 yield index, K[index], space.basis
 
@@ -332,9 +341,9 @@ def matrices_at(robot: Robot, x: Any, planar: bool | None = None) -> Matrices:
     Raises:
         KinematicsError, UnreachableError, SingularError: of a single pose, as in `inverse_kinematics`.
     """
-    flexible = extended(robot, planar=planar)
-    pattern = pattern_of(flexible)
-    state = evaluated(pose_matrices, robot, x, options=shape_options(planar))
+    flexible = flexible_tree(robot, planar=planar)
+    pattern = sparsity_pattern(flexible)
+    state = evaluate_function(pose_matrices, robot, x, options=shape_options(planar))
     results, batch = state.results, state.flags.shape
 
     def spread(name: str, where: tuple[Array, ...], rows: int) -> Array:
@@ -371,10 +380,12 @@ def shape_options(planar: bool | None) -> dict[str, Any]:
 
 def jacobian_at(model: Matrices, index: int, planar: bool | None = None) -> Array:
     """Jacobian (..., 6, r) of a body or tool at the model's poses."""
-    program = native(pose_jacobian, model.robot, index=index, **shape_options(planar))
+    program = compile_native(pose_jacobian, model.robot, index=index, **shape_options(planar))
     return np.asarray(program(model.x, model.y))
 
 
-def weights_at(model: Matrices, planar: bool | None = None) -> Array:
+def mass_jacobian_at(model: Matrices, planar: bool | None = None) -> Array:
     """What gravity acts on (..., 3, r) at the model's poses (`weights`)."""
-    return np.asarray(native(pose_weights, model.robot, **shape_options(planar))(model.x, model.y))
+    return np.asarray(
+        compile_native(pose_mass_jacobian, model.robot, **shape_options(planar))(model.x, model.y)
+    )

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.elastic.linear.frequencies import linear_model, model_jacobian
-from nacelle.elastic.linear.matrices import place_of
+from nacelle.elastic.linear.matrices import body_index
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
@@ -62,12 +62,12 @@ def compliance(
         KinematicsError: if no link is flexible, shapes are wrong, or something moves freely at a single pose.
         UnreachableError, SingularError, BucklingError: as in `natural_frequencies`.
     """
-    index = place_of(robot, tool)
+    index = body_index(robot, tool)
     model, load = linear_model(robot, x, gravity=gravity, external=external, planar=planar)
     J = model_jacobian(model, load, index, planar)
     batch = model.flags.shape
     result = np.full((*batch, 6, 6), np.nan)
-    for where, K, N in model.stiffness_on_allowed(True):
+    for where, K, N in model.stiffness_and_subspaces(True):
         Kr = N.T @ K @ N
         projected = N.T @ J[where].T
         # A motion without stiffness counts only if it moves the place.
@@ -155,15 +155,15 @@ def frequency_response(
     if grid.ndim != 1 or not np.all(np.isfinite(grid)) or not np.all(grid > 0.0):
         raise KinematicsError("frequencies are numbers (F,) above zero, Hz")
     locked = source != "actuators"
-    output = place_of(robot, tool)
-    pushed = place_of(robot, source) if locked else 0
+    output = body_index(robot, tool)
+    pushed = body_index(robot, source) if locked else 0
     model, load = linear_model(robot, x, gravity=gravity, external=external, planar=planar)
     J = model_jacobian(model, load, output, planar)
     B = np.swapaxes(model_jacobian(model, load, pushed, planar) if locked else model.actuators, -1, -2)
     batch, inputs = model.flags.shape, B.shape[-1]
     H = np.full((*batch, len(grid), 6, inputs), np.nan + 0j)
     w = 2.0 * np.pi * grid[:, None, None]
-    for where, K, N in model.stiffness_on_allowed(locked):
+    for where, K, N in model.stiffness_and_subspaces(locked):
         M, C, S = (N.T @ matrix @ N for matrix in (model.M[where], model.C, K))
         with np.errstate(all="ignore"):
             try:

@@ -36,28 +36,28 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.external import checked_wrenches
-from nacelle.elastic.extended import Extended, extended
+from nacelle.dynamics.external import check_wrenches
+from nacelle.elastic.extended import FlexibleTree, flexible_tree
 from nacelle.elastic.linear.matrices import (
     Matrices,
+    body_index,
+    body_jacobian,
     damping_matrix,
+    mass_jacobian,
     null_spaces,
-    place_jacobian,
-    place_of,
     rate_scales,
-    weights,
 )
 from nacelle.elastic.linear.tangent import (
-    Deformed,
+    DeformedRobot,
     ExternalLoads,
     Forces,
     LoadedRobot,
-    gaps,
-    stressed,
-    undeformed_at,
+    constraint_gaps,
+    geometric_stiffness,
+    undeformed_robot,
 )
 from nacelle.errors import BucklingError, KinematicsError
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
@@ -69,9 +69,9 @@ from nacelle.tree.actuation import actuator_scales
 
 _ITERATIONS = 40
 # A step goes no further than this in scaled rates (rad, parts of the robot's size).
-_LONGEST = 0.2
+_MAX_STEP = 0.2
 # Where a step is this short in scaled rates the equilibrium is reached.
-_FOUND = 1e-12
+_CONVERGED = 1e-12
 # Steps that no longer become shorter end the iteration at rounding.
 _ROUNDING = 1e-9
 # Loads are put on in so many steps, more of them where fewer do not lead to an equilibrium.
@@ -79,7 +79,7 @@ _STAGES = (1, 4, 20)
 
 
 @dataclass(frozen=True, eq=False)
-class Balance:
+class Equilibrium:
     """A robot at or near an equilibrium.
 
     Attributes:
@@ -91,7 +91,7 @@ class Balance:
         actuators: forces of the actuators (actuators,), N or N m, that hold it.
     """
 
-    state: Deformed
+    state: DeformedRobot
     tangent: Array
     rows: Array
     basis: Array
@@ -118,7 +118,7 @@ def constraint_rows(loaded: LoadedRobot) -> Array:
     return np.asarray(np.concatenate([frames.constraints(), rows]), dtype=float)
 
 
-def _multipliers(flexible: Extended, rows: Array, gradient: Array) -> tuple[Array, Array]:
+def _multipliers(flexible: FlexibleTree, rows: Array, gradient: Array) -> tuple[Array, Array]:
     """Forces of closures and actuators in SI units that balance a gradient of V best."""
     scale = rate_scales(flexible)
     values = -np.linalg.lstsq((rows * scale).T, scale * gradient, rcond=1e-8)[0]
@@ -128,7 +128,7 @@ def _multipliers(flexible: Extended, rows: Array, gradient: Array) -> tuple[Arra
     return closures, values[len(values) - count :] / actuator_scales(flexible.robot)
 
 
-def linear_balance(loaded: LoadedRobot, f: Array) -> tuple[Balance, Array]:
+def linear_equilibrium(loaded: LoadedRobot, f: Array) -> tuple[Equilibrium, Array]:
     """The linear equilibrium under forces f (r,) along all rates, with its motion (r,) from straight links.
 
     The stiffness is that of the unloaded robot.
@@ -137,16 +137,16 @@ def linear_balance(loaded: LoadedRobot, f: Array) -> tuple[Balance, Array]:
     rows = constraint_rows(loaded)
     (space,) = null_spaces(rows[None], rate_scales(flexible))
     N = space.basis
-    K = loaded.strained().D + loaded.springs(preload=False).D
+    K = loaded.elastic_forces().D + loaded.springs(preload=False).D
     small_motion = N @ np.linalg.lstsq(N.T @ K @ N, -N.T @ f, rcond=None)[0]
     closures, actuators = _multipliers(flexible, rows, K @ small_motion + f)
-    return Balance(loaded.state, K, rows, N, closures, actuators), small_motion
+    return Equilibrium(loaded.state, K, rows, N, closures, actuators), small_motion
 
 
-def balanced(start: Deformed, loads: ExternalLoads) -> Balance | None:
+def find_equilibrium(start: DeformedRobot, loads: ExternalLoads) -> Equilibrium | None:
     """The equilibrium under loads near the straight robot; None if none is found."""
     for stages in _STAGES:
-        state: Deformed | None = start
+        state: DeformedRobot | None = start
         result = None
         for k in range(1, stages + 1):
             result = None if state is None else _newton(start, state, loads.scaled(k / stages))
@@ -156,17 +156,17 @@ def balanced(start: Deformed, loads: ExternalLoads) -> Balance | None:
     return None
 
 
-def _newton(start: Deformed, state: Deformed, loads: ExternalLoads) -> Balance | None:
+def _newton(start: DeformedRobot, state: DeformedRobot, loads: ExternalLoads) -> Equilibrium | None:
     flexible = start.extended
     scale = rate_scales(flexible)
     before = np.inf
     for _ in range(_ITERATIONS):
         loaded = LoadedRobot(state)
         rows = constraint_rows(loaded)
-        gap = gaps(state, start, loaded.frames, len(rows) - len(flexible.robot.actuators))
+        gap = constraint_gaps(state, start, loaded.frames, len(rows) - len(flexible.robot.actuators))
         (space,) = null_spaces(rows[None], scale)
         N = space.basis
-        inner = loaded.strained().plus(loaded.springs(preload=True))
+        inner = loaded.elastic_forces().plus(loaded.springs(preload=True))
         gradient: Forces = inner.plus(loaded.outside(loads))
         closures, actuators = _multipliers(flexible, rows, gradient.h)
         D = gradient.D + loaded.held(closures, actuators).D
@@ -179,10 +179,10 @@ def _newton(start: Deformed, state: Deformed, loads: ExternalLoads) -> Balance |
         size = float(np.max(np.abs(step / scale), initial=0.0))
         if not np.isfinite(size):
             return None
-        if size < _FOUND or (size < _ROUNDING and size >= 0.5 * before):
-            return Balance(state, D, rows, N, closures, actuators)
+        if size < _CONVERGED or (size < _ROUNDING and size >= 0.5 * before):
+            return Equilibrium(state, D, rows, N, closures, actuators)
         before = size
-        state = state.moved(step * min(1.0, _LONGEST / size))
+        state = state.moved(step * min(1.0, _MAX_STEP / size))
     return None
 
 
@@ -190,7 +190,7 @@ def _newton(start: Deformed, state: Deformed, loads: ExternalLoads) -> Balance |
 
 
 # A robot whose load may grow by less than this factor is near buckling.
-NEAR = 1.25
+NEAR_BUCKLING = 1.25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +219,7 @@ class Buckling(Plottable):
     @property
     def near(self) -> Array:
         """Where (...) the load may grow by less than a quarter before the robot buckles, or not at all."""
-        return np.asarray(self.factor < NEAR)
+        return np.asarray(self.factor < NEAR_BUCKLING)
 
 
 def buckling(
@@ -253,9 +253,9 @@ def buckling(
     """
     if modes < 1:
         raise KinematicsError(f"modes={modes} must be above zero")
-    flexible = extended(robot, planar=planar)
-    loads = loads_of(robot, gravity, external)
-    if not _any(loads):
+    flexible = flexible_tree(robot, planar=planar)
+    loads = external_loads(robot, gravity, external)
+    if not _has_load(loads):
         raise KinematicsError(
             f"{robot.name} has no load to buckle under: its gravity is zero or left out, and no wrench acts"
         )
@@ -264,21 +264,21 @@ def buckling(
     factors = np.full((*batch, modes), np.nan)
     shapes = np.full((*batch, size, modes), np.nan)
     for index in np.ndindex(batch):
-        if failed(solution.flags[index]):
+        if has_failed(solution.flags[index]):
             continue
-        start = undeformed_at(flexible, solution.x[index], solution.y[index])
-        factors[index], shapes[index] = buckling_modes(start, at(loads, index), modes)
+        start = undeformed_robot(flexible, solution.x[index], solution.y[index])
+        factors[index], shapes[index] = buckling_modes(start, loads_at(loads, index), modes)
     return Buckling(robot, solution.x, factors, shapes, solution.flags)
 
 
-def loads_of(robot: Robot, gravity: bool, external: Mapping[str, Any] | None) -> ExternalLoads:
+def external_loads(robot: Robot, gravity: bool, external: Mapping[str, Any] | None) -> ExternalLoads:
     """The loads as given by a user; wrenches (..., 6)."""
     return ExternalLoads(
-        np.array(robot.numeric.gravity) if gravity else np.zeros(3), checked_wrenches(robot, external)
+        np.array(robot.numeric.gravity) if gravity else np.zeros(3), check_wrenches(robot, external)
     )
 
 
-def at(loads: ExternalLoads, index: tuple[int, ...]) -> ExternalLoads:
+def loads_at(loads: ExternalLoads, index: tuple[int, ...]) -> ExternalLoads:
     """The loads at one place of a batch."""
     return ExternalLoads(
         loads.gravity,
@@ -286,17 +286,21 @@ def at(loads: ExternalLoads, index: tuple[int, ...]) -> ExternalLoads:
     )
 
 
-def buckling_modes(start: Deformed, loads: ExternalLoads, modes: int) -> tuple[Array, Array]:
+def buckling_modes(start: DeformedRobot, loads: ExternalLoads, modes: int) -> tuple[Array, Array]:
     """Load factors (modes,) and shapes (r, modes) of a straight robot."""
     flexible, loaded = start.extended, LoadedRobot(start)
     outside, scale = loaded.outside(loads), rate_scales(flexible)
-    balance, small_motion = linear_balance(loaded, outside.h)
+    balance, small_motion = linear_equilibrium(loaded, outside.h)
     N = balance.basis
     K = N.T @ balance.tangent @ N
     # What the load adds to first order: axial forces in beams, forces in closures and actuators that turn
     # with their bodies, and the load itself.
     held = loaded.held(balance.closures, balance.actuators)
-    G = N.T @ (outside.D + held.D + stressed(flexible, small_motion[len(flexible.rigid_rates) :])) @ N
+    G = (
+        N.T
+        @ (outside.D + held.D + geometric_stiffness(flexible, small_motion[len(flexible.rigid_rates) :]))
+        @ N
+    )
     factors = np.full(modes, np.inf)
     shapes = np.full((flexible.embedding.shape[1], modes), np.nan)
     try:
@@ -345,31 +349,31 @@ class StaticDeflection(Plottable):
     force: Array
     factor: Array
     flags: Array
-    balances: Mapping[tuple[int, ...], Balance]
-    starts: Mapping[tuple[int, ...], Deformed]
+    equilibria: Mapping[tuple[int, ...], Equilibrium]
+    starts: Mapping[tuple[int, ...], DeformedRobot]
     planar: bool | None = None
 
     @property
-    def near_buckling(self) -> Array:
+    def is_near_buckling(self) -> Array:
         """Where (...) the load may grow by less than a quarter before the robot buckles."""
-        return np.asarray(self.factor < NEAR)
+        return np.asarray(self.factor < NEAR_BUCKLING)
 
-    def displacement(self, place: str | None = None) -> Array:
+    def displacement(self, body: str | None = None) -> Array:
         """Displacement (..., 6) of a body or tool: translation (m), rotation vector (rad).
 
         Base axes; the platform if None.
         """
-        index = place_of(self.robot, place)
+        index = body_index(self.robot, body)
         result = np.full((*self.flags.shape, 6), np.nan)
         for where, start in self.starts.items():
-            if where not in self.balances:
+            if where not in self.equilibria:
                 continue
             frames = start.frames()
             if not self.nonlinear:
-                result[where] = place_jacobian(frames, index) @ self.motion[where]
+                result[where] = body_jacobian(frames, index) @ self.motion[where]
                 continue
-            R0, p0 = _pose(self.robot, frames.motion.poses, index)
-            R, p = _pose(self.robot, self.balances[where].state.frames().motion.poses, index)
+            R0, p0 = _body_pose(self.robot, frames.motion.poses, index)
+            R, p = _body_pose(self.robot, self.equilibria[where].state.frames().motion.poses, index)
             result[where] = np.concatenate([p - p0, quat_log(quat_from_matrices(R @ R0.T))])
         return result
 
@@ -377,28 +381,28 @@ class StaticDeflection(Plottable):
         """Jacobian (..., 6, r) of a body or tool of the deformed robot: from rates to [v; w], base axes."""
         size = self.motion.shape[-1]
         result = np.full((*self.flags.shape, 6, size), np.nan)
-        for where, balance in self.balances.items():
-            result[where] = place_jacobian(balance.state.frames(), index)
+        for where, balance in self.equilibria.items():
+            result[where] = body_jacobian(balance.state.frames(), index)
         return result
 
     @cached_property
     def weights(self) -> Array:
         """What gravity acts on, sum over bodies of m J (..., 3, r), base axes."""
         result = np.full((*self.flags.shape, 3, self.motion.shape[-1]), np.nan)
-        for where, balance in self.balances.items():
-            result[where] = weights(balance.state.frames())
+        for where, balance in self.equilibria.items():
+            result[where] = mass_jacobian(balance.state.frames())
         return result
 
     @cached_property
     def model(self) -> Matrices:
         """The linear model about the deformed robot: its mass matrix, tangent stiffness and constraints."""
-        flexible = extended(self.robot, planar=self.planar)
+        flexible = flexible_tree(self.robot, planar=self.planar)
         size, count = flexible.embedding.shape[1], len(self.robot.actuators)
         batch = self.flags.shape
         M, K = np.full((*batch, size, size), np.nan), np.full((*batch, size, size), np.nan)
         A: Array = np.zeros((*batch, 0, size))
         rows = np.full((*batch, count, size), np.nan)
-        for where, balance in self.balances.items():
+        for where, balance in self.equilibria.items():
             frames = balance.state.frames()
             constraints = np.asarray(frames.constraints(), dtype=float)
             if A.shape[-2] != len(constraints):
@@ -409,7 +413,7 @@ class StaticDeflection(Plottable):
         return Matrices(flexible, self.x, np.zeros(0), M, K, damping_matrix(flexible), A, rows, self.flags)
 
 
-def _pose(robot: Robot, poses: Any, index: int) -> tuple[Array, Array]:
+def _body_pose(robot: Robot, poses: Any, index: int) -> tuple[Array, Array]:
     if index < len(robot.bodies):
         return poses[index].R, poses[index].p
     tool = robot.tools[index - len(robot.bodies)]
@@ -447,33 +451,33 @@ def static_deflection(
         UnreachableError: of a single pose, as in `inverse_kinematics`.
         BucklingError: of a single pose, if there is no stable equilibrium near it.
     """
-    flexible = extended(robot, planar=planar)
-    loads = loads_of(robot, gravity, external)
+    flexible = flexible_tree(robot, planar=planar)
+    loads = external_loads(robot, gravity, external)
     solution = inverse_kinematics(robot, x, limits=False)
     flags = solution.flags.copy()
     batch, size = flags.shape, flexible.embedding.shape[1]
     motion, elastic = np.full((*batch, size), np.nan), np.full((*batch, flexible.ne), np.nan)
     force, factor = np.full((*batch, len(robot.actuators)), np.nan), np.full(batch, np.nan)
-    balances: dict[tuple[int, ...], Balance] = {}
-    starts: dict[tuple[int, ...], Deformed] = {}
+    balances: dict[tuple[int, ...], Equilibrium] = {}
+    starts: dict[tuple[int, ...], DeformedRobot] = {}
     done = 0
     with task(f"equilibria of {robot.name} at {flags.size} poses") as report:
         for where in np.ndindex(batch):
             done += 1
             report(done / max(flags.size, 1))
-            if failed(flags[where]):
+            if has_failed(flags[where]):
                 continue
-            start = starts[where] = undeformed_at(flexible, solution.x[where], solution.y[where])
-            here = at(loads, where)
-            factor[where] = buckling_modes(start, here, 1)[0][0] if _any(here) else np.inf
+            start = starts[where] = undeformed_robot(flexible, solution.x[where], solution.y[where])
+            here = loads_at(loads, where)
+            factor[where] = buckling_modes(start, here, 1)[0][0] if _has_load(here) else np.inf
             loaded = LoadedRobot(start)
             f = loaded.outside(here).h + loaded.springs(preload=True).h
-            balance, small_motion = linear_balance(loaded, f)
+            balance, small_motion = linear_equilibrium(loaded, f)
             if nonlinear:
-                equilibrium = balanced(start, here)
+                equilibrium = find_equilibrium(start, here)
                 if equilibrium is None or not equilibrium.stable:
                     if not batch:
-                        raise _buckled(robot, float(factor[where]))
+                        raise _buckling_error(robot, float(factor[where]))
                     flags[where] |= int(Flag.SINGULAR)
                     continue
                 balance = equilibrium
@@ -482,7 +486,7 @@ def static_deflection(
             elastic[where] = balance.state.qe if nonlinear else small_motion[len(flexible.rigid_rates) :]
             # What the constraints give along a rate is minus what the actuators apply.
             force[where] = -balance.actuators
-    near = factor[np.isfinite(factor) & (factor < NEAR)]
+    near = factor[np.isfinite(factor) & (factor < NEAR_BUCKLING)]
     if near.size:
         warnings.warn(
             f"{robot.name} is near buckling: the load may grow only by a factor of {near.min():.3g}",
@@ -494,11 +498,11 @@ def static_deflection(
     )
 
 
-def _any(loads: ExternalLoads) -> bool:
+def _has_load(loads: ExternalLoads) -> bool:
     return bool(np.any(loads.gravity)) or any(bool(np.any(w)) for w in loads.wrenches.values())
 
 
-def _buckled(robot: Robot, factor: float) -> BucklingError:
+def _buckling_error(robot: Robot, factor: float) -> BucklingError:
     if factor < 1.0:
         why = f"to first order it buckles at {factor:.3g} of the load"
     else:

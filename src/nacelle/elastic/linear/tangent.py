@@ -37,7 +37,7 @@ import numpy as np
 
 from nacelle.elastic.beam.newton_euler import axial_forces, first_moment
 from nacelle.elastic.beam.shapes import Shapes
-from nacelle.elastic.extended import Extended, joint_places
+from nacelle.elastic.extended import FlexibleTree, joint_offsets
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import closure_springs, spring_row
 from nacelle.kinematics.configuration import configuration
@@ -48,20 +48,20 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_exp, quat_multiply, rotation_quat
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import actuator_scales, actuator_steps, joint_axes
-from nacelle.tree.closure import closure_frames, closure_gaps, closure_step
+from nacelle.tree.actuation import actuator_scales, actuator_transforms, joint_axes
+from nacelle.tree.closure import closure_frames, closure_residual, closure_transform
 from nacelle.tree.spanning_tree import (
-    CosSin,
-    Step,
-    number_tree,
-    read_step,
-    steps_from_coordinates,
-    tree_movers,
+    CosineSine,
+    JointTransform,
+    coordinate_from_transform,
+    numeric_tree,
+    rates_moving_bodies,
+    tree_transforms,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Deformed:
+class DeformedRobot:
     """Where a robot with flexible links is.
 
     Attributes:
@@ -71,7 +71,7 @@ class Deformed:
         qe: elastic coordinates (ne,).
     """
 
-    extended: Extended
+    extended: FlexibleTree
     platform: Pose
     q: Array
     qe: Array
@@ -79,10 +79,10 @@ class Deformed:
     def frames(self) -> ElasticFrames:
         """All frames there."""
         coordinates = self.extended.coordinates(self.q, self.qe)
-        motion = number_tree(self.extended.tree).motion(self.platform, coordinates)
+        motion = numeric_tree(self.extended.tree).motion(self.platform, coordinates)
         return ElasticFrames(self.extended, self.qe, motion)
 
-    def moved(self, step: Array) -> Deformed:
+    def moved(self, step: Array) -> DeformedRobot:
         """The robot after a small motion (r,): its rates r = [z; e] for a unit of time.
 
         The platform's twist is at its origin in base axes, the rates of spherical joints in successor axes.
@@ -92,7 +92,7 @@ class Deformed:
         if robot.platform_nv == 6:
             R = rotation_quat(quat_exp(step[3:6])) @ R
         q = self.q.copy()
-        for primitive, coordinate, rate in joint_places(robot):
+        for primitive, coordinate, rate in joint_offsets(robot):
             part, where = step[rate : rate + primitive.nv], slice(coordinate, coordinate + primitive.nq)
             if primitive is Primitive.SPHERICAL:
                 rotated = quat_multiply(q[where], quat_exp(part))
@@ -100,37 +100,40 @@ class Deformed:
             else:
                 q[where] = q[where] + part
         bent = self.qe + step[len(step) - self.extended.ne :]
-        return Deformed(self.extended, Pose(R, self.platform.p + step[:3]), q, bent)
+        return DeformedRobot(self.extended, Pose(R, self.platform.p + step[:3]), q, bent)
 
 
-def undeformed_at(flexible: Extended, x: Array, y: Array) -> Deformed:
+def undeformed_robot(flexible: FlexibleTree, x: Array, y: Array) -> DeformedRobot:
     """The robot with straight links at a pose x (nx,), y (ny,) what iteration found."""
     now = configuration(flexible.robot, x, y)
     q = np.asarray(now.q, dtype=float)
-    return Deformed(flexible, now.motion.poses[PLATFORM], q, np.zeros(flexible.ne))
+    return DeformedRobot(flexible, now.motion.poses[PLATFORM], q, np.zeros(flexible.ne))
 
 
-def gaps(state: Deformed, start: Deformed, frames: ElasticFrames, rows: int) -> Array:
+def constraint_gaps(state: DeformedRobot, start: DeformedRobot, frames: ElasticFrames, rows: int) -> Array:
     """What the constraints leave open (rows + actuators,), scaled as they are.
 
     Actuators are locked where they are at `start`; idle spins (the last of the rows) leave nothing open.
     """
     flexible = state.extended
     open_ = np.zeros(rows)
-    closed = np.asarray(closure_gaps(flexible.tree, frames.motion), dtype=float) / row_scale(flexible.tree)
+    closed = np.asarray(closure_residual(flexible.tree, frames.motion), dtype=float) / row_scale(
+        flexible.tree
+    )
     open_[: len(closed)] = closed
-    now = _actuated(state, frames)
-    locked = _actuated(start, start.frames())
+    now = _actuator_steps(state, frames)
+    locked = _actuator_steps(start, start.frames())
     changes = [
-        b.s * a.c - b.c * a.s if isinstance(a, CosSin) else b - a for a, b in zip(locked, now, strict=True)
+        b.s * a.c - b.c * a.s if isinstance(a, CosineSine) else b - a
+        for a, b in zip(locked, now, strict=True)
     ]
     return np.concatenate([open_, np.array(changes, dtype=float) / actuator_scales(flexible.robot)])
 
 
-def _actuated(state: Deformed, frames: ElasticFrames) -> list[Step]:
+def _actuator_steps(state: DeformedRobot, frames: ElasticFrames) -> list[JointTransform]:
     tree = state.extended.tree
-    steps = steps_from_coordinates(tree, state.extended.coordinates(state.q, state.qe))
-    return actuator_steps(tree, frames.motion, steps)
+    steps = tree_transforms(tree, state.extended.coordinates(state.q, state.qe))
+    return actuator_transforms(tree, frames.motion, steps)
 
 
 # ---- forces at rest along all rates, and how they change
@@ -173,10 +176,10 @@ class Forces(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def carriers(tree: Robot) -> Array:
+def axis_carriers(tree: Robot) -> Array:
     """For rates i, j of a tree whether j moves the frame in which the axis of i is fixed (u, u), of bool."""
     m = tree.platform_nv
-    movers = tree_movers(tree)
+    movers = rates_moving_bodies(tree)
     result = np.zeros((movers.shape[1],) * 2, dtype=bool)
     # The platform's rotations are about its origin, with axes of the base.
     result[3:m, :3] = True
@@ -204,7 +207,7 @@ def _column(v: Array) -> Array:
 class LoadedRobot:
     """A robot in a configuration, ready to sum up forces."""
 
-    def __init__(self, state: Deformed) -> None:
+    def __init__(self, state: DeformedRobot) -> None:
         """Place its frames."""
         self.state = state
         self.extended = state.extended
@@ -236,7 +239,7 @@ class LoadedRobot:
         """A wrench on the second body of a joint, its opposite on the first."""
         return [change._replace(body=second), WrenchChange(first, -change.F, -change.DF)]
 
-    def summed(self, changes: Iterable[WrenchChange]) -> Forces:
+    def sum_wrenches(self, changes: Iterable[WrenchChange]) -> Forces:
         """What wrenches on bodies give along r."""
         size = self.C.shape[1]
         total, D = np.zeros((6, size)), np.zeros((size, size))
@@ -247,7 +250,7 @@ class LoadedRobot:
         v, w = self.C[:3], self.C[3:]
         # (C_j x C_i) . F_i = (w_j x v_i + v_j x w_i) . f_i + (w_j x w_i) . n_i = w_j . a_i + v_j . b_i
         a, b = _cross(v, total[:3]) + _cross(w, total[3:]), _cross(w, total[:3])
-        D += np.where(carriers(self.tree), a.T @ w + b.T @ v, 0.0)
+        D += np.where(axis_carriers(self.tree), a.T @ w + b.T @ v, 0.0)
         B = self.extended.embedding
         return Forces(B.T @ np.sum(self.C * total, axis=0), B.T @ D @ B)
 
@@ -270,7 +273,7 @@ class LoadedRobot:
                 point = poses[body].p + poses[body].R @ tool.frame.p
             point = poses[body].p if point is None else point
             changes += [self.force(body, point, -wrench[:3]), self.couple(body, -wrench[3:])]
-        total = self.summed(changes)
+        total = self.sum_wrenches(changes)
         return total.plus(self._beam_weights(loads.gravity)) if np.any(loads.gravity) else total
 
     def _beam_weights(self, gravity: Array) -> Forces:
@@ -291,7 +294,7 @@ class LoadedRobot:
             mixed = B.T @ (self.turns(beam.body).T @ _cross(axes, _column(-gravity)))
             D[:, columns] += mixed
             D[columns] += mixed.T
-        total = self.summed(changes)
+        total = self.sum_wrenches(changes)
         return total.plus(Forces(h, D))
 
     def held(self, forces: Array, efforts: Array) -> Forces:
@@ -322,10 +325,10 @@ class LoadedRobot:
                 row = self.tree.platform_nv + self.tree.v_slices[actuator.joint].start
                 along += effort * self.extended.embedding[row]
             else:
-                changes += self._along_axis(actuator.joint, 0, float(effort))
-        return self.summed(changes).plus(Forces(along, np.zeros((size, size))))
+                changes += self._axis_effort(actuator.joint, 0, float(effort))
+        return self.sum_wrenches(changes).plus(Forces(along, np.zeros((size, size))))
 
-    def _along_axis(self, index: int, number: int, effort: float) -> list[WrenchChange]:
+    def _axis_effort(self, index: int, number: int, effort: float) -> list[WrenchChange]:
         """An effort along an axis of a joint that closes a loop."""
         joint = self.tree.joints[index]
         axis = joint_axes(joint, *closure_frames(joint, self.frames.motion))[number]
@@ -349,31 +352,33 @@ class LoadedRobot:
                 if spring is not None:
                     i = robot.platform_nv + rate.start + number
                     D[i, i] += spring.stiffness
-                    h[i] += spring.held_force(self.state.q[coordinates.start + number]) if preload else 0.0
+                    h[i] += spring.holding_force(self.state.q[coordinates.start + number]) if preload else 0.0
         for index, number in closure_springs(flexible):
-            joint = self.tree.narrowed_joints[index]
+            joint = self.tree.joints_within_drive_limits[index]
             spring = joint.springs[number]
             assert spring is not None
             row = np.asarray(spring_row(self.frames, index, number), dtype=float)
             D += spring.stiffness * np.outer(row, row)
             if preload:
-                q = read_step(closure_step(joint, self.frames.motion, number), joint, number)
-                effort = float(spring.held_force(q))
-                changes += self._along_axis(index, number, effort)
-        return Forces(h, D).plus(self.summed(changes))
+                q = coordinate_from_transform(
+                    closure_transform(joint, self.frames.motion, number), joint, number
+                )
+                effort = float(spring.holding_force(q))
+                changes += self._axis_effort(index, number, effort)
+        return Forces(h, D).plus(self.sum_wrenches(changes))
 
-    def strained(self) -> Forces:
+    def elastic_forces(self) -> Forces:
         """Elastic forces of all beams, von Karman's stretch included, and of drives with a spring."""
         flexible, qe = self.extended, self.state.qe
         coordinates = (qe[part] for part in flexible.slices)
-        beams = [_strain(*beam) for beam in zip(flexible.shapes, coordinates, strict=False)]
+        beams = [_strain_derivatives(*beam) for beam in zip(flexible.shapes, coordinates, strict=False)]
         drives = np.array([drive.stiffness for drive in flexible.springs])
         still, stretched = np.zeros(len(flexible.rigid_rates)), drives * qe[flexible.ne - len(drives) :]
         h = np.concatenate([still, *(force for force, _ in beams), stretched])
         return Forces(h, flexible.elastic_matrix([stiffness for _, stiffness in beams], drives.tolist()))
 
 
-def _strain(shapes: Shapes, q: Array) -> tuple[Array, Array]:
+def _strain_derivatives(shapes: Shapes, q: Array) -> tuple[Array, Array]:
     """Gradient (n,) and Hessian (n, n) of a beam's strain energy."""
     gradient, hessian = shapes.stiffness @ q, shapes.stiffness.copy()
     for stretch, F in zip(shapes.stretches, axial_forces(shapes, q), strict=True):
@@ -383,7 +388,7 @@ def _strain(shapes: Shapes, q: Array) -> tuple[Array, Array]:
     return gradient, hessian
 
 
-def stressed(flexible: Extended, qe: Array) -> Array:
+def geometric_stiffness(flexible: FlexibleTree, qe: Array) -> Array:
     """Stiffness (r, r) that axial forces of small elastic coordinates (ne,) give beams: sum of F S."""
     blocks = []
     for shapes, part in zip(flexible.shapes, flexible.slices, strict=False):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nacelle.emit.c.loops import ArrayVector, Dialect, Statements
-from nacelle.emit.c.parts import call
-from nacelle.emit.c.target import COptions, Interface, c_source, framed
+from nacelle.emit.c.parts import format_call
+from nacelle.emit.c.target import COptions, Interface, c_source, header_lines
 from nacelle.emit.loop_writer import Index
 from nacelle.emit.names import Identifiers
 from nacelle.emit.newton import NewtonLoop, write_newton
 from nacelle.emit.registry import TargetError
-from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledSizes, sizes, write_rk4
+from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledSizes, integration_sizes, write_rk4
 from nacelle.program.program import Program
 
 
@@ -30,7 +30,7 @@ def input_names(interface: Interface, driver: str, fixed: str) -> list[str]:
     return inputs
 
 
-def sizes_of(program: Program) -> str:
+def describe_sizes(program: Program) -> str:
     """Say the sizes of a program's variables."""
     inputs = ", ".join(f"{variable.name!r} ({variable.size})" for variable in program.inputs)
     outputs = ", ".join(f"{variable.name!r} ({variable.size})" for variable in program.outputs)
@@ -43,7 +43,7 @@ def _statements(interface: Interface, options: COptions, whole: str, reserved: s
     return Statements(Dialect(interface.real, whole, options.real), names)
 
 
-def _array(code: Statements, name: str, offset: int = 0) -> ArrayVector:
+def _array_vector(code: Statements, name: str, offset: int = 0) -> ArrayVector:
     """A vector that is an array of a driver, from an entry on."""
     return ArrayVector(code, lambda j: f"{name}[{offset} + {j}]" if offset else f"{name}[{j}]")
 
@@ -55,7 +55,7 @@ def prototype(text: str) -> str:
 
 def driver_files(driver: str, names: list[str], header: str, text: str) -> dict[str, str]:
     """Give the files of a driver called `driver` around programs of some names."""
-    frame = framed(f"{driver}_h_included", [f'"{name}.h"' for name in names], [header])
+    frame = header_lines(f"{driver}_h_included", [f'"{name}.h"' for name in names], [header])
     return {
         f"{driver}.h": "\n".join(frame),
         f"{driver}.c": f'/* {driver}: see the header. */\n#include "{driver}.h"\n\n#include <math.h>\n\n'
@@ -145,7 +145,7 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
         or not program.inputs[0].size
     ):
         raise TargetError(
-            f"a Newton step has inputs y, ... and outputs dy (size of y), error (1): {sizes_of(program)}"
+            f"a Newton step has inputs y, ... and outputs dy (size of y), error (1): {describe_sizes(program)}"
         )
     interface = Interface(program, options)
     driver = f"{interface.name}_newton"
@@ -165,17 +165,17 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
     ]
     limits = [f"{real} tolerance", "int cap", f"const {real} *weights", "int polish"]
     results = ["int *iterations", f"{real} *error"]
-    head = call(f"int {driver}", [*single, *limits, *results])
+    head = format_call(f"int {driver}", [*single, *limits, *results])
     arguments = "tolerance cap weights polish iterations error step last rounds"
     code = _statements(interface, options, "unsigned", " ".join([arguments, driver, y, *parameters]))
     zero = code.number(0.0)
     loop = NewtonLoop(
         n=size,
-        y=_array(code, y),
-        step=_array(code, "step"),
-        error=_array(code, "last").get,
+        y=_array_vector(code, y),
+        step=_array_vector(code, "step"),
+        error=_array_vector(code, "last").get,
         weights=lambda j: f"(weights != NULL ? weights[{j}] : {zero})",
-        evaluate=lambda: code(call(interface.name, [y, *parameters, "step", "last"], 8) + ";"),
+        evaluate=lambda: code(format_call(interface.name, [y, *parameters, "step", "last"], 8) + ";"),
         tolerance="tolerance",
         rounds="rounds",
         polish="polish",
@@ -189,7 +189,7 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
         for name, stride in zip(parameters, strides, strict=True):
             heads += [f"const {real} *{name}", f"size_t {stride}"]
             row_arguments.append(f"{name} + i * {stride}")
-        head = call(f"void {driver}_batch", [*heads, *limits, "int *status", *results])
+        head = format_call(f"void {driver}_batch", [*heads, *limits, "int *status", *results])
         batch = _NEWTON_BATCH.format(**common, head=head, arguments=", ".join(row_arguments))
         header += "\n" + _NEWTON_BATCH_REMARK.format(**common) + prototype(batch)
         text += "\n" + batch
@@ -269,14 +269,16 @@ def rk4_source(
         or [variable.size for variable in program.outputs] != [program.inputs[0].size]
         or not program.inputs[0].size
     ):
-        raise TargetError(f"a derivative has inputs x, u, ... and output dx (size of x): {sizes_of(program)}")
+        raise TargetError(
+            f"a derivative has inputs x, u, ... and output dx (size of x): {describe_sizes(program)}"
+        )
     interface = Interface(program, options)
     driver, n = f"{interface.name}_rk4", program.inputs[0].size
     files = c_source(program, options)
     law, form, whole = None, None, n
     if control is not None or sampled:
         try:
-            form_sizes = sizes(program, control, sampled=sampled)
+            form_sizes = integration_sizes(program, control, sampled=sampled)
         except ValueError as error:
             raise TargetError(str(error)) from None
         assert control is not None
@@ -312,7 +314,7 @@ def rk4_source(
     remarks = [_HELD_REMARK.format(w=others[0])] if law is not None else []
     remarks += [_DELAY_REMARK] if form is not None else []
     text = _RK4.format(
-        head=call(f"int {driver}", heads),
+        head=format_call(f"int {driver}", heads),
         arrays="\n".join(f"    {interface.real} {name}[{size}];" for name, size in arrays.items() if size),
         loop=code.text(),
         completed=completed,
@@ -333,7 +335,7 @@ def _rk4_loop(
     n = interface.program.inputs[0].size
     m = interface.program.inputs[1].size if others else 0
     whole = n if form is None else form.s + form.z + form.u
-    state, at, acting = _array(code, x), _array(code, "at"), _array(code, "acting")
+    state, at, acting = _array_vector(code, x), _array_vector(code, "at"), _array_vector(code, "acting")
     step, control = "", None
 
     def begin(index: str) -> None:
@@ -346,7 +348,7 @@ def _rk4_loop(
             passed[0] = "acting"
         elif others:
             passed[0] = f"{others[0]} + {step} * {others[0]}_stride"
-        code(call(interface.name, ["at", *passed, "slope"], 12) + ";")
+        code(format_call(interface.name, ["at", *passed, "slope"], 12) + ";")
 
     def store(following: str) -> None:
         row = f"({following} / every - 1) * {whole}"
@@ -357,15 +359,15 @@ def _rk4_loop(
 
         def evaluate_control(row: str) -> None:
             passed = [x, f"{others[0]} + {row} * {others[0]}_stride", *others[1:], result]
-            code(call(law.name, passed, 12) + ";")
+            code(format_call(law.name, passed, 12) + ";")
 
         control = ControlLoop(acting, evaluate_control, "held")
         if form is not None:
-            before = _array(code, x, form.s + form.z)
-            z = _array(code, x, form.s), _array(code, "made", form.u), form.z
+            before = _array_vector(code, x, form.s + form.z)
+            z = _array_vector(code, x, form.s), _array_vector(code, "made", form.u), form.z
             control = replace(
                 control,
-                made=_array(code, "made"),
+                made=_array_vector(code, "made"),
                 before=before,
                 delay="delay",
                 carried=(z, (before, acting, m)),
@@ -376,8 +378,8 @@ def _rk4_loop(
         x=state,
         at=at,
         u=acting,
-        slope=_array(code, "slope"),
-        total=_array(code, "total"),
+        slope=_array_vector(code, "slope"),
+        total=_array_vector(code, "total"),
         after=at,
         begin=begin,
         evaluate=evaluate,

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from nacelle.emit.c.driver import driver_files, input_names, prototype
 from nacelle.emit.c.loops import Dialect, Statements
-from nacelle.emit.c.parts import call
+from nacelle.emit.c.parts import format_call
 from nacelle.emit.c.target import COptions, Interface, c_source
 from nacelle.emit.irk5_steps import (
     CONTROL,
@@ -28,7 +28,7 @@ from nacelle.emit.loop_writer import ArrayWriter, Index
 from nacelle.emit.lu import Parameters
 from nacelle.emit.names import Identifiers
 from nacelle.emit.registry import TargetError
-from nacelle.emit.rk4 import sizes
+from nacelle.emit.rk4 import integration_sizes
 from nacelle.program.program import Program
 
 _REMARK = """\
@@ -92,7 +92,9 @@ class StructSteps(StepTarget):
         real, (x, u, p) = self.dialect.real, self._given.values()
         array_parameters = [f"{real} *{x}", f"const {real} *{u}", f"const {real} *{p}"]
         results = [f"{real} *states", f"{self.dialect.whole} *counts"]
-        return call(f"int {self.own}", [*self._memory.values(), *array_parameters, *parameters, *results])
+        return format_call(
+            f"int {self.own}", [*self._memory.values(), *array_parameters, *parameters, *results]
+        )
 
     def _run_begin(self) -> list[str]:
         """Its first statements."""
@@ -124,7 +126,7 @@ class StructSteps(StepTarget):
             head = self._run_head(declared)
         else:
             declared = [*(self._memory.values() if memory else []), *declared]
-            head = call(f"{self.head} {whole if result else 'void'} {self.own}_{name}", declared)
+            head = format_call(f"{self.head} {whole if result else 'void'} {self.own}_{name}", declared)
         names = (parameter for _, parameter in parameters)
         reserved = (*self._memory, *_NAMES, *self._given.values(), *names)
         c = Statements(self.dialect, Identifiers(reserved))
@@ -155,7 +157,7 @@ class StructSteps(StepTarget):
 
     def counter(self, c: ArrayWriter, name: str) -> str:
         """An integer of the struct, as it is here."""
-        return c.let(name, f"work->{name}", "whole")
+        return c.name_value(name, f"work->{name}", "whole")
 
     def set_counter(self, c: ArrayWriter, name: str, value: Index) -> None:
         """Change an integer of the struct."""
@@ -231,7 +233,7 @@ def irk5_source(
     if options.real != "double":
         raise TargetError("implicit steps need numbers of type double")
     try:
-        form_sizes = sizes(program, control)
+        form_sizes = integration_sizes(program, control)
     except ValueError as error:
         raise TargetError(str(error)) from None
     interface = Interface(program, options)

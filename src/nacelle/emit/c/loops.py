@@ -101,7 +101,7 @@ class Statements(SampleWriter, ArrayWriter):
         """A number or an integer that the function is called with."""
         return name
 
-    def let(self, name: str, value: str, kind: str = "real") -> str:
+    def name_value(self, name: str, value: str, kind: str = "real") -> str:
         """Give a value a name, and evaluate it here."""
         identifier = self.names.unique(name)
         self(f"const {self._types[kind]} {identifier} = {value};")
@@ -139,7 +139,7 @@ class Statements(SampleWriter, ArrayWriter):
         first = f"({self.dialect.whole}){a}" if operator in ("<<", ">>") else str(a)
         return _infix(operator, first, str(b))
 
-    def bits(self, operator: str, a: str, b: str) -> str:
+    def combine_bits(self, operator: str, a: str, b: str) -> str:
         """Join bits."""
         if a == _TRUE:
             return b if operator == "&" else a
@@ -147,13 +147,13 @@ class Statements(SampleWriter, ArrayWriter):
 
     def only_if(self, condition: str, a: str) -> str:
         """Whether a bit and a condition are set."""
-        return self.bits("&", condition, a)
+        return self.combine_bits("&", condition, a)
 
     def choose(self, bit: str, a: Index, b: Index, kind: str = "real") -> str:
         """Take a where a bit is set, else b."""
         return f"{_operand(bit)} ? {_operand(str(a))} : {_operand(str(b))}"
 
-    def choose_if(self, condition: str, a: str, b: str) -> str:
+    def select_if(self, condition: str, a: str, b: str) -> str:
         """Take a if a condition holds, else b."""
         return self.choose(condition, a, b)
 
@@ -198,10 +198,10 @@ class Statements(SampleWriter, ArrayWriter):
 
     def rounds(self, name: str, stop: Index) -> AbstractContextManager[StatementLoop]:
         """A loop that the sample may leave before its end."""
-        return self._counted(name, 0, stop, 1, rolled=self.dialect.device)
+        return self._index_loop(name, 0, stop, 1, rolled=self.dialect.device)
 
     @contextmanager
-    def _counted(
+    def _index_loop(
         self, name: str, first: Index, stop: Index, step: int, *, rolled: bool = False
     ) -> Iterator[StatementLoop]:
         index, line = self.names.inner().unique(name), len(self.lines)
@@ -222,9 +222,9 @@ class Statements(SampleWriter, ArrayWriter):
 
     # ---- functions over arrays
 
-    def larger(self, a: str, b: str) -> str:
+    def maximum(self, a: str, b: str) -> str:
         """The larger of two numbers; NaN if one of them is."""
-        first, second = self.let("first", a), self.let("second", b)
+        first, second = self.name_value("first", a), self.name_value("second", b)
         return f"({first} > {second} || {first} != {first}) ? {first} : {second}"
 
     def lanes(self, scalars: Sequence[str]) -> str:
@@ -253,8 +253,8 @@ class Statements(SampleWriter, ArrayWriter):
     def load(self, array: str, index: Index, kind: str = "real") -> str:
         """An entry of an array, as it is here."""
         if kind == "whole":
-            return self.let("whole", self._entry(array, index, kind), kind)
-        return self.let(f"{_WORD.findall(array)[-1]}_i", self._entry(array, index, kind))
+            return self.name_value("whole", self._entry(array, index, kind), kind)
+        return self.name_value(f"{_WORD.findall(array)[-1]}_i", self._entry(array, index, kind))
 
     def store(self, value: Index, array: str, index: Index, kind: str = "real") -> None:
         """Write an entry of an array."""
@@ -262,13 +262,13 @@ class Statements(SampleWriter, ArrayWriter):
 
     def loop(self, first: Index, stop: Index, step: int = 1) -> AbstractContextManager[StatementLoop]:
         """A loop of an index."""
-        return self._counted("i", first, stop, step)
+        return self._index_loop("i", first, stop, step)
 
-    def forever(self) -> AbstractContextManager[None]:
+    def endless_loop(self) -> AbstractContextManager[None]:
         """A loop that is left from within the function alone."""
         return self.block("for (;;)")
 
-    def leave(self, result: Index) -> None:
+    def return_integer(self, result: Index) -> None:
         """Return from within the function."""
         self(f"return {result};")
 
@@ -276,7 +276,7 @@ class Statements(SampleWriter, ArrayWriter):
         """Call a function; it may give an integer."""
         text = f"{function}({', '.join(value for _, value in arguments)})"
         if result:
-            return self.let(function.rsplit("_", 1)[-1], text, "whole")
+            return self.name_value(function.rsplit("_", 1)[-1], text, "whole")
         self(f"{text};")
         return ""
 
@@ -295,7 +295,7 @@ class StatementLoop(SampleLoop):
         self._place += 1
         return identifier
 
-    def hand(self, name: str, value: str) -> None:
+    def set_next(self, name: str, value: str) -> None:
         """Change a variable."""
         self._code(f"{name} = {value};")
 

@@ -13,11 +13,11 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from nacelle.emit.schedule import Slots, arguments, assign_slots, is_operation, last_uses, schedule
+from nacelle.emit.schedule import Slots, assign_slots, is_operation, last_uses, operands, schedule
 from nacelle.program.program import ARITY, Program
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-CALLS = frozenset(("sin", "cos", "tanh", "exp", "atan2"))
+LIBRARY_CALLS = frozenset(("sin", "cos", "tanh", "exp", "atan2"))
 """Operations that are calls of library functions; a root is an instruction."""
 
 LINE = 100
@@ -67,7 +67,7 @@ def c_constant(value: float, real: str) -> str:
     return f"({text})" if math.copysign(1.0, value) < 0 else text
 
 
-def call(head: str, arguments: list[str], indent: int = 0) -> str:
+def format_call(head: str, arguments: list[str], indent: int = 0) -> str:
     """Write a head with its arguments in parentheses, on lines of their own if one line is too long."""
     line = f"{head}({', '.join(arguments)})"
     if len(line) + indent <= LINE:
@@ -76,7 +76,7 @@ def call(head: str, arguments: list[str], indent: int = 0) -> str:
     return f"{head}(\n{' ' * (indent + 4)}{joint.join(arguments)})"
 
 
-def helper(op: str, name: str, real: str) -> list[str]:
+def helper_function(op: str, name: str, real: str) -> list[str]:
     """Write the function of an operation that C has no operator or function for."""
     parameters = f"{real} a" if ARITY[op] == 1 else f"{real} a, {real} b"
     return [
@@ -128,7 +128,7 @@ class ProgramPart:
 
 
 @dataclass(frozen=True)
-class Cut:
+class ProgramCut:
     """A program cut into parts, and the places of the values that pass between them."""
 
     parts: list[ProgramPart]
@@ -136,7 +136,7 @@ class Cut:
     order: list[int]
 
 
-def cut(program: Program, length: int, *, apart: bool = False) -> Cut:
+def cut_program(program: Program, length: int, *, apart: bool = False) -> ProgramCut:
     """Cut a program into parts of about `length` operations, where few values are alive.
 
     Args:
@@ -152,7 +152,7 @@ def cut(program: Program, length: int, *, apart: bool = False) -> Cut:
     start = 0
     for _, group in groupby(order, key=lambda k: phase.get(k, 0)):
         end = start + len(list(group))
-        bounds = _bounds(order, last, start, end, length)
+        bounds = _cut_positions(order, last, start, end, length)
         parts += [ProgramPart(order[a:b]) for a, b in pairwise(bounds)]
         start = end
     parts = parts or [ProgramPart([])]
@@ -165,7 +165,7 @@ def cut(program: Program, length: int, *, apart: bool = False) -> Cut:
         written.setdefault(part_of.get(k, len(parts) - 1), []).append(position)
     births: list[tuple[int, int]] = []
     for p, part in enumerate(parts):
-        used = [a for k in part.operations for a in arguments(program, k)]
+        used = [a for k in part.operations for a in operands(program, k)]
         fetched = {a for a in used if is_operation(program, a) and part_of[a] != p}
         part.fetched = sorted(fetched, key=lambda k: (part_of[k], k))
         part.kept = [k for k in part.operations if deaths[k] > p]
@@ -173,22 +173,22 @@ def cut(program: Program, length: int, *, apart: bool = False) -> Cut:
         part.outputs = written.get(p, [])
         used += [program.results[position] for position in part.outputs]
         part.inputs = sorted({program.code[a][1] for a in used if program.code[a][0] == "input"})
-    return Cut(parts, assign_slots(births, deaths), order)
+    return ProgramCut(parts, assign_slots(births, deaths), order)
 
 
 def _phases(program: Program, order: list[int]) -> dict[int, int]:
     """Number the phases: even ones of arithmetic, odd ones of calls that depend on what is before."""
     phase: dict[int, int] = {}
     for k in order:
-        before = max((phase.get(a, 0) for a in arguments(program, k)), default=0)
-        if program.code[k][0] in CALLS:
+        before = max((phase.get(a, 0) for a in operands(program, k)), default=0)
+        if program.code[k][0] in LIBRARY_CALLS:
             phase[k] = before + 2 if before % 2 else before + 1
         else:
             phase[k] = before + before % 2
     return phase if max(phase.values(), default=0) <= MOST_PHASES else {}
 
 
-def _bounds(order: list[int], last: dict[int, int], start: int, end: int, length: int) -> list[int]:
+def _cut_positions(order: list[int], last: dict[int, int], start: int, end: int, length: int) -> list[int]:
     """Choose where to cut a stretch: near equal lengths, where the fewest values are alive."""
     count = end - start
     pieces = max(1, round(count / length)) if count > 1.5 * length else 1

@@ -18,10 +18,10 @@ from types import MappingProxyType
 from typing import Literal
 
 from nacelle.emit.c import parts as c_parts
-from nacelle.emit.c.parts import call
-from nacelle.emit.names import Identifiers, entry_name, remark
+from nacelle.emit.c.parts import format_call
+from nacelle.emit.names import Identifiers, comment_text, entry_name
 from nacelle.emit.registry import Target, register
-from nacelle.emit.schedule import arguments
+from nacelle.emit.schedule import operands
 from nacelle.program.program import Program, Variable
 
 
@@ -95,7 +95,7 @@ class Interface:
         star = "*restrict " if restrict else "*"
         texts = [f"const {self.real} {star}{array.name}" for array in self.inputs]
         texts += [f"{self.real} {star}{array.name}" for array in self.outputs]
-        return call(f"void {self.name}", texts or ["void"])
+        return format_call(f"void {self.name}", texts or ["void"])
 
     def batch(self, *, restrict: bool) -> str:
         """Write the head of the entry for many samples."""
@@ -103,7 +103,7 @@ class Interface:
         texts = ["size_t n"]
         texts += [f"const {self.real} {star}{a.name}, size_t {a.stride}" for a in self.inputs]
         texts += [f"{self.real} {star}{a.name}" for a in self.outputs]
-        return call(f"void {self.name}_batch", texts)
+        return format_call(f"void {self.name}_batch", texts)
 
     def describe(self, array: CArgument) -> str:
         """Say what an array is, in a line of a comment."""
@@ -111,13 +111,13 @@ class Interface:
         shape = " x ".join(str(n) for n in variable.shape)
         size = f"{variable.size} number{'' if variable.size == 1 else 's'}"
         shape = f", {shape} row by row" if len(variable.shape) > 1 else ""
-        unit = remark(self.options.units.get(variable.name, ""))
+        unit = comment_text(self.options.units.get(variable.name, ""))
         # The name as it was, where it had to be changed.
-        called = f" ({remark(variable.name)})" if remark(variable.name) != array.name else ""
+        called = f" ({comment_text(variable.name)})" if comment_text(variable.name) != array.name else ""
         return f"{array.name}{called}: {size}{shape}" + (f"; {unit}" if unit else "")
 
 
-def framed(guard: str, includes: list[str], declarations: list[str]) -> list[str]:
+def header_lines(guard: str, includes: list[str], declarations: list[str]) -> list[str]:
     """Write the lines of a header: declarations for C and C++, read once."""
     return [
         f"#ifndef {guard}",
@@ -147,9 +147,9 @@ class _Writer:
 
     def __init__(self, program: Program, interface: Interface) -> None:
         self.program, self.interface, self.options = program, interface, interface.options
-        self.cut = c_parts.cut(program, self.options.part, apart=self.options.batch)
-        self.inputs = _flat(interface.inputs)
-        self.outputs = _flat(interface.outputs)
+        self.cut = c_parts.cut_program(program, self.options.part, apart=self.options.batch)
+        self.inputs = _scalar_elements(interface.inputs)
+        self.outputs = _scalar_elements(interface.outputs)
         prefix = interface.names.counted("v")
         self.local = {k: f"{prefix}{index}" for index, k in enumerate(self.cut.order)}
         self.part = interface.names.counted(f"{interface.name}_part")
@@ -181,7 +181,7 @@ class _Writer:
         lines = []
         for k in part.operations:
             op = self.program.code[k][0]
-            operands = arguments(self.program, k)
+            operands = operands(self.program, k)
             texts = [self.value(a, here) for a in operands]
             if all(self.program.code[a][0] == "const" for a in operands):
                 # Compilers warn of an overflow in an expression of constants.
@@ -218,9 +218,9 @@ class _Writer:
             heads = [f"{kind} *restrict {array}" for kind, array in arrays]
             passed = [array for _, array in arrays]
             if batch:
-                lines += [c_parts.call(f"{name}_inline void {function}", ["size_t s", *heads]), "{"]
+                lines += [c_parts.format_call(f"{name}_inline void {function}", ["size_t s", *heads]), "{"]
             else:
-                lines += [c_parts.call(f"{name}_apart void {function}", heads or ["void"]), "{"]
+                lines += [c_parts.format_call(f"{name}_apart void {function}", heads or ["void"]), "{"]
             body = self.body(part)
             if batch and not any("s]" in line for line in body):
                 lines.append("    (void)s;")
@@ -228,18 +228,19 @@ class _Writer:
             lines += ["}", ""]
             if not batch:
                 continue
-            lines += [c_parts.call(f"{name}_apart void {function}_single", heads or ["void"]), "{"]
-            lines += [f"    {c_parts.call(function, ['1', *passed], 4)};", "}", ""]
+            lines += [c_parts.format_call(f"{name}_apart void {function}_single", heads or ["void"]), "{"]
+            lines += [f"    {c_parts.format_call(function, ['1', *passed], 4)};", "}", ""]
             tile_arguments = [str(self.options.tile), *(f"{array} + k" for array in passed)]
-            lines += [c_parts.call(f"{name}_apart void {function}_tile", heads or ["void"]), "{"]
+            lines += [c_parts.format_call(f"{name}_apart void {function}_tile", heads or ["void"]), "{"]
             lines += [f"    for (size_t k = 0; k < {self.options.tile}; ++k) {{"]
-            lines += [f"        {c_parts.call(function, tile_arguments, 8)};", "    }", "}", ""]
+            lines += [f"        {c_parts.format_call(function, tile_arguments, 8)};", "    }", "}", ""]
         return lines
 
     def calls(self, ending: str) -> list[str]:
         """Write the calls of all parts."""
         return [
-            c_parts.call(f"{self.part}{index}{ending}", [array for _, array in self.arrays(part)], 4) + ";"
+            c_parts.format_call(f"{self.part}{index}{ending}", [array for _, array in self.arrays(part)], 4)
+            + ";"
             for index, part in enumerate(self.cut.parts)
         ]
 
@@ -275,15 +276,15 @@ class _Writer:
         if self.cut.passed.count:
             lines.append(f"        {real} w[{self.cut.passed.count * tile}];")
         for array in inputs:
-            lines += self._copy(
+            lines += self._copy_loop(
                 array.size,
                 f"{tiles[array.name]}[j * {tile} + k] = {array.name}[(i + k) * {array.stride} + j];",
             )
         for index, part in enumerate(self.cut.parts):
             tiled = [tiles.get(array, array) for _, array in self.arrays(part)]
-            lines.append(f"        {c_parts.call(f'{self.part}{index}_tile', tiled, 8)};")
+            lines.append(f"        {c_parts.format_call(f'{self.part}{index}_tile', tiled, 8)};")
         for array in outputs:
-            lines += self._copy(
+            lines += self._copy_loop(
                 array.size,
                 f"{array.name}[(i + k) * {array.size} + j] = {tiles[array.name]}[j * {tile} + k];",
             )
@@ -292,9 +293,9 @@ class _Writer:
             *(f"{a.name} + i * {a.stride}" if a in inputs else a.name for a in self.interface.inputs),
             *(f"{a.name} + i * {a.size}" if a in outputs else a.name for a in self.interface.outputs),
         ]
-        return [*lines, f"        {c_parts.call(self.interface.name, passed, 8)};", "    }", "}"]
+        return [*lines, f"        {c_parts.format_call(self.interface.name, passed, 8)};", "    }", "}"]
 
-    def _copy(self, size: int, statement: str) -> list[str]:
+    def _copy_loop(self, size: int, statement: str) -> list[str]:
         """Write a loop over the samples of a tile and the elements of an array."""
         return [
             f"        for (size_t k = 0; k < {self.options.tile}; ++k) {{",
@@ -312,7 +313,7 @@ class _Writer:
         return arrays * samples * (8 if self.options.real == "double" else 4)
 
 
-def _flat(arrays: list[CArgument]) -> list[tuple[CArgument, int]]:
+def _scalar_elements(arrays: list[CArgument]) -> list[tuple[CArgument, int]]:
     """List array and place of every scalar, counted through."""
     return [(array, index) for array in arrays for index in range(array.size)]
 
@@ -321,7 +322,7 @@ def _header(interface: Interface, writer: _Writer) -> str:
     """Write the header."""
     options, name = interface.options, interface.name
     operations = len(writer.cut.order)
-    about = remark(options.about) or remark(interface.program.name)
+    about = comment_text(options.about) or comment_text(interface.program.name)
     lines = ["/*", f" * {name}: {about}.".replace("..", "."), " *"]
     lines += [" * Inputs:"]
     lines += [f" *   {interface.describe(array)}" for array in interface.inputs] or [" *   none"]
@@ -357,7 +358,7 @@ def _header(interface: Interface, writer: _Writer) -> str:
             f"{interface.batch(restrict=False)};",
             "",
         ]
-    return "\n".join(lines + framed(interface.guard, ["<stddef.h>"], declared))
+    return "\n".join(lines + header_lines(interface.guard, ["<stddef.h>"], declared))
 
 
 def _source(interface: Interface, writer: _Writer, include: str) -> str:
@@ -386,7 +387,7 @@ def _source(interface: Interface, writer: _Writer, include: str) -> str:
             "",
         ]
     for op in c_parts.helpers_used(writer.program, writer.cut.order):
-        lines += c_parts.helper(op, name, interface.real)
+        lines += c_parts.helper_function(op, name, interface.real)
     if options.batch or not writer.whole:
         lines += writer.functions()
     lines += writer.entry()

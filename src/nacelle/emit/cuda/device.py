@@ -14,20 +14,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nacelle.emit.cuda.drivers import DriverKernel, RunInputs, newton_kernel, rk4_kernel
+from nacelle.emit.cuda.drivers import DriverKernel, InputLayout, newton_kernel, rk4_kernel
 from nacelle.emit.cuda.implicit import irk5_kernel
 from nacelle.emit.cuda.plan import THREADS, CudaOptions
 from nacelle.emit.cuda.target import Kernels, Launch, source_text
 from nacelle.emit.cuda.tensor_map import has_tensor_maps, tensor_map
-from nacelle.emit.irk5_steps import REPORTED
-from nacelle.emit.newton import NOT_FINITE, NewtonResult, Rules, newton_sizes
-from nacelle.emit.rk4 import Rk4Result, require_delay, sizes
+from nacelle.emit.irk5_steps import REPORTED_COUNTS
+from nacelle.emit.newton import NOT_FINITE, NewtonResult, NewtonRules, newton_sizes
+from nacelle.emit.rk4 import Rk4Result, integration_sizes, require_delay
 from nacelle.errors import DeviceError
 from nacelle.program.program import Program
 
 _T = TypeVar("_T")
 
-OTHERWISE = "on the processor the same program runs with target='jit'"
+FALLBACK_HINT = "on the processor the same program runs with target='jit'"
 """What to do without a device."""
 
 # Devices with the copy engine that fills tiles, and the alignment of the rows that it copies.
@@ -49,27 +49,27 @@ def cupy() -> Any:
         import cupy as module
     except ImportError as error:
         raise DeviceError(
-            f"the target 'cuda' needs CuPy (pip install 'nacelle[gpu]'): {error}; {OTHERWISE}"
+            f"the target 'cuda' needs CuPy (pip install 'nacelle[gpu]'): {error}; {FALLBACK_HINT}"
         ) from None
     try:
         count = module.cuda.runtime.getDeviceCount()
     except module.cuda.runtime.CUDARuntimeError as error:
         raise DeviceError(_reason(str(error))) from None
     if not count:
-        raise DeviceError(f"there is no CUDA device; {OTHERWISE}")
+        raise DeviceError(f"there is no CUDA device; {FALLBACK_HINT}")
     return module
 
 
 def _reason(text: str) -> str:
     """Why no device can be used."""
     if "InsufficientDriver" in text or "insufficient" in text:
-        return f"the driver of the CUDA device is older than CuPy's CUDA ({text}): update it; {OTHERWISE}"
+        return f"the driver of the CUDA device is older than CuPy's CUDA ({text}): update it; {FALLBACK_HINT}"
     if "NoDevice" in text or "no CUDA-capable device" in text:
-        return f"there is no CUDA device ({text}); {OTHERWISE}"
-    return f"no CUDA device can be used ({text}); {OTHERWISE}"
+        return f"there is no CUDA device ({text}); {FALLBACK_HINT}"
+    return f"no CUDA device can be used ({text}); {FALLBACK_HINT}"
 
 
-def on_device(what: str, make: Callable[[], _T]) -> _T:
+def run_on_device(what: str, make: Callable[[], _T]) -> _T:
     """Do something on the device, with errors that say what failed and what else there is.
 
     Raises:
@@ -82,12 +82,12 @@ def on_device(what: str, make: Callable[[], _T]) -> _T:
         free, total = module.cuda.runtime.memGetInfo()
         raise DeviceError(
             f"the device's memory does not suffice for {what}: {error} ({free / 1e9:.1f} of "
-            f"{total / 1e9:.1f} GB are free); evaluate fewer states at a time; {OTHERWISE}"
+            f"{total / 1e9:.1f} GB are free); evaluate fewer states at a time; {FALLBACK_HINT}"
         ) from None
     except module.cuda.compiler.CompileException as error:
-        raise DeviceError(f"NVRTC cannot compile {what}: {error}; {OTHERWISE}") from None
+        raise DeviceError(f"NVRTC cannot compile {what}: {error}; {FALLBACK_HINT}") from None
     except (module.cuda.runtime.CUDARuntimeError, module.cuda.driver.CUDADriverError) as error:
-        raise DeviceError(f"the device failed at {what}: {error}; {OTHERWISE}") from None
+        raise DeviceError(f"the device failed at {what}: {error}; {FALLBACK_HINT}") from None
 
 
 def device_array(value: Any, name: str, real: str) -> Any:
@@ -104,9 +104,9 @@ def device_array(value: Any, name: str, real: str) -> Any:
             kind = type(value)
             raise DeviceError(
                 f"{name!r} is {kind.__module__}.{kind.__qualname__} in the processor's memory: give an array "
-                f"on the device (cupy.asarray, or anything with DLPack); {OTHERWISE}"
+                f"on the device (cupy.asarray, or anything with DLPack); {FALLBACK_HINT}"
             )
-        array = on_device(f"taking {name!r} by DLPack", lambda: module.from_dlpack(value))
+        array = run_on_device(f"taking {name!r} by DLPack", lambda: module.from_dlpack(value))
     wanted = "float64" if real == "double" else "float32"
     if str(array.dtype) != wanted:
         raise DeviceError(
@@ -136,7 +136,7 @@ class LoadedKernel:
                 function.max_dynamic_shared_size_bytes = launch.shared_bytes
             return function
 
-        self.function = on_device(label, load)
+        self.function = run_on_device(label, load)
 
     def grid(self, count: int) -> int:
         """Blocks for so many states."""
@@ -146,7 +146,7 @@ class LoadedKernel:
         """Give a function without arguments that launches it for so many states."""
         grid, shared = self.grid(count), self.launch.shared_bytes
         passed = (*arguments, np.uint64(count))
-        return lambda: on_device(
+        return lambda: run_on_device(
             self.label, lambda: self.function((grid,), (THREADS,), passed, shared_mem=shared)
         )
 
@@ -177,13 +177,15 @@ class LoadedKernels:
         """
         if self._tiled is not None and _is_aligned(arrays):
             across = self._tiled.across
-            return self._tiled.prepared([x for array in arrays for x in self._mapped(*array, across)], count)
-        return self._plain.prepared([x for array in arrays for x in rows_of(*array)], count)
+            return self._tiled.prepared(
+                [x for array in arrays for x in self._tiled_arguments(*array, across)], count
+            )
+        return self._plain.prepared([x for array in arrays for x in array_arguments(*array)], count)
 
-    def _mapped(self, array: Any, kind: str, across: int) -> list[Any]:
+    def _tiled_arguments(self, array: Any, kind: str, across: int) -> list[Any]:
         """The arguments of the tiled kernel for an array."""
         if kind != "own":
-            return rows_of(array, kind)
+            return array_arguments(array, kind)
         key = (array.data.ptr, array.shape, array.strides)
         if key not in self._maps:
             if len(self._maps) >= _MAPS:
@@ -213,7 +215,7 @@ class LoadedDriver(LoadedKernel):
     def scratch(self, count: int) -> Any:
         """The scratch columns of a run of so many samples."""
         module, size = cupy(), self._columns * THREADS * self.grid(count)
-        return on_device(f"{self.label} (scratch)", lambda: module.empty(size, dtype=self._type))
+        return run_on_device(f"{self.label} (scratch)", lambda: module.empty(size, dtype=self._type))
 
     def run(self, arguments: Sequence[Any], count: int) -> None:
         """Run so many samples; arrays of rows are followed by the distance of their rows."""
@@ -226,7 +228,7 @@ def _module(text: str) -> Any:
     return cupy().RawModule(code=text, options=("-std=c++17",), backend="nvrtc")
 
 
-def rows_of(array: Any, kind: str) -> list[Any]:
+def array_arguments(array: Any, kind: str) -> list[Any]:
     """The arguments of a kernel for an array: its place, and the distance of its rows in numbers."""
     return [array] if kind == "shared" else [array, np.uint64(array.strides[0] // array.itemsize)]
 
@@ -259,7 +261,7 @@ class DeviceNewton:
             self._loaded[own] = LoadedDriver(kernel, self.options, self.program.name)
         return self._loaded[own]
 
-    def solve(self, y0: Any, p: Any, rules: Rules) -> NewtonResult:
+    def solve(self, y0: Any, p: Any, rules: NewtonRules) -> NewtonResult:
         """Solve for every sample; y is (n, N), on the device.
 
         Args:
@@ -269,12 +271,12 @@ class DeviceNewton:
         """
         module, own_parameters = cupy(), p.ndim == 2
         driver, count = self._driver(own_parameters), int(y0.shape[1])
-        y = on_device(self.program.name, lambda: module.empty((self.n, count), dtype=y0.dtype))
+        y = run_on_device(self.program.name, lambda: module.empty((self.n, count), dtype=y0.dtype))
         iterations, status = (module.empty(count, dtype=np.int64) for _ in range(2))
         arguments = [
-            *rows_of(y0, "own"),
-            *_parameters(p),
-            *rows_of(y, "written"),
+            *array_arguments(y0, "own"),
+            *_parameter_arguments(p),
+            *array_arguments(y, "written"),
             iterations,
             status,
             driver.scratch(count),
@@ -308,14 +310,14 @@ class DeviceRk4:
     ) -> None:
         self.program, self.control, self.options = program, control, options or CudaOptions()
         self.sampled = sampled
-        self._loaded: dict[RunInputs, LoadedDriver] = {}
+        self._loaded: dict[InputLayout, LoadedDriver] = {}
 
     @cached_property
     def sizes(self) -> Any:
         """Numbers of states, of inputs in a row, and of parameters."""
-        return sizes(self.program, self.control, sampled=self.sampled)
+        return integration_sizes(self.program, self.control, sampled=self.sampled)
 
-    def driver(self, layout: RunInputs) -> LoadedDriver:
+    def driver(self, layout: InputLayout) -> LoadedDriver:
         """The kernel for inputs that are given in a way."""
         if layout not in self._loaded:
             kernel = rk4_kernel(self.program, self.control, self.options, layout, sampled=self.sampled)
@@ -352,19 +354,19 @@ class DeviceRk4:
         """
         require_delay(delay, held, sampled=self.sampled)
         module, count = cupy(), int(x0.shape[1])
-        layout = RunInputs("rows" if u.ndim == 3 else "own", "own" if p.ndim == 2 else "shared")
+        layout = InputLayout("rows" if u.ndim == 3 else "own", "own" if p.ndim == 2 else "shared")
         driver, stored = self.driver(layout), steps // every if every else 0
         n, name = int(x0.shape[0]), self.program.name
-        final = on_device(name, lambda: module.empty((n, count), dtype=x0.dtype))
-        kept = on_device(name, lambda: module.full((stored, n, count), np.nan, dtype=x0.dtype))
+        final = run_on_device(name, lambda: module.empty((n, count), dtype=x0.dtype))
+        kept = run_on_device(name, lambda: module.full((stored, n, count), np.nan, dtype=x0.dtype))
         completed = module.empty(count, dtype=np.int64)
         rows = int(u.shape[0]) if layout.u == "rows" else 1
         arguments = [
-            *rows_of(x0, "own"),
+            *array_arguments(x0, "own"),
             u,
             np.uint64(0 if layout.u == "rows" else u.strides[0] // u.itemsize),
-            *_parameters(p),
-            *rows_of(final, "written"),
+            *_parameter_arguments(p),
+            *array_arguments(final, "written"),
             kept,
             np.uint64(count),
             completed,
@@ -428,20 +430,20 @@ class DeviceIrk5:
             held: over how many steps a row of the inputs, or what the control gives, is held.
         """
         module, (n, count), name = cupy(), x0.shape, self.program.name
-        stored = on_device(
+        stored = run_on_device(
             name, lambda: module.full((steps // every if every else 0, n, count), np.nan, dtype=x0.dtype)
         )
-        final = on_device(name, lambda: module.empty((n, count), dtype=x0.dtype))
-        counts = module.empty((len(REPORTED), count), dtype=np.int64)
+        final = run_on_device(name, lambda: module.empty((n, count), dtype=x0.dtype))
+        counts = module.empty((len(REPORTED_COUNTS), count), dtype=np.int64)
         own_inputs, m = u.ndim == 2, int(u.shape[0] if u.ndim == 2 else u.shape[-2])
         u_step, u_stage = (0, 0) if own_inputs or len(u) == 1 else (m, 0)
         if u.ndim == 4:
             u_step, u_stage = 3 * m, m
         arguments = [
-            *rows_of(x0, "own"),
-            *(rows_of(u, "own") if own_inputs else [u, np.uint64(1)]),
-            *(rows_of(p, "own") if p.ndim == 2 else [p, np.uint64(1)]),
-            *(stored, np.uint64(count), *rows_of(final, "written"), counts, np.uint64(count)),
+            *array_arguments(x0, "own"),
+            *(array_arguments(u, "own") if own_inputs else [u, np.uint64(1)]),
+            *(array_arguments(p, "own") if p.ndim == 2 else [p, np.uint64(1)]),
+            *(stored, np.uint64(count), *array_arguments(final, "written"), counts, np.uint64(count)),
             *(self._driver.scratch(count), np.int32(own_inputs), np.int32(p.ndim == 2)),
             *(np.uint64(u_step), np.uint64(u_stage), x0.dtype.type(h)),
             *(np.uint64(value) for value in (steps, every, held)),
@@ -451,6 +453,6 @@ class DeviceIrk5:
         return DeviceImplicitMotion(stored, final, *counts)
 
 
-def _parameters(p: Any) -> list[Any]:
+def _parameter_arguments(p: Any) -> list[Any]:
     """The arguments of parameters, own or shared."""
-    return rows_of(p, "own") if p.ndim == 2 else [p, np.uint64(0)]
+    return array_arguments(p, "own") if p.ndim == 2 else [p, np.uint64(0)]

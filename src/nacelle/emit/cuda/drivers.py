@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from nacelle.emit.c.loops import ArrayVector, Dialect, Statements
-from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, planned
-from nacelle.emit.cuda.target import SHARED_PER_BLOCK, SHARED_PER_SM, Launch, ValuePlaces, statements
+from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, plan_program
+from nacelle.emit.cuda.target import SHARED_PER_BLOCK, SHARED_PER_SM, Launch, ValueAccess, program_statements
 from nacelle.emit.loop_writer import Index
 from nacelle.emit.names import Identifiers, entry_name
 from nacelle.emit.newton import NewtonLoop, newton_sizes, write_newton
-from nacelle.emit.rk4 import ControlLoop, Rk4Loop, sizes, write_rk4
+from nacelle.emit.rk4 import ControlLoop, Rk4Loop, integration_sizes, write_rk4
 from nacelle.program.program import Program
 
 
@@ -140,10 +140,10 @@ def driver_plan(program: Program, options: CudaOptions, columns: int) -> ThreadP
     def fits(plan: ThreadPlan) -> bool:
         return ScratchColumns(options, plan.blocks).room >= columns + plan.slots.count
 
-    return planned(program, options, states=1, fits=fits)
+    return plan_program(program, options, states=1, fits=fits)
 
 
-def reads_of(plan: ThreadPlan, begin: int, size: int) -> list[int]:
+def input_read_counts(plan: ThreadPlan, begin: int, size: int) -> list[int]:
     """How often a program loads each entry of an input that begins at a place."""
     counts: Counter[int] = Counter()
     for values in plan.fetched:
@@ -178,11 +178,11 @@ def body_lines(
         v, j = flat[index]
         return sources[v](j).replace("{}", names[0])
 
-    access = ValuePlaces(load, lambda index, texts: put(index, texts[0]), lambda slot: frame.at(slots, slot))
-    return statements(plan, frame.options.real, access)
+    access = ValueAccess(load, lambda index, texts: put(index, texts[0]), lambda slot: frame.at(slots, slot))
+    return program_statements(plan, frame.options.real, access)
 
 
-def head(name: str, arguments: list[str], blocks: int) -> list[str]:
+def kernel_head(name: str, arguments: list[str], blocks: int) -> list[str]:
     """The begin of a kernel of a driver."""
     joint = ",\n    "
     return [
@@ -243,7 +243,7 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
     y, dy, error = frame.take(n), frame.take(n), frame.take(1)
     slots = frame.take(plan.slots.count)
     sources = [f"p[{j} * p_ld + i]" for j in range(k)] if own else []
-    numbers = SampleNumbers(frame, sources, reads_of(plan, n, k))
+    numbers = SampleNumbers(frame, sources, input_read_counts(plan, n, k))
     real = options.real
 
     def parameter(j: int) -> str:
@@ -286,7 +286,7 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
     code.each(n, lambda j: code(f"y[{j} * y_ld + i] = {unknowns.get(j)};"))
     code(f"iterations[i] = {steps};", f"statuses[i] = {status};")
     lines = [
-        *head(name, arguments, plan.blocks),
+        *kernel_head(name, arguments, plan.blocks),
         *frame.begin("p", 0 if own else k),
         sample_loop(),
         *code.lines,
@@ -301,7 +301,7 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
 
 
 @dataclass(frozen=True)
-class RunInputs:
+class InputLayout:
     """How the inputs of a run are given.
 
     Attributes:
@@ -323,7 +323,7 @@ def rk4_kernel(
     program: Program,
     control: Program | None = None,
     options: CudaOptions | None = None,
-    layout: RunInputs | None = None,
+    layout: InputLayout | None = None,
     *,
     sampled: bool = False,
 ) -> DriverKernel:
@@ -339,8 +339,8 @@ def rk4_kernel(
     Raises:
         ValueError: if a program is of another form.
     """
-    options, layout = options or CudaOptions(), layout or RunInputs()
-    form_sizes = sizes(program, control, sampled=sampled)
+    options, layout = options or CudaOptions(), layout or InputLayout()
+    form_sizes = integration_sizes(program, control, sampled=sampled)
     form, k = form_sizes.sampled, form_sizes.k
     n, m, _ = (variable.size for variable in program.inputs)
     control_outputs = 0 if form is None else form.u + form.z
@@ -354,10 +354,10 @@ def rk4_kernel(
     # What a sampled control gives waits until it acts.
     waiting = acting if form is None else frame.take(control_outputs)
     slots = frame.take(max(plan.slots.count, law.slots.count if law is not None else 0))
-    reads = reads_of(plan, n + m, k) if layout.p == "own" else []
+    reads = input_read_counts(plan, n + m, k) if layout.p == "own" else []
     sources = [f"p[{j} * p_ld + i]" for j in range(k)] if layout.p == "own" else []
     if layout.u == "own":
-        reads += reads_of(plan, n, form_sizes.m)
+        reads += input_read_counts(plan, n, form_sizes.m)
         sources += [f"u[{j} * u_ld + i]" for j in range(form_sizes.m)]
     numbers = SampleNumbers(frame, sources, reads)
     real = options.real
@@ -466,7 +466,7 @@ def rk4_kernel(
     code.each(form_sizes.n, lambda j: code(f"last[{j} * last_ld + i] = {state.get(j)};"))
     code(f"completed[i] = (long long){completed};")
     lines = [
-        *head(name, arguments, blocks),
+        *kernel_head(name, arguments, blocks),
         *frame.begin("p", 0 if layout.p == "own" else k),
         sample_loop(),
         *code.lines,

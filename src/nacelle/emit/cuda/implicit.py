@@ -11,27 +11,27 @@ from itertools import accumulate
 
 from nacelle.emit.c.implicit import StructSteps
 from nacelle.emit.c.loops import Dialect, Statements
-from nacelle.emit.c.parts import call
+from nacelle.emit.c.parts import format_call
 from nacelle.emit.cuda.drivers import (
     DriverKernel,
     ScratchColumns,
     body_lines,
     driver_name,
     driver_plan,
-    head,
+    kernel_head,
     sample_loop,
 )
 from nacelle.emit.cuda.plan import THREADS, CudaOptions
 from nacelle.emit.cuda.target import Launch
 from nacelle.emit.irk5_steps import CONTROL, COUNTERS, DERIVATIVE, PIVOTS, StepSizes
 from nacelle.emit.loop_writer import ArrayWriter, Index
-from nacelle.emit.rk4 import sizes
+from nacelle.emit.rk4 import integration_sizes
 from nacelle.program.program import Program
 
 _WHOLE = "unsigned long long"
 # Arrays of a run, each followed by the distance of its rows, which are those of its sample.
-_GIVEN = {"x0": "const {real} *", "u": "const {real} *", "p": "const {real} *"}
-_RESULTS = {"stored": "{real} *", "last": "{real} *", "counts": "long long *"}
+_INPUT_ARRAYS = {"x0": "const {real} *", "u": "const {real} *", "p": "const {real} *"}
+_OUTPUT_ARRAYS = {"stored": "{real} *", "last": "{real} *", "counts": "long long *"}
 
 
 class ColumnSteps(StructSteps):
@@ -52,9 +52,11 @@ class ColumnSteps(StructSteps):
         self.integers = len(COUNTERS) + len(PIVOTS) * self.sizes.n
 
     def _run_head(self, parameters: list[str]) -> str:
-        arrays = {**_GIVEN, **_RESULTS}.items()
+        arrays = {**_INPUT_ARRAYS, **_OUTPUT_ARRAYS}.items()
         rows = [f"{kind.format(real=self.dialect.real)}{name}, {_WHOLE} {name}_ld" for name, kind in arrays]
-        return call(f"{self.head} {_WHOLE} {self.own}_run", [*self._memory.values(), *rows, *parameters])
+        return format_call(
+            f"{self.head} {_WHOLE} {self.own}_run", [*self._memory.values(), *rows, *parameters]
+        )
 
     def _run_begin(self) -> list[str]:
         return ["every = every != 0 ? every : steps + 1;"]
@@ -71,7 +73,7 @@ class ColumnSteps(StructSteps):
 
     def counter(self, c: ArrayWriter, name: str) -> str:
         """An integer that lives through the steps, as it is here."""
-        return c.let(name, f"wholes[{COUNTERS.index(name)}]", "whole")
+        return c.name_value(name, f"wholes[{COUNTERS.index(name)}]", "whole")
 
     def set_counter(self, c: ArrayWriter, name: str, value: Index) -> None:
         """Change one of them."""
@@ -120,7 +122,7 @@ class ColumnSteps(StructSteps):
             lambda j, text: f"work[{(results + j) * THREADS}] = {text};",
         )
         memory = [self._memory["work"], self._memory["own"]]
-        opening = call(f"{self.head} void {self.programs[which]}", memory)
+        opening = format_call(f"{self.head} void {self.programs[which]}", memory)
         return "\n".join(
             [opening, "{", "    (void)own;", *(f"    {line}" for line in lines), "}", ""]
         ), frame.bytes
@@ -143,7 +145,7 @@ def irk5_kernel(
     options = options or CudaOptions()
     if options.real != "double":
         raise ValueError("implicit steps need numbers of type double")
-    form_sizes = sizes(program, control)
+    form_sizes = integration_sizes(program, control)
     n, m, k = (variable.size for variable in program.inputs)
     kernel = driver_name(program, options, "irk5")
     prefix = kernel.removesuffix("_kernel")
@@ -159,23 +161,23 @@ def irk5_kernel(
     frame.scratch = steps.numbers
     arguments = [
         f"{kind.format(real=options.real)}{name}, const {_WHOLE} {name}_ld"
-        for name, kind in {**_GIVEN, **_RESULTS}.items()
+        for name, kind in {**_INPUT_ARRAYS, **_OUTPUT_ARRAYS}.items()
     ]
     arguments += [f"{options.real} *__restrict__ scratch, const int own_u, const int own_p"]
     numbers = ("u_step", "u_stage", "h", "steps", "every", "held", "n")
     arguments += [f"const {options.real if name == 'h' else _WHOLE} {name}" for name in numbers]
     passed = ["aside", "wholes", "own"]
-    for name in (*_GIVEN, *_RESULTS):
+    for name in (*_INPUT_ARRAYS, *_OUTPUT_ARRAYS):
         first = {"u": "u + (own_u ? i : 0)", "p": "p + (own_p ? i : 0)"}.get(name, f"{name} + i")
         passed += [first, f"{name}_ld"]
     lines = [
         *(text for text, _ in bodies),
         *steps.texts,
-        *head(kernel, arguments, blocks),
+        *kernel_head(kernel, arguments, blocks),
         *frame.begin(),
         sample_loop(),
         f"        {_WHOLE} wholes[{steps.integers}];",
-        f"        {call(f'(void){prefix}_run', [*passed, *numbers[:-1]], 8)};",
+        f"        {format_call(f'(void){prefix}_run', [*passed, *numbers[:-1]], 8)};",
         "    }",
         "}",
     ]

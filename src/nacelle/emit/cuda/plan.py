@@ -43,14 +43,14 @@ Code = tuple[Instruction | None, ...]
 """Instructions; None marks one that is not needed."""
 
 
-def lowered(program: Program, *, ieee: bool = False) -> tuple[Code, tuple[int, ...]]:
+def lower_program(program: Program, *, ieee: bool = False) -> tuple[Code, tuple[int, ...]]:
     """The operations of a program for the processor, and the one that makes each result.
 
     Args:
         program: what is lowered.
         ieee: whether quotients and roots stay as they are.
     """
-    table = _Rewritten()
+    table = _InstructionTable()
     indices: list[int] = []
     for op, *arguments in program.code:
         if op in ("const", "input"):
@@ -68,7 +68,7 @@ def lowered(program: Program, *, ieee: bool = False) -> tuple[Code, tuple[int, .
     return fused, results
 
 
-class _Rewritten:
+class _InstructionTable:
     """Instructions as they are made; equal ones are one."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ _LONG = 4000
 
 
 @dataclass(frozen=True)
-class Flow:
+class DataFlow:
     """Who needs what in a program.
 
     Attributes:
@@ -124,31 +124,31 @@ class Flow:
     users: Mapping[int, list[int]]
 
 
-def flow_of(code: Code) -> Flow:
+def data_flow(code: Code) -> DataFlow:
     """Who needs what among the operations of a program."""
     given = [k for k, step in enumerate(code) if step and step[0] not in ("const", "input")]
-    reads = native.values_read(code, given)
+    reads = native.operands_read(code, given)
     operations = set(given)
     users: dict[int, list[int]] = {k: [] for k in given}
     for k in given:
         for a in reads[k]:
             users.setdefault(a, []).append(k)
-    return Flow(given, reads, {k: tuple(a for a in reads[k] if a in operations) for k in given}, users)
+    return DataFlow(given, reads, {k: tuple(a for a in reads[k] if a in operations) for k in given}, users)
 
 
-def ordered(code: Code, results: Sequence[int], registers: int) -> list[int]:
+def best_order(code: Code, results: Sequence[int], registers: int) -> list[int]:
     """List the operations so that few loads and stores are needed with so many values in registers."""
-    flow = flow_of(code)
-    orders = [native.order(code, results, registers + _SPARE_IN_ORDER)]
+    flow = data_flow(code)
+    orders = [native.fewest_moves_order(code, results, registers + _SPARE_IN_ORDER)]
     if len(flow.given) <= _LONG:
-        orders.append(native.eager(_Clusters(flow).order(), flow.needs, flow.users))
-    return min(orders, key=lambda order: set_aside(order, flow, results, registers))
+        orders.append(native.eager_order(_Clusters(flow).order(), flow.needs, flow.users))
+    return min(orders, key=lambda order: spill_moves(order, flow, results, registers))
 
 
-def set_aside(order: Sequence[int], flow: Flow, results: Iterable[int], registers: int) -> int:
+def spill_moves(order: Sequence[int], flow: DataFlow, results: Iterable[int], registers: int) -> int:
     """Loads and stores of an order, those of inputs and results left out that every order has."""
     kept = {a for a in flow.users if a not in flow.needs} | set(results)
-    return native.moves(order, flow.reads, kept, registers)
+    return native.count_moves(order, flow.reads, kept, registers)
 
 
 class _Clusters:
@@ -157,7 +157,7 @@ class _Clusters:
     Of those that can be made next: for each operation that needs few others the values it leaves alive.
     """
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: DataFlow) -> None:
         self.flow = flow
         self.done: dict[int, None] = {}
         self.left = {a: len(users) for a, users in flow.users.items()}
@@ -166,43 +166,43 @@ class _Clusters:
     def order(self) -> list[int]:
         """Make clusters until nothing is left."""
         limit = _CLUSTER
-        self._weigh(self.flow.given, limit)
+        self._update_costs(self.flow.given, limit)
         while len(self.done) < len(self.flow.given):
             if not self.figures:
                 limit *= 2
-                self._weigh([k for k in self.flow.given if k not in self.done], limit)
+                self._update_costs([k for k in self.flow.given if k not in self.done], limit)
                 continue
             best = min(self.figures, key=lambda k: (self.figures[k], k))
             touched: dict[int, None] = {}
-            for k in depth_first([best], self._missing):
+            for k in depth_first([best], self._missing_operands):
                 self.done[k] = None
                 self.figures.pop(k, None)
                 for a in self.flow.reads[k]:
                     self.left[a] -= 1
                     touched.update(dict.fromkeys(self.flow.users[a]))
                 touched.update(dict.fromkeys(self.flow.users[k]))
-            self._weigh([k for k in touched if k not in self.done], limit)
+            self._update_costs([k for k in touched if k not in self.done], limit)
         return list(self.done)
 
-    def _missing(self, k: int) -> list[int]:
+    def _missing_operands(self, k: int) -> list[int]:
         """The operations that one needs and that are not made, the last of the program first."""
         return sorted((a for a in self.flow.needs[k] if a not in self.done), reverse=True)
 
-    def _weigh(self, changed: Sequence[int], limit: int) -> None:
+    def _update_costs(self, changed: Sequence[int], limit: int) -> None:
         """Weigh operations anew, and those above them as far as a cluster reaches."""
         queue, seen = list(changed), set(changed)
         while queue:
             k = queue.pop()
-            cluster = self._cluster(k, limit)
+            cluster = self._cluster_of(k, limit)
             if cluster is None:
                 self.figures.pop(k, None)
                 continue
-            self.figures[k] = (self._alive(cluster), len(cluster))
+            self.figures[k] = (self._live_change(cluster), len(cluster))
             above = [user for user in self.flow.users[k] if user not in seen]
             seen.update(above)
             queue += above
 
-    def _cluster(self, root: int, limit: int) -> list[int] | None:
+    def _cluster_of(self, root: int, limit: int) -> list[int] | None:
         """What has to be made for an operation, itself included; None if that is too much."""
         cluster, members = [root], {root}
         for k in cluster:
@@ -214,7 +214,7 @@ class _Clusters:
                     cluster.append(a)
         return cluster
 
-    def _alive(self, cluster: Sequence[int]) -> int:
+    def _live_change(self, cluster: Sequence[int]) -> int:
         """By how much the number of values alive changes if a cluster is made; inputs are alive at first."""
         used: dict[int, int] = {}
         for k in cluster:
@@ -296,13 +296,13 @@ class ThreadPlan:
         return REGISTERS[self.blocks]
 
 
-def values_held(options: CudaOptions, states: int, blocks: int) -> int:
+def register_capacity(options: CudaOptions, states: int, blocks: int) -> int:
     """How many values of a state the registers of a thread hold."""
     registers_per_value = 2 if options.real == "double" else states
     return (REGISTERS[blocks] - _SPARE[options.real]) // registers_per_value
 
 
-def planned(
+def plan_program(
     program: Program,
     options: CudaOptions | None = None,
     *,
@@ -319,11 +319,11 @@ def planned(
             spills what it must: programs of many thousand operations.
     """
     options = options or CudaOptions()
-    code, results = lowered(program, ieee=options.ieee)
+    code, results = lower_program(program, ieee=options.ieee)
     chosen = states or options.states
     few = _FEW[options.real] * sum(step is not None for step in code)
     plans = (
-        _laid_out(code, results, values_held(options, n, blocks), n, blocks)
+        _make_plan(code, results, register_capacity(options, n, blocks), n, blocks)
         for n in ((chosen,) if chosen else (2, 1) if options.real == "float" else (1,))
         for blocks in ((options.blocks,) if options.blocks else (3, 2))
     )
@@ -334,13 +334,13 @@ def planned(
     assert plan is not None
     if fits(plan):
         return plan
-    return _laid_out(code, results, len(code), plan.states, plan.blocks)
+    return _make_plan(code, results, len(code), plan.states, plan.blocks)
 
 
-def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks: int) -> ThreadPlan:
-    order = ordered(code, results, held)
-    flow = flow_of(code)
-    fetched = native.residence(order, flow.reads, held)
+def _make_plan(code: Code, results: Sequence[int], held: int, states: int, blocks: int) -> ThreadPlan:
+    order = best_order(code, results, held)
+    flow = data_flow(code)
+    fetched = native.register_loads(order, flow.reads, held)
     index_of = {k: position for position, k in enumerate(order)}
     deaths: dict[int, int] = {}
     for position, values in enumerate(fetched):
@@ -348,7 +348,7 @@ def _laid_out(code: Code, results: Sequence[int], held: int, states: int, blocks
             if a in index_of:
                 deaths[a] = position
     births = sorted((index_of[a], a) for a in deaths)
-    spills = set_aside(order, flow, (), held) - sum(a not in index_of for values in fetched for a in values)
+    spills = spill_moves(order, flow, (), held) - sum(a not in index_of for values in fetched for a in values)
     return ThreadPlan(
         code,
         tuple(results),

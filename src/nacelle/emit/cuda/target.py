@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nacelle.emit.c.parts import c_constant, call
+from nacelle.emit.c.parts import c_constant, format_call
 from nacelle.emit.cuda.header import HEADER
-from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, planned
+from nacelle.emit.cuda.plan import THREADS, CudaOptions, ThreadPlan, plan_program
 from nacelle.emit.names import Identifiers, entry_name
 from nacelle.emit.registry import Target, register
 from nacelle.program.program import Program, Variable
@@ -48,7 +48,7 @@ _CALLS = {
 
 
 @dataclass(frozen=True)
-class ValuePlaces:
+class ValueAccess:
     """Where the values of a program are, as texts.
 
     Attributes:
@@ -63,7 +63,7 @@ class ValuePlaces:
     slot: Callable[[int], str]
 
 
-def statements(plan: ThreadPlan, real: str, access: ValuePlaces) -> list[str]:
+def program_statements(plan: ThreadPlan, real: str, access: ValueAccess) -> list[str]:
     """Write the statements of a program, in order."""
     return _Writer(plan, real, access).lines()
 
@@ -71,7 +71,7 @@ def statements(plan: ThreadPlan, real: str, access: ValuePlaces) -> list[str]:
 class _Writer:
     """Statements, and the names that values have now."""
 
-    def __init__(self, plan: ThreadPlan, real: str, access: ValuePlaces) -> None:
+    def __init__(self, plan: ThreadPlan, real: str, access: ValueAccess) -> None:
         self.plan, self.real, self.places = plan, real, access
         self.loads: dict[int, int] = {}
         self.written: dict[int, list[int]] = {}
@@ -255,7 +255,7 @@ class Launch:
     states: int
     blocks: int
     shared_bytes: int
-    aside: int
+    spilled_values: int
 
 
 @dataclass(frozen=True)
@@ -283,14 +283,16 @@ def kernels(program: Program, options: CudaOptions | None = None, shared: Sequen
     """
     options = options or CudaOptions()
     layout = array_layout(program, options, shared)
-    tiled = planned(program, options, fits=lambda plan: _fits(layout, plan, _BUFFERS))
-    plain = tiled if tiled.states == 1 else planned(program, options, states=1)
+    tiled = plan_program(program, options, fits=lambda plan: _fits(layout, plan, _BUFFERS))
+    plain = tiled if tiled.states == 1 else plan_program(program, options, states=1)
     staged = _fits(layout, plain, 1)
-    text = _plain(layout, plain, staged)
+    text = _plain_kernel(layout, plain, staged)
     launch = _launch(layout, plain, "plain", int(staged))
     if not _fits(layout, tiled, _BUFFERS) or not layout.rows:
         return Kernels(text, launch, None)
-    return Kernels(text + "\n" + _tiled(layout, tiled), launch, _launch(layout, tiled, "tiled", _BUFFERS))
+    return Kernels(
+        text + "\n" + _tiled_kernel(layout, tiled), launch, _launch(layout, tiled, "tiled", _BUFFERS)
+    )
 
 
 def _launch(layout: KernelLayout, plan: ThreadPlan, kind: str, buffers: int) -> Launch:
@@ -306,10 +308,10 @@ def _fits(layout: KernelLayout, plan: ThreadPlan, buffers: int) -> bool:
 def _kernel(layout: KernelLayout, plan: ThreadPlan, kind: str, buffers: int, lines: list[str]) -> str:
     """Write a kernel: its head, the numbers that all states share, and the lines of its loop."""
     real, size = layout.options.real, layout.options.bytes
-    heads = [x for a in layout.inputs for x in _head(a, f"const {real}", kind)]
-    heads += [x for a in layout.outputs for x in _head(a, real, "")]
+    heads = [x for a in layout.inputs for x in _array_parameters(a, f"const {real}", kind)]
+    heads += [x for a in layout.outputs for x in _array_parameters(a, real, "")]
     heads.append("const unsigned long long n")
-    begin = layout.common_bytes + buffers * layout.rows * _column(layout, plan)
+    begin = layout.common_bytes + buffers * layout.rows * _row_bytes(layout, plan)
     common = []
     for a in layout.inputs:
         if a.shared and a.size:
@@ -320,7 +322,7 @@ def _kernel(layout: KernelLayout, plan: ThreadPlan, kind: str, buffers: int, lin
             ]
     texts = [
         f'extern "C" __global__ void __launch_bounds__({THREADS}, {plan.blocks})',
-        call(f"{layout.name}_{kind}", heads),
+        format_call(f"{layout.name}_{kind}", heads),
         "{",
         "    extern __shared__ __align__(128) unsigned char memory[];",
         "    const unsigned lane = threadIdx.x;",
@@ -334,12 +336,12 @@ def _kernel(layout: KernelLayout, plan: ThreadPlan, kind: str, buffers: int, lin
     return "\n".join(texts) + "\n"
 
 
-def _column(layout: KernelLayout, plan: ThreadPlan) -> int:
+def _row_bytes(layout: KernelLayout, plan: ThreadPlan) -> int:
     """Bytes of a row of a tile."""
     return THREADS * plan.states * layout.options.bytes
 
 
-def _head(a: KernelArgument, real: str, kind: str) -> list[str]:
+def _array_parameters(a: KernelArgument, real: str, kind: str) -> list[str]:
     """The arguments of an array."""
     if not a.size:
         return []
@@ -349,10 +351,10 @@ def _head(a: KernelArgument, real: str, kind: str) -> list[str]:
     return [pointer] if a.shared else [pointer, f"const unsigned long long {a.name}_ld"]
 
 
-def _plain(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> str:
+def _plain_kernel(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> str:
     """Write the plain kernel."""
-    size, column = layout.options.bytes, _column(layout, plan)
-    body = statements(plan, layout.options.real, _places(layout, plan, staged))
+    size, column = layout.options.bytes, _row_bytes(layout, plan)
+    body = program_statements(plan, layout.options.real, _value_access(layout, plan, staged))
     staging = []
     if staged:
         staging.append(f"const nc_address tile = common + {layout.common_bytes} + lane * {size};")
@@ -374,10 +376,10 @@ def _plain(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> str:
     return _kernel(layout, plan, "plain", int(staged), lines)
 
 
-def _tiled(layout: KernelLayout, plan: ThreadPlan) -> str:
+def _tiled_kernel(layout: KernelLayout, plan: ThreadPlan) -> str:
     """Write the tiled kernel."""
-    size, states, column = layout.options.bytes, plan.states, _column(layout, plan)
-    body = statements(plan, layout.options.real, _places(layout, plan, True))
+    size, states, column = layout.options.bytes, plan.states, _row_bytes(layout, plan)
+    body = program_statements(plan, layout.options.real, _value_access(layout, plan, True))
     tile, across = layout.rows * column, THREADS * states
     copies = [
         f"nc_copy(to + {a.first * column}, &{a.name}_map, first, bar);"
@@ -421,9 +423,9 @@ def _tiled(layout: KernelLayout, plan: ThreadPlan) -> str:
     return _kernel(layout, plan, "tiled", _BUFFERS, lines)
 
 
-def _places(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> ValuePlaces:
+def _value_access(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> ValueAccess:
     """Where the values of a program are in a kernel: its inputs in a tile if they are staged."""
-    size, column = layout.options.bytes, _column(layout, plan)
+    size, column = layout.options.bytes, _row_bytes(layout, plan)
     flat = [(a, j) for a in layout.inputs for j in range(a.size)]
     written = [(a, j) for a in layout.outputs for j in range(a.size)]
 
@@ -440,7 +442,7 @@ def _places(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> ValuePlaces
         a, j = written[index]
         return f"nc_write({a.name} + {j} * {a.name}_ld + i, {', '.join(texts)}, i, n);"
 
-    return ValuePlaces(load, put, lambda slot: f"slots + {slot * column}")
+    return ValueAccess(load, put, lambda slot: f"slots + {slot * column}")
 
 
 # ---- the target "cuda": a program as one CUDA source, its kernels behind the header

@@ -21,7 +21,7 @@ _WORDS = np.dtype([("words", "<u8", 16)])
 
 
 @cache
-def _encode() -> Any:
+def _encoder() -> Any:
     """The function of the driver; None if it has none."""
     name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
@@ -32,7 +32,7 @@ def _encode() -> Any:
 
 def has_tensor_maps() -> bool:
     """Whether the driver can make tensor maps (CUDA 12 and later)."""
-    return _encode() is not None
+    return _encoder() is not None
 
 
 def tensor_map(array: Any, across: int) -> Any:
@@ -42,7 +42,7 @@ def tensor_map(array: Any, across: int) -> Any:
     room = np.zeros(128 + 64, dtype=np.uint8)
     offset = -room.ctypes.data % 64
     result = room[offset : offset + 128]
-    code = _encode()(
+    code = _encoder()(
         ctypes.c_void_p(result.ctypes.data),
         ctypes.c_int(_TYPES[str(array.dtype)]),
         ctypes.c_uint32(2),

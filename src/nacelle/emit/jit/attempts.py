@@ -21,15 +21,15 @@ from nacelle.program.program import Program
 
 _T = TypeVar("_T")
 
-LADDER = (jit.DEFAULT, replace(jit.DEFAULT, level=0))
+ATTEMPTS = (jit.DEFAULT, replace(jit.DEFAULT, level=0))
 """How a program is compiled, one way after the other."""
 
 # For so many seconds a failure is remembered: what was short of memory or time may not be so for ever.
-_LASTS = 30 * 24 * 3600.0
-_failed: dict[str, str] = {}
+_FAILURE_LIFETIME = 30 * 24 * 3600.0
+_failures: dict[str, str] = {}
 
 
-def attempt(
+def compile_with_fallback(
     label: str,
     programs: tuple[Program, ...],
     native: Callable[[jit.JitOptions], _T],
@@ -48,16 +48,16 @@ def attempt(
         mark: what else the outcome depends on: the kind of code, the emitter's source.
     """
     first_reason, hashes = "", [_hash(program) for program in programs]
-    for options in LADDER:
-        key = json.dumps(["compiler failure", mark, jit.host_key(options), hashes])
-        reason = _remembered(store, key)
+    for options in ATTEMPTS:
+        key = json.dumps(["compiler failure", mark, jit.machine_key(options), hashes])
+        reason = _recall_failure(store, key)
         if reason is None:
             try:
                 result = native(options)
             except TargetError as error:
                 reason = str(error)
                 if not isinstance(error, CompilerError) or error.lasting:
-                    _remember(store, key, reason)
+                    _record_failure(store, key, reason)
             else:
                 if first_reason:
                     warn_once(f"{label} is compiled without optimisation: {first_reason}")
@@ -73,21 +73,21 @@ def _hash(program: Program) -> str:
     return hashlib.sha256(json.dumps([program.code, program.results, sizes]).encode()).hexdigest()
 
 
-def _remembered(store: Store | None, key: str) -> str | None:
+def _recall_failure(store: Store | None, key: str) -> str | None:
     """Why a program failed before; None if it did not."""
-    if key in _failed:
-        return _failed[key]
+    if key in _failures:
+        return _failures[key]
     payload = None if store is None else store.get(key)
     if payload is None:
         return None
     try:
         when, reason = json.loads(payload)
-        return str(reason) if abs(time.time() - when) < _LASTS else None
+        return str(reason) if abs(time.time() - when) < _FAILURE_LIFETIME else None
     except (ValueError, TypeError):
         return None  # damaged
 
 
-def _remember(store: Store | None, key: str, reason: str) -> None:
-    _failed[key] = reason
+def _record_failure(store: Store | None, key: str, reason: str) -> None:
+    _failures[key] = reason
     if store is not None:
         store.put(key, json.dumps([time.time(), reason]).encode())

@@ -78,7 +78,7 @@ class _Process:
     process: subprocess.Popen[bytes]
     connection: socket.socket
     printed: IO[bytes] | None
-    greeted: bool = False
+    ready: bool = False
 
     def end(self) -> None:
         """End the process."""
@@ -101,7 +101,7 @@ class _Process:
         """How much it has printed."""
         return 0 if self.printed is None else os.fstat(self.printed.fileno()).st_size
 
-    def death(self, position: int) -> str:
+    def exit_reason(self, position: int) -> str:
         """Say how the process has ended, and the first line it has printed since a position."""
         try:
             code = self.process.wait(timeout=10.0)
@@ -157,7 +157,7 @@ class Compiler:
         # Whoever holds the lock has started it.
         if self._lock.acquire(blocking=False):
             try:
-                self._ensure()
+                self._ensure_running()
             finally:
                 self._lock.release()
 
@@ -198,10 +198,10 @@ class Compiler:
         """
         job = {"triple": machine.triple, "cpu": machine.cpu, "features": machine.features, "level": level}
         with self._lock:
-            running = self._greeted()
+            running = self._wait_until_ready()
             if running is not None:
                 try:
-                    return self._ask(running, job, text.encode())
+                    return self._request(running, job, text.encode())
                 except CompilerError:
                     raise
                 except BaseException:
@@ -232,23 +232,23 @@ class Compiler:
 
     # ---- the process
 
-    def _ensure(self) -> _Process | None:
+    def _ensure_running(self) -> _Process | None:
         """Give the running process, started if there is none; None if there can be none."""
         if self._running is not None and self._running.process.poll() is not None:
             self._end()
         if self._running is None and not self._unusable and not self._closed:
             with contextlib.suppress(OSError):
-                self._running = _started(self._worker)
+                self._running = _start_process(self._worker)
         return self._running
 
-    def _greeted(self) -> _Process | None:
+    def _wait_until_ready(self) -> _Process | None:
         """Give the process once it has loaded LLVM; None if there can be none.
 
         Raises:
             CompilerError: if LLVM kills it at once.
         """
-        running = self._ensure()
-        if running is None or running.greeted:
+        running = self._ensure_running()
+        if running is None or running.ready:
             return running
         running.connection.settimeout(_SECONDS_TO_START)
         try:
@@ -259,7 +259,7 @@ class Compiler:
             self._end()
             raise
         if message is not None and message[0] == compiler_worker.versions():
-            running.greeted = True
+            running.ready = True
             return running
         with contextlib.suppress(subprocess.TimeoutExpired):
             running.process.wait(timeout=1.0)
@@ -270,7 +270,7 @@ class Compiler:
         self._unusable = True
         return None
 
-    def _ask(self, running: _Process, job: Mapping[str, Any], text: bytes) -> bytes:
+    def _request(self, running: _Process, job: Mapping[str, Any], text: bytes) -> bytes:
         """Have a module compiled by the process."""
         number = next(self._numbers)
         seconds = self._seconds + _SECONDS_PER_BYTE * len(text)
@@ -290,7 +290,7 @@ class Compiler:
         if message is not None and message[0].get("number") != number:
             message, damage = None, "its answer is damaged: it belongs to another program"
         if message is None:
-            reason = damage or running.death(position)
+            reason = damage or running.exit_reason(position)
             self._end()
             if self._closed:
                 raise CompilerError("this process is ending", lasting=False)
@@ -344,7 +344,7 @@ def _interpreter() -> str | None:
     return path if "python" in os.path.basename(path).lower() and os.access(path, os.X_OK) else None
 
 
-def _started(worker: Path) -> _Process | None:
+def _start_process(worker: Path) -> _Process | None:
     """Start a process.
 
     Raises:

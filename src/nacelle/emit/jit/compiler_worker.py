@@ -140,7 +140,7 @@ def _set_limits(job: Mapping[str, Any]) -> None:
     _set_limit("RLIMIT_AS", used + job["memory"])
 
 
-def _alone() -> None:
+def _detach_process() -> None:
     """Make this process independent of the terminal, and the first to go where memory is short."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for deadly in (signal.SIGABRT, signal.SIGSEGV, signal.SIGXCPU):
@@ -154,7 +154,7 @@ def _alone() -> None:
         return
 
 
-def _next(connection: socket.socket, parent: int) -> tuple[dict[str, Any], bytes] | None:
+def _wait_for_job(connection: socket.socket, parent: int) -> tuple[dict[str, Any], bytes] | None:
     """Wait for a job; None if there will be none."""
     import select
 
@@ -168,7 +168,7 @@ def main() -> int:
     """Compile what comes until no more does."""
     folder, *options = sys.argv[1:]
     parent = os.getppid()
-    _alone()
+    _detach_process()
     # A number above those of the standard streams, which are closed to what LLVM may print.
     connection = socket.socket(fileno=os.dup(0))
     sys.path.append(folder)
@@ -177,7 +177,7 @@ def main() -> int:
     for option in options:
         llvm.set_option("nacelle", option)
     connection.sendall(message(versions()))
-    while (received := _next(connection, parent)) is not None:
+    while (received := _wait_for_job(connection, parent)) is not None:
         job, text = received
         _set_limits(job)
         body = b""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from nacelle.emit.jit.instructions import evaluation, stride
+from nacelle.emit.jit.instructions import evaluation_functions, tile_stride
 from nacelle.emit.jit.loops import Lines
 from nacelle.emit.jit.plan import NativePlan
 
@@ -24,12 +24,12 @@ def _function(width: int, head: str) -> Lines:
     return Lines(width, False, f"define internal {head} noinline")
 
 
-def _after(c: Lines, base: str, bytes_: str | int) -> str:
+def _byte_address(c: Lines, base: str, bytes_: str | int) -> str:
     """The address so many bytes after another."""
     return c.place(base, bytes_, "i8")
 
 
-def _turn(c: Lines, names: Sequence[str]) -> list[str]:
+def _transpose(c: Lines, names: Sequence[str]) -> list[str]:
     """Transpose W vectors of W lanes: log2(W) rounds of two-way shuffles.
 
     In the round of step s, vectors i and i + s exchange the blocks of s lanes that are off the diagonal.
@@ -48,7 +48,7 @@ def _turn(c: Lines, names: Sequence[str]) -> list[str]:
     return vectors
 
 
-def _columns(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
+def _column_blocks(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
     """Split the columns of a row: the number of whole blocks, and the rest as (first, count).
 
     The rest of a long row is a whole block too, which overlaps the one before it.
@@ -59,12 +59,16 @@ def _columns(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
     return (blocks, [(size - width, width)]) if blocks else (0, [(0, remaining)])
 
 
-def _block(c: Lines, rows: str, tile: str, size: int, column: str | int, count: int, *, pack: bool) -> None:
+def _move_block(
+    c: Lines, rows: str, tile: str, size: int, column: str | int, count: int, *, pack: bool
+) -> None:
     """Move one block of W rows by so many columns between rows and the tile of their variable."""
     width, kind, vector = c.width, c.type, 8 * c.width
     addresses = [c.place(c.place(rows, r * size), column) for r in range(width)]
-    first = _after(c, tile, column * vector if isinstance(column, int) else c.whole("*", column, vector))
-    lanes = [_after(c, first, k * vector) for k in range(count)]
+    first = _byte_address(
+        c, tile, column * vector if isinstance(column, int) else c.whole("*", column, vector)
+    )
+    lanes = [_byte_address(c, first, k * vector) for k in range(count)]
     masked = f"llvm.masked.{'load' if pack else 'store'}.v{width}f64.p0"
     mask = "<" + ", ".join(f"i1 {int(lane < count)}" for lane in range(width)) + ">"
     bits = f"i32 8, {c.bit} {mask}"
@@ -75,32 +79,32 @@ def _block(c: Lines, rows: str, tile: str, size: int, column: str | int, count: 
             else c.value(f"call {kind} @{masked}(ptr {address}, {bits}, {kind} zeroinitializer)")
             for address in addresses
         ]
-        for value, lane in zip(_turn(c, values), lanes, strict=False):
+        for value, lane in zip(_transpose(c, values), lanes, strict=False):
             c(f"store {kind} {value}, ptr {lane}, align {vector}")
         return
     values = [c.value(f"load {kind}, ptr {lane}, align {vector}") for lane in lanes]
     values += ["zeroinitializer"] * (width - count)
-    for value, address in zip(_turn(c, values), addresses, strict=True):
+    for value, address in zip(_transpose(c, values), addresses, strict=True):
         if count == width:
             c(f"store {kind} {value}, ptr {address}, align 8")
         else:
             c(f"call void @{masked}({kind} {value}, ptr {address}, {bits})")
 
 
-def move_whole(size: int, width: int, *, pack: bool) -> str:
+def move_row_block(size: int, width: int, *, pack: bool) -> str:
     """Write a function that moves W rows of a variable of this size into its place in the tile, or back."""
     name = f"{'pack' if pack else 'unpack'}{size}"
     c = _function(width, f"void @{name}(ptr noalias %rows, ptr noalias %tile)")
-    blocks, remaining = _columns(size, width)
+    blocks, remaining = _column_blocks(size, width)
     if blocks:
         with c.loop(0, blocks) as loop:
-            _block(c, "%rows", "%tile", size, c.whole("*", loop.index, width), width, pack=pack)
+            _move_block(c, "%rows", "%tile", size, c.whole("*", loop.index, width), width, pack=pack)
     for first, count in remaining:
-        _block(c, "%rows", "%tile", size, first, count, pack=pack)
+        _move_block(c, "%rows", "%tile", size, first, count, pack=pack)
     return c.text()
 
 
-def move_few(width: int, prefix: str) -> str:
+def move_remaining_rows(width: int, prefix: str) -> str:
     """Write `@<prefix>pack_few` and `@<prefix>unpack_few`, which move `count` rows, at most W.
 
     Row by row and number by number: for the last rows, fewer than W. Lanes beyond them repeat the last row.
@@ -131,7 +135,7 @@ def _variables(
     for i, size in enumerate(sizes):
         if size:
             array = c.value(f"load ptr, ptr {c.place(arrays, i, 'ptr')}, align 8")
-            yield i, size, array, _after(c, tile, first * 8 * c.width)
+            yield i, size, array, _byte_address(c, tile, first * 8 * c.width)
         first += size
 
 
@@ -148,7 +152,7 @@ def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> s
         rows = c.place(array, c.whole("*", "%sample", size))
         with c.when(is_moved):
             few = f"ptr {rows}, ptr {address}, i64 {size}, i64 {size}, i64 %count"
-            c.either(whole, f"@{verb}{size}(ptr {rows}, ptr {address})", f"@v_{verb}_few({few})")
+            c.call_either(whole, f"@{verb}{size}(ptr {rows}, ptr {address})", f"@v_{verb}_few({few})")
     return c.text()
 
 
@@ -164,14 +168,14 @@ def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, 
         rows = c.place(array, c.whole("*", "%sample", size))
         whole = 8 * size * width
         for line in range(0, min(whole, _MOST * _LINE), _LINE):
-            asked = _after(c, rows, ahead * whole + line)
+            asked = _byte_address(c, rows, ahead * whole + line)
             c(f"call void @llvm.prefetch.p0(ptr {asked}, i32 {int(not pack)}, i32 3, i32 1)")
         if size > _LONG:
             c(f"call void @{verb}{size}(ptr {rows}, ptr {address})")
             continue
-        blocks, remaining = _columns(size, width)
+        blocks, remaining = _column_blocks(size, width)
         for column, count in [(b * width, width) for b in range(blocks)] + remaining:
-            _block(c, rows, address, size, column, count, pack=pack)
+            _move_block(c, rows, address, size, column, count, pack=pack)
     return c.text()
 
 
@@ -195,7 +199,9 @@ def none_shared(sizes: Sequence[int]) -> str:
 # ---- LLVM IR text of the entries of a kernel: a batch of rows, and one sample
 
 
-def batch(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width: int, tiles: int) -> str:
+def batch_entry(
+    plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width: int, tiles: int
+) -> str:
     """Write `@nacelle_batch(inputs, steps, outputs, start, stop, work)`.
 
     Args:
@@ -205,24 +211,24 @@ def batch(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width
         width: lanes of a vector, a power of two above one.
         tiles: how many tiles are packed before they are evaluated.
     """
-    texts = [move_whole(size, width, pack=True) for size in sorted(set(inputs) - {0})]
-    texts += [move_whole(size, width, pack=False) for size in sorted(set(outputs) - {0})]
-    texts.append(move_few(width, "v_"))
+    texts = [move_row_block(size, width, pack=True) for size in sorted(set(inputs) - {0})]
+    texts += [move_row_block(size, width, pack=False) for size in sorted(set(outputs) - {0})]
+    texts.append(move_remaining_rows(width, "v_"))
     texts += [pack_shared(inputs, width), tile_moves(inputs, 0, width, pack=True)]
     texts.append(tile_moves(outputs, plan.result, width, pack=False))
     texts += [straight_moves(inputs, 0, width, tiles, pack=True), none_shared(inputs)]
     texts.append(straight_moves(outputs, plan.result, width, tiles, pack=False))
-    texts.append(_batch(stride(plan, width), width, tiles))
+    texts.append(_batch_loop(tile_stride(plan, width), width, tiles))
     return "\n\n".join(texts)
 
 
-def _batch(bytes_: int, width: int, tiles: int) -> str:
+def _batch_loop(bytes_: int, width: int, tiles: int) -> str:
     """Write the entry itself: groups of tiles, which lie so many bytes apart, are packed and evaluated."""
     arguments = "ptr %inputs, ptr %steps, ptr %outputs, i64 %start, i64 %stop, ptr %work"
     c = Lines(width, False, f"define void @nacelle_batch({arguments})")
 
     def tile(index: str) -> str:
-        return _after(c, "%work", c.whole("*", index, bytes_))
+        return _byte_address(c, "%work", c.whole("*", index, bytes_))
 
     def move(verb: str, arrays: str, steps: str, own: str, first: str, count: str) -> None:
         """Move the rows of so many tiles, samples from the first on."""
@@ -233,7 +239,7 @@ def _batch(bytes_: int, width: int, tiles: int) -> str:
             few = c.value(f"call i64 @llvm.umin.i64(i64 {left}, i64 {width})")
             ends = f"ptr {arrays}, ptr {steps}, ptr {address}, i64 {sample}, i64 {few}"
             rows = f"@{verb}_rows(ptr {arrays}, ptr {address}, i64 {sample})"
-            c.either(straight, rows, f"@{verb}_tile({ends})")
+            c.call_either(straight, rows, f"@{verb}_tile({ends})")
 
     with c.loop(0, tiles) as loop:
         c(f"call void @pack_shared(ptr %inputs, ptr %steps, ptr {tile(loop.index)})")
@@ -256,7 +262,7 @@ def _copy() -> str:
     return c.text()
 
 
-def single(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
+def single_entry(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]) -> str:
     """Write `@nacelle_single(call)`: one sample, with everything behind one pointer.
 
     `call` points at the addresses of the tile, of the inputs and of the outputs.
@@ -266,20 +272,22 @@ def single(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]) -> s
         ends = f"ptr {array}, ptr {address}" if into else f"ptr {address}, ptr {array}"
         return f"call void @copy({ends}, i64 {size})"
 
-    return _copy() + "\n\n" + _single(plan, inputs, outputs, 1, "s_", move)
+    return _copy() + "\n\n" + _single_entry(plan, inputs, outputs, 1, "s_", move)
 
 
-def single_in_tile(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width: int) -> str:
+def single_entry_by_vector(
+    plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int], width: int
+) -> str:
     """Write `@nacelle_single(call)` by the evaluation of a vector of equal samples."""
 
     def move(array: str, address: str, size: int, into: bool) -> str:
         verb = "pack" if into else "unpack"
         return f"call void @v_{verb}_few(ptr {array}, ptr {address}, i64 {size}, i64 0, i64 1)"
 
-    return _single(plan, inputs, outputs, width, "v_", move)
+    return _single_entry(plan, inputs, outputs, width, "v_", move)
 
 
-def _single(
+def _single_entry(
     plan: NativePlan,
     inputs: Sequence[int],
     outputs: Sequence[int],
@@ -299,6 +307,6 @@ def _single(
     return c.text()
 
 
-def around(plan: NativePlan, width: int, prefix: str) -> str:
+def driver_support(plan: NativePlan, width: int, prefix: str) -> str:
     """Write what a driver of this width calls."""
-    return evaluation(plan, width, prefix) + "\n" + move_few(width, prefix)
+    return evaluation_functions(plan, width, prefix) + "\n" + move_remaining_rows(width, prefix)

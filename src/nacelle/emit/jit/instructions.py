@@ -84,7 +84,7 @@ class ChunkLines(Lanes):
             else:
                 self._names[k] = self._operation(step[0], *values)
             self._store(k, chunk.stores.get(k, ()))
-        self.lines[begin:begin] = self._heads()
+        self.lines[begin:begin] = self._pointer_definitions()
         return self.text()
 
     def _sine_or_cosine(self, op: str, a: int, angle: str) -> str:
@@ -125,7 +125,7 @@ class ChunkLines(Lanes):
         pointer = self._pointers.setdefault((window, turn % self._turns), f"%t{len(self._pointers)}")
         return self.after(pointer, (index - window * self._window - self._middle) * 8 * self.width)
 
-    def _heads(self) -> Iterator[str]:
+    def _pointer_definitions(self) -> Iterator[str]:
         """Write the pointers; an empty piece of assembly hides from LLVM where each of them comes from."""
         for (window, _), pointer in self._pointers.items():
             offset = 0 if window < 0 else (window * self._window + self._middle) * 8 * self.width
@@ -186,7 +186,7 @@ class ChunkLines(Lanes):
                 raise ValueError(f"unknown operation {op!r}")
 
 
-def evaluation(plan: NativePlan, width: int, prefix: str) -> str:
+def evaluation_functions(plan: NativePlan, width: int, prefix: str) -> str:
     """Write the functions that evaluate tiles.
 
     `@<prefix>tiles(tile, tiles)` evaluates that many tiles, which follow one another. It runs a
@@ -196,25 +196,25 @@ def evaluation(plan: NativePlan, width: int, prefix: str) -> str:
     used = {step[0] for step in plan.code if step}
     texts = function_texts(used, width, prefix, fma=plan.style.fma)
     if plan.constants:
-        texts.append(_table(plan, width, prefix))
+        texts.append(_constant_table(plan, width, prefix))
     for number, chunk in enumerate(plan.chunks):
         texts.append(ChunkLines(plan, width, prefix, number).chunk(chunk))
     c = Lines(width, False, f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles)")
     for number in range(len(plan.chunks)):
         with c.loop(0, "%tiles") as loop:
-            tile = c.place("%tile", c.whole("*", loop.index, stride(plan, width)), "i8")
+            tile = c.place("%tile", c.whole("*", loop.index, tile_stride(plan, width)), "i8")
             c(f"call void @{prefix}chunk{number}(ptr {tile})")
     return "\n\n".join([*texts, c.text()])
 
 
-def _table(plan: NativePlan, width: int, prefix: str) -> str:
+def _constant_table(plan: NativePlan, width: int, prefix: str) -> str:
     """Write the table of constants, each repeated over the lanes."""
     kind = type_name(width)
     entries = ", ".join(f"{kind} {splat((plan.code[k] or ())[1], width)}" for k in plan.constants)
     return f"@{prefix}constants = internal constant [{len(plan.constants)} x {kind}] [{entries}], align 64"
 
 
-def stride(plan: NativePlan, width: int) -> int:
+def tile_stride(plan: NativePlan, width: int) -> int:
     """Bytes from one tile to the next: whole vectors, and no power of two that maps to few cache lines."""
     vectors = max(1, plan.size)
     if vectors % 8 == 0:

@@ -15,14 +15,14 @@ from nacelle.emit.irk5_steps import (
     DERIVATIVE,
     MATRICES,
     PIVOTS,
-    REPORTED,
+    REPORTED_COUNTS,
     RUN_PARAMETERS,
     VECTORS,
     ImplicitSteps,
     StepSizes,
     StepTarget,
 )
-from nacelle.emit.jit.instructions import evaluation, stride
+from nacelle.emit.jit.instructions import evaluation_functions, tile_stride
 from nacelle.emit.jit.loops import PARAMETER_TYPES, Lines
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
@@ -32,29 +32,29 @@ from nacelle.emit.jit.target import (
     address,
     aligned_memory,
     compile_text,
-    info,
+    info_constant,
     make_plan,
-    module,
-    step_of,
+    module_source,
+    row_stride,
     vector_width,
 )
 from nacelle.emit.loop_writer import ArrayWriter, Index
 from nacelle.emit.lu import Parameters, column_stride
 from nacelle.emit.newton import CONVERGED, ITERATION_CAP
-from nacelle.emit.rk4 import IntegrationTask, sizes
+from nacelle.emit.rk4 import IntegrationTask, integration_sizes
 from nacelle.program.program import Program
 
 _ARRAYS = ("counters", *PIVOTS, *VECTORS)
 _MEMORY = [("array", "tile"), ("array", "work")]
 
 
-def _declared(parameters: Parameters) -> str:
+def _parameter_list(parameters: Parameters) -> str:
     return ", ".join(f"{PARAMETER_TYPES[kind]} %{name}" for kind, name in parameters)
 
 
 # Arrays that a run is given and gives, and its memory.
 _RUN = [*(("array", name) for name in ("x0", "u", "p", "stored", "counts")), *RUN_PARAMETERS, _MEMORY[0]]
-_PARAMETERS = _declared(_RUN)
+_PARAMETERS = _parameter_list(_RUN)
 
 
 class StageLayout(NamedTuple):
@@ -107,13 +107,13 @@ class NativeSteps(StepTarget):
         kind = "i64" if result else "void"
         if name == "run":
             c = Lines(self.width, self.fma, f"define {kind} @nacelle_irk5({_PARAMETERS})")
-            behind = stride(self.plans[DERIVATIVE], self.width)
+            behind = tile_stride(self.plans[DERIVATIVE], self.width)
             for program, plan in [*self.plans.items()][1:]:
                 c(f"%{program} = getelementptr i8, ptr %tile, i64 {behind}")
-                behind += stride(plan, self.width)
+                behind += tile_stride(plan, self.width)
             c(f"%work = getelementptr i8, ptr %tile, i64 {behind}")
             return c
-        declared = _declared([*(_MEMORY if memory else []), *parameters])
+        declared = _parameter_list([*(_MEMORY if memory else []), *parameters])
         prefix = "irk5_" if memory else ""
         return Lines(self.width, self.fma, f"define internal {kind} @{prefix}{name}({declared}) noinline")
 
@@ -143,24 +143,24 @@ class NativeSteps(StepTarget):
         """Change one of them."""
         c.store(value, self.array(c, "counters"), COUNTERS.index(name), "whole")
 
-    def _place(self, c: ArrayWriter, program: str, index: Index) -> str:
+    def _tile_address(self, c: ArrayWriter, program: str, index: Index) -> str:
         tile = "%tile" if program == DERIVATIVE else f"%{program}"
         return c.place(tile, c.whole("*", index, self.width))
 
     def fill(self, c: ArrayWriter, program: str, index: Index, vector: str) -> None:
         """Store a vector into a tile."""
         assert isinstance(c, Lines)
-        address = self._place(c, program, index)
+        address = self._tile_address(c, program, index)
         c(f"store {c.type} {vector}, ptr {address}, align {8 * self.width}")
 
     def shift(self, c: ArrayWriter, program: str, index: Index, lane: int, value: str) -> None:
         """Store a number into a lane of a tile."""
-        c.store(value, self._place(c, program, index), lane)
+        c.store(value, self._tile_address(c, program, index), lane)
 
     def result(self, c: ArrayWriter, program: str, index: Index) -> str:
         """Load a vector of results."""
         assert isinstance(c, Lines)
-        address = self._place(c, program, c.whole("+", index, self.plans[program].result))
+        address = self._tile_address(c, program, c.whole("+", index, self.plans[program].result))
         return c.value(f"load {c.type}, ptr {address}, align {8 * self.width}")
 
     def evaluate(self, c: ArrayWriter, program: str) -> None:
@@ -193,8 +193,8 @@ class Irk5(ImplicitIntegrator):
 
     def _integrate(self, task: IntegrationTask, h: float, stored: NDArray[np.float64]) -> Irk5Result:
         m = self.sizes.m
-        u_step, u_stage = (3 * m, m) if task.staged else (step_of(task.u), 0)
-        counts, tile = np.zeros(len(REPORTED), dtype=np.int64), aligned_memory(self._bytes)
+        u_step, u_stage = (3 * m, m) if task.staged else (row_stride(task.u), 0)
+        counts, tile = np.zeros(len(REPORTED_COUNTS), dtype=np.int64), aligned_memory(self._bytes)
         self._entry(
             *(address(task.x0), address(task.u), address(task.p), address(stored), address(counts)),
             *(u_step, u_stage, h, task.steps, task.every, task.held, address(tile)),
@@ -207,17 +207,17 @@ class Irk5(ImplicitIntegrator):
 def compile_irk5(program: Program, options: JitOptions = DEFAULT, control: Program | None = None) -> bytes:
     """Compile the implicit method around a derivative program, as bytes that `Irk5` takes."""
     program.check()
-    nw = sizes(program, control).m
+    nw = integration_sizes(program, control).m
     n, m, k = (variable.size for variable in program.inputs)
-    machine = options.of_machine()
+    machine = options.target_machine()
     fma = machine.fma if options.fma is None else options.fma
     width, plans = vector_width(options), {DERIVATIVE: make_plan(program, options)}
-    parts, row = [evaluation(plans[DERIVATIVE], width, "v_")], None
+    parts, row = [evaluation_functions(plans[DERIVATIVE], width, "v_")], None
     if control is not None:
         control.check()
         row, plans[CONTROL] = nw, make_plan(control, options)
-        parts.append(evaluation(plans[CONTROL], width, "c_"))
+        parts.append(evaluation_functions(plans[CONTROL], width, "c_"))
     steps = NativeSteps(plans, StepSizes(n, m, k, row), width, fma)
-    tile = sum(stride(plan, width) for plan in plans.values())
-    parts = [info([tile + 8 * steps.layout.size]), *parts, *steps.texts]
-    return compile_text(module(parts, options), options)
+    tile = sum(tile_stride(plan, width) for plan in plans.values())
+    parts = [info_constant([tile + 8 * steps.layout.size]), *parts, *steps.texts]
+    return compile_text(module_source(parts, options), options)

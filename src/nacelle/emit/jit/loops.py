@@ -89,7 +89,7 @@ class Lines(ArrayWriter):
         """A number or an integer that the function is called with."""
         return f"%{name}"
 
-    def let(self, name: str, value: str, kind: str = "real") -> str:
+    def name_value(self, name: str, value: str, kind: str = "real") -> str:
         """Give a value a name: it has one."""
         return value
 
@@ -123,7 +123,7 @@ class Lines(ArrayWriter):
             case _:
                 return self.intrinsic({"abs": "fabs", "sqrt": "sqrt"}[operator], a, kind=kind)
 
-    def bits(self, operator: str, a: str, b: str) -> str:
+    def combine_bits(self, operator: str, a: str, b: str) -> str:
         """Join bits."""
         return self.value(f"{'and' if operator == '&' else 'or'} {self.types['bit']} {a}, {b}")
 
@@ -146,7 +146,7 @@ class Lines(ArrayWriter):
             return self.intrinsic("fma", a, b, c, kind=kind)
         return self.real("+", self.real("*", a, b, kind), c, kind)
 
-    def larger(self, a: str, b: str) -> str:
+    def maximum(self, a: str, b: str) -> str:
         """The larger of two doubles; NaN if one of them is."""
         return self.intrinsic("maximum", a, b)
 
@@ -213,7 +213,7 @@ class Lines(ArrayWriter):
         self.label(after)
 
     @contextmanager
-    def forever(self) -> Iterator[None]:
+    def endless_loop(self) -> Iterator[None]:
         """A loop that is left from within the function alone."""
         again = self.name()
         self(f"br label %{again}")
@@ -222,7 +222,7 @@ class Lines(ArrayWriter):
         self(f"br label %{again}")
         self.label(self.name())
 
-    def either(self, bit: str, first: str, second: str) -> None:
+    def call_either(self, bit: str, first: str, second: str) -> None:
         """Call one function where a bit is set, and another where it is not."""
         blocks, after = (self.name(), self.name()), self.name()
         self(f"br i1 {bit}, label %{blocks[0]}, label %{blocks[1]}")
@@ -239,7 +239,7 @@ class Lines(ArrayWriter):
         self(f"call void @{function}({operands})")
         return ""
 
-    def leave(self, result: Index) -> None:
+    def return_integer(self, result: Index) -> None:
         """Return an integer from within the function."""
         self(f"ret i64 {result}")
         self.label(self.name())
@@ -275,12 +275,12 @@ class Loop(WrittenLoop):
         self._carried[identifier] = (self._code.types[kind], begin, begin)
         return identifier
 
-    def hand(self, name: str, value: str) -> None:
+    def set_next(self, name: str, value: str) -> None:
         """What the next round has for a carried value."""
         kind, first, _ = self._carried[name]
         self._carried[name] = (kind, first, value)
 
-    def only_while(self, bit: str) -> None:
+    def continue_while(self, bit: str) -> None:
         """Make this round the last one unless a bit is set."""
         self._more = bit
 
@@ -348,7 +348,7 @@ class Lanes(Lines, SampleWriter):
         none = self.repeated(0, "i1")
         return self.value(f"select i1 {condition}, {self.bit} {a}, {self.bit} {none}")
 
-    def choose_if(self, condition: str, a: str, b: str) -> str:
+    def select_if(self, condition: str, a: str, b: str) -> str:
         """Take a if a condition holds, else b."""
         return self.value(f"select i1 {condition}, {self.type} {a}, {self.type} {b}")
 
@@ -405,7 +405,7 @@ class Lanes(Lines, SampleWriter):
         """The address so many bytes after another."""
         return self.value(f"getelementptr i8, ptr {base}, i64 {bytes_}")
 
-    def put_integers(self, value: str, base: str) -> None:
+    def store_integers(self, value: str, base: str) -> None:
         """Store an integer of every sample of the round into an array."""
         self(f"store {self.integer} {value}, ptr {self.place(base, self.sample, 'i64')}, align 8")
 
@@ -428,15 +428,15 @@ class LaneLoop(Loop, SampleLoop):
 
     def leave_unless(self, bit: str) -> None:
         """From here on only lanes with the bit are written; a round without any is the last one."""
-        self.hand(self.active, bit)
-        self.only_while(self._lanes.any(bit))
+        self.set_next(self.active, bit)
+        self.continue_while(self._lanes.any(bit))
         self._lanes.mask = bit
 
     def count(self, name: str) -> None:
         """Add one to a carried integer in the lanes that have not left."""
         code = self._lanes
         more = code.value(f"add {code.integer} {name}, {code.repeated(1)}")
-        self.hand(name, code.choose(code.mask, more, name, "whole"))
+        self.set_next(name, code.choose(code.mask, more, name, "whole"))
 
 
 class TileVector(Vector):

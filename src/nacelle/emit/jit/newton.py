@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.jit.entries import around
-from nacelle.emit.jit.instructions import stride
+from nacelle.emit.jit.entries import driver_support
+from nacelle.emit.jit.instructions import tile_stride
 from nacelle.emit.jit.loops import Lanes, TileVector
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
@@ -21,22 +21,22 @@ from nacelle.emit.jit.target import (
     Library,
     address,
     aligned_memory,
-    compile_two,
-    info,
+    compile_modules,
+    info_constant,
     make_plan,
-    module,
-    objects,
+    module_source,
     parameter_types,
-    share,
-    step_of,
+    row_stride,
+    run_in_threads,
+    split_objects,
     vector_width,
 )
 from nacelle.emit.newton import (
     ITERATION_CAP,
     NewtonLoop,
     NewtonResult,
-    Rules,
-    Solver,
+    NewtonRules,
+    NewtonSolver,
     newton_sizes,
     sample_count,
     write_newton,
@@ -79,25 +79,25 @@ def _text(plan: NativePlan, n: int, k: int, width: int, prefix: str) -> str:
         if width == 1:
             # A sample follows the one before it only if that was solved; the tile still holds its solution.
             before = samples.carry("before", 1, "whole")
-            with t.when(t.bits("|", alone, t.whole("!=", before, 0))):
+            with t.when(t.combine_bits("|", alone, t.whole("!=", before, 0))):
                 t.rows("pack", "%tile", 0, "%guess", n, "%guess.step")
         else:
             t.rows("pack", "%tile", 0, "%guess", n, "%guess.step")
         status, steps = write_newton(t, loop)
         t.rows("unpack", "%tile", 0, "%y", n, str(n))
-        t.put_integers(steps, "%iterations")
-        t.put_integers(status, "%status")
+        t.store_integers(steps, "%iterations")
+        t.store_integers(status, "%status")
         if width == 1:
-            samples.hand(before, status)
+            samples.set_next(before, status)
     return t.text()
 
 
-class Newton(Solver):
+class Newton(NewtonSolver):
     """Newton's method in native code, from what `compile_newton` has made of the program."""
 
     def __init__(self, image: bytes, program: Program) -> None:
         super().__init__(program)
-        many, one = objects(image)
+        many, one = split_objects(image)
         self._libraries = (
             Library(many, ("nacelle_info", "nacelle_v_newton")),
             Library(one, ("nacelle_s_newton",)),
@@ -108,7 +108,7 @@ class Newton(Solver):
         self._tiles: deque[NDArray[np.uint8]] = deque()
 
     def _solve(
-        self, y0: NDArray[Any], p: NDArray[Any], rules: Rules, follow: bool, threads: int
+        self, y0: NDArray[Any], p: NDArray[Any], rules: NewtonRules, follow: bool, threads: int
     ) -> NewtonResult:
         count = sample_count(y0, p)
         width = 1 if follow else self.width
@@ -126,17 +126,19 @@ class Newton(Solver):
             except IndexError:
                 tile = aligned_memory(max(self._one_bytes, self._many_bytes))
             entry(
-                *(address(y0), step_of(y0), address(p), step_of(p)),
+                *(address(y0), row_stride(y0), address(p), row_stride(p)),
                 *(address(y), address(iterations), address(status), start, stop),
                 *(rules.tolerance, address(weights), rules.max_iterations, mode),
                 address(tile),
             )
             self._tiles.append(tile)
 
-        share(part, count, width, threads)
+        run_in_threads(part, count, width, threads)
         return NewtonResult(y, iterations[:count], status[:count])
 
-    def _bind(self, y0: NDArray[Any], p: NDArray[Any], y: NDArray[Any], rules: Rules) -> Callable[[], int]:
+    def _bind(
+        self, y0: NDArray[Any], p: NDArray[Any], y: NDArray[Any], rules: NewtonRules
+    ) -> Callable[[], int]:
         tile, weights = aligned_memory(self._one_bytes), rules.weights(self.n)
         counted, status = array.array("q", [0]), array.array("q", [ITERATION_CAP])
         values = [
@@ -165,9 +167,11 @@ def compile_newton(program: Program, options: JitOptions = DEFAULT) -> bytes:
         width, plan = vector_width(options), make_plan(program, options)
 
         def driver(lanes: int, prefix: str) -> list[str]:
-            return [around(plan, lanes, prefix), _text(plan, n, k, lanes, prefix)]
+            return [driver_support(plan, lanes, prefix), _text(plan, n, k, lanes, prefix)]
 
-        sizes = info([width, stride(plan, width), stride(plan, 1)])
-        return module([sizes, *driver(width, "v_")], options), module(driver(1, "s_"), options, 1)
+        sizes = info_constant([width, tile_stride(plan, width), tile_stride(plan, 1)])
+        return module_source([sizes, *driver(width, "v_")], options), module_source(
+            driver(1, "s_"), options, 1
+        )
 
-    return compile_two(texts, program, options)
+    return compile_modules(texts, program, options)

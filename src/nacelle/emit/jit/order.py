@@ -43,12 +43,12 @@ class Memory(NamedTuple):
     ends: Collection[int] = ()
 
 
-NOTHING = Memory()
+EMPTY_MEMORY = Memory()
 """No value is in memory, and none has to be."""
 
 
-def residence(
-    sequence: Sequence[int], reads: Needs, registers: int, memory: Memory = NOTHING
+def register_loads(
+    sequence: Sequence[int], reads: Needs, registers: int, memory: Memory = EMPTY_MEMORY
 ) -> list[tuple[int, ...]]:
     """Choose for every operation which of its values are loaded from memory.
 
@@ -62,7 +62,7 @@ def residence(
     for position in range(len(sequence) - 1, -1, -1):
         for a in reads[sequence[position]]:
             uses.setdefault(a, []).append(position)
-    stored = set(memory.stored) | set(_crossing(sequence, uses, memory.ends))
+    stored = set(memory.stored) | set(_values_across_cuts(sequence, uses, memory.ends))
     held: dict[int, int] = {}
     # By the next use, the latest first: values in memory, and the others.
     clean: list[tuple[int, int]] = []
@@ -101,7 +101,9 @@ def residence(
     return fetched
 
 
-def _crossing(sequence: Sequence[int], uses: Mapping[int, list[int]], ends: Collection[int]) -> Iterable[int]:
+def _values_across_cuts(
+    sequence: Sequence[int], uses: Mapping[int, list[int]], ends: Collection[int]
+) -> Iterable[int]:
     """Values that are used beyond the next end."""
     edges = sorted(ends)
     for position, k in enumerate(sequence):
@@ -110,12 +112,12 @@ def _crossing(sequence: Sequence[int], uses: Mapping[int, list[int]], ends: Coll
             yield k
 
 
-def moves(
+def count_moves(
     sequence: Sequence[int],
     reads: Needs,
     placed: Collection[int],
     registers: int,
-    memory: Memory = NOTHING,
+    memory: Memory = EMPTY_MEMORY,
 ) -> int:
     """Count the loads and stores of an order.
 
@@ -127,7 +129,7 @@ def moves(
         registers: how many values are held.
         memory: what is in memory, and when.
     """
-    fetched = residence(sequence, reads, registers, memory)
+    fetched = register_loads(sequence, reads, registers, memory)
     stored = {a for values in fetched for a in values}.difference(placed)
     return sum(map(len, fetched)) + 2 * len(stored)
 
@@ -216,7 +218,7 @@ Code = Sequence[Instruction | None]
 _LONG = 8000
 
 
-def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
+def fewest_moves_order(code: Code, results: Sequence[int], registers: int) -> list[int]:
     """List the operations so that each comes after its operands and few moves are needed.
 
     Args:
@@ -225,7 +227,7 @@ def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
         registers: how many values the machine holds.
     """
     given = [k for k, step in enumerate(code) if step and step[0] not in ("const", "input")]
-    reads = values_read(code, given)
+    reads = operands_read(code, given)
     operations = set(given)
     needs = {k: tuple(a for a in reads[k] if a in operations) for k in given}
     users: dict[int, list[int]] = {k: [] for k in given}
@@ -233,15 +235,15 @@ def order(code: Code, results: Sequence[int], registers: int) -> list[int]:
         for a in needs[k]:
             users[a].append(k)
     if len(given) > _LONG:
-        return eager(given, needs, users)
-    starts = (given, _late(given, needs, users), _upward(given, needs, users))
-    candidates = [given, *(eager(sequence, needs, users) for sequence in starts)]
+        return eager_order(given, needs, users)
+    starts = (given, _late_order(given, needs, users), _upward_order(given, needs, users))
+    candidates = [given, *(eager_order(sequence, needs, users) for sequence in starts)]
     inputs = {k for k, step in enumerate(code) if step and step[0] == "input"}
     placed, memory = inputs.union(results), Memory(inputs)
-    return min(candidates, key=lambda sequence: moves(sequence, reads, placed, registers, memory))
+    return min(candidates, key=lambda sequence: count_moves(sequence, reads, placed, registers, memory))
 
 
-def values_read(code: Code, given: Sequence[int], *, constants: bool = False) -> Needs:
+def operands_read(code: Code, given: Sequence[int], *, constants: bool = False) -> Needs:
     """Values that each operation reads, each once; constants among them, or not."""
     if constants:
         return {k: tuple(dict.fromkeys((code[k] or ())[1:])) for k in given}
@@ -249,7 +251,7 @@ def values_read(code: Code, given: Sequence[int], *, constants: bool = False) ->
     return {k: tuple(a for a in dict.fromkeys((code[k] or ())[1:]) if a not in left_out) for k in given}
 
 
-def eager(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
+def eager_order(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
     """Move every operation that frees a register to where it first can be done."""
     uses = {k: len(users[k]) for k in sequence}
     missing = {k: len(needs[k]) for k in sequence}
@@ -274,7 +276,7 @@ def eager(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[int]])
     return list(done)
 
 
-def _late(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
+def _late_order(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
     """Move every operation that frees no register to just before its first use."""
     last: dict[int, int] = {}
     position_of = {k: float(position) for position, k in enumerate(sequence)}
@@ -299,7 +301,7 @@ def _late(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[int]])
     return list(done)
 
 
-def _upward(given: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
+def _upward_order(given: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
     """Order from the results to the inputs."""
     uses = {k: len(users[k]) for k in given}
     alive: dict[int, int] = {}

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nacelle.emit.jit.order import Memory, latency_order, order, residence, values_read
+from nacelle.emit.jit.order import Memory, fewest_moves_order, latency_order, operands_read, register_loads
 from nacelle.emit.jit.signs import operands, without_negations
 from nacelle.emit.schedule import assign_slots
 from nacelle.program.program import Instruction, Program
@@ -63,7 +63,7 @@ class Style:
     centred: bool = True
 
 
-def style_of(machine: Machine) -> Style:
+def machine_style(machine: Machine) -> Style:
     """Choose for a machine.
 
     On a Neoverse-N1 all of it was measured (`benchmarks/program.py`); for x86, what LLVM stores on the stack
@@ -146,20 +146,20 @@ def plan(program: Program, style: Style) -> NativePlan:
     results: Sequence[int] = program.results
     if style.fma and style.accumulates:
         code, results = without_negations(code, results)
-        code = _signs_with_numbers(code)
-    sequence = order(code, results, style.registers)
+        code = _add_sign_operands(code)
+    sequence = fewest_moves_order(code, results, style.registers)
     if style.window:
         done = set(sequence)
-        needs = {k: tuple(a for a in read if a in done) for k, read in values_read(code, sequence).items()}
+        needs = {k: tuple(a for a in read if a in done) for k, read in operands_read(code, sequence).items()}
         sequence = latency_order(sequence, code, needs, style.window, style.registers)
-    cuts = _cut(sequence, code, style)
+    cuts = _cut_positions(sequence, code, style)
     stored = {k for k, step in enumerate(code) if step and step[0] in ("input", "const")}
-    reads = values_read(code, sequence, constants=style.table)
-    fetched = residence(sequence, reads, style.registers, Memory(stored, frozenset(cuts)))
-    return _place(_Listed(code, results, sequence, cuts), fetched, style, program.input_size)
+    reads = operands_read(code, sequence, constants=style.table)
+    fetched = register_loads(sequence, reads, style.registers, Memory(stored, frozenset(cuts)))
+    return _assign_memory(_OrderedProgram(code, results, sequence, cuts), fetched, style, program.input_size)
 
 
-def _signs_with_numbers(code: tuple[Instruction | None, ...]) -> tuple[Instruction | None, ...]:
+def _add_sign_operands(code: tuple[Instruction | None, ...]) -> tuple[Instruction | None, ...]:
     """Signs with 1 and 0 as further operands, which are then held or loaded as other constants are."""
     if not any(step and step[0] == "sign" for step in code):
         return code
@@ -203,7 +203,7 @@ def fuse(program: Program, *, enabled: bool = True) -> tuple[Instruction | None,
         sums = users[product]
         if all(_can_take(code, k, product) for k in sums):
             for k in sums:
-                code[k] = _fused(code, k, product)
+                code[k] = _fused_instruction(code, k, product)
             code[product] = None
     return tuple(code)
 
@@ -214,7 +214,7 @@ def _can_take(code: Sequence[Instruction | None], k: int, product: int) -> bool:
     return step is not None and step[0] in ("add", "sub") and (step[1] == product) != (step[2] == product)
 
 
-def _fused(code: Sequence[Instruction | None], k: int, product: int) -> Instruction:
+def _fused_instruction(code: Sequence[Instruction | None], k: int, product: int) -> Instruction:
     step, factors = code[k], code[product]
     assert step is not None
     assert factors is not None
@@ -224,7 +224,7 @@ def _fused(code: Sequence[Instruction | None], k: int, product: int) -> Instruct
     return ("fms", a, b, step[2]) if step[1] == product else ("fnma", a, b, step[1])
 
 
-def _cut(sequence: Sequence[int], code: Sequence[Instruction | None], style: Style) -> list[int]:
+def _cut_positions(sequence: Sequence[int], code: Sequence[Instruction | None], style: Style) -> list[int]:
     """Say where to cut the list into parts of about a chunk: where the fewest values are alive."""
     if len(sequence) <= style.whole:
         return [0, len(sequence)] if sequence else [0]
@@ -253,7 +253,7 @@ def _cut(sequence: Sequence[int], code: Sequence[Instruction | None], style: Sty
 
 
 @dataclass(frozen=True)
-class _Listed:
+class _OrderedProgram:
     """A program in order: its instructions, results, the operations and where they are cut."""
 
     code: tuple[Instruction | None, ...]
@@ -262,7 +262,9 @@ class _Listed:
     cuts: Sequence[int]
 
 
-def _place(program: _Listed, fetched: Sequence[tuple[int, ...]], style: Style, inputs: int) -> NativePlan:
+def _assign_memory(
+    program: _OrderedProgram, fetched: Sequence[tuple[int, ...]], style: Style, inputs: int
+) -> NativePlan:
     """Give every value that is loaded an index in the tile, and write down the chunks."""
     code, sequence = program.code, program.listed
     wanted: dict[int, list[int]] = {}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.emit.jit.entries import around
-from nacelle.emit.jit.instructions import evaluation, stride
+from nacelle.emit.jit.entries import driver_support
+from nacelle.emit.jit.instructions import evaluation_functions, tile_stride
 from nacelle.emit.jit.loops import Lanes, RegisterVector, TileVector
 from nacelle.emit.jit.plan import NativePlan
 from nacelle.emit.jit.target import (
@@ -20,11 +20,11 @@ from nacelle.emit.jit.target import (
     address,
     aligned_memory,
     compile_text,
-    info,
+    info_constant,
     make_plan,
-    module,
-    share,
-    step_of,
+    module_source,
+    row_stride,
+    run_in_threads,
     vector_width,
 )
 from nacelle.emit.loop_writer import Index
@@ -33,7 +33,7 @@ from nacelle.emit.rk4 import (
     IntegrationTask,
     Integrator,
     Rk4Loop,
-    sizes,
+    integration_sizes,
     write_rk4,
 )
 from nacelle.program.program import Program
@@ -73,8 +73,8 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
         control: what gives the inputs at the begin of every step; if None they are rows of an array.
     """
     t, (n, m, k) = Lanes(width, False, f"define void @nacelle_v_rk4({_PARAMETERS})", "v_"), sizes
-    whole, first = _states(sizes, control), ""
-    state, acting = t.after("%tile", stride(plan, width)), TileVector(t, "%tile", n)
+    whole, first = _stored_states(sizes, control), ""
+    state, acting = t.after("%tile", tile_stride(plan, width)), TileVector(t, "%tile", n)
 
     def load_inputs(begin: str, target: TileVector, size: int) -> None:
         source = t.shared_row(t.place("%u", begin))
@@ -104,7 +104,7 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
         law = ControlLoop(TileVector(t, rows, output_index), evaluate_control, "%held")
         if control.memory is not None:
             # The tile has room for s alone: more would overwrite p.
-            room = t.after(rows, stride(control.plan, width))
+            room = t.after(rows, tile_stride(control.plan, width))
             z = TileVector(t, state, n), TileVector(t, rows, output_index + m), control.memory
             before = TileVector(t, state, state_size)
             law = replace(law, before=before, delay="%delay", carried=(z, (before, acting, m)))
@@ -142,11 +142,11 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
             t.rows("pack", rows, state_size + row_size, "%p", parameters, "%p.step")
         completed = write_rk4(t, loop)
         t.rows("unpack", state, 0, "%final", whole, str(whole))
-        t.put_integers(completed, "%completed")
+        t.store_integers(completed, "%completed")
     return t.text()
 
 
-def _states(sizes: Sequence[int], control: _Control | None) -> int:
+def _stored_states(sizes: Sequence[int], control: _Control | None) -> int:
     """Number of states that are stored: those of the derivative, or s, z and u in the sampled form."""
     n, m, _ = sizes
     return n if control is None or control.memory is None else n + control.memory + m
@@ -167,7 +167,7 @@ class Rk4(Integrator):
         self, task: IntegrationTask, h: float, stored: NDArray[Any], threads: int
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         n, m = self.sizes.n, self.sizes.m
-        u_step, u_stage = (3 * m, m) if task.staged else (step_of(task.u), 0)
+        u_step, u_stage = (3 * m, m) if task.staged else (row_stride(task.u), 0)
         final = np.empty((task.count, n))
         # Whole vectors are stored, so there is room for the lanes beyond the last sample.
         completed = np.zeros(task.count + self.width, dtype=np.int64)
@@ -175,13 +175,13 @@ class Rk4(Integrator):
         def part(start: int, stop: int) -> None:
             tile = aligned_memory(self._bytes)
             self._entry(
-                *(address(task.x0), step_of(task.x0), address(task.u), u_step, u_stage),
-                *(address(task.p), step_of(task.p), address(stored), stored.shape[1] * n),
+                *(address(task.x0), row_stride(task.x0), address(task.u), u_step, u_stage),
+                *(address(task.p), row_stride(task.p), address(stored), stored.shape[1] * n),
                 *(address(final), address(completed), start, stop, h, task.steps, task.every),
                 *(task.held, task.delay, address(tile)),
             )
 
-        share(part, task.count, self.width, threads)
+        run_in_threads(part, task.count, self.width, threads)
         return final, completed[: task.count]
 
 
@@ -194,17 +194,17 @@ def compile_rk4(
 ) -> bytes:
     """Compile the Runge-Kutta method around a derivative program, as bytes that `Rk4` takes."""
     program.check()
-    form = sizes(program, control, sampled=sampled).sampled
+    form = integration_sizes(program, control, sampled=sampled).sampled
     inputs = [variable.size for variable in program.inputs]
     width, plan = vector_width(options), make_plan(program, options)
-    parts, held, tile = [around(plan, width, "v_")], None, stride(plan, width)
+    parts, held, tile = [driver_support(plan, width, "v_")], None, tile_stride(plan, width)
     if control is not None:
         control.check()
         control_sizes = [variable.size for variable in control.inputs]
         held = _Control(make_plan(control, options), control_sizes, None if form is None else form.z)
-        parts.append(evaluation(held.plan, width, "c_"))
-        tile += stride(held.plan, width)
+        parts.append(evaluation_functions(held.plan, width, "c_"))
+        tile += tile_stride(held.plan, width)
     # Once for the states, and in the sampled form once more for what is stored of them.
-    tile += (1 if form is None else 2) * _states(inputs, held) * 8 * width
-    parts = [info([width, tile]), *parts, _text(plan, inputs, width, held)]
-    return compile_text(module(parts, options), options)
+    tile += (1 if form is None else 2) * _stored_states(inputs, held) * 8 * width
+    parts = [info_constant([width, tile]), *parts, _text(plan, inputs, width, held)]
+    return compile_text(module_source(parts, options), options)

@@ -57,7 +57,7 @@ def never_negative(code: Code) -> list[bool]:
     return certain
 
 
-def zero_tells(code: Code, certain: Sequence[bool]) -> list[bool]:
+def zero_sign_matters(code: Code, certain: Sequence[bool]) -> list[bool]:
     """Say of which values the sign of a zero may change more than the sign of another zero.
 
     A divisor's zero decides between two infinities, a zero of atan2 between two angles; what these are made
@@ -105,7 +105,7 @@ class _Signs:
     def __init__(self, code: Code, results: Sequence[int]) -> None:
         self.code = code
         certain = never_negative(code)
-        tells = zero_tells(code, certain)
+        tells = zero_sign_matters(code, certain)
         self.constant = [step is not None and step[0] == "const" for step in code]
         uses = [0] * len(code)
         # Values that are needed as they are.
@@ -114,7 +114,7 @@ class _Signs:
             if step is not None:
                 for a in operands(step):
                     uses[a] += 1
-                for a in _as_is(step):
+                for a in _unsigned_operands(step):
                     self.wanted[a] = True
         for k in results:
             self.wanted[k] = True
@@ -133,14 +133,14 @@ class _Signs:
         self.sign = [1] * len(code)
         fewest, best = len(code), self.liked
         for _ in range(_ROUNDS):
-            count = self._settle()
+            count = self._choose_signs()
             if count < fewest:
                 fewest, best = count, self.liked
             if not count:
                 break
-            self._like()
+            self._vote_on_signs()
         self.liked = best
-        self._settle()
+        self._choose_signs()
 
     def own(self, k: int) -> int:
         """The sign of a value by the signs of its operands; where it may have either, the one liked."""
@@ -155,7 +155,7 @@ class _Signs:
             return self.liked[k] if free else sign[a[0]] * sign[a[1]]
         if op in FUSED:
             usual = sign[a[2]] * FUSED[op][1]
-            free = constant[a[2]] or (self.pair[k] and self._other(k) == self.liked[k])
+            free = constant[a[2]] or (self.pair[k] and self._swapped_sign(k) == self.liked[k])
             return self.liked[k] if free else usual
         if op in _SUMS:
             first, second = sign[a[0]], sign[a[1]] * _SUMS[op]
@@ -165,14 +165,14 @@ class _Signs:
             return -sign[a[0]]
         return sign[a[0]] if op == "sign" else 1
 
-    def _other(self, k: int) -> int:
+    def _swapped_sign(self, k: int) -> int:
         """The sign of a sum of two products by the other one of them as the third operand."""
         op, a, b, _ = self.code[k] or ()
         if a != b and (self.constant[a] or self.constant[b]):
             return self.liked[k]
         return FUSED[op][0] * (1 if a == b else self.sign[a] * self.sign[b])
 
-    def _settle(self) -> int:
+    def _choose_signs(self) -> int:
         """Choose all signs; give the number of operations that this costs."""
         count = 0
         for k, step in enumerate(self.code):
@@ -184,7 +184,7 @@ class _Signs:
             self.sign[k] = 1 if self.fixed[k] else sign
         return count
 
-    def _like(self) -> None:
+    def _vote_on_signs(self) -> None:
         """Choose the signs that are liked anew, from what the uses of a value would like."""
         votes = [0] * len(self.code)
         self.liked = liked = [1] * len(self.code)
@@ -207,7 +207,7 @@ class _Signs:
                 votes[a[1]] += like * sign[a[0]]
 
 
-def _as_is(step: Instruction) -> tuple[int, ...]:
+def _unsigned_operands(step: Instruction) -> tuple[int, ...]:
     """Operands of which an instruction needs the value itself."""
     op = step[0]
     if op in FUSED or op in _SUMS or op in ("mul", "div", "neg", "abs", "sign"):
@@ -248,11 +248,11 @@ class _Writer:
 
     def write(self, results: Sequence[int]) -> tuple[tuple[Instruction | None, ...], list[int]]:
         """All of it."""
-        late = {k for k in range(len(self.code)) if self._swaps(k)}
+        late = {k for k in range(len(self.code)) if self._is_swapped(k)}
         absorbed = {(self.code[k] or ())[3] for k in late}
         for k, step in enumerate(self.code):
             if step is not None and step[0] != "const" and k not in absorbed:
-                self.at[k] = self._swapped(k) if k in late else self._step(k, step)
+                self.at[k] = self._write_swapped(k) if k in late else self._step(k, step)
         kept = [self.taken(k, 1) for k in results]
         return tuple(self.made), kept
 
@@ -275,14 +275,14 @@ class _Writer:
             self._negated[a] = self.put("neg", self.at[a])
         return self._negated[a]
 
-    def _swaps(self, k: int) -> bool:
+    def _is_swapped(self, k: int) -> bool:
         """Whether the product that a sum takes up and the one it is added to change places."""
         if not self.signs.pair[k]:
             return False
         op, _, _, c = self.code[k] or ()
         return self.sign[c] * FUSED[op][1] != self.sign[k] == self.signs.own(k)
 
-    def _swapped(self, k: int) -> int:
+    def _write_swapped(self, k: int) -> int:
         op, a, b, c = self.code[k] or ()
         alpha, beta = FUSED[op]
         first = self._product(a, b, alpha * self.sign[k])

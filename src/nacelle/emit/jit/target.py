@@ -36,10 +36,10 @@ from llvmlite.binding import orcjit
 from numpy.typing import NDArray
 
 from nacelle.emit.jit import compiler, compiler_worker
-from nacelle.emit.jit.entries import batch, single, single_in_tile
-from nacelle.emit.jit.instructions import attributes, evaluation, stride
-from nacelle.emit.jit.plan import NativePlan, plan, style_of
-from nacelle.emit.machine import Machine, host
+from nacelle.emit.jit.entries import batch_entry, single_entry, single_entry_by_vector
+from nacelle.emit.jit.instructions import attributes, evaluation_functions, tile_stride
+from nacelle.emit.jit.plan import NativePlan, machine_style, plan
+from nacelle.emit.machine import Machine, host_machine
 from nacelle.emit.registry import Target, TargetError, register
 from nacelle.program.program import Program
 
@@ -50,7 +50,7 @@ _lock = threading.Lock()
 
 @functools.cache
 def _linker() -> orcjit.LLJIT:
-    this = host()
+    this = host_machine()
     machine = compiler_worker.target_machine(this.triple, this.cpu, this.features, 0)
     # JITLink loads four times as fast as the older linker.
     return orcjit.create_lljit_compiler(machine, use_jit_link=True, suppress_errors=True)
@@ -105,20 +105,20 @@ def address(numbers: NDArray[Any]) -> int:
         return int(numbers.ctypes.data)
 
 
-def step_of(table: NDArray[np.float64]) -> int:
+def row_stride(table: NDArray[np.float64]) -> int:
     """Distance between two rows; 0 if all samples share one."""
     return 0 if len(table) == 1 else table.shape[1]
 
 
-def share(part: Callable[[int, int], None], count: int, width: int, threads: int) -> None:
+def run_in_threads(part: Callable[[int, int], None], count: int, width: int, threads: int) -> None:
     """Run the parts of the samples, from one to before another, in threads."""
     if threads <= 1 or count <= width:
         part(0, count)
     else:
-        list(_pool(threads).map(part, *zip(*spans_of(count, width, threads), strict=True)))
+        list(_pool(threads).map(part, *zip(*split_samples(count, width, threads), strict=True)))
 
 
-def spans_of(count: int, width: int, parts: int) -> list[tuple[int, int]]:
+def split_samples(count: int, width: int, parts: int) -> list[tuple[int, int]]:
     """Split samples into nearly equal spans of whole vectors."""
     vectors = -(-count // width)
     parts = max(1, min(parts, vectors))
@@ -172,17 +172,17 @@ class JitOptions:
     level: int = 1
     machine: Machine | None = None
 
-    def of_machine(self) -> Machine:
+    def target_machine(self) -> Machine:
         """The machine that the code is for."""
-        return self.machine or host()
+        return self.machine or host_machine()
 
 
 DEFAULT = JitOptions()
 
 
-def host_key(options: JitOptions = DEFAULT) -> str:
+def machine_key(options: JitOptions = DEFAULT) -> str:
     """Text that says for which machine, with which LLVM and how an object is made; part of a cache's key."""
-    used, machine = compiler_worker.versions(), options.of_machine()
+    used, machine = compiler_worker.versions(), options.target_machine()
     return (
         f"jit {_VERSION}; llvmlite {used['llvmlite']}; LLVM {used['llvm']}; {compiler.LLVM_OPTIONS}; "
         f"{machine.triple} {machine.cpu} {machine.features}; {options}"
@@ -191,12 +191,12 @@ def host_key(options: JitOptions = DEFAULT) -> str:
 
 def vector_width(options: JitOptions) -> int:
     """How many samples a vector holds."""
-    return options.width or options.of_machine().width
+    return options.width or options.target_machine().width
 
 
-def module(parts: Sequence[str], options: JitOptions, width: int | None = None) -> str:
+def module_source(parts: Sequence[str], options: JitOptions, width: int | None = None) -> str:
     """Write a module of functions that use vectors of this width, or of the machine's."""
-    head = f'target triple = "{options.of_machine().triple}"'
+    head = f'target triple = "{options.target_machine().triple}"'
     width = width or vector_width(options)
     return "\n\n".join([head, *parts, f"attributes #0 = {{ {attributes(width)} }}", ""])
 
@@ -213,21 +213,21 @@ def module_texts(program: Program, options: JitOptions = DEFAULT) -> tuple[str, 
     outputs = [variable.size for variable in program.outputs]
     tiles = layout.style.tiles if len(layout.chunks) > 1 else 1
     many = [
-        info([_VERSION, width, tiles, stride(layout, width)]),
-        evaluation(layout, width, "v_"),
-        batch(layout, inputs, outputs, width, tiles),
+        info_constant([_VERSION, width, tiles, tile_stride(layout, width)]),
+        evaluation_functions(layout, width, "v_"),
+        batch_entry(layout, inputs, outputs, width, tiles),
     ]
     if layout.operations > _LONG:
-        return module([*many, single_in_tile(layout, inputs, outputs, width)], options), ""
+        return module_source([*many, single_entry_by_vector(layout, inputs, outputs, width)], options), ""
     one = [
-        info([_VERSION, stride(layout, 1)]),
-        evaluation(layout, 1, "s_"),
-        single(layout, inputs, outputs),
+        info_constant([_VERSION, tile_stride(layout, 1)]),
+        evaluation_functions(layout, 1, "s_"),
+        single_entry(layout, inputs, outputs),
     ]
-    return module(many, options), module(one, options, 1)
+    return module_source(many, options), module_source(one, options, 1)
 
 
-def info(numbers: Sequence[int]) -> str:
+def info_constant(numbers: Sequence[int]) -> str:
     """Write what the loader must know: some integers."""
     entries = ", ".join(f"i64 {number}" for number in numbers)
     return f"@nacelle_info = constant [{len(numbers)} x i64] [{entries}]"
@@ -241,7 +241,7 @@ def module_text(program: Program, options: JitOptions = DEFAULT) -> str:
 
 def make_plan(program: Program, options: JitOptions = DEFAULT) -> NativePlan:
     """Lay out a program for the machine."""
-    style = style_of(options.of_machine())
+    style = machine_style(options.target_machine())
     if options.fma is not None:
         style = replace(style, fma=options.fma)
     if options.chunk is not None:
@@ -257,15 +257,15 @@ def compile_text(text: str, options: JitOptions = DEFAULT) -> bytes:
     Raises:
         CompilerError: if LLVM cannot.
     """
-    return compiler.default().compile(text, options.of_machine(), options.level)
+    return compiler.default().compile(text, options.target_machine(), options.level)
 
 
 def compile_object(program: Program, options: JitOptions = DEFAULT) -> bytes:
     """Compile a program to an object, as bytes that `load_object` takes on such a machine."""
-    return compile_two(lambda: module_texts(program, options), program, options)
+    return compile_modules(lambda: module_texts(program, options), program, options)
 
 
-def compile_two(write: Callable[[], tuple[str, str]], program: Program, options: JitOptions) -> bytes:
+def compile_modules(write: Callable[[], tuple[str, str]], program: Program, options: JitOptions) -> bytes:
     """Compile two modules of a program, of which the second may be empty, to bytes that `objects` takes.
 
     Args:
@@ -279,14 +279,14 @@ def compile_two(write: Callable[[], tuple[str, str]], program: Program, options:
         compiler.default().second().start()
     texts = write()
     if beside and all(texts):
-        many, one = compiler.default().compile_both(*texts, options.of_machine(), options.level)
+        many, one = compiler.default().compile_both(*texts, options.target_machine(), options.level)
     else:
         many, one = (compile_text(text, options) if text else b"" for text in texts)
     return _HEAD.pack(_MAGIC, len(many), len(one)) + many + one
 
 
-def objects(image: bytes) -> tuple[bytes, bytes]:
-    """Split what `compile_two` has made: the object for a batch, and the one for one sample."""
+def split_objects(image: bytes) -> tuple[bytes, bytes]:
+    """Split what `compile_modules` has made: the object for a batch, and the one for one sample."""
     if len(image) < _HEAD.size:
         raise TargetError("this is no object of nacelle")
     magic, many, one = _HEAD.unpack_from(image)
@@ -300,7 +300,7 @@ class JitKernel:
 
     def __init__(self, image: bytes, program: Program) -> None:
         self.program = program
-        many, one = objects(image)
+        many, one = split_objects(image)
         self._many = Library(many, ("nacelle_info", "nacelle_batch", *(() if one else ("nacelle_single",))))
         self._one = Library(one, ("nacelle_info", "nacelle_single")) if one else self._many
         version, self.width, self._tiles, self._stride = self._many.numbers("nacelle_info", 4)
@@ -342,7 +342,7 @@ class JitKernel:
             self._batch(first, steps, last, start, stop, work_address)
             self._work.append((work_address, work))
 
-        share(part, count, self.width, threads)
+        run_in_threads(part, count, self.width, threads)
 
     def bind(self, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> Callable[[], None]:
         """Give a function without arguments that evaluates one sample in these very buffers."""
@@ -404,9 +404,9 @@ def load_object(image: bytes, program: Program) -> JitKernel:
     return JitKernel(image, program)
 
 
-def kernel(program: Program, options: JitOptions = DEFAULT) -> JitKernel:
+def compile_kernel(program: Program, options: JitOptions = DEFAULT) -> JitKernel:
     """Compile and load a program."""
     return load_object(compile_object(program, options), program)
 
 
-register(Target("jit", module_text, kernel))
+register(Target("jit", module_text, compile_kernel))

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nacelle.emit.names import Identifiers, identifier, remark
-from nacelle.emit.schedule import arguments, assign_slots, last_uses, schedule
-from nacelle.program.program import Program, Variable, spans
+from nacelle.emit.names import Identifiers, comment_text, identifier
+from nacelle.emit.schedule import assign_slots, last_uses, operands, schedule
+from nacelle.program.program import Program, Variable, variable_slices
 
 _OPERATORS = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "neg": "-{}"}
 _FUNCTIONS = ("sqrt", "sin", "cos", "tanh", "exp", "sign", "floor")
@@ -29,14 +29,16 @@ def python_constant(value: float) -> str:
     return f"({value!r})" if math.copysign(1.0, value) < 0 else repr(value)
 
 
-def describe(variable: Variable) -> str:
+def describe_variable(variable: Variable) -> str:
     """Say name and shape of a variable in words for a docstring."""
     shape = " x ".join(str(n) for n in variable.shape)
     size = "1 number" if variable.size == 1 else f"{variable.size} numbers"
-    return f"{remark(variable.name)}, {size}" + (f", {shape} row by row" if len(variable.shape) > 1 else "")
+    return f"{comment_text(variable.name)}, {size}" + (
+        f", {shape} row by row" if len(variable.shape) > 1 else ""
+    )
 
 
-def statements(
+def program_statements(
     program: Program,
     library: str,
     forms: dict[str, str],
@@ -70,7 +72,7 @@ def statements(
 
     lines = []
     for k in order:
-        texts = [value(a) for a in arguments(program, k)]
+        texts = [value(a) for a in operands(program, k)]
         lines.append(f"{value(k)} = {forms[program.code[k][0]].format(*texts)}")
     return lines, [value(k) for k in program.results]
 
@@ -97,7 +99,7 @@ class Dialect:
     scalars: bool = False
 
 
-def source(program: Program, dialect: Dialect) -> str:
+def function_source(program: Program, dialect: Dialect) -> str:
     """Write a program as a Python function of arrays (..., size), or of sequences of numbers.
 
     It returns for every output the list of its columns, each with the batch of what it depends on: numbers
@@ -115,24 +117,26 @@ def source(program: Program, dialect: Dialect) -> str:
     ]
     # Taking a column of an array is a call: it is taken once.
     scalars = entries if dialect.scalars else [f"{column}{k}" for k in range(program.input_size)]
-    body, results = statements(program, dialect.library, dict(dialect.forms), scalars, prefix)
-    lines = [f'"""{remark(program.name)}: straight-line code."""', "", dialect.head.strip(), "", ""]
-    lines += [f"def {label}({', '.join(inputs)}):", f'    """{remark(program.name)}.', ""]
+    body, results = program_statements(program, dialect.library, dict(dialect.forms), scalars, prefix)
+    lines = [f'"""{comment_text(program.name)}: straight-line code."""', "", dialect.head.strip(), "", ""]
+    lines += [f"def {label}({', '.join(inputs)}):", f'    """{comment_text(program.name)}.', ""]
     if inputs:
         lines += ["    Args:"]
         for name, variable in zip(inputs, program.inputs, strict=True):
             lines.append(
-                f"        {name}: {describe(variable)}{'' if dialect.scalars else ' in the last axis'}."
+                f"        {name}: {describe_variable(variable)}{'' if dialect.scalars else ' in the last axis'}."
             )
         lines.append("")
     lines += ["    Returns:", *([] if dialect.scalars else ["        columns of each of"])]
-    lines += [f"        {describe(variable)}." for variable in program.outputs] or ["        nothing."]
+    lines += [f"        {describe_variable(variable)}." for variable in program.outputs] or [
+        "        nothing."
+    ]
     lines.append('    """')
     if not dialect.scalars:
         used = {operands[0] for op, *operands in program.code if op == "input"}
         lines += [f"    {scalars[k]} = {entries[k]}" for k in sorted(used)]
     lines += [f"    {line}" for line in body]
-    lists = [f"[{', '.join(results[span])}]" for _, span in spans(program.outputs)]
+    lists = [f"[{', '.join(results[span])}]" for _, span in variable_slices(program.outputs)]
     if dialect.scalars and len(lists) == 1:
         return "\n".join([*lines, f"    return {lists[0]}"]) + "\n"
     return "\n".join([*lines, "    return (", *(f"        {text}," for text in lists), "    )"]) + "\n"
@@ -143,9 +147,9 @@ def function_name(program: Program) -> str:
     return identifier(program.name, "program")
 
 
-def function(program: Program, dialect: Dialect) -> Callable[..., Any]:
+def make_function(program: Program, dialect: Dialect) -> Callable[..., Any]:
     """Run the source, and give its function."""
     scope: dict[str, Any] = {}
-    exec(compile(source(program, dialect), f"<{function_name(program)}>", "exec"), scope)
+    exec(compile(function_source(program, dialect), f"<{function_name(program)}>", "exec"), scope)
     result: Callable[..., Any] = scope[function_name(program)]
     return result

@@ -49,7 +49,7 @@ class ArrayLibrary:
 
     def source(self, program: Program) -> str:
         """Write a program as a Python function of the library's arrays."""
-        return arrays.source(program, self.dialect)
+        return arrays.function_source(program, self.dialect)
 
     def function(self, program: Program) -> Callable[..., tuple[Any, ...]]:
         """A program as a function of arrays (..., size) that gives a tuple of such arrays.
@@ -57,7 +57,7 @@ class ArrayLibrary:
         All inputs have one type, and on PyTorch one device and one batch (N, size); so have the results.
         Batches of JAX broadcast.
         """
-        columns, module = arrays.function(program, self.dialect), self.module()
+        columns, module = arrays.make_function(program, self.dialect), self.module()
 
         def evaluated(*values: Any) -> tuple[Any, ...]:
             stack = self.stack(module, values)

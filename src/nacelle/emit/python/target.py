@@ -89,12 +89,12 @@ def source(program: Program) -> str:
     The function takes a sequence of floats for every input and gives a list of floats for every output:
     one list if there is one output, else a tuple of lists.
     """
-    return arrays.source(program, _dialect(program))
+    return arrays.function_source(program, _dialect(program))
 
 
 def function(program: Program) -> Callable[..., Any]:
     """Run the source and give the function."""
-    return arrays.function(program, _dialect(program))
+    return arrays.make_function(program, _dialect(program))
 
 
 register(Target("python", source))

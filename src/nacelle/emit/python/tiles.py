@@ -14,11 +14,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from nacelle.emit.names import Identifiers, remark
+from nacelle.emit.names import Identifiers, comment_text
 from nacelle.emit.python import target as python_source
-from nacelle.emit.python.arrays import describe, function_name, python_constant
+from nacelle.emit.python.arrays import describe_variable, function_name, python_constant
 from nacelle.emit.registry import Target, register
-from nacelle.emit.schedule import Slots, arguments, assign_slots, schedule
+from nacelle.emit.schedule import Slots, assign_slots, operands, schedule
 from nacelle.program.program import ARITY, Program
 
 TILE = 1024
@@ -70,7 +70,7 @@ def _constant(value: float) -> str:
     return python_constant(value).replace("math.", "np.")
 
 
-class _Plan:
+class _TilePlan:
     """The steps over a tile: operations and loads of inputs, each with the row that it writes."""
 
     def __init__(self, program: Program) -> None:
@@ -79,11 +79,11 @@ class _Plan:
         loaded: set[int] = set()
         deaths: dict[int, int] = {}
         for k in schedule(program):
-            for a in arguments(program, k):
+            for a in operands(program, k):
                 if program.code[a][0] == "input" and a not in loaded:
                     loaded.add(a)
                     self.steps.append(a)
-            for a in arguments(program, k):
+            for a in operands(program, k):
                 deaths[a] = len(self.steps)
             deaths[k] = len(self.steps)
             self.steps.append(k)
@@ -102,9 +102,9 @@ def source(program: Program) -> str:
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
     outputs = [names.unique(variable.name, "y") for variable in program.outputs]
     row, constant = names.counted("w"), names.counted("c")
-    plan = _Plan(program)
-    scalars = _columns(program.inputs, inputs)
-    results = _columns(program.outputs, outputs)
+    plan = _TilePlan(program)
+    scalars = _scalar_columns(program.inputs, inputs)
+    results = _scalar_columns(program.outputs, outputs)
     outputs_of: dict[int, list[str]] = {}
     for text, k in zip(results, program.results, strict=True):
         outputs_of.setdefault(k, []).append(text)
@@ -137,7 +137,7 @@ def source(program: Program) -> str:
             body += [f"{text} = {expression}" for text in texts]
 
     rows = [f"{row}{k}" for k in range(plan.rows.count)]
-    lines = [f'"""{remark(program.name)}: straight-line code over tiles of {TILE} samples."""', ""]
+    lines = [f'"""{comment_text(program.name)}: straight-line code over tiles of {TILE} samples."""', ""]
     lines += ["import numpy as np", ""]
     # Arrays of no dimension: NumPy converts a float at every call.
     lines += [f"{name} = np.array({text})" for text, name in constants.items()]
@@ -146,7 +146,7 @@ def source(program: Program) -> str:
     lines += [f"    {', '.join(rows)}, = work"] if rows else []
     lines += [f"    {line}" for line in body]
     described = [
-        f"        {name}: {kind} {describe(variable)} a row."
+        f"        {name}: {kind} {describe_variable(variable)} a row."
         for kind, group, variables in (("in,", inputs, program.inputs), ("out,", outputs, program.outputs))
         for name, variable in zip(group, variables, strict=True)
     ]
@@ -156,7 +156,7 @@ def source(program: Program) -> str:
     text = _DRIVER.format(
         own=label,
         arguments=", ".join([*inputs, *outputs]),
-        title=remark(program.name),
+        title=comment_text(program.name),
         args="\n".join(described) or "        none.",
         first_output=outputs[0] if outputs else "()",
         rows=len(rows),
@@ -166,7 +166,7 @@ def source(program: Program) -> str:
     return "\n".join(lines) + "\n" + text
 
 
-def _columns(variables: Sequence[Any], names: list[str]) -> list[str]:
+def _scalar_columns(variables: Sequence[Any], names: list[str]) -> list[str]:
     """Write the column of every scalar of some variables, counted through."""
     return [
         f"{name}[:, {k}]"

@@ -59,10 +59,10 @@ from nacelle.exchange.graph import (
     Graph,
     Link,
     Motor,
-    Names,
     Shape,
     Solid,
     Strut,
+    UniqueNames,
 )
 from nacelle.exchange.xml import Element, read_xml, text_of, with_includes
 from nacelle.model.joint import UNBOUNDED, Interval
@@ -84,14 +84,14 @@ _SECTIONS = {
     "contact": "pairs and exclusions of contacts",
 }
 # Attributes that may be anything: names, ends of ranges, numbers for users.
-_ANY = (
+_FREE_ATTRIBUTES = (
     *("name", "class", "childclass", "user", "range", "ctrlrange", "forcerange", "actuatorfrcrange"),
     *("actrange", "lengthrange"),
 )
-_REFUSED = {"composite", "flexcomp", "plugin", "extension", "deformable"}
+_REFUSED_TAGS = {"composite", "flexcomp", "plugin", "extension", "deformable"}
 # Elements that are drawn, or give what is drawn, wherever they are.
-_DRAWN = ("light", "camera", "mesh", "material", "texture", "hfield", "skin", "model")
-_SHAPELESS = (mj.mjtGeom.mjGEOM_MESH, mj.mjtGeom.mjGEOM_HFIELD, mj.mjtGeom.mjGEOM_SDF)
+_VISUAL_TAGS = ("light", "camera", "mesh", "material", "texture", "hfield", "skin", "model")
+_MESH_TYPES = (mj.mjtGeom.mjGEOM_MESH, mj.mjtGeom.mjGEOM_HFIELD, mj.mjtGeom.mjGEOM_SDF)
 
 
 def rigid_specification(root: Element, report: ExchangeReport) -> mj.MjSpec:
@@ -104,10 +104,10 @@ def rigid_specification(root: Element, report: ExchangeReport) -> mj.MjSpec:
     if root.tag != "mujoco":
         raise root.fault(f"an MJCF file has <mujoco>, not <{root.tag}>, as its outermost element")
     for element in root.all():
-        if element.tag in _REFUSED:
+        if element.tag in _REFUSED_TAGS:
             raise element.fault(f"<{element.tag}> makes bodies that are not rigid or not in the file")
     for element in root.all():
-        element.require_sound(_ANY)
+        element.require_finite(_FREE_ATTRIBUTES)
     counts: Counter[str] = Counter()
     for child in root.children:
         if _SECTIONS.get(child.tag):
@@ -115,7 +115,7 @@ def rigid_specification(root: Element, report: ExchangeReport) -> mj.MjSpec:
     root.children = [child for child in root.children if child.tag not in _SECTIONS]
     for element in root.all():
         element.attributes.pop("material", None)
-        element.children = [child for child in element.children if child.tag not in _DRAWN]
+        element.children = [child for child in element.children if child.tag not in _VISUAL_TAGS]
         for geom in element.named("geom") if element.tag == "default" else ():
             geom.attributes.pop("mesh", None)
     spec = mj.MjSpec.from_string(text_of(root))
@@ -130,7 +130,7 @@ def _delete_meshes(spec: mj.MjSpec, body: mj.MjsBody, counts: Counter[str]) -> N
     """Delete the shapes in other files of a body and of all that it carries, and count them."""
     for child in body.bodies:
         _delete_meshes(spec, child, counts)
-    meshes = [geom for geom in body.geoms if geom.type in _SHAPELESS or geom.meshname or geom.hfieldname]
+    meshes = [geom for geom in body.geoms if geom.type in _MESH_TYPES or geom.meshname or geom.hfieldname]
     by_shape = spec.compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     has_inertia = body == spec.worldbody or (body.explicitinertial and not by_shape)
     what = "meshes"
@@ -145,7 +145,7 @@ def _delete_meshes(spec: mj.MjSpec, body: mj.MjsBody, counts: Counter[str]) -> N
 # ---- compiled
 
 
-_MESHES = "give the bodies whose mass comes from meshes, which are not read, an <inertial>"
+_MESH_HINT = "give the bodies whose mass comes from meshes, which are not read, an <inertial>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ class CompiledMjcf:
     root: Element
     bodies: list[str]
     joints: list[str]
-    taken: Names
+    taken: UniqueNames
     report: ExchangeReport
 
     def name(self, kind: str, number: int) -> str:
@@ -197,12 +197,12 @@ def compile_mjcf(path: Path, report: ExchangeReport) -> CompiledMjcf:
     try:
         model = rigid_specification(root, report).compile()
     except (ValueError, RuntimeError, mj.FatalError) as error:
-        raise _refused(path, str(error), report) from None
+        raise _compile_error(path, str(error), report) from None
     finally:
         mj.set_mju_user_warning(None)
     for warning in warnings:
         report.done(f"MuJoCo warns: {' '.join(str(warning).split())}")
-    body_names, joint_names = Names(), Names()
+    body_names, joint_names = UniqueNames(), UniqueNames()
 
     def name_in_file(kind: mj.mjtObj, number: int) -> str:
         return mj.mj_id2name(model, kind, number) or ""
@@ -214,13 +214,13 @@ def compile_mjcf(path: Path, report: ExchangeReport) -> CompiledMjcf:
     return CompiledMjcf(model, path, root, [BASE, *bodies], joints, body_names, report)
 
 
-def _refused(path: Path, error: str, report: ExchangeReport) -> DescriptionError:
+def _compile_error(path: Path, error: str, report: ExchangeReport) -> DescriptionError:
     """What MuJoCo says against a file, at its line."""
     text = " ".join(error.split())
     line = re.search(r"line (\d+)", text)
     message = re.sub(r"^(XML )?Error: ", "", text)
     without_mass = "mjMINVAL" in text and any("with the mass" in loss for loss in report.losses)
-    hint = _MESHES if without_mass else ""
+    hint = _MESH_HINT if without_mass else ""
     return file_error(str(path), f"MuJoCo cannot read it: {message}", hint, int(line[1]) if line else 0)
 
 
@@ -236,11 +236,11 @@ def quaternion_rotation(quat_wxyz: Array) -> Array:
 
 _JOINT = int(mj.mjtWrap.mjWRAP_JOINT)
 # Ends of a range beyond this are written where there is none, rad or m.
-FAR = 1e6
+UNLIMITED = 1e6
 
 
 @dataclass(frozen=True)
-class Leader:
+class TendonLeader:
     """The joint that a fixed tendon moves with.
 
     Attributes:
@@ -266,7 +266,7 @@ def fixed_terms(model: mj.MjModel, tendon: int) -> dict[int, float] | None:
     return terms
 
 
-def followed(model: mj.MjModel, terms: dict[int, float]) -> Leader | None:
+def tendon_leader(model: mj.MjModel, terms: dict[int, float]) -> TendonLeader | None:
     """The joint of a sum that all others of it follow by linear couplings; None if there is none."""
     couplings: dict[int, tuple[int, float, float]] = {}
     for k in range(model.neq):
@@ -288,10 +288,10 @@ def followed(model: mj.MjModel, terms: dict[int, float]) -> Leader | None:
     if len(total) != 1:
         return None
     ((joint, ratio),) = total.items()
-    return Leader(joint, ratio, length) if ratio else None
+    return TendonLeader(joint, ratio, length) if ratio else None
 
 
-def along_tendons(model: mj.MjModel, axes: dict[int, Axis], report: ExchangeReport) -> None:
+def add_tendon_forces(model: mj.MjModel, axes: dict[int, Axis], report: ExchangeReport) -> None:
     """Put what acts along fixed tendons on the axes of their leaders."""
     for tendon in range(model.ntendon):
         terms = fixed_terms(model, tendon)
@@ -303,7 +303,7 @@ def along_tendons(model: mj.MjModel, axes: dict[int, Axis], report: ExchangeRepo
         )
         limited = bool(model.tendon_limited[tendon])
         name = mj.mj_id2name(model, mj.mjtObj.mjOBJ_TENDON, tendon) or f"tendon{tendon}"
-        leader = followed(model, terms) if acts or limited else None
+        leader = tendon_leader(model, terms) if acts or limited else None
         if leader is None or leader.joint not in axes:
             why = "its joints do not follow one of them"
             if acts:
@@ -311,18 +311,20 @@ def along_tendons(model: mj.MjModel, axes: dict[int, Axis], report: ExchangeRepo
             if limited:
                 report.lost(f"the limit of the tendon {name!r} left out: {why}")
             continue
-        tie = _Tie(model, tendon, name, leader)
-        axes[leader.joint] = tie.bounded(tie.sprung(tie.damped(axes[leader.joint]), report), report)
+        tie = _TendonDrive(model, tendon, name, leader)
+        axes[leader.joint] = tie.bounded(
+            tie.with_spring(tie.with_damping(axes[leader.joint]), report), report
+        )
 
 
 @dataclass(frozen=True)
-class _Tie:
+class _TendonDrive:
     """A fixed tendon and the joint that it moves with."""
 
     model: mj.MjModel
     tendon: int
     name: str
-    leader: Leader
+    leader: TendonLeader
 
     def at(self, length: float) -> float:
         """The coordinate of the leader at a length of the tendon."""
@@ -330,7 +332,7 @@ class _Tie:
         reference = float(self.model.qpos0[self.model.jnt_qposadr[joint]])
         return reference + (length - self.leader.length) / self.leader.ratio
 
-    def damped(self, axis: Axis) -> Axis:
+    def with_damping(self, axis: Axis) -> Axis:
         model, k, ratio = self.model, self.tendon, abs(self.leader.ratio)
         quadratic, cubic = (float(v) for v in model.tendon_dampingpoly[k])
         return replace(
@@ -342,7 +344,7 @@ class _Tie:
             armature=axis.armature + ratio**2 * float(model.tendon_armature[k]),
         )
 
-    def sprung(self, axis: Axis, report: ExchangeReport) -> Axis:
+    def with_spring(self, axis: Axis, report: ExchangeReport) -> Axis:
         """With the spring; one with a slack is an end stop beyond both ends of the slack."""
         k = self.leader.ratio**2 * float(self.model.tendon_stiffness[self.tendon])
         ends = [float(v) for v in self.model.tendon_lengthspring[self.tendon]]
@@ -353,7 +355,7 @@ class _Tie:
             rest = (axis.stiffness * axis.rest + k * self.at(ends[0])) / total
             return replace(axis, stiffness=total, rest=rest)
         lower, upper = sorted((self.at(ends[0]), self.at(ends[1])))
-        free = bounded_ends(lower, upper)
+        free = limits_within(lower, upper)
         if axis.limits not in (UNBOUNDED, free) or (axis.stop and axis.limits != free):
             report.lost(
                 f"the slack spring of the tendon {self.name!r} left out: its joint has other limits than "
@@ -370,13 +372,13 @@ class _Tie:
         if axis.stop:
             report.lost(f"the limit of the tendon {self.name!r} left out: its joint has end stops")
             return axis
-        low, high = bounded_ends(lower, upper)
+        low, high = limits_within(lower, upper)
         return replace(axis, limits=Interval(max(axis.limits.lower, low), min(axis.limits.upper, high)))
 
 
-def bounded_ends(lower: float, upper: float) -> Interval:
+def limits_within(lower: float, upper: float) -> Interval:
     """Ends of a range; those that are farther than any joint goes are none."""
-    return Interval(lower if lower > -FAR else -math.inf, upper if upper < FAR else math.inf)
+    return Interval(lower if lower > -UNLIMITED else -math.inf, upper if upper < UNLIMITED else math.inf)
 
 
 # ---- friction, springs, rotors, limits and actuators of hinges and slides
@@ -393,11 +395,11 @@ def axes_by_joint(read: CompiledMjcf) -> dict[int, Axis]:
         for joint in range(model.njnt)
         if int(model.jnt_type[joint]) in (_HINGE, _SLIDE)
     }
-    along_tendons(model, axes, report)
-    names = Names()
+    add_tendon_forces(model, axes, report)
+    names = UniqueNames()
     for actuator in range(model.nu):
         name = read.name("ACTUATOR", actuator) or f"actuator{actuator}"
-        target = _driven(model, actuator)
+        target = _driven_joint(model, actuator)
         if target is None or target[0] not in axes:
             report.lost(f"the actuator {name!r} left out: it drives no single hinge or slide")
             continue
@@ -423,7 +425,7 @@ def _axis(model: mj.MjModel, joint: int) -> Axis:
     v, q = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
     limits = UNBOUNDED
     if model.jnt_limited[joint]:
-        limits = bounded_ends(float(model.jnt_range[joint, 0]), float(model.jnt_range[joint, 1]))
+        limits = limits_within(float(model.jnt_range[joint, 0]), float(model.jnt_range[joint, 1]))
     quadratic, cubic = (float(c) for c in model.dof_dampingpoly[v])
     return Axis(
         direction=np.array(model.jnt_axis[joint]),
@@ -439,7 +441,7 @@ def _axis(model: mj.MjModel, joint: int) -> Axis:
     )
 
 
-def _driven(model: mj.MjModel, actuator: int) -> tuple[int, float, float] | None:
+def _driven_joint(model: mj.MjModel, actuator: int) -> tuple[int, float, float] | None:
     """The joint that an actuator drives, the force at it for one of the actuator, the rate of its target."""
     kind, target = int(model.actuator_trntype[actuator]), int(model.actuator_trnid[actuator, 0])
     gear = float(model.actuator_gear[actuator, 0])
@@ -448,7 +450,7 @@ def _driven(model: mj.MjModel, actuator: int) -> tuple[int, float, float] | None
     if kind != int(mj.mjtTrn.mjTRN_TENDON):
         return None
     terms = fixed_terms(model, target)
-    leader = None if terms is None else followed(model, terms)
+    leader = None if terms is None else tendon_leader(model, terms)
     return None if leader is None else (leader.joint, gear * leader.ratio, leader.ratio)
 
 
@@ -485,13 +487,13 @@ def _motor(read: CompiledMjcf, actuator: int, name: str, joint: int, gear: float
 _SITE = int(mj.mjtObj.mjOBJ_SITE)
 
 
-def equalities(read: CompiledMjcf) -> Ties:
+def read_equalities(read: CompiledMjcf) -> Equalities:
     """Read all equalities and tendons.
 
     Raises:
         DescriptionError: if one is no joint of rigid bodies.
     """
-    ties = Ties(read)
+    ties = Equalities(read)
     for k in range(read.model.neq):
         ties.equality(k)
     for tendon in range(read.model.ntendon):
@@ -499,14 +501,14 @@ def equalities(read: CompiledMjcf) -> Ties:
     return ties
 
 
-class Ties:
+class Equalities:
     """What ties bodies and joints together beside the tree: closures, couplings and struts."""
 
     def __init__(self, read: CompiledMjcf) -> None:
         """None yet."""
         self.read, self.model, self.report = read, read.model, read.report
         self.bodies, self.joints = read.bodies, read.joints
-        self.names = Names()
+        self.names = UniqueNames()
         self.closures: list[Link] = []
         self.couplings: list[Coupling] = []
         self.struts: list[Strut] = []
@@ -520,9 +522,9 @@ class Ties:
         if not model.eq_active0[k]:
             self.report.lost(f"the equality {name or k} left out: it is not active")
         elif kind in (int(mj.mjtEq.mjEQ_CONNECT), int(mj.mjtEq.mjEQ_WELD)):
-            self._closure(k, name)
+            self._add_closure(k, name)
         elif kind == int(mj.mjtEq.mjEQ_JOINT):
-            self._coupling(k, name, {first: 1.0}, {} if second < 0 else {second: 1.0})
+            self._add_coupling(k, name, {first: 1.0}, {} if second < 0 else {second: 1.0})
         elif kind == int(mj.mjtEq.mjEQ_TENDON):
             left = fixed_terms(model, first)
             right = {} if second < 0 else fixed_terms(model, second)
@@ -531,17 +533,17 @@ class Ties:
                     "an equality holds the length of a spatial tendon, which is no joint of rigid bodies",
                     "write it as a rod between two ball joints",
                 )
-            self._coupling(k, name, left, right)
+            self._add_coupling(k, name, left, right)
         else:
             self.report.lost(f"the equality {name or k} left out: it is none of rigid bodies")
 
-    def _closure(self, k: int, own_name: str) -> None:
+    def _add_closure(self, k: int, own_name: str) -> None:
         model = self.model
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         data = np.array(model.eq_data[k])
         is_weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD)
         if int(model.eq_objtype[k]) == _SITE:
-            at, child_at = self._site(first), self._site(second)
+            at, child_at = self._site_pose(first), self._site_pose(second)
             if not is_weld:
                 at, child_at = Pose(np.eye(3), at.p), Pose(np.eye(3), child_at.p)
             first, second = int(model.site_bodyid[first]), int(model.site_bodyid[second])
@@ -555,10 +557,10 @@ class Ties:
         line = self.read.equality(k).line
         self.closures.append(Link(name, parent, child, at, child_at, spherical=not is_weld, line=line))
 
-    def _site(self, site: int) -> Pose:
+    def _site_pose(self, site: int) -> Pose:
         return Pose(quaternion_rotation(self.model.site_quat[site]), np.array(self.model.site_pos[site]))
 
-    def _coupling(self, k: int, own_name: str, left: dict[int, float], right: dict[int, float]) -> None:
+    def _add_coupling(self, k: int, own_name: str, left: dict[int, float], right: dict[int, float]) -> None:
         """Left - left_0 = a0 + a1 (right - right_0), solved for the first joint of the left side."""
         model = self.model
         a = [float(value) for value in model.eq_data[k, :5]]
@@ -642,12 +644,12 @@ class _Reader:
     def __init__(self, read: CompiledMjcf, keyframe: str | None) -> None:
         self.read, self.model, self.report = read, read.model, read.report
         self.bodies, self.joints = read.bodies, read.joints
-        self.qpos = self._assembly(keyframe)
+        self.qpos = self._assembly_coordinates(keyframe)
         self.links: list[Link] = []
         self.solids: dict[str, Solid] = {}
-        self.loose: dict[str, Pose] = {}
+        self.free_bodies: dict[str, Pose] = {}
 
-    def _assembly(self, keyframe: str | None) -> Array:
+    def _assembly_coordinates(self, keyframe: str | None) -> Array:
         """Coordinates in which the robot is assembled."""
         names = [self.read.name("KEY", k) for k in range(self.model.nkey)]
         if keyframe:
@@ -667,10 +669,10 @@ class _Reader:
         axes = axes_by_joint(self.read)
         for body in range(1, model.nbody):
             self._add_body(body, axes)
-        ties = equalities(self.read)
+        ties = read_equalities(self.read)
         self._note_losses()
         return Graph(
-            name=Names().new(_model_name(model), self.read.file.stem),
+            name=UniqueNames().new(_model_name(model), self.read.file.stem),
             file=str(self.read.file),
             gravity=self._gravity(),
             bodies=self.solids,
@@ -678,7 +680,7 @@ class _Reader:
             closures=tuple(ties.closures),
             couplings=tuple(ties.couplings),
             struts=tuple(ties.struts),
-            loose=self.loose,
+            free_bodies=self.free_bodies,
             shapes=self._shapes(0),
             report=self.report,
         )
@@ -701,7 +703,7 @@ class _Reader:
         if count == 1 and int(model.jnt_type[first]) == _FREE:
             at = int(model.jnt_qposadr[first])
             self.solids[name] = solid
-            self.loose[name] = Pose(
+            self.free_bodies[name] = Pose(
                 quaternion_rotation(self.qpos[at + 3 : at + 7]), self.qpos[at : at + 3].copy()
             )
             return
@@ -765,22 +767,22 @@ class _Reader:
         for tendon in range(model.ntendon):
             if np.any(model.tendon_stiffnesspoly[tendon]):
                 name = self.read.name("TENDON", tendon) or f"tendon{tendon}"
-                higher = _listed(model.tendon_stiffnesspoly[tendon])
+                higher = _joined_numbers(model.tendon_stiffnesspoly[tendon])
                 lost(f"higher terms {higher} of the stiffness of the tendon {name!r} left out")
         for joint in range(model.njnt):
             v, name = int(model.jnt_dofadr[joint]), self.joints[joint]
             if np.any(model.jnt_stiffnesspoly[joint]):
-                higher = _listed(model.jnt_stiffnesspoly[joint])
+                higher = _joined_numbers(model.jnt_stiffnesspoly[joint])
                 lost(f"higher terms {higher} of the stiffness of the joint {name!r} left out")
             if int(model.jnt_type[joint]) in (_FREE, _BALL) and np.any(model.dof_dampingpoly[v]):
-                higher = _listed(model.dof_dampingpoly[v])
+                higher = _joined_numbers(model.dof_dampingpoly[v])
                 lost(f"higher terms {higher} of the damping of the joint {name!r} left out")
             for what in ("damping", "armature", "frictionloss"):
                 if int(model.jnt_type[joint]) == _FREE and np.any(getattr(model, f"dof_{what}")[v : v + 6]):
                     lost(f"{what} of the free joint {self.joints[joint]!r} left out")
 
 
-def _listed(values: Array) -> str:
+def _joined_numbers(values: Array) -> str:
     return " ".join(f"{value:g}" for value in values)
 
 

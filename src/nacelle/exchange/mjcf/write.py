@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Names, Shape, Solid, relative_quat
-from nacelle.exchange.write.inertia import heavy_enough
+from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Shape, Solid, UniqueNames, relative_quat
+from nacelle.exchange.write.inertia import with_minimal_inertia
 from nacelle.exchange.write.robot import is_bare, with_cut_loops
-from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal, shortest_number
+from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, principal_axes, shortest_number
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat
 from nacelle.spatial.scalar import Array
@@ -32,7 +32,7 @@ from nacelle.spatial.scalar import Array
 
 
 # Freedoms that MuJoCo gives one body.
-_MOST = 6
+_MAX_FREEDOMS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class JointChain:
     links: tuple[Link, ...]
 
 
-def chains(graph: Graph) -> list[JointChain]:
+def joint_chains(graph: Graph) -> list[JointChain]:
     """All joints of the tree in its order, those with massless bodies between them in one chain."""
     loaded = graph.held
     after: dict[str, list[Link]] = {}
@@ -57,8 +57,8 @@ def chains(graph: Graph) -> list[JointChain]:
         links = (*open_.get(link.parent, ()), link)
         body, following = link.child, after.get(link.child, [])
         plain = body not in loaded and graph.bodies[body].is_massless and len(following) == 1
-        free = sum(_freedoms(member) for member in (*links, *following)) <= _MOST
-        if plain and free and (_is_stroke(following[0]) or not any(member.spherical for member in links)):
+        free = sum(_freedoms(member) for member in (*links, *following)) <= _MAX_FREEDOMS
+        if plain and free and (_only_slides(following[0]) or not any(member.spherical for member in links)):
             open_[body] = links
         else:
             merged.append(JointChain(links[0].parent, body, links))
@@ -73,7 +73,7 @@ def _freedoms(link: Link) -> int:
     return 3 if link.spherical else len(link.axes)
 
 
-def _is_stroke(link: Link) -> bool:
+def _only_slides(link: Link) -> bool:
     """Whether a joint only slides: in MuJoCo no rotation follows a ball."""
     return bool(link.axes) and not any(axis.turns for axis in link.axes)
 
@@ -83,7 +83,7 @@ def _is_stroke(link: Link) -> bool:
 
 _WORLD = "world"
 # An end that is not bounded, where only the other is.
-_FAR = 1e6
+_UNLIMITED = 1e6
 # Loops are held as stiffly as the step of the integrator allows.
 _STEP = 1e-3
 _GEOM = {"contype": "0", "conaffinity": "0", "mass": "0", "rgba": "0.55 0.6 0.68 1"}
@@ -95,13 +95,13 @@ def write_mjcf(graph: Graph) -> str:
     graph = with_cut_loops(
         graph, lambda closure: closure.kind in ("revolute", "spherical") and is_bare(graph, closure)
     )
-    parts = chains(graph)
-    moving = [part.body for part in parts if any(_moves(link) for link in part.links)]
-    graph = heavy_enough(graph, moving, "MuJoCo")
+    parts = joint_chains(graph)
+    moving = [part.body for part in parts if any(_is_movable(link) for link in part.links)]
+    graph = with_minimal_inertia(graph, moving, "MuJoCo")
     return _Writer(graph, parts).text()
 
 
-def _moves(link: Link) -> bool:
+def _is_movable(link: Link) -> bool:
     return link.spherical or bool(link.axes)
 
 
@@ -110,7 +110,7 @@ def _quat(R: Array) -> str:
     return joined_numbers(np.roll(relative_quat(R), 1))
 
 
-def _placed(pose: Pose) -> dict[str, str]:
+def _pose_attributes(pose: Pose) -> dict[str, str]:
     """Attributes that place something; nothing where it is at the origin."""
     data = {"pos": joined_numbers(pose.p)} if np.any(pose.p) else {}
     return data | ({"quat": _quat(pose.R)} if np.any(np.eye(3) != pose.R) else {})
@@ -120,11 +120,11 @@ def _placed(pose: Pose) -> dict[str, str]:
 class _Writer:
     graph: Graph
     parts: list[JointChain]
-    names: Names = field(default_factory=lambda: Names(()))
+    names: UniqueNames = field(default_factory=lambda: UniqueNames(()))
     # By the joints of the graph, those of the file.
     joints: dict[str, list[str]] = field(default_factory=dict)
     qpos: list[float] = field(default_factory=list)
-    sites: Names = field(default_factory=lambda: Names(()))
+    sites: UniqueNames = field(default_factory=lambda: UniqueNames(()))
     elements: dict[str, XmlNode] = field(default_factory=dict)
 
     def text(self) -> str:
@@ -144,8 +144,8 @@ class _Writer:
                 0, XmlNode("freejoint", {"name": self.names.new(f"{graph.floating}-free", "free")})
             )
             self.qpos += [*graph.pose.p, *np.roll(relative_quat(graph.pose.R), 1)]
-            self._below(graph.floating)
-        self._below(BASE)
+            self._write_branch(graph.floating)
+        self._write_branch(BASE)
         tendons, equalities, actuators = XmlNode("tendon"), XmlNode("equality"), XmlNode("actuator")
         for link in graph.closures:
             self._closure(equalities, link)
@@ -153,23 +153,23 @@ class _Writer:
             self._coupling(equalities, tendons, coupling)
         self._struts(tendons)
         for mark in graph.marks:
-            site = XmlNode("site", {"name": self.sites.new(mark.name, "tool"), **_placed(mark.at)})
+            site = XmlNode("site", {"name": self.sites.new(mark.name, "tool"), **_pose_attributes(mark.at)})
             self.elements[mark.body].children.append(site)
         for link in sorted(graph.joints, key=lambda link: link.motor.place if link.motor else -1):
-            self._acting(link, tendons, actuators)
+            self._write_stops_and_drives(link, tendons, actuators)
         root.children += [node for node in (equalities, tendons, actuators) if node.children]
         if self.qpos:
             root.add("keyframe").add("key", name="home", qpos=joined_numbers(self.qpos))
         return file_text(root, f"{graph.name}, MJCF for MuJoCo; keyframe 'home' is assembled", graph.report)
 
-    def _below(self, body: str) -> None:
+    def _write_branch(self, body: str) -> None:
         """Write what hangs on a body, branch by branch: so MuJoCo orders coordinates."""
         for part in self.parts:
             if part.parent == body:
-                self._chain(part)
-                self._below(part.body)
+                self._write_chain(part)
+                self._write_branch(part.body)
 
-    def _chain(self, part: JointChain) -> None:
+    def _write_chain(self, part: JointChain) -> None:
         # Poses of the joints' frames on the parent, and of the body, with all coordinates zero.
         frames: list[Pose] = []
         pose = identity()
@@ -184,11 +184,11 @@ class _Writer:
 
     def _body(self, parent: XmlNode, name: str, pose: Pose) -> XmlNode:
         graph = self.graph
-        body = parent.add("body", name=name, **_placed(pose))
+        body = parent.add("body", name=name, **_pose_attributes(pose))
         self.elements[name] = body
         solid: Solid = graph.bodies[name]
         if solid.mass:
-            moments, axes = principal(solid.inertia)
+            moments, axes = principal_axes(solid.inertia)
             rotation = {"quat": _quat(axes)} if np.any(axes != np.eye(3)) else {}
             inertial = {"mass": shortest_number(solid.mass), "pos": joined_numbers(solid.com), **rotation}
             body.add("inertial", **inertial, diaginertia=joined_numbers(moments))
@@ -202,7 +202,7 @@ class _Writer:
                 size = (shape.size[0], 0.5 * shape.size[1])
             elif shape.kind == "box":
                 size = tuple(0.5 * edge for edge in shape.size)
-            body.add("geom", type=shape.kind, size=joined_numbers(size), **_placed(shape.at))
+            body.add("geom", type=shape.kind, size=joined_numbers(size), **_pose_attributes(shape.at))
 
     def _joints(self, link: Link, frame: Pose) -> list[XmlNode]:
         """The joints of a link, whose frame is given in the body that they move."""
@@ -212,7 +212,7 @@ class _Writer:
             self.joints[link.name] = [name]
             R = frame.R @ rotation_quat(link.quat) @ frame.R.T
             self.qpos += [float(v) for v in np.roll(relative_quat(R), 1)]
-            acting = _nonzero(damping=link.damping, armature=link.armature)
+            acting = _nonzero_attributes(damping=link.damping, armature=link.armature)
             return [XmlNode("joint", {"name": name, "type": "ball", **position, **acting})]
         nodes = []
         for k, axis in enumerate(link.axes):
@@ -221,7 +221,7 @@ class _Writer:
             self.qpos.append(axis.value)
             kind = {"type": "hinge" if axis.turns else "slide"}
             attributes = {"name": name, **kind, **position, "axis": joined_numbers(frame.R @ axis.direction)}
-            nodes.append(XmlNode("joint", attributes | _effects(axis)))
+            nodes.append(XmlNode("joint", attributes | _force_attributes(axis)))
         return nodes
 
     def _site(self, body: str, name: str, point: Array) -> str:
@@ -233,13 +233,13 @@ class _Writer:
     def _closure(self, equalities: XmlNode, link: Link) -> None:
         if link.kind == "fixed":
             relative = link.at @ link.child_at.inverse()
-            ends = {"body1": _named(link.parent), "body2": _named(link.child)}
+            ends = {"body1": _body_name(link.parent), "body2": _body_name(link.child)}
             pose = f"{joined_numbers(relative.p)} {_quat(relative.R)}"
             equalities.add("weld", name=link.name, **ends, relpose=pose)
             return
         points = [np.zeros(3)]
         if link.kind == "revolute":
-            points = [np.zeros(3), self._span() * link.axes[0].direction]
+            points = [np.zeros(3), self._closure_point_distance() * link.axes[0].direction]
         for k, point in enumerate(points):
             name = link.name if len(points) == 1 else f"{link.name}-{k + 1}"
             sites = [
@@ -248,7 +248,7 @@ class _Writer:
             ]
             equalities.add("connect", name=name, site1=sites[0], site2=sites[1])
 
-    def _span(self) -> float:
+    def _closure_point_distance(self) -> float:
         """The distance of points that hold an axis: half the longest link, to one digit."""
         lengths = [
             float(np.linalg.norm(end.p)) for link in self.graph.joints for end in (link.at, link.child_at)
@@ -280,17 +280,19 @@ class _Writer:
                 "stiffness": shortest_number(strut.stiffness),
                 "springlength": shortest_number(strut.length),
             }
-            forces |= _nonzero(damping=strut.damping)
+            forces |= _nonzero_attributes(damping=strut.damping)
             spatial = tendons.add("spatial", name=strut.name, **forces)
             for site in sites:
                 spatial.add("site", site=site)
 
-    def _acting(self, link: Link, tendons: XmlNode, actuators: XmlNode) -> None:
+    def _write_stops_and_drives(self, link: Link, tendons: XmlNode, actuators: XmlNode) -> None:
         """End stops and drives of a joint."""
         for axis, name in zip(link.axes, self.joints.get(link.name, ()), strict=False):
             if axis.stop:
                 # A spring that is free between the limits.
-                free = joined_numbers((max(axis.limits.lower, -_FAR), min(axis.limits.upper, _FAR)))
+                free = joined_numbers(
+                    (max(axis.limits.lower, -_UNLIMITED), min(axis.limits.upper, _UNLIMITED))
+                )
                 stop = tendons.add(
                     "fixed", name=f"{name}-stop", stiffness=shortest_number(axis.stop), springlength=free
                 )
@@ -306,23 +308,25 @@ class _Writer:
                     self.graph.report.lost("largest rates of drives left out, MuJoCo has none", motor.name)
 
 
-def _named(body: str) -> str:
+def _body_name(body: str) -> str:
     return _WORLD if body == BASE else body
 
 
-def _nonzero(**numbers: float) -> dict[str, str]:
+def _nonzero_attributes(**numbers: float) -> dict[str, str]:
     """Attributes that are numbers, without those that are zero."""
     return {name: shortest_number(value) for name, value in numbers.items() if value}
 
 
-def _effects(axis: Axis) -> dict[str, str]:
+def _force_attributes(axis: Axis) -> dict[str, str]:
     """What acts along an axis, as attributes of a joint."""
-    data = _nonzero(damping=axis.damping)
+    data = _nonzero_attributes(damping=axis.damping)
     if axis.quadratic or axis.cubic:
         data["damping"] = joined_numbers((axis.damping, axis.quadratic, axis.cubic))
-    data |= _nonzero(frictionloss=axis.coulomb, armature=axis.armature)
+    data |= _nonzero_attributes(frictionloss=axis.coulomb, armature=axis.armature)
     if axis.stiffness:
         data |= {"stiffness": shortest_number(axis.stiffness), "springref": shortest_number(axis.rest)}
     if any(math.isfinite(end) for end in axis.limits) and not axis.stop:
-        data["range"] = joined_numbers((max(axis.limits.lower, -_FAR), min(axis.limits.upper, _FAR)))
+        data["range"] = joined_numbers(
+            (max(axis.limits.lower, -_UNLIMITED), min(axis.limits.upper, _UNLIMITED))
+        )
     return data

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.exchange.graph import BASE, Axis, Graph, Link, RotationDamper, Shape, Solid, Strut
-from nacelle.exchange.passes.roots import below
+from nacelle.exchange.passes.roots import subtree_bodies
 from nacelle.spatial.pose import Pose
 
 # ---- welded bodies become one
@@ -27,23 +27,23 @@ from nacelle.spatial.pose import Pose
 
 def without_fixed_joints(graph: Graph) -> Graph:
     """The graph without fixed joints, as far as they can be merged."""
-    graph = _held(graph)
+    graph = _with_held_joints_fixed(graph)
     merged: dict[str, list[str]] = {}
     while True:
         weld = next((joint for joint in graph.joints if joint.kind == "fixed"), None)
         if weld is None:
             break
         left = tuple(joint for joint in graph.joints if joint is not weld)
-        graph = _taken_over(replace(graph, joints=left), weld.child, weld.parent, weld.pose())
+        graph = _merge_body(replace(graph, joints=left), weld.child, weld.parent, weld.pose())
         merged.setdefault(weld.parent, []).extend([weld.child, *merged.pop(weld.child, [])])
     for body, others in merged.items():
         graph.report.done(f"welded to {body!r} and merged into it: {', '.join(others)}")
-    while (reduced := _closed_by_weld(graph)) is not None:
+    while (reduced := _merge_welded_closure(graph)) is not None:
         graph = reduced
-    return _between_bodies(graph)
+    return _without_self_closures(graph)
 
 
-def _between_bodies(graph: Graph) -> Graph:
+def _without_self_closures(graph: Graph) -> Graph:
     """The graph without closures and springs that have both ends on one body."""
     idle = [c for c in graph.closures if c.parent == c.child]
     for closure in idle:
@@ -56,7 +56,7 @@ def _between_bodies(graph: Graph) -> Graph:
     )
 
 
-def _held(graph: Graph) -> Graph:
+def _with_held_joints_fixed(graph: Graph) -> Graph:
     """Joints that an equality holds at a value become fixed."""
     joints, couplings = list(graph.joints), []
     for coupling in graph.couplings:
@@ -70,32 +70,32 @@ def _held(graph: Graph) -> Graph:
     return replace(graph, joints=tuple(joints), couplings=tuple(couplings))
 
 
-def _closed_by_weld(graph: Graph) -> Graph | None:
+def _merge_welded_closure(graph: Graph) -> Graph | None:
     """The graph with one fixed closure less; None if none can be taken away."""
     for closure in graph.closures:
         if closure.kind != "fixed" or closure.parent == closure.child:
             continue
         others = tuple(c for c in graph.closures if c is not closure)
-        for weld in sorted((closure, closure.reversed()), key=lambda weld: _cost(graph, weld.child)):
+        for weld in sorted((closure, closure.reversed()), key=lambda weld: _merging_cost(graph, weld.child)):
             body, keeper = weld.child, weld.parent
-            if _cost(graph, body) > 2 or keeper in below(graph, body):
+            if _merging_cost(graph, body) > 2 or keeper in subtree_bodies(graph, body):
                 continue
             message = f"{body!r} is welded to {keeper!r} by the closure {closure.name!r}: they are one body"
-            loose = {name: pose for name, pose in graph.loose.items() if name != body}
-            opened = replace(graph, closures=others, loose=loose)
-            if body not in graph.loose:
+            loose = {name: pose for name, pose in graph.free_bodies.items() if name != body}
+            opened = replace(graph, closures=others, free_bodies=loose)
+            if body not in graph.free_bodies:
                 (cut,) = (joint for joint in graph.joints if joint.child == body)
                 joints = tuple(joint for joint in graph.joints if joint is not cut)
                 opened = replace(opened, joints=joints, closures=(*others, cut))
                 message += f", and the joint {cut.name!r} closes the loop"
             graph.report.done(message)
-            return _taken_over(opened, body, keeper, weld.pose())
+            return _merge_body(opened, body, keeper, weld.pose())
     return None
 
 
-def _cost(graph: Graph, body: str) -> int:
+def _merging_cost(graph: Graph, body: str) -> int:
     """What it costs to take a body over: 0 if it moves freely, 3 if its joint must stay in the tree."""
-    if body in graph.loose:
+    if body in graph.free_bodies:
         return 0
     if body in (BASE, graph.floating):
         return 3
@@ -103,7 +103,7 @@ def _cost(graph: Graph, body: str) -> int:
     return 3 if carrier.name in graph.coupled else 2 if carrier.motor is not None else 1
 
 
-def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
+def _merge_body(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
     """The graph with one body part of another, in which it has the pose X."""
     bodies = dict(graph.bodies)
     solid = bodies.pop(body)
@@ -112,19 +112,19 @@ def _taken_over(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
     if keeper == BASE:
         base_shapes = (*base_shapes, *shapes)
     else:
-        bodies[keeper] = _sum(bodies[keeper], solid, X, shapes)
+        bodies[keeper] = _combined_solid(bodies[keeper], solid, X, shapes)
     return replace(
         graph,
         bodies=bodies,
-        joints=tuple(_rehung(joint, body, keeper, X) for joint in graph.joints),
-        closures=tuple(_rehung(joint, body, keeper, X) for joint in graph.closures),
-        struts=tuple(_moved(strut, body, keeper, X) for strut in graph.struts),
-        dampers=tuple(_renamed(damper, body, keeper) for damper in graph.dampers),
+        joints=tuple(_reattach_link(joint, body, keeper, X) for joint in graph.joints),
+        closures=tuple(_reattach_link(joint, body, keeper, X) for joint in graph.closures),
+        struts=tuple(_reattach_strut(strut, body, keeper, X) for strut in graph.struts),
+        dampers=tuple(_reattach_damper(damper, body, keeper) for damper in graph.dampers),
         shapes=base_shapes,
     )
 
 
-def _sum(first: Solid, second: Solid, X: Pose, shapes: tuple[Shape, ...]) -> Solid:
+def _combined_solid(first: Solid, second: Solid, X: Pose, shapes: tuple[Shape, ...]) -> Solid:
     mass = first.mass + second.mass
     if second.is_massless:
         return replace(first, shapes=(*first.shapes, *shapes))
@@ -137,7 +137,7 @@ def _sum(first: Solid, second: Solid, X: Pose, shapes: tuple[Shape, ...]) -> Sol
     return Solid(mass, centre, 0.5 * (inertia + inertia.T), (*first.shapes, *shapes))
 
 
-def _rehung(joint: Link, body: str, keeper: str, X: Pose) -> Link:
+def _reattach_link(joint: Link, body: str, keeper: str, X: Pose) -> Link:
     if joint.parent == body:
         joint = replace(joint, parent=keeper, at=X @ joint.at)
     if joint.child == body:
@@ -145,12 +145,12 @@ def _rehung(joint: Link, body: str, keeper: str, X: Pose) -> Link:
     return joint
 
 
-def _renamed(damper: RotationDamper, body: str, keeper: str) -> RotationDamper:
+def _reattach_damper(damper: RotationDamper, body: str, keeper: str) -> RotationDamper:
     first, second = (keeper if name == body else name for name in damper.bodies)
     return replace(damper, bodies=(first, second))
 
 
-def _moved(strut: Strut, body: str, keeper: str, X: Pose) -> Strut:
+def _reattach_strut(strut: Strut, body: str, keeper: str, X: Pose) -> Strut:
     ends = [
         (keeper, X.R @ point + X.p) if name == body else (name, point)
         for name, point in zip(strut.bodies, strut.points, strict=True)
@@ -161,9 +161,9 @@ def _moved(strut: Strut, body: str, keeper: str, X: Pose) -> Strut:
 # ---- joints that move nothing
 
 
-def weighted(graph: Graph) -> Graph:
+def without_massless_ends(graph: Graph) -> Graph:
     """The graph without moving bodies at the ends of the tree that have neither mass nor inertia."""
-    while (idle := _idle(graph)) is not None:
+    while (idle := _massless_end_joint(graph)) is not None:
         graph.report.lost(f"the joint {idle.name!r} left out: what it moves has no mass")
         graph = replace(
             graph,
@@ -173,7 +173,7 @@ def weighted(graph: Graph) -> Graph:
     return graph
 
 
-def _idle(graph: Graph) -> Link | None:
+def _massless_end_joint(graph: Graph) -> Link | None:
     """A joint at the end of the tree that moves nothing."""
     loaded = {joint.parent for joint in graph.joints} | graph.held
     coupled = graph.coupled

@@ -35,7 +35,7 @@ _MEET = 1e-9
 _RIGHT = 1e-9
 
 
-def grouped(graph: Graph, coordinates: Collection[str]) -> Graph:
+def group_hinges(graph: Graph, coordinates: Collection[str]) -> Graph:
     """The graph with universal and spherical joints in the place of hinges.
 
     Args:
@@ -43,42 +43,47 @@ def grouped(graph: Graph, coordinates: Collection[str]) -> Graph:
         coordinates: joints that stay as they are: coordinates of the motion.
     """
     fixed = {*coordinates, *graph.coupled}
-    while (reduced := _next(graph, fixed)) is not None:
+    while (reduced := _group_next_hinges(graph, fixed)) is not None:
         graph = reduced
     return graph
 
 
-def _next(graph: Graph, fixed: Collection[str]) -> Graph | None:
+def _group_next_hinges(graph: Graph, fixed: Collection[str]) -> Graph | None:
     for first in graph.joints:
-        chain = _chain(graph, first, fixed)
+        chain = _hinge_chain(graph, first, fixed)
         for length in (3, 2):
-            reduced = _together(graph, chain[:length]) if len(chain) >= length else None
+            reduced = _join_hinges(graph, chain[:length]) if len(chain) >= length else None
             if reduced is not None:
                 return reduced
     return None
 
 
-def _chain(graph: Graph, first: Link, fixed: Collection[str]) -> list[Link]:
+def _hinge_chain(graph: Graph, first: Link, fixed: Collection[str]) -> list[Link]:
     """Hinges one after the other with massless bodies between them."""
-    chain = [first] if _is_free(first, fixed) else []
+    chain = [first] if _is_bare_hinge(first, fixed) else []
     while chain and len(chain) < 3:
         body = chain[-1].child
         solid = graph.bodies[body]
         after = [joint for joint in graph.joints if joint.parent == body]
-        if not solid.is_massless or len(after) != 1 or body in graph.held or not _is_free(after[0], fixed):
+        if (
+            not solid.is_massless
+            or len(after) != 1
+            or body in graph.held
+            or not _is_bare_hinge(after[0], fixed)
+        ):
             break
         chain.append(after[0])
     return chain
 
 
-def _is_free(joint: Link, fixed: Collection[str]) -> bool:
+def _is_bare_hinge(joint: Link, fixed: Collection[str]) -> bool:
     axis = joint.axes[0] if joint.kind == "revolute" else None
     return axis is not None and axis.motor is None and not axis.armature and joint.name not in fixed
 
 
-def _together(graph: Graph, chain: list[Link]) -> Graph | None:
+def _join_hinges(graph: Graph, chain: list[Link]) -> Graph | None:
     """The graph with a chain of two or three hinges as one joint; None if they are none."""
-    directions, joint = _aligned(chain, _MEET * graph.size)
+    directions, joint = _common_joint(chain, _MEET * graph.size)
     if joint is None:
         return None
     if len(chain) == 2:
@@ -105,11 +110,11 @@ def _together(graph: Graph, chain: list[Link]) -> Graph | None:
     return replace(graph, joints=joints, bodies=bodies)
 
 
-def _aligned(chain: list[Link], near: float) -> tuple[list[Array], Link | None]:
+def _common_joint(chain: list[Link], near: float) -> tuple[list[Array], Link | None]:
     """Directions of all axes in the frame of the first, and the joint without its axes; None if they miss."""
     first = chain[0]
     # The common point, along the first axis.
-    shift = _crossing(chain[0], chain[1], near)
+    shift = _distance_to_crossing(chain[0], chain[1], near)
     if shift is None:
         return [], None
     at = Pose(first.at.R, first.at.p + first.at.R @ (first.axes[0].direction * shift))
@@ -129,7 +134,7 @@ def _aligned(chain: list[Link], near: float) -> tuple[list[Array], Link | None]:
     return directions, replace(first, child=last.child, at=at, child_at=child_at, axes=())
 
 
-def _crossing(first: Link, second: Link, near: float) -> float | None:
+def _distance_to_crossing(first: Link, second: Link, near: float) -> float | None:
     """How far along the first axis the second is met; None where they miss or are parallel."""
     between = first.child_at.inverse() @ second.at
     a, b = first.axes[0].direction, between.R @ second.axes[0].direction
@@ -144,18 +149,18 @@ def _crossing(first: Link, second: Link, near: float) -> float | None:
 
 
 # Distances on both bodies agree to this part, and points nearer than this part of the size are one.
-_ALIKE = 1e-6
-_APART = 1e-6
+_LENGTH_TOLERANCE = 1e-6
+_SAME_POINT = 1e-6
 
 
-def spherical_pairs_joined(graph: Graph) -> Graph:
+def join_spherical_pairs(graph: Graph) -> Graph:
     """The graph with pairs of spherical closures as revolute ones."""
-    left, near = list(graph.closures), _APART * graph.size
+    left, near = list(graph.closures), _SAME_POINT * graph.size
     closures: list[Link] = []
     while left:
         first = left.pop(0)
         others = [other for other in left if first.kind == "spherical" and _same_bodies(first, other)]
-        pairs = ((other, _hinge(first, other, near)) for other in others)
+        pairs = ((other, _hinge_of_pair(first, other, near)) for other in others)
         second, hinge = next((pair for pair in pairs if pair[1] is not None), (None, None))
         if second is None or hinge is None:
             closures.append(first)
@@ -164,7 +169,7 @@ def spherical_pairs_joined(graph: Graph) -> Graph:
         graph.report.done(
             f"the closures {first.name!r} and {second.name!r} hold two points of a line: one revolute closure"
         )
-        left = [other for other in left if not _on_line(hinge, other, near)]
+        left = [other for other in left if not _is_on_axis(hinge, other, near)]
         closures.append(hinge)
     return replace(graph, closures=tuple(closures))
 
@@ -173,19 +178,19 @@ def _same_bodies(first: Link, second: Link) -> bool:
     return second.kind == "spherical" and {second.parent, second.child} == {first.parent, first.child}
 
 
-def _points(first: Link, second: Link) -> tuple[Array, Array]:
+def _points_on_bodies(first: Link, second: Link) -> tuple[Array, Array]:
     """The point of another closure on the parent and on the child of the first."""
     if second.parent == first.parent:
         return second.at.p, second.child_at.p
     return second.child_at.p, second.at.p
 
 
-def _hinge(first: Link, second: Link, near: float) -> Link | None:
+def _hinge_of_pair(first: Link, second: Link, near: float) -> Link | None:
     """The revolute joint that two spherical ones make; None if they do not."""
-    on_parent, on_child = _points(first, second)
+    on_parent, on_child = _points_on_bodies(first, second)
     a, b = on_parent - first.at.p, on_child - first.child_at.p
     long, other = float(np.linalg.norm(a)), float(np.linalg.norm(b))
-    if long < near or abs(long - other) > _ALIKE * long:
+    if long < near or abs(long - other) > _LENGTH_TOLERANCE * long:
         return None
     a, b = a / long, b / other
     if np.allclose(a, b, rtol=0.0, atol=1e-12):
@@ -195,11 +200,11 @@ def _hinge(first: Link, second: Link, near: float) -> Link | None:
     return replace(first, spherical=False, axes=(Axis(z),), at=at, child_at=child_at)
 
 
-def _on_line(hinge: Link, closure: Link, near: float) -> bool:
+def _is_on_axis(hinge: Link, closure: Link, near: float) -> bool:
     """Whether a spherical closure holds one more point of a hinge's axis."""
     if not _same_bodies(hinge, closure):
         return False
-    on_parent, on_child = _points(hinge, closure)
+    on_parent, on_child = _points_on_bodies(hinge, closure)
     axis = hinge.axes[0].direction
     a, b = hinge.at.R.T @ (on_parent - hinge.at.p), hinge.child_at.R.T @ (on_child - hinge.child_at.p)
     on_axis = float(np.linalg.norm(np.cross(a, axis))) < near

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nacelle.exchange.description import Written, described, legs_in_order
+from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
 from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper
-from nacelle.exchange.tree import in_series, massless
+from nacelle.exchange.tree import chain_links, massless_bodies
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale, scaled_closures
 from nacelle.model.platform import AXES
 from nacelle.model.read import read_data
@@ -40,15 +40,15 @@ from nacelle.spatial.scalar import Array
 
 # Singular values below this part of the largest are digits of the file.
 _RANK = 1e-5
-_CLEAR, _SOME = 0.05, 1e-4
+_CLEAR, _MINIMAL = 0.05, 1e-4
 # A nacelle that moves by less than this part of all rates stands still.
 _STILL = 1e-6
 # A rod is axisymmetric to this part of its size and inertia, as a description requires.
-_EVEN = 1e-9
+_AXISYMMETRIC = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ChosenMotion:
     """The graph in its assembly, and its independent coordinates.
 
     Attributes:
@@ -76,7 +76,7 @@ class AssembledGraph:
     """
 
     graph: Graph
-    written: Written
+    written: DescriptionData
     robot: Robot
     assembly: Assembly
 
@@ -89,7 +89,7 @@ class AssembledGraph:
         return self.robot.platform_nv + int(self.robot.v_slices[self.joint(joint)].start)
 
 
-def chosen_motion(graph: Graph) -> Chosen:
+def choose_motion(graph: Graph) -> ChosenMotion:
     """Close the loops and choose independent joints.
 
     Raises:
@@ -97,17 +97,17 @@ def chosen_motion(graph: Graph) -> Chosen:
     """
     left = np.zeros((0, 0))
     for _ in range(1 + sum(joint.spherical for joint in graph.joints)):
-        closed = assembled(graph)
+        closed = assemble_graph(graph)
         graph = closed.graph
-        left, axes, joints = _independent(closed)
-        split = _to_split(closed, left)
+        left, axes, joints = _independent_coordinates(closed)
+        split = _balls_to_split(closed, left)
         if not split:
             break
-        graph = _as_hinges(graph, split)
-    return Chosen(graph, axes, joints, left.shape[1])
+        graph = _split_balls(graph, split)
+    return ChosenMotion(graph, axes, joints, left.shape[1])
 
 
-def assembled(graph: Graph) -> AssembledGraph:
+def assemble_graph(graph: Graph) -> AssembledGraph:
     """Close the loops of a graph.
 
     Raises:
@@ -117,9 +117,9 @@ def assembled(graph: Graph) -> AssembledGraph:
     if not singles and graph.floating is None:
         raise file_error(graph.file, "nothing moves: the file has no hinge, slide or free body")
     # Any motion builds the tree; what it does not name may move to close the loops.
-    coordinates = tuple(singles[:1]) if graph.floating is None else _beside_nacelle(graph)
+    coordinates = tuple(singles[:1]) if graph.floating is None else _coordinates_beside_platform(graph)
     for axis in AXES:
-        description = described(graph, coordinates, (axis,), exact=True)
+        description = describe_graph(graph, coordinates, (axis,), exact=True)
         robot, _ = read_data(description.data)
         assembly = assemble(robot)
         if not assembly.open or graph.floating is None:
@@ -143,10 +143,10 @@ def assembled(graph: Graph) -> AssembledGraph:
     return AssembledGraph(graph, description, robot, assembly)
 
 
-def _independent(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+def _independent_coordinates(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
     """The motions that all chosen coordinates leave (rates, left), axes of the nacelle, names of joints."""
-    graph, N = closed.graph, _free_motions(closed)
-    span = _Span(N.shape[1])
+    graph, N = closed.graph, _motion_basis(closed)
+    span = _RowSpace(N.shape[1])
     axes: list[str] = []
     # Screws turn much where the nacelle moves little, so its coordinates are compared with each other alone.
     largest = max((float(np.linalg.norm(row)) for row in N[:6]), default=0.0)
@@ -158,9 +158,9 @@ def _independent(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[
         span.take(N[k])
         axes.append(AXES[k])
     names: list[str] = []
-    leg_joints = _placed_joints(graph)
-    for threshold in (_CLEAR, _SOME):
-        for joint in sorted(graph.joints, key=lambda j: _rank(graph, j)):
+    leg_joints = _leg_joints(graph)
+    for threshold in (_CLEAR, _MINIMAL):
+        for joint in sorted(graph.joints, key=lambda j: _coordinate_priority(graph, j)):
             if len(joint.axes) != 1 or joint.name in names or joint.name in leg_joints or span.is_full:
                 continue
             row = N[closed.first_rate(joint)]
@@ -172,16 +172,16 @@ def _independent(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[
     return N @ span.complement(), tuple(sorted(axes, key=AXES.index)), in_order
 
 
-def _free_motions(closed: AssembledGraph) -> Array:
+def _motion_basis(closed: AssembledGraph) -> Array:
     """A basis N (rates, mobility) of the scaled rates that keep the loops closed, idle spins left out."""
     J = scaled_closures(closed.robot, closed.assembly.closures)
     if not len(J):
         return np.eye(J.shape[1])
     spins = [spin for spin in _idle_spins(closed) if float(np.max(np.abs(J @ spin))) < _RANK]
-    return free_rates(np.concatenate([J, *(spin[None] for spin in spins)]))
+    return null_space_of_rows(np.concatenate([J, *(spin[None] for spin in spins)]))
 
 
-def free_rates(rows: Array) -> Array:
+def null_space_of_rows(rows: Array) -> Array:
     """A basis (rates, others), orthonormal, of the scaled rates that rows (rows, rates) leave free."""
     _, s, Vt = np.linalg.svd(rows)
     return np.asarray(Vt[int(np.sum(s > _RANK * np.max(s, initial=0.0))) :].T)
@@ -192,7 +192,7 @@ def _idle_spins(closed: AssembledGraph) -> list[Array]:
     graph = closed.graph
     spins = []
     for joint in graph.joints:
-        ends = _ends(graph, joint.child)
+        ends = _closure_points(graph, joint.child)
         feels = joint.damping or joint.armature or any(end.damping or end.armature for end, _ in ends)
         acted = any(joint.child in pair for pair in graph.between)
         carries = any(other.parent == joint.child for other in graph.joints)
@@ -202,7 +202,7 @@ def _idle_spins(closed: AssembledGraph) -> list[Array]:
         solid = graph.bodies[joint.child]
         long = float(np.linalg.norm(line))
         ten = parameters_from_com(solid.mass, solid.com - joint.child_at.p, solid.inertia)
-        if long == 0.0 or not is_axisymmetric(ten, line / long, long, _EVEN):
+        if long == 0.0 or not is_axisymmetric(ten, line / long, long, _AXISYMMETRIC):
             continue
         start = closed.first_rate(joint)
         spin = np.zeros(len(rate_scale(closed.robot)))
@@ -211,13 +211,13 @@ def _idle_spins(closed: AssembledGraph) -> list[Array]:
     return spins
 
 
-def _ends(graph: Graph, body: str) -> list[tuple[Link, Array]]:
+def _closure_points(graph: Graph, body: str) -> list[tuple[Link, Array]]:
     """Closures at a body, each with its point on it."""
     ends = [(c, c.at.p) for c in graph.closures if c.parent == body]
     return ends + [(c, c.child_at.p) for c in graph.closures if c.child == body]
 
 
-class _Span:
+class _RowSpace:
     """A space that rows span, with an orthonormal basis (size, rows)."""
 
     def __init__(self, size: int) -> None:
@@ -227,15 +227,15 @@ class _Span:
     def is_full(self) -> bool:
         return self.basis.shape[1] == self.basis.shape[0]
 
-    def _beside(self, row: Array) -> Array:
+    def _residual(self, row: Array) -> Array:
         return np.asarray(row - self.basis @ (self.basis.T @ row))
 
     def part(self, row: Array) -> float:
         """Length of the part of a row that is not in the space."""
-        return float(np.linalg.norm(self._beside(row)))
+        return float(np.linalg.norm(self._residual(row)))
 
     def take(self, row: Array) -> None:
-        rest = self._beside(self._beside(row))
+        rest = self._residual(self._residual(row))
         self.basis = np.column_stack([self.basis, rest / np.linalg.norm(rest)])
 
     def complement(self) -> Array:
@@ -245,37 +245,37 @@ class _Span:
         return np.asarray(np.linalg.svd(self.basis, full_matrices=True)[0][:, self.basis.shape[1] :])
 
 
-def _rank(graph: Graph, joint: Link) -> tuple[bool, bool, bool]:
+def _coordinate_priority(graph: Graph, joint: Link) -> tuple[bool, bool, bool]:
     """Driven joints first, leaders before those that follow, hinges that carry a mass before others."""
     follows = any(coupling.joint == joint.name for coupling in graph.couplings)
     return joint.motor is None, follows, graph.bodies[joint.child].mass == 0.0
 
 
-def _to_split(closed: AssembledGraph, left: Array) -> list[str]:
+def _balls_to_split(closed: AssembledGraph, left: Array) -> list[str]:
     """Spherical joints whose rotations are among the motions that are left (rates, left)."""
-    leg_joints = _placed_joints(closed.graph)
+    leg_joints = _leg_joints(closed.graph)
     balls = [joint for joint in closed.graph.joints if joint.spherical and joint.name not in leg_joints]
     shares = {joint.name: left[closed.first_rate(joint) :][:3] for joint in balls}
     return [name for name, share in shares.items() if share.size and np.linalg.norm(share) > 1e-6]
 
 
-def _placed_joints(graph: Graph) -> set[str]:
+def _leg_joints(graph: Graph) -> set[str]:
     """Joints of legs between base and nacelle: the nacelle's pose gives them, so they are no coordinates."""
     if graph.floating is None:
         return set()
     aboard = (graph.floating, *graph.parts)
-    legs = [leg for leg in legs_in_order(graph) if leg.joins([BASE]) and leg.joins(aboard)]
+    legs = [leg for leg in leg_pieces(graph) if leg.is_joined_to([BASE]) and leg.is_joined_to(aboard)]
     return {joint.name for leg in legs for joint in leg.joints}
 
 
-def _beside_nacelle(graph: Graph) -> tuple[str, ...]:
+def _coordinates_beside_platform(graph: Graph) -> tuple[str, ...]:
     """A joint of each chain that stands on the base and does not reach the nacelle."""
-    alone = [leg for leg in legs_in_order(graph) if not leg.joins((graph.floating, *graph.parts))]
+    alone = [leg for leg in leg_pieces(graph) if not leg.is_joined_to((graph.floating, *graph.parts))]
     singles = [[joint.name for joint in leg.joints if len(joint.axes) == 1] for leg in alone]
     return tuple(names[0] for names in singles if names)
 
 
-def _as_hinges(graph: Graph, names: list[str]) -> Graph:
+def _split_balls(graph: Graph, names: list[str]) -> Graph:
     """The graph with some spherical joints as three hinges, which are at zero in the assembly."""
     bodies = dict(graph.bodies)
     dampers = list(graph.dampers)
@@ -287,12 +287,12 @@ def _as_hinges(graph: Graph, names: list[str]) -> Graph:
         at = joint.at @ Pose(rotation_quat(joint.quat), np.zeros(3))
         whole = Link(joint.name, joint.parent, joint.child, at, joint.child_at)
         names_of_hinges = [f"{joint.name}-{word}" for word in ("tilt", "swing", "spin")]
-        axes = [Axis(direction, armature=joint.armature) for direction in _spin_frame(graph, joint).T]
+        axes = [Axis(direction, armature=joint.armature) for direction in _hinge_axes(graph, joint).T]
         hinges = [
             replace(whole, name=name, axes=(axis,)) for name, axis in zip(names_of_hinges, axes, strict=True)
         ]
-        joints += in_series(whole, hinges, names_of_hinges[:2])
-        bodies |= massless([name for name in names_of_hinges[:2] if name not in bodies])
+        joints += chain_links(whole, hinges, names_of_hinges[:2])
+        bodies |= massless_bodies([name for name in names_of_hinges[:2] if name not in bodies])
         graph.report.done(
             f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
         )
@@ -303,9 +303,9 @@ def _as_hinges(graph: Graph, names: list[str]) -> Graph:
     return replace(graph, joints=tuple(joints), bodies=bodies, dampers=tuple(dampers))
 
 
-def _spin_frame(graph: Graph, joint: Link) -> Array:
+def _hinge_axes(graph: Graph, joint: Link) -> Array:
     """Axes of three hinges (3, 3) in the frame of a spherical joint: the last along the line to a closure."""
-    ends = _ends(graph, joint.child)
+    ends = _closure_points(graph, joint.child)
     line = joint.child_at.R.T @ (ends[0][1] - joint.child_at.p) if ends else np.zeros(3)
     long = float(np.linalg.norm(line))
     return frame_with_z(line / long) if long > 0.0 else np.eye(3)
@@ -320,24 +320,24 @@ def without_dependent_motors(graph: Graph) -> Graph:
     Raises:
         DescriptionError: if the loops do not close, or nothing moves.
     """
-    suggested = [link for link in graph.links if link.motor and not link.motor.sure]
+    suggested = [link for link in graph.links if link.motor and not link.motor.is_certain]
     if not suggested:
         return graph
     independent = {link.name for link in suggested}
     if graph.closures or graph.couplings:
         # What this choice does to the graph is done again later, and reported there.
-        independent &= set(chosen_motion(replace(graph, report=ExchangeReport())).joints)
+        independent &= set(choose_motion(replace(graph, report=ExchangeReport())).joints)
     names = ", ".join(link.name for link in suggested if link.name in independent) or "no joint"
     graph.report.done(f"nothing says what is driven: {names}, by limits of effort")
     return replace(
         graph,
-        joints=tuple(_kept(link, independent) for link in graph.joints),
-        closures=tuple(_kept(link, independent) for link in graph.closures),
+        joints=tuple(_with_certain_motor(link, independent) for link in graph.joints),
+        closures=tuple(_with_certain_motor(link, independent) for link in graph.closures),
     )
 
 
-def _kept(link: Link, independent: Collection[str]) -> Link:
-    if link.motor is None or link.motor.sure:
+def _with_certain_motor(link: Link, independent: Collection[str]) -> Link:
+    if link.motor is None or link.motor.is_certain:
         return link
-    motor = replace(link.motor, sure=True) if link.name in independent else None
+    motor = replace(link.motor, is_certain=True) if link.name in independent else None
     return replace(link, axes=(replace(link.axes[0], motor=motor),))

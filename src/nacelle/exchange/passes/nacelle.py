@@ -38,9 +38,9 @@ import numpy as np
 
 from nacelle.errors import did_you_mean
 from nacelle.exchange.graph import BASE, Graph, Link
-from nacelle.exchange.passes.motion import AssembledGraph, assembled, free_rates
-from nacelle.exchange.passes.roots import at_pose
-from nacelle.exchange.tree import spanned
+from nacelle.exchange.passes.motion import AssembledGraph, assemble_graph, null_space_of_rows
+from nacelle.exchange.passes.roots import joint_at_pose
+from nacelle.exchange.tree import with_spanning_tree
 from nacelle.kinematics.mechanism.assembly import rate_scale, scaled_closures
 from nacelle.model.build.graph import connected_components
 from nacelle.model.source.node import file_error
@@ -51,12 +51,12 @@ from nacelle.spatial.scalar import Array
 
 
 # So many legs make a body the nacelle, so many of them driven.
-LEGS, DRIVEN = 3, 2
+MIN_LEGS, MIN_DRIVEN_LEGS = 3, 2
 # How near ball joints must be to act in one point, over the size of the mechanism.
 _MEET = 1e-9
 
 
-def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
+def with_platform(graph: Graph, name: str | None = None) -> Graph:
     """The graph with its nacelle as the floating body.
 
     Args:
@@ -72,7 +72,7 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
         if name and name != graph.floating:
             raise file_error(graph.file, f"the body {graph.floating!r} moves freely: it is the nacelle")
         return graph
-    body = _meeting(graph) if name is None else name
+    body = _platform_body(graph) if name is None else name
     if not body:
         return graph
     carrier = next(joint for joint in graph.joints if joint.child == body)
@@ -81,7 +81,7 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
             return graph
         raise file_error(graph.file, f"the joint {carrier.name!r} of the nacelle is coupled to others")
     if name is None:
-        graph.report.done(f"the nacelle is {body!r}, which {legs_of(graph, [body])} carry")
+        graph.report.done(f"the nacelle is {body!r}, which {count_legs(graph, [body])} carry")
     return replace(
         graph,
         joints=tuple(joint for joint in graph.joints if joint is not carrier),
@@ -91,11 +91,11 @@ def with_nacelle(graph: Graph, name: str | None = None) -> Graph:
     )
 
 
-def _meeting(graph: Graph) -> str:
+def _platform_body(graph: Graph) -> str:
     """The one body at which the most legs meet, driven ones first; empty if there is none."""
-    counts = {body: legs_of(graph, [body]) for body in graph.bodies if not ends_a_leg(graph, body)}
+    counts = {body: count_legs(graph, [body]) for body in graph.bodies if not is_last_leg_body(graph, body)}
     best = sorted(counts, key=lambda body: counts[body].order, reverse=True)[:2]
-    if not best or not counts[best[0]].enough or len({counts[body].order for body in best}) < len(best):
+    if not best or not counts[best[0]].is_platform or len({counts[body].order for body in best}) < len(best):
         return ""
     return best[0]
 
@@ -113,9 +113,9 @@ class LegCount:
         return self.driven, self.passive
 
     @property
-    def enough(self) -> bool:
+    def is_platform(self) -> bool:
         """Whether they make a nacelle."""
-        return self.driven >= DRIVEN and self.driven + self.passive >= LEGS
+        return self.driven >= MIN_DRIVEN_LEGS and self.driven + self.passive >= MIN_LEGS
 
     def __str__(self) -> str:
         """In words."""
@@ -123,7 +123,7 @@ class LegCount:
         return f"{self.driven} driven legs{others}"
 
 
-def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> LegCount:
+def count_legs(graph: Graph, nacelle: Collection[str], at: str | None = None) -> LegCount:
     """The pieces that touch both the base and some bodies when these are taken out.
 
     Args:
@@ -132,8 +132,8 @@ def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> Le
         at: the one of them that counts; any if None.
     """
     counts = {True: 0, False: 0}
-    for piece in _fallen(graph, nacelle):
-        links = _links(graph, piece)
+    for piece in _components_without(graph, nacelle):
+        links = _links_at(graph, piece)
         touched = {end for link in links for end in (link.parent, link.child)}
         holds = at in touched if at is not None else bool(touched & set(nacelle))
         if BASE in touched and holds:
@@ -141,24 +141,28 @@ def legs_of(graph: Graph, nacelle: Collection[str], at: str | None = None) -> Le
     return LegCount(counts[True], counts[False])
 
 
-def _links(graph: Graph, piece: Collection[str]) -> list[Link]:
+def _links_at(graph: Graph, piece: Collection[str]) -> list[Link]:
     """Joints and closures at some bodies."""
     return [link for link in graph.links if link.parent in piece or link.child in piece]
 
 
-def _fallen(graph: Graph, nacelle: Collection[str]) -> list[list[str]]:
+def _components_without(graph: Graph, nacelle: Collection[str]) -> list[list[str]]:
     """What the mechanism falls apart into when some bodies and the base are taken out."""
     links = [(link.parent, link.child) for link in graph.links]
     return connected_components([body for body in graph.bodies if body not in nacelle], links)
 
 
-def ends_a_leg(graph: Graph, body: str) -> bool:
+def is_last_leg_body(graph: Graph, body: str) -> bool:
     """Whether a body is the last of a leg that meets the others in a point, so that it is no nacelle.
 
     All legs but one are joined to it by balls in one point, and that one is as long as the others with it.
     """
-    pieces = [piece for piece in _fallen(graph, [body]) if any(BASE in ends for ends in _ends(graph, piece))]
-    at: list[Array | None] = [_ball(graph, piece, body) for piece in pieces]
+    pieces = [
+        piece
+        for piece in _components_without(graph, [body])
+        if any(BASE in ends for ends in _link_ends(graph, piece))
+    ]
+    at: list[Array | None] = [_ball_point(graph, piece, body) for piece in pieces]
     for k, odd in enumerate(pieces):
         points = [point for n, point in enumerate(at) if n != k and point is not None]
         others = [piece for n, piece in enumerate(pieces) if n != k]
@@ -170,13 +174,13 @@ def ends_a_leg(graph: Graph, body: str) -> bool:
     return False
 
 
-def _ends(graph: Graph, piece: Collection[str]) -> list[tuple[str, str]]:
-    return [(link.parent, link.child) for link in _links(graph, piece)]
+def _link_ends(graph: Graph, piece: Collection[str]) -> list[tuple[str, str]]:
+    return [(link.parent, link.child) for link in _links_at(graph, piece)]
 
 
-def _ball(graph: Graph, piece: Collection[str], body: str) -> Array | None:
+def _ball_point(graph: Graph, piece: Collection[str], body: str) -> Array | None:
     """The point on a body of the one ball joint that joins a piece to it; None if others do."""
-    joined = [link for link in _links(graph, piece) if body in (link.parent, link.child)]
+    joined = [link for link in _links_at(graph, piece) if body in (link.parent, link.child)]
     if len(joined) != 1 or not joined[0].spherical:
         return None
     (ball,) = joined
@@ -187,7 +191,7 @@ def _ball(graph: Graph, piece: Collection[str], body: str) -> Array | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Freedom:
+class Mobility:
     """The motions of a mechanism in its assembly.
 
     Attributes:
@@ -215,16 +219,16 @@ def rank_above(rows: Array, part: float, largest: float | None = None) -> int:
     return int(np.sum(s > max(part * (s[0] if largest is None else largest), 1e-9)))
 
 
-def freedom(closed: AssembledGraph) -> Freedom:
+def mobility(closed: AssembledGraph) -> Mobility:
     """The motions of a graph whose loops are closed and in which no body floats."""
     graph, motion, unit = closed.graph, closed.assembly.motion, rate_scale(closed.robot)
     index = {joint.child: closed.robot.joints[closed.joint(joint)].successor for joint in graph.joints}
     poses = graph.poses()
     centre = np.mean([pose.p for pose in poses.values()], axis=0)
     size = max(float(np.linalg.norm(pose.p - centre)) for pose in poses.values()) or 1.0
-    spins = [spin for body in index for spin in _spin(graph, body, motion.jacobian(index[body])[3:])]
+    spins = [spin for body in index for spin in _spin_rows(graph, body, motion.jacobian(index[body])[3:])]
     rows = [scaled_closures(closed.robot, closed.assembly.closures), *(spin * unit for spin in spins)]
-    rates = unit[:, None] * free_rates(np.vstack(rows))
+    rates = unit[:, None] * null_space_of_rows(np.vstack(rows))
     columns = []
     for body, k in index.items():
         v, w = np.split(motion.jacobian(k) @ rates, 2)
@@ -235,14 +239,14 @@ def freedom(closed: AssembledGraph) -> Freedom:
     twists = {body: basis[6 * k : 6 * k + 6] for k, body in enumerate(index)}
     twists[BASE] = np.zeros((6, basis.shape[1]))
     single = {link.name: link for link in graph.links if len(link.axes) == 1}
-    return Freedom(
+    return Mobility(
         basis.shape[1],
         twists,
-        {name: _rate(link, poses[link.parent], twists) for name, link in single.items()},
+        {name: _joint_rate(link, poses[link.parent], twists) for name, link in single.items()},
     )
 
 
-def _spin(graph: Graph, body: str, J: Array) -> list[Array]:
+def _spin_rows(graph: Graph, body: str, J: Array) -> list[Array]:
     """The row over the rates that holds the spin of a body between two balls; none for other bodies.
 
     Args:
@@ -258,7 +262,7 @@ def _spin(graph: Graph, body: str, J: Array) -> list[Array]:
     return [line / max(float(np.linalg.norm(line)), 1e-300) @ J]
 
 
-def _rate(link: Link, parent: Pose, twists: dict[str, Array]) -> Array:
+def _joint_rate(link: Link, parent: Pose, twists: dict[str, Array]) -> Array:
     """Rates (count,) of a joint of one axis, w or v / size of its child against its parent."""
     (axis,) = link.axes
     relative = twists[link.child] - twists[link.parent]
@@ -275,7 +279,7 @@ _DRIVEN = 1e-3
 
 
 @dataclass(frozen=True)
-class _Cluster:
+class _PlatformCluster:
     main: str
     bodies: tuple[str, ...]
     own: int
@@ -283,11 +287,11 @@ class _Cluster:
     held: LegCount
 
     @property
-    def worth(self) -> tuple[int, ...]:
+    def sort_key(self) -> tuple[int, ...]:
         return self.own, *(-n for n in (*self.legs.order, *self.held.order)), len(self.bodies)
 
 
-def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
+def with_articulated_platform(graph: Graph, name: str | None = None) -> Graph | None:
     """The graph with an articulated nacelle; None if it has none.
 
     Args:
@@ -297,10 +301,10 @@ def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
     Raises:
         DescriptionError: if the loops do not close.
     """
-    if len(_motors(graph)) < DRIVEN or not graph.closures:
+    if len(_motors(graph)) < MIN_DRIVEN_LEGS or not graph.closures:
         return None
-    closed = assembled(graph)
-    graph, cluster = closed.graph, _cluster(closed, name)
+    closed = assemble_graph(graph)
+    graph, cluster = closed.graph, _find_cluster(closed, name)
     if cluster is None:
         return None
     others = [body for body in cluster.bodies if body != cluster.main]
@@ -308,32 +312,34 @@ def with_articulated(graph: Graph, name: str | None = None) -> Graph | None:
         f"the nacelle is {cluster.main!r} with {', '.join(repr(body) for body in others)}, "
         f"which {cluster.legs} carry"
     )
-    return _placed(graph, cluster)
+    return _with_cluster_as_platform(graph, cluster)
 
 
 def _motors(graph: Graph) -> list[Link]:
     return [link for link in graph.links if link.motor is not None]
 
 
-def _cluster(closed: AssembledGraph, name: str | None) -> _Cluster | None:
-    graph, motion = closed.graph, freedom(closed)
+def _find_cluster(closed: AssembledGraph, name: str | None) -> _PlatformCluster | None:
+    graph, motion = closed.graph, mobility(closed)
     driven = np.array([motion.rates[link.name] for link in _motors(graph)])
     if not motion.count or rank_above(driven, _DRIVEN) < motion.count:
         return None
     links = graph.links
     barred = {end for link in links if BASE in (link.parent, link.child) for end in (link.parent, link.child)}
-    barred |= {body for body in graph.bodies if ends_a_leg(graph, body)}
+    barred |= {body for body in graph.bodies if is_last_leg_body(graph, body)}
     choices = [body for body in graph.bodies if body not in barred and name in (None, body)]
-    clusters = [_grown(graph, motion, body, barred) for body in choices]
+    clusters = [_grow_cluster(graph, motion, body, barred) for body in choices]
     fit = [
         cluster
         for cluster in clusters
-        if cluster is not None and len(cluster.bodies) > 1 and cluster.legs.enough
+        if cluster is not None and len(cluster.bodies) > 1 and cluster.legs.is_platform
     ]
-    return min(fit, key=lambda cluster: cluster.worth, default=None)
+    return min(fit, key=lambda cluster: cluster.sort_key, default=None)
 
 
-def _grown(graph: Graph, motion: Freedom, main: str, barred: Iterable[str]) -> _Cluster | None:
+def _grow_cluster(
+    graph: Graph, motion: Mobility, main: str, barred: Iterable[str]
+) -> _PlatformCluster | None:
     """The set of bodies around one; None where it does not show all motions."""
     bodies = [main]
 
@@ -345,17 +351,17 @@ def _grown(graph: Graph, motion: Freedom, main: str, barred: Iterable[str]) -> _
         return rank_above(np.concatenate(relative), _CLEAR, float(np.linalg.norm(motion.twists[main], 2)))
 
     while seen() < motion.count:
-        showing = [body for body in _beside(graph, bodies, barred) if seen([body]) > seen()]
+        showing = [body for body in _adjacent_bodies(graph, bodies, barred) if seen([body]) > seen()]
         if not showing:
             return None
         bodies.append(min(showing, key=lambda body: own([body])))
-    while more := [body for body in _beside(graph, bodies, barred) if own([body]) == own()]:
+    while more := [body for body in _adjacent_bodies(graph, bodies, barred) if own([body]) == own()]:
         bodies.append(more[0])
     order = tuple(body for body in graph.bodies if body in bodies)
-    return _Cluster(main, order, own(), legs_of(graph, bodies), legs_of(graph, bodies, main))
+    return _PlatformCluster(main, order, own(), count_legs(graph, bodies), count_legs(graph, bodies, main))
 
 
-def _beside(graph: Graph, bodies: Sequence[str], barred: Iterable[str]) -> list[str]:
+def _adjacent_bodies(graph: Graph, bodies: Sequence[str], barred: Iterable[str]) -> list[str]:
     """Bodies that joints without drives connect to some others, in the order of the file."""
     coupled = graph.coupled
     near = set()
@@ -366,7 +372,7 @@ def _beside(graph: Graph, bodies: Sequence[str], barred: Iterable[str]) -> list[
     return [body for body in graph.bodies if body in near and body not in barred]
 
 
-def _placed(graph: Graph, cluster: _Cluster) -> Graph | None:
+def _with_cluster_as_platform(graph: Graph, cluster: _PlatformCluster) -> Graph | None:
     """The graph with the nacelle's tree on its main body and the legs' on the base.
 
     None where a coupled joint would close a loop.
@@ -379,12 +385,14 @@ def _placed(graph: Graph, cluster: _Cluster) -> Graph | None:
         return {2: 0, 0: 1, 1: 2}[within]
 
     closing = {closure.name for closure in graph.closures}
-    tree = spanned(replace(graph, floating=cluster.main, pose=poses[cluster.main]), phase)
+    tree = with_spanning_tree(replace(graph, floating=cluster.main, pose=poses[cluster.main]), phase)
     coupled = graph.coupled
     if coupled & {closure.name for closure in tree.closures}:
         return None
     joints = tuple(
-        at_pose(joint, poses[joint.parent].inverse() @ poses[joint.child]) if joint.name in closing else joint
+        joint_at_pose(joint, poses[joint.parent].inverse() @ poses[joint.child])
+        if joint.name in closing
+        else joint
         for joint in tree.joints
     )
     parts = tuple(body for body in cluster.bodies if body != cluster.main)

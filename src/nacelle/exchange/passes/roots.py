@@ -24,22 +24,22 @@ from nacelle.spatial.scalar import Array
 _ORDER = {"fixed": 0, "revolute": 1, "prismatic": 1, "universal": 2, "spherical": 3}
 
 
-def rooted(graph: Graph) -> Graph:
+def without_free_bodies(graph: Graph) -> Graph:
     """The graph without loose bodies.
 
     Raises:
         DescriptionError: if two bodies move freely and no closure ties them.
     """
-    if not graph.loose:
+    if not graph.free_bodies:
         return graph
-    graph = _without_objects(graph)
-    if not graph.loose:
+    graph = _without_loose_objects(graph)
+    if not graph.free_bodies:
         return graph
-    trunk = max(graph.loose, key=lambda body: _weight(graph, body))
-    others = {body: pose for body, pose in graph.loose.items() if body != trunk}
-    graph = replace(graph, floating=trunk, pose=graph.loose[trunk], loose=others)
-    while graph.loose:
-        graph = _with_one_less(graph)
+    trunk = max(graph.free_bodies, key=lambda body: _platform_priority(graph, body))
+    others = {body: pose for body, pose in graph.free_bodies.items() if body != trunk}
+    graph = replace(graph, floating=trunk, pose=graph.free_bodies[trunk], free_bodies=others)
+    while graph.free_bodies:
+        graph = _attach_free_body(graph)
     return graph
 
 
@@ -48,12 +48,12 @@ def without_floating(graph: Graph) -> Graph | None:
     body = graph.floating
     if body is None:
         return graph
-    tied = next(piece for piece in _tied(replace(graph, struts=(), dampers=())) if BASE in piece)
-    loose = replace(graph, floating=None, loose={body: graph.pose})
-    return _with_one_less(loose) if body in tied else None
+    tied = next(piece for piece in _connected_bodies(replace(graph, struts=(), dampers=())) if BASE in piece)
+    loose = replace(graph, floating=None, free_bodies={body: graph.pose})
+    return _attach_free_body(loose) if body in tied else None
 
 
-def below(graph: Graph, body: str) -> set[str]:
+def subtree_bodies(graph: Graph, body: str) -> set[str]:
     """A body and all that the tree carries on it."""
     bodies, left = {body}, [body]
     while left:
@@ -64,33 +64,33 @@ def below(graph: Graph, body: str) -> set[str]:
     return bodies
 
 
-def _weight(graph: Graph, body: str) -> tuple[int, int]:
+def _platform_priority(graph: Graph, body: str) -> tuple[int, int]:
     """How much comes together at a body: bodies that it carries and closures, then closures alone."""
     closures = sum(body in (closure.parent, closure.child) for closure in graph.closures)
-    return len(below(graph, body)) + closures, closures
+    return len(subtree_bodies(graph, body)) + closures, closures
 
 
-def _without_objects(graph: Graph) -> Graph:
+def _without_loose_objects(graph: Graph) -> Graph:
     """The robot: what is tied to the base, and the largest of the pieces that float."""
-    pieces = _tied(graph)
+    pieces = _connected_bodies(graph)
     grounded = next(piece for piece in pieces if BASE in piece)
     floating = sorted((piece for piece in pieces if BASE not in piece), key=len, reverse=True)
     bodies = set(grounded)
     if floating and (len(floating[0]) > 1 or len(grounded) == 1):
         bodies |= floating[0]
-    for body in graph.loose:
+    for body in graph.free_bodies:
         if body not in bodies:
             graph.report.lost(f"the free body {body!r} left out: nothing ties it to the robot")
-    return _only(graph, bodies)
+    return _subgraph(graph, bodies)
 
 
-def _tied(graph: Graph) -> list[set[str]]:
+def _connected_bodies(graph: Graph) -> list[set[str]]:
     """Bodies that joints, closures or springs connect."""
     links = [(link.parent, link.child) for link in graph.links]
     return [set(piece) for piece in connected_components([BASE, *graph.bodies], [*links, *graph.between])]
 
 
-def _only(graph: Graph, bodies: set[str]) -> Graph:
+def _subgraph(graph: Graph, bodies: set[str]) -> Graph:
     """The graph with some of its bodies."""
     joints = tuple(joint for joint in graph.joints if joint.child in bodies)
     names = {joint.name for joint in joints}
@@ -102,13 +102,15 @@ def _only(graph: Graph, bodies: set[str]) -> Graph:
         couplings=tuple(c for c in graph.couplings if {c.joint, *c.follows} <= names),
         struts=tuple(strut for strut in graph.struts if set(strut.bodies) <= bodies),
         dampers=tuple(damper for damper in graph.dampers if set(damper.bodies) <= bodies),
-        loose={body: pose for body, pose in graph.loose.items() if body in bodies},
+        free_bodies={body: pose for body, pose in graph.free_bodies.items() if body in bodies},
     )
 
 
-def _with_one_less(graph: Graph) -> Graph:
+def _attach_free_body(graph: Graph) -> Graph:
     """The graph with one of its loose bodies carried by a closure."""
-    carried = set().union(*(below(graph, body) for body in (BASE, graph.floating) if body is not None))
+    carried = set().union(
+        *(subtree_bodies(graph, body) for body in (BASE, graph.floating) if body is not None)
+    )
     choices = [
         (closure, link)
         for closure in graph.closures
@@ -116,15 +118,15 @@ def _with_one_less(graph: Graph) -> Graph:
         if link.parent in carried and link.child not in carried
     ]
     if not choices:
-        names = ", ".join(repr(body) for body in graph.loose)
+        names = ", ".join(repr(body) for body in graph.free_bodies)
         raise file_error(
             graph.file, f"no closure ties the free bodies {names} to the robot, springs alone do"
         )
     closure, link = min(choices, key=lambda choice: _ORDER[choice[0].kind])
-    root = next(body for body in graph.loose if link.child in below(graph, body))
+    root = next(body for body in graph.free_bodies if link.child in subtree_bodies(graph, body))
     poses = graph.poses()
-    link = at_pose(link, poses[link.parent].inverse() @ poses[link.child])
-    way = _way(graph, root, link.child)
+    link = joint_at_pose(link, poses[link.parent].inverse() @ poses[link.child])
+    way = _path_to(graph, root, link.child)
     reversed_joints = {joint.name: joint.reversed() for joint in way}
     joints = [reversed_joints.get(joint.name, joint) for joint in graph.joints]
     message = f"; {', '.join(repr(joint.name) for joint in way)} turned round" if way else ""
@@ -133,11 +135,11 @@ def _with_one_less(graph: Graph) -> Graph:
         graph,
         joints=(*joints, link),
         closures=tuple(other for other in graph.closures if other is not closure),
-        loose={body: pose for body, pose in graph.loose.items() if body != root},
+        free_bodies={body: pose for body, pose in graph.free_bodies.items() if body != root},
     )
 
 
-def _way(graph: Graph, root: str, body: str) -> list[Link]:
+def _path_to(graph: Graph, root: str, body: str) -> list[Link]:
     """The joints of the tree from a root to a body."""
     way: list[Link] = []
     while body != root:
@@ -147,7 +149,7 @@ def _way(graph: Graph, root: str, body: str) -> list[Link]:
     return way
 
 
-def at_pose(link: Link, X: Pose) -> Link:
+def joint_at_pose(link: Link, X: Pose) -> Link:
     """A joint with the coordinates at which its child has the pose X in its parent, or nearly."""
     R: Array = link.at.R.T @ X.R @ link.child_at.R
     if link.spherical:

@@ -36,12 +36,19 @@ from nacelle.exchange.graph import (
     Graph,
     Link,
     Motor,
-    Names,
     Shape,
     Solid,
+    UniqueNames,
 )
-from nacelle.exchange.tree import massless, single_axes, spanned
-from nacelle.exchange.xml import MOMENTS, Element, finite_numbers, possible_solid, symmetric, unit_direction
+from nacelle.exchange.tree import massless_bodies, split_axes, with_spanning_tree
+from nacelle.exchange.xml import (
+    MOMENTS,
+    Element,
+    finite_numbers,
+    require_physical,
+    symmetric_matrix,
+    unit_direction,
+)
 from nacelle.model.joint import Interval
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import rotation_quat, rotation_rpy
@@ -50,7 +57,7 @@ from nacelle.spatial.scalar import Array
 # ---- values in the texts of elements: numbers, vectors, poses, names of frames
 
 
-def word(element: Element | None, tag: str, default: str = "") -> str:
+def child_text(element: Element | None, tag: str, default: str = "") -> str:
     """The text of a child; the default where the child or the element is missing."""
     child = None if element is None else element.first(tag)
     return default if child is None else child.text.strip()
@@ -58,16 +65,16 @@ def word(element: Element | None, tag: str, default: str = "") -> str:
 
 def is_true(element: Element | None, tag: str) -> bool:
     """Whether the text of a child says yes."""
-    return word(element, tag) in ("1", "true", "True")
+    return child_text(element, tag) in ("1", "true", "True")
 
 
-def value(element: Element | None, tag: str, default: float) -> float:
+def number_child(element: Element | None, tag: str, default: float) -> float:
     """The number in a child; the default where it is missing."""
     child = None if element is None else element.first(tag)
     return default if child is None else float(finite_numbers(child, child.text, 1, f"<{tag}>")[0])
 
 
-def limit_value(element: Element | None, tag: str, default: float) -> float:
+def limit_child(element: Element | None, tag: str, default: float) -> float:
     """The limit in a child; the default where it is missing. Infinite ones are written as inf or 1e16."""
     child = None if element is None else element.first(tag)
     if child is None:
@@ -77,7 +84,7 @@ def limit_value(element: Element | None, tag: str, default: float) -> float:
     return float(finite_numbers(child, child.text, 1, f"<{tag}>", math.inf)[0])
 
 
-def unit_axis(axis: Element) -> Array:
+def axis_direction(axis: Element) -> Array:
     """The unit vector of an axis; z where none is given."""
     child = axis.first("xyz")
     if child is None:
@@ -111,7 +118,7 @@ class Frame:
     """A frame: its element, what it is placed in and attached to, in which scope, and its pose there."""
 
     element: Element
-    placed_in: str
+    relative_to: str
     attached_to: str
     scope: str
     pose: Pose
@@ -135,7 +142,7 @@ class Frames:
         if name == WORLD:
             return WORLD
         if name == "__model__":
-            return _model(scope)
+            return _model_frame_name(scope)
         inner = f"{scope}{name}"
         for candidate in (inner, f"{inner}::__model__"):
             if candidate in self.frames:
@@ -154,7 +161,7 @@ class Frames:
             if name in chain:
                 raise frame.element.fault(f"the frame {name!r} is placed in itself, over others")
             chain.append(name)
-            name = self.full(frame.placed_in, frame.scope, frame.element)
+            name = self.full(frame.relative_to, frame.scope, frame.element)
         at = identity() if name == WORLD else self.placed[name]
         for inner in reversed(chain):
             at = self.placed[inner] = at @ self.frames[inner].pose
@@ -183,7 +190,7 @@ def frames_of(model: Element) -> Frames:
     return frames
 
 
-def _model(scope: str) -> str:
+def _model_frame_name(scope: str) -> str:
     return f"{scope}__model__"
 
 
@@ -191,35 +198,35 @@ def _add_model(frames: Frames, model: Element, scope: str, outside: str) -> None
     """Add a model whose contents have names within a scope, placed in a frame outside."""
     pose, outer = model.first("pose"), "" if not scope else scope[:-2].rpartition("::")[0]
     outer = f"{outer}::" if outer else ""
-    placed_in = _relative(pose) or outside
+    placed_in = _relative_to(pose) or outside
     first = next((link.get("name") for link in model.named("link")), "")
     canonical = (
         model.get("canonical_link") or first or next((m.get("name") for m in model.named("model")), "")
     )
-    frames.frames[_model(scope)] = Frame(
+    frames.frames[_model_frame_name(scope)] = Frame(
         model, placed_in, f"{scope[len(outer) :]}{canonical}", outer, pose_of(pose)
     )
     for element in model.children:
         if element.tag == "include":
             raise element.fault("<include> is not read", "write the included model in its place")
         if element.tag == "link":
-            full = _add(frames, element, scope, "__model__", "")
+            full = _add_frame(frames, element, scope, "__model__", "")
             frames.links[full] = element
         elif element.tag == "joint":
             child = element.first("child")
-            name = word(element, "child") or (child.get("link") if child is not None else "")
-            full = _add(frames, element, scope, name, name)
+            name = child_text(element, "child") or (child.get("link") if child is not None else "")
+            full = _add_frame(frames, element, scope, name, name)
             frames.joints[full] = (element, scope)
         elif element.tag == "frame":
             attached = element.get("attached_to") or "__model__"
-            _add(frames, element, scope, attached, attached)
+            _add_frame(frames, element, scope, attached, attached)
         elif element.tag == "model":
             if not element.get("name"):
                 raise element.fault("a <model> has no name")
             _add_model(frames, element, f"{scope}{element.get('name')}::", "__model__")
 
 
-def _add(frames: Frames, element: Element, scope: str, placed_in: str, attached_to: str) -> str:
+def _add_frame(frames: Frames, element: Element, scope: str, placed_in: str, attached_to: str) -> str:
     name = element.get("name")
     if not name:
         raise element.fault(f"a <{element.tag}> has no name")
@@ -228,12 +235,12 @@ def _add(frames: Frames, element: Element, scope: str, placed_in: str, attached_
         first = frames.frames[full].element
         raise element.fault(f"two elements are called {name!r}", f"the first is in line {first.line}")
     pose = element.first("pose")
-    frame = Frame(element, _relative(pose) or placed_in, attached_to, scope, pose_of(pose))
+    frame = Frame(element, _relative_to(pose) or placed_in, attached_to, scope, pose_of(pose))
     frames.frames[full] = frame
     return full
 
 
-def _relative(pose: Element | None) -> str:
+def _relative_to(pose: Element | None) -> str:
     """In what a pose is given; `frame` is the attribute's name in old versions."""
     return "" if pose is None else pose.get("relative_to") or pose.get("frame")
 
@@ -242,7 +249,7 @@ def _relative(pose: Element | None) -> str:
 
 
 # Limits from here on are none.
-_FAR = 1e15
+_UNLIMITED = 1e15
 _FIXED, _BALL, _GEARBOX = "fixed", "ball", "gearbox"
 _AXES = {
     "revolute": (True,),
@@ -264,7 +271,7 @@ class Joints:
         axes: for each joint of the file the joint of the graph of each of its axes.
     """
 
-    def __init__(self, frames: Frames, bodies: dict[str, str], names: Names, in_model: bool) -> None:
+    def __init__(self, frames: Frames, bodies: dict[str, str], names: UniqueNames, in_model: bool) -> None:
         """Read all joints.
 
         Args:
@@ -274,7 +281,7 @@ class Joints:
             in_model: whether axes are in the model's frame where they do not say, as before version 1.5.
         """
         self.frames, self.bodies, self.body_names, self.in_model = frames, bodies, names, in_model
-        self.names, self.coupling_names = Names(), Names()
+        self.names, self.coupling_names = UniqueNames(), UniqueNames()
         self.links: list[Link] = []
         self.carriers: list[str] = []
         self.couplings: list[Coupling] = []
@@ -316,7 +323,7 @@ class Joints:
             raise element.fault(f"the joint {element.get('name')!r} has the type {kind!r}, which is not read")
         axes = self.joint_axes(element, scope, here, kind)
         names = [name] + [self.names.new(f"{name}-{k}", "joint") for k in range(2, len(axes) + 1)]
-        links, carriers = single_axes(link, axes, names, self.body_names)
+        links, carriers = split_axes(link, axes, names, self.body_names)
         self.links += links
         self.carriers += carriers
         self.axes[full] = links
@@ -341,7 +348,7 @@ class Joints:
     def axis_direction(self, axis: Element, scope: str, here: Pose) -> Array:
         """The direction of an axis in the joint's frame, whatever frame it is expressed in."""
         xyz = axis.first("xyz")
-        direction = unit_axis(axis)
+        direction = axis_direction(axis)
         frame = "" if xyz is None else xyz.get("expressed_in")
         if not frame and (self.in_model or is_true(axis, "use_parent_model_frame")):
             frame = "__model__"
@@ -356,14 +363,14 @@ class Joints:
         """Read the couplings of a joint."""
         if element.get("type") == "screw":
             hinge, slide = self.axes[full]
-            self.add(hinge.name, slide, {hinge.name: _pitch(element) / (2.0 * math.pi)}, 0.0)
+            self.add(hinge.name, slide, {hinge.name: _screw_pitch(element) / (2.0 * math.pi)}, 0.0)
         if element.get("type") == _GEARBOX:
-            self.gearbox(element, scope)
+            self.add_gearbox(element, scope)
         for k, tag in enumerate(("axis", "axis2")):
             axis = element.first(tag)
             mimic = None if axis is None else axis.first("mimic")
             if mimic is not None:
-                self.mimic(full, k, mimic, scope)
+                self.add_mimic(full, k, mimic, scope)
 
     def add(self, name: str, joint: Link, follows: dict[str, float], offset: float) -> None:
         """Add a coupling."""
@@ -371,21 +378,21 @@ class Joints:
         unique = self.coupling_names.new(f"{name}-coupling", "coupling")
         self.couplings.append(Coupling(unique, joint.name, ratios, offset))
 
-    def mimic(self, full: str, k: int, mimic: Element, scope: str) -> None:
+    def add_mimic(self, full: str, k: int, mimic: Element, scope: str) -> None:
         """Position = multiplier (leader's position - reference) + offset."""
         leader = self.axes.get(self.frames.full(mimic.get("joint"), scope, mimic), [])
         axis_index = 1 if mimic.get("axis") == "axis2" else 0
         followers = self.axes.get(full, [])
         if axis_index >= len(leader) or k >= len(followers):
             raise mimic.fault(f"{mimic.get('joint')!r} has no axis to follow")
-        ratio, offset = value(mimic, "multiplier", 1.0), value(mimic, "offset", 0.0)
-        offset -= ratio * value(mimic, "reference", 0.0)
+        ratio, offset = number_child(mimic, "multiplier", 1.0), number_child(mimic, "offset", 0.0)
+        offset -= ratio * number_child(mimic, "reference", 0.0)
         self.add(followers[k].name, followers[k], {leader[axis_index].name: ratio}, offset)
 
-    def gearbox(self, element: Element, scope: str) -> None:
+    def add_gearbox(self, element: Element, scope: str) -> None:
         """Read a gearbox."""
         parent, child = self.ends(element, scope)
-        name = word(element, "gearbox_reference_body")
+        name = child_text(element, "gearbox_reference_body")
         body = element.first("gearbox_reference_body")
         if body is None:
             raise element.fault(f"the gearbox {element.get('name')!r} has no reference body")
@@ -397,12 +404,12 @@ class Joints:
             if axis is None:
                 raise element.fault(f"the gearbox {element.get('name')!r} has no axis")
             wanted = here.R @ self.axis_direction(axis, scope, here)
-            hinges.append(self.hinge(element, reference, end, wanted))
+            hinges.append(self.gearbox_hinge(element, reference, end, wanted))
         (first, first_sign), (second, second_sign) = hinges
-        ratio = -value(element, "gearbox_ratio", 1.0) * first_sign * second_sign
+        ratio = -number_child(element, "gearbox_ratio", 1.0) * first_sign * second_sign
         self.add(self.names.new(element.get("name"), "gearbox"), second, {first.name: ratio}, 0.0)
 
-    def hinge(self, element: Element, reference: str, link: str, axis: Array) -> tuple[Link, float]:
+    def gearbox_hinge(self, element: Element, reference: str, link: str, axis: Array) -> tuple[Link, float]:
         """The hinge between a gearbox's reference body and one of its links, and the sign of its angle."""
         for joint in self.links:
             if {joint.parent, joint.child} == {reference, self.bodies[link]} and joint.kind == "revolute":
@@ -417,11 +424,11 @@ class Joints:
         )
 
 
-def _pitch(element: Element) -> float:
+def _screw_pitch(element: Element) -> float:
     """The stroke of a screw for a turn, m, positive for a right-handed thread."""
     if element.first("screw_thread_pitch") is not None or element.first("thread_pitch") is None:
-        return value(element, "screw_thread_pitch", 1.0)
-    old = value(element, "thread_pitch", 1.0)
+        return number_child(element, "screw_thread_pitch", 1.0)
+    old = number_child(element, "thread_pitch", 1.0)
     if old == 0.0:
         raise element.fault("a <thread_pitch> of zero radians for a metre")
     return -2.0 * math.pi / old
@@ -429,7 +436,7 @@ def _pitch(element: Element) -> float:
 
 def _axis(element: Element, direction: Array, turns: bool, limited: bool) -> Axis:
     dynamics, limit = element.first("dynamics"), element.first("limit")
-    lower, upper = limit_value(limit, "lower", -math.inf), limit_value(limit, "upper", math.inf)
+    lower, upper = limit_child(limit, "lower", -math.inf), limit_child(limit, "upper", math.inf)
     if lower > upper:
         raise element.fault(f"the lower limit {lower:g} is above the upper one {upper:g}")
     if not limited:
@@ -437,15 +444,17 @@ def _axis(element: Element, direction: Array, turns: bool, limited: bool) -> Axi
     return Axis(
         direction,
         turns,
-        damping=value(dynamics, "damping", 0.0),
-        coulomb=value(dynamics, "friction", 0.0),
-        stiffness=value(dynamics, "spring_stiffness", 0.0),
-        rest=value(dynamics, "spring_reference", 0.0),
-        limits=Interval(lower if lower > -_FAR else -math.inf, upper if upper < _FAR else math.inf),
+        damping=number_child(dynamics, "damping", 0.0),
+        coulomb=number_child(dynamics, "friction", 0.0),
+        stiffness=number_child(dynamics, "spring_stiffness", 0.0),
+        rest=number_child(dynamics, "spring_reference", 0.0),
+        limits=Interval(
+            lower if lower > -_UNLIMITED else -math.inf, upper if upper < _UNLIMITED else math.inf
+        ),
     )
 
 
-def driven(joints: Joints, elements: dict[str, Element], plugins: Sequence[Element]) -> list[Link]:
+def add_motors(joints: Joints, elements: dict[str, Element], plugins: Sequence[Element]) -> list[Link]:
     """The joints with their motors: those that plugins name, otherwise those with a limit of effort.
 
     Args:
@@ -457,7 +466,7 @@ def driven(joints: Joints, elements: dict[str, Element], plugins: Sequence[Eleme
     driven_joints = {full for full in joints.axes if full in joint_names}
     sure = bool(driven_joints)
     if not sure:
-        driven_joints = {full for full in joints.axes if _effort(elements[full]) < math.inf}
+        driven_joints = {full for full in joints.axes if _effort_limit(elements[full]) < math.inf}
     followers = {coupling.joint for coupling in joints.couplings}
     motors: dict[str, Link] = {}
     for full in driven_joints:
@@ -466,19 +475,19 @@ def driven(joints: Joints, elements: dict[str, Element], plugins: Sequence[Eleme
             continue
         axis = elements[full].first("axis")
         limit = None if axis is None else axis.first("limit")
-        speed = limit_value(limit, "velocity", -1.0)
-        motor = Motor(link.name, 1.0, _effort(elements[full]), speed if speed > 0.0 else math.inf, sure)
-        motors[link.name] = _with_motor(link, motor)
+        speed = limit_child(limit, "velocity", -1.0)
+        motor = Motor(link.name, 1.0, _effort_limit(elements[full]), speed if speed > 0.0 else math.inf, sure)
+        motors[link.name] = _add_motor(link, motor)
     return [motors.get(link.name, link) for link in joints.links]
 
 
-def _effort(element: Element) -> float:
+def _effort_limit(element: Element) -> float:
     axis = element.first("axis")
-    effort = limit_value(None if axis is None else axis.first("limit"), "effort", -1.0)
-    return effort if 0.0 < effort < _FAR else math.inf
+    effort = limit_child(None if axis is None else axis.first("limit"), "effort", -1.0)
+    return effort if 0.0 < effort < _UNLIMITED else math.inf
 
 
-def _with_motor(link: Link, motor: Motor) -> Link:
+def _add_motor(link: Link, motor: Motor) -> Link:
     return replace(link, axes=(replace(link.axes[0], motor=motor),))
 
 
@@ -498,10 +507,14 @@ def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
                     shapes.append(Shape("box", (float(x), float(y), float(z)), at))
                 elif solid.tag in ("cylinder", "capsule"):
                     shapes.append(
-                        Shape("cylinder", (value(solid, "radius", 0.5), value(solid, "length", 1.0)), at)
+                        Shape(
+                            "cylinder",
+                            (number_child(solid, "radius", 0.5), number_child(solid, "length", 1.0)),
+                            at,
+                        )
                     )
                 elif solid.tag == "sphere":
-                    shapes.append(Shape("sphere", (value(solid, "radius", 1.0),), at))
+                    shapes.append(Shape("sphere", (number_child(solid, "radius", 1.0),), at))
                 elif solid.tag == "mesh":
                     report.lost("meshes left out: bodies are drawn by their joints")
                 elif solid.tag != "empty":
@@ -515,9 +528,28 @@ def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
 # What a world has if it does not say.
 GRAVITY = (0.0, 0.0, -9.8)
 # Versions whose axes are in the frame of the model.
-_OLD = ("1.0", "1.2", "1.3", "1.4")
-_READ = {"link", "joint", "frame", "model", "pose", "plugin", "static", "self_collide", "allow_auto_disable"}
-_READ_OF_LINKS = {"pose", "inertial", "visual", "collision", "plugin", "gravity", "self_collide", "kinematic"}
+_OLD_VERSIONS = ("1.0", "1.2", "1.3", "1.4")
+_KNOWN_TAGS = {
+    "link",
+    "joint",
+    "frame",
+    "model",
+    "pose",
+    "plugin",
+    "static",
+    "self_collide",
+    "allow_auto_disable",
+}
+_KNOWN_LINK_TAGS = {
+    "pose",
+    "inertial",
+    "visual",
+    "collision",
+    "plugin",
+    "gravity",
+    "self_collide",
+    "kinematic",
+}
 
 
 def read_sdf(root: Element, path: Path) -> Graph:
@@ -544,7 +576,7 @@ def read_sdf(root: Element, path: Path) -> Graph:
     for model in models:
         if model is not moving[0]:
             report.lost(f"the static model {model.get('name')!r} left out")
-    return _graph(moving[0], path, _gravity(worlds), report, root.get("version") in _OLD)
+    return _graph(moving[0], path, _gravity(worlds), report, root.get("version") in _OLD_VERSIONS)
 
 
 def _gravity(worlds: list[Element]) -> Array:
@@ -559,19 +591,19 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
     frames = frames_of(model)
     if not frames.links:
         raise model.fault("the model has no link")
-    names = Names()
+    names = UniqueNames()
     bodies = {WORLD: BASE} | {full: names.new(full.replace("::", "-"), "body") for full in frames.links}
     solids = {bodies[full]: _solid(element, report) for full, element in frames.links.items()}
     joints = Joints(frames, bodies, names, in_model)
-    solids |= massless(joints.carriers)
+    solids |= massless_bodies(joints.carriers)
     elements = {full: element for full, (element, _) in frames.joints.items()}
     plugins = [element for element in model.all() if element.tag == "plugin"]
-    links = driven(joints, elements, plugins)
+    links = add_motors(joints, elements, plugins)
     is_grounded = any(BASE in (link.parent, link.child) for link in links)
     floating = None if is_grounded else frames.link("__model__")
     _note_losses(model, frames, report)
     graph = Graph(
-        name=Names().new(model.get("name"), path.stem),
+        name=UniqueNames().new(model.get("name"), path.stem),
         file=str(path),
         gravity=gravity,
         bodies=solids,
@@ -581,7 +613,7 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
         pose=identity() if floating is None else frames.pose(floating),
         report=report,
     )
-    return spanned(graph)
+    return with_spanning_tree(graph)
 
 
 def _solid(element: Element, report: ExchangeReport) -> Solid:
@@ -597,10 +629,10 @@ def _solid(element: Element, report: ExchangeReport) -> Solid:
         raise inertial.fault("inertia from shapes (auto) is not read", "write mass and inertia")
     pose = pose_of(inertial.first("pose"))
     moments = inertial.first("inertia")
-    entries = [value(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in MOMENTS]
-    inertia = pose.R @ symmetric(np.array(entries)) @ pose.R.T
-    solid = Solid(value(inertial, "mass", 1.0), pose.p, 0.5 * (inertia + inertia.T), shapes)
-    return possible_solid(solid, inertial.fault)
+    entries = [number_child(moments, name, float(name in ("ixx", "iyy", "izz"))) for name in MOMENTS]
+    inertia = pose.R @ symmetric_matrix(np.array(entries)) @ pose.R.T
+    solid = Solid(number_child(inertial, "mass", 1.0), pose.p, 0.5 * (inertia + inertia.T), shapes)
+    return require_physical(solid, inertial.fault)
 
 
 def _note_losses(model: Element, frames: Frames, report: ExchangeReport) -> None:
@@ -610,7 +642,7 @@ def _note_losses(model: Element, frames: Frames, report: ExchangeReport) -> None
     if any(element.tag == "plugin" for element in model.all()):
         lost("plugins left out, but for the joints that they drive")
     inner = {child.tag for link in frames.links.values() for child in link.children}
-    others = sorted(({child.tag for child in model.children} - _READ) | (inner - _READ_OF_LINKS))
+    others = sorted(({child.tag for child in model.children} - _KNOWN_TAGS) | (inner - _KNOWN_LINK_TAGS))
     if others:
         lost(f"elements left out: {', '.join(f'<{tag}>' for tag in others)}")
     for link in frames.links.values():

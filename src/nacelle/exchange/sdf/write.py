@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Names, Shape, Solid
-from nacelle.exchange.write.inertia import heavy_enough
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Shape, Solid, UniqueNames
+from nacelle.exchange.write.inertia import with_minimal_inertia
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, shortest_number
 from nacelle.exchange.xml import MOMENTS
 from nacelle.spatial.pose import Pose
@@ -26,10 +26,10 @@ _TYPES = {"fixed": "fixed", "revolute": "revolute", "prismatic": "prismatic", "u
 
 def write_sdf(graph: Graph) -> str:
     """The text of a file; the report of the graph gets what SDF does not hold."""
-    return _Writer(heavy_enough(graph, list(graph.bodies), "Gazebo")).text()
+    return _Writer(with_minimal_inertia(graph, list(graph.bodies), "Gazebo")).text()
 
 
-def _pose(pose: Pose) -> str:
+def _pose_text(pose: Pose) -> str:
     return f"{joined_numbers(pose.p)} {joined_numbers(rpy_from_rotation(pose.R))}"
 
 
@@ -37,14 +37,14 @@ def _pose(pose: Pose) -> str:
 class _Writer:
     graph: Graph
     poses: dict[str, Pose] = field(init=False)
-    names: Names = field(init=False)
+    names: UniqueNames = field(init=False)
     axes: dict[str, XmlNode] = field(default_factory=dict)
     named: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.poses = self.graph.poses()
         # Links, joints and frames of a model share their names.
-        self.names = Names(("world", *self.graph.bodies))
+        self.names = UniqueNames(("world", *self.graph.bodies))
 
     def text(self) -> str:
         graph = self.graph
@@ -60,10 +60,10 @@ class _Writer:
             self._link(model, name, solid)
         for link in graph.links:
             self._joint(model, link)
-        self._mimic()
+        self._write_couplings()
         for mark in graph.marks:
             frame = model.add("frame", name=self.names.new(mark.name, "tool"), attached_to=mark.body)
-            frame.add("pose", _pose(mark.at))
+            frame.add("pose", _pose_text(mark.at))
         driven = [(link.motor.place, link.name) for link in graph.links if link.motor is not None]
         for _, name in sorted(driven):
             model.add("plugin", **_FORCE).add("joint_name", self.named[name])
@@ -80,7 +80,7 @@ class _Writer:
 
     def _link(self, model: XmlNode, name: str, solid: Solid) -> None:
         node = model.add("link", name=name)
-        node.add("pose", _pose(self.poses[name]))
+        node.add("pose", _pose_text(self.poses[name]))
         inertial = node.add("inertial")
         inertial.add("pose", f"{joined_numbers(solid.com)} 0 0 0")
         inertial.add("mass", shortest_number(solid.mass))
@@ -92,7 +92,7 @@ class _Writer:
     def _shapes(self, node: XmlNode, shapes: tuple[Shape, ...]) -> None:
         for k, shape in enumerate(shapes, 1):
             visual = node.add("visual", name=f"visual{k}")
-            visual.add("pose", _pose(shape.at))
+            visual.add("pose", _pose_text(shape.at))
             form = visual.add("geometry").add(shape.kind)
             if shape.kind == "box":
                 form.add("size", joined_numbers(shape.size))
@@ -109,12 +109,12 @@ class _Writer:
         joint = model.add("joint", name=name, type="ball" if link.spherical else _TYPES[link.kind])
         joint.add("parent", "world" if link.parent == BASE else link.parent)
         joint.add("child", link.child)
-        joint.add("pose", _pose(link.child_at))
+        joint.add("pose", _pose_text(link.child_at))
         if link.damping:
             self.graph.report.lost("damping of spherical joints left out", name)
         if link.armature or any(axis.armature for axis in link.axes):
             self.graph.report.lost("inertia of rotors left out, SDF has none", name)
-        for tag, axis, direction in zip(("axis", "axis2"), link.axes, _directions(link), strict=False):
+        for tag, axis, direction in zip(("axis", "axis2"), link.axes, _axes_on_child(link), strict=False):
             node = self._axis(joint.add(tag), axis, direction)
             self.axes.setdefault(link.name, node)
             self._note_axis(name, axis)
@@ -150,7 +150,7 @@ class _Writer:
         if axis.motor is not None and axis.motor.gear != 1.0:
             self.graph.report.lost("gear ratios left out, forces act at the joints", name)
 
-    def _mimic(self) -> None:
+    def _write_couplings(self) -> None:
         """Couplings: in the drawn pose all coordinates are zero, and so is every offset."""
         for coupling in self.graph.couplings:
             if len(coupling.follows) != 1:
@@ -169,7 +169,7 @@ class _Writer:
             graph.report.done("joints close loops, which not every physics engine of Gazebo solves")
 
 
-def _directions(link: Link) -> list[Array]:
+def _axes_on_child(link: Link) -> list[Array]:
     """Axes in the joint's frame on the child."""
     if len(link.axes) < 2:
         return [axis.direction for axis in link.axes]

@@ -8,21 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from nacelle.exchange.graph import BASE, Axis, Link, Names
-from nacelle.exchange.sdf.read import pose_of, unit_axis
-from nacelle.exchange.urdf.loops import Links
+from nacelle.exchange.graph import BASE, Axis, Link, UniqueNames
+from nacelle.exchange.sdf.read import axis_direction, pose_of
+from nacelle.exchange.urdf.loops import LinkNames
 from nacelle.exchange.xml import Element
 from nacelle.spatial.pose import Pose
 
 _TURNS = {"revolute": True, "continuous": True, "prismatic": False}
 
 
-def joints_of(root: Element) -> list[Element]:
+def gazebo_joints(root: Element) -> list[Element]:
     """Joints within `<gazebo>`."""
     return [joint for gazebo in root.named("gazebo") for joint in gazebo.named("joint")]
 
 
-def as_closures(root: Element, links: Links, poses: Mapping[str, Pose], names: Names) -> list[Link]:
+def read_closures(
+    root: Element, links: LinkNames, poses: Mapping[str, Pose], names: UniqueNames
+) -> list[Link]:
     """These joints as closures.
 
     Args:
@@ -35,7 +37,7 @@ def as_closures(root: Element, links: Links, poses: Mapping[str, Pose], names: N
         DescriptionError: at a joint whose links or type are not there.
     """
     closures = []
-    for element in joints_of(root):
+    for element in gazebo_joints(root):
         ends = []
         for tag in ("parent", "child"):
             end = element.first(tag)
@@ -49,11 +51,11 @@ def as_closures(root: Element, links: Links, poses: Mapping[str, Pose], names: N
         child_at = pose_of(element.first("pose"))
         at = poses[parent].inverse() @ poses[child] @ child_at
         link = Link(names.new(element.get("name"), "joint"), parent, child, at, child_at, line=element.line)
-        closures.append(_typed(element, link))
+        closures.append(_with_type(element, link))
     return closures
 
 
-def _typed(element: Element, link: Link) -> Link:
+def _with_type(element: Element, link: Link) -> Link:
     kind = element.get("type")
     if kind == "fixed":
         return link
@@ -64,4 +66,4 @@ def _typed(element: Element, link: Link) -> Link:
         raise element.fault(
             f"the joint {element.get('name')!r} of the type {kind!r} has no axis or is not read"
         )
-    return replace(link, axes=(Axis(unit_axis(axis), _TURNS[kind]),))
+    return replace(link, axes=(Axis(axis_direction(axis), _TURNS[kind]),))

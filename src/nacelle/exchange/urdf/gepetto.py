@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.errors import DescriptionError
-from nacelle.exchange.graph import Link, Names
-from nacelle.files import why_unread
+from nacelle.exchange.graph import Link, UniqueNames
+from nacelle.files import unread_reason
 from nacelle.model.source.node import Node, file_error
 from nacelle.model.source.yaml import read_yaml
 from nacelle.spatial.pose import Pose
@@ -41,7 +41,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class ClosureFile:
     """What a closure file says.
 
     Attributes:
@@ -89,7 +89,7 @@ class Side:
         """An error at a place of the file."""
         return file_error(self.file, message, hint, node.mark.line, node.mark.column)
 
-    def closures(self, frames: Mapping[str, tuple[str, Pose]], names: Names) -> list[Link]:
+    def closures(self, frames: Mapping[str, tuple[str, Pose]], names: UniqueNames) -> list[Link]:
         """The closures between frames, each a body and a pose on it.
 
         Raises:
@@ -108,10 +108,10 @@ class Side:
         return closures
 
 
-no_side = Side()
+NO_CLOSURE_FILE = ClosureFile()
 
 
-def read_side(path: Path) -> Side:
+def read_closure_file(path: Path) -> ClosureFile:
     """Read a closure file.
 
     Raises:
@@ -120,17 +120,17 @@ def read_side(path: Path) -> Side:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise file_error(str(path), *why_unread(path, error, "closure file, YAML")) from None
+        raise file_error(str(path), *unread_reason(path, error, "closure file, YAML")) from None
     root = read_yaml(data, str(path)).root
-    side = Side(str(path))
+    side = ClosureFile(str(path))
     if not isinstance(root.value, dict):
         raise side.fault(root, "a closure file is a mapping", f"with the keys {', '.join(_KEYS)}")
     for key in root.value:
         if key not in (*_KEYS, _ASSEMBLY, _ROTORS):
             here = Node(key, root.keys[key])
             raise side.fault(here, f"a closure file has no {key!r}", f"keys are {', '.join(_KEYS)}")
-    entries = {key: _listed(side, root.value[key], key) for key in _KEYS if key in root.value}
-    loops = _loops(side, root, entries)
+    entries = {key: _list_entries(side, root.value[key], key) for key in _KEYS if key in root.value}
+    loops = _read_loops(side, root, entries)
     joints, types = entries.get("joint_name", []), entries.get("joint_type", [])
     if len(joints) != len(types):
         raise side.fault(root, f"'joint_name' has {len(joints)} entries and 'joint_type' {len(types)}")
@@ -143,10 +143,10 @@ def read_side(path: Path) -> Side:
     assembly = root.value.get(_ASSEMBLY, Node({}))
     if not isinstance(assembly.value, dict):
         raise side.fault(assembly, f"{_ASSEMBLY!r} gives joints their coordinates", "joint: value")
-    return Side(str(path), loops, motors, kinds, nodes, assembly.value)
+    return ClosureFile(str(path), loops, motors, kinds, nodes, assembly.value)
 
 
-def _listed(side: Side, node: Node, key: str) -> list[Node]:
+def _list_entries(side: ClosureFile, node: Node, key: str) -> list[Node]:
     if node.value is None:
         return []
     if not isinstance(node.value, list):
@@ -158,7 +158,9 @@ def _listed(side: Side, node: Node, key: str) -> list[Node]:
     return node.value
 
 
-def _loops(side: Side, root: Node, entries: dict[str, list[Node]]) -> tuple[tuple[Node, Node, bool], ...]:
+def _read_loops(
+    side: ClosureFile, root: Node, entries: dict[str, list[Node]]
+) -> tuple[tuple[Node, Node, bool], ...]:
     pairs = entries.get("closed_loop", [])
     # Without types all are welds, as in the loader of these files.
     types = entries.get("type", [Node("6d")] * len(pairs))

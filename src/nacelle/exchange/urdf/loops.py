@@ -23,8 +23,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import Axis, Coupling, Link, Names
-from nacelle.exchange.xml import Element, number_attribute, rotation_of, unit_direction, vector_attribute
+from nacelle.exchange.graph import Axis, Coupling, Link, UniqueNames
+from nacelle.exchange.xml import (
+    Element,
+    number_attribute,
+    rotation_attributes,
+    unit_direction,
+    vector_attribute,
+)
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
@@ -34,7 +40,7 @@ from nacelle.spatial.scalar import Array
 
 def pose_of(element: Element | None) -> Pose:
     """The pose of an element with the attributes xyz and rpy (or quat_xyzw); none where it is missing."""
-    return Pose(rotation_of(element), vector_attribute(element, "xyz"))
+    return Pose(rotation_attributes(element), vector_attribute(element, "xyz"))
 
 
 def axis_of(element: Element | None) -> Array:
@@ -44,7 +50,7 @@ def axis_of(element: Element | None) -> Array:
     return unit_direction(element, vector_attribute(element, "xyz", (1.0, 0.0, 0.0)))
 
 
-class Links:
+class LinkNames:
     """Names of links in the file, and of their bodies in the graph."""
 
     def __init__(self, bodies: dict[str, str]) -> None:
@@ -61,11 +67,11 @@ class Links:
             raise owner.fault(f"<{owner.tag}> {owner.get('name')!r} does not say which links it joins")
         name = element.get(attribute)
         if name not in self.bodies:
-            raise element.fault(f"there is no link {name!r}", _near(name, self.bodies))
+            raise element.fault(f"there is no link {name!r}", _suggestion(name, self.bodies))
         return self.bodies[name]
 
 
-def _near(name: str, names: dict[str, str]) -> str:
+def _suggestion(name: str, names: dict[str, str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name, names, 1)
@@ -78,7 +84,7 @@ def _near(name: str, names: dict[str, str]) -> str:
 _KINDS = {"revolute", "continuous", "prismatic", "fixed", "spherical", "planar", "universal"}
 
 
-def closures_of(root: Element, links: Links, names: Names) -> list[Link]:
+def read_closures(root: Element, links: LinkNames, names: UniqueNames) -> list[Link]:
     """All closures of a document, in its order."""
     readers = {"loop": _loop, "constraint": _constraint, "loop_joint": _loop_joint}
     closures = []
@@ -92,34 +98,34 @@ def closures_of(root: Element, links: Links, names: Names) -> list[Link]:
     return closures
 
 
-def _loop(element: Element, links: Links) -> Link:
+def _loop(element: Element, links: LinkNames) -> Link:
     """URDF+; the word `sucessor` is how an exporter in use spells it."""
     ends = element.first("predecessor"), element.first("successor") or element.first("sucessor")
     attribute = "link" if ends[0] is not None and "link" in ends[0].attributes else "name"
     bodies = [links.body(end, element, attribute) for end in ends]
     poses = [pose_of(end.first("origin") if end is not None else None) for end in ends]
     link = Link("", bodies[0], bodies[1], poses[0], poses[1])
-    return _typed(element, link, axis_of(element.first("axis")), None)
+    return _with_type(element, link, axis_of(element.first("axis")), None)
 
 
-def _constraint(element: Element, links: Links) -> Link:
+def _constraint(element: Element, links: LinkNames) -> Link:
     """The proposal to urdfdom; its type `link` is a link that was cut, whose parts are one body."""
     bodies = [links.body(element.first(end), element) for end in ("parent", "child")]
     poses = [pose_of(element.first(end)) for end in ("parent_origin", "child_origin")]
     link = Link("", bodies[0], bodies[1], poses[0], poses[1])
     axes = [axis_of(element.first(end)) for end in ("parent_axis", "child_axis")]
-    return _typed(element, link, axes[0], axes[1])
+    return _with_type(element, link, axes[0], axes[1])
 
 
-def _loop_joint(element: Element, links: Links) -> Link:
+def _loop_joint(element: Element, links: LinkNames) -> Link:
     """Isaac Sim and the older Drake."""
     ends = element.first("link1"), element.first("link2")
     bodies = [links.body(end, element) for end in ends]
     link = Link("", bodies[0], bodies[1], pose_of(ends[0]), pose_of(ends[1]))
-    return _typed(element, link, axis_of(element.first("axis")), None)
+    return _with_type(element, link, axis_of(element.first("axis")), None)
 
 
-def _typed(element: Element, link: Link, axis: Array, second: Array | None) -> Link:
+def _with_type(element: Element, link: Link, axis: Array, second: Array | None) -> Link:
     kind = element.get("type").removesuffix("_joint")
     kind = {"link": "fixed", "ball": "spherical"}.get(kind, kind)
     if kind not in _KINDS or (kind == "universal" and second is None):
@@ -135,7 +141,7 @@ def _typed(element: Element, link: Link, axis: Array, second: Array | None) -> L
         return replace(link, axes=planar_axes(axis))
     if kind == "universal":
         assert second is not None
-        return _universal(link, axis, second)
+        return _universal_link(link, axis, second)
     return replace(link, axes=(Axis(axis, kind != "prismatic"),))
 
 
@@ -145,7 +151,7 @@ def planar_axes(normal: Array) -> tuple[Axis, ...]:
     return Axis(plane[:, 0], turns=False), Axis(plane[:, 1], turns=False), Axis(normal)
 
 
-def _universal(link: Link, first: Array, second: Array) -> Link:
+def _universal_link(link: Link, first: Array, second: Array) -> Link:
     """A joint with one axis fixed on the parent and one, perpendicular to it, on the child.
 
     Frames are turned so that these are x and y: the motion is R(x, q1) R(y, q2).
@@ -160,7 +166,7 @@ def _universal(link: Link, first: Array, second: Array) -> Link:
     )
 
 
-def mimics_of(elements: dict[str, Element], links: dict[str, Link], names: Names) -> list[Coupling]:
+def read_mimics(elements: dict[str, Element], links: dict[str, Link], names: UniqueNames) -> list[Coupling]:
     """Couplings of mimic joints."""
     couplings = []
     for name, element in elements.items():
@@ -178,12 +184,14 @@ def mimics_of(elements: dict[str, Element], links: dict[str, Link], names: Names
     return couplings
 
 
-def coupled_chains(root: Element, links: Links, joints: Sequence[Link], names: Names) -> list[Coupling]:
+def read_couplings(
+    root: Element, links: LinkNames, joints: Sequence[Link], names: UniqueNames
+) -> list[Coupling]:
     """Couplings of URDF+."""
     couplings = []
     for element in root.named("coupling"):
-        before = _to_base(links.body(element.first("predecessor"), element), joints)
-        after = _to_base(links.body(element.first("successor"), element), joints)
+        before = _path_to_base(links.body(element.first("predecessor"), element), joints)
+        after = _path_to_base(links.body(element.first("successor"), element), joints)
         common = {link.name for link in before} & {link.name for link in after}
         first = [link for link in before if link.name not in common]
         second = [link for link in after if link.name not in common]
@@ -197,7 +205,7 @@ def coupled_chains(root: Element, links: Links, joints: Sequence[Link], names: N
     return couplings
 
 
-def _to_base(body: str, joints: Sequence[Link]) -> list[Link]:
+def _path_to_base(body: str, joints: Sequence[Link]) -> list[Link]:
     """Joints from a body down to the base."""
     path: list[Link] = []
     while (carrier := next((link for link in joints if link.child == body), None)) is not None:

@@ -29,28 +29,28 @@ from nacelle.exchange.graph import (
     Graph,
     Link,
     Motor,
-    Names,
     Shape,
     Solid,
+    UniqueNames,
 )
-from nacelle.exchange.tree import massless, single_axes, spanned
+from nacelle.exchange.tree import massless_bodies, split_axes, with_spanning_tree
 from nacelle.exchange.urdf import gazebo
-from nacelle.exchange.urdf.gepetto import Side, no_side
+from nacelle.exchange.urdf.gepetto import NO_CLOSURE_FILE, ClosureFile
 from nacelle.exchange.urdf.loops import (
-    Links,
+    LinkNames,
     axis_of,
-    closures_of,
-    coupled_chains,
-    mimics_of,
     planar_axes,
     pose_of,
+    read_closures,
+    read_couplings,
+    read_mimics,
 )
 from nacelle.exchange.xml import (
     Element,
     finite_numbers,
-    moments_of,
+    inertia_attributes,
     number_attribute,
-    possible_solid,
+    require_physical,
     vector_attribute,
 )
 from nacelle.model.joint import Interval
@@ -68,11 +68,11 @@ class _Drive:
     gear: float
     rotor: float
     place: Element
-    sure: bool = True
+    is_certain: bool = True
 
 
-def driven(
-    root: Element, joints: Sequence[Link], by_name: dict[str, Link], side: Side, report: ExchangeReport
+def add_motors(
+    root: Element, joints: Sequence[Link], by_name: dict[str, Link], side: ClosureFile, report: ExchangeReport
 ) -> list[Link]:
     """The joints with their motors.
 
@@ -84,13 +84,13 @@ def driven(
         report: of what is left out.
     """
     elements = {element.get("name"): element for element in root.named("joint")}
-    drives = _of_side(side, elements)
+    drives = _closure_file_drives(side, elements)
     if drives is None:
-        drives = [*_transmissions(root, report), *_ros2_control(root)]
+        drives = [*_transmission_drives(root, report), *_ros2_control_drives(root)]
     if not drives and side.motors is None:
-        drives = _of_effort(elements, by_name)
+        drives = _effort_drives(elements, by_name)
     motors: dict[str, Link] = {}
-    names = Names()
+    names = UniqueNames()
     for drive in drives:
         link = by_name.get(drive.joint)
         if link is None:
@@ -100,19 +100,19 @@ def driven(
         if link.name in motors:
             continue
         name = names.new(drive.name, link.name) if drive.name != drive.joint else link.name
-        motors[link.name] = _with_motor(link, drive, elements[drive.joint], name)
+        motors[link.name] = _add_motor(link, drive, elements[drive.joint], name)
     return [motors.get(link.name, link) for link in joints]
 
 
-def _with_motor(link: Link, drive: _Drive, element: Element, name: str) -> Link:
+def _add_motor(link: Link, drive: _Drive, element: Element, name: str) -> Link:
     limit = element.first("limit")
     force = number_attribute(limit, "effort", 0.0, math.inf) or math.inf
     speed = number_attribute(limit, "velocity", 0.0, math.inf) or math.inf
-    motor = Motor(name, abs(drive.gear), abs(force), abs(speed), drive.sure)
+    motor = Motor(name, abs(drive.gear), abs(force), abs(speed), drive.is_certain)
     return replace(link, axes=(replace(link.axes[0], motor=motor, armature=drive.gear**2 * drive.rotor),))
 
 
-def _of_side(side: Side, elements: dict[str, Element]) -> list[_Drive] | None:
+def _closure_file_drives(side: ClosureFile, elements: dict[str, Element]) -> list[_Drive] | None:
     if side.motors is None:
         return None
     for node in side.motors:
@@ -123,7 +123,7 @@ def _of_side(side: Side, elements: dict[str, Element]) -> list[_Drive] | None:
     ]
 
 
-def _transmissions(root: Element, report: ExchangeReport) -> Iterator[_Drive]:
+def _transmission_drives(root: Element, report: ExchangeReport) -> Iterator[_Drive]:
     for element in root.named("transmission"):
         joints, actuators = element.named("joint"), element.named("actuator")
         kind = element.get("type") or next((child.text.strip() for child in element.named("type")), "")
@@ -132,7 +132,7 @@ def _transmissions(root: Element, report: ExchangeReport) -> Iterator[_Drive]:
                 f"the transmission {element.get('name')!r} ({kind}) left out: its joints are driven directly"
             )
         for joint in joints:
-            gear = _gear([*actuators[:1], joint, element]) if len(joints) == 1 else 1.0
+            gear = _gear_ratio([*actuators[:1], joint, element]) if len(joints) == 1 else 1.0
             inner = actuators[0].first("drake:rotor_inertia") if len(actuators) == 1 else None
             outer = actuators[0].first("drake:gear_ratio") if len(actuators) == 1 else None
             yield _Drive(
@@ -144,7 +144,7 @@ def _transmissions(root: Element, report: ExchangeReport) -> Iterator[_Drive]:
             )
 
 
-def _gear(elements: Sequence[Element]) -> float:
+def _gear_ratio(elements: Sequence[Element]) -> float:
     """The reduction, wherever one of the versions of the format has it."""
     for element in elements:
         for tag in ("mechanicalReduction", "mechanical_reduction"):
@@ -157,14 +157,14 @@ def _gear(elements: Sequence[Element]) -> float:
     return 1.0
 
 
-def _ros2_control(root: Element) -> Iterator[_Drive]:
+def _ros2_control_drives(root: Element) -> Iterator[_Drive]:
     for system in root.named("ros2_control"):
         for joint in system.named("joint"):
             if joint.named("command_interface"):
                 yield _Drive(joint.get("name"), joint.get("name"), 1.0, 0.0, joint)
 
 
-def _of_effort(elements: dict[str, Element], by_name: dict[str, Link]) -> list[_Drive]:
+def _effort_drives(elements: dict[str, Element], by_name: dict[str, Link]) -> list[_Drive]:
     """Joints with a limit of effort that neither mimic another nor are said to depend on others (URDF+)."""
     drives = []
     for name, element in elements.items():
@@ -174,7 +174,7 @@ def _of_effort(elements: dict[str, Element], by_name: dict[str, Link]) -> list[_
             and len(by_name[name].axes) == 1
             and number_attribute(element.first("limit"), "effort", 0.0, math.inf) > 0.0
         ):
-            drives.append(_Drive(name, name, 1.0, 0.0, element, sure=False))
+            drives.append(_Drive(name, name, 1.0, 0.0, element, is_certain=False))
     return drives
 
 
@@ -209,11 +209,22 @@ def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
 GRAVITY = np.array([0.0, 0.0, -9.81])
 _TURNS = {"revolute": True, "continuous": True, "prismatic": False}
 # What the root may hold: read, or left out with a word about it.
-_READ = {"link", "joint", "transmission", "ros2_control", "loop", "coupling", "constraint", "loop_joint"}
-_SEEN = {"material", "frame", "fixed_frame"}
+_KNOWN_TAGS = {
+    "link",
+    "joint",
+    "transmission",
+    "ros2_control",
+    "loop",
+    "coupling",
+    "constraint",
+    "loop_joint",
+}
+_IGNORED_TAGS = {"material", "frame", "fixed_frame"}
 
 
-def read_urdf(root: Element, path: Path, *, floating: bool = False, side: Side = no_side) -> Graph:
+def read_urdf(
+    root: Element, path: Path, *, floating: bool = False, side: ClosureFile = NO_CLOSURE_FILE
+) -> Graph:
     """Read the tree of a document and its closures.
 
     Args:
@@ -229,29 +240,29 @@ def read_urdf(root: Element, path: Path, *, floating: bool = False, side: Side =
 
 
 class _Reader:
-    def __init__(self, root: Element, path: Path, floating: bool, side: Side) -> None:
+    def __init__(self, root: Element, path: Path, floating: bool, side: ClosureFile) -> None:
         self.root, self.path, self.floating, self.side = root, path, floating, side
         self.report = ExchangeReport()
         _refuse_macros(root)
-        self.elements = _by_name(root, "link")
-        self.joint_elements = _by_name(root, "joint")
+        self.elements = _elements_by_name(root, "link")
+        self.joint_elements = _elements_by_name(root, "joint")
         if not self.elements:
             raise root.fault("the robot has no link")
         side.require_joints(self.joint_elements)
-        self.base = self._base()
-        names = Names()
+        self.base = self._find_base()
+        names = UniqueNames()
         self.bodies = {
             name: BASE if name == self.base and not self.floating else names.new(name, f"body{k}")
             for k, name in enumerate(self.elements, 1)
         }
-        self.body_names, self.joint_names = names, Names()
-        self.links = Links(self.bodies)
+        self.body_names, self.joint_names = names, UniqueNames()
+        self.links = LinkNames(self.bodies)
         self.solids: dict[str, Solid] = {}
         self.joints: list[Link] = []
         # Links of the graph by the names of joints in the file.
-        self.by_name: dict[str, Link] = {}
+        self.joint_by_name: dict[str, Link] = {}
 
-    def _base(self) -> str:
+    def _find_base(self) -> str:
         """The link that no joint has as its child."""
         children = {
             child.get("link") for joint in self.joint_elements.values() for child in joint.named("child")
@@ -273,16 +284,16 @@ class _Reader:
             self._add_joint(name, element)
         couplings = self._couplings()
         self._note_losses()
-        closures = closures_of(self.root, self.links, self.joint_names)
-        if gazebo.joints_of(self.root):
-            closures += gazebo.as_closures(self.root, self.links, self._drawn(), self.joint_names)
+        closures = read_closures(self.root, self.links, self.joint_names)
+        if gazebo.gazebo_joints(self.root):
+            closures += gazebo.read_closures(self.root, self.links, self._zero_poses(), self.joint_names)
         closures += self.side.closures(self._frames(), self.joint_names)
         spread: list[Link] = []
         for closure in closures:
-            spread += self._spread(closure)
-        joints = driven(self.root, self.joints, self.by_name, self.side, self.report)
+            spread += self._split_joint(closure)
+        joints = add_motors(self.root, self.joints, self.joint_by_name, self.side, self.report)
         graph = Graph(
-            name=Names().new(self.root.get("name"), self.path.stem),
+            name=UniqueNames().new(self.root.get("name"), self.path.stem),
             file=str(self.path),
             gravity=GRAVITY,
             bodies=self.solids,
@@ -293,7 +304,7 @@ class _Reader:
             shapes=shapes,
             report=self.report,
         )
-        return spanned(graph.with_values(self.side.values(self.by_name)))
+        return with_spanning_tree(graph.with_values(self.side.values(self.joint_by_name)))
 
     def _solid(self, element: Element, is_base: bool) -> Solid:
         shapes = shapes_of(element, self.report)
@@ -302,8 +313,8 @@ class _Reader:
             return Solid(shapes=shapes)
         pose = pose_of(inertial.first("origin"))
         mass = number_attribute(inertial.first("mass"), "value", 0.0)
-        inertia = pose.R @ moments_of(inertial.first("inertia")) @ pose.R.T
-        return possible_solid(Solid(mass, pose.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
+        inertia = pose.R @ inertia_attributes(inertial.first("inertia")) @ pose.R.T
+        return require_physical(Solid(mass, pose.p, 0.5 * (inertia + inertia.T), shapes), inertial.fault)
 
     def _add_joint(self, name: str, element: Element) -> None:
         parent = self.links.body(element.first("parent"), element)
@@ -313,11 +324,11 @@ class _Reader:
         origin = pose_of(element.first("origin"))
         link = Link(self.joint_names.new(name, "joint"), parent, child, origin, line=element.line)
         kind = self.side.kinds.get(name) or element.get("type")
-        joints = self._typed(link, kind, element)
-        self.by_name[name] = joints[-1]
+        joints = self._joint_of_type(link, kind, element)
+        self.joint_by_name[name] = joints[-1]
         self.joints += joints
 
-    def _typed(self, link: Link, kind: str, element: Element) -> list[Link]:
+    def _joint_of_type(self, link: Link, kind: str, element: Element) -> list[Link]:
         """Joints of the graph for one of a type."""
         if kind in _TURNS:
             return [replace(link, axes=(_axis(element, _TURNS[kind], kind != "continuous"),))]
@@ -329,7 +340,7 @@ class _Reader:
             axes = [Axis(np.eye(3)["xyz".index(letter)]) for letter in kind[-2:]]
             return [replace(link, axes=tuple(axes))]
         if kind == "planar":
-            return self._spread(replace(link, axes=planar_axes(axis_of(element.first("axis")))))
+            return self._split_joint(replace(link, axes=planar_axes(axis_of(element.first("axis")))))
         if kind == "floating":
             raise element.fault(
                 f"the joint {link.name!r} is floating, which holds nothing",
@@ -337,32 +348,32 @@ class _Reader:
             )
         raise element.fault(f"the joint {link.name!r} has the type {kind!r}, which URDF does not have")
 
-    def _spread(self, link: Link) -> list[Link]:
+    def _split_joint(self, link: Link) -> list[Link]:
         """A joint whose axes are more than a universal joint's as several with massless bodies between."""
         if len(link.axes) < 3:
             return [link]
         names = [link.name, *(self.joint_names.new(f"{link.name}-{k}", "joint") for k in range(2, 4))]
-        links, carriers = single_axes(replace(link, axes=()), link.axes, names, self.body_names)
-        self.solids |= massless(carriers)
+        links, carriers = split_axes(replace(link, axes=()), link.axes, names, self.body_names)
+        self.solids |= massless_bodies(carriers)
         return links
 
-    def _drawn(self) -> dict[str, Pose]:
+    def _zero_poses(self) -> dict[str, Pose]:
         """Poses of all bodies at zero."""
         floating = self.bodies[self.base] if self.floating else None
         tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=floating)
-        return spanned(tree).poses()
+        return with_spanning_tree(tree).poses()
 
     def _couplings(self) -> list[Coupling]:
-        names = Names()
-        couplings = mimics_of(self.joint_elements, self.by_name, names)
-        return couplings + coupled_chains(self.root, self.links, self.joints, names)
+        names = UniqueNames()
+        couplings = read_mimics(self.joint_elements, self.joint_by_name, names)
+        return couplings + read_couplings(self.root, self.links, self.joints, names)
 
     def _frames(self) -> dict[str, tuple[str, Pose]]:
         """Frames that a file beside this one may name: joints (the child's frame), then links."""
         frames = {}
         for name, element in self.elements.items():
             frames[name] = (self.bodies[element.get("name")], Pose(np.eye(3), np.zeros(3)))
-        for name, link in self.by_name.items():
+        for name, link in self.joint_by_name.items():
             frames[name] = (link.child, link.child_at)
         return frames
 
@@ -391,10 +402,10 @@ def _is_left_out(element: Element) -> bool:
     """Whether an element has more than what is read; joints of Gazebo are."""
     if element.tag == "gazebo":
         return any(child.tag != "joint" for child in element.children)
-    return element.tag not in _READ | _SEEN
+    return element.tag not in _KNOWN_TAGS | _IGNORED_TAGS
 
 
-def _by_name(root: Element, tag: str) -> dict[str, Element]:
+def _elements_by_name(root: Element, tag: str) -> dict[str, Element]:
     elements: dict[str, Element] = {}
     for element in root.named(tag):
         name = element.get("name")

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Names, Shape, Solid
-from nacelle.exchange.tree import single_axes
+from nacelle.exchange.graph import BASE, Axis, Graph, Link, Motor, Shape, Solid, UniqueNames
+from nacelle.exchange.tree import split_axes
 from nacelle.exchange.write.robot import is_bare, with_cut_loops
 from nacelle.exchange.write.text import XmlNode, file_text, joined_numbers, shortest_number
 from nacelle.exchange.xml import MOMENTS
@@ -23,7 +23,7 @@ from nacelle.spatial.rotation import rotation_quat, rpy_from_rotation
 from nacelle.spatial.scalar import Array
 
 # What stands for no limit: rad or m, N or N m, rad/s or m/s.
-_FAR = 1e6
+_UNLIMITED = 1e6
 _DRAKE = "http://drake.mit.edu"
 
 
@@ -42,8 +42,8 @@ class _Writer:
     root: XmlNode = field(init=False)
     # The robot's body frame, seen from the frame of its link.
     frames: dict[str, Pose] = field(default_factory=lambda: {BASE: identity()})
-    names: Names = field(init=False)
-    links: Names = field(init=False)
+    names: UniqueNames = field(init=False)
+    links: UniqueNames = field(init=False)
     joints: dict[str, str] = field(default_factory=dict)
     driven: list[tuple[str, Motor, Axis]] = field(default_factory=list)
     start: dict[str, float] = field(default_factory=dict)
@@ -51,8 +51,8 @@ class _Writer:
     def __post_init__(self) -> None:
         graph = self.graph
         self.root = XmlNode("robot", {"name": graph.name})
-        self.names = Names(())
-        self.links = Names((BASE, *graph.bodies))
+        self.names = UniqueNames(())
+        self.links = UniqueNames((BASE, *graph.bodies))
         if any(axis.armature and axis.motor for link in graph.joints for axis in link.axes):
             self.root.attributes["xmlns:drake"] = _DRAKE
 
@@ -63,7 +63,7 @@ class _Writer:
         if graph.floating is not None:
             self._floating(graph.floating)
         for link in graph.joints:
-            for step in self._steps(link):
+            for step in self._single_axis_joints(link):
                 self._joint(step)
         for mark in graph.marks:
             frame = self.links.new(mark.name, "tool")
@@ -71,8 +71,8 @@ class _Writer:
             fixed = self.root.add(
                 "joint", name=self.names.new(f"{mark.name}-fixed", "tool-fixed"), type="fixed"
             )
-            self._ends(fixed, mark.body, frame, self.frames[mark.body] @ mark.at)
-        self._mimic()
+            self._write_ends(fixed, mark.body, frame, self.frames[mark.body] @ mark.at)
+        self._write_couplings()
         loops = [self._closure(link) for link in graph.closures]
         self.driven.sort(key=lambda drive: drive[1].place)
         for name, motor, axis in self.driven:
@@ -80,9 +80,9 @@ class _Writer:
         self._note_losses()
         title = f"{graph.name}, URDF" + ("; its closures are in the YAML file beside it" if loops else "")
         files = {".urdf": file_text(self.root, title, graph.report)}
-        return files | ({".yaml": self._yaml(loops)} if loops or self.driven or self.start else {})
+        return files | ({".yaml": self._closure_file(loops)} if loops or self.driven or self.start else {})
 
-    def _steps(self, link: Link) -> list[Link]:
+    def _single_axis_joints(self, link: Link) -> list[Link]:
         """A joint as joints of one axis, with massless links between."""
         if link.spherical:
             if link.damping:
@@ -98,13 +98,13 @@ class _Writer:
         if len(link.axes) < 2:
             return [link]
         names = [f"{link.name}-{letter}" for letter in "xyz"[: len(link.axes)]]
-        return single_axes(link, link.axes, names, self.links)[0]
+        return split_axes(link, link.axes, names, self.links)[0]
 
     def _floating(self, body: str) -> None:
         self.frames[body] = identity()
         self._link(body)
         joint = self.root.add("joint", name=self.names.new(f"{body}-free", "free"), type="floating")
-        self._ends(joint, BASE, body, identity())
+        self._write_ends(joint, BASE, body, identity())
 
     def _joint(self, link: Link) -> None:
         name = self.names.new(link.name, "joint")
@@ -115,16 +115,16 @@ class _Writer:
         self._link(link.child)
         origin = self.frames[link.parent] @ link.at @ Pose(C.T, np.zeros(3))
         if not link.axes:
-            self._ends(self.root.add("joint", name=name, type="fixed"), link.parent, link.child, origin)
+            self._write_ends(self.root.add("joint", name=name, type="fixed"), link.parent, link.child, origin)
             return
         (axis,) = link.axes
         bounded = any(math.isfinite(end) for end in axis.limits)
         kind = "prismatic" if not axis.turns else "revolute" if bounded else "continuous"
         joint = self.root.add("joint", name=name, type=kind)
-        self._ends(joint, link.parent, link.child, origin)
+        self._write_ends(joint, link.parent, link.child, origin)
         joint.add("axis", xyz=joined_numbers(C @ axis.direction))
         if kind != "continuous" or axis.motor is not None:
-            joint.add("limit", **_limit(axis, kind))
+            joint.add("limit", **_limit_attributes(axis, kind))
         if axis.damping or axis.coulomb:
             joint.add(
                 "dynamics", damping=shortest_number(axis.damping), friction=shortest_number(axis.coulomb)
@@ -145,8 +145,8 @@ class _Writer:
         if axis.armature and axis.motor is None:
             self.graph.report.lost("inertia of rotors that nothing drives left out", name)
 
-    def _ends(self, joint: XmlNode, parent: str, child: str, origin: Pose) -> None:
-        joint.add("origin", **_origin(origin))
+    def _write_ends(self, joint: XmlNode, parent: str, child: str, origin: Pose) -> None:
+        joint.add("origin", **_origin_attributes(origin))
         joint.add("parent", link=parent)
         joint.add("child", link=child)
 
@@ -165,7 +165,7 @@ class _Writer:
     def _shapes(self, node: XmlNode, shapes: tuple[Shape, ...], here: Pose) -> None:
         for shape in shapes:
             visual = node.add("visual")
-            visual.add("origin", **_origin(here @ shape.at))
+            visual.add("origin", **_origin_attributes(here @ shape.at))
             geometry = visual.add("geometry")
             if shape.kind == "cylinder":
                 geometry.add(
@@ -176,7 +176,7 @@ class _Writer:
             else:
                 geometry.add("box", size=joined_numbers(shape.size))
 
-    def _mimic(self) -> None:
+    def _write_couplings(self) -> None:
         nodes = {node.attributes["name"]: node for node in self.root.children if node.tag == "joint"}
         for coupling in self.graph.couplings:
             if len(coupling.follows) > 1:
@@ -193,7 +193,9 @@ class _Writer:
             name = self.names.new(f"{link.name}_{side}", f"loop_{side}")
             frame = self.links.new(f"{name}_frame", "frame")
             self.root.add("link", name=frame)
-            self._ends(self.root.add("joint", name=name, type="fixed"), body, frame, self.frames[body] @ at)
+            self._write_ends(
+                self.root.add("joint", name=name, type="fixed"), body, frame, self.frames[body] @ at
+            )
             names.append(name)
         return names[0], names[1], "3d" if link.spherical else "6d"
 
@@ -224,7 +226,7 @@ class _Writer:
         if np.any(np.abs(graph.gravity - np.array([0.0, 0.0, -9.81])) > 1e-12):
             report.lost(f"gravity is the engine's to set: {joined_numbers(graph.gravity)} m/s^2")
 
-    def _yaml(self, loops: list[tuple[str, str, str]]) -> str:
+    def _closure_file(self, loops: list[tuple[str, str, str]]) -> str:
         pairs = "\n".join(f"  - ['{a}', '{b}']" for a, b, _ in loops)
         lines = ["# Frames that coincide, and the driven joints."]
         lines.append(f"closed_loop:\n{pairs}" if loops else "closed_loop: []")
@@ -232,37 +234,37 @@ class _Writer:
         lines.append("name_mot: [" + ", ".join(f"'{name}'" for name, _, _ in self.driven) + "]")
         if self.start:
             lines.append("# Coordinates in which the loops are closed, rad and m; all others are zero.")
-            lines += ["assembly:", *(f"  {name}: {_float(value)}" for name, value in self.start.items())]
+            lines += ["assembly:", *(f"  {name}: {_float_text(value)}" for name, value in self.start.items())]
         rotors = {name: axis.armature for name, _, axis in self.driven if axis.armature}
         if rotors:
             lines.append("# Inertia of the rotors at the joints, kg m^2 or kg.")
-            lines += ["armature:", *(f"  {name}: {_float(value)}" for name, value in rotors.items())]
+            lines += ["armature:", *(f"  {name}: {_float_text(value)}" for name, value in rotors.items())]
         return "\n".join(lines) + "\n"
 
 
-def _float(value: float) -> str:
+def _float_text(value: float) -> str:
     """A number that every YAML reader takes for one: with a point before the exponent."""
     mantissa, e, exponent = repr(float(value)).partition("e")
     return mantissa + ("" if "." in mantissa or not e else ".0") + e + exponent
 
 
-def _origin(pose: Pose) -> dict[str, str]:
-    return {"xyz": joined_numbers(pose.p), "rpy": joined_numbers(_angles(pose.R))}
+def _origin_attributes(pose: Pose) -> dict[str, str]:
+    return {"xyz": joined_numbers(pose.p), "rpy": joined_numbers(_rpy(pose.R))}
 
 
-def _angles(R: Array) -> Array:
+def _rpy(R: Array) -> Array:
     return np.zeros(3) if not np.any(R - np.eye(3)) else rpy_from_rotation(R)
 
 
-def _limit(axis: Axis, kind: str) -> dict[str, str]:
+def _limit_attributes(axis: Axis, kind: str) -> dict[str, str]:
     motor = axis.motor
-    force = 0.0 if motor is None else min(motor.force, _FAR)
-    speed = _FAR if motor is None else min(motor.speed, _FAR)
+    force = 0.0 if motor is None else min(motor.force, _UNLIMITED)
+    speed = _UNLIMITED if motor is None else min(motor.speed, _UNLIMITED)
     data = {"effort": shortest_number(force), "velocity": shortest_number(speed)}
     if kind == "continuous":
         return data
     return {
-        "lower": shortest_number(max(axis.limits.lower, -_FAR)),
-        "upper": shortest_number(min(axis.limits.upper, _FAR)),
+        "lower": shortest_number(max(axis.limits.lower, -_UNLIMITED)),
+        "upper": shortest_number(min(axis.limits.upper, _UNLIMITED)),
         **data,
     }

@@ -19,7 +19,7 @@ from nacelle.kinematics.mechanism.assembly import Assembly, generic_poses, rate_
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.tree.closure import ClosureState
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.spanning_tree import TreeKinematics
 
 # Moments below this part of the largest are none, and a + b may miss c by as much.
 _NONE = 1e-12
@@ -33,13 +33,13 @@ _SMALLEST = 1e-14
 _GYRATION = 0.05
 
 
-def is_sound(solid: Solid) -> bool:
+def is_physical(solid: Solid) -> bool:
     """Whether a body could be built: positive mass and moments, none larger than the sum of the others."""
     a, b, c = np.linalg.eigvalsh(solid.inertia)
     return bool(solid.mass > 0.0 and a > _NONE * c and a + b >= (1.0 - _NONE) * c)
 
 
-def completed(
+def complete_inertias(
     robot: Robot, assembly: Assembly, solids: Sequence[Solid], report: ExchangeReport
 ) -> list[Solid]:
     """The bodies of a robot with the moments chosen that its dynamics do not depend on.
@@ -51,15 +51,15 @@ def completed(
         report: of what is done.
     """
     result = list(solids)
-    lacking = [k for k, solid in enumerate(solids) if k and solid.mass > 0.0 and not is_sound(solid)]
+    lacking = [k for k, solid in enumerate(solids) if k and solid.mass > 0.0 and not is_physical(solid)]
     if not lacking:
         return result
     states = [(assembly.motion, assembly.closures), *generic_poses(robot, assembly)]
     names = []
     for k in lacking:
-        W = _turning(robot, states, k)
+        W = _angular_directions(robot, states, k)
         sound = _with_free_moments(solids[k], W, _GYRATION * robot.size)
-        if sound is not None and is_sound(sound):
+        if sound is not None and is_physical(sound):
             result[k] = sound
             names.append(robot.bodies[k].name)
     if names:
@@ -69,7 +69,9 @@ def completed(
     return result
 
 
-def _turning(robot: Robot, states: Sequence[tuple[TreeMotion, ClosureState]], body: int) -> Array:
+def _angular_directions(
+    robot: Robot, states: Sequence[tuple[TreeKinematics, ClosureState]], body: int
+) -> Array:
     """Directions (3, r), orthonormal, of all angular velocities of a body, in its axes."""
     unit = rate_scale(robot)
     velocities: list[Array] = [np.zeros((3, 0))]
@@ -99,7 +101,7 @@ def _with_free_moments(solid: Solid, W: Array, radius: float) -> Solid | None:
     return None
 
 
-def heavy_enough(graph: Graph, moving: Sequence[str], engine: str) -> Graph:
+def with_minimal_inertia(graph: Graph, moving: Sequence[str], engine: str) -> Graph:
     """The graph with the least mass and inertia that an engine takes in every moving body.
 
     Args:
@@ -115,7 +117,7 @@ def heavy_enough(graph: Graph, moving: Sequence[str], engine: str) -> Graph:
     bodies = dict(graph.bodies)
     for name in moving:
         solid = bodies[name]
-        if is_sound(solid) and np.linalg.eigvalsh(solid.inertia)[0] > _SMALLEST:
+        if is_physical(solid) and np.linalg.eigvalsh(solid.inertia)[0] > _SMALLEST:
             continue
         mass = max(solid.mass, _LEAST_MASS * total)
         if solid.mass < mass:

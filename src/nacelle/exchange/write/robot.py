@@ -52,14 +52,14 @@ from nacelle.exchange.graph import (
     Link,
     Motor,
     NamedFrame,
-    Names,
     RotationDamper,
     Solid,
     Strut,
+    UniqueNames,
 )
 from nacelle.exchange.passes.bodies import without_fixed_joints
-from nacelle.exchange.tree import in_series, massless, single_axes, spanned
-from nacelle.exchange.write.inertia import completed
+from nacelle.exchange.tree import chain_links, massless_bodies, split_axes, with_spanning_tree
+from nacelle.exchange.write.inertia import complete_inertias
 from nacelle.exchange.write.shapes import body_shapes
 from nacelle.kinematics.limits import closure_coordinates
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble
@@ -81,7 +81,7 @@ def with_cut_loops(graph: Graph, keeps: Callable[[Link], bool]) -> Graph:
         graph: the graph.
         keeps: whether a closure can stay as it is.
     """
-    names = Names((BASE, *graph.bodies))
+    names = UniqueNames((BASE, *graph.bodies))
     joints, closures = list(graph.joints), []
     cuts: list[tuple[str, str]] = []
     for closure in graph.closures:
@@ -89,7 +89,9 @@ def with_cut_loops(graph: Graph, keeps: Callable[[Link], bool]) -> Graph:
             closures.append(closure)
             continue
         closing = (
-            closure if _weight(graph, closure.child) >= _weight(graph, closure.parent) else closure.reversed()
+            closure
+            if _mass_of(graph, closure.child) >= _mass_of(graph, closure.parent)
+            else closure.reversed()
         )
         piece = names.new(f"{closing.child}-{closure.name}", "piece")
         cuts.append((closing.child, piece))
@@ -100,9 +102,9 @@ def with_cut_loops(graph: Graph, keeps: Callable[[Link], bool]) -> Graph:
     for body, piece in cuts:
         whole = graph.bodies.get(body, Solid())
         share = 1.0 / (1 + pieces[body])
-        bodies[piece] = _part(whole, share)
+        bodies[piece] = _scaled_solid(whole, share)
         if body != BASE:
-            bodies[body] = replace(_part(whole, share), shapes=whole.shapes)
+            bodies[body] = replace(_scaled_solid(whole, share), shapes=whole.shapes)
     for body, count in pieces.items():
         graph.report.done(f"loops are cut through {body!r}: {count + 1} equal parts, welded together")
     return replace(graph, bodies=bodies, joints=tuple(joints), closures=tuple(closures))
@@ -115,12 +117,12 @@ def is_bare(graph: Graph, closure: Link) -> bool:
     return not acts and not any(solid.is_massless for solid in ends)
 
 
-def _weight(graph: Graph, body: str) -> float:
+def _mass_of(graph: Graph, body: str) -> float:
     """The mass that a body has to give; the base has none."""
     return graph.bodies[body].mass if body in graph.bodies else 0.0
 
 
-def _part(whole: Solid, share: float) -> Solid:
+def _scaled_solid(whole: Solid, share: float) -> Solid:
     return Solid(share * whole.mass, whole.com, share * whole.inertia)
 
 
@@ -132,7 +134,7 @@ _AT_POINT = {JointKind.PRISMATIC: JointKind.FIXED, JointKind.CYLINDRICAL: JointK
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class PointFreeClosures:
     """A robot's closures without its point.
 
     Attributes:
@@ -142,13 +144,13 @@ class Joined:
     """
 
     closures: tuple[Joint, ...]
-    shares: dict[int, Array]
-    holder: tuple[int, Pose]
+    point_inertias: dict[int, Array]
+    point_body: tuple[int, Pose]
 
 
 def is_one_point(robot: Robot) -> bool:
     """Whether all that acts on a point nacelle acts in one point; if not it is a body that never turns."""
-    meeting = [joint for joint in robot.closures if PLATFORM in _ends(joint)]
+    meeting = [joint for joint in robot.closures if PLATFORM in _joint_bodies(joint)]
     points = [_point_frame(joint).p for joint in meeting]
     points += [
         np.array(point, dtype=float)
@@ -160,23 +162,27 @@ def is_one_point(robot: Robot) -> bool:
     return alike and not any(PLATFORM in (joint.predecessor, joint.successor) for joint in robot.tree_joints)
 
 
-def without_point(robot: Robot) -> Joined:
+def without_point(robot: Robot) -> PointFreeClosures:
     """The closures of a robot whose nacelle is a point."""
-    points = {_leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _ends(joint)}
+    points = {
+        _leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _joint_bodies(joint)
+    }
     bodies = list(points)
     closures: list[Joint] = []
     pairs_at_point: list[tuple[int, int]] = []
     for joint in robot.closures:
-        if PLATFORM in _ends(joint):
+        if PLATFORM in _joint_bodies(joint):
             continue
         if joint.at_point:
-            joint = _in_full(joint, points)
+            joint = _with_position_lock(joint, points)
             pairs_at_point.append((joint.predecessor, joint.successor))
         closures.append(joint)
     # Bodies that joints at the point hold to each other are joined to the others by one of them.
     (first, *_), *others = connected_components(bodies, pairs_at_point)
     for leg_body, *_ in others:
-        meeting = next(j for j in robot.closures if PLATFORM in _ends(j) and leg_body in _ends(j))
+        meeting = next(
+            j for j in robot.closures if PLATFORM in _joint_bodies(j) and leg_body in _joint_bodies(j)
+        )
         closures.append(
             replace(
                 meeting,
@@ -192,10 +198,10 @@ def without_point(robot: Robot) -> Joined:
     mass = (robot.bodies[PLATFORM].mass + sum(loads)) / len(bodies)
     ten = np.array([mass] + [0.0] * 9)
     shares = {body: transform_parameters(np.eye(3), points[body].p, ten) for body in bodies}
-    return Joined(tuple(closures), shares, (first, points[first]))
+    return PointFreeClosures(tuple(closures), shares, (first, points[first]))
 
 
-def _ends(joint: Joint) -> Sequence[int]:
+def _joint_bodies(joint: Joint) -> Sequence[int]:
     return () if joint.is_coupling else (joint.predecessor, joint.successor)
 
 
@@ -214,7 +220,7 @@ def _point_frame(joint: Joint) -> Pose:
     return joint.frame_predecessor if joint.predecessor == PLATFORM else joint.frame_successor
 
 
-def _in_full(joint: Joint, points: dict[int, Pose]) -> Joint:
+def _with_position_lock(joint: Joint, points: dict[int, Pose]) -> Joint:
     """A joint at the point that locks the position itself."""
     first_point, second_point = points.get(joint.predecessor), points.get(joint.successor)
     first = joint.frame_predecessor if first_point is None else Pose(joint.frame_predecessor.R, first_point.p)
@@ -262,7 +268,7 @@ class JointLinks:
             value = values[first : first + primitive.nq]
             first += primitive.nq
             if primitive is Primitive.SPHERICAL:
-                damping, armature = self._ball(joint)
+                damping, armature = self._ball_damping_and_rotor(joint)
                 quat = np.array(value)
                 parts.append(replace(whole, spherical=True, quat=quat, damping=damping, armature=armature))
             elif joint.kind is JointKind.UNIVERSAL and parts:
@@ -275,7 +281,7 @@ class JointLinks:
         ending = "-carrier{}" if len(parts) > 2 else "-carrier"
         carriers = [self.name(whole.name + ending.format(k)) for k in range(1, len(parts))]
         in_order = [replace(part, name=f"{whole.name}-{k}") for k, part in enumerate(parts, 1)]
-        return in_series(whole, in_order, carriers)
+        return chain_links(whole, in_order, carriers)
 
     def _axis(self, joint: Joint, number: int, primitive: Primitive, value: float) -> Axis:
         """One axis, with the part of what acts in the joint that acts along it."""
@@ -283,7 +289,7 @@ class JointLinks:
         turns = primitive.is_rotation
         forces: dict[str, Any] = dict.fromkeys(_FRICTION.values(), 0.0)
         for term in joint.friction[number] if joint.friction else ():
-            self._add(joint, term, forces)
+            self._add_friction(joint, term, forces)
         spring = joint.springs[number] if joint.springs else None
         stop = joint.stops[number] if joint.stops else None
         limits = joint.limits[number] if joint.limits else UNBOUNDED
@@ -293,7 +299,7 @@ class JointLinks:
         return Axis(
             direction=direction,
             turns=turns,
-            value=_within(value, limits) if turns else value,
+            value=_angle_within(value, limits) if turns else value,
             **forces,
             armature=joint.gear_ratio**2 * joint.rotor_inertia if first else 0.0,
             stiffness=0.0 if spring is None else spring.stiffness,
@@ -303,7 +309,7 @@ class JointLinks:
             motor=self._motor(joint) if first else None,
         )
 
-    def _add(self, joint: Joint, term: FrictionTerm, forces: dict[str, float]) -> None:
+    def _add_friction(self, joint: Joint, term: FrictionTerm, forces: dict[str, float]) -> None:
         if term.basis in _FRICTION:
             forces[_FRICTION[term.basis]] += term.coefficient
         elif term.basis == "coulomb-smooth":
@@ -312,7 +318,7 @@ class JointLinks:
         elif term.coefficient:
             self.report.lost(f"{term.basis} friction left out", joint.name)
 
-    def _ball(self, joint: Joint) -> tuple[float, float]:
+    def _ball_damping_and_rotor(self, joint: Joint) -> tuple[float, float]:
         """Damping and rotor inertia of the spherical part of a joint."""
         damping = 0.0
         number = joint.primitives.index(Primitive.SPHERICAL)
@@ -339,7 +345,7 @@ class JointLinks:
         return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, place=index)
 
 
-def _within(angle: float, limits: Interval) -> float:
+def _angle_within(angle: float, limits: Interval) -> float:
     """The angle, by whole turns, that is within the limits; as it is where none is."""
     for candidate in (angle, angle + _TURN, angle - _TURN):
         if limits.lower <= candidate <= limits.upper:
@@ -356,7 +362,7 @@ def relative_pose(joint: Joint, poses: tuple[Pose, ...]) -> Pose:
 # ---- angular dampers as damping of joints
 
 
-def in_joints(graph: Graph) -> Graph:
+def with_dampers_in_joints(graph: Graph) -> Graph:
     """The graph without dampers between bodies."""
     links = {link.name: link for link in graph.links}
     for damper in graph.dampers:
@@ -366,7 +372,7 @@ def in_joints(graph: Graph) -> Graph:
             what = "angular dampers between bodies that no single joint joins left out"
             graph.report.lost(what, damper.name)
         else:
-            links[single.name] = _damped(single, damper.damping)
+            links[single.name] = _add_damping(single, damper.damping)
     return replace(
         graph,
         joints=tuple(links[joint.name] for joint in graph.joints),
@@ -375,7 +381,7 @@ def in_joints(graph: Graph) -> Graph:
     )
 
 
-def _damped(link: Link, damping: float) -> Link:
+def _add_damping(link: Link, damping: float) -> Link:
     if link.spherical:
         return replace(link, damping=link.damping + damping)
     turning = tuple(
@@ -398,27 +404,29 @@ def assembled_graph(robot: Robot) -> Graph:
         gaps = ", ".join(f"{name} {gap}" for name, gap in assembly.open.items())
         raise ExportError(f"the loops of {robot.name} do not close at its reference pose: {gaps}")
     builder = _Builder(robot, assembly)
-    graph = in_joints(without_fixed_joints(builder.graph()))
+    graph = with_dampers_in_joints(without_fixed_joints(builder.graph()))
     return replace(graph, marks=builder.marks(graph))
 
 
 class _Builder:
     def __init__(self, robot: Robot, assembly: Assembly) -> None:
-        self.robot, self.found, self.report = robot, assembly, ExchangeReport()
+        self.robot, self.assembly, self.report = robot, assembly, ExchangeReport()
         is_point = robot.nacelle.kind == "point"
-        self.point: Joined | None = without_point(robot) if is_point and is_one_point(robot) else None
-        self.translates = is_point and self.point is None
+        self.point: PointFreeClosures | None = (
+            without_point(robot) if is_point and is_one_point(robot) else None
+        )
+        self.is_translating = is_point and self.point is None
         self.closures = robot.closures if self.point is None else self.point.closures
-        body_names = self.given = Names((BASE,))
+        body_names = self.given = UniqueNames((BASE,))
         self.bodies = {numbers.BASE: BASE}
         for index in range(1, len(robot.bodies)):
             if index != numbers.PLATFORM or self.point is None:
                 self.bodies[index] = body_names.new(robot.bodies[index].name, f"body{index}")
-        joint_names = Names(())
+        joint_names = UniqueNames(())
         self.joints = [joint_names.new(joint.name, f"joint{k}") for k, joint in enumerate(robot.tree_joints)]
         self.cuts = [joint_names.new(joint.name, f"closure{k}") for k, joint in enumerate(self.closures)]
         self.solids: dict[str, Solid] = {}
-        names = Names(())
+        names = UniqueNames(())
         drives = {
             robot.joints[drive.joint].name: replace(drive, name=names.new(drive.name, f"drive{k}"))
             for k, drive in enumerate(robot.actuators)
@@ -434,22 +442,22 @@ class _Builder:
     def graph(self) -> Graph:
         robot = self.robot
         solids = [self._solid(body) for body in range(len(robot.bodies))]
-        solids = completed(robot, self.found, solids, self.report)
-        links = self._strokes() if self.translates else []
+        solids = complete_inertias(robot, self.assembly, solids, self.report)
+        links = self._strokes() if self.is_translating else []
         for joint, name, entries in zip(robot.tree_joints, self.joints, robot.q_slices, strict=True):
-            links += self._links(joint, name, self.found.q[entries])
+            links += self._links(joint, name, self.assembly.q[entries])
         for joint, name in zip(self.closures, self.cuts, strict=True):
             if not joint.is_coupling:
-                between = relative_pose(joint, self.found.motion.poses)
+                between = relative_pose(joint, self.assembly.motion.poses)
                 links += self._links(joint, name, closure_coordinates(joint, between.R, between.p))
         bodies = {name: solids[index] for index, name in self.bodies.items() if index} | self.solids
         floating = None
-        if self.bodies.get(numbers.PLATFORM) in set(bodies) - _reached(links):
+        if self.bodies.get(numbers.PLATFORM) in set(bodies) - _reachable_bodies(links):
             floating = self.bodies[numbers.PLATFORM]
         self._note_losses()
-        return spanned(
+        return with_spanning_tree(
             Graph(
-                name=Names(()).new(robot.name, "robot"),
+                name=UniqueNames(()).new(robot.name, "robot"),
                 file=robot.name,
                 gravity=np.array(robot.gravity, dtype=float),
                 bodies=bodies,
@@ -460,7 +468,7 @@ class _Builder:
                 struts=self._struts(),
                 dampers=self._dampers(),
                 floating=floating,
-                pose=self.found.platform if floating else identity(),
+                pose=self.assembly.platform if floating else identity(),
                 shapes=solids[numbers.BASE].shapes,
                 report=self.report,
             )
@@ -474,18 +482,18 @@ class _Builder:
                 f"{self.robot.name} has joints between legs at a nacelle that is no single point, which no "
                 "other format holds"
             )
-        axes = [Axis(np.eye(3)[k], turns=False, value=float(self.found.platform.p[k])) for k in range(3)]
-        joint_names = Names((*self.joints, *self.cuts))
-        link = Link(name, BASE, name, identity(), Pose(self.found.platform.R.T, np.zeros(3)))
-        links, carriers = single_axes(
+        axes = [Axis(np.eye(3)[k], turns=False, value=float(self.assembly.platform.p[k])) for k in range(3)]
+        joint_names = UniqueNames((*self.joints, *self.cuts))
+        link = Link(name, BASE, name, identity(), Pose(self.assembly.platform.R.T, np.zeros(3)))
+        links, carriers = split_axes(
             link, axes, [joint_names.new(f"{name}-{axis}", name) for axis in "xyz"], self.given
         )
-        self.solids |= massless(carriers)
+        self.solids |= massless_bodies(carriers)
         return links
 
     def marks(self, graph: Graph) -> tuple[NamedFrame, ...]:
         """The tools on the bodies of a graph."""
-        names = Names((*graph.bodies, *self.joints, *self.cuts))
+        names = UniqueNames((*graph.bodies, *self.joints, *self.cuts))
         marks = []
         for tool in self.robot.tools:
             body = self.bodies.get(tool.body, "")
@@ -504,8 +512,8 @@ class _Builder:
         robot = self.robot
         loads = [load.inertia for load in robot.payload if load.body == body]
         ten = np.sum([robot.bodies[body].inertia, *loads], axis=0)
-        if self.point is not None and body in self.point.shares:
-            ten = ten + self.point.shares[body]
+        if self.point is not None and body in self.point.point_inertias:
+            ten = ten + self.point.point_inertias[body]
         mass, moment = float(ten[0]), ten[1:4]
         if mass == 0.0 and np.any(moment):
             raise ExportError(
@@ -517,7 +525,7 @@ class _Builder:
         # A point mass away from the origin has rounding for an inertia about its centre.
         about[np.abs(about) < 1e-15 * np.max(np.abs(ten[4:]), initial=0.0)] = 0.0
         return Solid(
-            mass, np.array(com, dtype=float), about, body_shapes(robot, self.found.motion.poses, body)
+            mass, np.array(com, dtype=float), about, body_shapes(robot, self.assembly.motion.poses, body)
         )
 
     def _coupling(self, k: int) -> Coupling:
@@ -527,12 +535,12 @@ class _Builder:
         return Coupling(self.cuts[k], self.joints[first], follows, float(joint.offset))
 
     def _struts(self) -> tuple[Strut, ...]:
-        names = Names(())
+        names = UniqueNames(())
         struts = []
         for k, spring in enumerate(self.robot.springs):
             ends = zip(spring.bodies, spring.points, strict=True)
             (first, first_point), (second, second_point) = (
-                self._at(b, np.array(p, dtype=float)) for b, p in ends
+                self._point_on_body(b, np.array(p, dtype=float)) for b, p in ends
             )
             forces = (float(number) for number in (spring.stiffness, spring.length, spring.damping))
             name = names.new(spring.name, f"spring{k}")
@@ -540,7 +548,7 @@ class _Builder:
         return tuple(struts)
 
     def _dampers(self) -> tuple[RotationDamper, ...]:
-        names = Names(())
+        names = UniqueNames(())
         return tuple(
             RotationDamper(
                 names.new(damper.name, f"damper{k}"),
@@ -550,10 +558,10 @@ class _Builder:
             for k, damper in enumerate(self.robot.dampers)
         )
 
-    def _at(self, body: int, point: Array) -> tuple[str, Array]:
+    def _point_on_body(self, body: int, point: Array) -> tuple[str, Array]:
         """A point of a body of the robot in the graph."""
         if body == numbers.PLATFORM and self.point is not None:
-            holder, frame = self.point.holder
+            holder, frame = self.point.point_body
             return self.bodies[holder], frame.p
         return self.bodies[body], point
 
@@ -573,7 +581,7 @@ class _Builder:
             lost("modes left out: the file has the robot as it is given")
 
 
-def _reached(links: Sequence[Link]) -> set[str]:
+def _reachable_bodies(links: Sequence[Link]) -> set[str]:
     """The bodies that joints lead to from the base."""
     ends = [(link.parent, link.child) for link in links]
     return set(connected_components(list(dict.fromkeys([BASE, *chain.from_iterable(ends)])), ends)[0])

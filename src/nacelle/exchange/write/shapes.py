@@ -12,7 +12,7 @@ import numpy as np
 
 from nacelle.exchange.graph import Shape
 from nacelle.model.robot import Robot
-from nacelle.shapes.placed import PlacedRobot
+from nacelle.shapes.placed import ConfiguredRobot
 from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_with_z
@@ -23,7 +23,7 @@ def body_shapes(robot: Robot, poses: Sequence[Pose], body: int) -> tuple[Shape, 
     """The shapes of a body in its frame, of a robot whose bodies have these poses."""
     back = poses[body].inverse()
     return tuple(
-        shape for solid in PlacedRobot(robot, poses).solids(body) for shape in _shapes(solid.moved(back))
+        shape for solid in ConfiguredRobot(robot, poses).solids(body) for shape in _shapes(solid.moved(back))
     )
 
 

@@ -69,7 +69,7 @@ def joined_numbers(values: Sequence[float] | Array) -> str:
     return " ".join(shortest_number(float(value)) for value in values)
 
 
-def principal(I: Array) -> tuple[Array, Array]:
+def principal_axes(I: Array) -> tuple[Array, Array]:
     """Principal moments (3,) and axes (3, 3), right-handed; none is more than the sum of the others."""
     if not np.any(I - np.diag(np.diag(I))):
         moments, axes = np.diag(I).copy(), np.eye(3)

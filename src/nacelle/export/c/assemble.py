@@ -6,7 +6,7 @@ import math
 
 from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
-from nacelle.export.entry import CLOSING
+from nacelle.export.entry import CLOSING_STEP
 from nacelle.export.loop import ASSEMBLY
 from nacelle.kinematics.margins import NEAR_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -76,7 +76,7 @@ int {own}(const {real} *x, {real} *y)
 }}
 """
 
-_TURNED = """\
+_NEAREST_QUATERNION = """\
     /* Of the two quaternions of an orientation the nearer one, and of unit length. */
     {real} along = 0;
     for (int i = {first}; i < {last}; ++i) {{
@@ -93,39 +93,39 @@ _TURNED = """\
 """
 
 
-def _centred(index: int, centre: float, real: str) -> str:
+def _centre_angle(index: int, centre: float, real: str) -> str:
     """A line that brings an angle of y within half a turn of its centre."""
     two_pi, middle = c_constant(2.0 * math.pi, real), c_constant(centre, real)
     half, ceil = c_constant(0.5, real), "ceilf" if real == "float" else "ceil"
     return f"{' ' * 16}y[{index}] -= {two_pi} * {ceil}((y[{index}] - {middle}) / {two_pi} - {half});\n"
 
 
-def ending(real: str) -> str:
+def precision_suffix(real: str) -> str:
     """What names in a precision end in."""
     return "_f" if real == "float" else ""
 
 
-def listed(values: Array, real: str) -> str:
+def number_lines(values: Array, real: str) -> str:
     """Numbers of a table, some on a line."""
     texts = [c_constant(float(value), real) for value in values]
     return "\n".join(f"    {', '.join(texts[k : k + 4])}," for k in range(0, len(texts), 4))
 
 
-def assemble_head(package: Package, real: str) -> str:
+def assemble_prototype(package: Package, real: str) -> str:
     """The head of the function that finds out whether a pose is reached."""
-    function = f"{package.name}_assemble{ending(real)}"
-    more = f", {real} *y" if mechanism_of(package.robot).ny else ""
+    function = f"{package.name}_assemble{precision_suffix(real)}"
+    more = f", {real} *y" if mechanism_of(package.robot).unknown_count else ""
     return f"int {function}(const {real} *x{more})"
 
 
 def assemble_declaration(package: Package, reals: tuple[str, ...]) -> list[str]:
     """Remark and prototypes."""
-    name, ny = package.name, mechanism_of(package.robot).ny
+    name, ny = package.name, mechanism_of(package.robot).unknown_count
     lines = ["/*"]
     if ny:
         lines += [
             f" * {name}_assemble: closes the legs at a pose x, from the reference pose on; y is what is",
-            f" * found. At most 85 calls of {name}_{CLOSING}_newton with 20 steps each: for a start, not for",
+            f" * found. At most 85 calls of {name}_{CLOSING_STEP}_newton with 20 steps each: for a start, not for",
             " * a sample.",
         ]
     else:
@@ -135,12 +135,12 @@ def assemble_declaration(package: Package, reals: tuple[str, ...]) -> list[str]:
         " * assembled in another way than in the reference pose.",
         " */",
     ]
-    return [*lines, *(f"{assemble_head(package, real)};" for real in reals), ""]
+    return [*lines, *(f"{assemble_prototype(package, real)};" for real in reals), ""]
 
 
 def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str, str]:
     """File name and text of that function, which closes legs to a tolerance."""
-    mechanism, end = mechanism_of(package.robot), ending(real)
+    mechanism, end = mechanism_of(package.robot), precision_suffix(real)
     function = f"{package.name}_assemble{end}"
     common = {
         "own": function,
@@ -149,29 +149,31 @@ def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str,
         "assembly": f"{package.name}_{ASSEMBLY}{end}",
         "near": c_constant(NEAR_MARGIN, real),
     }
-    if not mechanism.ny:
+    if not mechanism.unknown_count:
         return f"{function}.c", _CLOSED_FORM.format(**common)
     quaternion = mechanism.layout.quaternion
     nearest = ""
     if quaternion is not None:
         root = "sqrtf" if real == "float" else "sqrt"
-        nearest = _TURNED.format(real=real, first=quaternion.start, last=quaternion.stop, root=root)
+        nearest = _NEAREST_QUATERNION.format(
+            real=real, first=quaternion.start, last=quaternion.stop, root=root
+        )
     x, y = mechanism.reference
     return f"{function}.c", _ITERATED.format(
         **common,
         nx=len(x),
         ny=len(y),
-        x=listed(x, real),
-        y=listed(y, real),
+        x=number_lines(x, real),
+        y=number_lines(y, real),
         turned=nearest,
-        centred="".join(_centred(index, centre, real) for index, centre in mechanism.centred_angles),
+        centred="".join(_centre_angle(index, centre, real) for index, centre in mechanism.centred_angles),
         pieces=_PIECES,
-        close=f"{package.name}_{CLOSING}{end}_newton",
+        close=f"{package.name}_{CLOSING_STEP}{end}_newton",
         tolerance=c_constant(tolerance, real),
     )
 
 
-def names_of(package: Package, real: str) -> tuple[str, str, str]:
+def controller_names(package: Package, real: str) -> tuple[str, str, str]:
     """Names of the struct, of reset and of step in a precision."""
-    prefix, end = f"{package.name}_controller", ending(real)
+    prefix, end = f"{package.name}_controller", precision_suffix(real)
     return f"{prefix}{end}", f"{prefix}_reset{end}", f"{prefix}_step{end}"

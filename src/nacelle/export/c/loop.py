@@ -9,14 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nacelle.control.controller import Controller
-from nacelle.control.kind import Fields
+from nacelle.control.kind import VectorLayout
 from nacelle.control.pieces.signals import BRIDGED, DESIRED_REFUSED, FINE, MEASURED_REFUSED, STOPPED
-from nacelle.emit.c.parts import c_constant, call
-from nacelle.emit.c.target import framed
-from nacelle.emit.names import remark
-from nacelle.export.about import Package, plain
-from nacelle.export.c.assemble import assemble_declaration, assemble_source, ending, listed, names_of
-from nacelle.export.loop import LAW, REST, STATE, gains_of, memory_of
+from nacelle.emit.c.parts import c_constant, format_call
+from nacelle.emit.c.target import header_lines
+from nacelle.emit.names import comment_text
+from nacelle.export.about import Package, escape_markdown
+from nacelle.export.c.assemble import (
+    assemble_declaration,
+    assemble_source,
+    controller_names,
+    number_lines,
+    precision_suffix,
+)
+from nacelle.export.loop import LAW, REST, STATE, gain_fields, memory_fields
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
 # ---- a controller: a struct of the caller, a reset and a step
@@ -104,22 +110,22 @@ static const {real} tuned[{ng}] = {{
 """
 
 
-def _heads(package: Package, real: str) -> tuple[str, str]:
-    struct, reset, step = names_of(package, real)
+def _controller_prototypes(package: Package, real: str) -> tuple[str, str]:
+    struct, reset, step = controller_names(package, real)
     inputs = [f"const {real} *{name}" for name in ("q", "x_d", "v_d", "a_d")]
     return (
-        call(f"int {reset}", [f"{struct} *c", f"const {real} *x"]),
-        call(f"int {step}", [f"{struct} *c", *inputs, f"{real} *force"]),
+        format_call(f"int {reset}", [f"{struct} *c", f"const {real} *x"]),
+        format_call(f"int {step}", [f"{struct} *c", *inputs, f"{real} *force"]),
     )
 
 
-def _places(package: Package, what: str, fields: Fields, labels: dict[str, str]) -> list[str]:
+def _offset_macros(package: Package, what: str, fields: VectorLayout, labels: dict[str, str]) -> list[str]:
     """Macros for the places of parts, each with what it is."""
     prefix = f"{package.name}_controller_{what}".upper()
     lines = [f"#define {prefix}_SIZE {fields.size}"]
     for name, size in fields.sizes.items():
         if size:
-            meaning = remark(labels.get(f"{what}.{name}", ""))
+            meaning = comment_text(labels.get(f"{what}.{name}", ""))
             count = f"{size} number{'' if size == 1 else 's'}"
             offset = fields.place(name).start
             lines.append(
@@ -133,25 +139,25 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
     prefix = f"{package.name}_controller"
     labels = controller.kind.labels
     lines = [
-        *_places(package, "memory", memory_of(controller), labels),
-        *_places(package, "gains", gains_of(controller), labels),
+        *_offset_macros(package, "memory", memory_fields(controller), labels),
+        *_offset_macros(package, "gains", gain_fields(controller), labels),
         f"#define {prefix.upper()}_PERIOD {c_constant(controller.period, 'double')}",
         "",
     ]
     for real in reals:
-        struct = names_of(package, real)[0]
+        struct = controller_names(package, real)[0]
         lines += [
             "typedef struct {",
-            f"    {real} memory[{memory_of(controller).size}];",
-            f"    {real} gains[{gains_of(controller).size}];",
+            f"    {real} memory[{memory_fields(controller).size}];",
+            f"    {real} gains[{gain_fields(controller).size}];",
             f"}} {struct};",
             "",
-            *(f"{head};" for head in _heads(package, real)),
+            *(f"{head};" for head in _controller_prototypes(package, real)),
             "",
         ]
     about = _REMARK.format(
         own=prefix,
-        kind=remark(controller.name),
+        kind=comment_text(controller.name),
         period=repr(controller.period),
         fine=FINE,
         bridged=BRIDGED,
@@ -159,22 +165,22 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
         desired=DESIRED_REFUSED,
         measured=MEASURED_REFUSED,
     )
-    return about + "\n".join(framed(f"{prefix}_h_included", [], lines))
+    return about + "\n".join(header_lines(f"{prefix}_h_included", [], lines))
 
 
 def controller_source(package: Package, controller: Controller, real: str) -> tuple[str, str]:
     """File name and text of reset and step."""
-    name, end = package.name, ending(real)
-    memory, ny = memory_of(controller), mechanism_of(package.robot).ny
-    reset, step = _heads(package, real)
+    name, end = package.name, precision_suffix(real)
+    memory, ny = memory_fields(controller), mechanism_of(package.robot).unknown_count
+    reset, step = _controller_prototypes(package, real)
     missed = f"(memory[{memory.place('missed').start}] > 0) ? {BRIDGED} : {FINE}"
     law = ["c->memory", "q", "x_d", "v_d", "a_d", "c->gains", "force", "memory"]
-    return f"{names_of(package, real)[0]}.c", _CONTROLLER_SOURCE.format(
-        own=names_of(package, real)[0],
+    return f"{controller_names(package, real)[0]}.c", _CONTROLLER_SOURCE.format(
+        own=controller_names(package, real)[0],
         package=name,
         real=real,
-        ng=gains_of(controller).size,
-        gains=listed(controller.gains, real),
+        ng=gain_fields(controller).size,
+        gains=number_lines(controller.gains, real),
         reset=reset,
         unknown=f"    {real} y[{ny}];\n" if ny else "",
         assemble=f"{name}_assemble{end}({'x, y' if ny else 'x'})",
@@ -182,7 +188,7 @@ def controller_source(package: Package, controller: Controller, real: str) -> tu
         nz=memory.size,
         stop=memory.place("stopped").start,
         step=step,
-        law=call(f"{name}_{LAW}{end}", law, 4),
+        law=format_call(f"{name}_{LAW}{end}", law, 4),
         m=len(package.robot.actuators),
         missed=missed if "missed" in memory.sizes else FINE,
         stopped=STOPPED,
@@ -209,8 +215,8 @@ _PLANT_SOURCE = """\
 """
 
 
-def _head(package: Package, real: str) -> str:
-    return f"int {package.name}_plant_start{ending(real)}(const {real} *x, {real} *state)"
+def _plant_prototype(package: Package, real: str) -> str:
+    return f"int {package.name}_plant_start{precision_suffix(real)}(const {real} *x, {real} *state)"
 
 
 def plant_declaration(package: Package, reals: Sequence[str]) -> list[str]:
@@ -221,21 +227,21 @@ def plant_declaration(package: Package, reals: Sequence[str]) -> list[str]:
         f" * {name}_plant_start: the state of the plant at rest at a pose x.",
         " * Returns 0, or 1 where the pose is not reached; it is then left as it was.",
         " */",
-        *(f"{_head(package, real)};" for real in reals),
+        *(f"{_plant_prototype(package, real)};" for real in reals),
         "",
     ]
 
 
 def plant_source(package: Package, real: str) -> tuple[str, str]:
     """File name and text of the start of a plant."""
-    end, ny = ending(real), mechanism_of(package.robot).ny
+    end, ny = precision_suffix(real), mechanism_of(package.robot).unknown_count
     at = "x, y" if ny else "x"
     function = f"{package.name}_plant_start{end}"
     return f"{function}.c", _PLANT_SOURCE.format(
         own=function,
         package=package.name,
         real=real,
-        head=_head(package, real),
+        head=_plant_prototype(package, real),
         n=package.robot.motion.n,
         unknown=f"    {real} y[{ny}];\n" if ny else "",
         assemble=f"{package.name}_assemble{end}({at})",
@@ -280,15 +286,15 @@ def loop_part(package: Package, precisions: Sequence[str], tolerances: Mapping[s
     return LoopPart(headers, sources, declared)
 
 
-def loop_use(package: Package, real: str) -> list[str]:
+def loop_readme(package: Package, real: str) -> list[str]:
     """Paragraphs of the README, with calls in a precision."""
     wanted = package.wanted
-    lines = [] if wanted.controller is None else _controller_use(package, wanted.controller, real)
-    return lines + (_plant_use(package, real) if wanted.plant else [])
+    lines = [] if wanted.controller is None else _controller_readme(package, wanted.controller, real)
+    return lines + (_plant_readme(package, real) if wanted.plant else [])
 
 
-def _controller_use(package: Package, controller: Controller, real: str) -> list[str]:
-    struct, reset, step = names_of(package, real)
+def _controller_readme(package: Package, controller: Controller, real: str) -> list[str]:
+    struct, reset, step = controller_names(package, real)
     lines = [
         "",
         "## The controller",
@@ -317,13 +323,13 @@ def _controller_use(package: Package, controller: Controller, real: str) -> list
         "| array | part | at | numbers | after a reset | what it is |",
         "|---|---|---|---|---|---|",
     ]
-    return lines + _rows(controller)
+    return lines + _field_rows(controller)
 
 
-def _rows(controller: Controller) -> list[str]:
+def _field_rows(controller: Controller) -> list[str]:
     """Rows of the table of parts."""
     labels, rows = controller.kind.labels, []
-    for what, fields in (("memory", memory_of(controller)), ("gains", gains_of(controller))):
+    for what, fields in (("memory", memory_fields(controller)), ("gains", gain_fields(controller))):
         for name, size in fields.sizes.items():
             if not size:
                 continue
@@ -332,15 +338,15 @@ def _rows(controller: Controller) -> list[str]:
                 values = controller.gains[fields.place(name)]
                 first = ", ".join(f"{value:.6g}" for value in values[:_SHOWN])
                 first += ", ..." if size > _SHOWN else ""
-            description = plain(labels.get(f"{what}.{name}", ""))
+            description = escape_markdown(labels.get(f"{what}.{name}", ""))
             rows.append(
-                f"| {what} | {plain(name)} | {fields.place(name).start} | {size} | {first} | {description} |"
+                f"| {what} | {escape_markdown(name)} | {fields.place(name).start} | {size} | {first} | {description} |"
             )
     return rows
 
 
-def _plant_use(package: Package, real: str) -> list[str]:
-    prefix, end = f"{package.name}_plant", ending(real)
+def _plant_readme(package: Package, real: str) -> list[str]:
+    prefix, end = f"{package.name}_plant", precision_suffix(real)
     return [
         "",
         "## The plant",

@@ -8,14 +8,29 @@ from typing import Literal, NamedTuple
 
 from nacelle.control.controller import Controller
 from nacelle.emit.c.driver import newton_source, rk4_source
-from nacelle.emit.c.target import COptions, Interface, c_definition, framed
-from nacelle.emit.names import Identifiers, remark
-from nacelle.export.about import CONVENTIONS, TRIAL, Package, count_text, friction_words, readme, watch_words
-from nacelle.export.c.loop import loop_part, loop_use
+from nacelle.emit.c.target import COptions, Interface, c_definition, header_lines
+from nacelle.emit.names import Identifiers, comment_text
+from nacelle.export.about import (
+    CONVENTIONS,
+    SELF_TEST_MARK,
+    Package,
+    count_text,
+    friction_note,
+    monitoring_notes,
+    readme_text,
+)
+from nacelle.export.c.loop import loop_part, loop_readme
 from nacelle.export.c.self_test import self_test
 from nacelle.export.entry import Entry
 from nacelle.export.target import PRECISIONS, ExportTarget
-from nacelle.export.vectors import CAP, TOLERANCES, ClosedLegs, Vectors, closed_words, record
+from nacelle.export.vectors import (
+    CAP,
+    TOLERANCES,
+    ClosedLoops,
+    ReferenceVectors,
+    accuracy_note,
+    record_samples,
+)
 
 # ---- CMake file and Makefile
 
@@ -142,19 +157,23 @@ class CTarget(ExportTarget):
     plant: bool = False
     self_test: bool | None = True
 
-    def files(self, package: Package, references: Mapping[str, Vectors]) -> dict[str, str]:
+    def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files; with a controller also samples of it in a row."""
         closed = next((vectors.closed for vectors in references.values() if vectors.closed is not None), None)
-        samples = None if self.controller is None else record(self.controller, package.entries, closed)
+        samples = (
+            None if self.controller is None else record_samples(self.controller, package.entries, closed)
+        )
         name, precisions, batch = package.name, PRECISIONS[self.precision], self.batch
         tolerances = TOLERANCES if closed is None else closed.tolerance
-        sources, headers, stack = code_of(package, precisions, batch, tolerances)
+        sources, headers, stack = package_code(package, precisions, batch, tolerances)
         files = {f"include/{file}": text for file, text in headers.items()}
         files |= {f"src/{file}": text for file, text in sources.items()}
         files["test/self_test.c"] = self_test(package, references, precisions, samples)
         files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(set(headers) - {f"{name}.h"}))
         files["Makefile"] = make_file(name, sorted(sources))
-        files["README.md"] = readme(package, _use(package, precisions, batch, closed), _notes(package, stack))
+        files["README.md"] = readme_text(
+            package, _usage(package, precisions, batch, closed), _notes(package, stack)
+        )
         return files
 
 
@@ -172,7 +191,7 @@ class PackageCode(NamedTuple):
     stack: dict[str, dict[str, int]]
 
 
-def code_of(
+def package_code(
     package: Package, precisions: Sequence[str], batch: bool, tolerances: Mapping[str, float] = TOLERANCES
 ) -> PackageCode:
     """Write the functions of a package, for many samples too if `batch`; legs are closed to tolerances."""
@@ -211,7 +230,7 @@ def _options(package: Package, entry: Entry, real: str, batch: bool) -> COptions
     )
 
 
-def _wrapped(text: str, first: str, following: str) -> list[str]:
+def _wrap_comment(text: str, first: str, following: str) -> list[str]:
     """Break a text into lines of a comment."""
     lines, line = [], first
     for word in text.split():
@@ -232,10 +251,15 @@ def _header(
 ) -> str:
     name = package.name
     guard = f"{name}_h_included"
-    lines = ["/*", f" * Models of the robot {remark(package.robot.name)}.", f" * {package.origin}", " *"]
-    lines += _wrapped(friction_words(package.wanted), " * ", " * ")
+    lines = [
+        "/*",
+        f" * Models of the robot {comment_text(package.robot.name)}.",
+        f" * {package.origin}",
+        " *",
+    ]
+    lines += _wrap_comment(friction_note(package.wanted), " * ", " * ")
     for text in CONVENTIONS:
-        lines += _wrapped(text, " * - ", " *   ")
+        lines += _wrap_comment(text, " * - ", " *   ")
     lines += [
         " *",
         " * No heap, no globals, nothing kept between calls: any number of threads may call. Functions are",
@@ -247,13 +271,13 @@ def _header(
     ]
     identifiers, declared = Identifiers((guard,)), []
     for entry in package.entries:
-        declared += _declared(package, entry, precisions, batch, identifiers, stack[entry.label])
+        declared += _entry_declarations(package, entry, precisions, batch, identifiers, stack[entry.label])
     declared += more
     includes = ["<stddef.h>", *(f'"{file}"' for file in included)]
-    return "\n".join(lines + framed(guard, includes, declared))
+    return "\n".join(lines + header_lines(guard, includes, declared))
 
 
-def _declared(
+def _entry_declarations(
     package: Package,
     entry: Entry,
     precisions: Sequence[str],
@@ -264,17 +288,19 @@ def _declared(
     """The remark, the dimensions and the prototypes of an entry."""
     interfaces = [Interface(entry.program, _options(package, entry, real, batch)) for real in precisions]
     first = interfaces[0]
-    lines = ["/*", *_wrapped(f"{package.name}_{entry.label}: {entry.title}.", " * ", " * "), " *"]
+    lines = ["/*", *_wrap_comment(f"{package.name}_{entry.label}: {entry.title}.", " * ", " * "), " *"]
     for kind, arrays in (("in", first.inputs), ("out", first.outputs)):
         for array in arrays:
-            lines += _wrapped(first.describe(array), f" *   {kind:4s}", " *         ")
-    lines += [" *", *_wrapped(f"{count_text(entry.count)}.", " * ", " * ")]
+            lines += _wrap_comment(first.describe(array), f" *   {kind:4s}", " *         ")
+    lines += [" *", *_wrap_comment(f"{count_text(entry.count)}.", " * ", " * ")]
     bytes_used = ", ".join(f"{count} bytes ({real})" for real, count in stack.items())
-    lines += _wrapped(
-        f"At most {entry.alive} values alive at once; arrays on the stack: {bytes_used}.", " * ", " * "
+    lines += _wrap_comment(
+        f"At most {entry.max_live_values} values alive at once; arrays on the stack: {bytes_used}.",
+        " * ",
+        " * ",
     )
-    for text in watch_words(entry):
-        lines += _wrapped(text, " * ", " *   ")
+    for text in monitoring_notes(entry):
+        lines += _wrap_comment(text, " * ", " *   ")
     lines.append(" */")
     for array in (*first.inputs, *first.outputs):
         macro = identifiers.unique(f"{package.name}_{entry.label}_{array.name}_size".upper())
@@ -289,7 +315,7 @@ def _declared(
     return [*lines, ""]
 
 
-def _use(package: Package, precisions: Sequence[str], batch: bool, closed: ClosedLegs | None) -> list[str]:
+def _usage(package: Package, precisions: Sequence[str], batch: bool, closed: ClosedLoops | None) -> list[str]:
     name = package.name
     alone = {
         "double": "All functions compute in double.",
@@ -314,7 +340,7 @@ def _use(package: Package, precisions: Sequence[str], batch: bool, closed: Close
         "worst error of each output and returns 0 if all of them are within their tolerance: a multiple of "
         "the rounding error that the function has in that precision.",
         "",
-        TRIAL,
+        SELF_TEST_MARK,
         "",
         "C99 and `math.h` are all that is needed. Never compile with `-ffast-math` or `-ffinite-math-only`.",
         "",
@@ -329,27 +355,27 @@ def _use(package: Package, precisions: Sequence[str], batch: bool, closed: Close
             "Functions that end in `_batch` evaluate n samples: those of an input lie its stride apart (0: "
             "one for all), those of an output follow each other.",
         ]
-    lines += loop_use(package, precisions[0])
-    if package.iterated is not None and closed is not None:
+    lines += loop_readme(package, precisions[0])
+    if package.closing_entry is not None and closed is not None:
         tolerance = closed.tolerance
         lines += [
             "",
             f"Legs of this robot are found by iteration. Before a function that takes `y`, call `{name}_"
-            f"{package.iterated.label}_newton(y, x, {tolerance['double']:g}, {CAP}, NULL, 0, NULL, NULL)` "
+            f"{package.closing_entry.label}_newton(y, x, {tolerance['double']:g}, {CAP}, NULL, 0, NULL, NULL)` "
             f"(in float with {tolerance['float']:g}): it improves y, from that of the sample before or from "
             "the start below, and returns 0 if the legs are closed. This is the one loop in the package; its "
             "cap is an argument. Its worst case is cap + 1 times the count of the step.",
             "",
-            *closed_words(closed, precisions),
+            *accuracy_note(closed, precisions),
             "",
             "At the reference pose",
             "",
-            *_start(package),
+            *_reference_lines(package),
         ]
     return lines
 
 
-def _start(package: Package) -> list[str]:
+def _reference_lines(package: Package) -> list[str]:
     from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
     x, y = mechanism_of(package.robot).reference
@@ -364,7 +390,7 @@ def _notes(package: Package, stack: Mapping[str, Mapping[str, int]]) -> dict[str
     for entry in package.entries:
         arrays = ", ".join(f"{count} bytes in {real}" for real, count in stack[entry.label].items())
         notes[entry.label] = (
-            f"C function `{package.name}_{entry.label}`. On the stack: at most {entry.alive} intermediate "
+            f"C function `{package.name}_{entry.label}`. On the stack: at most {entry.max_live_values} intermediate "
             f"values alive at once in the order written, and arrays of {arrays} between its parts; no heap. "
             "What a compiler makes of it `gcc -fstack-usage` tells."
         )

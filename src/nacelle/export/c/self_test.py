@@ -13,10 +13,10 @@ from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.c.target import COptions, Interface
 from nacelle.export.about import Package
-from nacelle.export.c.assemble import names_of
+from nacelle.export.c.assemble import controller_names
 from nacelle.export.entry import Entry
-from nacelle.export.loop import memory_of
-from nacelle.export.vectors import CAP, ClosedLegs, RecordedSamples, Vectors
+from nacelle.export.loop import memory_fields
+from nacelle.export.vectors import CAP, ClosedLoops, RecordedSamples, ReferenceVectors
 from nacelle.spatial.scalar import Array
 
 # ---- a controller: samples in a row, memory carried on
@@ -72,19 +72,19 @@ def _table(name: str, values: Array, count: str = "STATES") -> str:
     return "\n".join([f"static const double {name}[{count}][{values.shape[1]}] = {{", *rows, "};", ""])
 
 
-def _row(kind: str, name: str, texts: list[str]) -> str:
+def _array_text(kind: str, name: str, texts: list[str]) -> str:
     lines = [f"    {', '.join(texts[k : k + 8])}," for k in range(0, len(texts), 8)]
     return "\n".join([f"static const {kind} {name}[{len(texts)}] = {{", *lines, "};", ""])
 
 
-def _parts(controller: Controller) -> list[str]:
+def _compared_parts(controller: Controller) -> list[str]:
     """What is compared: forces, and the parts of the memory that have numbers."""
-    return ["force", *(name for name, size in memory_of(controller).sizes.items() if size)]
+    return ["force", *(name for name, size in memory_fields(controller).sizes.items() if size)]
 
 
-def samples_data(package: Package, controller: Controller, samples: RecordedSamples) -> str:
+def sample_tables(package: Package, controller: Controller, samples: RecordedSamples) -> str:
     """Tables of the samples."""
-    fields, parts = memory_of(controller), _parts(controller)
+    fields, parts = memory_fields(controller), _compared_parts(controller)
     part_of = [parts.index(name, 1) for name, size in fields.sizes.items() for _ in range(size)]
     rows = np.concatenate([samples.first[None], samples.memory])
     return "\n".join(
@@ -95,14 +95,16 @@ def samples_data(package: Package, controller: Controller, samples: RecordedSamp
             *(_table(f"controller_{name}", samples.inputs[name], "SAMPLES") for name in _INPUTS),
             _table("controller_force", samples.force, "SAMPLES"),
             _table("controller_memory", rows, "SAMPLES + 1"),
-            _row(
+            _array_text(
                 "double",
                 "controller_start",
                 [c_constant(value, "double") for value in samples.start.tolist()],
             ),
-            _row("double", "controller_scale", [c_constant(samples.scale[name], "double") for name in parts]),
-            _row("int", "controller_status", [str(status) for status in samples.status]),
-            _row("int", "controller_part", [str(part) for part in part_of]),
+            _array_text(
+                "double", "controller_scale", [c_constant(samples.scale[name], "double") for name in parts]
+            ),
+            _array_text("int", "controller_status", [str(status) for status in samples.status]),
+            _array_text("int", "controller_part", [str(part) for part in part_of]),
         ]
     )
 
@@ -111,8 +113,8 @@ def samples_check(
     package: Package, controller: Controller, samples: RecordedSamples, real: str
 ) -> tuple[str, str]:
     """Name of the function that compares, and its text."""
-    struct, reset, step = names_of(package, real)
-    parts = _parts(controller)
+    struct, reset, step = controller_names(package, real)
+    parts = _compared_parts(controller)
     sizes = {name: samples.inputs[name].shape[1] for name in _INPUTS} | {"force": samples.force.shape[1]}
     filled = []
     for name in _INPUTS:
@@ -136,7 +138,7 @@ def samples_check(
         arrays="\n".join(f"    {real} {name}[{size}];" for name, size in sizes.items()),
         nx=sizes["x"],
         count=len(parts),
-        nz=memory_of(controller).size,
+        nz=memory_fields(controller).size,
         filled="\n".join(filled),
         m=sizes["force"],
         reports="\n".join(reports),
@@ -186,7 +188,7 @@ static int report(const char *function, const char *output, double worst, double
 """Functions of a self-test that compare and report."""
 
 
-ENDS = (
+MAIN_END = (
     "    if (bad != 0) {",
     '        printf("%d outputs are BAD\\n", bad);',
     "        return 1;",
@@ -199,7 +201,7 @@ ENDS = (
 
 def self_test(
     package: Package,
-    references: Mapping[str, Vectors],
+    references: Mapping[str, ReferenceVectors],
     precisions: Sequence[str],
     samples: RecordedSamples | None = None,
 ) -> str:
@@ -219,32 +221,32 @@ def self_test(
         parts.append(data_tables(package, entry, vectors))
         for real in precisions:
             parts.append(_check(package, entry, vectors, real))
-            calls.append(f"    bad += check_{entry_ending(entry, real)}();")
+            calls.append(f"    bad += check_{entry_suffix(entry, real)}();")
             if vectors.closed is not None:
                 parts.append(_newton(package, entry, vectors.closed, real))
-                calls.append(f"    bad += check_{entry_ending(entry, real)}_newton();")
+                calls.append(f"    bad += check_{entry_suffix(entry, real)}_newton();")
     controller = package.wanted.controller
     if controller is not None and samples is not None:
-        parts.append(samples_data(package, controller, samples))
+        parts.append(sample_tables(package, controller, samples))
         for real in precisions:
             check, text = samples_check(package, controller, samples, real)
             parts.append(text)
             calls.append(f"    bad += {check}();")
-    parts.append("\n".join(["int main(void)", "{", "    int bad = 0;", *calls, *ENDS, "}", ""]))
+    parts.append("\n".join(["int main(void)", "{", "    int bad = 0;", *calls, *MAIN_END, "}", ""]))
     return "\n".join(parts)
 
 
-def entry_ending(entry: Entry, real: str) -> str:
+def entry_suffix(entry: Entry, real: str) -> str:
     """The name of a function behind the package's, in a precision."""
     return entry.label + ("_f" if real == "float" else "")
 
 
 def _interface(package: Package, entry: Entry, real: str) -> Interface:
-    name = f"{package.name}_{entry_ending(entry, real)}"
+    name = f"{package.name}_{entry_suffix(entry, real)}"
     return Interface(entry.program, COptions(real="float" if real == "float" else "double", name=name))
 
 
-def data_tables(package: Package, entry: Entry, vectors: Vectors) -> str:
+def data_tables(package: Package, entry: Entry, vectors: ReferenceVectors) -> str:
     """Tables of inputs and outputs, numbered: names of variables are for the eye alone."""
     tables = [f"/* {package.name}_{entry.label} */"]
     for k, values in enumerate(vectors.inputs.values()):
@@ -261,28 +263,28 @@ def data_tables(package: Package, entry: Entry, vectors: Vectors) -> str:
     return "\n".join(tables)
 
 
-def is_step(vectors: Vectors, name: str) -> bool:
+def is_step(vectors: ReferenceVectors, name: str) -> bool:
     """Whether an output is the step of an iteration, whose errors count relative to the condition."""
     return vectors.closed is not None and name == "dy"
 
 
-def error_scale(entry: Entry, vectors: Vectors, name: str, subscript: str = "") -> str:
+def error_scale(entry: Entry, vectors: ReferenceVectors, name: str, subscript: str = "") -> str:
     """What errors of an output count relative to: a number, or the table of the condition."""
     return f"{entry.label}_condition{subscript}" if is_step(vectors, name) else repr(vectors.scale[name])
 
 
-def error_limit(vectors: Vectors, name: str, real: str) -> float:
+def error_limit(vectors: ReferenceVectors, name: str, real: str) -> float:
     """The largest error of an output, relative to its scale, in a precision."""
     if vectors.closed is not None and is_step(vectors, name):
         return vectors.closed.step[real]
     return vectors.tolerance[real][name]
 
 
-def _check(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
+def _check(package: Package, entry: Entry, vectors: ReferenceVectors, real: str) -> str:
     interface = _interface(package, entry, real)
     sizes = [variable.size for variable in entry.program.inputs]
     results = [variable.size for variable in entry.program.outputs]
-    lines = [f"static int check_{entry_ending(entry, real)}(void)", "{"]
+    lines = [f"static int check_{entry_suffix(entry, real)}(void)", "{"]
     lines += [f"    {real} in{k}[{size}];" for k, size in enumerate(sizes)]
     lines += [f"    {real} out{k}[{size}];" for k, size in enumerate(results)]
     lines += [f"    double worst{k} = 0.0;" for k in range(len(results))]
@@ -310,7 +312,7 @@ def _check(package: Package, entry: Entry, vectors: Vectors, real: str) -> str:
     return "\n".join([*lines, "    return bad;", "}", ""])
 
 
-def _newton(package: Package, entry: Entry, closed: ClosedLegs, real: str) -> str:
+def _newton(package: Package, entry: Entry, closed: ClosedLoops, real: str) -> str:
     """Newton's iteration from starts away from the solutions."""
     interface = _interface(package, entry, real)
     y, x = (variable.size for variable in entry.program.inputs)
@@ -318,7 +320,7 @@ def _newton(package: Package, entry: Entry, closed: ClosedLegs, real: str) -> st
     call = f"{interface.name}_newton(y, x, {tolerance}, {CAP}, NULL, 0, NULL, NULL)"
     return "\n".join(
         [
-            f"static int check_{entry_ending(entry, real)}_newton(void)",
+            f"static int check_{entry_suffix(entry, real)}_newton(void)",
             "{",
             f"    {real} y[{y}];",
             f"    {real} x[{x}];",

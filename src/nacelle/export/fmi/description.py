@@ -17,7 +17,7 @@ from nacelle.model.robot import Robot
 # ---- variables
 
 
-Named = tuple[str, str]
+NamedUnit = tuple[str, str]
 """Name and unit; the unit may be empty."""
 
 
@@ -70,7 +70,7 @@ class VariableTable:
         self,
         group: str,
         causality: str,
-        named: Iterable[Named],
+        named: Iterable[NamedUnit],
         about: str,
         *,
         start: Iterable[float] | None = None,
@@ -97,7 +97,7 @@ class VariableTable:
             self.scalars.append(Scalar(name, causality, unit, about, value, tunable))
         self.places[group] = slice(first, len(self.scalars))
 
-    def add_states(self, named: Iterable[Named], about: str) -> None:
+    def add_states(self, named: Iterable[NamedUnit], about: str) -> None:
         """Add the groups "state" and "derivative"."""
         self.add("state", "local", named, about)
         first, at = len(self.scalars), self.places["state"].start
@@ -130,17 +130,17 @@ class QuantityNames:
             (actuator.name, revolute)
             for actuator, revolute in zip(robot.actuators, robot.revolute_actuators, strict=True)
         ]
-        self.pose = _prefixed("pose", zip(layout.x_names, layout.units, strict=True))
+        self.pose = _with_prefix("pose", zip(layout.x_names, layout.units, strict=True))
         self.coordinates = list(zip(robot.motion.coordinates, layout.v_units, strict=True))
-        self.twist = _prefixed("twist", ((f"v_{name}", _rate(unit)) for name, unit in self.coordinates))
-        self.acceleration = _prefixed(
+        self.twist = _with_prefix("twist", ((f"v_{name}", _rate(unit)) for name, unit in self.coordinates))
+        self.acceleration = _with_prefix(
             "acceleration", ((f"a_{name}", _rate(_rate(unit))) for name, unit in self.coordinates)
         )
         self.force = [(f"force.{name}", "N.m" if turns else "N") for name, turns in drives]
         self.position = [(f"position.{name}", "rad" if turns else "m") for name, turns in drives]
         self.rate = [(f"rate.{name}", "rad/s" if turns else "m/s") for name, turns in drives]
 
-    def started(self) -> tuple[list[Named], list[Named]]:
+    def start_names(self) -> tuple[list[NamedUnit], list[NamedUnit]]:
         """Names of the pose and of the twist at the start."""
         pose, twist = (
             [(name.replace(word, "start", 1), unit) for name, unit in group]
@@ -149,7 +149,7 @@ class QuantityNames:
         return pose, twist
 
 
-def _prefixed(word: str, named: Iterable[Named]) -> list[Named]:
+def _with_prefix(word: str, named: Iterable[NamedUnit]) -> list[NamedUnit]:
     return [(f"{word}.{name}", unit) for name, unit in named]
 
 
@@ -188,7 +188,7 @@ class FmuDescription:
     title: str
     token: str
     tool: str
-    exchanged: bool
+    model_exchange: bool
     step: float
     period: float | None = None
 
@@ -209,7 +209,7 @@ def model_description(about: FmuDescription, table: VariableTable) -> str:
         "canGetAndSetFMUState": "true",
         "canSerializeFMUState": "true",
     }
-    if about.exchanged:
+    if about.model_exchange:
         ElementTree.SubElement(root, "ModelExchange", common)
     stepping = {"canHandleVariableCommunicationStepSize": "true"}
     if about.period is not None:

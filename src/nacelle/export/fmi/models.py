@@ -14,9 +14,9 @@ from nacelle.control.controller import Controller
 from nacelle.control.pieces.signals import BRIDGED, DESIRED_REFUSED, FINE, MEASURED_REFUSED, STOPPED
 from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
-from nacelle.export.entry import CLOSING, Entry
-from nacelle.export.fmi.description import Named, QuantityNames, VariableTable
-from nacelle.export.loop import gains_of, memory_of
+from nacelle.export.entry import CLOSING_STEP, Entry
+from nacelle.export.fmi.description import NamedUnit, QuantityNames, VariableTable
+from nacelle.export.loop import gain_fields, memory_fields
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 
@@ -27,7 +27,7 @@ _OUT_OF_REACH = "the pose is out of reach"
 
 
 @dataclass(frozen=True)
-class Glue:
+class FmuModel:
     """A model of an FMU.
 
     Attributes:
@@ -45,7 +45,7 @@ class Glue:
     begin: str
     evaluate: str
     advance: str
-    exchanged: bool = True
+    model_exchange: bool = True
     period: float | None = None
 
 
@@ -77,25 +77,25 @@ def _unit_pose(package: Package, at: str) -> str:
     return "\n".join(lines)
 
 
-def _continued(robot: Robot, at: str, call: str) -> str:
+def _unwrap_angles(robot: Robot, at: str, call: str) -> str:
     """A call that gives the actuators' coordinates, whose angles then continue those before it.
 
     Of motors that may turn freely, and whose turns are not counted already: within half a turn of where they
     were when they were last evaluated.
     """
-    known = mechanism_of(robot).known_axes
+    known = mechanism_of(robot).axes_with_coordinates
     free = [
         k
         for k, actuator in enumerate(robot.actuators)
         if robot.revolute_actuators[k]
         and (actuator.joint, 0) not in known
-        and robot.narrowed_joints[actuator.joint].may_turn(0)
+        and robot.joints_within_drive_limits[actuator.joint].may_turn(0)
     ]
     if not free:
         return call
     two_pi = c_constant(2.0 * math.pi, "double")
     m = len(robot.actuators)
-    return _joined(
+    return _join_lines(
         f"double last[{m}];",
         f"memcpy(last, {at}, sizeof last);",
         call,
@@ -103,11 +103,11 @@ def _continued(robot: Robot, at: str, call: str) -> str:
     )
 
 
-def _joined(*texts: str) -> str:
+def _join_lines(*texts: str) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def plant_glue(package: Package) -> Glue:
+def plant_model(package: Package) -> FmuModel:
     """The robot under the forces of its actuators: states and derivatives, and steps of Runge-Kutta's method.
 
     Args:
@@ -115,8 +115,8 @@ def plant_glue(package: Package) -> Glue:
     """
     name, robot = package.name, package.robot
     mechanism, names, table = mechanism_of(robot), QuantityNames(robot), VariableTable()
-    pose, twist = names.started()
-    nx, ny = mechanism.layout.nx, mechanism.ny
+    pose, twist = names.start_names()
+    nx, ny = mechanism.layout.nx, mechanism.unknown_count
     table.add("x0", "parameter", pose, "pose at the start", start=mechanism.reference[0])
     table.add("v0", "parameter", twist, "reduced twist at the start", start=[0.0] * len(twist))
     table.add(
@@ -131,14 +131,14 @@ def plant_glue(package: Package) -> Glue:
     table.add("qd", "output", names.rate, "rate of an actuator")
     table.add("x", "output", names.pose, "pose of the platform")
     table.add("v", "output", names.twist, "reduced twist of the platform")
-    states: list[Named] = [
+    states: list[NamedUnit] = [
         *((f"state.{key}", unit) for key, unit in names.coordinates),
         *((f"state.{key.removeprefix('twist.')}", unit) for key, unit in names.twist),
         *((f"state.y[{k}]", "") for k in range(ny)),
     ]
     table.add_states(states, _STATES)
     y, state = "y, " if ny else "", table.at("state")
-    begin = _joined(
+    begin = _join_lines(
         _unit_pose(package, table.at("x0")),
         f"double y[{ny}];" if ny else "",
         f"if ({name}_assemble(x{', y' if ny else ''}) != 0) {{",
@@ -148,15 +148,15 @@ def plant_glue(package: Package) -> Glue:
         f"{name}_plant_encoders({state}, {table.at('q')});",
         "return NULL;",
     )
-    evaluate = _joined(
+    evaluate = _join_lines(
         f"{name}_plant({state}, {table.at('force')}, {table.at('derivative')});",
-        _continued(robot, table.at("q"), f"{name}_plant_encoders({state}, {table.at('q')});"),
+        _unwrap_angles(robot, table.at("q"), f"{name}_plant_encoders({state}, {table.at('q')});"),
         f"{name}_plant_rates({state}, {table.at('qd')});",
         f"{name}_plant_pose({state}, {table.at('x')}, {table.at('v')});",
         "return NULL;",
     )
     step = f"values[{table.places['step'].start}]"
-    advance = _joined(
+    advance = _join_lines(
         f"if (!({step} > 0.0)) {{",
         '    return "the step is not positive";',
         "}",
@@ -170,13 +170,13 @@ def plant_glue(package: Package) -> Glue:
         "return NULL;",
     )
     assert nx == len(pose)
-    return Glue(table, 0, begin, evaluate, advance)
+    return FmuModel(table, 0, begin, evaluate, advance)
 
 
 _STATES = "pose (a rotation vector from the reference orientation for a quaternion), twist, iterated joints"
 
 
-def pose_glue(package: Package, entry: Entry) -> Glue:
+def pose_model(package: Package, entry: Entry) -> FmuModel:
     """A model of the pose, such as inverse dynamics: outputs follow from inputs at every instant.
 
     Args:
@@ -186,7 +186,7 @@ def pose_glue(package: Package, entry: Entry) -> Glue:
     name, robot = package.name, package.robot
     mechanism, names, table = mechanism_of(robot), QuantityNames(robot), VariableTable()
     iterated = any(variable.name == "y" for variable in entry.program.inputs)
-    inputs: Mapping[str, Sequence[Named]] = {
+    inputs: Mapping[str, Sequence[NamedUnit]] = {
         "x": names.pose,
         "v": names.twist,
         "a": names.acceleration,
@@ -194,19 +194,19 @@ def pose_glue(package: Package, entry: Entry) -> Glue:
         "q": names.position,
         "q_dot": names.rate,
     }
-    outputs: Mapping[str, Sequence[Named]] = {"force": names.force, "active": names.position}
+    outputs: Mapping[str, Sequence[NamedUnit]] = {"force": names.force, "active": names.position}
     arguments = []
     for variable in entry.program.inputs:
         if variable.name == "y":
             arguments.append("memory")
             continue
-        named = inputs.get(variable.name) or _entries(variable.name, variable.size)
+        named = inputs.get(variable.name) or _entry_names(variable.name, variable.size)
         start = mechanism.reference[0] if variable.name == "x" else [0.0] * variable.size
         about = entry.words.get(variable.name, "").split(";")[0]
         table.add(variable.name, "input", named, about, start=start)
         arguments.append("x" if variable.name == "x" else table.at(variable.name))
     for variable in entry.program.outputs:
-        named = outputs.get(variable.name) or _entries(variable.name, variable.size)
+        named = outputs.get(variable.name) or _entry_names(variable.name, variable.size)
         # An input and an output of one name get different names.
         used = {scalar.name for scalar in table.scalars}
         named = [(f"out.{key}" if key in used else key, unit) for key, unit in named]
@@ -221,37 +221,47 @@ def pose_glue(package: Package, entry: Entry) -> Glue:
             f'        return "{_OUT_OF_REACH}";',
             "    }",
         ]
-        begin = _joined(pose, "{", *missed, "}")
-        close = _joined(
-            f"if ({name}_{CLOSING}_newton(memory, x, 1e-12, 20, NULL, 0, NULL, NULL) != 0) {{", *missed, "}"
+        begin = _join_lines(pose, "{", *missed, "}")
+        close = _join_lines(
+            f"if ({name}_{CLOSING_STEP}_newton(memory, x, 1e-12, 20, NULL, 0, NULL, NULL) != 0) {{",
+            *missed,
+            "}",
         )
     call = f"{name}_{entry.label}({', '.join(arguments)});"
     if "out active" in table.places:
         # Angles continue those at the start.
-        begin = _joined(begin or pose, call)
-        evaluate = _joined(pose, close, _continued(robot, table.at("out active"), call), "return NULL;")
+        begin = _join_lines(begin or pose, call)
+        evaluate = _join_lines(
+            pose, close, _unwrap_angles(robot, table.at("out active"), call), "return NULL;"
+        )
     else:
-        evaluate = _joined(pose, close, call, "return NULL;")
-    return Glue(
-        table, mechanism.ny if iterated else 0, _joined(begin, "return NULL;"), evaluate, "return NULL;"
+        evaluate = _join_lines(pose, close, call, "return NULL;")
+    return FmuModel(
+        table,
+        mechanism.unknown_count if iterated else 0,
+        _join_lines(begin, "return NULL;"),
+        evaluate,
+        "return NULL;",
     )
 
 
-def _entries(name: str, size: int) -> list[Named]:
+def _entry_names(name: str, size: int) -> list[NamedUnit]:
     """Names of the entries of an array without names of their own."""
     return [(name, "")] if size == 1 else [(f"{name}[{k + 1}]", "") for k in range(size)]
 
 
-def controller_glue(package: Package, controller: Controller) -> Glue:
+def controller_model(package: Package, controller: Controller) -> FmuModel:
     """A controller: samples at its own period, forces held between them."""
     name, robot = package.name, package.robot
     names, table = QuantityNames(robot), VariableTable()
-    pose, _ = names.started()
+    pose, _ = names.start_names()
     reference = mechanism_of(robot).reference[0]
-    memory, gains = memory_of(controller).size, gains_of(controller)
+    memory, gains = memory_fields(controller).size, gain_fields(controller)
     table.add("x0", "parameter", pose, "pose at the start, at rest", start=reference)
-    parts: list[Named] = [
-        (key, "") for part, size in gains.sizes.items() for key, _ in _entries(f"gain.{part}", size)[:size]
+    parts: list[NamedUnit] = [
+        (key, "")
+        for part, size in gains.sizes.items()
+        for key, _ in _entry_names(f"gain.{part}", size)[:size]
     ]
     table.add("gains", "parameter", parts, "gain", start=controller.gains, tunable=True)
     table.add("q", "input", names.position, "reading of an actuator", start=controller.coordinates(reference))
@@ -273,7 +283,7 @@ def controller_glue(package: Package, controller: Controller) -> Glue:
     )
     struct = f"{name}_controller"
     status, period = f"values[{table.places['status'].start}]", c_constant(controller.period, "double")
-    begin = _joined(
+    begin = _join_lines(
         _unit_pose(package, table.at("x0")),
         f"{struct} c;",
         f"if ({struct}_reset(&c, x) != 0) {{",
@@ -287,7 +297,7 @@ def controller_glue(package: Package, controller: Controller) -> Glue:
         "return NULL;",
     )
     arguments = ", ".join(table.at(group) for group in ("q", "x", "v", "a", "force"))
-    advance = _joined(
+    advance = _join_lines(
         f"{struct} c;",
         "memcpy(c.memory, memory, sizeof c.memory);",
         f"memcpy(c.gains, {table.at('gains')}, sizeof c.gains);",
@@ -299,4 +309,4 @@ def controller_glue(package: Package, controller: Controller) -> Glue:
         "memcpy(memory, c.memory, sizeof c.memory);",
         "return NULL;",
     )
-    return Glue(table, memory + 2, begin, "return NULL;", advance, False, controller.period)
+    return FmuModel(table, memory + 2, begin, "return NULL;", advance, False, controller.period)

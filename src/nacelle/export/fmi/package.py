@@ -18,16 +18,16 @@ from pathlib import Path
 from nacelle.compile import make_program
 from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
-from nacelle.emit.names import remark
+from nacelle.emit.names import comment_text
 from nacelle.errors import ExportError
-from nacelle.export.about import Package, friction_words
-from nacelle.export.c.assemble import assemble_head, assemble_source
-from nacelle.export.c.package import code_of
+from nacelle.export.about import Package, friction_note
+from nacelle.export.c.assemble import assemble_prototype, assemble_source
+from nacelle.export.c.package import package_code
 from nacelle.export.compiler import find_compiler
-from nacelle.export.entries import check_wanted, entries
-from nacelle.export.entry import Entry, Wanted
+from nacelle.export.entries import check_request, entries
+from nacelle.export.entry import Entry, ExportRequest
 from nacelle.export.fmi.description import FmuDescription, build_description, model_description
-from nacelle.export.fmi.models import STEP, Glue, controller_glue, plant_glue, pose_glue
+from nacelle.export.fmi.models import STEP, FmuModel, controller_model, plant_model, pose_model
 from nacelle.export.loop import assembly_entry
 from nacelle.export.target import ExportTarget
 from nacelle.export.vectors import TOLERANCES
@@ -57,14 +57,14 @@ _SYSTEMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "windows"
 _DAY = (1980, 1, 1, 0, 0, 0)
 
 
-def this_platform() -> tuple[str, str]:
+def fmi_platform() -> tuple[str, str]:
     """The platform tuple of FMI for this machine, and how shared libraries end."""
     machine = platform.machine().lower()
     system, ending = _SYSTEMS.get(platform.system().lower(), (platform.system().lower(), ".so"))
     return f"{_MACHINES.get(machine, machine)}-{system}", ending
 
 
-def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> dict[str, bytes]:
+def compile_binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> dict[str, bytes]:
     """Compile the sources of an FMU: the shared library by its path; none if there is no compiler.
 
     Args:
@@ -78,7 +78,7 @@ def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> 
     cc = find_compiler("c", compiler)
     if cc is None:
         return {}
-    tuple_, ending = this_platform()
+    tuple_, ending = fmi_platform()
     with tempfile.TemporaryDirectory(prefix="nacelle-fmi-") as folder:
         path = Path(folder)
         for file, text in files.items():
@@ -92,7 +92,7 @@ def binary(name: str, files: Mapping[str, str], compiler: str | None = None) -> 
         return {f"binaries/{tuple_}/{out}": (path / out).read_bytes()}
 
 
-def zipped(files: Mapping[str, str | bytes]) -> bytes:
+def zip_bytes(files: Mapping[str, str | bytes]) -> bytes:
     """Files by their path as the bytes of a zip file; the same files are the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -162,7 +162,7 @@ class FmiTarget(ExportTarget):
     plant: bool = False
 
 
-def wanted_for_fmi(wanted: Wanted) -> Wanted:
+def fmi_request(wanted: ExportRequest) -> ExportRequest:
     """What an FMU holds: one model, one controller, or the robot under forces.
 
     Raises:
@@ -184,7 +184,7 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
     """Make an FMU.
 
     Args:
-        package: what is exported (`wanted_for_fmi`).
+        package: what is exported (`fmi_request`).
         compiler: the C compiler; that of the system if None, and no binary where there is none.
 
     Returns:
@@ -193,10 +193,10 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
     Raises:
         ExportError: if the compiler fails.
     """
-    package, glue, title = _model(package)
-    code = code_of(package, ("double",), False)
+    package, glue, title = _fmu_model(package)
+    code = package_code(package, ("double",), False)
     sources, headers = dict(code.sources), dict(code.headers)
-    if package.iterated is not None and not package.wanted.loop:
+    if package.closing_entry is not None and not package.wanted.loop:
         sources |= dict([assemble_source(package, "double", TOLERANCES["double"])])
     for file in _INTERFACE:
         text = resources("nacelle.export.fmi").joinpath(file).read_text(encoding="utf-8")
@@ -207,37 +207,37 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
     sources["model.c"] = _source(package, glue, title, token)
     about = FmuDescription(
         package.name,
-        f"{title} of the robot {remark(package.robot.name)}. {friction_words(package.wanted)}",
+        f"{title} of the robot {comment_text(package.robot.name)}. {friction_note(package.wanted)}",
         token,
         f"nacelle {package.version}",
-        glue.exchanged,
+        glue.model_exchange,
         glue.period or STEP,
         glue.period,
     )
     files: dict[str, str | bytes] = {"modelDescription.xml": model_description(about, glue.table)}
     files["sources/buildDescription.xml"] = build_description(package.name, sorted(sources))
     files |= {f"sources/{file}": text for file, text in sorted((sources | headers).items())}
-    files |= binary(package.name, sources | headers, compiler)
-    return zipped(files), sorted(files)
+    files |= compile_binary(package.name, sources | headers, compiler)
+    return zip_bytes(files), sorted(files)
 
 
-def _model(package: Package) -> tuple[Package, Glue, str]:
+def _fmu_model(package: Package) -> tuple[Package, FmuModel, str]:
     """The package with what its model needs, its C, and what it is."""
     wanted, robot = package.wanted, package.robot
     if wanted.controller is not None:
-        name, period = remark(wanted.controller.name), wanted.controller.period
+        name, period = comment_text(wanted.controller.name), wanted.controller.period
         title = f"the controller {name} with a sample time of {period:g} s"
-        return package, controller_glue(package, wanted.controller), title
+        return package, controller_model(package, wanted.controller), title
     if wanted.plant:
-        whole = replace(package, entries=[*package.entries, _rates(robot, package.name)])
-        return whole, plant_glue(whole), "motion under the actuators' forces"
-    if package.iterated is not None:
+        whole = replace(package, entries=[*package.entries, _rates_entry(robot, package.name)])
+        return whole, plant_model(whole), "motion under the actuators' forces"
+    if package.closing_entry is not None:
         package = replace(package, entries=[*package.entries, assembly_entry(robot, package.name)])
     main = next(entry for entry in package.entries if entry.model is not None)
-    return package, pose_glue(package, main), main.title
+    return package, pose_model(package, main), main.title
 
 
-def _rates(robot: Robot, prefix: str) -> Entry:
+def _rates_entry(robot: Robot, prefix: str) -> Entry:
     """The rates of the actuators at a state."""
     quat_0 = reference_orientation(mechanism_of(robot))
 
@@ -255,20 +255,20 @@ def _rates(robot: Robot, prefix: str) -> Entry:
     )
 
 
-def _source(package: Package, glue: Glue, title: str, token: str) -> str:
+def _source(package: Package, glue: FmuModel, title: str, token: str) -> str:
     table = glue.table
     states = table.places.get("state", slice(0, 0))
     starts = [c_constant(scalar.start or 0.0, "double") for scalar in table.scalars]
     declared = ""
-    if package.iterated is not None and not package.wanted.loop:
-        declared = f"{assemble_head(package, 'double')};\n\n"
+    if package.closing_entry is not None and not package.wanted.loop:
+        declared = f"{assemble_prototype(package, 'double')};\n\n"
     return _SOURCE.format(
         title=title,
         origin=package.origin,
         name=package.name,
         declared=declared,
         token=token,
-        exchanged="true" if glue.exchanged else "false",
+        exchanged="true" if glue.model_exchange else "false",
         values=len(table.scalars),
         memory=glue.memory,
         states=states.stop - states.start,
@@ -276,7 +276,7 @@ def _source(package: Package, glue: Glue, title: str, token: str) -> str:
         start=_rows(starts),
         settable=_rows([scalar.settable for scalar in table.scalars]),
         nominal=", 1.0" * (max(states.stop - states.start, 1) - 1),
-        **{part: _indented(getattr(glue, part)) for part in ("begin", "evaluate", "advance")},
+        **{part: _indent(getattr(glue, part)) for part in ("begin", "evaluate", "advance")},
     )
 
 
@@ -284,11 +284,11 @@ def _rows(texts: Sequence[str]) -> str:
     return "\n".join(f"    {', '.join(texts[k : k + 6])}," for k in range(0, len(texts), 6))
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
-def fmi_package(robot: Robot, prefix: str, version: str, wanted: Wanted) -> Package:
+def fmi_package(robot: Robot, prefix: str, version: str, wanted: ExportRequest) -> Package:
     """What an FMU is made of.
 
     Args:
@@ -297,6 +297,6 @@ def fmi_package(robot: Robot, prefix: str, version: str, wanted: Wanted) -> Pack
         version: of nacelle.
         wanted: what is to be exported.
     """
-    chosen = wanted_for_fmi(wanted)
-    check_wanted(chosen)
+    chosen = fmi_request(wanted)
+    check_request(chosen)
     return Package(prefix, robot, version, chosen, entries(robot, prefix, chosen))

@@ -16,7 +16,13 @@ import numpy as np
 
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.feasible_set import FeasibleSet
-from nacelle.identification.consistency.nearest import Nearest, blocks, distance_bound, nearest_point, why
+from nacelle.identification.consistency.nearest import (
+    NearestPoint,
+    cone_blocks,
+    distance_bound,
+    nearest_point,
+    status_message,
+)
 from nacelle.spatial.scalar import Array
 
 # Bounds on the distance of an answer from the solution, in standard deviations or, where there are many, as a
@@ -40,7 +46,7 @@ class ConeSolution:
     """
 
     z: Array
-    pushes: tuple[float, ...]
+    multiplier_sizes: tuple[float, ...]
     status: str
     accuracy: float
     iterations: int
@@ -64,14 +70,14 @@ def nearest_in_cones(space: FeasibleSet, H: Array, h: Array, weight: float) -> C
     half_lines, triangles = len(space.signs.names), [len(cone.centre) for cone in space.cones]
     if not solutions.free:
         return ConeSolution(solutions.z0, (0.0,) * len(triangles), "Solved", 0.0, 0)
-    T, order, target = _triangular(space, H, h, weight)
+    T, order, target = _triangular_system(space, H, h, weight)
     u_hat = np.empty(len(order))
     u_hat[order] = scipy.linalg.solve_triangular(T, target)
     C, c = space.cone_rows()
     A = -scipy.linalg.solve_triangular(T, (C @ solutions.Z)[:, order].T, trans="T").T
     b = C @ (solutions.z0 + solutions.Z @ u_hat) - c
     inside = T @ (space.inside[list(solutions.free)] - u_hat)[order]
-    best: tuple[float, Array, Nearest] | None = None
+    best: tuple[float, Array, NearestPoint] | None = None
     failure = ""
     # The solver's own scaling first; then none; then that of an estimate that no robot comes near to.
     for options in ({}, {"equilibrate": False}, {"size": float(np.linalg.norm(inside))}):
@@ -82,7 +88,7 @@ def nearest_in_cones(space: FeasibleSet, H: Array, h: Array, weight: float) -> C
             continue
         u = np.empty(len(order))
         u[order] = u_hat[order] + scipy.linalg.solve_triangular(T, answer.t)
-        z = space.into_cones(solutions.z0 + solutions.Z @ u)
+        z = space.project_into_cones(solutions.z0 + solutions.Z @ u)
         t = T @ (z[list(solutions.free)] - u_hat)[order]
         accuracy = distance_bound(t, answer.multipliers, A, b) / max(1.0, float(np.linalg.norm(t)))
         if best is None or accuracy < best[0]:
@@ -96,18 +102,20 @@ def nearest_in_cones(space: FeasibleSet, H: Array, h: Array, weight: float) -> C
     if not accuracy <= max(_INACCURATE, _DIGITS * signal):
         raise IdentificationError(
             f"no trustworthy solution: it may be {accuracy:.2g} standard deviations from the true one; "
-            + why(answer.status)
+            + status_message(answer.status)
         )
-    pushes = [float(np.linalg.norm(block)) for block in blocks(answer.multipliers, half_lines, triangles)]
+    pushes = [
+        float(np.linalg.norm(block)) for block in cone_blocks(answer.multipliers, half_lines, triangles)
+    ]
     return ConeSolution(z, tuple(pushes), answer.status, accuracy, answer.iterations)
 
 
-def _triangular(space: FeasibleSet, H: Array, h: Array, weight: float) -> tuple[Array, Array, Array]:
+def _triangular_system(space: FeasibleSet, H: Array, h: Array, weight: float) -> tuple[Array, Array, Array]:
     """T (free, free), the order of the free numbers, and T u_hat: both squares as one, by QR."""
     import scipy.linalg
 
     solutions = space.solutions
-    D, d = space.closeness()
+    D, d = space.distance_system()
     root = np.sqrt(weight)
     rows = np.vstack([H, root * D])
     sides = np.concatenate([h, root * d]) - rows @ solutions.z0

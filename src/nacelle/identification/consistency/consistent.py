@@ -27,7 +27,7 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.errors import IdentificationError
 from nacelle.identification.consistency.cone_program import ConeSolution, nearest_in_cones
 from nacelle.identification.consistency.feasible_set import Bounds, FeasibleSet, feasible_set
-from nacelle.identification.consistency.roots import root_of_covariance, standard_deviations
+from nacelle.identification.consistency.roots import information_root_of_covariance, standard_deviations
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
@@ -104,7 +104,7 @@ def consistent_parameters(
         base: the base parameters, whose robot is the description.
         estimate: beta_hat (base parameters,), SI units.
         root: R (rows, base parameters) with R^T R the inverse of the estimate's covariance: the triangular
-            factor of the weighted regressor (`root_of_regression`, also `root_of_covariance`).
+            factor of the weighted regressor (`information_root_of_regression`, also `information_root_of_covariance`).
         prior: what the result is closest to where the data determine nothing: linear parameters
             (parameters,), or a robot; the description if None.
         weight: w, the inverse square of the relative standard deviation with which the prior is believed.
@@ -116,17 +116,19 @@ def consistent_parameters(
         IdentificationError: if shapes are wrong, no parameters meet the bounds, or the program cannot be
             solved.
     """
-    beta, R = _checked(base, estimate, root)
+    beta, R = _check_estimate(base, estimate, root)
     if not (weight > 0.0 and 0.0 <= margin < 1.0):
         raise IdentificationError(
             f"weight is positive and margin from 0 to below 1, got weight {weight:g} and margin {margin:g}"
         )
-    space = feasible_set(base, R, prior=_prior(base, prior), margin=margin, bounds=bounds)
+    space = feasible_set(base, R, prior=_prior_parameters(base, prior), margin=margin, bounds=bounds)
     answer = nearest_in_cones(space, R @ base.K, R @ beta, weight)
     return _result(base, beta, R, space, answer)
 
 
-def lifted(base: BaseParameters, estimate: Any, covariance: Any, **options: Any) -> ConsistentParameters:
+def project_estimate(
+    base: BaseParameters, estimate: Any, covariance: Any, **options: Any
+) -> ConsistentParameters:
     """Lift an ordinary estimate to parameters that a robot can have, by the smallest change.
 
     Args:
@@ -139,7 +141,7 @@ def lifted(base: BaseParameters, estimate: Any, covariance: Any, **options: Any)
     Raises:
         IdentificationError: as `consistent_parameters`; and if the covariance is that of no estimate.
     """
-    return consistent_parameters(base, estimate, root_of_covariance(covariance), **options)
+    return consistent_parameters(base, estimate, information_root_of_covariance(covariance), **options)
 
 
 def _result(
@@ -150,7 +152,11 @@ def _result(
     at_boundary = [
         body
         for cone, least, described, push in zip(
-            space.cones, space.eigenvalues(z), space.eigenvalues(space.centre), answer.pushes, strict=True
+            space.cones,
+            space.eigenvalues(z),
+            space.eigenvalues(space.centre),
+            answer.multiplier_sizes,
+            strict=True,
         )
         if least < _BOUNDARY and (push > _BOUNDARY or described > _BOUNDARY)
         for body in cone.bodies
@@ -175,7 +181,7 @@ def _result(
     )
 
 
-def _checked(base: BaseParameters, estimate: Any, root: Any) -> tuple[Array, Array]:
+def _check_estimate(base: BaseParameters, estimate: Any, root: Any) -> tuple[Array, Array]:
     beta, R = np.asarray(estimate, dtype=float), np.asarray(root, dtype=float)
     if beta.shape != (len(base),):
         raise IdentificationError(
@@ -192,7 +198,7 @@ def _checked(base: BaseParameters, estimate: Any, root: Any) -> tuple[Array, Arr
     return beta, R
 
 
-def _prior(base: BaseParameters, prior: Any) -> Array:
+def _prior_parameters(base: BaseParameters, prior: Any) -> Array:
     """The chosen parameters that the result is close to."""
     if prior is None:
         return np.asarray(base.choice.values)

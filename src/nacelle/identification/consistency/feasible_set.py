@@ -7,7 +7,7 @@ z = z_0 + Z u are the chosen parameters under the equations of `equality_rows`. 
 P_c being its pseudo-inertia as described, e the margin, B its normaliser: no second moment along any axis
 and no mass is less than e times the described one, so that also M(x) >= e M_c(x) for the mass matrix at each
 pose, as M is linear and monotone in P and in rotor inertias. A body that is described as flat or thin may
-stay so. What must hold of friction, rotors and springs is in `Signs`.
+stay so. What must hold of friction, rotors and springs is in `SignConstraints`.
 
 How far z is from the description is counted without units and frames: |B (P - P_c) B^T| of each body, and the
 change of each other parameter over its described size.
@@ -49,15 +49,15 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
-from nacelle.dynamics.base_parameters.sampling import units
+from nacelle.dynamics.base_parameters.sampling import parameter_units
 from nacelle.errors import IdentificationError, did_you_mean
 from nacelle.identification.consistency.pseudo_inertia import (
     BASIS,
-    added_thickness,
+    add_thickness,
     normaliser,
-    packed,
-    thickened,
-    unpacked,
+    pack_symmetric,
+    required_thickness,
+    unpack_symmetric,
 )
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import PLATFORM
@@ -67,7 +67,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_faults
 from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
-from nacelle.tree.rates import Spin
+from nacelle.tree.rates import IdleSpin
 
 # What is left of a row below this part of it is rounding.
 _NOTHING = 1e-9
@@ -87,12 +87,12 @@ class Solutions:
     Z: Array
     free: tuple[int, ...]
 
-    def nearby(self, z: Array) -> Array:
+    def solution_near(self, z: Array) -> Array:
         """The solution z_0 + Z z_free (unknowns,) that agrees with z (unknowns,) in the free unknowns."""
         return np.asarray(self.z0 + self.Z @ z[list(self.free)])
 
 
-def all_solutions(A: Array, b: Array, unit: Array) -> Solutions:
+def solve_all(A: Array, b: Array, unit: Array) -> Solutions:
     """Solve A z = b: z = z_0 + Z u for free numbers u.
 
     By elimination with full pivoting (Gauss and Jordan), not by orthogonal matrices: an equation z_i = z_j
@@ -173,7 +173,7 @@ class BodyShape:
     massless: bool
 
 
-def shapes(base: BaseParameters) -> list[BodyShape]:
+def shape_constraints(base: BaseParameters) -> list[BodyShape]:
     """The shape of every body but the base."""
     robot, columns = base.robot, base.choice.columns
     spinning = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
@@ -181,18 +181,18 @@ def shapes(base: BaseParameters) -> list[BodyShape]:
     for body in range(1, len(robot.bodies)):
         indices = columns[_TEN * (body - 1) : _TEN * body]
         massless = robot.bodies[body].massless or indices[0] < 0
-        rows, axes = _face(indices)
+        rows, axes = _face_equations(indices)
         if massless:
             rows, axes = list(np.eye(_TEN)), ()
         elif body == PLATFORM and robot.nacelle.kind == "point":
             rows, axes = list(np.eye(_TEN)[1:]), ()
         elif body in spinning:
-            rows += list(axisymmetry(robot, spinning[body]))
+            rows += list(axisymmetry_rows(robot, spinning[body]))
         body_shapes.append(BodyShape(body, indices, axes, np.reshape(rows, (-1, _TEN)), massless))
     return body_shapes
 
 
-def _face(indices: tuple[int, ...]) -> tuple[list[Array], tuple[int, ...]]:
+def _face_equations(indices: tuple[int, ...]) -> tuple[list[Array], tuple[int, ...]]:
     """What follows from moments of inertia that are zero for good, and the axes that are left."""
     zero = [axis for axis, moment in enumerate(DIAGONAL) if indices[moment] < 0]
     unit = np.eye(_TEN)
@@ -206,7 +206,7 @@ def _face(indices: tuple[int, ...]) -> tuple[list[Array], tuple[int, ...]]:
     return [*off, unit[first] - unit[second], *(unit[k] for k in _PRODUCTS)], (axis,)
 
 
-def axisymmetry(robot: Robot, spin: Spin) -> Array:
+def axisymmetry_rows(robot: Robot, spin: IdleSpin) -> Array:
     """Rows (6, 10) that are zero for ten parameters of a body that is axisymmetric about its idle spin."""
     R = frame_with_z(np.array(spin.axis))
     point = np.array(spin.point) - np.dot(spin.point, spin.axis) * np.array(spin.axis)
@@ -228,14 +228,14 @@ def equality_rows(base: BaseParameters, bodies: Sequence[BodyShape], prior: Arra
     """
     names, groups = linear_parameters(base.robot).names, base.choice.groups()
     rows = [np.zeros((0, len(groups)))]
-    rows += [shape.equations @ ten_of(base, shape.body) for shape in bodies]
+    rows += [shape.equations @ body_parameter_map(base, shape.body) for shape in bodies]
     loads = [k for k, group in enumerate(groups) if names[group[0]].startswith("payload.")]
     A = np.vstack([*rows, np.eye(len(groups))[loads]])
     b = np.concatenate([np.zeros(len(A) - len(loads)), prior[loads]])
     return A[np.any(A, axis=1)], b[np.any(A, axis=1)]
 
 
-def ten_of(base: BaseParameters, body: int) -> Array:
+def body_parameter_map(base: BaseParameters, body: int) -> Array:
     """E_b (10, chosen): the ten parameters of a body are E_b z."""
     return np.asarray(base.choice.E[_TEN * (body - 1) : _TEN * body])
 
@@ -247,13 +247,13 @@ Bounds = Mapping[str, tuple[float | None, float | None]]
 Limits = dict[int, tuple[float, float]]
 
 _UNSIGNED = ("constant", "stribeck", "stiffness*rest")
-_KEPT = ("rotor_inertia", "stiffness")
+_SCALED_MINIMUM = ("rotor_inertia", "stiffness")
 # A parameter that is described as zero is counted in this many of the standard deviations that it has alone.
 _UNDESCRIBED = 1e3
 
 
 @dataclass(frozen=True, eq=False)
-class Signs:
+class SignConstraints:
     """Rows that are not negative: rows @ z - least >= 0, without units.
 
     Attributes:
@@ -267,7 +267,7 @@ class Signs:
     least: Array
 
 
-def first_names(base: BaseParameters) -> list[str]:
+def representative_names(base: BaseParameters) -> list[str]:
     """For every chosen parameter the name of the first parameter of the robot that it stands for."""
     names = linear_parameters(base.robot).names
     return [names[group[0]] for group in base.choice.groups()]
@@ -291,10 +291,12 @@ def sign_scales(base: BaseParameters, root: Array, centre: Array) -> Array:
     """
     alone = np.linalg.norm(root @ base.K, axis=0)
     sizes = np.where(centre != 0.0, np.abs(centre), _UNDESCRIBED / np.where(alone > 0.0, alone, _UNDESCRIBED))
-    return np.where([is_inertial(name) for name in first_names(base)], 0.0, sizes)
+    return np.where([is_inertial(name) for name in representative_names(base)], 0.0, sizes)
 
 
-def signs_of(base: BaseParameters, centre: Array, scale: Array, *, margin: float, limits: Limits) -> Signs:
+def sign_constraints(
+    base: BaseParameters, centre: Array, scale: Array, *, margin: float, limits: Limits
+) -> SignConstraints:
     """What is not negative of the chosen parameters.
 
     Args:
@@ -304,13 +306,13 @@ def signs_of(base: BaseParameters, centre: Array, scale: Array, *, margin: float
         margin: the part of a rotor's inertia and of a stiffness that stays at least.
         limits: lower and upper bounds by place; infinite for none.
     """
-    names = first_names(base)
+    names = representative_names(base)
     unit = np.eye(len(names))
     half_lines: list[tuple[str, Array, float]] = []
     for k, name in enumerate(names):
         axis, _, kind = name.rpartition(".")
         if is_nonnegative(name):
-            least = margin * max(float(centre[k]), 0.0) if kind in _KEPT else 0.0
+            least = margin * max(float(centre[k]), 0.0) if kind in _SCALED_MINIMUM else 0.0
             half_lines.append((base.choice.names[k], unit[k] / scale[k], least / scale[k]))
         elif kind == "stribeck":
             coulomb = names.index(f"{axis}.coulomb") if f"{axis}.coulomb" in names else k
@@ -323,10 +325,12 @@ def signs_of(base: BaseParameters, centre: Array, scale: Array, *, margin: float
         if np.isfinite(high):
             half_lines.append((base.choice.names[k], -unit[k] / size, -high / size))
     rows = np.reshape([row for _, row, _ in half_lines], (-1, len(names)))
-    return Signs(tuple(name for name, *_ in half_lines), rows, np.array([least for *_, least in half_lines]))
+    return SignConstraints(
+        tuple(name for name, *_ in half_lines), rows, np.array([least for *_, least in half_lines])
+    )
 
 
-def bounds_of(base: BaseParameters, bounds: Bounds) -> Limits:
+def bounds_by_index(base: BaseParameters, bounds: Bounds) -> Limits:
     """Bounds by place among the chosen parameters.
 
     Raises:
@@ -361,7 +365,7 @@ def bounds_of(base: BaseParameters, bounds: Bounds) -> Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Cone:
+class PseudoInertiaCone:
     """The pseudo-inertia of a body, or of equal bodies of legs that share parameters.
 
     Attributes:
@@ -392,12 +396,12 @@ class FeasibleSet:
     solutions: Solutions
     centre: Array
     inside: Array
-    cones: tuple[Cone, ...]
+    cones: tuple[PseudoInertiaCone, ...]
     margin: float
-    signs: Signs
+    signs: SignConstraints
     scale: Array
 
-    def closeness(self) -> tuple[Array, Array]:
+    def distance_system(self) -> tuple[Array, Array]:
         """D (rows, chosen) and d (rows,) with |D z - d| the distance of z from the description."""
         others = np.flatnonzero(self.scale)
         rows = [np.eye(len(self.centre))[others] / self.scale[others, None]]
@@ -417,11 +421,11 @@ class FeasibleSet:
     def eigenvalues(self, z: Array) -> list[float]:
         """The smallest eigenvalue of each cone's matrix at z (chosen,), less its margin; one as described."""
         return [
-            float(np.linalg.eigvalsh(unpacked(cone.map @ z - self.margin * cone.centre))[0])
+            float(np.linalg.eigvalsh(unpack_symmetric(cone.map @ z - self.margin * cone.centre))[0])
             for cone in self.cones
         ]
 
-    def into_cones(self, z: Array) -> Array:
+    def project_into_cones(self, z: Array) -> Array:
         """Move z by what a solver's tolerance leaves outside, towards a point inside."""
         pairs = zip(self.eigenvalues(z), self.eigenvalues(self.inside), strict=True)
         part = max((-least / (inner - least) for least, inner in pairs if least < 0.0), default=0.0)
@@ -430,7 +434,7 @@ class FeasibleSet:
             index = np.flatnonzero(row)
             if len(index) == 1 and row @ z < least:
                 z[index[0]] = least / row[index[0]]
-        return np.asarray(self.solutions.nearby(z))
+        return np.asarray(self.solutions.solution_near(z))
 
 
 def feasible_set(
@@ -450,34 +454,36 @@ def feasible_set(
         IdentificationError: if bounds name no parameter or contradict the equations, or the description has
             no mass where the parameters have one.
     """
-    unit = units(base.robot)[[group[0] for group in base.choice.groups()]]
-    limits = bounds_of(base, bounds or {})
+    unit = parameter_units(base.robot)[[group[0] for group in base.choice.groups()]]
+    limits = bounds_by_index(base, bounds or {})
     held = {k: low for k, (low, high) in limits.items() if low == high}
-    body_shapes = shapes(base)
+    body_shapes = shape_constraints(base)
     A, b = equality_rows(base, body_shapes, prior)
     A, b = np.vstack([A, np.eye(len(unit))[list(held)]]), np.concatenate([b, list(held.values())])
-    solutions = all_solutions(A, b, unit)
-    centre = solutions.nearby(prior)
+    solutions = solve_all(A, b, unit)
+    centre = solutions.solution_near(prior)
     inside = centre.copy()
     bodies: dict[tuple[int, ...], tuple[list[str], BodyShape]] = {}
     for shape in body_shapes:
         if not shape.massless:
             bodies.setdefault(shape.places, ([], shape))[0].append(base.robot.bodies[shape.body].name)
-    cones = tuple(_cone(base, tuple(names), shape, centre, inside) for names, shape in bodies.values())
+    cones = tuple(
+        _cone_of_body(base, tuple(names), shape, centre, inside) for names, shape in bodies.values()
+    )
     scale = sign_scales(base, root, centre)
     inside = np.where(scale > 0.0, np.maximum(centre, 0.0) + 0.1 * scale, inside)
     loose = {k: pair for k, pair in limits.items() if k not in held}
-    signs = signs_of(base, centre, scale, margin=margin, limits=loose)
-    return FeasibleSet(solutions, centre, solutions.nearby(inside), cones, margin, signs, scale)
+    signs = sign_constraints(base, centre, scale, margin=margin, limits=loose)
+    return FeasibleSet(solutions, centre, solutions.solution_near(inside), cones, margin, signs, scale)
 
 
-def _cone(
+def _cone_of_body(
     base: BaseParameters, names: tuple[str, ...], shape: BodyShape, centre: Array, inside: Array
-) -> Cone:
+) -> PseudoInertiaCone:
     """The cone of a body; one that is described as impossible is made possible, in `centre`."""
-    E = ten_of(base, shape.body)
+    E = body_parameter_map(base, shape.body)
     ten = E @ centre
-    full = full_body(ten, shape.axes, base.robot.size, names[0])
+    full = full_body_parameters(ten, shape.axes, base.robot.size, names[0])
     acting = [k for k in range(10) if shape.places[k] >= 0]
     inside[[shape.places[k] for k in acting]] = full[acting]
     if inertia_faults(ten):
@@ -486,7 +492,7 @@ def _cone(
     return body_cone(names, E, ten, full, shape.axes)
 
 
-def full_body(ten: Array, axes: tuple[int, ...], size: float, name: str) -> Array:
+def full_body_parameters(ten: Array, axes: tuple[int, ...], size: float, name: str) -> Array:
     """Ten parameters of a body with some extent along all axes that it may extend along.
 
     Raises:
@@ -496,12 +502,14 @@ def full_body(ten: Array, axes: tuple[int, ...], size: float, name: str) -> Arra
         raise IdentificationError(
             f"body {name!r} has a mass of {ten[0]:g} kg in the description or prior; it must be positive"
         )
-    return thickened(ten, axes, added_thickness(ten, axes, size))
+    return add_thickness(ten, axes, required_thickness(ten, axes, size))
 
 
-def body_cone(names: tuple[str, ...], E: Array, ten: Array, full: Array, axes: tuple[int, ...]) -> Cone:
+def body_cone(
+    names: tuple[str, ...], E: Array, ten: Array, full: Array, axes: tuple[int, ...]
+) -> PseudoInertiaCone:
     """The cone of a body with parameters E z (10,), close to `ten`, in radii of gyration of `full`."""
     corner = [*axes, 3]
     B = normaliser(full, axes)
-    matrices = packed(B @ BASIS[:, corner][:, :, corner] @ B.T).T
-    return Cone(names, matrices @ E, matrices @ ten)
+    matrices = pack_symmetric(B @ BASIS[:, corner][:, :, corner] @ B.T).T
+    return PseudoInertiaCone(names, matrices @ E, matrices @ ten)

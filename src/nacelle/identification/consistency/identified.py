@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.sharing import without_broken_sharing
+from nacelle.dynamics.base_parameters.sharing import drop_broken_sharing
 from nacelle.errors import DescriptionError, IdentificationError
-from nacelle.files import write_whole
+from nacelle.files import write_atomically
 from nacelle.identification.consistency.consistent import ConsistentParameters
-from nacelle.identification.consistency.feasible_set import axisymmetry, is_nonnegative
+from nacelle.identification.consistency.feasible_set import axisymmetry_rows, is_nonnegative
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.library import loads
-from nacelle.model.flexible import without_wrong_beams
+from nacelle.model.flexible import without_mismatched_beams
 from nacelle.model.leg import PLATFORM
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
@@ -75,7 +75,7 @@ def consistency_faults(robot: Robot, values: Any = None) -> dict[str, str]:
         if (
             not reasons
             and body in spinning
-            and not _is_symmetric(robot, axisymmetry(robot, spinning[body]), ten)
+            and not _is_symmetric(robot, axisymmetry_rows(robot, spinning[body]), ten)
         ):
             reasons = ["it spins idly about its axis, and its inertia is not symmetric about it"]
         if reasons:
@@ -128,8 +128,10 @@ def identified_robot(robot: Robot, parameters: Any, *, name: str | None = None) 
             "no rest; hold its stiffness by bounds"
         )
     # As the numbers are after they have been read from a file.
-    result = (changed if name is None else dataclasses.replace(changed, name=name)).alike
-    return without_broken_sharing(without_wrong_beams(result))
+    result = (
+        changed if name is None else dataclasses.replace(changed, name=name)
+    ).without_rounding_differences
+    return drop_broken_sharing(without_mismatched_beams(result))
 
 
 def write_identified(robot: Robot, path: Path | str, *, new: bool = False) -> None:
@@ -150,4 +152,4 @@ def write_identified(robot: Robot, path: Path | str, *, new: bool = False) -> No
         loads(text)
     except DescriptionError as error:
         raise IdentificationError(f"the identified robot would be refused: {error}") from error
-    write_whole(Path(path), text, new=new)
+    write_atomically(Path(path), text, new=new)

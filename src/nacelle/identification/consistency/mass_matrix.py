@@ -39,7 +39,7 @@ def mass_matrices(base: BaseParameters, beta: Any, x: Any) -> Array:
     return np.asarray(0.5 * (M + np.swapaxes(M, -1, -2)))
 
 
-def least_inertia(base: BaseParameters, beta: Any, x: Any) -> Array:
+def smallest_inertia_ratio(base: BaseParameters, beta: Any, x: Any) -> Array:
     """The smallest eigenvalue of M against M of the description at each pose (...); negative if impossible.
 
     Args:

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.errors import IdentificationError
-from nacelle.identification.consistency.pseudo_inertia import packed, packed_order, unpacked
+from nacelle.identification.consistency.pseudo_inertia import matrix_order, pack_symmetric, unpack_symmetric
 from nacelle.spatial.scalar import Array
 
 _TIGHT = 1e-11
-_WORDS = {
+_STATUS_MESSAGES = {
     "PrimalInfeasible": "no parameters meet all bounds at once: loosen the bounds, or the margin",
     "AlmostPrimalInfeasible": "no parameters meet all bounds at once: loosen the bounds, or the margin",
     "MaxIterations": "the cone solver did not come to an end in its number of iterations",
@@ -33,7 +33,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest:
+class NearestPoint:
     """The nearest point.
 
     Attributes:
@@ -57,7 +57,7 @@ def nearest_point(
     *,
     equilibrate: bool = True,
     size: float | None = None,
-) -> Nearest:
+) -> NearestPoint:
     """Solve min |t|^2 / 2 with b - A t in K.
 
     Args:
@@ -78,7 +78,7 @@ def nearest_point(
         raise IdentificationError("the cone solver cannot start: the program has numbers that are not finite")
     count = A.shape[1]
     cones = [clarabel.NonnegativeConeT(half_lines)] if half_lines else []
-    cones += [clarabel.PSDTriangleConeT(packed_order(length)) for length in triangles]
+    cones += [clarabel.PSDTriangleConeT(matrix_order(length)) for length in triangles]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _TIGHT
@@ -99,25 +99,25 @@ def nearest_point(
     t, y = unit * np.array(answer.x), (unit**2 / row) * np.array(answer.z)
     # Tolerances at the limit of doubles are rarely met: what was reached is judged by the certificate.
     if "Infeasible" in status or not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
-        raise IdentificationError(_WORDS.get(status, f"the cone solver failed: {status}"))
-    return Nearest(t, dual(y, half_lines, triangles), status, int(answer.iterations))
+        raise IdentificationError(_STATUS_MESSAGES.get(status, f"the cone solver failed: {status}"))
+    return NearestPoint(t, project_to_dual_cone(y, half_lines, triangles), status, int(answer.iterations))
 
 
-def why(status: str) -> str:
+def status_message(status: str) -> str:
     """In words what a status of the solver means."""
-    return _WORDS.get(status, f"the cone solver says {status}")
+    return _STATUS_MESSAGES.get(status, f"the cone solver says {status}")
 
 
-def dual(y: Array, half_lines: int, triangles: Sequence[int]) -> Array:
+def project_to_dual_cone(y: Array, half_lines: int, triangles: Sequence[int]) -> Array:
     """The multipliers (rows,) in K nearest to y (rows,): half-lines and eigenvalues not below zero."""
     parts = [np.maximum(y[:half_lines], 0.0)]
-    for block in blocks(y, half_lines, triangles):
-        values, vectors = np.linalg.eigh(unpacked(block))
-        parts.append(packed((vectors * np.maximum(values, 0.0)) @ vectors.T))
+    for block in cone_blocks(y, half_lines, triangles):
+        values, vectors = np.linalg.eigh(unpack_symmetric(block))
+        parts.append(pack_symmetric((vectors * np.maximum(values, 0.0)) @ vectors.T))
     return np.concatenate(parts)
 
 
-def blocks(rows: Array, half_lines: int, triangles: Sequence[int]) -> list[Array]:
+def cone_blocks(rows: Array, half_lines: int, triangles: Sequence[int]) -> list[Array]:
     """The packed matrices among rows, which come after the half-lines: one (n (n + 1) / 2,) for each cone."""
     return np.split(rows, half_lines + np.cumsum([0, *triangles])[:-1])[1:]
 

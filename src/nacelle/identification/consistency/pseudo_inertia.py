@@ -62,7 +62,7 @@ def central_second_moments(parameters: Array) -> Array:
     return np.asarray(0.5 * np.trace(I) * np.eye(3) - I - np.outer(h, h) / parameters[0])
 
 
-def added_thickness(parameters: Array, axes: tuple[int, ...], size: float) -> float:
+def required_thickness(parameters: Array, axes: tuple[int, ...], size: float) -> float:
     """Second moment, kg m^2, equal along all axes, that makes a flat, thin or impossible body a full one.
 
     Zero for a body that has some extent along all axes.
@@ -81,7 +81,7 @@ def added_thickness(parameters: Array, axes: tuple[int, ...], size: float) -> fl
     return max(0.0, _THIN * float(values[-1]) - float(values[0]))
 
 
-def thickened(parameters: Array, axes: tuple[int, ...], second_moment: float) -> Array:
+def add_thickness(parameters: Array, axes: tuple[int, ...], second_moment: float) -> Array:
     """Ten parameters with a second moment, kg m^2, added along each of some axes: S + s sum_k e_k e_k^T."""
     along = np.zeros((3, 3))
     along[list(axes), list(axes)] = second_moment
@@ -108,7 +108,7 @@ def normaliser(parameters: Array, axes: tuple[int, ...]) -> Array:
     return B
 
 
-def packed(matrix: Array) -> Array:
+def pack_symmetric(matrix: Array) -> Array:
     """The upper triangle of symmetric matrices (..., n, n) by columns, off-diagonals times sqrt 2.
 
     The scalar product of two such vectors is the trace of the product of the matrices.
@@ -117,16 +117,16 @@ def packed(matrix: Array) -> Array:
     return np.asarray(matrix[..., rows, columns] * factors)
 
 
-def unpacked(vector: Array) -> Array:
+def unpack_symmetric(vector: Array) -> Array:
     """The symmetric matrix (n, n) of a packed vector (n (n + 1) / 2,)."""
-    n = packed_order(len(vector))
+    n = matrix_order(len(vector))
     rows, columns, factors = _triangle(n)
     matrix = np.zeros((n, n))
     matrix[rows, columns] = matrix[columns, rows] = vector / factors
     return matrix
 
 
-def packed_order(length: int) -> int:
+def matrix_order(length: int) -> int:
     """The order n of a matrix from the length of its packed vector."""
     return (math.isqrt(8 * length + 1) - 1) // 2
 

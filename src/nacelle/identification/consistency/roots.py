@@ -19,7 +19,7 @@ from nacelle.spatial.scalar import Array
 _INDEFINITE, _LEAST = 1e-6, 1e-10
 
 
-def root_of_regression(Y: Any, sigma: Any = 1.0) -> Array:
+def information_root_of_regression(Y: Any, sigma: Any = 1.0) -> Array:
     """R (parameters, parameters), upper triangular, of a regression Y beta = force + noise.
 
     Args:
@@ -38,7 +38,7 @@ def root_of_regression(Y: Any, sigma: Any = 1.0) -> Array:
     return np.asarray(R[: Y.shape[-1]])
 
 
-def root_of_covariance(covariance: Any) -> Array:
+def information_root_of_covariance(covariance: Any) -> Array:
     """R of a covariance C (parameters, parameters); an infinite variance says that nothing is known."""
     C = np.array(covariance, dtype=float)
     if C.ndim != 2 or C.shape[0] != C.shape[1]:

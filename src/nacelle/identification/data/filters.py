@@ -25,7 +25,7 @@ _ORDER = 4
 # few of them as possible.
 HALF_LENGTH = 1
 # Periods of the cutoff from an end, which is extended with a kink, until accelerations are right to 1e-5.
-_SETTLED = 4.0
+_SETTLING_PERIODS = 4.0
 # The band holds this part of the power of the speed,
 _POWER = 0.999
 # in lines of the spectrum that stand this far above noise.
@@ -50,9 +50,9 @@ def low_pass(signals: Array, cutoff: float, rate: float) -> Array:
     return np.asarray(sosfiltfilt(sections, signals, axis=0, padtype="odd", padlen=padding))
 
 
-def settling(cutoff: float, rate: float) -> int:
+def settling_samples(cutoff: float, rate: float) -> int:
     """How many samples at the ends of a signal the filter and the differences spoil."""
-    return 2 if cutoff >= 0.45 * rate else 2 + int(np.ceil(_SETTLED * rate / cutoff))
+    return 2 if cutoff >= 0.45 * rate else 2 + int(np.ceil(_SETTLING_PERIODS * rate / cutoff))
 
 
 def derivatives(q: Array, rate: float) -> tuple[Array, Array]:
@@ -67,7 +67,7 @@ def derivatives(q: Array, rate: float) -> tuple[Array, Array]:
     return first, second
 
 
-def band(q: Array, rate: float) -> float:
+def motion_band(q: Array, rate: float) -> float:
     """The frequency below which signals (N, k) have all but a thousandth of their speed's power, Hz.
 
     Lines of the spectrum that noise may have made do not count: noise is taken to be as strong as the median
@@ -94,7 +94,7 @@ def band(q: Array, rate: float) -> float:
     return max(highest)
 
 
-def lagged_products(parts: Sequence[Array], lags: int) -> Array:
+def long_run_covariance(parts: Sequence[Array], lags: int) -> Array:
     """Covariance (k, k) of the sum of scores that are correlated over time (Newey and West).
 
     B = sum over t, l of k_l s_t s_(t+l)^T with k_l = 1 - |l| / lags.
@@ -119,7 +119,7 @@ def decimation_filter(factor: int) -> Array:
     return np.asarray(window / np.sum(window))
 
 
-def decimated(signals: Array, factor: int) -> Array:
+def decimate(signals: Array, factor: int) -> Array:
     """Signals (N, ...) through the filter, every `factor`-th sample where the filter fits: (M, ...)."""
     if factor == 1:
         return signals
@@ -128,7 +128,7 @@ def decimated(signals: Array, factor: int) -> Array:
     return np.asarray(windows[::factor] @ coefficients)
 
 
-def decimated_places(count: int, factor: int) -> Array:
+def decimation_centres(count: int, factor: int) -> Array:
     """Places (kept,) of the samples that are kept among `count`: the centres of windows that lie within."""
     half = 0 if factor == 1 else HALF_LENGTH * factor
     return np.arange(half, count - half, factor)

@@ -6,7 +6,7 @@ the noise of the encoders. Joints with dry friction move with jumps of accelerat
 the cutoff is as high as keeps the noise of the rates below 0.3 %, but at least 5 f_b. The decimation keeps
 8 f_b of regressor and forces alike, or what the filter leaves. Forces are recorded later than the motion by a
 drive's own delay, which is taken back. Where forces shake the robot beyond the cutoff more than the noise of
-the rates, and by more than 0.3 % of them, the rates have that vibration, too (`filtered_out`).
+the rates, and by more than 0.3 % of them, the rates have that vibration, too (`vibration_from_forces`).
 
 Errors of encoders act on the regressor and bias ordinary least squares. Instruments are motions that do not
 have these errors: the reference that the controller was given, or, where it was not recorded, splines of
@@ -40,16 +40,22 @@ from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.errors import IdentificationError
-from nacelle.identification.data.filters import HALF_LENGTH, band, derivatives, low_pass, settling
+from nacelle.identification.data.filters import (
+    HALF_LENGTH,
+    derivatives,
+    low_pass,
+    motion_band,
+    settling_samples,
+)
 from nacelle.identification.data.measurement import Measurement
-from nacelle.identification.data.poses import NacelleMotion, motion_along, path_poses
+from nacelle.identification.data.poses import PlatformMotion, motion_from_rates, path_poses
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
 
-def filtered_out(
-    robot: Robot, motion: NacelleMotion, force: Array, cutoff: float, rate: float
+def vibration_from_forces(
+    robot: Robot, motion: PlatformMotion, force: Array, cutoff: float, rate: float
 ) -> tuple[Array, Array]:
     """Reduced twists v - H v (N, n) and the rates of the actuators that they are (N, actuators).
 
@@ -69,7 +75,7 @@ def filtered_out(
         return v, rates
     x = motion.x[indices]
     off[indices] = force[indices] - inverse_dynamics(robot, x, motion.v[indices]).force
-    impulse = beyond_filter(np.nan_to_num(off), cutoff, rate)[indices]
+    impulse = high_pass_impulse(np.nan_to_num(off), cutoff, rate)[indices]
     M, J_a = mass_matrix(robot, x), jacobian(robot, x).inverse
     sound = np.all(np.isfinite(M), axis=(1, 2)) & np.all(np.isfinite(J_a), axis=(1, 2))
     sound[sound] = np.linalg.eigvalsh(M[sound])[:, 0] > 0.0
@@ -79,7 +85,7 @@ def filtered_out(
     return v, rates
 
 
-def beyond_filter(force: Array, cutoff: float, rate: float) -> Array:
+def high_pass_impulse(force: Array, cutoff: float, rate: float) -> Array:
     """(1 - H) p of forces (N, actuators), N s or N m s, p by the trapezoidal rule.
 
     The filter passes straight lines, so p is taken from the line between its ends.
@@ -97,14 +103,14 @@ def beyond_filter(force: Array, cutoff: float, rate: float) -> Array:
 INSTRUMENTS = ("auto", "reference", "smooth")
 # What the decimation keeps, and the least cutoff of the encoders' filter, over the band of the motion; its
 # largest, over the rate.
-_KEPT, _LOWEST, _HIGHEST = 8.0, 5.0, 0.1
+_DECIMATION_BAND, _LOWEST_CUTOFF, _HIGHEST_CUTOFF = 8.0, 5.0, 0.1
 # Noise of the filtered rates over the rates themselves, root mean squares, that the cutoff lets pass; less
 # vibration than that does not count either.
 _RATE_NOISE = 3e-3
 # How long the encoders' filter remembers a jump, in periods of its cutoff.
 _MEMORY = 0.75
 # Gaps of so many samples are bridged, longer ones part a measurement.
-_BRIDGED = 5
+_LONGEST_BRIDGE = 5
 # Knots of the splines of instruments a period of the band's highest frequency.
 _KNOTS = 4.0
 # Steps of time that differ by more than this part of them are not equal.
@@ -162,9 +168,9 @@ class Samples(Plottable):
 
     robot: Robot
     time: Array
-    motion: NacelleMotion
+    motion: PlatformMotion
     force: Array
-    instruments: NacelleMotion
+    instruments: PlatformMotion
     used: Array
     preparation: Preparation
     band: float
@@ -198,20 +204,20 @@ def prepare(
         raise IdentificationError("there is no measurement")
     samples = []
     for measurement in runs:
-        samples += _prepared(measurement, preparation or Preparation())
+        samples += _prepare_measurement(measurement, preparation or Preparation())
     return samples
 
 
-def _prepared(measurement: Measurement, preparation: Preparation) -> list[Samples]:
-    parts = _parts(measurement)
+def _prepare_measurement(measurement: Measurement, preparation: Preparation) -> list[Samples]:
+    parts = _uninterrupted_parts(measurement)
     if not parts:
         raise IdentificationError(
             f"{measurement.source.file}: no part without gaps has {_SHORTEST} samples or more; record longer"
         )
     longest = max(parts, key=len)
-    width = band(longest.q, longest.rate)
-    chosen = _chosen(preparation, longest, width)
-    samples = [_samples(part, chosen, width) for part in parts]
+    width = motion_band(longest.q, longest.rate)
+    chosen = _choose_preparation(preparation, longest, width)
+    samples = [_prepare_part(part, chosen, width) for part in parts]
     long_enough = [part for part in samples if part is not None]
     if not long_enough:
         raise IdentificationError(
@@ -222,7 +228,7 @@ def _prepared(measurement: Measurement, preparation: Preparation) -> list[Sample
     return long_enough
 
 
-def _chosen(preparation: Preparation, longest: Measurement, width: float) -> Preparation:
+def _choose_preparation(preparation: Preparation, longest: Measurement, width: float) -> Preparation:
     """Choose what is left to the data."""
     rate = longest.rate
     instruments = preparation.instruments
@@ -237,7 +243,7 @@ def _chosen(preparation: Preparation, longest: Measurement, width: float) -> Pre
     cutoff = preparation.cutoff or _cutoff(longest, width, noise)
     # A window shorter than the filter's memory would see one side of a jump that the filter has blurred.
     decimation = preparation.decimation or max(
-        1, int(0.4 * rate / (_KEPT * width)), int(np.ceil(rate / cutoff))
+        1, int(0.4 * rate / (_DECIMATION_BAND * width)), int(np.ceil(rate / cutoff))
     )
     # Four deviations of the noise of the filtered rates; encoders without noise are at rest where they are.
     slowest = 4.0 * float(np.max(_rate_noise(noise, cutoff, rate)))
@@ -251,7 +257,7 @@ def _cutoff(measurement: Measurement, width: float, noise: Array) -> float:
     """The highest cutoff that leaves rates with little noise, Hz."""
     rate = measurement.rate
     speed = np.std(np.diff(measurement.q, axis=0) * rate, axis=0)
-    lowest, highest = _LOWEST * width, _HIGHEST * rate
+    lowest, highest = _LOWEST_CUTOFF * width, _HIGHEST_CUTOFF * rate
     # The noise of rates grows with the power 3/2 of the cutoff.
     allowed = _RATE_NOISE * np.maximum(speed, np.finfo(float).tiny)
     ratio = np.min(allowed / np.maximum(_rate_noise(noise, highest, rate), np.finfo(float).tiny))
@@ -279,7 +285,7 @@ def _rate_noise(noise: Array, cutoff: float, rate: float) -> Array:
     return np.asarray(noise * 2.0 * np.pi * limited * np.sqrt(2.0 * limited / (3.0 * rate)))
 
 
-def _parts(measurement: Measurement) -> list[Measurement]:
+def _uninterrupted_parts(measurement: Measurement) -> list[Measurement]:
     """The uninterrupted parts, at equal steps, with short gaps bridged."""
     columns = [measurement.q, measurement.force]
     columns += [] if measurement.reference is None else [measurement.reference]
@@ -289,15 +295,15 @@ def _parts(measurement: Measurement) -> list[Measurement]:
         return []
     time = measurement.time[good]
     step = float(np.median(np.diff(time)))
-    breaks = np.flatnonzero(np.diff(time) > (_BRIDGED + 0.5) * step) + 1
+    breaks = np.flatnonzero(np.diff(time) > (_LONGEST_BRIDGE + 0.5) * step) + 1
     parts = []
     for indices in np.split(good, breaks):
         if len(indices) >= _SHORTEST:
-            parts.append(_at_equal_steps(measurement, signals, indices, step))
+            parts.append(_resample(measurement, signals, indices, step))
     return parts
 
 
-def _at_equal_steps(measurement: Measurement, signals: Array, indices: Array, step: float) -> Measurement:
+def _resample(measurement: Measurement, signals: Array, indices: Array, step: float) -> Measurement:
     """One part at equal steps, forces at the time of the motion."""
     from scipy.interpolate import CubicSpline
 
@@ -323,33 +329,33 @@ def _at_equal_steps(measurement: Measurement, signals: Array, indices: Array, st
     )
 
 
-def _samples(part: Measurement, chosen: Preparation, width: float) -> Samples | None:
+def _prepare_part(part: Measurement, chosen: Preparation, width: float) -> Samples | None:
     """Samples of one part; None if it is too short for the filters."""
     assert chosen.cutoff is not None
     assert chosen.decimation is not None
     rate = part.rate
-    cut = settling(chosen.cutoff, rate)
+    cut = settling_samples(chosen.cutoff, rate)
     inner = slice(cut, len(part) - cut)
     if len(part) - 2 * cut < (_SHORTEST + 2 * HALF_LENGTH) * chosen.decimation:
         return None
     q = low_pass(part.q, chosen.cutoff, rate)
-    motion = _motion(part, q, inner)
-    smooth = part.reference if chosen.instruments == "reference" else _splines(part, width)
+    motion = _part_motion(part, q, inner)
+    smooth = part.reference if chosen.instruments == "reference" else _fit_splines(part, width)
     assert smooth is not None
-    instruments = _motion(part, smooth, inner)
-    used = motion.ok & instruments.ok & ~_slow(part, q, chosen)[inner]
-    motion, shaking = _with_vibration(part, motion, chosen, inner, used)
+    instruments = _part_motion(part, smooth, inner)
+    used = motion.ok & instruments.ok & ~_is_slow(part, q, chosen)[inner]
+    motion, shaking = _add_vibration(part, motion, chosen, inner, used)
     return Samples(
         *(part.robot, part.time[inner], motion, part.force[inner], instruments, used),
         *(chosen, width, shaking, part.source.file),
     )
 
 
-def _motion(part: Measurement, q: Array, inner: slice) -> NacelleMotion:
+def _part_motion(part: Measurement, q: Array, inner: slice) -> PlatformMotion:
     """The motion of the nacelle from coordinates (N, actuators) over the time of a part."""
     rates, accelerations = derivatives(q, part.rate)
     x = path_poses(part.robot, q[inner])
-    motion = motion_along(part.robot, x, rates[inner], accelerations[inner])
+    motion = motion_from_rates(part.robot, x, rates[inner], accelerations[inner])
     if not np.any(motion.ok):
         raise IdentificationError(
             f"{part.source.file}: no pose belongs to the actuators' coordinates, from row "
@@ -358,15 +364,15 @@ def _motion(part: Measurement, q: Array, inner: slice) -> NacelleMotion:
     return motion
 
 
-def _with_vibration(
-    part: Measurement, motion: NacelleMotion, chosen: Preparation, inner: slice, used: Array
-) -> tuple[NacelleMotion, Array]:
+def _add_vibration(
+    part: Measurement, motion: PlatformMotion, chosen: Preparation, inner: slice, used: Array
+) -> tuple[PlatformMotion, Array]:
     """The motion with what forces say beyond the cutoff, where that counts, and its size (actuators,)."""
     assert chosen.cutoff is not None
     none = np.zeros(len(part.robot.actuators))
     if not np.any(used):
         return motion, none
-    v, rates = filtered_out(part.robot, motion, part.force[inner], chosen.cutoff, part.rate)
+    v, rates = vibration_from_forces(part.robot, motion, part.force[inner], chosen.cutoff, part.rate)
     size = np.sqrt(np.mean(rates[used] ** 2, axis=0))
     speed = np.std(np.diff(part.q, axis=0) * part.rate, axis=0)
     noise = _rate_noise(encoder_noise(part.q), chosen.cutoff, part.rate)
@@ -375,7 +381,7 @@ def _with_vibration(
     return dataclasses.replace(motion, v=motion.v + v), size
 
 
-def _splines(part: Measurement, width: float) -> Array:
+def _fit_splines(part: Measurement, width: float) -> Array:
     """Coordinates (N, actuators) on quintic splines of least squares, with few knots."""
     from scipy.interpolate import make_lsq_spline
 
@@ -386,7 +392,7 @@ def _splines(part: Measurement, width: float) -> Array:
     return np.asarray(make_lsq_spline(part.time, part.q, padded, k=5)(part.time))
 
 
-def _slow(part: Measurement, q: Array, chosen: Preparation) -> Array:
+def _is_slow(part: Measurement, q: Array, chosen: Preparation) -> Array:
     """Whether a driven joint with dry friction is so slow that its friction is undetermined (N,).
 
     Where its rate changes sign the acceleration jumps, and the filter has blurred the jump: samples within

@@ -50,20 +50,20 @@ import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from nacelle.errors import DescriptionError, MeasurementError, Problem, did_you_mean
-from nacelle.files import why_unread
+from nacelle.files import unread_reason
 from nacelle.identification.data.measurement import Conversion, Measurement, MeasurementSource
 from nacelle.identification.data.recording import Recording, open_recording
 from nacelle.model.data import Actuator
-from nacelle.model.description.fields import Raw, Strict, message_and_hint, one_of
+from nacelle.model.description.fields import Raw, Strict, message_and_hint, require_one_of
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import KeyPath, Source, node_from_python
 from nacelle.model.source.yaml import read_yaml
 from nacelle.model.units import QUANTITIES, Quantity, Unit, UnitError, parse_quantity, parse_unit
 from nacelle.spatial.scalar import Array
-from nacelle.tables.csv import TIME, Dimension, in_si
+from nacelle.tables.csv import TIME, Dimension, convert_to_si
 
 # "N m/A" as "N*m/A".
-_SPACED = re.compile(r"(?<=[A-Za-z])\s+(?=[A-Za-z])")
+_SPACE_IN_UNIT = re.compile(r"(?<=[A-Za-z])\s+(?=[A-Za-z])")
 
 
 def _as_text(value: Any) -> Any:
@@ -71,14 +71,14 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def _joined(value: Any) -> Any:
+def _join_units(value: Any) -> Any:
     """Units with spaces between them are a product."""
-    return _SPACED.sub("*", value) if isinstance(value, str) else value
+    return _SPACE_IN_UNIT.sub("*", value) if isinstance(value, str) else value
 
 
 ColumnName = Annotated[str, BeforeValidator(_as_text)]
-UnitText = Annotated[str, BeforeValidator(_joined)]
-WrittenQuantity = Annotated[Raw, BeforeValidator(_joined)]
+UnitText = Annotated[str, BeforeValidator(_join_units)]
+QuantityText = Annotated[Raw, BeforeValidator(_join_units)]
 Sign = Literal[1, -1]
 Side = Literal["joint", "motor"]
 
@@ -88,11 +88,11 @@ class TimeSpec(Strict):
 
     column: ColumnName | None = None
     unit: UnitText | None = None
-    step: WrittenQuantity = None
+    step: QuantityText = None
 
     @model_validator(mode="after")
-    def _one(self) -> TimeSpec:
-        one_of(self, "column", "step")
+    def _check_one(self) -> TimeSpec:
+        require_one_of(self, "column", "step")
         return self
 
 
@@ -101,7 +101,7 @@ class ColumnSpec(Strict):
 
     column: ColumnName
     unit: UnitText | None = None
-    gear_ratio: WrittenQuantity = None
+    gear_ratio: QuantityText = None
 
 
 class PositionSpec(ColumnSpec):
@@ -111,7 +111,7 @@ class PositionSpec(ColumnSpec):
     """
 
     counts_per_turn: Annotated[float, Field(gt=0.0)] | None = None
-    resolution: WrittenQuantity = None
+    resolution: QuantityText = None
     side: Side = "joint"
     zero: float | None = None
     sign: Sign | None = None
@@ -122,15 +122,15 @@ class ForceSpec(ColumnSpec):
 
     side: Side = "joint"
     sign: Sign = 1
-    delay: WrittenQuantity = None
+    delay: QuantityText = None
 
 
 class CurrentSpec(ColumnSpec):
     """A current of a motor: force = sign torque_constant gear_ratio current."""
 
-    torque_constant: WrittenQuantity = None
+    torque_constant: QuantityText = None
     sign: Sign = 1
-    delay: WrittenQuantity = None
+    delay: QuantityText = None
 
 
 class ActuatorColumns(Strict):
@@ -142,8 +142,8 @@ class ActuatorColumns(Strict):
     reference: PositionSpec | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> ActuatorColumns:
-        one_of(self, "force", "current")
+    def _check_one(self) -> ActuatorColumns:
+        require_one_of(self, "force", "current")
         return self
 
 
@@ -151,7 +151,7 @@ class ColumnMapSpec(Strict):
     """A column map as written."""
 
     time: TimeSpec | None = None
-    delay: WrittenQuantity = None
+    delay: QuantityText = None
     actuators: dict[str, ActuatorColumns] | None = None
 
 
@@ -186,7 +186,7 @@ def read_column_map(columns: str | Path | Mapping[str, Any], robot: Robot) -> Co
     except ValidationError as errors:
         faults = errors.errors(include_url=False)
         problems = [source.problem(error["loc"], *message_and_hint(error)) for error in faults]
-        raise _counted(sorted(problems), "in the column map") from None
+        raise _problem_error(sorted(problems), "in the column map") from None
     names = [actuator.name for actuator in robot.actuators]
     entries = spec.actuators if spec.actuators is not None else dict.fromkeys(names)
     problems = [
@@ -201,11 +201,11 @@ def read_column_map(columns: str | Path | Mapping[str, Any], robot: Robot) -> Co
         hint = "every actuator of the robot needs its columns"
         problems.append(source.problem(("actuators",), f"no columns for {', '.join(missing)}", hint))
     if problems:
-        raise _counted(sorted(problems), "in the column map")
+        raise _problem_error(sorted(problems), "in the column map")
     return ColumnMap(spec, source)
 
 
-def _counted(problems: list[Problem], where: str) -> MeasurementError:
+def _problem_error(problems: list[Problem], where: str) -> MeasurementError:
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     return MeasurementError(f"{count} {where}:", problems)
 
@@ -218,7 +218,7 @@ def _source(columns: str | Path | Mapping[str, Any]) -> Source:
     try:
         return read_yaml(Path(columns).read_bytes(), str(columns))
     except OSError as fault:
-        problem = Problem(str(columns), 0, 0, "", *why_unread(columns, fault, "YAML file"))
+        problem = Problem(str(columns), 0, 0, "", *unread_reason(columns, fault, "YAML file"))
         raise DescriptionError([problem]) from None
 
 
@@ -271,7 +271,7 @@ class Channel:
     def values(self, column: Array) -> Array:
         """The signal (N,) from the numbers of the column."""
         numbers = column - self.zero if self.zero else column
-        return in_si(numbers, self.unit) * self.scale + self.offset
+        return convert_to_si(numbers, self.unit) * self.scale + self.offset
 
     @property
     def conversion(self) -> Conversion:
@@ -473,12 +473,12 @@ def read_measurement(
     """
     recording = open_recording(Path(path))
     if columns is None:
-        return _Reader(robot, recording, None).measurement(_default_map(robot, recording), delay)
+        return _MeasurementReader(robot, recording, None).measurement(_default_map(robot, recording), delay)
     column_map = read_column_map(columns, robot)
-    return _Reader(robot, recording, column_map).measurement(column_map.spec, delay)
+    return _MeasurementReader(robot, recording, column_map).measurement(column_map.spec, delay)
 
 
-class _Reader:
+class _MeasurementReader:
     """Reads one measurement, and gathers what is wrong."""
 
     def __init__(self, robot: Robot, recording: Recording, column_map: ColumnMap | None) -> None:
@@ -495,18 +495,20 @@ class _Reader:
         channels = self._channels(spec)
         referred = [channel for channel in channels if channel.signal.startswith("reference.")]
         if referred and len(referred) < len(self.robot.actuators):
-            self._add(("actuators",), "only some actuators have a reference", "give it for all, or for none")
+            self._add_problem(
+                ("actuators",), "only some actuators have a reference", "give it for all, or for none"
+            )
         if delay is None:
             delay = self._delay(spec)
-        self._stop()
+        self._raise_problems()
         columns = self.recording.load([channel.column for channel in channels])
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             first = next(iter(lengths))
             other = next(name for name in lengths if lengths[name] != lengths[first])
             message = f"{first!r} has {lengths[first]} samples, {other!r} has {lengths[other]}"
-            self._add((), message, "all columns of a measurement are sampled together")
-            self._stop()
+            self._add_problem((), message, "all columns of a measurement are sampled together")
+            self._raise_problems()
         signals = {channel.signal: channel.values(columns[channel.column]) for channel in channels}
         count = next(iter(lengths.values()))
         if "time" not in signals:
@@ -521,14 +523,14 @@ class _Reader:
         return Measurement(
             self.robot,
             signals["time"],
-            self._stacked(signals, "q"),
-            self._stacked(signals, "force"),
-            self._stacked(signals, "reference") if referred else None,
+            self._stack(signals, "q"),
+            self._stack(signals, "force"),
+            self._stack(signals, "reference") if referred else None,
             source,
             delay,
         )
 
-    def _stacked(self, signals: dict[str, Array], kind: str) -> Array:
+    def _stack(self, signals: dict[str, Array], kind: str) -> Array:
         return np.stack([signals[f"{kind}.{actuator.name}"] for actuator in self.robot.actuators], axis=-1)
 
     def _channels(self, spec: ColumnMapSpec) -> list[Channel]:
@@ -536,11 +538,13 @@ class _Reader:
         assert spec.actuators is not None
         channels = []
         time = spec.time or TimeSpec(column="time")
-        with self._gathering("time"):
+        with self._collect_errors("time"):
             if time.column is None:
                 if not read_duration("step", time.step) > 0.0:
-                    self._add(("time", "step"), "the step between samples is not above zero", "step: 1 ms")
-            elif self._has(time.column, ("time",)):
+                    self._add_problem(
+                        ("time", "step"), "the step between samples is not above zero", "step: 1 ms"
+                    )
+            elif self._require_column(time.column, ("time",)):
                 unit = time.unit or self.recording.units.get(time.column, "")
                 channels.append(Channel("time", time.column, ("time",), read_unit(unit, (TIME,), "time")))
         for actuator in self.robot.actuators:
@@ -548,10 +552,10 @@ class _Reader:
             for key in ("position", "force", "current", "reference"):
                 part = getattr(entry, key)
                 path = ("actuators", actuator.name, key)
-                if part is None or not self._has(part.column, path):
+                if part is None or not self._require_column(part.column, path):
                     continue
                 header = self.recording.units.get(part.column, "")
-                with self._gathering(*path):
+                with self._collect_errors(*path):
                     channels.append(self._channel(actuator, part, header, path))
         return channels
 
@@ -576,30 +580,32 @@ class _Reader:
                     entries[("actuators", name, key, "delay")] = part.delay
         delays = {}
         for path, value in entries.items():
-            with self._gathering(*path[:-1]):
+            with self._collect_errors(*path[:-1]):
                 delays[path] = read_duration("delay", value)
         if len(set(delays.values())) > 1:
             path = list(delays)[-1]
-            self._add(path, "forces have different delays", "one delay for all, at the top of the map")
+            self._add_problem(
+                path, "forces have different delays", "one delay for all, at the top of the map"
+            )
         return next(iter(delays.values()), 0.0)
 
-    def _has(self, column: str, path: KeyPath) -> bool:
+    def _require_column(self, column: str, path: KeyPath) -> bool:
         """Whether the recording has a column."""
         if column in self.recording.names:
             return True
         message = f"{self.recording.file} has no column {column!r}" if self.map else "the column is missing"
-        self._add((*path, "column"), message, did_you_mean(column, self.recording.names), column)
+        self._add_problem((*path, "column"), message, did_you_mean(column, self.recording.names), column)
         return False
 
     @contextmanager
-    def _gathering(self, *path: str | int) -> Iterator[None]:
+    def _collect_errors(self, *path: str | int) -> Iterator[None]:
         """Keep as a problem why a channel at a place in the map cannot be read, and go on."""
         try:
             yield
         except ChannelError as fault:
-            self._add((*path, fault.key), fault.message, fault.hint)
+            self._add_problem((*path, fault.key), fault.message, fault.hint)
 
-    def _add(self, path: KeyPath, message: str, hint: str, column: str = "") -> None:
+    def _add_problem(self, path: KeyPath, message: str, hint: str, column: str = "") -> None:
         """Keep a problem: at its place in the map, or at the header of the file if there is no map."""
         if self.map is not None:
             self.problems.append(self.map.source.problem(path, message, hint))
@@ -608,9 +614,9 @@ class _Reader:
         where = column or ".".join(str(step) for step in path)
         self.problems.append(Problem(self.recording.file, line, min(line, 1), where, message, hint))
 
-    def _stop(self) -> None:
+    def _raise_problems(self) -> None:
         if self.problems:
-            raise _counted(self.problems, "on the way to a measurement")
+            raise _problem_error(self.problems, "on the way to a measurement")
 
 
 def _default_map(robot: Robot, recording: Recording) -> ColumnMapSpec:

@@ -46,7 +46,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import MeasurementError, Problem, TableError
-from nacelle.files import why_unread
+from nacelle.files import unread_reason
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import Columns, Table, name_and_unit, read_table
 
@@ -76,7 +76,7 @@ class Recording:
     header: int = 0
 
 
-def unreadable(file: str | Path, message: str, hint: str) -> MeasurementError:
+def unreadable_error(file: str | Path, message: str, hint: str) -> MeasurementError:
     """The error for a file from which nothing can be read."""
     return MeasurementError("no measurement:", [Problem(str(file), 0, 0, "", message, hint)])
 
@@ -100,10 +100,10 @@ def file_errors(path: Path, kind: str, damaged: str, hint: str, *faults: type[Ex
     except MeasurementError:
         raise
     except OSError as fault:
-        raise unreadable(path, *why_unread(path, fault, kind)) from None
+        raise unreadable_error(path, *unread_reason(path, fault, kind)) from None
     except faults as fault:
         what = " ".join(str(fault).split())[:120]
-        raise unreadable(path, f"{damaged}: {what}", hint) from None
+        raise unreadable_error(path, f"{damaged}: {what}", hint) from None
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -118,7 +118,7 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def from_arrays(file: Path, arrays: Mapping[str, Array]) -> Recording:
+def recording_from_arrays(file: Path, arrays: Mapping[str, Array]) -> Recording:
     """The recording of named arrays: vectors are columns, matrices (N, k) columns NAME[0] ... NAME[k-1].
 
     Vectors as MATLAB keeps them, (N, 1) or (1, N), are columns. Other arrays are left out.
@@ -187,10 +187,12 @@ def open_mat(path: Path) -> Recording:
             variables = loadmat(stream, simplify_cells=True)
         except NotImplementedError:
             # So scipy refuses files of version 7.3, which are HDF5.
-            raise unreadable(path, "a MATLAB file of version 7.3 (HDF5) is not read", hint) from None
+            raise unreadable_error(path, "a MATLAB file of version 7.3 (HDF5) is not read", hint) from None
     named = {name: value for name, value in variables.items() if not name.startswith("__")}
     leaves = (leaf for variable in named.items() for leaf in _leaves(*variable))
-    return from_arrays(path, {name: value for name, value in leaves if isinstance(value, np.ndarray)})
+    return recording_from_arrays(
+        path, {name: value for name, value in leaves if isinstance(value, np.ndarray)}
+    )
 
 
 # ---- numPy's archives of arrays
@@ -202,7 +204,7 @@ def open_npz(path: Path) -> Recording:
     texts = "not an npz file of plain arrays", "write it by numpy.savez"
     with file_errors(path, "npz file", *texts, *faults), np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
-    return from_arrays(path, arrays)
+    return recording_from_arrays(path, arrays)
 
 
 # ---- parquet files, by pyarrow (the extra `nacelle[logs]`)
@@ -214,7 +216,7 @@ def open_parquet(path: Path) -> Recording:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise unreadable(path, "Parquet files need pyarrow", "pip install 'nacelle[logs]'") from None
+        raise unreadable_error(path, "Parquet files need pyarrow", "pip install 'nacelle[logs]'") from None
     with file_errors(path, "Parquet file", "not a Parquet file", "name a Parquet file", pa.ArrowInvalid):
         schema = parquet.read_schema(path)
     numeric = [
@@ -324,7 +326,7 @@ def open_mcap(path: Path) -> Recording:
         from mcap.exceptions import McapError
         from mcap.reader import make_reader
     except ImportError:
-        raise unreadable(path, "MCAP files need mcap", "pip install 'nacelle[logs]'") from None
+        raise unreadable_error(path, "MCAP files need mcap", "pip install 'nacelle[logs]'") from None
     counts: dict[str, int] = {}
     entries: dict[str, dict[int, float]] = {}
     start: int | None = None
@@ -350,7 +352,7 @@ def open_mcap(path: Path) -> Recording:
                     stamped, content = joint_state(message.data)
                 except ValueError as fault:
                     reason = f"message {row + 1} of {channel.topic} is no {SCHEMA}: {fault}"
-                    raise unreadable(path, reason, "log it again") from None
+                    raise unreadable_error(path, reason, "log it again") from None
                 stamp = stamped if stamp is None else stamp
                 content["stamp"] = (stamped - stamp) * 1e-9
             else:
@@ -360,7 +362,7 @@ def open_mcap(path: Path) -> Recording:
                     entries.setdefault(name, {})[row] = float(value)
     if not entries:
         topics = f"; {', '.join(sorted(other_topics)[:5])} have another encoding" if other_topics else ""
-        raise unreadable(
+        raise unreadable_error(
             path,
             f"no messages in JSON and no joint states of ROS 2{topics}",
             "log messages as JSON or sensor_msgs/msg/JointState, or convert to Parquet",
@@ -403,5 +405,5 @@ def open_recording(path: Path) -> Recording:
     reader = _FORMATS.get(path.suffix.lower())
     if reader is None:
         hint = f"endings that are read: {' '.join(_FORMATS)}"
-        raise unreadable(path, f"the ending {path.suffix!r} is of no format that is read", hint)
+        raise unreadable_error(path, f"the ending {path.suffix!r} is of no format that is read", hint)
     return reader(path)

@@ -38,8 +38,8 @@ import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.errors import IdentificationError
-from nacelle.identification.consistency.consistent import lifted
-from nacelle.identification.data.poses import NacelleMotion
+from nacelle.identification.consistency.consistent import project_estimate
+from nacelle.identification.data.poses import PlatformMotion
 from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.least_squares import row_weights
@@ -54,13 +54,13 @@ from nacelle.spatial.scalar import Array
 from nacelle.trajectory.base import Sample, Trajectory, nearest_signs
 
 # Periods of the loop's bandwidth after which the start is forgotten.
-_SETTLING = 2.0
+_SETTLING_PERIODS = 2.0
 
 
-class RecordedMotion(Trajectory):
+class SampledTrajectory(Trajectory):
     """A motion that is given at equal steps, in straight lines between them."""
 
-    def __init__(self, robot: Robot, motion: NacelleMotion, step: float) -> None:
+    def __init__(self, robot: Robot, motion: PlatformMotion, step: float) -> None:
         """Keep the motion; every sample must have a pose.
 
         Args:
@@ -86,10 +86,10 @@ class RecordedMotion(Trajectory):
 
 def estimated_robot(base: BaseParameters, coef: Array, covariance: Array) -> Robot:
     """The robot with estimated base parameters, lifted to parameters that a robot can have."""
-    return with_linear_parameters(base.robot, lifted(base, coef, covariance).values)
+    return with_linear_parameters(base.robot, project_estimate(base, coef, covariance).values)
 
 
-def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: JointServo) -> NacelleMotion:
+def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: JointServo) -> PlatformMotion:
     """The motion (N samples) of a robot in closed loop along the instruments' motion.
 
     Args:
@@ -106,17 +106,17 @@ def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: 
         raise IdentificationError(
             f"sample {int(np.argmin(reference.ok))} of the reference has no pose: no loop can follow it"
         )
-    trajectory = RecordedMotion(model, reference, 1.0 / samples.rate)
+    trajectory = SampledTrajectory(model, reference, 1.0 / samples.rate)
     with task(f"closed loop of {model.name}"):
         run = Experiment(
             model, trajectory, true=true, controller=controller, sensors=Sensors.ideal(), rate=samples.rate
         ).run()
     # The machine had an error when the samples began, the simulation has none: the difference decays.
-    settled = run.time - run.time[0] >= _SETTLING / controller.bandwidth
-    return NacelleMotion(run.x, run.v, run.a, settled)
+    settled = run.time - run.time[0] >= _SETTLING_PERIODS / controller.bandwidth
+    return PlatformMotion(run.x, run.v, run.a, settled)
 
 
-def simulated(
+def simulate_instruments(
     estimator: Estimator, data: Regression, samples: Sequence[Samples], controller: JointServo
 ) -> Regression:
     """The regression with instruments that the robot of present estimates gives in closed loop."""
@@ -129,7 +129,7 @@ def simulated(
 
 
 # Steps of estimates below this part of their deviations end the iteration.
-_SMALL = 0.05
+_CONVERGED = 0.05
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -156,10 +156,10 @@ class DirectInverse(Estimator):
         controller = self.controller or JointServo()
         for k in range(self.iterations):
             before = self.coef_
-            self._fit_along(simulated(self, data, samples, controller))
+            self._fit_along(simulate_instruments(self, data, samples, controller))
             self.iterations_ = k + 1
             step = np.abs(self.coef_ - before)
-            if np.all(step <= _SMALL * np.where(np.isfinite(self.std_), self.std_, np.inf)):
+            if np.all(step <= _CONVERGED * np.where(np.isfinite(self.std_), self.std_, np.inf)):
                 break
         # Deviations of forces are those along the simulated motion.
         self.regression_ = data
@@ -191,6 +191,6 @@ class InstrumentalVariables(Estimator):
         if self.controller is None or not samples:
             return
         for _ in range(self.iterations):
-            data = simulated(self, data, samples, self.controller)
+            data = simulate_instruments(self, data, samples, self.controller)
             self._solve(data, data.Z, row_weights(data, data.Z, self))
         self.regression_ = data

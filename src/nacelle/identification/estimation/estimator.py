@@ -63,9 +63,9 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.regressor import regressor
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.data.filters import HALF_LENGTH, lagged_products
+from nacelle.identification.data.filters import HALF_LENGTH, long_run_covariance
 from nacelle.identification.data.preparation import Samples
-from nacelle.identification.estimation.regression import Regression, parts_of, regression
+from nacelle.identification.estimation.regression import Regression, as_parts, regression
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
@@ -90,7 +90,7 @@ class CadPrior:
 
     def information(self, base: BaseParameters) -> Array:
         """Lambda (base parameters, base parameters), the inverse of the prior's covariance; SI units."""
-        deviations = self.deviation * _magnitudes(base)
+        deviations = self.deviation * _typical_magnitudes(base)
         covariance = (base.K * deviations**2) @ base.K.T
         scale = np.sqrt(np.diag(covariance))
         scale[scale == 0.0] = 1.0
@@ -99,7 +99,7 @@ class CadPrior:
         return np.asarray(np.linalg.pinv(scaled, hermitian=True) / np.outer(scale, scale))
 
 
-def _magnitudes(base: BaseParameters) -> Array:
+def _typical_magnitudes(base: BaseParameters) -> Array:
     """A size for every chosen parameter: its value, or what its body would have for a zero."""
     values = np.abs(base.choice.values)
     names = base.choice.names
@@ -125,7 +125,7 @@ def _magnitudes(base: BaseParameters) -> Array:
 # Lags that count, in kept samples.
 _LAGS = HALF_LENGTH + 3
 # The least variance along a direction, over that of white noise.
-_LEAST = 0.01
+_SMALLEST_RATIO = 0.01
 
 
 def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array, D: Array) -> Array:
@@ -143,7 +143,7 @@ def parameter_covariance(data: Regression, residuals: Array, P: Array, Q: Array,
     # B' (k, k) from the products of moments at near times.
     moments = np.einsum("tik,ti->tk", Q, residuals)
     count = data.count * len(data.rows)
-    B = lagged_products([moments[part] for part in data.parts()], _LAGS)
+    B = long_run_covariance([moments[part] for part in data.parts()], _LAGS)
     apart = np.einsum("ik,kl,il->i", D, B * (count / max(count - Q.shape[2], 1)), D)
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = np.sqrt(np.where(apart > variances, apart / variances, 1.0))
@@ -170,10 +170,10 @@ def moment_covariance(data: Regression, residuals: Array, P: Array, Q: Array) ->
             term = weighted.reshape(-1, width).T @ instruments[lag:].reshape(-1, width)
             B += term if lag == 0 else term + term.T
             white += term if lag == 0 else 0.0
-    return _positive(0.5 * (B + B.T), 0.5 * (white + white.T))
+    return _make_positive_definite(0.5 * (B + B.T), 0.5 * (white + white.T))
 
 
-def _positive(B: Array, white: Array) -> Array:
+def _make_positive_definite(B: Array, white: Array) -> Array:
     """B (k, k) with a variance above zero along every direction.
 
     Sums that end at a lag can leave directions with a variance below zero, above all where noise grows with
@@ -186,7 +186,7 @@ def _positive(B: Array, white: Array) -> Array:
     half = scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
     inverse = np.linalg.pinv(half)
     ratios, directions = np.linalg.eigh(inverse @ B @ inverse.T)
-    root = half @ directions * np.sqrt(np.maximum(ratios, _LEAST))
+    root = half @ directions * np.sqrt(np.maximum(ratios, _SMALLEST_RATIO))
     return np.asarray(root @ root.T)
 
 
@@ -194,27 +194,27 @@ def _autocovariance(data: Regression, residuals: Array, P: Array, Q: Array) -> A
     """R_l (lags, rows, rows) of the errors, l = 0, 1, ..."""
     rows = len(data.rows)
     r = residuals * data.used[:, None]
-    pairs = [float(np.sum(_shifted(data, data.used * 1.0, lag)[data.used])) for lag in range(_LAGS)]
+    pairs = [float(np.sum(_lag_sum(data, data.used * 1.0, lag)[data.used])) for lag in range(_LAGS)]
     freedom = data.count * rows / max(data.count * rows - P.shape[2], 1)
     covariances = np.zeros((_LAGS, rows, rows))
     for lag in range(_LAGS):
         if pairs[lag]:
             # Over both lags, l and -l: the sum of a matrix and its transpose.
-            both = r.T @ _shifted(data, r, lag)
+            both = r.T @ _lag_sum(data, r, lag)
             covariances[lag] = both * freedom / pairs[lag]
-    unbiased = _without_bias(data, r, P, Q, pairs)
+    unbiased = _unbiased_autocovariance(data, r, P, Q, pairs)
     for lag in range(_LAGS):
         np.fill_diagonal(covariances[lag], unbiased[:, lag])
     return covariances
 
 
-def _without_bias(data: Regression, r: Array, P: Array, Q: Array, pairs: list[float]) -> Array:
+def _unbiased_autocovariance(data: Regression, r: Array, P: Array, Q: Array, pairs: list[float]) -> Array:
     """R_l of every row alone (rows, lags), from the linear system at the head of the file."""
     rows, lags = len(data.rows), [lag for lag, count in enumerate(pairs) if count]
     size = len(lags)
     # S_l P and S_l Q for all rows: (lags, M, rows, k).
-    shifted_P = np.stack([_shifted(data, P, lag) for lag in lags])
-    shifted_Q = np.stack([_shifted(data, Q, lag) for lag in lags])
+    shifted_P = np.stack([_lag_sum(data, P, lag) for lag in lags])
+    shifted_Q = np.stack([_lag_sum(data, Q, lag) for lag in lags])
     inner_P = np.einsum("tik,atil->aikl", P, shifted_P, optimize=True).reshape(size, rows, -1)
     inner_Q = np.einsum("tik,atil->ailk", Q, shifted_Q, optimize=True).reshape(size, rows, -1)
     system = np.einsum("aim,bkm->iakb", inner_P, inner_Q, optimize=True)
@@ -223,7 +223,7 @@ def _without_bias(data: Regression, r: Array, P: Array, Q: Array, pairs: list[fl
     for i in range(rows):
         system[i, :, i, :] += np.diag([pairs[lag] for lag in lags]) - 2.0 * once[i]
         for a, lag in enumerate(lags):
-            seen[i, a] = float(r[:, i] @ _shifted(data, r[:, i], lag))
+            seen[i, a] = float(r[:, i] @ _lag_sum(data, r[:, i], lag))
     values = np.zeros((rows, _LAGS))
     flat = np.linalg.lstsq(system.reshape(rows * size, -1), seen.ravel(), rcond=1e-10)[0]
     values[:, lags] = flat.reshape(rows, size)
@@ -235,7 +235,7 @@ def _without_bias(data: Regression, r: Array, P: Array, Q: Array, pairs: list[fl
     return values
 
 
-def _shifted(data: Regression, values: Array, lag: int) -> Array:
+def _lag_sum(data: Regression, values: Array, lag: int) -> Array:
     """S_l times values (M, ...), within uninterrupted parts: those l samples later plus those l earlier."""
     if lag == 0:
         return values
@@ -338,7 +338,7 @@ class Estimator(ABC, HasTable):
         """
         data = self._regression(X, y)
         self.base_, self.regression_ = data.base, data
-        self._estimate(data, [] if isinstance(X, Regression) else parts_of(X))
+        self._estimate(data, [] if isinstance(X, Regression) else as_parts(X))
         return self
 
     def predict(self, X: Data) -> Array:
@@ -352,7 +352,7 @@ class Estimator(ABC, HasTable):
         if isinstance(X, Regression):
             return np.asarray(X.Y @ self.coef_)
         forces = []
-        for part in parts_of(X):
+        for part in as_parts(X):
             motion = part.motion.part(part.motion.ok)
             force = np.full(part.force.shape, np.nan)
             form = regressor(part.robot, motion.x, motion.v, motion.a, parameters=self.base_)
@@ -425,7 +425,7 @@ class Estimator(ABC, HasTable):
         if isinstance(X, Regression):
             data = X
         else:
-            parts = parts_of(X)
+            parts = as_parts(X)
             if not parts:
                 raise IdentificationError("there are no samples")
             base = self.parameters or base_parameters(parts[0].robot)
@@ -483,7 +483,7 @@ class Estimator(ABC, HasTable):
 
     def __repr__(self) -> str:
         """Give the class and the options that are not the default."""
-        defaults = {option.name: option.default for option in fields(self)}
+        defaults = {option.name: option.default_solids for option in fields(self)}
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
@@ -503,7 +503,7 @@ def residual_deviation(data: Regression, residuals: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Essential:
+class EssentialParameters:
     """Estimates without those that may as well be zero.
 
     Attributes:
@@ -515,7 +515,7 @@ class Essential:
     """
 
     names: tuple[str, ...]
-    removed: tuple[str, ...]
+    removed_names: tuple[str, ...]
     coef: Array
     covariance: Array
     chi_square: float
@@ -526,7 +526,7 @@ class Essential:
         return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
 
 
-def essential(estimator: Estimator, level: float = 0.95) -> Essential:
+def essential_parameters(estimator: Estimator, level: float = 0.95) -> EssentialParameters:
     """Remove the parameters that the data of a fit do not distinguish from zero.
 
     Args:
@@ -560,4 +560,4 @@ def essential(estimator: Estimator, level: float = 0.95) -> Essential:
         # What the removal of others has determined entirely has nothing left to test.
         left = [j for j in left if covariance[j, j] > 0.0]
     kept = [name for k, name in enumerate(names) if k not in removed]
-    return Essential(tuple(kept), tuple(names[k] for k in sorted(removed)), coef, covariance, lost)
+    return EssentialParameters(tuple(kept), tuple(names[k] for k in sorted(removed)), coef, covariance, lost)

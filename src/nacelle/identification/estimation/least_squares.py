@@ -21,14 +21,14 @@ from nacelle.spatial.scalar import Array
 # Huber's constant: 95 % efficient for normal noise.
 _HUBER = 1.345
 # Changes of weights below this part end the iteration.
-_SAME = 1e-6
+_CONVERGED = 1e-6
 
 
 class OrdinaryLeastSquares(Estimator):
     """Ordinary least squares: all rows count alike."""
 
     def _estimate(self, data: Regression, samples: list[Samples]) -> None:
-        self._solve(data, data.Y, _equal(data))
+        self._solve(data, data.Y, _equal_weights(data))
 
 
 class WeightedLeastSquares(Estimator):
@@ -51,7 +51,7 @@ class ReweightedLeastSquares(Estimator):
     weights_: Array = field(init=False)
 
     def _estimate(self, data: Regression, samples: list[Samples]) -> None:
-        weights = _equal(data)
+        weights = _equal_weights(data)
         self._moments(data, data.Y, weights)
         for _ in range(self.iterations):
             before = weights
@@ -59,9 +59,9 @@ class ReweightedLeastSquares(Estimator):
             size = np.median(np.abs(self.residuals_[data.used]), axis=0) / 0.6745
             size = np.maximum(size, np.finfo(float).tiny)
             relative = np.abs(self.residuals_) / size
-            weights = _equal(data) * np.minimum(1.0, _HUBER / np.maximum(relative, 1e-12)) / size**2
+            weights = _equal_weights(data) * np.minimum(1.0, _HUBER / np.maximum(relative, 1e-12)) / size**2
             self._moments(data, data.Y, weights)
-            if np.max(np.abs(weights - before)) <= _SAME * np.max(weights):
+            if np.max(np.abs(weights - before)) <= _CONVERGED * np.max(weights):
                 break
         self._solve(data, data.Y, weights)
         self.weights_ = weights
@@ -69,15 +69,15 @@ class ReweightedLeastSquares(Estimator):
 
 def row_weights(data: Regression, Z: Array, estimator: Estimator) -> Array:
     """Weights (M, rows): one over the variance of each row's residuals, from two fits with instruments Z."""
-    weights = _equal(data)
+    weights = _equal_weights(data)
     for _ in range(2):
         estimator._moments(data, Z, weights)
         deviation = residual_deviation(data, estimator.residuals_)
         # Rows without noise must not take all the weight.
         deviation = np.maximum(deviation, 1e-3 * np.max(deviation) + np.finfo(float).tiny)
-        weights = _equal(data) / deviation**2
+        weights = _equal_weights(data) / deviation**2
     return weights
 
 
-def _equal(data: Regression) -> Array:
+def _equal_weights(data: Regression) -> Array:
     return np.where(data.used[:, None], 1.0, 0.0) * np.ones(len(data.rows))

@@ -35,19 +35,19 @@ from nacelle.identification.consistency.cone_program import nearest_in_cones
 from nacelle.identification.consistency.consistent import MARGIN, WEIGHT
 from nacelle.identification.consistency.feasible_set import (
     FeasibleSet,
-    Signs,
-    all_solutions,
+    SignConstraints,
     body_cone,
-    full_body,
+    full_body_parameters,
+    solve_all,
 )
 from nacelle.identification.consistency.roots import (
-    root_of_covariance,
-    root_of_regression,
+    information_root_of_covariance,
+    information_root_of_regression,
     standard_deviations,
 )
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.model.numbers import INERTIA_NAMES
-from nacelle.model.payload import carrier
+from nacelle.model.payload import payload_frame
 from nacelle.model.platform import Payload
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable
@@ -60,10 +60,10 @@ _AXES = (0, 1, 2)
 # A combination of parameters whose effect is below this part of the largest is not determined.
 _NO_EFFECT = 1e-9
 # In standard deviations: a mass below is not seen.
-_SEEN = 2.0
+_SIGNIFICANT = 2.0
 
 
-class Fitted(Protocol):
+class FittedEstimate(Protocol):
     """An estimate of base parameters from one run, such as an estimator after `fit`."""
 
     @property
@@ -101,7 +101,7 @@ class PayloadEstimate(HasTable):
     body: int
     frame: Pose
     values: Array
-    ordinary: Array
+    least_squares_values: Array
     covariance: Array
     distance: float
     chi_square: float
@@ -135,9 +135,9 @@ class PayloadEstimate(HasTable):
         return inertia_about_com(self.values)
 
     @property
-    def is_seen(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the mass is above zero by more than two standard deviations."""
-        return bool(self.ordinary[0] > _SEEN * self.sigma[0])
+        return bool(self.least_squares_values[0] > _SIGNIFICANT * self.sigma[0])
 
     def is_explained(self, level: float = 0.99) -> bool:
         """Whether a payload explains the difference of the runs, or something else has changed, too.
@@ -161,7 +161,7 @@ class PayloadEstimate(HasTable):
         ten = transform_parameters(self.frame.R, self.frame.p, self.values)
         return Payload(name, self.body, tuple(float(value) for value in ten))
 
-    def loaded_robot(self, name: str = "payload") -> Robot:
+    def robot_with_payload(self, name: str = "payload") -> Robot:
         """The robot with the payload beside those that it has.
 
         Raises:
@@ -175,7 +175,7 @@ class PayloadEstimate(HasTable):
 
 
 def payload_from_runs(
-    base: BaseParameters, unloaded: Fitted, loaded: Fitted, *, on: str | None = None
+    base: BaseParameters, unloaded: FittedEstimate, loaded: FittedEstimate, *, carrier_name: str | None = None
 ) -> PayloadEstimate:
     """Estimate a payload from two runs, best of the same motion.
 
@@ -183,7 +183,7 @@ def payload_from_runs(
         base: base parameters of the robot, of which both runs have estimates.
         unloaded: the estimate from the run without the payload.
         loaded: the estimate from the run with it.
-        on: the tool or body of the nacelle that carries it, whose frame it is given in; the platform if None.
+        carrier_name: the tool or body of the nacelle that carries it, whose frame it is given in; the platform if None.
 
     Raises:
         ParameterError: if there is no such tool or body.
@@ -191,17 +191,17 @@ def payload_from_runs(
             determine its mass, or the second run shows less mass than the first.
     """
     robot = base.robot
-    body, frame = carrier(robot, on)
+    body, frame = payload_frame(robot, carrier_name)
     # Ten parameters about the body's frame from those about the frame on it (10, 10).
     T = np.array([transform_parameters(frame.R, frame.p, unit) for unit in np.eye(_TEN)]).T
-    K = _columns(base, body) @ T
+    K = _body_columns(base, body) @ T
     covariance = np.asarray(unloaded.covariance_) + np.asarray(loaded.covariance_)
     difference = np.asarray(loaded.coef_) - np.asarray(unloaded.coef_)
     if difference.shape != (len(base),) or covariance.shape != (len(base), len(base)):
         raise IdentificationError(
             f"both runs need estimates of the {len(base)} base parameters of {robot.name}"
         )
-    R = root_of_covariance(_white(unloaded) + _white(loaded))
+    R = information_root_of_covariance(_white_covariance(unloaded) + _white_covariance(loaded))
     # Where a variance is infinite the estimate itself may be none.
     finite = np.any(R, axis=0)
     difference = np.where(finite, difference, 0.0)
@@ -215,35 +215,35 @@ def payload_from_runs(
             f"the runs do not determine the mass of a payload on {robot.bodies[body].name!r}: what it would "
             "change was not excited"
         )
-    if ordinary[0] < -_SEEN * sigma:
+    if ordinary[0] < -_SIGNIFICANT * sigma:
         raise IdentificationError(
             f"the loaded run shows less mass than the unloaded one, by {-ordinary[0]:.4g} kg "
             f"(standard deviation {sigma:.2g}): are they exchanged?"
         )
-    answer = nearest_in_cones(_space(max(float(ordinary[0]), sigma), robot.size), H, h, WEIGHT)
+    answer = nearest_in_cones(_payload_set(max(float(ordinary[0]), sigma), robot.size), H, h, WEIGHT)
     return PayloadEstimate(
         robot,
-        robot.bodies[body].name if on is None else on,
+        robot.bodies[body].name if carrier_name is None else carrier_name,
         body,
         frame,
         answer.z,
         ordinary,
         spread,
         float(np.linalg.norm(H @ (answer.z - solution))),
-        *_statistic(remaining @ h, remaining @ S @ remaining),
+        *_satterthwaite(remaining @ h, remaining @ S @ remaining),
         answer.accuracy,
         _residual_freedom(unloaded) + _residual_freedom(loaded),
     )
 
 
-def _white(run: Fitted) -> Array:
+def _white_covariance(run: FittedEstimate) -> Array:
     """Covariance of a run's estimates if its residuals were white; its own where these are not at hand."""
     covariance = np.asarray(run.covariance_)
     if not isinstance(run, Estimator) or not np.all(run.noise_ > 0.0):
         return covariance
     finite = np.isfinite(np.diag(covariance))
     data = run.regression_
-    root = root_of_regression(data.Y[data.used][..., finite], run.noise_)
+    root = information_root_of_regression(data.Y[data.used][..., finite], run.noise_)
     inverse = np.linalg.pinv(root / (size := np.linalg.norm(root, axis=0))) / size[:, None]
     white = np.zeros_like(covariance)
     white[np.ix_(finite, finite)] = inverse @ inverse.T
@@ -251,14 +251,14 @@ def _white(run: Fitted) -> Array:
     return white
 
 
-def _residual_freedom(run: Fitted) -> float:
+def _residual_freedom(run: FittedEstimate) -> float:
     """Degrees of freedom of a run's residuals."""
     if not isinstance(run, Estimator):
         return np.inf
     return max(float(run.regression_.count * len(run.regression_.rows) - len(run.coef_)), 1.0)
 
 
-def _statistic(remaining: Array, S: Array) -> tuple[float, float]:
+def _satterthwaite(remaining: Array, S: Array) -> tuple[float, float]:
     """Squares of what remains, in units in which their mean is the degrees of freedom; these."""
     first, second = float(np.trace(S)), float(np.sum(S * S))
     if second <= 0.0 or first <= 1e-9:
@@ -266,7 +266,7 @@ def _statistic(remaining: Array, S: Array) -> tuple[float, float]:
     return float(remaining @ remaining) * first / second, round(first**2 / second, 9)
 
 
-def _columns(base: BaseParameters, body: int) -> Array:
+def _body_columns(base: BaseParameters, body: int) -> Array:
     """K_b (base parameters, 10): what the ten parameters of a body add to the base parameters."""
     indices = base.choice.columns[_TEN * (body - 1) : _TEN * body]
     lost = [name for name, index in zip(INERTIA_NAMES, indices, strict=True) if index < 0]
@@ -295,11 +295,11 @@ def _least_squares(H: Array, h: Array, S: Array, size: float) -> tuple[Array, Ar
     return V @ (U.T @ h), covariance, np.eye(len(h)) - U @ U.T
 
 
-def _space(mass: float, size: float) -> FeasibleSet:
+def _payload_set(mass: float, size: float) -> FeasibleSet:
     """The payloads that there can be, close to a point mass at the origin."""
     point = np.array([mass] + [0.0] * (_TEN - 1))
-    full = full_body(point, _AXES, size, "payload")
+    full = full_body_parameters(point, _AXES, size, "payload")
     cone = body_cone(("payload",), np.eye(_TEN), point, full, _AXES)
-    free = all_solutions(np.zeros((0, _TEN)), np.zeros(0), np.ones(_TEN))
-    signs = Signs((), np.zeros((0, _TEN)), np.zeros(0))
+    free = solve_all(np.zeros((0, _TEN)), np.zeros(0), np.ones(_TEN))
+    signs = SignConstraints((), np.zeros((0, _TEN)), np.zeros(0))
     return FeasibleSet(free, point, full, (cone,), MARGIN, signs, np.zeros(_TEN))

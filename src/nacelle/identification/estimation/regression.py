@@ -19,10 +19,10 @@ from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.regressor import regressor
 from nacelle.errors import IdentificationError
-from nacelle.identification.data.filters import HALF_LENGTH, decimated, decimated_places
-from nacelle.identification.data.poses import NacelleMotion
+from nacelle.identification.data.filters import HALF_LENGTH, decimate, decimation_centres
+from nacelle.identification.data.poses import PlatformMotion
 from nacelle.identification.data.preparation import Samples
-from nacelle.kinematics.flags import failed
+from nacelle.kinematics.flags import has_failed
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.progress import task
@@ -63,19 +63,22 @@ class Regression:
         ends = np.cumsum(self.lengths)
         return [slice(end - length, end) for end, length in zip(ends, self.lengths, strict=True)]
 
-    def with_instruments(self, motions: Sequence[NacelleMotion], samples: Sequence[Samples]) -> Regression:
+    def with_instruments(self, motions: Sequence[PlatformMotion], samples: Sequence[Samples]) -> Regression:
         """The same regression with instruments from other motions, one a part, where those are sound."""
-        parts = [_filtered(self.base, part, motion) for part, motion in zip(samples, motions, strict=True)]
+        parts = [
+            _decimated_regressor(self.base, part, motion)
+            for part, motion in zip(samples, motions, strict=True)
+        ]
         Z, ok = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return replace(self, Z=Z).limited_to(self.used & ok)
+        return replace(self, Z=Z).restrict_to(self.used & ok)
 
-    def limited_to(self, used: Array) -> Regression:
+    def restrict_to(self, used: Array) -> Regression:
         """The same regression where only some samples count (M,); the others are zero."""
         Y, Z = (np.where(used[:, None, None], values, 0.0) for values in (self.Y, self.Z))
         return replace(self, Y=Y, Z=Z, force=np.where(used[:, None], self.force, 0.0), used=used)
 
 
-def parts_of(samples: Samples | Sequence[Samples]) -> list[Samples]:
+def as_parts(samples: Samples | Sequence[Samples]) -> list[Samples]:
     """Uninterrupted parts, one or several, as a list."""
     return [samples] if isinstance(samples, Samples) else list(samples)
 
@@ -90,27 +93,27 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
     Raises:
         IdentificationError: if the samples are of another robot, or too few.
     """
-    runs = parts_of(samples)
+    runs = as_parts(samples)
     robot = base.robot
     for part in runs:
-        if not _moves_alike(part.robot, robot):
+        if not _has_same_geometry(part.robot, robot):
             raise IdentificationError(
                 f"the samples are of {part.robot.name}, the base parameters of a robot that moves otherwise"
             )
     parts = []
     with task(f"regressor of {robot.name}") as report:
         for k, part in enumerate(runs):
-            Y, ok = _filtered(base, part, part.motion)
-            Z, ok_too = _filtered(base, part, part.instruments)
+            Y, ok = _decimated_regressor(base, part, part.motion)
+            Z, ok_too = _decimated_regressor(base, part, part.instruments)
             factor = part.preparation.decimation or 1
-            force = decimated(_projected(part, part.motion, part.force), factor)
-            used = ok & ok_too & _windows(part.used, factor)
-            centres = decimated_places(len(part), factor)
+            force = decimate(_project_rows(part, part.motion, part.force), factor)
+            used = ok & ok_too & _valid_windows(part.used, factor)
+            centres = decimation_centres(len(part), factor)
             parts.append((Y, Z, force, used, part.time[centres]))
             report((k + 1) / len(runs))
     Y, Z, force, used, time = (np.concatenate(column) for column in zip(*parts, strict=True))
     lengths = tuple(len(part[0]) for part in parts)
-    result = Regression(base, Y, Z, force, used, time, lengths, row_names(runs[0])).limited_to(used)
+    result = Regression(base, Y, Z, force, used, time, lengths, row_names(runs[0])).restrict_to(used)
     if result.count * len(result.rows) <= len(base):
         raise IdentificationError(
             f"{result.count} samples of {len(result.rows)} forces remain after filtering, too few for "
@@ -119,7 +122,7 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
     return result
 
 
-def _moves_alike(first: Robot, second: Robot) -> bool:
+def _has_same_geometry(first: Robot, second: Robot) -> bool:
     """Whether two robots differ at most in inertia, friction and drives."""
     names = first.parameter_names("geometry") == second.parameter_names("geometry")
     return names and bool(
@@ -140,19 +143,21 @@ def is_redundant(samples: Samples) -> bool:
     return len(samples.robot.actuators) > samples.robot.motion.n
 
 
-def _filtered(base: BaseParameters, samples: Samples, motion: NacelleMotion) -> tuple[Array, Array]:
+def _decimated_regressor(
+    base: BaseParameters, samples: Samples, motion: PlatformMotion
+) -> tuple[Array, Array]:
     """Y along a motion through the filter (M, rows, base parameters), and where it is sound (M,)."""
     Y = np.zeros((len(samples), len(samples.robot.actuators), len(base)))
     posed = motion.part(motion.ok)
     form = regressor(base.robot, posed.x, posed.v, posed.a, parameters=base)
     ok = motion.ok.copy()
-    ok[motion.ok] = ~failed(form.flags)
+    ok[motion.ok] = ~has_failed(form.flags)
     Y[ok] = form.Y[ok[motion.ok]]
     factor = samples.preparation.decimation or 1
-    return decimated(_projected(samples, motion, Y), factor), _windows(ok, factor)
+    return decimate(_project_rows(samples, motion, Y), factor), _valid_windows(ok, factor)
 
 
-def _projected(samples: Samples, motion: NacelleMotion, values: Array) -> Array:
+def _project_rows(samples: Samples, motion: PlatformMotion, values: Array) -> Array:
     """Values (N, actuators, ...) as rows: themselves, or J_a^T times them for redundant actuators."""
     if not is_redundant(samples):
         return values
@@ -161,9 +166,9 @@ def _projected(samples: Samples, motion: NacelleMotion, values: Array) -> Array:
     return np.asarray(np.einsum("tak,ta...->tk...", J, values))
 
 
-def _windows(ok: Array, factor: int) -> Array:
+def _valid_windows(ok: Array, factor: int) -> Array:
     """Whether all samples that a kept one is made from are sound (M,)."""
     half = 0 if factor == 1 else HALF_LENGTH * factor
     bad = np.concatenate([[0], np.cumsum(~ok)])
-    centres = decimated_places(len(ok), factor)
+    centres = decimation_centres(len(ok), factor)
     return np.asarray(bad[centres + half + 1] == bad[centres - half])

@@ -22,37 +22,37 @@ import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.excitation.limits import MARGIN, Limits, limits, positive_numbers
-from nacelle.identification.excitation.motions import Harmonics, functions
+from nacelle.identification.excitation.limits import MARGIN, Limits, motion_limits, positive_numbers
+from nacelle.identification.excitation.motions import HarmonicFunctions, motion_functions
 from nacelle.identification.excitation.optimise import (
     CRITERIA,
-    Best,
-    Design,
-    improved,
+    BestMotion,
+    MotionDesign,
+    criterion_values,
+    default_start_count,
+    optimise_motions,
     random_motions,
-    scaled_columns,
-    usual_starts,
-    values_of,
+    scale_columns,
 )
 from nacelle.identification.excitation.result import (
     Excitation,
     ExcitationPart,
-    Use,
-    drawn_in,
+    LimitUse,
     largest_uses,
-    motion_uses,
+    motion_limit_uses,
+    shrink_to_limits,
     stroke_line,
 )
 from nacelle.identification.excitation.strokes import (
     Stroke,
+    chain_records,
     chain_uses,
-    chosen_strokes,
-    lines,
-    records,
+    choose_strokes,
+    reach_along,
+    stroke_chain,
     stroke_rows,
-    strokes_along,
 )
-from nacelle.kinematics.pose_input import checked_poses, reference_pose
+from nacelle.kinematics.pose_input import check_poses, reference_pose
 from nacelle.model.robot import Robot
 from nacelle.one_thread import one_blas_thread
 from nacelle.progress import task
@@ -132,14 +132,14 @@ def excite(
     Raises:
         IdentificationError: if an option or a limit cannot be used, or no motion keeps the limits.
     """
-    _check(strategy, criterion, starts, iterations)
-    pose = reference_pose(robot) if center is None else checked_poses(robot, center)[0]
+    _check_options(strategy, criterion, starts, iterations)
+    pose = reference_pose(robot) if center is None else check_poses(robot, center)[0]
     with task("base parameters"):
         base = parameters or base_parameters(robot, assume=assume, shared=shared)
     if not len(base):
         raise IdentificationError(f"{robot.name} has no base parameters: there is nothing to excite")
     with task("limits"):
-        bounds = limits(
+        bounds = motion_limits(
             robot,
             pose,
             speed=speed,
@@ -160,24 +160,26 @@ def excite(
         smooth=smooth,
     )
     drawn = random_motions(problem, _CANDIDATES, seed)
-    problem = scaled_columns(problem, problem.coefficients(drawn))
+    problem = scale_columns(problem, problem.coefficients(drawn))
     strokes: list[Stroke] = []
     if strategy == "separate":
-        strokes = chosen_strokes(problem, seed)
+        strokes = choose_strokes(problem, seed)
         fixed = np.concatenate([stroke_rows(problem, stroke) for stroke in strokes])
         problem = replace(problem, fixed=fixed / np.sqrt(len(strokes)))
-    values = values_of(problem, drawn, criterion)
+    values = criterion_values(problem, drawn, criterion)
     order = np.argsort(values, kind="stable")
-    best = improved(
+    best = optimise_motions(
         problem,
-        drawn[order[: usual_starts(problem) if starts is None else starts]],
+        drawn[order[: default_start_count(problem) if starts is None else starts]],
         criterion,
         iterations=iterations,
-        check=lambda z: drawn_in(problem, z, (lambda s: starts_near(problem, s)) if strokes else None),
+        check=lambda z: shrink_to_limits(
+            problem, z, (lambda s: starts_within_reach(problem, s)) if strokes else None
+        ),
     )
-    parts, uses = _parts(problem, best, strokes)
+    parts, uses = _excitation_parts(problem, best, strokes)
     R, _ = problem.rows(problem.samples(problem.coefficients(best.z)))
-    _, singular_values, directions = np.linalg.svd(problem.stacked(R), full_matrices=False)
+    _, singular_values, directions = np.linalg.svd(problem.stack_rows(R), full_matrices=False)
     random = float(values[order[0]])
     stopped = "limit" in best.message.lower()
     return Excitation(
@@ -211,56 +213,60 @@ def excitation_problem(
     duration: float | None = None,
     noise: Any = None,
     smooth: float | None = None,
-) -> Design:
+) -> MotionDesign:
     """The problem of a motion; options as in `excite`. Columns are in SI units.
 
     Raises:
         IdentificationError: if an option cannot be used.
     """
-    length = _duration(robot, bounds, harmonics) if duration is None else _positive(duration, "duration", "s")
+    length = (
+        _default_duration(robot, bounds, harmonics)
+        if duration is None
+        else _require_positive(duration, "duration", "s")
+    )
     usual = _SMOOTH * float(np.min(bounds.speed))
     rows = min(len(robot.actuators), robot.motion.n)
-    return Design(
+    return MotionDesign(
         robot=robot,
         base=base,
         center=reference_pose(robot) if center is None else center,
-        functions=functions(kind, length, harmonics),
+        functions=motion_functions(kind, length, harmonics),
         limits=bounds,
         sigma=_NOISE * bounds.force if noise is None else positive_numbers(robot, "noise", noise),
-        smooth=usual if smooth is None else _positive(smooth, "smooth", "rad/s"),
+        smooth=usual if smooth is None else _require_positive(smooth, "smooth", "rad/s"),
         count=max(_PER_HARMONIC * harmonics, math.ceil(_PER_PARAMETER * len(base) / rows)),
         columns=np.ones(len(base)),
         fixed=np.zeros((0, len(base))),
     )
 
 
-def starts_near(problem: Design, z: Array) -> bool:
+def starts_within_reach(problem: MotionDesign, z: Array) -> bool:
     """Whether a motion starts where the robot can go on a straight line from the centre, resting anywhere."""
     home = problem.coefficients(z).T @ problem.functions.at(np.zeros(1))[0][0]
-    return not np.any(home) or bool(strokes_along(problem, home[None])[0] >= 1.0)
+    return not np.any(home) or bool(reach_along(problem, home[None])[0] >= 1.0)
 
 
-def _parts(
-    problem: Design, best: Best, strokes: list[Stroke]
-) -> tuple[tuple[ExcitationPart, ...], tuple[Use, ...]]:
+def _excitation_parts(
+    problem: MotionDesign, best: BestMotion, strokes: list[Stroke]
+) -> tuple[tuple[ExcitationPart, ...], tuple[LimitUse, ...]]:
     """The parts of the motion, each checked once more, and the largest uses over all of them."""
     motion = problem.robot.motion
     Z = problem.coefficients(best.z)
     record = {
-        "kind": "fourier" if isinstance(problem.functions, Harmonics) else "bspline",
+        "kind": "fourier" if isinstance(problem.functions, HarmonicFunctions) else "bspline",
         "harmonics": problem.functions.harmonics,
         "duration": problem.functions.duration,
         "center": problem.center.tolist(),
         "coefficients": Z.tolist(),
     }
     trajectory = problem.functions.trajectory(problem.center, Z, motion)
-    t, uses = motion_uses(problem, best.z)
+    t, uses = motion_limit_uses(problem, best.z)
     if not strokes:
         return (ExcitationPart("motion", trajectory, record),), largest_uses(problem, t, uses)
     home = Z.T @ problem.functions.at(np.zeros(1))[0][0]
-    chain = lines(problem, strokes, home)
+    chain = stroke_chain(problem, strokes, home)
     first, of_strokes = chain_uses(problem, chain)
-    spans = records(problem, chain)
+    spans = chain_records(problem, chain)
     path = Chain(*(stroke_line(line, motion) for line in spans))
     times, all_uses = np.concatenate([first, path.duration + t]), np.concatenate([of_strokes, uses])
     parts = (
@@ -270,7 +276,7 @@ def _parts(
     return parts, largest_uses(problem, times, all_uses)
 
 
-def _check(strategy: str, criterion: str, starts: int | None, iterations: int) -> None:
+def _check_options(strategy: str, criterion: str, starts: int | None, iterations: int) -> None:
     if strategy not in STRATEGIES:
         raise IdentificationError(f"no strategy is called {strategy!r}; {did_you_mean(strategy, STRATEGIES)}")
     if criterion not in CRITERIA:
@@ -282,14 +288,14 @@ def _check(strategy: str, criterion: str, starts: int | None, iterations: int) -
             raise IdentificationError(f"the number of {name} must be above zero, got {number}")
 
 
-def _positive(value: Any, name: str, unit: str) -> float:
+def _require_positive(value: Any, name: str, unit: str) -> float:
     number = float(value)
     if not (math.isfinite(number) and number > 0.0):
         raise IdentificationError(f"the {name} must be above zero, got {number:g} {unit}")
     return number
 
 
-def _duration(robot: Robot, bounds: Limits, harmonics: int) -> float:
+def _default_duration(robot: Robot, bounds: Limits, harmonics: int) -> float:
     """The duration at which a harmonic below the highest by half uses range and what limits its rate, s."""
     reach = np.where(robot.revolute_actuators, _RANGE[0], _RANGE[1] * robot.size)
     fastest = np.minimum(np.sqrt(bounds.acceleration / reach), bounds.speed / reach)

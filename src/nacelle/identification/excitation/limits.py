@@ -25,10 +25,14 @@ import numpy as np
 
 from nacelle.dynamics.forward import gravity_forces, mass_matrix
 from nacelle.errors import IdentificationError
-from nacelle.identification.excitation.sample_model import bounded_coordinates, limited_values, sampler
+from nacelle.identification.excitation.sample_model import (
+    bounded_coordinates,
+    compile_sample_function,
+    limited_values,
+)
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import solved
+from nacelle.kinematics.motion import solve_loops
 from nacelle.model.robot import Robot
 from nacelle.model.units import QUANTITIES, axis_quantity
 from nacelle.spatial.scalar import Array
@@ -36,9 +40,9 @@ from nacelle.spatial.scalar import Array
 _GRAVITY = 9.81
 # Part of the range of joints that is kept free at each end, and of conditioning at the centre that is kept.
 MARGIN = 0.02
-_KEPT = 0.25
-_FALL = 1.0 / _KEPT
-_ANGLE = 2.5
+_KEPT_FRACTION = 0.25
+_FALL_RATIO = 1.0 / _KEPT_FRACTION
+_LARGEST_ANGLE = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +98,7 @@ def positive_numbers(robot: Robot, name: str, value: Any, quantity: str = "") ->
     return numbers
 
 
-def limits(
+def motion_limits(
     robot: Robot,
     center: Array,
     *,
@@ -130,28 +134,28 @@ def limits(
     def limit(quantity: str, value: Any, default: Array) -> Array:
         return default if value is None else positive_numbers(robot, f"{quantity} limit", value, quantity)
 
-    top_speed = limit("speed", speed, _first(described[0], usual))
+    top_speed = limit("speed", speed, _finite_or(described[0], usual))
     given_force = limit("force", force, described[1])
     with np.errstate(all="ignore"):
-        reached = _first(given_force / inertia, 2.0 * g / rotating)
+        reached = _finite_or(given_force / inertia, 2.0 * g / rotating)
     top_acceleration = limit("acceleration", acceleration, reached)
-    top_force = _first(given_force, 2.0 * (weight + inertia * top_acceleration))
+    top_force = _finite_or(given_force, 2.0 * (weight + inertia * top_acceleration))
     inertial = "derived: force limit over inertia at the centre, or 2 g"
     origin = {
-        "speed": _words(speed, described[0], "sqrt(g / size)"),
+        "speed": _origin_text(speed, described[0], "sqrt(g / size)"),
         "acceleration": inertial if acceleration is None else "given",
-        "force": _words(force, described[1], "twice what the centre and the acceleration require"),
+        "force": _origin_text(force, described[1], "twice what the centre and the acceleration require"),
         "position": f"described, {100.0 * margin:g} % of the range kept free at each end",
-        "leg margin": f"derived: {_KEPT**2:g} of what it is at the centre",
-        "orientation": f"{_ANGLE:g} rad from the centre",
-        "conditioning": f"derived: {_KEPT:g} of what it is at the centre"
+        "leg margin": f"derived: {_KEPT_FRACTION**2:g} of what it is at the centre",
+        "orientation": f"{_LARGEST_ANGLE:g} rad from the centre",
+        "conditioning": f"derived: {_KEPT_FRACTION:g} of what it is at the centre"
         if conditioning is None
         else "given",
     }
-    pose, y, _ = solved(robot, center)
+    pose, y, _ = solve_loops(robot, center)
     c, quat_0 = centred_coordinates(robot, pose)
     still = np.zeros_like(c)
-    at_rest = np.asarray(sampler(limited_values, robot)(c, still, still, y, quat_0))
+    at_rest = np.asarray(compile_sample_function(limited_values, robot)(c, still, still, y, quat_0))
     m, bounded = len(robot.actuators), len(bounded_coordinates(robot))
     legs = len(margin_names(mechanism_of(robot)))
     at_margins = at_rest[2 * m + bounded : 2 * m + bounded + legs]
@@ -163,8 +167,8 @@ def limits(
         top_acceleration,
         top_force,
         float(margin),
-        _KEPT * reference if conditioning is None else float(conditioning),
-        np.maximum(NEAR_MARGIN, _KEPT**2 * at_margins),
+        _KEPT_FRACTION * reference if conditioning is None else float(conditioning),
+        np.maximum(NEAR_MARGIN, _KEPT_FRACTION**2 * at_margins),
         at_rest,
         origin,
     )
@@ -172,12 +176,12 @@ def limits(
     return result
 
 
-def _first(values: Array, others: Array) -> Array:
+def _finite_or(values: Array, others: Array) -> Array:
     """Values where they are finite, others elsewhere."""
     return np.where(np.isfinite(values), values, others)
 
 
-def _words(value: Any, described: Array, derived: str) -> str:
+def _origin_text(value: Any, described: Array, derived: str) -> str:
     if value is not None:
         return "given"
     if np.all(np.isfinite(described)):
@@ -210,7 +214,7 @@ def _require_centre(robot: Robot, bounds: Limits, weight: Array) -> None:
     if kind == "conditioning":
         raise IdentificationError(
             f"the conditioning limit {bounds.conditioning:.4g} is above what the robot has at the centre, "
-            f"{(_FALL - (_FALL - 1.0) * uses[worst]) * bounds.conditioning:.4g}: give a lower limit, or "
+            f"{(_FALL_RATIO - (_FALL_RATIO - 1.0) * uses[worst]) * bounds.conditioning:.4g}: give a lower limit, or "
             "another centre"
         )
     raise IdentificationError(
@@ -259,10 +263,10 @@ def constraint_form(robot: Robot, bounds: Limits) -> ConstraintForm:
     falling = [("leg margin", name) for name in margin_names(mechanism_of(robot))]
     falling.append(("conditioning", "J_r^-1"))
     for least, label in zip([*bounds.leg_margins, bounds.conditioning], falling, strict=True):
-        fall = _FALL if label[0] == "conditioning" else _FALL**2
+        fall = _FALL_RATIO if label[0] == "conditioning" else _FALL_RATIO**2
         rows.append((label, -1.0 / ((fall - 1.0) * least), fall / (fall - 1.0), False))
     if mechanism_of(robot).layout.angular is not None:
-        rows.append((("orientation", "the platform"), 1.0 / _ANGLE, 0.0, True))
+        rows.append((("orientation", "the platform"), 1.0 / _LARGEST_ANGLE, 0.0, True))
     limit_actuators("force", bounds.force)
     labels, factors, offsets, symmetric = zip(*rows, strict=True)
     return ConstraintForm(np.array(factors), np.array(offsets), np.array(symmetric), list(labels))

@@ -28,13 +28,13 @@ from nacelle.errors import IdentificationError, did_you_mean
 from nacelle.model.platform import Motion
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Fourier, Sample, Trajectory
-from nacelle.trajectory.base import read_layout, read_pose, sample_about
-from nacelle.trajectory.bspline import clamped_knots, cumulative
+from nacelle.trajectory.base import read_layout, read_pose, sample_about_pose
+from nacelle.trajectory.bspline import clamped_knots, cumulative_basis
 
 KINDS = ("fourier", "bspline")
 _DEGREE = 5
 # Control points at each end that are one, so that the motion begins and ends at rest.
-_REPEATED = 3
+_REPEATED_POINTS = 3
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class MotionFunctions(ABC):
         return self.duration * (np.arange(count) + 0.5) / count
 
 
-class Harmonics(MotionFunctions):
+class HarmonicFunctions(MotionFunctions):
     """A finite Fourier series that is at rest at time 0 and after every period."""
 
     @cached_property
@@ -80,11 +80,11 @@ class Harmonics(MotionFunctions):
 
     @cached_property
     def _sines(self) -> Array:
-        return _perpendicular(self._ratios)
+        return _orthonormal_complement(self._ratios)
 
     @cached_property
     def _cosines(self) -> Array:
-        return _perpendicular(self._ratios**2)
+        return _orthonormal_complement(self._ratios**2)
 
     @property
     def count(self) -> int:
@@ -120,14 +120,14 @@ class Harmonics(MotionFunctions):
         return Fourier(middle, a, b, motion=motion, frequency=1.0 / self.duration)
 
 
-def _perpendicular(u: Array) -> Array:
+def _orthonormal_complement(u: Array) -> Array:
     """Orthonormal columns (len, len - 1) perpendicular to a vector: Householder's reflection without one."""
     w = u / np.linalg.norm(u)
     w[0] += 1.0
     return np.asarray(np.eye(len(u)) - 2.0 * np.outer(w, w) / (w @ w))[:, 1:]
 
 
-class Splines(MotionFunctions):
+class SplineFunctions(MotionFunctions):
     """B-splines of degree 5 that begin and end at rest."""
 
     @property
@@ -137,10 +137,10 @@ class Splines(MotionFunctions):
 
     def at(self, t: Array) -> tuple[Array, Array, Array]:
         """The functions and their first and second derivatives at times (N,): (N, functions) each."""
-        count = self.count + 2 * (_REPEATED - 1)
+        count = self.count + 2 * (_REPEATED_POINTS - 1)
         knots = clamped_knots(count, _DEGREE, self.duration)
-        first, *parts = cumulative(knots, _DEGREE, np.asarray(t, dtype=float))
-        merged = np.clip(np.arange(count) - (_REPEATED - 1), 0, self.count - 1)
+        first, *parts = cumulative_basis(knots, _DEGREE, np.asarray(t, dtype=float))
+        merged = np.clip(np.arange(count) - (_REPEATED_POINTS - 1), 0, self.count - 1)
         result = []
         for k, part in enumerate(parts):
             # B_i = C_i - C_(i+1); C is 1 up to `first` and 0 beyond `first + degree`.
@@ -183,17 +183,17 @@ class CoordinateSpline(Trajectory):
         layout = read_layout(motion)
         self._center = read_pose(layout, center, "the centre")
         self._points = np.array(points, dtype=float)
-        self._functions = Splines(float(duration), len(self._points) // 2)
-        count = len(self._points) + 2 * (_REPEATED - 1)
+        self._functions = SplineFunctions(float(duration), len(self._points) // 2)
+        count = len(self._points) + 2 * (_REPEATED_POINTS - 1)
         super().__init__(layout.motion, float(duration), np.unique(clamped_knots(count, _DEGREE, duration)))
 
     def inside(self, t: Array) -> Sample:
         """The motion at times (m,) that lie in [0, duration]."""
         y, dy, ddy = (part @ self._points for part in self._functions.at(t))
-        return sample_about(self.layout, self._center, y, dy, ddy)
+        return sample_about_pose(self.layout, self._center, y, dy, ddy)
 
 
-def functions(kind: str, duration: float, harmonics: int) -> MotionFunctions:
+def motion_functions(kind: str, duration: float, harmonics: int) -> MotionFunctions:
     """The functions of a kind of motion.
 
     Raises:
@@ -206,4 +206,4 @@ def functions(kind: str, duration: float, harmonics: int) -> MotionFunctions:
         raise IdentificationError(
             f"a {kind} motion that starts at rest has {least} harmonics or more, got {harmonics}"
         )
-    return (Harmonics if kind == "fourier" else Splines)(duration, harmonics)
+    return (HarmonicFunctions if kind == "fourier" else SplineFunctions)(duration, harmonics)

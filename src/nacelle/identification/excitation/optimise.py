@@ -4,7 +4,7 @@ The best motion: random motions within the limits, then sequential quadratic pro
 
 A random motion has normal coefficients Z; z -> s z with the largest s that keeps all limits makes it use them
 fully, so that the best of many is a fair start and a fair rival. From there SLSQP minimises the criterion
-with exact gradients (`Design`). What it gives is checked at many more times than it was optimised at, and
+with exact gradients (`MotionDesign`). What it gives is checked at many more times than it was optimised at, and
 drawn towards the centre, where the robot rests within all limits, until all of them hold: z -> s z again.
 
 Dry friction changes its sign within less than the time between two samples, so that the criterion is rugged:
@@ -26,7 +26,7 @@ of a limit over time is one smooth number, the function of Kreisselmeier and Ste
     KS_i = max_k u_ik + log(sum over k of exp(r (u_ik - max))) / r
 
 at most log(N) / r above the largest, with the weights du/dh exp(...) / sum for its own sweep. Columns are
-counted in units that make the rows of random motions in the same limits have length 1 (`scaled_columns`).
+counted in units that make the rows of random motions in the same limits have length 1 (`scale_columns`).
 
 How well rows R (rows, parameters) determine the parameters: condition and determinant, with derivatives.
 
@@ -55,7 +55,7 @@ import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.base_parameters.choice import column_options
-from nacelle.dynamics.friction import DRY
+from nacelle.dynamics.friction import DRY_FRICTION
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.limits import (
@@ -66,16 +66,16 @@ from nacelle.identification.excitation.limits import (
 )
 from nacelle.identification.excitation.motions import MotionFunctions
 from nacelle.identification.excitation.sample_model import (
+    compile_sample_function,
     limited_gradients,
     limited_values,
     row_gradients,
-    sampler,
     weighted_rows,
 )
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import solved
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.motion import solve_loops
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.unknowns import SearchStart
 from nacelle.model.robot import Robot
 from nacelle.progress import task
@@ -127,11 +127,11 @@ class MotionSamples(NamedTuple):
     """
 
     motion: tuple[Array, Array, Array, Array]
-    bad: Array
+    failed: Array
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class MotionDesign:
     """Motions of a robot about a pose.
 
     Attributes:
@@ -168,7 +168,7 @@ class Design:
     @cached_property
     def units(self) -> Array:
         """What variables count in (variables,), m or rad."""
-        unit = np.broadcast_to(_PART * twist_units(self.robot), self.free.shape)
+        unit = np.broadcast_to(_PART * twist_scales(self.robot), self.free.shape)
         return np.asarray(unit[self.free])
 
     def coefficients(self, z: Array) -> Array:
@@ -204,9 +204,9 @@ class Design:
         c = c + centred_coordinates(self.robot, self.center)[0]
         flat = x.reshape(-1, x.shape[-1])
         start = None if guess is None else SearchStart(None, guess.reshape(len(flat), -1))
-        _, y, flags = solved(self.robot, flat, guess=start)
-        y = np.asarray(y).reshape(*c.shape[:-1], mechanism_of(self.robot).ny)
-        bad = failed(flags) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
+        _, y, flags = solve_loops(self.robot, flat, guess=start)
+        y = np.asarray(y).reshape(*c.shape[:-1], mechanism_of(self.robot).unknown_count)
+        bad = has_failed(flags) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
         return MotionSamples((c, dc, ddc, y), bad.reshape(c.shape[:-1]))
 
     def poses(self, c: Array) -> Array:
@@ -220,7 +220,9 @@ class Design:
 
     def rows(self, samples: MotionSamples, smooth: float | None = None) -> tuple[Array, Array]:
         """Weighted rows (..., actuators, parameters) in `columns` and forces (..., actuators), N m or N."""
-        program = sampler(weighted_rows, self.robot, len(self.base), self.options(smooth or self.smooth))
+        program = compile_sample_function(
+            weighted_rows, self.robot, len(self.base), self.options(smooth or self.smooth)
+        )
         results = program(self.sigma, self.base.values, *samples.motion, self.quat_0)
         return results["R"] * self.columns, results["force"]
 
@@ -234,14 +236,14 @@ class Design:
         """How values and forces become uses."""
         return constraint_form(self.robot, self.limits)
 
-    def limited(self, samples: MotionSamples) -> Array:
+    def limited_values_at(self, samples: MotionSamples) -> Array:
         """`limited_values` (..., values) at samples."""
-        return np.asarray(sampler(limited_values, self.robot)(*samples.motion, self.quat_0))
+        return np.asarray(compile_sample_function(limited_values, self.robot)(*samples.motion, self.quat_0))
 
     def uses(self, samples: MotionSamples, force: Array) -> Array:
         """Uses of all limits (..., limits) at samples."""
-        uses = self.form.uses(np.concatenate([self.limited(samples), force], axis=-1))
-        return np.where(np.isfinite(uses) & ~samples.bad[..., None], uses, _BEYOND)
+        uses = self.form.uses(np.concatenate([self.limited_values_at(samples), force], axis=-1))
+        return np.where(np.isfinite(uses) & ~samples.failed[..., None], uses, _BEYOND)
 
     # ---- what the optimiser sees
 
@@ -254,7 +256,7 @@ class Design:
         """The functions and their derivatives at the times of the samples, (N, functions) each."""
         return self.functions.at(self.times())
 
-    def stacked(self, R: Array) -> Array:
+    def stack_rows(self, R: Array) -> Array:
         """Rows R (N, actuators, parameters) of a motion over sqrt(N), then fixed ones (k, parameters)."""
         return np.concatenate([R.reshape(-1, R.shape[-1]) / np.sqrt(len(R)), self.fixed])
 
@@ -281,37 +283,37 @@ class Evaluation:
         uses: of all limits (N, limits).
     """
 
-    def __init__(self, problem: Design, samples: MotionSamples, name: str, order: float) -> None:
+    def __init__(self, problem: MotionDesign, samples: MotionSamples, name: str, order: float) -> None:
         self.problem, self.samples = problem, samples
         R, self.force = problem.rows(samples)
-        self.finite = bool(np.all(np.isfinite(R))) and not bool(np.any(samples.bad))
+        self.finite = bool(np.all(np.isfinite(R))) and not bool(np.any(samples.failed))
         self.uses = problem.uses(samples, self.force)
         self.R = R
         self.value, self._slope = _BEYOND, np.zeros_like(R)
         if self.finite:
-            value, slope = criterion(name, problem.stacked(R), order)
+            value, slope = criterion(name, problem.stack_rows(R), order)
             row_slopes = slope[: R.shape[0] * R.shape[1]].reshape(R.shape) / np.sqrt(len(R))
             self.value, self._slope = value, row_slopes * problem.columns
 
     def gradient(self) -> Array:
         """Of the criterion by the variables (variables,)."""
         motion = [*self.samples.motion, self.problem.quat_0]
-        return self._pulled(self._row_gradients(self._slope, np.zeros(self.force.shape), motion))
+        return self._pull_back(self._row_gradients(self._slope, np.zeros(self.force.shape), motion))
 
     def _row_gradients(
         self, row_weights: Array, force_weights: Array, motion: Sequence[Array]
     ) -> dict[str, Array]:
         """`row_gradients` at samples of the motion."""
         p = self.problem
-        program = sampler(row_gradients, p.robot, len(p.base), p.options(p.smooth))
+        program = compile_sample_function(row_gradients, p.robot, len(p.base), p.options(p.smooth))
         return dict(program(row_weights, force_weights, p.sigma, p.base.values, *motion))
 
     def constraint(self) -> Array:
         """The smooth largest uses over time (limits,), at most 1; symmetric ones squared."""
-        top, weights = self._peaks()
+        top, weights = self._peak_weights()
         return np.asarray(top + np.log(np.sum(weights, axis=0)) / _SHARP)
 
-    def _peaks(self) -> tuple[Array, Array]:
+    def _peak_weights(self) -> tuple[Array, Array]:
         """The largest uses (limits,), symmetric ones squared, and the weights of all (N, limits)."""
         symmetric = self.problem.form.symmetric
         u = np.where(symmetric, self.uses**2, self.uses)
@@ -324,24 +326,29 @@ class Evaluation:
         factor, _, symmetric, labels = p.form
         if not self.finite:
             return np.zeros((len(labels), len(p.units)))
-        _, weights = self._peaks()
-        raw = np.concatenate([p.limited(self.samples), self.force], axis=-1) * factor
+        _, weights = self._peak_weights()
+        raw = np.concatenate([p.limited_values_at(self.samples), self.force], axis=-1) * factor
         # d(use)/d(value), of squares 2 use; (limits, N). Far below the peak a sample counts for nothing.
         part = np.where(weights > _NOTHING, weights, 0.0) / np.sum(weights, axis=0)
         along = (part * np.where(symmetric, 2.0 * raw, 1.0) * factor).T
         kinematic = len(labels) - self.force.shape[-1]
 
         def by_values(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
-            return dict(sampler(limited_gradients, p.robot)(one, *motion))
+            return dict(compile_sample_function(limited_gradients, p.robot)(one, *motion))
 
         def by_forces(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
             return self._row_gradients(np.zeros((*one.shape, len(p.base))), one, motion)
 
         return np.concatenate(
-            [self._swept(along[:kinematic], by_values), self._swept(along[kinematic:], by_forces)]
+            [
+                self._sweep_gradients(along[:kinematic], by_values),
+                self._sweep_gradients(along[kinematic:], by_forces),
+            ]
         )
 
-    def _swept(self, along: Array, sweep: Callable[[Array, Sequence[Array]], dict[str, Array]]) -> Array:
+    def _sweep_gradients(
+        self, along: Array, sweep: Callable[[Array, Sequence[Array]], dict[str, Array]]
+    ) -> Array:
         """Slopes (limits, variables) of sums over time, by sweeps backwards at the samples that count.
 
         Args:
@@ -356,9 +363,9 @@ class Evaluation:
         for name, result in results.items():
             spread[name] = np.zeros((*along.shape, result.shape[-1]))
             spread[name][limit, at] = result
-        return self._pulled(spread)
+        return self._pull_back(spread)
 
-    def _pulled(self, results: dict[str, Array]) -> Array:
+    def _pull_back(self, results: dict[str, Array]) -> Array:
         """Gradients by the variables (..., variables) from those by samples (..., N, n)."""
         p = self.problem
         total: Array = np.zeros(())
@@ -367,7 +374,7 @@ class Evaluation:
         return np.asarray(total[..., p.free] * p.units)
 
 
-def scaled_columns(problem: Design, motions: Array) -> Design:
+def scale_columns(problem: MotionDesign, motions: Array) -> MotionDesign:
     """The problem with columns in units in which random motions (motions, functions, n) have columns of 1.
 
     A parameter counts in the amount of it that forces of one standard deviation, on average over the
@@ -411,21 +418,23 @@ class OptimisationStage(NamedTuple):
     kept: float
     order: float
     part: float
-    wide: float = 1.0
-    skip: int = 1
+    friction_widening: float = 1.0
+    sample_stride: int = 1
 
     def motions(self, starts: int) -> int:
         """How many motions are improved in it, of so many starts."""
         return min(starts, max(2, round(self.kept * starts)))
 
-    def of(self, problem: Design) -> Design:
+    def of(self, problem: MotionDesign) -> MotionDesign:
         """The problem as this stage sees it."""
-        wide = self.wide if has_dry_friction(problem.robot) else 1.0
-        return replace(problem, smooth=wide * problem.smooth, count=math.ceil(problem.count / self.skip))
+        wide = self.friction_widening if has_dry_friction(problem.robot) else 1.0
+        return replace(
+            problem, smooth=wide * problem.smooth, count=math.ceil(problem.count / self.sample_stride)
+        )
 
 
 _STAGES = (
-    OptimisationStage(1.0, 8.0, 0.6, wide=5.0, skip=2),
+    OptimisationStage(1.0, 8.0, 0.6, friction_widening=5.0, sample_stride=2),
     OptimisationStage(0.4, 16.0, 1.0),
     OptimisationStage(0.25, 64.0, 1.5),
 )
@@ -433,18 +442,20 @@ _STAGES = (
 _FEWEST, _MOST, _WORK = 8, 32, 40000
 
 
-def usual_starts(problem: Design) -> int:
+def default_start_count(problem: MotionDesign) -> int:
     """How many motions are improved if nobody says: more where each takes less time."""
     return max(_FEWEST, min(_MOST, _WORK // (len(problem.units) * len(problem.base))))
 
 
 def has_dry_friction(robot: Robot) -> bool:
     """Whether friction in a joint changes at once where its rate changes its sign."""
-    return any(term.basis in DRY for joint in robot.joints for terms in joint.friction for term in terms)
+    return any(
+        term.basis in DRY_FRICTION for joint in robot.joints for terms in joint.friction for term in terms
+    )
 
 
 @dataclass
-class Best:
+class BestMotion:
     """The best motion so far, and how it was found.
 
     Attributes:
@@ -462,7 +473,7 @@ class Best:
     message: str = ""
 
 
-def random_motions(problem: Design, count: int, seed: int) -> Array:
+def random_motions(problem: MotionDesign, count: int, seed: int) -> Array:
     """Variables (count, variables) of random motions that use the limits fully.
 
     Raises:
@@ -474,22 +485,22 @@ def random_motions(problem: Design, count: int, seed: int) -> Array:
         blocks = [drawn[k : k + _BLOCK] for k in range(0, count, _BLOCK)]
         fitted = []
         for k, block in enumerate(blocks):
-            fitted.append(_fitted(problem, block))
+            fitted.append(_scale_to_limits(problem, block))
             report((k + 1) / len(blocks))
     z = np.concatenate(fitted)
     if not np.any(z):
-        raise IdentificationError(_in_the_way(problem, drawn[0]))
+        raise IdentificationError(_blocking_limit_message(problem, drawn[0]))
     return z[np.any(z, axis=-1)]
 
 
-def _within(problem: Design, z: Array) -> Array:
+def _keeps_limits(problem: MotionDesign, z: Array) -> Array:
     """Which motions (M, variables) keep all limits at the times of the problem (M,)."""
     samples = problem.samples(problem.coefficients(z))
     _, force = problem.rows(samples)
     return np.asarray(np.all(problem.uses(samples, force) <= 1.0, axis=(-1, -2)))
 
 
-def _fitted(problem: Design, z: Array) -> Array:
+def _scale_to_limits(problem: MotionDesign, z: Array) -> Array:
     """Motions scaled to the largest size within the limits; zero where none is.
 
     The search is upwards, since poses far out of reach take longest where iteration is needed.
@@ -501,19 +512,19 @@ def _fitted(problem: Design, z: Array) -> Array:
         if not np.any(searched):
             break
         good = np.zeros(len(z), dtype=bool)
-        good[searched] = _within(problem, scale[searched, None] * z[searched])
+        good[searched] = _keeps_limits(problem, scale[searched, None] * z[searched])
         low = np.where(searched & good, scale, low)
         high = np.where(searched & ~good, scale, high)
         scale = np.where(good, 2.0 * scale, np.where(low == 0.0, 0.5 * scale, scale))
     high = np.where(np.isinf(high), low, high)
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        good = _within(problem, middle[:, None] * z)
+        good = _keeps_limits(problem, middle[:, None] * z)
         low, high = np.where(good, middle, low), np.where(good, high, middle)
     return np.asarray(low[:, None] * z)
 
 
-def _in_the_way(problem: Design, z: Array) -> str:
+def _blocking_limit_message(problem: MotionDesign, z: Array) -> str:
     """Which limit the smallest motion breaks, in words."""
     samples = problem.samples(problem.coefficients(z * _SMALL * 2.0**-_DOUBLINGS))
     uses = problem.uses(samples, problem.rows(samples)[1])
@@ -521,13 +532,13 @@ def _in_the_way(problem: Design, z: Array) -> str:
     return f"{problem.robot.name}: no motion about the centre is within the {kind} limit of {name}"
 
 
-def values_of(problem: Design, z: Array, name: str) -> Array:
+def criterion_values(problem: MotionDesign, z: Array, name: str) -> Array:
     """The criterion (M,) of motions (M, variables): the condition number, or -log det(R^T R) / 2."""
     values = []
     for k in range(0, len(z), _BLOCK):
         R, _ = problem.rows(problem.samples(problem.coefficients(z[k : k + _BLOCK])))
         for rows in R:
-            stacked = problem.stacked(rows)
+            stacked = problem.stack_rows(rows)
             if not np.all(np.isfinite(stacked)):
                 values.append(np.inf)
                 continue
@@ -535,9 +546,9 @@ def values_of(problem: Design, z: Array, name: str) -> Array:
     return np.array(values)
 
 
-def improved(
-    problem: Design, starts: Array, name: str, *, iterations: int, check: Callable[[Array], Array]
-) -> Best:
+def optimise_motions(
+    problem: MotionDesign, starts: Array, name: str, *, iterations: int, check: Callable[[Array], Array]
+) -> BestMotion:
     """Improve motions (starts, variables): all of them a little, the best ones more.
 
     Args:
@@ -548,12 +559,12 @@ def improved(
         check: draws a motion towards the centre until it is within the limits at all times.
     """
     z = check(starts[0])
-    best = Best(z, float(values_of(problem, z[None], name)[0]))
+    best = BestMotion(z, float(criterion_values(problem, z[None], name)[0]))
     stages = [stage for stage in _STAGES if name == "condition" or stage is not _STAGES[-1]]
     runs = [stage.motions(len(starts)) for stage in stages]
     begun = 0
 
-    def run(stage: OptimisationStage, stage_problem: Design, start: Array) -> tuple[float, Array]:
+    def run(stage: OptimisationStage, stage_problem: MotionDesign, start: Array) -> tuple[float, Array]:
         """Run the optimiser from one motion; what it has reached is kept, also where it is interrupted.
 
         Gives the value of the criterion as it will be in the end, and the motion.
@@ -570,7 +581,7 @@ def improved(
             best.message = _minimise(stage_problem, start, name, stage.order, iterations=most, step=step)
         finally:
             fitted = check(reached[-1])
-            value = float(values_of(problem, fitted[None], name)[0])
+            value = float(criterion_values(problem, fitted[None], name)[0])
             if value < best.value:
                 best.z, best.value = fitted, value
         return value, fitted
@@ -591,7 +602,7 @@ def improved(
 
 
 def _minimise(
-    problem: Design,
+    problem: MotionDesign,
     start: Array,
     name: str,
     order: float,

@@ -20,11 +20,11 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError, NacelleError
-from nacelle.files import write_whole
+from nacelle.files import write_atomically
 from nacelle.identification.excitation.limits import Limits
-from nacelle.identification.excitation.motions import functions
-from nacelle.identification.excitation.optimise import Design, MotionSamples
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.identification.excitation.motions import motion_functions
+from nacelle.identification.excitation.optimise import MotionDesign, MotionSamples
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.platform import Motion
 from nacelle.model.robot import Robot
@@ -32,17 +32,17 @@ from nacelle.model.source.yaml import read_yaml
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Chain, Line, Sample, Trajectory, Trapezoid
-from nacelle.trajectory.along import along
+from nacelle.trajectory.along import sample_trajectory
 
 # Times of the check for each time of the optimisation.
-FINE = 8
+FINE_SAMPLING = 8
 # Scales that are tried between nothing and all of a motion, and how close they may be in the end.
 _BISECTIONS = 30
 _CLOSE = 1e-3
 
 
 @dataclass(frozen=True)
-class Use:
+class LimitUse:
     """The largest use of a kind of limit over a motion.
 
     Attributes:
@@ -58,7 +58,9 @@ class Use:
     time: float
 
 
-def uses_along(problem: Design, trajectory: Trajectory, samples: MotionSamples, t: Array) -> Array:
+def limit_uses_along(
+    problem: MotionDesign, trajectory: Trajectory, samples: MotionSamples, t: Array
+) -> Array:
     """Uses of all limits (N, limits) of a trajectory at times (N,); infinite where the robot cannot be.
 
     Args:
@@ -68,36 +70,38 @@ def uses_along(problem: Design, trajectory: Trajectory, samples: MotionSamples, 
         t: the times, s.
     """
     robot = problem.robot
-    state = along(robot, trajectory, t)
+    state = sample_trajectory(robot, trajectory, t)
     guess = samples.motion[3]
     dynamics = inverse_dynamics(robot, state.x, state.v, state.a, guess=guess)
     joints = inverse_kinematics(robot, state.x, guess=guess)
     uses = problem.uses(samples, dynamics.force)
     beyond = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)
-    wrong = failed(dynamics.flags) | failed(joints.flags) | ((joints.flags & beyond) != 0)
+    wrong = has_failed(dynamics.flags) | has_failed(joints.flags) | ((joints.flags & beyond) != 0)
     return np.where(wrong[:, None], np.inf, uses)
 
 
-def motion_uses(problem: Design, z: Array) -> tuple[Array, Array]:
+def motion_limit_uses(problem: MotionDesign, z: Array) -> tuple[Array, Array]:
     """Times (N,) of a fine check of a motion (variables,), and the uses of all limits (N, limits) at them."""
     Z = problem.coefficients(z)
-    t = np.linspace(0.0, problem.functions.duration, FINE * problem.count + 1)
+    t = np.linspace(0.0, problem.functions.duration, FINE_SAMPLING * problem.count + 1)
     trajectory = problem.functions.trajectory(problem.center, Z, problem.robot.motion)
-    return t, uses_along(problem, trajectory, problem.samples(Z, t), t)
+    return t, limit_uses_along(problem, trajectory, problem.samples(Z, t), t)
 
 
-def drawn_in(problem: Design, z: Array, also: Callable[[Array], bool] | None = None) -> Array:
+def shrink_to_limits(
+    problem: MotionDesign, z: Array, keeps_too: Callable[[Array], bool] | None = None
+) -> Array:
     """A motion (variables,), drawn towards the centre until it keeps all limits; as it is where it does.
 
     Args:
         problem: the problem.
         z: the motion.
-        also: what else it has to keep.
+        keeps_too: what else it has to keep.
     """
 
     def keeps(scale: float) -> bool:
-        kept = bool(np.all(motion_uses(problem, scale * z)[1] <= 1.0))
-        return kept and (also is None or also(scale * z))
+        kept = bool(np.all(motion_limit_uses(problem, scale * z)[1] <= 1.0))
+        return kept and (keeps_too is None or keeps_too(scale * z))
 
     if keeps(1.0):
         return z
@@ -113,12 +117,12 @@ def drawn_in(problem: Design, z: Array, also: Callable[[Array], bool] | None = N
     return low * z
 
 
-def largest_uses(problem: Design, t: Array, uses: Array) -> tuple[Use, ...]:
+def largest_uses(problem: MotionDesign, t: Array, uses: Array) -> tuple[LimitUse, ...]:
     """The largest use of each kind of limit over times (N,), from the uses of all (N, limits)."""
-    largest: dict[str, Use] = {}
+    largest: dict[str, LimitUse] = {}
     for k, (kind, name) in enumerate(problem.form.labels):
         at = int(np.argmax(uses[:, k]))
-        use = Use(kind, name, float(uses[at, k]), float(t[at]))
+        use = LimitUse(kind, name, float(uses[at, k]), float(t[at]))
         if kind not in largest or use.use > largest[kind].use:
             largest[kind] = use
     return tuple(largest.values())
@@ -178,7 +182,7 @@ class Excitation(Plottable):
     criterion: str
     parts: tuple[ExcitationPart, ...]
     limits: Limits
-    uses: tuple[Use, ...]
+    uses: tuple[LimitUse, ...]
     singular_values: Array
     directions: Array
     columns: Array
@@ -222,7 +226,7 @@ class Excitation(Plottable):
         """Whether all limits are kept."""
         return all(use.use <= 1.0 for use in self.uses)
 
-    def weakest(self, k: int = 1) -> str:
+    def weakest_combination(self, k: int = 1) -> str:
         """The k-th weakest combination of base parameters in words, and how weak it is."""
         row, size = self.directions[-k], self.singular_values[-k] / self.singular_values[0]
         sign = 1.0 if row[int(np.argmax(np.abs(row)))] > 0.0 else -1.0
@@ -274,7 +278,7 @@ class Excitation(Plottable):
             "condition": self.condition,
             "log_det": self.log_det,
             "random": self.random,
-            "weakest": self.weakest(),
+            "weakest": self.weakest_combination(),
             "uses": [asdict(use) for use in self.uses],
             "limits": {
                 "speed": limits.speed.tolist(),
@@ -308,7 +312,7 @@ class Excitation(Plottable):
         }
         # JSON is YAML: a line an entry.
         text = "".join(f"{key}: {json.dumps(value)}\n" for key, value in whole.items())
-        write_whole(Path(path), text, new=not overwrite)
+        write_atomically(Path(path), text, new=not overwrite)
 
 
 def read_motion(path: str | Path) -> Trajectory:
@@ -323,17 +327,17 @@ def read_motion(path: str | Path) -> Trajectory:
         if data["format"] != _FORMAT:
             raise ValueError(f"its format is {data['format']!r}, not {_FORMAT!r}")
         motion = Motion(tuple(data["motion"]))
-        parts = [made_part(part, motion) for part in data["parts"]]
+        parts = [part_trajectory(part, motion) for part in data["parts"]]
     except (OSError, NacelleError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise IdentificationError(f"{file} is no excitation of nacelle: {error}") from None
     return parts[0] if len(parts) == 1 else Chain(*parts)
 
 
-def made_part(record: dict[str, Any], motion: Motion) -> Trajectory:
+def part_trajectory(record: dict[str, Any], motion: Motion) -> Trajectory:
     """The trajectory of a part from its record."""
     if "strokes" in record:
         return Chain(*(stroke_line(line, motion) for line in record["strokes"]))
-    basis = functions(str(record["kind"]), float(record["duration"]), int(record["harmonics"]))
+    basis = motion_functions(str(record["kind"]), float(record["duration"]), int(record["harmonics"]))
     coefficients = np.array(record["coefficients"], dtype=float)
     return basis.trajectory(np.array(record["center"], dtype=float), coefficients, motion)
 

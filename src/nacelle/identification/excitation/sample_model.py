@@ -31,39 +31,41 @@ import numpy as np
 
 from nacelle.compile import Compiled, compile_function
 from nacelle.dynamics import model_functions
-from nacelle.kinematics.configuration import configuration, moving
-from nacelle.kinematics.kinematic_model import coordinate_motions, has_tilts, inverse_jacobian
+from nacelle.kinematics.configuration import configuration, rates_at
+from nacelle.kinematics.kinematic_model import coordinate_motions, has_tilt_coordinates, inverse_jacobian
 from nacelle.kinematics.margins import margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import of_actuators, of_twist, of_unknowns, scales
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.shapes import actuators_shape, jacobian_scales, twist_shape, unknowns_shape
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
 from nacelle.program.derivative import reverse
 from nacelle.program.trace import Symbol, node_of
 from nacelle.simulation.flow import pose_from_coordinates
-from nacelle.simulation.plant import Limit, limited_step, limits_of
+from nacelle.simulation.plant import Limit, joint_limits, limited_coordinate
 from nacelle.spatial.rotation import left_jacobian, left_jacobian_bias
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import actuator_biases, actuator_rows
-from nacelle.tree.spanning_tree import CosSin
+from nacelle.tree.spanning_tree import CosineSine
 
 Options = tuple[tuple[str, Any], ...]
 
 
 def bounded_coordinates(robot: Robot) -> list[Limit]:
     """The coordinates of actuators and joints that have limits, each once; of one with two the upper one."""
-    upper = {(limit.joint, limit.place): limit for limit in limits_of(robot)}
+    upper = {(limit.joint, limit.place): limit for limit in joint_limits(robot)}
     return list(upper.values())
 
 
-def sampled_state(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array) -> tuple[Array, ...]:
+def state_from_coordinates(
+    robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array
+) -> tuple[Array, ...]:
     """The state (x, y, v, a) of a robot from coordinates and their derivatives; `rest` is y, quat_0."""
     y, quat_0 = others
     mechanism = mechanism_of(robot)
     x = pose_from_coordinates(mechanism, c, quat_0)
-    if mechanism.ny:
-        y = y + closing_step(robot, y, x)["dy"]
+    if mechanism.unknown_count:
+        y = y + loop_closing_step(robot, y, x)["dy"]
     v, a = dc, ddc
     angular = mechanism.layout.angular
     if angular is not None:
@@ -71,7 +73,7 @@ def sampled_state(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array)
         w, w_dot = J @ dc[angular], J @ ddc[angular] + left_jacobian_bias(c[angular], dc[angular])
         v = pack([*dc[: angular.start], *w, *dc[angular.stop :]])
         a = pack([*ddc[: angular.start], *w_dot, *ddc[angular.stop :]])
-    elif has_tilts(mechanism):
+    elif has_tilt_coordinates(mechanism):
         motion = coordinate_motions(robot, x, y, dc, ddc)
         v, a = motion["v"], motion["a"]
     return x, y, v, a
@@ -84,14 +86,14 @@ def limited_values(robot: Robot, c: Array, dc: Array, ddc: Array, *others: Array
     1 alone) are its limits; margins of the legs; the inverse condition 1 / (|A| |A^-1|) of the scaled J_r^-1
     in the Frobenius norm, which is below that in the 2-norm; the angle |r|, rad, if there is a quaternion.
     """
-    x, y, v, a = sampled_state(robot, c, dc, ddc, *others)
+    x, y, v, a = state_from_coordinates(robot, c, dc, ddc, *others)
     now = configuration(robot, x, y)
-    state = moving(now, v)
+    state = rates_at(now, v)
     rows = actuator_rows(robot, now.motion)
     A = rows @ state.U
     biases = actuator_biases(robot, now.motion, state.velocity, state.bias)
     values: list[Scalar] = [*(rows @ state.u), *(A @ a + pack(biases))]
-    values += [_position(limit, limited_step(now, limit)) for limit in bounded_coordinates(robot)]
+    values += [_position(limit, limited_coordinate(now, limit)) for limit in bounded_coordinates(robot)]
     values += list(margins(now))
     values.append(_inverse_condition(robot, A))
     angular = mechanism_of(robot).layout.angular
@@ -111,7 +113,7 @@ def _position(limit: Limit, step: Any) -> Scalar:
         if both:
             return (step - 0.5 * (low + high)) / (0.5 * (high - low))
         return 1.0 + (step - high if limit.upper else low - step)
-    assert isinstance(step, CosSin)
+    assert isinstance(step, CosineSine)
     middle = 0.5 * (low + high) if both else low if np.isfinite(low) else high
     c = step.c * np.cos(middle) + step.s * np.sin(middle)
     s = step.s * np.cos(middle) - step.c * np.sin(middle)
@@ -122,7 +124,7 @@ def _position(limit: Limit, step: Any) -> Scalar:
 
 def _inverse_condition(robot: Robot, A: Array) -> Scalar:
     """1 / sqrt(tr B tr B^-1), B = A^T A of the scaled J_r^-1: at most 1 / n, 0 if singular."""
-    rows, columns = scales(robot)
+    rows, columns = jacobian_scales(robot)
     A = A / rows[:, None] * columns
     B = A.T @ A
     opposite = solve(B, np.eye(len(B)), "spd")
@@ -144,7 +146,7 @@ def weighted_rows(
         *others: y (ny,), quat_0 (4,).
         **options: of `nacelle.dynamics.model_functions.regressor`.
     """
-    x, y, v, a = sampled_state(robot, c, dc, ddc, *others)
+    x, y, v, a = state_from_coordinates(robot, c, dc, ddc, *others)
     Y = model_functions.regressor(robot, x, y, v, a, outputs="Y", **options)["Y"]
     if len(sigma) == robot.motion.n:
         return {"R": Y / sigma[:, None], "force": Y @ beta}
@@ -183,7 +185,7 @@ def row_gradients(
     return _gradients(values, weights, *motion[2:5])
 
 
-def limited_count(robot: Robot) -> int:
+def limited_value_count(robot: Robot) -> int:
     """How many numbers `limited_values` gives."""
     mechanism = mechanism_of(robot)
     margin_count = len(robot.legs) + bool(mechanism.dependent)
@@ -195,7 +197,9 @@ def limited_count(robot: Robot) -> int:
 
 
 @lru_cache(maxsize=256)
-def sampler(function: Callable[..., Any], robot: Robot, columns: int = 0, options: Options = ()) -> Compiled:
+def compile_sample_function(
+    function: Callable[..., Any], robot: Robot, columns: int = 0, options: Options = ()
+) -> Compiled:
     """One of the functions of this file as native code.
 
     Args:
@@ -204,15 +208,15 @@ def sampler(function: Callable[..., Any], robot: Robot, columns: int = 0, option
         columns: number of parameters that have columns.
         options: of the regressor.
     """
-    actuators = of_actuators(robot)
+    actuators = actuators_shape(robot)
     shapes: dict[str, tuple[int, ...]] = {}
     if function is limited_gradients:
-        shapes = {"weights": (limited_count(robot),)}
+        shapes = {"weights": (limited_value_count(robot),)}
     elif function is row_gradients:
         shapes = {"row_weights": (*actuators, columns), "force_weights": actuators}
     if function in (weighted_rows, row_gradients):
         shapes |= {"sigma": actuators, "beta": (columns,)}
-    shapes |= dict.fromkeys(("c", "dc", "ddc"), of_twist(robot))
-    shapes |= {"y": of_unknowns(robot), "quat_0": (4,)}
+    shapes |= dict.fromkeys(("c", "dc", "ddc"), twist_shape(robot))
+    shapes |= {"y": unknowns_shape(robot), "quat_0": (4,)}
     # Minimising so long a program takes longer than it saves.
     return compile_function(function, robot, inputs=shapes, options=dict(options), minimised=False)

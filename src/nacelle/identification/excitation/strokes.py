@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import IdentificationError
-from nacelle.identification.excitation.optimise import Design
-from nacelle.identification.excitation.result import stroke_line, uses_along
-from nacelle.kinematics.shapes import twist_units
+from nacelle.identification.excitation.optimise import MotionDesign
+from nacelle.identification.excitation.result import limit_uses_along, stroke_line
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Trapezoid
@@ -39,7 +39,7 @@ _REST = 0.25
 _CANDIDATES = 48
 _POINTS = 24
 # Part of the way to the limits that strokes have.
-_KEPT = 0.95
+_REACH_FRACTION = 0.95
 _LITTLE = 1e-6
 
 
@@ -58,7 +58,7 @@ class Stroke:
     fastest: float
 
 
-class Span(NamedTuple):
+class StrokeLine(NamedTuple):
     """A line of the chain: coordinates about the centre of both ends (n,), and its duration, s."""
 
     start: Array
@@ -66,7 +66,7 @@ class Span(NamedTuple):
     duration: float
 
 
-def chosen_strokes(problem: Design, seed: int) -> list[Stroke]:
+def choose_strokes(problem: MotionDesign, seed: int) -> list[Stroke]:
     """The strokes that determine most, as many as the robot has coordinates and two more.
 
     Raises:
@@ -91,13 +91,13 @@ def chosen_strokes(problem: Design, seed: int) -> list[Stroke]:
         return [candidates[k] for k in taken]
 
 
-def _candidates(problem: Design, seed: int) -> list[Stroke]:
+def _candidates(problem: MotionDesign, seed: int) -> list[Stroke]:
     """Strokes along the coordinates and along random directions."""
     n = problem.robot.motion.n
     rng = np.random.default_rng(seed)
     directions = np.concatenate([np.eye(n), rng.normal(size=(_CANDIDATES - n, n))])
-    directions = directions / np.linalg.norm(directions, axis=-1, keepdims=True) * twist_units(problem.robot)
-    forth, back = (_KEPT * strokes_along(problem, sign * directions) for sign in (1.0, -1.0))
+    directions = directions / np.linalg.norm(directions, axis=-1, keepdims=True) * twist_scales(problem.robot)
+    forth, back = (_REACH_FRACTION * reach_along(problem, sign * directions) for sign in (1.0, -1.0))
     far = (forth > 0.0) & (back > 0.0)
     starts, ends = -back[far, None] * directions[far], forth[far, None] * directions[far]
     if not len(starts):
@@ -106,16 +106,16 @@ def _candidates(problem: Design, seed: int) -> list[Stroke]:
     return [Stroke(a, b, float(T)) for a, b, T in zip(starts, ends, fastest, strict=True) if np.isfinite(T)]
 
 
-def strokes_along(problem: Design, directions: Array) -> Array:
+def reach_along(problem: MotionDesign, directions: Array) -> Array:
     """How far (M,) the robot can rest from the centre along directions (M, n), over their lengths."""
     steps = np.linspace(0.0, 1.0, 2 * _POINTS + 1)[1:]
     c = steps[None, :, None] * directions[:, None, :]
-    uses = _uses(problem, c, np.zeros_like(c), np.zeros_like(c))
+    uses = _limit_uses(problem, c, np.zeros_like(c), np.zeros_like(c))
     inside = np.cumprod(np.all(uses <= 1.0, axis=-1), axis=-1)
     return np.asarray(np.sum(inside, axis=-1) / len(steps))
 
 
-def shortest_durations(problem: Design, starts: Array, ends: Array) -> Array:
+def shortest_durations(problem: MotionDesign, starts: Array, ends: Array) -> Array:
     """The shortest durations (M,) of lines from starts to ends (M, n) within the limits, s; else infinite."""
     s, ds, dds = Trapezoid(1.0, ramp=RAMP).inside(np.linspace(0.0, 1.0, _POINTS + 1))
     way = (ends - starts)[:, None, :]
@@ -124,7 +124,7 @@ def shortest_durations(problem: Design, starts: Array, ends: Array) -> Array:
     def within(T: Array) -> Array:
         rate = ds[None, :, None] / T[:, None, None] * way
         growth = dds[None, :, None] / T[:, None, None] ** 2 * way
-        return np.asarray(np.all(_uses(problem, c, rate, growth) <= 1.0, axis=(-1, -2)))
+        return np.asarray(np.all(_limit_uses(problem, c, rate, growth) <= 1.0, axis=(-1, -2)))
 
     high = np.full(len(starts), 0.02)
     good = within(high)
@@ -139,13 +139,13 @@ def shortest_durations(problem: Design, starts: Array, ends: Array) -> Array:
     return np.where(good, high, np.inf)
 
 
-def _uses(problem: Design, c: Array, dc: Array, ddc: Array) -> Array:
+def _limit_uses(problem: MotionDesign, c: Array, dc: Array, ddc: Array) -> Array:
     """Uses of all limits (..., limits) at coordinates about the centre and their derivatives (..., n)."""
     samples = problem.states(c, dc, ddc)
     return problem.uses(samples, problem.rows(samples)[1])
 
 
-def stroke_rows(problem: Design, stroke: Stroke) -> Array:
+def stroke_rows(problem: MotionDesign, stroke: Stroke) -> Array:
     """Weighted rows (rows, parameters) of a stroke at constant speed, both ways at all speeds."""
     s = np.linspace(RAMP, 1.0 - RAMP, _POINTS // 2)
     way = stroke.end - stroke.start
@@ -160,7 +160,7 @@ def stroke_rows(problem: Design, stroke: Stroke) -> Array:
     return np.asarray(R.reshape(-1, R.shape[-1]) / np.sqrt(len(R)))
 
 
-def lines(problem: Design, strokes: list[Stroke], home: Array) -> list[Span]:
+def stroke_chain(problem: MotionDesign, strokes: list[Stroke], home: Array) -> list[StrokeLine]:
     """All lines of the strokes, from coordinates `home` (n,) about the centre and back there.
 
     Raises:
@@ -173,18 +173,26 @@ def lines(problem: Design, strokes: list[Stroke], home: Array) -> list[Span]:
     if not np.all(np.isfinite(durations)):
         raise IdentificationError(f"{problem.robot.name}: the way to the strokes leaves the limits")
     forth, back, *transits = (durations / _TRANSIT).tolist()
-    chain = [Span(home, middle, forth)] if np.any(home) else []
+    chain = [StrokeLine(home, middle, forth)] if np.any(home) else []
     for stroke, transit in zip(strokes, transits, strict=True):
-        chain.append(Span(middle, stroke.start, transit))
+        chain.append(StrokeLine(middle, stroke.start, transit))
         for part in _SPEEDS:
             T = stroke.fastest / part
-            rest_a, rest_b = (Span(stroke.start, stroke.start, _REST), Span(stroke.end, stroke.end, _REST))
-            chain += [rest_a, Span(stroke.start, stroke.end, T), rest_b, Span(stroke.end, stroke.start, T)]
-        chain.append(Span(stroke.start, middle, transit))
-    return [*chain, Span(middle, home, back)] if np.any(home) else chain
+            rest_a, rest_b = (
+                StrokeLine(stroke.start, stroke.start, _REST),
+                StrokeLine(stroke.end, stroke.end, _REST),
+            )
+            chain += [
+                rest_a,
+                StrokeLine(stroke.start, stroke.end, T),
+                rest_b,
+                StrokeLine(stroke.end, stroke.start, T),
+            ]
+        chain.append(StrokeLine(stroke.start, middle, transit))
+    return [*chain, StrokeLine(middle, home, back)] if np.any(home) else chain
 
 
-def records(problem: Design, chain: list[Span]) -> list[dict[str, Any]]:
+def chain_records(problem: MotionDesign, chain: list[StrokeLine]) -> list[dict[str, Any]]:
     """The lines as plain data: from, to (nx,), duration and ramp."""
     return [
         {
@@ -197,16 +205,16 @@ def records(problem: Design, chain: list[Span]) -> list[dict[str, Any]]:
     ]
 
 
-def chain_uses(problem: Design, chain: list[Span]) -> tuple[Array, Array]:
+def chain_uses(problem: MotionDesign, chain: list[StrokeLine]) -> tuple[Array, Array]:
     """Times (N,) of a fine check of the lines, and the uses of all limits (N, limits) at them."""
     times, uses, begin = [], [], 0.0
-    for leg, record in zip(chain, records(problem, chain), strict=True):
+    for leg, record in zip(chain, chain_records(problem, chain), strict=True):
         line = stroke_line(record, problem.robot.motion)
         t = np.linspace(0.0, leg.duration, 4 * _POINTS + 1)
         s, ds, dds = Trapezoid(leg.duration, ramp=RAMP * leg.duration).inside(t)
         way = leg.end - leg.start
         c, dc, ddc = leg.start + s[:, None] * way, ds[:, None] * way, dds[:, None] * way
-        uses.append(uses_along(problem, line, problem.states(c, dc, ddc), t))
+        uses.append(limit_uses_along(problem, line, problem.states(c, dc, ddc), t))
         times.append(begin + t)
         begin += leg.duration
     return np.concatenate(times), np.concatenate(uses)

@@ -1,6 +1,12 @@
 """Rehearsals: an identification experiment in closed loop on a simulated robot."""
 
-from nacelle.identification.rehearsal.rehearsal import Experiment, Rehearsal, moved, rehearse, with_stribeck
+from nacelle.identification.rehearsal.rehearsal import (
+    Experiment,
+    SimulatedExperiment,
+    perturb_parameters,
+    simulate_experiment,
+    with_stribeck,
+)
 from nacelle.identification.rehearsal.settings import Effects, JointServo
 from nacelle.simulation.sensors import Sensors
 

@@ -8,7 +8,7 @@ motion and of force are not independent, and the motion is not the reference.
 Time. The controller samples at t_k = k / rate and holds its forces u_k over [t_k, t_k+1). A current sensor
 that averages over a sample centred at t_k reads the mean of u_(k-1) and u_k, and that is the force that
 belongs to the position at t_k: there the acceleration jumps, and its mean over both sides is that of the mean
-force, since accelerations are affine in the forces. `Rehearsal.a` is that acceleration.
+force, since accelerations are affine in the forces. `SimulatedExperiment.a` is that acceleration.
 
 Integration. Coulomb friction changes its sign over the rate `smooth` (tanh), in the robot and in the model of
 the controller. It is a damper then with rates up to the largest eigenvalue L of M^-1 D, D the slope of
@@ -44,30 +44,30 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.moved import moved
+from nacelle.dynamics.base_parameters.moved import perturb_parameters
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError, KinematicsError
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
 from nacelle.identification.rehearsal.settings import Effects, JointServo
-from nacelle.kinematics.flags import failed, flag_words
+from nacelle.kinematics.flags import describe_flags, has_failed
 from nacelle.kinematics.kinematic_model import inverse_jacobian
-from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.shapes import actuators_shape
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.simulation.digital_controller import DigitalController
-from nacelle.simulation.driven_plant import DrivenPlant, force_limited
+from nacelle.simulation.driven_plant import DrivenPlant, limit_force
 from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.sensors import Sensors, reading
+from nacelle.simulation.sensors import Sensors, encoder_reading
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, floor, pack, where
 from nacelle.tables.csv import write_table
 from nacelle.trajectory.base import Sample, Trajectory, reason_not_periodic
-from nacelle.tree.actuation import unwrapped
+from nacelle.tree.actuation import unwrap_angles
 
 __all__ = ["moved", "with_stribeck"]
 
@@ -124,7 +124,7 @@ class Reference:
     inertia: Array
 
 
-class Repeated:
+class RepeatedTrajectory:
     """A trajectory, once, or over and over.
 
     Args:
@@ -159,8 +159,14 @@ class Repeated:
         return self.trajectory(np.mod(t, period) if self._repeats else np.minimum(t, period))
 
 
-def reference_of(
-    robot: Robot, trajectory: Repeated, time: Array, *, rate: float, smooth: float | None, feedforward: bool
+def controller_reference(
+    robot: Robot,
+    trajectory: RepeatedTrajectory,
+    time: Array,
+    *,
+    rate: float,
+    smooth: float | None,
+    feedforward: bool,
 ) -> Reference:
     """The reference of a robot along a trajectory.
 
@@ -185,33 +191,35 @@ def reference_of(
     if not np.all(joints.ok):
         k = int(np.argmin(joints.ok))
         raise IdentificationError(
-            f"at {time[k]:g} s {robot.name} cannot follow the trajectory: {flag_words(joints.flags[k])}"
+            f"at {time[k]:g} s {robot.name} cannot follow the trajectory: {describe_flags(joints.flags[k])}"
         )
     force = np.zeros(joints.actuators.shape)
     if feedforward:
         between = trajectory(time + 0.5 / rate)
         dynamics = inverse_dynamics(robot, *between, smooth=smooth)
-        bad = failed(dynamics.flags)
+        bad = has_failed(dynamics.flags)
         if np.any(bad):
             k = int(np.argmax(bad))
             raise IdentificationError(f"at {time[k]:g} s the trajectory is at a singularity of {robot.name}")
         force = dynamics.force
-    J = native(inverse_jacobian, robot)(at.x, joints.y)["J"]
+    J = compile_native(inverse_jacobian, robot)(at.x, joints.y)["J"]
     across = np.swapaxes(J, -1, -2)
     left = np.linalg.solve(across @ J, across)
     inertia = np.swapaxes(left, -1, -2) @ mass_matrix(robot, at.x, guess=joints) @ left
-    return Reference(time, at.x, at.v, unwrapped(joints.actuators, robot.revolute_actuators), force, inertia)
+    return Reference(
+        time, at.x, at.v, unwrap_angles(joints.actuators, robot.revolute_actuators), force, inertia
+    )
 
 
 # ---- the digital controller of a rehearsal: feedback of encoders, feedforward along a reference
 
 
-def _row(robot: Robot) -> tuple[int]:
+def _row_shape(robot: Robot) -> tuple[int]:
     count = len(robot.actuators)
     return (2 * count + count * (count + 1) // 2,)
 
 
-@physics(z=of_actuators, q=of_actuators, r=_row, gains=(4,))
+@physics(z=actuators_shape, q=actuators_shape, r=_row_shape, gains=(4,))
 def servo(
     robot: Robot, z: Array, q: Array, r: Array, gains: Array, *, limits: tuple[float, ...]
 ) -> dict[str, Array]:
@@ -236,7 +244,7 @@ def servo(
     M = np.where(np.tri(count, dtype=bool), M, M.T)
     force = r[count : 2 * count] + M @ (stiffness * e + damping * rate)
     return {
-        "force": pack([force_limited(*pair) for pair in zip(force, limits, strict=True)]),
+        "force": pack([limit_force(*pair) for pair in zip(force, limits, strict=True)]),
         "memory": z + period * rate,
     }
 
@@ -247,14 +255,16 @@ def servo(
 # Rate over which Coulomb friction changes its sign if nothing is said, rad/s or m/s.
 SMOOTH = 1e-3
 # Largest product of the step and of the rate of friction.
-_STABLE = 2.0
+_STABILITY_LIMIT = 2.0
 # Steps of a sample that are not worth their time.
 _MOST_STEPS = 200
 # Poses along the trajectory at which friction's slope is looked at, and the part of `smooth` by which it is.
-_POSES, _NUDGE = 20, 1e-3
+_POSES, _RATE_STEP = 20, 1e-3
 
 
-def rehearse(robot: Robot, trajectory: Trajectory, *, seed: int = 0, **options: Any) -> Rehearsal:
+def simulate_experiment(
+    robot: Robot, trajectory: Trajectory, *, seed: int = 0, **options: Any
+) -> SimulatedExperiment:
     """Run an experiment on a simulated robot.
 
     The same arguments give the same numbers. For many seeds make an `Experiment` and run that.
@@ -317,10 +327,10 @@ class Experiment:
             raise IdentificationError(f"rate and smooth are above zero, got {rate:g} and {smooth:g}")
         self.controller, self.sensors = controller or JointServo(), sensors or Sensors()
         self.effects = effects or Effects()
-        if not self.sensors.complete:
+        if not self.sensors.is_complete:
             raise IdentificationError("a rehearsal takes every reading: its sensors have no dropout and gaps")
         self.robot, self.rate, self.smooth = robot, rate, smooth
-        self.true = moved(robot) if true is None else true
+        self.true = perturb_parameters(robot) if true is None else true
         if len(self.true.actuators) != len(robot.actuators) or self.true.motion != robot.motion:
             raise IdentificationError(
                 f"{self.true.name} is no robot like {robot.name}: it has {len(self.true.actuators)} "
@@ -329,7 +339,7 @@ class Experiment:
         self.nominal = self.true
         if self.effects.stribeck:
             self.true = with_stribeck(self.true, self.effects.stribeck, self.effects.stribeck_rate)
-        motion = Repeated(trajectory, periods, settle)
+        motion = RepeatedTrajectory(trajectory, periods, settle)
         self.settling = round(settle * rate)
         count = round(motion.duration * rate)
         if count < 2:
@@ -337,7 +347,7 @@ class Experiment:
                 f"{motion.duration:g} s are less than two samples at {rate:g} samples a second"
             )
         time = np.arange(-self.settling, count) / rate
-        self.reference: Reference = reference_of(
+        self.reference: Reference = controller_reference(
             robot, motion, time, rate=rate, smooth=smooth, feedforward=self.controller.feedforward
         )
         try:
@@ -350,7 +360,7 @@ class Experiment:
         self.substeps = self._substeps()
 
     @cached_property
-    def _law(self) -> DigitalController:
+    def _digital_controller(self) -> DigitalController:
         """The controller along the reference."""
         loop, reference, w = self.controller, self.reference, 2.0 * math.pi * self.controller.bandwidth
         limits = tuple(actuator.force if loop.limits else math.inf for actuator in self.robot.actuators)
@@ -367,15 +377,15 @@ class Experiment:
     def _substeps(self) -> int:
         """Steps of the integration in a sample; see the head of the file."""
         picked = self.reference.x[:: max(1, len(self.reference.x) // _POSES)]
-        n, nudge = self.true.motion.n, _NUDGE * self.smooth
-        fastest = 4.0 * _STABLE / self.effects.lag if self.effects.lag else 0.0
+        n, nudge = self.true.motion.n, _RATE_STEP * self.smooth
+        fastest = 4.0 * _STABILITY_LIMIT / self.effects.lag if self.effects.lag else 0.0
         inputs = np.zeros((n + 1, self.plant.inputs))
         for x in picked:
             states = np.stack([self.plant.state(x, v) for v in np.vstack([np.zeros(n), nudge * np.eye(n)])])
             a = self.plant.derivatives(states, inputs)[:, n : 2 * n]
             slope = (a[1:] - a[0]).T / nudge
             fastest = max(fastest, float(np.max(np.abs(np.linalg.eigvals(slope)))))
-        steps = max(1, math.ceil(fastest / (_STABLE * self.rate)))
+        steps = max(1, math.ceil(fastest / (_STABILITY_LIMIT * self.rate)))
         if steps > _MOST_STEPS:
             raise IdentificationError(
                 f"{self.true.name} would need {steps} steps of the integration in a sample, since friction "
@@ -384,7 +394,7 @@ class Experiment:
             )
         return steps
 
-    def run(self, seed: int = 0) -> Rehearsal:
+    def run(self, seed: int = 0) -> SimulatedExperiment:
         """Run it.
 
         Args:
@@ -403,7 +413,7 @@ class Experiment:
             self.plant,
             reference.x[0],
             reference.v[0],
-            self.sensors.before(self._law, self.robot, rows),
+            self.sensors.before(self._digital_controller, self.robot, rows),
             start=float(reference.time[0]),
             until=float(reference.time[0]) + len(reference.time) / self.rate,
             method="rk4",
@@ -412,11 +422,11 @@ class Experiment:
         )
         if run.status != "done":
             raise IdentificationError(f"the rehearsal of {self.robot.name} ended {run.message}")
-        return Rehearsal(self, run, rows[:, :count], current, seed)
+        return SimulatedExperiment(self, run, rows[:, :count], current, seed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rehearsal(Plottable):
+class SimulatedExperiment(Plottable):
     """An experiment that was run.
 
     The truth is at the times of the measurement, (N, ...): time, x, v, a, q and force.
@@ -446,13 +456,13 @@ class Rehearsal(Plottable):
         return self.experiment.true
 
     @property
-    def _first(self) -> int:
+    def _first_sample(self) -> int:
         return self.experiment.settling
 
     @property
     def time(self) -> Array:
         """Times of the samples (N,), s."""
-        return self.experiment.reference.time[self._first :]
+        return self.experiment.reference.time[self._first_sample :]
 
     @cached_property
     def _states(self) -> Array:
@@ -461,7 +471,7 @@ class Rehearsal(Plottable):
 
     @cached_property
     def _motion(self) -> tuple[Array, Array]:
-        return self.experiment.plant.split(self._states[self._first :])
+        return self.experiment.plant.split(self._states[self._first_sample :])
 
     @property
     def x(self) -> Array:
@@ -479,17 +489,17 @@ class Rehearsal(Plottable):
         plant, n = self.experiment.plant, self.true.motion.n
         inputs = self.simulation.inputs[: len(self._states)]
         before = np.vstack([inputs[:1], inputs[:-1]])
-        return plant.derivatives(self._states, 0.5 * (before + inputs))[self._first :, n : 2 * n]
+        return plant.derivatives(self._states, 0.5 * (before + inputs))[self._first_sample :, n : 2 * n]
 
     @cached_property
     def _coordinates(self) -> Array:
         q, _ = self.experiment.plant.encoders(self._states)
-        return unwrapped(q, self.robot.revolute_actuators)
+        return unwrap_angles(q, self.robot.revolute_actuators)
 
     @property
     def q(self) -> Array:
         """True coordinates of the actuators (N, actuators), rad or m."""
-        return self._coordinates[self._first :]
+        return self._coordinates[self._first_sample :]
 
     @cached_property
     def _forces(self) -> Array:
@@ -513,7 +523,7 @@ class Rehearsal(Plottable):
 
         Cogging acts beside them. Before the run the first ones are taken to be held.
         """
-        return self._forces[self._first :]
+        return self._forces[self._first_sample :]
 
     @property
     def cogging(self) -> Array:
@@ -537,8 +547,8 @@ class Rehearsal(Plottable):
     @cached_property
     def measurement(self) -> Measurement:
         """What was measured: encoders, forces from currents, the reference."""
-        experiment, first = self.experiment, self._first
-        q = reading(self._coordinates, self.position_noise, 1.0, experiment.resolution)
+        experiment, first = self.experiment, self._first_sample
+        q = encoder_reading(self._coordinates, self.position_noise, 1.0, experiment.resolution)
         return Measurement(
             self.robot,
             self.time.copy(),
@@ -551,9 +561,9 @@ class Rehearsal(Plottable):
     @property
     def tracking_error(self) -> Array:
         """True coordinates of the actuators less the reference (N, actuators), rad or m."""
-        off = self.q - self.experiment.reference.q[self._first :]
+        off = self.q - self.experiment.reference.q[self._first_sample :]
         # Both are without jumps, but may be whole turns apart.
-        return unwrapped(off, self.robot.revolute_actuators, np.zeros(off.shape[1]))
+        return unwrap_angles(off, self.robot.revolute_actuators, np.zeros(off.shape[1]))
 
     def to_csv(self, path: str | Path) -> None:
         """Write the measurement in SI units, columns time, q.NAME, force.NAME and reference.NAME."""

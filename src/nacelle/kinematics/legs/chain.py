@@ -35,37 +35,37 @@ from nacelle.spatial.scalar import Array, Scalar, dot, pack
 TOLERANCE = 1e-12
 
 
-def parallel(X: Pose) -> bool:
+def are_parallel(X: Pose) -> bool:
     """Whether the axes have one direction, or opposite ones."""
     return float(np.hypot(X.R[0, 2], X.R[1, 2])) < TOLERANCE
 
 
-def perpendicular(X: Pose) -> bool:
+def are_perpendicular(X: Pose) -> bool:
     """Whether the axes are at a right angle."""
     return abs(float(X.R[2, 2])) < TOLERANCE
 
 
-def crossing(X: Pose, size: float) -> bool:
+def are_crossing(X: Pose, size: float) -> bool:
     """Whether the axes meet at a right angle: two revolutes act as a universal joint."""
-    return perpendicular(X) and abs(float(X.R[0, 2] * X.p[1] - X.R[1, 2] * X.p[0])) < TOLERANCE * size
+    return are_perpendicular(X) and abs(float(X.R[0, 2] * X.p[1] - X.R[1, 2] * X.p[0])) < TOLERANCE * size
 
 
-def on_axis(point: Array, size: float) -> bool:
+def is_on_axis(point: Array, size: float) -> bool:
     """Whether a point (3,), m, lies on the z axis of its frame, within `TOLERANCE` of the robot's size."""
     return float(np.hypot(point[0], point[1])) < TOLERANCE * size
 
 
-def coaxial(X: Pose, size: float) -> bool:
+def are_coaxial(X: Pose, size: float) -> bool:
     """Whether the two axes are one line."""
-    return parallel(X) and on_axis(X.p, size)
+    return are_parallel(X) and is_on_axis(X.p, size)
 
 
-def relation(X: Pose, size: float) -> str:
+def axis_relation(X: Pose, size: float) -> str:
     """How the second axis lies to the first, in one word."""
-    if parallel(X):
-        return "coaxial" if on_axis(X.p, size) else "parallel"
-    if perpendicular(X):
-        return "crossing" if crossing(X, size) else "perpendicular"
+    if are_parallel(X):
+        return "coaxial" if is_on_axis(X.p, size) else "parallel"
+    if are_perpendicular(X):
+        return "crossing" if are_crossing(X, size) else "perpendicular"
     return "oblique"
 
 
@@ -87,7 +87,7 @@ class ChainBody(NamedTuple):
     """
 
     body: int
-    behind: int
+    letter_count: int
     pose: Pose
 
 
@@ -104,7 +104,7 @@ class LegChain:
     """
 
     letters: str
-    owners: list[int]
+    joints: list[int]
     X: list[Pose]
     target: Joint
     bodies: tuple[ChainBody, ...]
@@ -117,14 +117,14 @@ def end_frames(closure: Joint, body: int) -> tuple[Pose, int, Pose]:
     return closure.frame_successor, closure.predecessor, closure.frame_predecessor
 
 
-def nacelle_end(leg: Leg, closure: Joint) -> tuple[int, Pose, bool]:
+def platform_end(leg: Leg, closure: Joint) -> tuple[int, Pose, bool]:
     """A closure of a leg at the nacelle: body there, frame there, whether the nacelle is the successor."""
     outward = closure.predecessor in leg.bodies
     _, body, frame = end_frames(closure, closure.predecessor if outward else closure.successor)
     return body, frame, outward
 
 
-def flatten(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) -> LegChain:
+def flatten_joints(robot: Robot, joints: Sequence[int], closure: Joint, start: Pose) -> LegChain:
     """Flatten joints that follow one another, from a frame `start` before the first one's body."""
     letters = ""
     owners: list[int] = []
@@ -161,10 +161,10 @@ def serial_chain(robot: Robot, leg: Leg) -> LegChain | None:
     closure = robot.joints[leg.closures[0]]
     if body not in (closure.predecessor, closure.successor):
         return None
-    return flatten(robot, leg.joints, closure, identity())
+    return flatten_joints(robot, leg.joints, closure, identity())
 
 
-def centred(chain: LegChain, i: int) -> LegChain:
+def centre_universal_joint(chain: LegChain, i: int) -> LegChain:
     """Move the frames of turns i and i + 1 along their axes to the point where these meet.
 
     X_i = Tz(s1) (C, 0) Tz(-s2), and a slide along the axis of a turn may pass it.
@@ -172,16 +172,16 @@ def centred(chain: LegChain, i: int) -> LegChain:
     C, t = chain.X[i + 1]
     s1, s2 = t[2], -dot(C[:, 2], t)
     X = list(chain.X)
-    X[i] = X[i] @ _prismatic(s1)
+    X[i] = X[i] @ _translation_along_z(s1)
     X[i + 1] = Pose(C, np.zeros(3))
-    X[i + 2] = _prismatic(-s2) @ X[i + 2]
-    back = {i + 1: _prismatic(-s1), i + 2: _prismatic(-s2)}
+    X[i + 2] = _translation_along_z(-s2) @ X[i + 2]
+    back = {i + 1: _translation_along_z(-s1), i + 2: _translation_along_z(-s2)}
     bodies = tuple(
         ChainBody(body, behind, back[behind] @ pose) if behind in back else ChainBody(body, behind, pose)
         for body, behind, pose in chain.bodies
     )
-    return LegChain(chain.letters, chain.owners, X, chain.target, bodies)
+    return LegChain(chain.letters, chain.joints, X, chain.target, bodies)
 
 
-def _prismatic(s: Scalar) -> Pose:
+def _translation_along_z(s: Scalar) -> Pose:
     return Pose(np.eye(3), pack([0.0, 0.0, s]))

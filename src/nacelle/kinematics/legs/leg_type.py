@@ -40,16 +40,16 @@ import numpy as np
 from nacelle.kinematics.legs.chain import (
     TOLERANCE,
     LegChain,
-    centred,
-    coaxial,
-    crossing,
-    on_axis,
-    parallel,
-    perpendicular,
-    relation,
+    are_coaxial,
+    are_crossing,
+    are_parallel,
+    are_perpendicular,
+    axis_relation,
+    centre_universal_joint,
+    is_on_axis,
     serial_chain,
 )
-from nacelle.kinematics.legs.parallelogram import Parallelogram, arm_offset, parallelogram
+from nacelle.kinematics.legs.parallelogram import Parallelogram, arm_offset, recognise_parallelogram
 from nacelle.model.joint import LETTERS, JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
@@ -80,18 +80,20 @@ class ClosedForm:
 
     def centred(self, chain: LegChain) -> LegChain:
         """A chain with the frames of its universal joint moved to the centre of the joint."""
-        return centred(chain, 1 if self.kind == "rod" else 0) if self.free_joint == "U" else chain
+        return (
+            centre_universal_joint(chain, 1 if self.kind == "rod" else 0) if self.free_joint == "U" else chain
+        )
 
 
 def _elbow_in_plane(chain: LegChain, size: float) -> bool:
-    across = {"RR": parallel, "PR": perpendicular}.get(chain.letters)
+    across = {"RR": are_parallel, "PR": are_perpendicular}.get(chain.letters)
     return across is not None and across(chain.X[1]) and _planar_end(chain)
 
 
 def _planar_end(chain: LegChain) -> bool:
     """Whether the end of a planar chain is a point, or turns about an axis across the plane."""
     if chain.target.kind is JointKind.REVOLUTE:
-        return parallel(chain.X[-2] @ chain.X[-1] if chain.letters[-1] == "P" else chain.X[-1])
+        return are_parallel(chain.X[-2] @ chain.X[-1] if chain.letters[-1] == "P" else chain.X[-1])
     return chain.target.kind is JointKind.POINT
 
 
@@ -103,19 +105,22 @@ def _free_end(chain: LegChain) -> bool:
 # In this order: the first form that fits is taken.
 FORMS = {
     "elbow-universal": ClosedForm(
-        "rod", "U", 2, lambda c, size: c.letters in ("RRR", "PRR") and crossing(c.X[2], size)
+        "rod", "U", 2, lambda c, size: c.letters in ("RRR", "PRR") and are_crossing(c.X[2], size)
     ),
     "universal-revolute": ClosedForm(
-        "other", "U", 2, lambda c, size: c.letters == "RRR" and crossing(c.X[1], size) and parallel(c.X[2])
+        "other",
+        "U",
+        2,
+        lambda c, size: c.letters == "RRR" and are_crossing(c.X[1], size) and are_parallel(c.X[2]),
     ),
     "universal-prismatic": ClosedForm(
-        "strut", "U", 2, lambda c, size: c.letters == "RRP" and crossing(c.X[1], size)
+        "strut", "U", 2, lambda c, size: c.letters == "RRP" and are_crossing(c.X[1], size)
     ),
     "elbow-spherical": ClosedForm("rod", "S", 1, lambda c, size: c.letters in ("RS", "PS") and _free_end(c)),
     "spherical-prismatic": ClosedForm("strut", "S", 1, lambda c, size: c.letters == "SP" and _free_end(c)),
     "elbow-revolute": ClosedForm("rod", "R", 1, _elbow_in_plane),
     "revolute-prismatic": ClosedForm(
-        "strut", "R", 1, lambda c, size: c.letters == "RP" and perpendicular(c.X[1]) and _planar_end(c)
+        "strut", "R", 1, lambda c, size: c.letters == "RP" and are_perpendicular(c.X[1]) and _planar_end(c)
     ),
     "prismatic-planar": ClosedForm("other", "", 0),
     "three-prismatic": ClosedForm("other", "", 0),
@@ -133,7 +138,7 @@ def chain_form(chain: LegChain, size: float) -> str:
     return next((name for name, form in FORMS.items() if form.fits and form.fits(chain, size)), "")
 
 
-def askew(chain: LegChain, form: ClosedForm, size: float) -> str:
+def misalignment(chain: LegChain, form: ClosedForm, size: float) -> str:
     """Why a strut or rod (floats) does not lie straight on its free joint, in words; empty if it does."""
     X, is_pair = form.centred(chain).X, form.free_joint == "U"
     if form.kind == "strut":
@@ -142,7 +147,7 @@ def askew(chain: LegChain, form: ClosedForm, size: float) -> str:
             return "the line along its slide through its end misses the joint on the base"
     else:
         along = X[-1].p / size
-        if is_pair and chain.letters[0] == "R" and not parallel(X[1]):
+        if is_pair and chain.letters[0] == "R" and not are_parallel(X[1]):
             return "the first axis of its universal joint turns with its arm"
     if is_pair and abs(float(along[2])) > TOLERANCE:
         return "it is not perpendicular to the second axis of its universal joint"
@@ -160,7 +165,7 @@ def is_three_prismatic(robot: Robot, leg: Leg) -> bool:
 # ---- the way from the base through a leg to the nacelle: its joints, and those that act as one
 
 
-class Passed(NamedTuple):
+class PassedJoint(NamedTuple):
     """A joint on the way.
 
     Attributes:
@@ -183,7 +188,7 @@ class Passed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class JointGroup:
     """Joints that act as one: a single joint, or revolutes that act as a universal or spherical joint.
 
     Attributes:
@@ -193,7 +198,7 @@ class Group:
     """
 
     letter: str
-    joints: tuple[Passed, ...]
+    joints: tuple[PassedJoint, ...]
     centre: Array
 
     @property
@@ -217,65 +222,67 @@ class Route:
         reason: why the leg is not of this shape; empty if it is.
     """
 
-    trunk: tuple[Group, ...] = ()
-    branches: tuple[tuple[Group, ...], ...] = ()
+    trunk: tuple[JointGroup, ...] = ()
+    branches: tuple[tuple[JointGroup, ...], ...] = ()
     reason: str = ""
 
 
-def route(robot: Robot, leg: Leg) -> Route:
+def leg_route(robot: Robot, leg: Leg) -> Route:
     """Read a leg as a chain, or as a chain that branches once."""
     if any(robot.joints[c].is_coupling for c in leg.closures):
         return Route(reason="its joints are coupled")
     left = [*leg.joints, *leg.closures]
-    trunk = _walk(robot, leg, BASE, left)
+    trunk = _walk_joints(robot, leg, BASE, left)
     end = trunk[-1].after if trunk else BASE
     if end == BASE:
-        roots = [j for j in (*leg.joints, *leg.closures) if BASE in _ends(robot, j)]
+        roots = [j for j in (*leg.joints, *leg.closures) if BASE in _joint_bodies(robot, j)]
         return Route(reason=f"it is attached to the base by {len(roots)} joints, not by one")
     if end not in leg.bodies:
         return Route(joint_groups(robot, trunk)) if not left else Route(reason="it has a loop of its own")
     # Branches that begin behind fixed joints are seen from the body before these.
     fixed = list(itertools.takewhile(lambda joint: joint.kind is JointKind.FIXED, reversed(trunk)))[::-1]
     branches = []
-    for j in [j for j in left if end in _ends(robot, j)]:
+    for j in [j for j in left if end in _joint_bodies(robot, j)]:
         if j in left:
-            branches.append(_walk(robot, leg, end, left, j))
+            branches.append(_walk_joints(robot, leg, end, left, j))
     if left or len(branches) < 2 or any(b[-1].after in (BASE, *leg.bodies) for b in branches):
         return Route(reason="not all of its joints lie on ways from the base to the nacelle")
     groups = (joint_groups(robot, [*fixed, *branch]) for branch in branches)
     return Route(joint_groups(robot, trunk), tuple(groups))
 
 
-def _ends(robot: Robot, j: int) -> tuple[int, int]:
+def _joint_bodies(robot: Robot, j: int) -> tuple[int, int]:
     return robot.joints[j].predecessor, robot.joints[j].successor
 
 
-def _walk(robot: Robot, leg: Leg, body: int, left: list[int], first: int | None = None) -> list[Passed]:
+def _walk_joints(
+    robot: Robot, leg: Leg, body: int, left: list[int], first: int | None = None
+) -> list[PassedJoint]:
     """The joints from a body on, until the leg ends or branches; they are taken out of `left`."""
-    passed: list[Passed] = []
+    passed: list[PassedJoint] = []
     while True:
-        nexts = [j for j in left if body in _ends(robot, j)] if first is None else [first]
+        nexts = [j for j in left if body in _joint_bodies(robot, j)] if first is None else [first]
         if len(nexts) != 1:
             return passed
         first = None
         left.remove(nexts[0])
-        passed.append(_passed(robot, nexts[0], body))
+        passed.append(_passed_joint(robot, nexts[0], body))
         body = passed[-1].after
         if body not in leg.bodies:
             return passed
 
 
-def _passed(robot: Robot, j: int, body: int) -> Passed:
+def _passed_joint(robot: Robot, j: int, body: int) -> PassedJoint:
     joint = robot.joints[j]
     ends = (joint.predecessor, joint.successor)
     frames = (joint.frame_predecessor, joint.frame_successor)
     if joint.predecessor == body:
-        return Passed(j, joint.kind, True, *ends, *frames)
-    return Passed(j, joint.kind, False, *ends[::-1], *frames[::-1])
+        return PassedJoint(j, joint.kind, True, *ends, *frames)
+    return PassedJoint(j, joint.kind, False, *ends[::-1], *frames[::-1])
 
 
-def _without_fixed(passed: list[Passed]) -> list[Passed]:
-    result: list[Passed] = []
+def _merge_fixed_joints(passed: list[PassedJoint]) -> list[PassedJoint]:
+    result: list[PassedJoint] = []
     carried: tuple[int, Pose] | None = None
     for joint in passed:
         before, near = (
@@ -289,30 +296,30 @@ def _without_fixed(passed: list[Passed]) -> list[Passed]:
     return result
 
 
-def joint_groups(robot: Robot, passed: list[Passed]) -> tuple[Group, ...]:
+def joint_groups(robot: Robot, passed: list[PassedJoint]) -> tuple[JointGroup, ...]:
     """Merge revolutes whose axes cross in one point (RR to U, RRR to S), and coaxial P and R (to C)."""
-    joints, size = _without_fixed(passed), robot.size
+    joints, size = _merge_fixed_joints(passed), robot.size
     X = [a.far.inverse() @ b.near for a, b in itertools.pairwise(joints)]
-    groups: list[Group] = []
+    groups: list[JointGroup] = []
     k = 0
     while k < len(joints):
         count, centre = 1, joints[k].near.p
         kinds = [joint.kind for joint in joints[k : k + 3]]
-        if kinds[:2] == [JointKind.REVOLUTE] * 2 and crossing(X[k], size):
+        if kinds[:2] == [JointKind.REVOLUTE] * 2 and are_crossing(X[k], size):
             count, centre = 2, joints[k].near.p + X[k].p[2] * joints[k].near.R[:, 2]
-            if kinds == [JointKind.REVOLUTE] * 3 and crossing(X[k + 1], size):
+            if kinds == [JointKind.REVOLUTE] * 3 and are_crossing(X[k + 1], size):
                 # Heights along the second axis of the points where the others meet it.
                 height = -float(X[k].R[:, 2] @ X[k].p)
                 count = 3 if abs(height - X[k + 1].p[2]) < TOLERANCE * size else 2
         letter = {1: LETTERS[kinds[0]], 2: "U", 3: "S"}[count]
-        if set(kinds[:2]) == {JointKind.PRISMATIC, JointKind.REVOLUTE} and coaxial(X[k], size):
+        if set(kinds[:2]) == {JointKind.PRISMATIC, JointKind.REVOLUTE} and are_coaxial(X[k], size):
             count, letter = 2, "C"
-        groups.append(Group(letter, tuple(joints[k : k + count]), np.asarray(centre)))
+        groups.append(JointGroup(letter, tuple(joints[k : k + count]), np.asarray(centre)))
         k += count
     return tuple(groups)
 
 
-def is_planar(groups: tuple[Group, ...]) -> bool:
+def is_planar(groups: tuple[JointGroup, ...]) -> bool:
     """Whether a chain moves in a plane: parallel revolutes, slides across them, anything at a point."""
     joints = [joint for group in groups for joint in group.joints]
     if len(joints) < 3 or joints[-1].kind not in (JointKind.POINT, JointKind.REVOLUTE):
@@ -377,8 +384,8 @@ class LegType(HasTable):
     elements: str
     form: str
     reason: str
-    trunk: tuple[Group, ...]
-    branches: tuple[tuple[Group, ...], ...]
+    trunk: tuple[JointGroup, ...]
+    branches: tuple[tuple[JointGroup, ...], ...]
     planar: bool
     parallelogram: Parallelogram | None
     links: tuple[LegLink, ...]
@@ -390,14 +397,14 @@ class LegType(HasTable):
         return [(branch[0].joints[0].joint, branch[-1].joints[-1].joint) for branch in self.branches]
 
     @property
-    def closed_form(self) -> bool:
+    def has_closed_form(self) -> bool:
         """Whether its inverse kinematics has a closed form."""
         return bool(self.form)
 
     @property
     def method(self) -> str:
         """How the leg can be solved: "closed form" or "Newton"."""
-        return "closed form" if self.closed_form else "Newton"
+        return "closed form" if self.has_closed_form else "Newton"
 
 
 def leg_type(robot: Robot, leg: Leg) -> LegType:
@@ -418,7 +425,7 @@ def leg_type(robot: Robot, leg: Leg) -> LegType:
 
 @lru_cache(maxsize=256)
 def _leg_types(robot: Robot) -> tuple[LegType, ...]:
-    return tuple(_recognised(robot, leg) for leg in robot.legs)
+    return tuple(_recognise_leg(robot, leg) for leg in robot.legs)
 
 
 def robot_elements(types: list[LegType]) -> str:
@@ -427,22 +434,22 @@ def robot_elements(types: list[LegType]) -> str:
     return "" if "" in counts else "+".join(f"{count}{elements}" for elements, count in counts.items())
 
 
-def _recognised(robot: Robot, leg: Leg) -> LegType:
-    way, folded = route(robot, leg), parallelogram(robot, leg)
+def _recognise_leg(robot: Robot, leg: Leg) -> LegType:
+    way, folded = leg_route(robot, leg), recognise_parallelogram(robot, leg)
     planar = not way.branches and is_planar(way.trunk)
     chain, links = serial_chain(robot, leg), _links(robot, leg)
     form, reason = _closed_form(robot, leg, way, folded, chain)
     name, elements = _name(robot, leg, way, folded, planar)
     lies = ""
     if chain is not None and form and FORMS[form].kind != "other":
-        lies = askew(chain, FORMS[form], robot.size)
+        lies = misalignment(chain, FORMS[form], robot.size)
     return LegType(name, elements, form, reason, way.trunk, way.branches, planar, folded, links, lies)
 
 
 # ---- names
 
 
-_MADE_OF = {
+_ELEMENT_LEGS = {
     "BB": "RRR RUS RSS",
     "TB": "PRR PUS PSS",
     "T": "RPR RPS UPS SPS UPU PC5 PSPP",
@@ -451,7 +458,7 @@ _MADE_OF = {
     "BT": "RUPU",
     "BS": "RUCU",
 }
-_ELEMENTS = {name: elements for elements, names in _MADE_OF.items() for name in names.split()}
+_ELEMENTS = {name: elements for elements, names in _ELEMENT_LEGS.items() for name in names.split()}
 _DRIVERS = {"R": "B", "P": "T"}
 
 
@@ -485,7 +492,7 @@ def _closed_form(
         return "three-prismatic", ""
     if folded is not None:
         hub = robot.joints[folded.hub].frame_successor
-        if on_axis(hub.R.T @ (arm_offset(robot, folded)[1] - hub.p), robot.size):
+        if is_on_axis(hub.R.T @ (arm_offset(robot, folded)[1] - hub.p), robot.size):
             return "parallelogram", ""
         return "", "the arm of its parallelogram does not begin on the hub's axis"
     if way.reason:
@@ -495,14 +502,14 @@ def _closed_form(
     if chain is None:
         return "", "its loop is closed inside the leg, not at the nacelle"
     form = chain_form(chain, robot.size)
-    return form, "" if form else _unknown(chain, robot.size)
+    return form, "" if form else _reason_unknown(chain, robot.size)
 
 
-def _unknown(chain: LegChain, size: float) -> str:
+def _reason_unknown(chain: LegChain, size: float) -> str:
     labels = list(chain.letters)
     for k in range(1, len(labels)):
         if "S" not in chain.letters[k - 1 : k + 1]:
-            labels[k] = f"{relation(chain.X[k], size)} {labels[k]}"
+            labels[k] = f"{axis_relation(chain.X[k], size)} {labels[k]}"
     return f"none is known for {', '.join(labels)} before a {chain.target.kind} joint at the nacelle"
 
 

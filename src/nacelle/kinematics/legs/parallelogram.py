@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nacelle.kinematics.legs.chain import TOLERANCE, on_axis, parallel, perpendicular
+from nacelle.kinematics.legs.chain import TOLERANCE, are_parallel, are_perpendicular, is_on_axis
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import BASE, Leg
 from nacelle.model.robot import Robot
@@ -35,7 +35,7 @@ class Parallelogram:
     wrist: int
 
 
-def parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
+def recognise_parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
     """Read a leg as arm or slider, hub, parallelogram and a hinge on the nacelle parallel to the hub's.
 
     The two rods are equal and the two hinge lines as well, the hubs' axes lie along the short sides, so the
@@ -70,10 +70,10 @@ def parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
     if len(folds) != 1 or len(wrists) != 1:
         return None
     candidate = Parallelogram(root, hubs[0], rods[0], rods[1], ends[0], folds[0], wrists[0])
-    return candidate if _folds(robot, candidate, robot.size) else None
+    return candidate if _is_parallelogram(robot, candidate, robot.size) else None
 
 
-def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
+def _is_parallelogram(robot: Robot, p: Parallelogram, size: float) -> bool:
     """Whether equal sides and parallel axes make the leg a parallelogram indeed."""
     hub, rod_a, rod_b = (robot.joints[j] for j in (p.hub, p.rod_a, p.rod_b))
     end, fold, wrist = (robot.joints[j] for j in (p.end, p.fold, p.wrist))
@@ -87,11 +87,11 @@ def _folds(robot: Robot, p: Parallelogram, size: float) -> bool:
     length = {name: float(np.linalg.norm(second.p - first.p)) for name, (first, second) in sides.items()}
 
     def along(hinge: Pose, first: Pose, second: Pose) -> bool:
-        return on_axis(hinge.R.T @ (second.p - first.p), size)
+        return is_on_axis(hinge.R.T @ (second.p - first.p), size)
 
     return (
-        all(parallel(first.inverse() @ second) for first, second in sides.values())
-        and perpendicular(hub.frame_successor.inverse() @ rod_a.frame_predecessor)
+        all(are_parallel(first.inverse() @ second) for first, second in sides.values())
+        and are_perpendicular(hub.frame_successor.inverse() @ rod_a.frame_predecessor)
         and abs(length["hub"] - length["end"]) < TOLERANCE * size
         and abs(length["a"] - length["b"]) < TOLERANCE * size
         and along(hub.frame_successor, *sides["hub"])
@@ -119,7 +119,7 @@ def arm_offset(robot: Robot, p: Parallelogram) -> tuple[Array, Array]:
     return R_hub_end, offset
 
 
-def arm(robot: Robot, p: Parallelogram) -> tuple[Pose, Array]:
+def arm_geometry(robot: Robot, p: Parallelogram) -> tuple[Pose, Array]:
     """The centre of the arm behind the root joint, and the rod (3,), m, in the axes of its own joint."""
     root, hub, rod_a, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.end))
     _, offset = arm_offset(robot, p)

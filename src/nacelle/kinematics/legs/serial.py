@@ -14,7 +14,7 @@ component c / sqrt(h) along (a, b), so +-sqrt(h - c^2) / sqrt(h) across it,
 
     cos q = (a c - b w) / h,      sin q = (b c + a w) / h,      w = sign sqrt(h - c^2)
 
-Angles are found as cosine and sine (`CosSin`), without trigonometry. Where two solutions exist `sign` picks
+Angles are found as cosine and sine (`CosineSine`), without trigonometry. Where two solutions exist `sign` picks
 one. A `margin` comes with every root: the radicand over the square of the length that it belongs to, here
 (h - c^2) / h. It is below zero where there is no solution and zero where two solutions meet, a serial
 singularity. Lengths in m, vectors in the axes of the joint, whose axis is z.
@@ -29,9 +29,9 @@ import numpy as np
 
 from nacelle.kinematics.legs.chain import LegChain
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rotation import quat_product, rotation, rotation_cost, shortest
+from nacelle.spatial.rotation import cheapest_rotation, quat_product, rotation, rotation_cost
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
-from nacelle.tree.spanning_tree import CosSin, Step
+from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
 
 class Root(NamedTuple):
@@ -41,7 +41,7 @@ class Root(NamedTuple):
     margin: Scalar
 
 
-class Reached(NamedTuple):
+class ElbowRoot(NamedTuple):
     """A solution, its margin, and the vector from the point on the joint to the given one, moved axes."""
 
     value: Scalar
@@ -49,14 +49,14 @@ class Reached(NamedTuple):
     rod: Array
 
 
-def rotate(angle: CosSin, v: Array) -> Array:
+def rotate_z(angle: CosineSine, v: Array) -> Array:
     """The vector Rz(q) v (3,), v turned by the angle q about z."""
     return pack([angle.c * v[0] - angle.s * v[1], angle.s * v[0] + angle.c * v[1], v[2]])
 
 
-def rotate_back(angle: CosSin, v: Array) -> Array:
+def rotate_z_back(angle: CosineSine, v: Array) -> Array:
     """The vector Rz(-q) v (3,), v turned back by the angle q about z."""
-    return rotate(CosSin(angle.c, -angle.s), v)
+    return rotate_z(CosineSine(angle.c, -angle.s), v)
 
 
 def angle_equation(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Root:
@@ -68,16 +68,18 @@ def angle_equation(a: Scalar, b: Scalar, c: Scalar, sign: int) -> Root:
     radicand = h - c * c
     w = sqrt(radicand) * float(sign)
     reciprocal = divide(1.0, h)
-    return Root(CosSin((a * c - b * w) * reciprocal, (b * c + a * w) * reciprocal), radicand * reciprocal)
+    return Root(CosineSine((a * c - b * w) * reciprocal, (b * c + a * w) * reciprocal), radicand * reciprocal)
 
 
-def angle_onto(d: Array, u: Array) -> CosSin:
+def angle_between(d: Array, u: Array) -> CosineSine:
     """The angle q about z with Rz(q) d = u, for vectors (3,) of the same length and component along z."""
     reciprocal = divide(1.0, d[0] * d[0] + d[1] * d[1])
-    return CosSin((d[0] * u[0] + d[1] * u[1]) * reciprocal, (d[0] * u[1] - d[1] * u[0]) * reciprocal)
+    return CosineSine((d[0] * u[0] + d[1] * u[1]) * reciprocal, (d[0] * u[1] - d[1] * u[0]) * reciprocal)
 
 
-def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: CosSin | None = None) -> Reached:
+def circle_to_point(
+    e: Array, w: Array, length2: Scalar, sign: int, ahead: CosineSine | None = None
+) -> ElbowRoot:
     """Solve |w - Rz(q) e|^2 = length2: a point e on a turning arm at a given distance from a point w.
 
     With l the arm's length across the axis and h the squared distance of w from it, l^2 h = c^2 + r^2: c / l
@@ -103,30 +105,36 @@ def circle_to_point(e: Array, w: Array, length2: Scalar, sign: int, ahead: CosSi
     root = sqrt(radicand) * float(sign)
     over = divide(1.0, h)
     # The angle of the arm; that of the joint is less by the constant one of e.
-    arm = CosSin((w[0] * c - w[1] * root) * over * reciprocal, (w[1] * c + w[0] * root) * over * reciprocal)
-    start = CosSin(x, y) if ahead is None else CosSin(ahead.c * x - ahead.s * y, ahead.s * x + ahead.c * y)
-    angle = CosSin(arm.c * start.c + arm.s * start.s, arm.s * start.c - arm.c * start.s)
+    arm = CosineSine(
+        (w[0] * c - w[1] * root) * over * reciprocal, (w[1] * c + w[0] * root) * over * reciprocal
+    )
+    start = (
+        CosineSine(x, y)
+        if ahead is None
+        else CosineSine(ahead.c * x - ahead.s * y, ahead.s * x + ahead.c * y)
+    )
+    angle = CosineSine(arm.c * start.c + arm.s * start.s, arm.s * start.c - arm.c * start.s)
     along, across = (c - l2) * reciprocal, root * reciprocal
     rod = pack([along * x + across * y, along * y - across * x, beside])
-    return Reached(angle, divide(radicand * (reciprocal * reciprocal), length2), rod)
+    return ElbowRoot(angle, divide(radicand * (reciprocal * reciprocal), length2), rod)
 
 
-def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> Reached:
+def line_to_point(e: Array, w: Array, length2: Scalar, sign: int) -> ElbowRoot:
     """Solve |w - e - q z|^2 = length2: a point e on a slide along z at a given distance from a point w."""
     f = plus(w, -e)
     radicand = length2 - f[0] * f[0] - f[1] * f[1]
     root = sqrt(radicand) * float(sign)
-    return Reached(f[2] + root, divide(radicand, length2), pack([f[0], f[1], -root]))
+    return ElbowRoot(f[2] + root, divide(radicand, length2), pack([f[0], f[1], -root]))
 
 
-def stretch(o: Array, z: Array, length2: Scalar, sign: int) -> Root:
+def slide_to_distance(o: Array, z: Array, length2: Scalar, sign: int) -> Root:
     """Solve |o + l z|^2 = length2 for l, z of unit length: a slide that makes a given distance."""
     along = dot(o, z)
     radicand = along * along - dot(o, o) + length2
     return Root(sqrt(radicand) * float(sign) - along, divide(radicand, length2))
 
 
-def two_angles(C: Array, d: Array, u: Array, sign: int) -> tuple[CosSin, CosSin, Scalar]:
+def aim_universal(C: Array, d: Array, u: Array, sign: int) -> tuple[CosineSine, CosineSine, Scalar]:
     """Solve Rz(q1) C Rz(q2) d = u for vectors of equal length: aim a universal joint.
 
     The component along the first axis does not depend on q1, which gives q2. The margin is zero where u
@@ -136,10 +144,10 @@ def two_angles(C: Array, d: Array, u: Array, sign: int) -> tuple[CosSin, CosSin,
     second, margin = angle_equation(
         n[0] * d[0] + n[1] * d[1], n[1] * d[0] - n[0] * d[1], u[2] - n[2] * d[2], sign
     )
-    return angle_onto(product(C, rotate(second, d)), u), second, margin
+    return angle_between(product(C, rotate_z(second, d)), u), second, margin
 
 
-def spherical_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
+def aim_spherical(d: Array, u: Array, quat_xyzw: Array) -> Array:
     """Quaternion that takes d to u, vectors of equal length: the shortest turn from a reference.
 
     Args:
@@ -155,7 +163,7 @@ def spherical_aim(d: Array, u: Array, quat_xyzw: Array) -> Array:
     return quat_product(half * divide(1.0, sqrt(dot(half, half))), quat_xyzw)
 
 
-class Roots:
+class RootSelection:
     """Signs that are left, margins that were met, and the references of spherical joints.
 
     Beside the margins of roots, which are squared sines, the squares of lever arms count, over that of the
@@ -199,24 +207,24 @@ class EndPoint(NamedTuple):
         whole = self.p if self.offset is None else plus(self.p, self.offset)
         return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
 
-    def from_arm(self, frame: Pose) -> Array:
+    def in_constant_frame(self, frame: Pose) -> Array:
         """R^T (p + offset - frame.p) (3,), m, as `seen`; constants are summed beforehand."""
         if self.offset is None or frame.R.dtype == object or frame.p.dtype == object:
             return self.seen(frame)
         return np.asarray(plus(product(frame.R.T, self.p), product(frame.R.T, plus(self.offset, -frame.p))))
 
 
-def _short_axes(R: Array) -> Array | None:
+def _cheapest_axes(R: Array) -> Array | None:
     """The cheapest constant axes with the same third one; None where numbers are not known."""
     try:
-        return shortest(R, 2)
+        return cheapest_rotation(R, 2)
     except TypeError:
         return None
 
 
-def elbow(
-    letter: str, X: Pose, e: Array, W: EndPoint, length2: Scalar, roots: Roots
-) -> tuple[Step, Pose, Array]:
+def solve_elbow(
+    letter: str, X: Pose, e: Array, W: EndPoint, length2: Scalar, roots: RootSelection
+) -> tuple[JointTransform, Pose, Array]:
     """Solve the driven joint of an elbow: |W - (elbow)|^2 = length2.
 
     Args:
@@ -233,28 +241,28 @@ def elbow(
     sign = roots.sign()
     if letter == "R":
         # In axes that need not turn about the joint's own to be those of the base.
-        axes = _short_axes(X.R)
+        axes = _cheapest_axes(X.R)
         ahead = None
         if axes is not None and rotation_cost(X.R) > rotation_cost(axes):
             relative = product(axes.T, X.R)
-            ahead = CosSin(relative[0, 0], relative[1, 0])
+            ahead = CosineSine(relative[0, 0], relative[1, 0])
         else:
             axes = X.R
-        step, margin, rod = circle_to_point(e, W.from_arm(Pose(axes, X.p)), length2, sign, ahead)
+        step, margin, rod = circle_to_point(e, W.in_constant_frame(Pose(axes, X.p)), length2, sign, ahead)
     else:
-        step, margin, rod = line_to_point(e, W.from_arm(X), length2, sign)
+        step, margin, rod = line_to_point(e, W.in_constant_frame(X), length2, sign)
     roots.root_margins.append(margin)
     return step, X @ axis_motion(step), rod
 
 
-def axis_motion(step: Step) -> Pose:
+def axis_motion(step: JointTransform) -> Pose:
     """Motion of a turn about or a slide along z."""
-    if isinstance(step, CosSin):
+    if isinstance(step, CosineSine):
         return Pose(rotation(2, *step), np.zeros(3))
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
-def aim(letter: str, C: Array, d: Array, u: Array, joint: int, roots: Roots) -> list[Step]:
+def aim(letter: str, C: Array, d: Array, u: Array, joint: int, roots: RootSelection) -> list[JointTransform]:
     """Steps of a free joint that turn d (3,) to u (3,), m, vectors of equal length.
 
     Args:
@@ -266,22 +274,22 @@ def aim(letter: str, C: Array, d: Array, u: Array, joint: int, roots: Roots) -> 
         roots: which roots are taken.
     """
     if letter == "S":
-        return [spherical_aim(d, u, roots.reference(joint))]
+        return [aim_spherical(d, u, roots.reference(joint))]
     if letter == "R":
-        return [angle_onto(d, u)]
-    first, second, margin = two_angles(C, d, u, roots.sign())
+        return [angle_between(d, u)]
+    first, second, margin = aim_universal(C, d, u, roots.sign())
     roots.root_margins.append(margin)
     return [first, second]
 
 
-def solve_rod(chain: LegChain, W: EndPoint, roots: Roots, letter: str) -> list[Step]:
+def solve_rod(chain: LegChain, W: EndPoint, roots: RootSelection, letter: str) -> list[JointTransform]:
     """A rod of constant length on a driven joint: the elbow first, then the rod's free joint."""
     X0, X1, *_, end = chain.X
-    step, _, rod = elbow(chain.letters[0], X0, X1.p, W, dot(end.p, end.p), roots)
-    return [step, *aim(letter, chain.X[-2].R, end.p, product(X1.R.T, rod), chain.owners[1], roots)]
+    step, _, rod = solve_elbow(chain.letters[0], X0, X1.p, W, dot(end.p, end.p), roots)
+    return [step, *aim(letter, chain.X[-2].R, end.p, product(X1.R.T, rod), chain.joints[1], roots)]
 
 
-def solve_strut(chain: LegChain, W: EndPoint, roots: Roots, letter: str) -> list[Step]:
+def solve_strut(chain: LegChain, W: EndPoint, roots: RootSelection, letter: str) -> list[JointTransform]:
     """A strut whose end o + length z (3,) is as far from its foot as W: the length, then its free joint."""
     slide, end = chain.X[-2:]
     u, o, z = W.seen(chain.X[0]), plus(slide.p, product(slide.R, end.p)), slide.R[:, 2]
@@ -289,12 +297,14 @@ def solve_strut(chain: LegChain, W: EndPoint, roots: Roots, letter: str) -> list
         flat = np.array([1.0, 1.0, 0.0])
         u, o, z = u * flat, o * flat, z * flat
     square = dot(u, u)
-    length = roots.take(stretch(o, z, square, roots.sign()))
+    length = roots.take(slide_to_distance(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
-    return [*aim(letter, chain.X[1].R, o + length * z, u, chain.owners[0], roots), length]
+    return [*aim(letter, chain.X[1].R, o + length * z, u, chain.joints[0], roots), length]
 
 
-def solve_universal_revolute(chain: LegChain, W: EndPoint, roots: Roots, letter: str) -> list[Step]:
+def solve_universal_revolute(
+    chain: LegChain, W: EndPoint, roots: RootSelection, letter: str
+) -> list[JointTransform]:
     """Two links in a plane that turns: heights along the second axis, then the distance to W."""
     X0, X1, X2, X3 = chain.X
     u, n = W.seen(X0), X1.R[:, 2]
@@ -304,7 +314,7 @@ def solve_universal_revolute(chain: LegChain, W: EndPoint, roots: Roots, letter:
             n[0] * u[0] + n[1] * u[1], n[0] * u[1] - n[1] * u[0], across - n[2] * u[2], roots.sign()
         )
     )
-    u2 = product(X1.R.T, rotate_back(first, u))
+    u2 = product(X1.R.T, rotate_z_back(first, u))
     h, g = product(X2.R.T, X2.p), X3.p
     h2, g2 = h[0] * h[0] + h[1] * h[1], g[0] * g[0] + g[1] * g[1]
     square = u2[0] * u2[0] + u2[1] * u2[1]
@@ -314,7 +324,7 @@ def solve_universal_revolute(chain: LegChain, W: EndPoint, roots: Roots, letter:
     third = roots.take(
         angle_equation(h[0] * g[0] + h[1] * g[1], h[1] * g[0] - h[0] * g[1], 0.5 * flat, roots.sign())
     )
-    return [first, angle_onto(X2.p + product(X2.R, rotate(third, g)), u2), third]
+    return [first, angle_between(X2.p + product(X2.R, rotate_z(third, g)), u2), third]
 
 
 CHAIN_SOLVERS = {"rod": solve_rod, "strut": solve_strut, "universal-revolute": solve_universal_revolute}

@@ -19,18 +19,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nacelle.kinematics.legs.chain import LegChain, flatten, nacelle_end, serial_chain
+from nacelle.kinematics.legs.chain import LegChain, flatten_joints, platform_end, serial_chain
 from nacelle.kinematics.legs.leg_type import FORMS, leg_type
-from nacelle.kinematics.legs.parallelogram import Parallelogram, arm, arm_offset
+from nacelle.kinematics.legs.parallelogram import Parallelogram, arm_geometry, arm_offset
 from nacelle.kinematics.legs.serial import (
     CHAIN_SOLVERS,
     EndPoint,
-    Roots,
+    RootSelection,
     aim,
-    angle_onto,
+    angle_between,
     axis_motion,
-    elbow,
-    rotate,
+    rotate_z,
+    solve_elbow,
 )
 from nacelle.model.joint import Joint, JointKind
 from nacelle.model.leg import Leg
@@ -38,14 +38,14 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, norm, plus, product
 from nacelle.spatial.solve import solve
-from nacelle.tree.spanning_tree import CosSin, Step
+from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
 # References of spherical joints are rounded to multiples of its inverse.
 _QUATERNION_GRID = 2.0**32
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ClosedFormSolution:
     """How a leg is solved.
 
     Attributes:
@@ -56,11 +56,11 @@ class Recipe:
 
     form: str
     signs: tuple[int, ...]
-    references: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    reference_quaternions: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Solution:
+class LegSolution:
     """A solved leg.
 
     Attributes:
@@ -68,7 +68,7 @@ class Solution:
         root_margins: the margins of all roots (`subproblem`).
     """
 
-    steps: dict[int, list[Step]]
+    steps: dict[int, list[JointTransform]]
     root_margins: list[Scalar]
 
 
@@ -77,42 +77,46 @@ def rod_chains(robot: Robot, leg: Leg) -> tuple[int, list[LegChain]]:
     kind = leg_type(robot, leg)
     root = kind.trunk[0].joints[0].joint
     start = robot.joints[root].frame_successor.inverse()
-    return root, [flatten(robot, [near], robot.joints[far], start) for near, far in kind.rods]
+    return root, [flatten_joints(robot, [near], robot.joints[far], start) for near, far in kind.rods]
 
 
-def _solve_rods(robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: Roots) -> dict[int, list[Step]]:
+def _solve_rods(
+    robot: Robot, leg: Leg, poses: Mapping[int, Pose], roots: RootSelection
+) -> dict[int, list[JointTransform]]:
     """The first rod gives the root joint's coordinate, then every rod is aimed."""
     j, chains = rod_chains(robot, leg)
     root = robot.joints[j]
-    points = [_target(leg, chain.target, poses) for chain in chains]
+    points = [_end_point(leg, chain.target, poses) for chain in chains]
     d = chains[0].X[-1].p
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     start = root.frame_predecessor
-    step, frame, rod = elbow(letter, start, chains[0].X[0].p, points[0], dot(d, d), roots)
-    steps: dict[int, list[Step]] = {j: [step]}
+    step, frame, rod = solve_elbow(letter, start, chains[0].X[0].p, points[0], dot(d, d), roots)
+    steps: dict[int, list[JointTransform]] = {j: [step]}
     for chain, W in zip(chains, points, strict=True):
         u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.seen(frame @ chain.X[0])
-        owner = chain.owners[0]
+        owner = chain.joints[0]
         steps[owner] = aim("S" if chain.letters == "S" else "U", chain.X[1].R, chain.X[-1].p, u, owner, roots)
     return steps
 
 
-def _solve_parallelogram(robot: Robot, p: Parallelogram, W: EndPoint, roots: Roots) -> dict[int, list[Step]]:
+def _solve_parallelogram(
+    robot: Robot, p: Parallelogram, W: EndPoint, roots: RootSelection
+) -> dict[int, list[JointTransform]]:
     root, hub, rod_a, rod_b, end = (robot.joints[j] for j in (p.root, p.hub, p.rod_a, p.rod_b, p.end))
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     R_hub_end, _ = arm_offset(robot, p)
-    X_centre, d = arm(robot, p)
+    X_centre, d = arm_geometry(robot, p)
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
-    step, _, from_elbow = elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
+    step, _, from_elbow = solve_elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
     angle_hub, angle_a = aim("U", X_rod, d, product(X_centre.R.T, from_elbow), p.hub, roots)
-    rod = product(rod_a.frame_predecessor.R, rotate(angle_a, d))
+    rod = product(rod_a.frame_predecessor.R, rotate_z(angle_a, d))
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))
-    angle_b = angle_onto(d_b, product(rod_b.frame_predecessor.R.T, rod))
+    angle_b = angle_between(d_b, product(rod_b.frame_predecessor.R.T, rod))
     R_rod = product(product(rod_a.frame_predecessor.R, axis_motion(angle_a).R), rod_a.frame_successor.R.T)
     R = product(product((product(R_rod, end.frame_predecessor.R)).T, R_hub_end), end.frame_successor.R)
-    angle_end = CosSin(R[0, 0], R[1, 0])
+    angle_end = CosineSine(R[0, 0], R[1, 0])
     return {p.root: [step], p.hub: [angle_hub], p.rod_a: [angle_a], p.rod_b: [angle_b], p.end: [angle_end]}
 
 
@@ -122,7 +126,7 @@ def _sign_count(robot: Robot, leg: Leg, form: str) -> int:
     return FORMS[form].roots
 
 
-def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
+def closed_form_solutions(robot: Robot, leg: Leg, q: Array) -> Iterator[ClosedFormSolution]:
     """List the recipes of a leg's closed form, one for each choice of roots.
 
     Args:
@@ -134,15 +138,15 @@ def recipes(robot: Robot, leg: Leg, q: Array) -> Iterator[Recipe]:
     if not form:
         return
     references = {
-        j: _rounded_quaternion(q[robot.q_slices[j]])
+        j: _round_quaternion(q[robot.q_slices[j]])
         for j in leg.joints
         if robot.joints[j].kind is JointKind.SPHERICAL
     }
     for signs in itertools.product((1, -1), repeat=_sign_count(robot, leg, form)):
-        yield Recipe(form, signs, references)
+        yield ClosedFormSolution(form, signs, references)
 
 
-def _rounded_quaternion(quat_xyzw: Array) -> tuple[float, ...]:
+def _round_quaternion(quat_xyzw: Array) -> tuple[float, ...]:
     """A unit quaternion near another one, rounded, so that it does not depend on the iteration that found it.
 
     A spherical joint is aimed from its reference by the shortest rotation: any reference near the assembled
@@ -152,7 +156,7 @@ def _rounded_quaternion(quat_xyzw: Array) -> tuple[float, ...]:
     return tuple(float(value) for value in rounded / norm(rounded))
 
 
-def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose]) -> Solution:
+def solve_leg(robot: Robot, leg: Leg, recipe: ClosedFormSolution, poses: Mapping[int, Pose]) -> LegSolution:
     """Solve a leg.
 
     Args:
@@ -161,43 +165,43 @@ def solve_leg(robot: Robot, leg: Leg, recipe: Recipe, poses: Mapping[int, Pose])
         recipe: how to solve it.
         poses: poses of the nacelle's bodies in the base.
     """
-    roots = Roots(recipe.signs, recipe.references, robot.numeric.size)
+    roots = RootSelection(recipe.signs, recipe.reference_quaternions, robot.numeric.size)
     if recipe.form == "rods":
-        return Solution(_solve_rods(robot, leg, poses, roots), roots.root_margins)
+        return LegSolution(_solve_rods(robot, leg, poses, roots), roots.root_margins)
     if recipe.form == "parallelogram":
         folded = leg_type(robot, leg).parallelogram
         assert folded is not None
-        W = _target(leg, robot.joints[folded.wrist], poses)
-        return Solution(_solve_parallelogram(robot, folded, W, roots), roots.root_margins)
+        W = _end_point(leg, robot.joints[folded.wrist], poses)
+        return LegSolution(_solve_parallelogram(robot, folded, W, roots), roots.root_margins)
     if recipe.form == "three-prismatic":
         return _solve_three_prismatic(robot, leg, poses)
     chain = serial_chain(robot, leg)
     assert chain is not None
     if recipe.form == "prismatic-planar":
-        length, margin = _slide_plane(leg, chain, poses)
-        return Solution({leg.joints[0]: [length]}, [margin])
-    W = _target(leg, chain.target, poses)
+        length, margin = _solve_prismatic_planar(leg, chain, poses)
+        return LegSolution({leg.joints[0]: [length]}, [margin])
+    W = _end_point(leg, chain.target, poses)
     form = FORMS[recipe.form]
     solve_chain = CHAIN_SOLVERS[recipe.form if form.kind == "other" else form.kind]
     solved_steps = solve_chain(form.centred(chain), W, roots, form.free_joint)
-    steps: dict[int, list[Step]] = {}
-    for owner, step in zip(chain.owners, solved_steps, strict=True):
+    steps: dict[int, list[JointTransform]] = {}
+    for owner, step in zip(chain.joints, solved_steps, strict=True):
         steps.setdefault(owner, []).append(step)
     for j in leg.joints:
         steps.setdefault(j, [])
-    return Solution(steps, roots.root_margins)
+    return LegSolution(steps, roots.root_margins)
 
 
-def _target(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
+def _end_point(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
     """The point of the nacelle where a leg ends at a closure."""
-    body, frame, _ = nacelle_end(leg, closure)
+    body, frame, _ = platform_end(leg, closure)
     pose = poses[body]
     if pose.R.dtype == object or frame.p.dtype == object:
         return EndPoint((pose @ frame).p, None)
     return EndPoint(pose.p, product(pose.R, frame.p))
 
 
-def _solve_three_prismatic(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> Solution:
+def _solve_three_prismatic(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> LegSolution:
     """Three prismatic joints, on the base and on the nacelle, close a spherical joint between them.
 
     The margin is the square of the volume that their directions span.
@@ -219,17 +223,17 @@ def _solve_three_prismatic(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) ->
     A = np.stack([before.get(j, none) - behind.get(j, none) for j in slides], axis=1)
     lengths = dict(zip(slides, solve(A, second - first), strict=True))
     volume = dot(A[:, 0], cross(A[:, 1], A[:, 2]))
-    steps: dict[int, list[Step]] = {j: [lengths[j]] if j in lengths else [] for j in leg.joints}
-    return Solution(steps, [volume * volume])
+    steps: dict[int, list[JointTransform]] = {j: [lengths[j]] if j in lengths else [] for j in leg.joints}
+    return LegSolution(steps, [volume * volume])
 
 
-def _slide_plane(leg: Leg, chain: LegChain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
+def _solve_prismatic_planar(leg: Leg, chain: LegChain, poses: Mapping[int, Pose]) -> tuple[Scalar, Scalar]:
     """Slide until the two frames of a C5 joint lie in its plane: n . (W - X_0 (q z) X_1) = 0.
 
     The margin is the square of n . z, zero where the slide runs along the plane.
     """
     X0, X1 = chain.X
-    body, frame, outward = nacelle_end(leg, chain.target)
+    body, frame, outward = platform_end(leg, chain.target)
     there, here = poses[body] @ frame, X0 @ X1
     n = here.R[:, 2] if outward else there.R[:, 2]
     along = dot(n, X0.R[:, 2])

@@ -37,8 +37,14 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_vector, quat_product, rotation_quat
 from nacelle.spatial.scalar import Array
-from nacelle.tree.closure import ClosureState, NumberClosures, closure_state, is_flipped
-from nacelle.tree.spanning_tree import NumberTree, TreeMotion, rates_of, rates_of_motion, tree_motion
+from nacelle.tree.closure import ClosureState, NumberClosures, closure_state, has_reversed_axis
+from nacelle.tree.spanning_tree import (
+    NumericTree,
+    TreeKinematics,
+    coordinate_rate_indices,
+    joint_rate_indices,
+    tree_kinematics,
+)
 
 # A closure counts as closed below this part of the robot's size (or this angle in radians).
 CLOSED = 1e-9
@@ -50,7 +56,7 @@ _STEPS = 40
 _NEARLY_CLOSED = 0.02
 # A platform that the iteration moves by less than this (of the robot's size, or as entries of a rotation) is
 # left where it was given.
-_STILL = 1e-12
+_PLATFORM_STAYS = 1e-12
 # Directions whose singular value is below this part of the largest are idle: rounding is no reason to move.
 _IDLE = 1e-12
 
@@ -61,10 +67,10 @@ class ClosureGap:
 
     distance: float
     angle: float
-    flipped: bool = False
+    is_reversed: bool = False
 
     def __str__(self) -> str:
-        if self.flipped:
+        if self.is_reversed:
             return "closes only the wrong way round"
         if self.distance > 0.0:
             return f"stays open by {self.distance * 1e3:.4g} mm"
@@ -87,10 +93,10 @@ class Assembly:
 
     platform: Pose
     q: Array
-    motion: TreeMotion
+    motion: TreeKinematics
     closures: ClosureState
     open: dict[str, ClosureGap]
-    unreached: tuple[int, ...] = ()
+    unreached_legs: tuple[int, ...] = ()
     missed: tuple[int, ...] = ()
 
 
@@ -107,7 +113,7 @@ def guess_coordinates(robot: Robot) -> Array:
     return q
 
 
-def advance(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, Array]:
+def integrate_tree(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, Array]:
     """Move the tree by a step (rates,) of its rates, m and rad: R <- exp(step) R, q <- q + step."""
     m = robot.platform_nv
     R = platform.R
@@ -127,7 +133,7 @@ def advance(robot: Robot, platform: Pose, q: Array, step: Array) -> tuple[Pose, 
     return new_platform, result
 
 
-def held_rates(robot: Robot) -> Array:
+def independent_rate_mask(robot: Robot) -> Array:
     """Which rates of the tree the independent coordinates give: a mask (rates,) over u.
 
     The other components of the platform's twist are left to the closures, so that parasitic motion
@@ -135,7 +141,7 @@ def held_rates(robot: Robot) -> Array:
     """
     m = robot.platform_nv
     mask = np.zeros(m + robot.nv, dtype=bool)
-    mask[[index for name, index in rates_of_motion(robot).items() if name not in AXES[m:]]] = True
+    mask[[index for name, index in coordinate_rate_indices(robot).items() if name not in AXES[m:]]] = True
     return mask
 
 
@@ -185,7 +191,7 @@ def rotation_mask(robot: Robot) -> Array:
 
 def solve_closures(
     robot: Robot, platform: Pose, q: Array, held: Array, *, patience: int = 4
-) -> tuple[Pose, Array, TreeMotion, ClosureState]:
+) -> tuple[Pose, Array, TreeKinematics, ClosureState]:
     """Close the loops by damped Gauss-Newton; rates in `held` do not move.
 
     Lengths are scaled by the robot's size, so that all numbers are pure. The damping falls with the
@@ -200,7 +206,7 @@ def solve_closures(
     """
     free = np.flatnonzero(~held)
     scale, units = row_scale(robot), rate_scale(robot)[free]
-    tree, closures = NumberTree(robot), NumberClosures(robot)
+    tree, closures = NumericTree(robot), NumberClosures(robot)
     motion = tree.motion(platform, q)
     state = closures.state(motion)
     winds = bool(robot.couplings)
@@ -221,7 +227,7 @@ def solve_closures(
         if winds:
             length = np.where(turning, np.abs(np.sin(0.5 * solution * units)), length)
         step[free] = solution / max(1.0, float(np.max(length))) * units
-        new_platform, new_q = advance(robot, platform, q, step)
+        new_platform, new_q = integrate_tree(robot, platform, q, step)
         new_motion = tree.motion(new_platform, new_q)
         new_state = closures.state(new_motion)
         new_error = float(np.linalg.norm(new_state.residual / scale))
@@ -235,7 +241,7 @@ def solve_closures(
     return platform, q, motion, state
 
 
-def leg_part(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
+def isolate_leg(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
     """Give the robot with one leg only (or none: the nacelle alone), and where its q is."""
     joints = [*robot.nacelle.joints, *(leg.joints if leg else ())]
     closures = (
@@ -300,19 +306,19 @@ def assemble(robot: Robot, platform: Pose | None = None, q: Array | None = None,
     """
     if platform is None and q is None and seed == 0:
         # Robots that differ in their names alone are equal, but the closures that stay open have names.
-        return _at_reference(robot, robot.all_names)
+        return _assemble_reference(robot, robot.all_names)
     pose = robot.reference if platform is None else platform
-    return _assembled(robot, pose, guess_coordinates(robot) if q is None else np.array(q), seed)
+    return _assemble(robot, pose, guess_coordinates(robot) if q is None else np.array(q), seed)
 
 
 @lru_cache(maxsize=64)
-def _at_reference(robot: Robot, names: tuple[str, ...]) -> Assembly:
+def _assemble_reference(robot: Robot, names: tuple[str, ...]) -> Assembly:
     """The reference configuration, found once: the checks of a description and the analysis share it."""
     del names  # only tells robots apart
-    return _assembled(robot, robot.reference, guess_coordinates(robot), 0)
+    return _assemble(robot, robot.reference, guess_coordinates(robot), 0)
 
 
-def _assembled(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
+def _assemble(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
     """Close all loops from coordinates q of the tree, which change; arguments as in `assemble`."""
     start = q.copy()
     rng = np.random.default_rng(seed)
@@ -328,40 +334,43 @@ def _assembled(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
             unreached.append(k)
         elif not on_branch:
             missed.append(k)
-    held = held_rates(robot)
+    held = independent_rate_mask(robot)
     solution = solve_closures(robot, pose, q, held)
-    gaps = _gaps(robot, *solution[2:])
+    gaps = _closure_gaps(robot, *solution[2:])
     if gaps:
         # Legs that share a nacelle with joints of its own may only close all together.
         together = solve_closures(robot, pose, start, held)
-        gaps_together = _gaps(robot, *together[2:])
+        gaps_together = _closure_gaps(robot, *together[2:])
         if not gaps_together:
             solution, gaps = together, gaps_together
             missed = [k for k, leg in enumerate(robot.legs) if not _on_branch(robot, leg, *solution[:2])]
-    if not gaps and _stays(robot, pose, solution[0]):
+    if not gaps and _platform_stays(robot, pose, solution[0]):
         # The rounding of the iteration is not to become constants of programs.
-        motion = tree_motion(robot, pose, solution[1])
+        motion = tree_kinematics(robot, pose, solution[1])
         solution = (pose, solution[1], motion, closure_state(robot, motion))
     return Assembly(*solution, gaps, tuple(unreached) if gaps else (), tuple(missed))
 
 
-def _stays(robot: Robot, start: Pose, solved: Pose) -> bool:
+def _platform_stays(robot: Robot, start: Pose, solved: Pose) -> bool:
     """Whether the platform is where it was given, but for rounding: it has no parasitic motion here."""
     shift = float(np.max(np.abs(solved.p - start.p))) / robot.size
-    return max(shift, float(np.max(np.abs(solved.R - start.R)))) < _STILL + 8.0 * robot.coordinate_rounding
+    return (
+        max(shift, float(np.max(np.abs(solved.R - start.R))))
+        < _PLATFORM_STAYS + 8.0 * robot.coordinate_rounding
+    )
 
 
 def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:
     """Whether a leg is on its branch in a closed configuration."""
     if not leg.branch:
         return True
-    part, indices = leg_part(robot, leg)
-    state = closure_state(part, tree_motion(part, platform, q[indices]))
+    part, indices = isolate_leg(robot, leg)
+    state = closure_state(part, tree_kinematics(part, platform, q[indices]))
     nacelle_nv = sum(robot.joints[j].nv for j in robot.nacelle.joints)
     return leg_branch(part, state, nacelle_nv) == leg.branch
 
 
-class _Rank(NamedTuple):
+class _AttemptRank(NamedTuple):
     """How good an attempt to close a leg is; the least is the best.
 
     Attributes:
@@ -374,7 +383,7 @@ class _Rank(NamedTuple):
     wrong: bool
     outside: bool
 
-    def replaces(self, best: _Rank) -> bool:
+    def is_better_than(self, best: _AttemptRank) -> bool:
         """Whether the attempt replaces the best one before it.
 
         A leg that closes only where the platform gives way (parasitic motion) has a small gap on each of its
@@ -394,7 +403,7 @@ def _close_part(
     starts: int = _STARTS,
 ) -> tuple[bool, bool]:
     """Close one leg (or the nacelle's loops) with the platform held; put the solution into q."""
-    part, indices = leg_part(robot, leg)
+    part, indices = isolate_leg(robot, leg)
     m = part.platform_nv
     nacelle_nv = sum(robot.joints[j].nv for j in robot.nacelle.joints)
     held = np.zeros(m + part.nv, dtype=bool)
@@ -404,14 +413,14 @@ def _close_part(
     else:
         held[m : m + nacelle_nv] = True
     start = q[indices]
-    best, best_rank = start, _Rank(math.inf, True, True)
+    best, best_rank = start, _AttemptRank(math.inf, True, True)
     for attempt in range(_BRANCH_STARTS):
-        q_part = start if attempt == 0 else _other_start(part, pose, start, held, attempt, rng)
+        q_part = start if attempt == 0 else _random_start(part, pose, start, held, attempt, rng)
         _, q_part, motion, state = solve_closures(part, pose, q_part, held)
-        gap = sum(gap.distance / part.size + gap.angle for gap in _gaps(part, motion, state).values())
+        gap = sum(gap.distance / part.size + gap.angle for gap in _closure_gaps(part, motion, state).values())
         wrong = leg is not None and leg.branch not in (0, leg_branch(part, state, nacelle_nv))
-        rank = _Rank(gap, wrong, _outside(part, q_part))
-        if rank.replaces(best_rank):
+        rank = _AttemptRank(gap, wrong, _is_beyond_limits(part, q_part))
+        if rank.is_better_than(best_rank):
             best, best_rank = q_part, rank
         # A leg that closes on the other branch is searched on, also past starts that lead nowhere.
         if best_rank == (0.0, False, False) or (attempt >= starts and best_rank[:2] != (0.0, True)):
@@ -420,24 +429,24 @@ def _close_part(
     return best_rank.gap == 0.0, not best_rank.wrong
 
 
-def _other_start(
+def _random_start(
     part: Robot, pose: Pose, start: Array, held: Array, attempt: int, rng: np.random.Generator
 ) -> Array:
     """Another place to start from: near the first one, then farther away, then anywhere."""
     spread = 0.4 if attempt < 3 else 2.0 if attempt <= _STARTS else math.pi
     kick = rng.uniform(-spread, spread, held.size) * rate_scale(part)
     kick[held] = 0.0
-    return advance(part, pose, start, kick)[1]
+    return integrate_tree(part, pose, start, kick)[1]
 
 
-def _outside(part: Robot, q: Array) -> bool:
+def _is_beyond_limits(part: Robot, q: Array) -> bool:
     """Whether a joint of a leg is beyond its limits."""
     joints = zip(part.tree_joints, part.q_slices, strict=True)
     readings = (limit_readings(joint, q[indices], centred=True) for joint, indices in joints)
     return any(reading.beyond for joint in readings for reading in joint)
 
 
-def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, ClosureGap]:
+def _closure_gaps(robot: Robot, motion: TreeKinematics, state: ClosureState) -> dict[str, ClosureGap]:
     gaps = {}
     for joint, rows in zip(robot.closures, state.rows, strict=True):
         residual = state.residual[rows]
@@ -455,7 +464,7 @@ def _gaps(robot: Robot, motion: TreeMotion, state: ClosureState) -> dict[str, Cl
             gaps[joint.name] = ClosureGap(distance if math.isfinite(distance) else math.inf, angle)
         elif not angle <= CLOSED:
             gaps[joint.name] = ClosureGap(0.0, angle)
-        elif is_flipped(joint, motion):
+        elif has_reversed_axis(joint, motion):
             gaps[joint.name] = ClosureGap(0.0, math.pi, True)
     return gaps
 
@@ -486,22 +495,22 @@ def scaled_closures(robot: Robot, state: ClosureState) -> Array:
 
 
 @lru_cache(maxsize=64)
-def generic_poses(robot: Robot, start: Assembly) -> tuple[tuple[TreeMotion, ClosureState], ...]:
+def generic_poses(robot: Robot, start: Assembly) -> tuple[tuple[TreeKinematics, ClosureState], ...]:
     """A few closed configurations near the reference, moved along the independent coordinates."""
     rng = np.random.default_rng(1)
-    result: list[tuple[TreeMotion, ClosureState]] = []
+    result: list[tuple[TreeKinematics, ClosureState]] = []
     for reach in (0.07, 0.03, 0.01, 0.003):
         if len(result) >= _POSES:
             break
-        closed = closed_near(robot, start, reach, rng)
+        closed = sample_closed_configuration(robot, start, reach, rng)
         if closed is not None:
             result.append(closed[2:])
     return tuple(result)
 
 
-def closed_near(
-    robot: Robot, start: Assembly, reach: float, rng: np.random.Generator, *, shaken: float = 1e-2
-) -> tuple[Pose, Array, TreeMotion, ClosureState] | None:
+def sample_closed_configuration(
+    robot: Robot, start: Assembly, reach: float, rng: np.random.Generator, *, perturbation: float = 1e-2
+) -> tuple[Pose, Array, TreeKinematics, ClosureState] | None:
     """A closed configuration, moved at random along the independent coordinates; None if there is none.
 
     Args:
@@ -509,19 +518,19 @@ def closed_near(
         start: a closed configuration, and its branch.
         reach: how far it is moved along each coordinate at most, over the robot's size or in rad.
         rng: random numbers.
-        shaken: how far idle motions and passive joints are moved: a special posture of theirs must not count.
+        perturbation: how far idle motions and passive joints are moved: a special posture of theirs must not count.
     """
-    held = held_rates(robot)
+    held = independent_rate_mask(robot)
     step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)
     still = held.copy()
-    still[nacelle_rates(robot)] = True
-    shake = np.where(still, 0.0, shaken * rng.normal(size=held.size))
-    return closed_after(robot, start, reach * step + shake, 1e-11)
+    still[platform_rate_indices(robot)] = True
+    shake = np.where(still, 0.0, perturbation * rng.normal(size=held.size))
+    return close_after_step(robot, start, reach * step + shake, 1e-11)
 
 
-def closed_after(
+def close_after_step(
     robot: Robot, start: Assembly, step: Array, closed: float
-) -> tuple[Pose, Array, TreeMotion, ClosureState] | None:
+) -> tuple[Pose, Array, TreeKinematics, ClosureState] | None:
     """The closed configuration behind a step (rates,) from another; None if the loops do not close.
 
     Args:
@@ -531,10 +540,10 @@ def closed_after(
             leads.
         closed: what the loops may leave open, over the robot's size or in rad.
     """
-    held = held_rates(robot)
+    held = independent_rate_mask(robot)
     nacelle = held.copy()
-    nacelle[nacelle_rates(robot)] = True
-    pose, q = advance(robot, start.platform, start.q, step * motion_scale(robot))
+    nacelle[platform_rate_indices(robot)] = True
+    pose, q = integrate_tree(robot, start.platform, start.q, step * motion_scale(robot))
     # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
     # reference pose.
     pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
@@ -543,6 +552,6 @@ def closed_after(
     return (pose, q, motion, state) if gap < closed + 8.0 * robot.coordinate_rounding else None
 
 
-def nacelle_rates(robot: Robot) -> Array:
+def platform_rate_indices(robot: Robot) -> Array:
     """Places in u (nw,) of the rates that move the nacelle: the platform's and those of its own joints."""
-    return np.array([*range(robot.platform_nv), *rates_of(robot, robot.nacelle.joints)])
+    return np.array([*range(robot.platform_nv), *joint_rate_indices(robot, robot.nacelle.joints)])

@@ -39,7 +39,7 @@ from nacelle.spatial.rotation import (
     rotation_quat,
     rotation_vector,
 )
-from nacelle.spatial.rounding import NEAR, cleaned
+from nacelle.spatial.rounding import EQUALLY_GOOD, clean_rounding
 from nacelle.spatial.scalar import Array, Scalar, cos, cross, pack, product, sin
 
 
@@ -77,7 +77,7 @@ class Chart:
         return tuple(k for k in range(3) if k != self.axis)
 
     @cached_property
-    def _split(self) -> tuple[Array, float, Array]:
+    def _reference_rotation(self) -> tuple[Array, float, Array]:
         """R_0, and torsion and tilt vector of the reference."""
         R = self.robot.reference.R
         if len(self.rotations) not in (1, 2):
@@ -86,12 +86,12 @@ class Chart:
         quat = quat_from_rotation(R)
         angle = 2.0 * float(np.arctan2(quat[k], quat[3])) if abs(quat[k]) + abs(quat[3]) > 1e-9 else 0.0
         angle = (angle + np.pi) % (2.0 * np.pi) - np.pi
-        if angle > np.pi - NEAR:
+        if angle > np.pi - EQUALLY_GOOD:
             angle -= 2.0 * np.pi
         torsion_vector = np.zeros(3)
         torsion_vector[k] = angle
         if len(self.rotations) == 1:
-            return cleaned(product(rotation_vector(torsion_vector).T, R)), angle, np.zeros(3)
+            return clean_rounding(product(rotation_vector(torsion_vector).T, R)), angle, np.zeros(3)
         # exp(tilt) Rot_k(torsion): the tilt takes the axis to its image.
         axis, image = np.eye(3)[k], R[:, k]
         if image[k] < -1.0 + 1e-9:
@@ -110,7 +110,7 @@ class Chart:
     @cached_property
     def reference(self) -> tuple[Array, Array]:
         """The reference pose as x (nx,), joints of the nacelle at zero, and r (dependent,)."""
-        _, torsion, tilt = self._split
+        _, torsion, tilt = self._reference_rotation
         x = np.zeros(self.layout.nx)
         for axis in self.moves:
             x[self.layout.x_index(AXES[axis])] = self.robot.reference.p[axis]
@@ -141,19 +141,19 @@ class Chart:
         p = [x[self.layout.x_index(AXES[axis])] if axis in self.moves else next(left) for axis in range(3)]
         if self.robot.platform_nv == 3:
             return Pose(np.eye(3), pack(p))
-        R_0 = self._split[0]
+        R_0 = self._reference_rotation[0]
         if self.layout.quaternion is not None:
             return Pose(rotation_quat(x[self.layout.quaternion]), pack(p))
         if not self.rotations:
             return Pose(R_0 if fixed else product(rotation_vector(pack(list(left))), R_0), pack(p))
-        torsion, tilt = self._torsion_and_tilt(self._given(x), list(left))
+        torsion, tilt = self._torsion_and_tilt(self._rotation_coordinates(x), list(left))
         R = product(rotation(self.axis, cos(torsion), sin(torsion)), R_0)
         # Without parasitic motion the tilt of a single rotation is zero, and costs nothing.
         if len(self.rotations) == 2 or not fixed:
             R = product(rotation_vector(tilt), R)
         return Pose(R, pack(p))
 
-    def _given(self, x: Array) -> list[Scalar]:
+    def _rotation_coordinates(self, x: Array) -> list[Scalar]:
         """Rotations that are coordinates, rad, in the order of their axes."""
         return [x[self.layout.x_index(AXES[3 + axis])] for axis in sorted(self.rotations)]
 
@@ -176,7 +176,7 @@ class Chart:
             if not self.rotations:
                 J = left_jacobian(pack(left))
             else:
-                _, tilt = self._torsion_and_tilt(self._given(x), left)
+                _, tilt = self._torsion_and_tilt(self._rotation_coordinates(x), left)
                 if len(self.rotations) == 1:
                     J = left_jacobian(tilt)[:, list(self.across)]
                 else:
@@ -193,7 +193,7 @@ class Chart:
         J = np.eye(3)
         left = list(r[3 - len(self.moves) :])
         if 0 < len(self.rotations) < 3:
-            _, tilt = self._torsion_and_tilt(self._given(x), left)
+            _, tilt = self._torsion_and_tilt(self._rotation_coordinates(x), left)
             J = rotation_vector(tilt) if len(self.rotations) == 1 else left_jacobian(tilt)
         columns: list[Array] = []
         for name in self.robot.motion.coordinates:
@@ -214,7 +214,7 @@ class Chart:
         left, left_rate = list(r[first:]), list(r_rate[first:])
         if not self.rotations:
             return pack([0.0, 0.0, 0.0, *left_jacobian_bias(pack(left), pack(left_rate))])
-        _, tilt = self._torsion_and_tilt(self._given(x), left)
+        _, tilt = self._torsion_and_tilt(self._rotation_coordinates(x), left)
         names = self.robot.motion.coordinates
         coordinate_rates = [x_rate[names.index(AXES[3 + axis])] for axis in sorted(self.rotations)]
         torsion_rate, tilt_rate = self._torsion_and_tilt(coordinate_rates, left_rate)
@@ -231,15 +231,15 @@ class Chart:
             x[..., self.layout.x_index(AXES[axis])] = p[..., axis]
         dependent = [p[..., axis] for axis in range(3) if axis not in self.moves]
         if self.robot.platform_nv == 6:
-            dependent += self._turned(np.asarray(pose.R, dtype=float), x)
+            dependent += self._set_orientation(np.asarray(pose.R, dtype=float), x)
         return x, np.stack(dependent, axis=-1) if dependent else np.zeros((*batch, 0))
 
-    def _turned(self, R: Array, x: Array) -> list[Array]:
+    def _set_orientation(self, R: Array, x: Array) -> list[Array]:
         """Write orientations (..., 3, 3) into x, and give the dependent numbers of them."""
         if self.layout.quaternion is not None:
             x[..., self.layout.quaternion] = quat_from_matrices(R)
             return []
-        quat = quat_from_matrices(R @ self._split[0].T)
+        quat = quat_from_matrices(R @ self._reference_rotation[0].T)
         if not self.rotations:
             return list(np.moveaxis(quat_log(quat), -1, 0))
         k, axis = self.axis, np.eye(3)[self.axis]

@@ -31,44 +31,44 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.errors import DescriptionError, Problem, number_of, shortened
+from nacelle.errors import DescriptionError, Problem, format_count, shorten
 from nacelle.kinematics.limits import limit_readings
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
     ClosureGap,
     assemble,
-    held_rates,
+    independent_rate_mask,
     scaled_closures,
 )
 from nacelle.kinematics.mechanism.coupled import holding_couplings
 from nacelle.kinematics.mechanism.idle import (
-    EXACT,
-    NEGLECTED,
+    EXACT_ASYMMETRY,
+    NEGLECTED_ASYMMETRY,
     asymmetry,
-    felt_by,
     force_error,
+    spin_driver,
     with_axisymmetric,
     with_universal,
 )
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
-from nacelle.kinematics.mechanism.snapped import snapped
-from nacelle.model.flexible import mismatches
+from nacelle.kinematics.mechanism.snapped import regularise_geometry
+from nacelle.model.flexible import beam_mismatches
 from nacelle.model.leg import Leg
 from nacelle.model.platform import NAMED_MOTIONS
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Node, Source
 from nacelle.results import HasTable
-from nacelle.shapes.mesh_file import described_meshes, why_no_mesh
+from nacelle.shapes.mesh_file import find_meshes, mesh_reason
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.scalar import Array
-from nacelle.tree.rates import Spin
+from nacelle.tree.rates import IdleSpin
 
 # Densities in kg/m^3: osmium, the densest of all materials; far below the most slender of bodies.
 DENSEST = 22_600.0
 LIGHTEST = 1e-3
 
 
-class Implausible(NamedTuple):
+class ImplausibleMass(NamedTuple):
     """A mass that cannot be meant.
 
     Attributes:
@@ -82,7 +82,7 @@ class Implausible(NamedTuple):
     hint: str
 
 
-def implausible_masses(robot: Robot) -> list[Implausible]:
+def implausible_masses(robot: Robot) -> list[ImplausibleMass]:
     """Bodies whose masses do not fit their inertia or, for points, the robot's size; alike ones together."""
     alike: dict[tuple[float, float], list[int]] = {}
     for index, body in enumerate(robot.bodies[1:], start=1):
@@ -90,7 +90,7 @@ def implausible_masses(robot: Robot) -> list[Implausible]:
         density = _density(robot, np.array(body.inertia))
         if mass > 0.0 and not LIGHTEST <= density <= DENSEST:
             alike.setdefault((mass, density), []).append(index)
-    return [_words(robot, tuple(bodies), *figures) for figures, bodies in alike.items()]
+    return [_describe_mass(robot, tuple(bodies), *figures) for figures, bodies in alike.items()]
 
 
 def _density(robot: Robot, inertia: Array) -> float:
@@ -107,14 +107,14 @@ def _density(robot: Robot, inertia: Array) -> float:
         return max(LIGHTEST, float(mass / (4.0 / 3.0 * np.pi * np.float64(robot.size) ** 3)))
 
 
-def _words(robot: Robot, bodies: tuple[int, ...], mass: float, density: float) -> Implausible:
+def _describe_mass(robot: Robot, bodies: tuple[int, ...], mass: float, density: float) -> ImplausibleMass:
     name = robot.bodies[bodies[0]].name
     others = f" (and {len(bodies) - 1} more like it)" if len(bodies) > 1 else ""
     heavy = density > DENSEST
     what = "denser than any material" if heavy else "lighter than any structure"
     size = "its inertia" if np.any(np.array(robot.bodies[bodies[0]].inertia[4:])) else "the robot's size"
     less, more = f"{mass / 1000.0:g} kg", f"{mass * 1000.0:g} kg"
-    return Implausible(
+    return ImplausibleMass(
         bodies,
         f"body {name!r}{others} has a mass of {mass:g} kg, which with {size} is {what}: {density:.2g} kg/m^3",
         f"is {less if heavy else more} meant? check the units of mass (g, kg, t) and inertia (kg*m^2)",
@@ -162,7 +162,7 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
     """
     checker = _Checker(robot, source or Source("<python>", Node({})))
     checker.masses()
-    checker.meshes()
+    checker.check_meshes()
     with np.errstate(all="ignore"):
         assembly, motions = checker.closed()
         checker.reach(assembly)
@@ -189,9 +189,9 @@ class _Checker:
 
     def leg_path(self, leg: Leg) -> Path:
         """Where a leg is described."""
-        return self.written_path({self.robot.bodies[b].name.split(".")[0] for b in leg.bodies}, leg.name)
+        return self.described_path({self.robot.bodies[b].name.split(".")[0] for b in leg.bodies}, leg.name)
 
-    def written_path(self, names: set[str], leg: str) -> Path:
+    def described_path(self, names: set[str], leg: str) -> Path:
         """Where the first of some legs is written, by their names there."""
         root = self.source.root.value
         legs = root.get("legs") if isinstance(root, dict) else None
@@ -202,17 +202,17 @@ class _Checker:
                 return ("legs", k)
         return ("legs",)
 
-    def meshes(self) -> None:
+    def check_meshes(self) -> None:
         """Warn of meshes that cannot be drawn: nothing else depends on them."""
-        for path, file in described_meshes(self.source.root):
-            reason, hint = why_no_mesh(self.robot.folder, file)
+        for path, file in find_meshes(self.source.root):
+            reason, hint = mesh_reason(self.robot.folder, file)
             if reason and self.robot.folder:
-                self.warn(path, f"the mesh {shortened(file, 80)!r} cannot be drawn: {reason}", hint)
+                self.warn(path, f"the mesh {shorten(file, 80)!r} cannot be drawn: {reason}", hint)
 
     def reach(self, assembly: Assembly) -> None:
         """Report legs that do not reach the platform, and loops that stay open."""
         named: set[str] = set()
-        for k in assembly.unreached:
+        for k in assembly.unreached_legs:
             leg = self.robot.legs[k]
             gaps = {self.robot.joints[c].name: c for c in leg.closures}
             open_here = {name: gap for name, gap in assembly.open.items() if name in gaps}
@@ -222,14 +222,14 @@ class _Checker:
             self.report(
                 self.leg_path(leg),
                 f"leg {leg.name!r} does not reach the platform in the reference pose: "
-                + _gap_words(open_here),
+                + _describe_gaps(open_here),
                 "check the reference position, the lengths and anchors, or give guesses",
             )
         others = {name: gap for name, gap in assembly.open.items() if name not in named}
         if others and not named:
             self.report(
                 self.reference_path(*others),
-                "the loops do not close in the reference pose: " + _gap_words(others),
+                "the loops do not close in the reference pose: " + _describe_gaps(others),
                 "check the reference pose, the lengths and anchors, or give guesses",
             )
         for k in assembly.missed if not assembly.open else ():
@@ -245,12 +245,12 @@ class _Checker:
         robot = self.robot
         self.stretched(m)
         if not m.fits:
-            self.report(("motion",), _misfit(robot, m), _motion_hint(robot, assembly, m))
+            self.report(("motion",), _describe_misfit(robot, m), _motion_hint(robot, assembly, m))
         elif not m.fits_reference and not m.stretched:
             self.warn(
                 ("motion",),
                 f"in the reference pose the coordinates {', '.join(robot.motion.coordinates)} do not "
-                f"determine the motion of the {robot.mover}; beside it they do",
+                f"determine the motion of the {robot.moving_part}; beside it they do",
                 "choose another reference pose, or other coordinates",
             )
         parasitic = [axis for axis in m.coupled if axis not in robot.motion.coordinates]
@@ -264,15 +264,15 @@ class _Checker:
         if m.fits and m.is_underactuated:
             self.warn(
                 ("motion",),
-                f"nothing drives {', '.join(m.undriven)}: {_count(m.actuators, 'actuator')} for "
-                f"{_count(m.platform, 'motion')} of the {m.mover}",
+                f"nothing drives {', '.join(m.undriven)}: {_describe_count(m.actuators, 'actuator')} for "
+                f"{_describe_count(m.platform, 'motion')} of the {m.moving_part}",
                 "forward dynamics and simulation find their motion; inverse_dynamics needs free=; to drive "
                 "them make more joints active",
             )
         elif m.controlled < m.platform and m.fits:
             self.report(
                 ("legs",),
-                f"the {m.actuators} actuators do not control every motion of the {m.mover}; with them "
+                f"the {m.actuators} actuators do not control every motion of the {m.moving_part}; with them "
                 f"locked there remains: {', '.join(m.uncontrolled)}",
                 "choose other joints as active ones, or change the geometry: it is singular everywhere",
             )
@@ -301,7 +301,7 @@ class _Checker:
         motions = None if assembly.open else mobility(self.robot, assembly)
         if motions is not None and motions.fits:
             return assembly, motions
-        change = snapped(self.robot, assembly)
+        change = regularise_geometry(self.robot, assembly)
         if change is None:
             return assembly, motions
         corrected = assemble(change.robot)
@@ -324,23 +324,23 @@ class _Checker:
         near = []
         for spin in m.spinning:
             value, choice = asymmetry(self.robot, spin), self.robot.bodies[spin.body].spin
-            if value <= EXACT:
+            if value <= EXACT_ASYMMETRY:
                 continue
-            if choice == "neglect" or (not choice and value <= NEGLECTED):
+            if choice == "neglect" or (not choice and value <= NEGLECTED_ASYMMETRY):
                 near.append((spin, value))
                 continue
             self.report(
                 self.body_path(spin.body),
                 f"{self.robot.bodies[spin.body].name!r} spins idly about its axis, but its inertia is "
-                f"not symmetric about it (by {value:.2g}, more than {NEGLECTED:g}), so its motion is not "
+                f"not symmetric about it (by {value:.2g}, more than {NEGLECTED_ASYMMETRY:g}), so its motion is not "
                 "determined",
                 "make one of its spherical joints universal (spin: universal does), its inertia "
                 "axisymmetric, or write spin: neglect",
             )
         if near:
-            self.neglect(near, assembly, m.spinning)
+            self.neglect_asymmetry(near, assembly, m.spinning)
         for spin in m.spinning:
-            reason = felt_by(self.robot, spin)
+            reason = spin_driver(self.robot, spin)
             if reason:
                 self.warn(
                     self.body_path(spin.body),
@@ -354,7 +354,9 @@ class _Checker:
         self.inside(m)
         return assembly, m
 
-    def neglect(self, near: list[tuple[Spin, float]], assembly: Assembly, spins: tuple[Spin, ...]) -> None:
+    def neglect_asymmetry(
+        self, near: list[tuple[IdleSpin, float]], assembly: Assembly, spins: tuple[IdleSpin, ...]
+    ) -> None:
         """Make bodies axisymmetric, and say what that changes."""
         changed = with_axisymmetric(self.robot, [spin for spin, _ in near])
         error = force_error(self.robot, changed, assembly, spins)
@@ -420,7 +422,7 @@ class _Checker:
         for slip in implausible_masses(self.robot):
             self.warn((*self.body_path(slip.bodies[0]), "mass"), slip.message, slip.hint)
 
-        for wrong in mismatches(self.robot):
+        for wrong in beam_mismatches(self.robot):
             path = (*self.body_path(wrong.body), wrong.key)
             self.report(path, wrong.message, wrong.hint, wrong.severity)
 
@@ -434,7 +436,7 @@ class _Checker:
     def joint_path(self, joint: str) -> Path:
         """Where a joint is described: in a leg, of the nacelle or beside them; or else its leg."""
         leg, _, name = joint.partition(".")
-        path = self.written_path({leg}, leg) if name else ()
+        path = self.described_path({leg}, leg) if name else ()
         paths = [(*path, key) for key in ("joints", "closures")] + [
             ("nacelle", "joints"),
             ("nacelle", "closures"),
@@ -449,7 +451,7 @@ class _Checker:
         """Where a body is described: among the bodies, or in an element of a leg."""
         leg, _, name = self.robot.bodies[body].name.partition(".")
         if name:
-            path = self.written_path({leg}, leg)
+            path = self.described_path({leg}, leg)
             elements = self.source.root.find((*path, "elements"))[1].value
             for k, node in enumerate(elements if isinstance(elements, list) else ()):
                 if isinstance(node.value, dict) and str(node.value["name"].value) == name:
@@ -466,7 +468,7 @@ class _Checker:
         angle = float(np.linalg.norm(got.R - reference.R))
         if shift <= 1e-6 * self.robot.size and angle <= 1e-6:
             return
-        if not self.robot.has_nacelle:
+        if not self.robot.has_platform:
             self.warn(
                 ("reference",),
                 "there is no nacelle to be at a position or rotation, which do not count",
@@ -506,44 +508,46 @@ class _Checker:
             if assembly.open:
                 self.report(
                     path,
-                    f"the loops do not close in mode {mode.name!r}: {_gap_words(assembly.open)}",
+                    f"the loops do not close in mode {mode.name!r}: {_describe_gaps(assembly.open)}",
                     "check its reference and guesses",
                 )
                 continue
             m = mobility(robot, assembly)
             self.stretched(m, path)
             if not m.fits:
-                self.report((*path, "motion"), _misfit(robot, m), _motion_hint(robot, assembly, m))
+                self.report((*path, "motion"), _describe_misfit(robot, m), _motion_hint(robot, assembly, m))
 
 
-def _gap_words(gaps: dict[str, ClosureGap]) -> str:
+def _describe_gaps(gaps: dict[str, ClosureGap]) -> str:
     return ", ".join(f"{name} {gap}" for name, gap in gaps.items())
 
 
-def _misfit(robot: Robot, m: Mobility) -> str:
+def _describe_misfit(robot: Robot, m: Mobility) -> str:
     """Say how the declared motion differs from the true one."""
     names = robot.motion.coordinates
     if len(names) != m.platform:
-        reason = f"it has {number_of(len(names), 'coordinate')}"
+        reason = f"it has {format_count(len(names), 'coordinate')}"
     elif len(names) == 1:
-        reason = f"{names[0]} does not describe how the {robot.mover} moves"
+        reason = f"{names[0]} does not describe how the {robot.moving_part} moves"
     else:
-        reason = f"{', '.join(names)} do not describe how the {robot.mover} moves"
-    return f"the motion {robot.motion.name} does not fit: {reason}; {m.motion_words()}"
+        reason = f"{', '.join(names)} do not describe how the {robot.moving_part} moves"
+    return f"the motion {robot.motion.name} does not fit: {reason}; {m.describe_motion()}"
 
 
-def _count(number: int, word: str) -> str:
+def _describe_count(number: int, word: str) -> str:
     return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
 
 
 def _motion_hint(robot: Robot, assembly: Assembly, m: Mobility) -> str:
     if not m.platform:
-        holding = holding_couplings(robot, scaled_closures(robot, assembly.closures), held_rates(robot))
+        holding = holding_couplings(
+            robot, scaled_closures(robot, assembly.closures), independent_rate_mask(robot)
+        )
         if len(holding) > 1:
-            return f"check the ratios of {', '.join(holding)}: without one of them the {m.mover} could move"
-        freer = "leave out closures or couplings" if m.mover != "nacelle" else "use fewer legs"
-        return f"give the legs more freedoms, or {freer}: as it is, the {m.mover} cannot move"
-    if m.mover != "nacelle":
+            return f"check the ratios of {', '.join(holding)}: without one of them the {m.moving_part} could move"
+        freer = "leave out closures or couplings" if m.moving_part != "nacelle" else "use fewer legs"
+        return f"give the legs more freedoms, or {freer}: as it is, the {m.moving_part} cannot move"
+    if m.moving_part != "nacelle":
         if len(m.joints) < m.platform:
             return (
                 "joints of one coordinate cannot describe it: write a spherical joint that moves freely as "

@@ -22,11 +22,11 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar
 
 # A joint is fast where it moves by so much (rad, or the robot's size) while the nacelle moves by 1.
-_FAST = 10.0
+_FAST_JOINT = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Followers:
+class CoupledFollowers:
     """Joints whose coordinates follow from those of others.
 
     Attributes:
@@ -53,7 +53,7 @@ class Followers:
         return result
 
 
-def winding(J: Array, independent: Sequence[int]) -> Array:
+def rate_amplification(J: Array, independent: Sequence[int]) -> Array:
     """How much faster than the nacelle rates move (rates,), 1 for all but those that couplings make fast.
 
     u = U v over rates without units, where J u = 0: a joint whose row of U is large turns by so much while
@@ -65,14 +65,14 @@ def winding(J: Array, independent: Sequence[int]) -> Array:
     """
     N = null_space(J)
     U = np.max(np.abs(N @ np.linalg.pinv(N[list(independent)])), axis=1)
-    return np.where(U > _FAST, U, 1.0)
+    return np.where(U > _FAST_JOINT, U, 1.0)
 
 
-def followers_of(robot: Robot) -> Followers:
+def coupled_followers(robot: Robot) -> CoupledFollowers:
     """Choose the joints that follow: by elimination with the fastest joint of each coupling as pivot."""
     joints = robot.coupled_joints
     if not joints:
-        return Followers()
+        return CoupledFollowers()
     column_of = {j: k for k, j in enumerate(joints)}
     C, o = np.zeros((len(robot.couplings), len(joints))), np.zeros(len(robot.couplings))
     for i, index in enumerate(robot.couplings):
@@ -90,7 +90,7 @@ def followers_of(robot: Robot) -> Followers:
         able = [k for k in free if k not in pivots and size[k] > 1e-9 * max(top, 1e-300)]
         if not able:
             # Between coordinates that are given, or said already: the motion does not fit, as mobility says.
-            return Followers()
+            return CoupledFollowers()
         best = min(able, key=lambda k: (round(float(size[k] / top), 9), k))
         pivots.append(best)
         for row in range(len(A)):
@@ -101,7 +101,7 @@ def followers_of(robot: Robot) -> Followers:
     inverse = np.linalg.inv(C[:, pivots])
     # Ratios are written in few digits: so are what follows from them.
     K, offset = -inverse @ C[:, others] + 0.0, inverse @ o + 0.0
-    return Followers(
+    return CoupledFollowers(
         tuple(joints[k] for k in pivots),
         tuple(joints[k] for k in others),
         np.where(np.abs(K) < 1e-14, 0.0, K),

@@ -36,24 +36,24 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nacelle.errors import number_of
-from nacelle.kinematics.mechanism.assembly import Assembly, closed_near, rate_scale
+from nacelle.errors import format_count
+from nacelle.kinematics.mechanism.assembly import Assembly, rate_scale, sample_closed_configuration
 from nacelle.kinematics.mechanism.rank import null_space, rank_of, unit_rows
-from nacelle.model.joint import UNBOUNDED, Joint, JointKind, neutral
+from nacelle.model.joint import UNBOUNDED, Joint, JointKind, neutral_coordinates
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.robot import Robot, body_parameters
 from nacelle.spatial.inertia import inertia_about_com, inertia_matrix, parameters_from_com
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import skew
-from nacelle.spatial.rounding import cleaned
+from nacelle.spatial.rounding import clean_rounding
 from nacelle.spatial.scalar import Array, norm, product
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import ClosureState
-from nacelle.tree.rates import Spin
-from nacelle.tree.spanning_tree import TreeMotion, rates_of
+from nacelle.tree.rates import IdleSpin
+from nacelle.tree.spanning_tree import TreeKinematics, joint_rate_indices
 
 # Entries of a spin's axis below this are rounding of the null space that it is read from.
-_AXIS = 1e-12
+_AXIS_ROUNDING = 1e-12
 
 
 def idle_count(J: Array, top: Array) -> int:
@@ -62,18 +62,18 @@ def idle_count(J: Array, top: Array) -> int:
     return int(null_space(J[:, joints]).shape[1]) if joints.size else 0
 
 
-def spin_row(motion: TreeMotion, spin: Spin) -> Array:
+def idle_spin_row(motion: TreeKinematics, spin: IdleSpin) -> Array:
     """The spin of a body about its own axis as a row (rates,) over the rates of the tree: (R axis)^T J_w."""
     axis = motion.poses[spin.body].R @ np.array(spin.axis)
     return np.asarray(axis @ motion.jacobian(spin.body)[3:])
 
 
-def held_spins(M: Array, spins: Iterable[tuple[Spin, Array]]) -> tuple[list[Spin], Array]:
+def select_idle_spins(M: Array, spins: Iterable[tuple[IdleSpin, Array]]) -> tuple[list[IdleSpin], Array]:
     """Of some spins with their rows (rates,) those that hold what equations M (rows, rates) leave free.
 
     Bodies that spin together are held by one of them. The rows beside M are given with them.
     """
-    chosen: list[Spin] = []
+    chosen: list[IdleSpin] = []
     rank = rank_of(M)
     for spin, row in spins:
         more = np.vstack([M, row])
@@ -83,32 +83,34 @@ def held_spins(M: Array, spins: Iterable[tuple[Spin, Array]]) -> tuple[list[Spin
     return chosen, M
 
 
-def idle_motions(robot: Robot, J: Array, motion: TreeMotion) -> tuple[tuple[str, ...], tuple[Spin, ...]]:
+def idle_motions(
+    robot: Robot, J: Array, motion: TreeKinematics
+) -> tuple[tuple[str, ...], tuple[IdleSpin, ...]]:
     """Name the idle motions leg by leg: bodies that spin alone or together, then what is left.
 
     Those of the nacelle's own mechanism are bodies that spin between spherical joints.
     """
     messages: list[str] = []
-    spinning: list[Spin] = []
+    spinning: list[IdleSpin] = []
     for leg in robot.legs:
-        columns = list(rates_of(robot, leg.joints))
+        columns = list(joint_rate_indices(robot, leg.joints))
         idle = null_space(J[:, columns]).shape[1] if columns else 0
         for group in _spin_groups(robot, leg) if idle else ():
-            spins = _spins(robot, J, motion, group)
+            spins = _group_spins(robot, J, motion, group)
             if spins:
-                messages.append(_spin_words(robot, spins))
+                messages.append(_describe_spins(robot, spins))
                 spinning += spins
                 idle -= 1
         if idle > 0:
-            messages.append(f"{number_of(idle, 'motion')} inside leg {leg.name}")
-    for group in _between_spherical(robot, robot.nacelle.bodies):
-        spins = _spins(robot, J, motion, group)
-        messages += [_spin_words(robot, spins)] if spins else []
+            messages.append(f"{format_count(idle, 'motion')} inside leg {leg.name}")
+    for group in _groups_between_spherical(robot, robot.nacelle.bodies):
+        spins = _group_spins(robot, J, motion, group)
+        messages += [_describe_spins(robot, spins)] if spins else []
         spinning += spins
     return tuple(messages), tuple(spinning)
 
 
-def _spin_words(robot: Robot, spins: list[Spin]) -> str:
+def _describe_spins(robot: Robot, spins: list[IdleSpin]) -> str:
     names = ", ".join(robot.bodies[spin.body].name for spin in spins)
     return f"{names} {'spins about its own axis' if len(spins) == 1 else 'spin together about their axis'}"
 
@@ -121,7 +123,7 @@ def _spin_groups(robot: Robot, leg: Leg) -> list[list[int]]:
     return [list(leg.bodies)] if chain else single
 
 
-def _between_spherical(robot: Robot, bodies: tuple[int, ...]) -> list[list[int]]:
+def _groups_between_spherical(robot: Robot, bodies: tuple[int, ...]) -> list[list[int]]:
     """Groups of bodies that two or more spherical joints, and nothing else, join to all others."""
     joints = [joint for joint in robot.joints if not joint.is_coupling]
     group = np.arange(len(robot.bodies))
@@ -138,13 +140,15 @@ def _between_spherical(robot: Robot, bodies: tuple[int, ...]) -> list[list[int]]
     return list(between.values())
 
 
-def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> list[Spin]:
+def _group_spins(robot: Robot, J: Array, motion: TreeKinematics, bodies: list[int]) -> list[IdleSpin]:
     """Spins of bodies while all others stand still; empty if the motion is not one spin about one line."""
     successor_of = {j: joint.successor for j, joint in enumerate(robot.tree_joints)}
     hanging = [
         j for j, body in successor_of.items() if robot.joints[j].predecessor in bodies and body not in bodies
     ]
-    columns = list(rates_of(robot, [*(j for j, body in successor_of.items() if body in bodies), *hanging]))
+    columns = list(
+        joint_rate_indices(robot, [*(j for j, body in successor_of.items() if body in bodies), *hanging])
+    )
     scale = rate_scale(robot)
     # What hangs on them stays where it is.
     rest = [np.where(motion.movers[successor_of[j]], motion.columns, 0.0) * scale for j in hanging]
@@ -169,9 +173,9 @@ def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> lis
         pose = motion.poses[b]
         # An entry that is zero but for the rounding of the null space is zero.
         axis, position = product(pose.R.T, w / size), product(pose.R.T, point - pose.p)
-        axis = np.where(np.abs(axis) < _AXIS, 0.0, axis)
+        axis = np.where(np.abs(axis) < _AXIS_ROUNDING, 0.0, axis)
         axis = axis / norm(axis)
-        spins.append(Spin(b, tuple(float(c) for c in axis), tuple(float(c) for c in position)))
+        spins.append(IdleSpin(b, tuple(float(c) for c in axis), tuple(float(c) for c in position)))
     return spins
 
 
@@ -179,8 +183,8 @@ def _spins(robot: Robot, J: Array, motion: TreeMotion, bodies: list[int]) -> lis
 
 
 # An asymmetry that is rounding, and the largest that is neglected without being asked.
-EXACT = 1e-7
-NEGLECTED = 1e-2
+EXACT_ASYMMETRY = 1e-7
+NEGLECTED_ASYMMETRY = 1e-2
 # How far configurations are moved from the reference (over the size, or rad), and accelerations at each.
 _REACHES = (0.0, 0.03, 0.07, 0.07)
 _STATES = 8
@@ -188,21 +192,21 @@ _STATES = 8
 _ACCELERATION = 10.0
 
 
-def asymmetry(robot: Robot, spin: Spin) -> float:
+def asymmetry(robot: Robot, spin: IdleSpin) -> float:
     """How far a body is from being axisymmetric about its idle spin; 0 for a massless one."""
     ten = np.asarray(body_parameters(robot, spin.body), dtype=float)
     if not ten[0]:
         return 0.0
-    near = axisymmetric(ten, spin)
+    near = nearest_axisymmetric(ten, spin)
     c, c_near = ten[1:4] / ten[0], near[1:4] / ten[0]
     I, I_near = inertia_about_com(ten), inertia_about_com(near)
     size = max(float(np.max(np.abs(I))), 1e-300)
-    ends = [frame.p for body, frame in _frames(robot) if body == spin.body]
+    ends = [frame.p for body, frame in _joint_frames(robot) if body == spin.body]
     length = max([float(np.linalg.norm(a - b)) for a in ends for b in ends], default=0.0) or robot.size
     return max(float(np.max(np.abs(I - I_near))) / size, float(np.linalg.norm(c - c_near)) / length)
 
 
-def felt_by(robot: Robot, spin: Spin) -> str:
+def spin_driver(robot: Robot, spin: IdleSpin) -> str:
     """What drives an idle spin: a rotor, a spring beside its axis, a torsion spring, a damper; or empty."""
     for joint in robot.joints:
         if joint.rotor_inertia and spin.body in (joint.predecessor, joint.successor):
@@ -210,7 +214,7 @@ def felt_by(robot: Robot, spin: Spin) -> str:
     x, point = np.array(spin.axis), np.array(spin.point)
     for spring in robot.springs:
         for body, end in zip(spring.bodies, spring.points, strict=True):
-            if body == spin.body and np.linalg.norm(np.cross(x, end - point)) > EXACT * robot.size:
+            if body == spin.body and np.linalg.norm(np.cross(x, end - point)) > EXACT_ASYMMETRY * robot.size:
                 return f"spring {spring.name}, which is not fixed on the axis,"
     for damper in robot.dampers:
         if damper.damping and spin.body in damper.bodies:
@@ -221,7 +225,7 @@ def felt_by(robot: Robot, spin: Spin) -> str:
     return ""
 
 
-def axisymmetric(ten: Array, spin: Spin) -> Array:
+def nearest_axisymmetric(ten: Array, spin: IdleSpin) -> Array:
     """Ten parameters of the nearest body that is axisymmetric about the axis of a spin."""
     x, point = np.array(spin.axis), np.array(spin.point)
     com = ten[1:4] / ten[0]
@@ -232,19 +236,19 @@ def axisymmetric(ten: Array, spin: Spin) -> Array:
     return parameters_from_com(float(ten[0]), on_axis, A * (np.eye(3) - along) + B * along)
 
 
-def with_axisymmetric(robot: Robot, spins: list[Spin]) -> Robot:
+def with_axisymmetric(robot: Robot, spins: list[IdleSpin]) -> Robot:
     """The robot with the nearest axisymmetric inertias for some bodies that spin idly."""
     bodies = list(robot.bodies)
     for spin in spins:
         whole, inertia_of_body = body_parameters(robot, spin.body), np.array(bodies[spin.body].inertia)
         # A payload on the body stays what it is: the two together are axisymmetric.
-        ten = axisymmetric(np.asarray(whole, dtype=float), spin) - (whole - inertia_of_body)
+        ten = nearest_axisymmetric(np.asarray(whole, dtype=float), spin) - (whole - inertia_of_body)
         inertia = tuple(float(value) for value in ten)
         bodies[spin.body] = dataclasses.replace(bodies[spin.body], inertia=inertia)
-    return dataclasses.replace(robot, bodies=tuple(bodies)).alike
+    return dataclasses.replace(robot, bodies=tuple(bodies)).without_rounding_differences
 
 
-def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[Spin, ...]) -> float:
+def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[IdleSpin, ...]) -> float:
     """Largest error of an actuator's forces over its largest force, over sample states, all spins held.
 
     Args:
@@ -256,14 +260,14 @@ def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[Spin, .
     rng = np.random.default_rng(3)
     errors, sizes = [], []
     for reach in _REACHES:
-        closed = closed_near(robot, start, reach, rng)
+        closed = sample_closed_configuration(robot, start, reach, rng)
         if closed is None:
             continue
         motion, state = closed[2:]
-        N = _motions(robot, motion, state, spins)
+        N = _motion_basis(robot, motion, state, spins)
         across = np.linalg.pinv((actuator_rows(robot, motion) @ N).T)
         z = _ACCELERATION * rng.normal(size=(N.shape[1], _STATES))
-        tau, tau_near = (across @ _forces(variant, motion, N, z) for variant in (robot, near))
+        tau, tau_near = (across @ _generalised_forces(variant, motion, N, z) for variant in (robot, near))
         errors.append(np.abs(tau - tau_near))
         sizes.append(np.abs(tau))
     if not errors:
@@ -272,14 +276,16 @@ def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[Spin, .
     return float(np.max(error / np.maximum(size, 1e-300)))
 
 
-def _motions(robot: Robot, motion: TreeMotion, state: ClosureState, spins: tuple[Spin, ...]) -> Array:
+def _motion_basis(
+    robot: Robot, motion: TreeKinematics, state: ClosureState, spins: tuple[IdleSpin, ...]
+) -> Array:
     """Motions N (rates, n) of the robot with its idle spins held, in units of the size and rad."""
     scale = rate_scale(robot)
-    rows = np.vstack([state.jacobian, *(spin_row(motion, spin)[None] for spin in spins)]) * scale
+    rows = np.vstack([state.jacobian, *(idle_spin_row(motion, spin)[None] for spin in spins)]) * scale
     return np.asarray(scale[:, None] * null_space(unit_rows(rows)))
 
 
-def _forces(robot: Robot, motion: TreeMotion, N: Array, z: Array) -> Array:
+def _generalised_forces(robot: Robot, motion: TreeKinematics, N: Array, z: Array) -> Array:
     """M z + g (n, samples): what accelerations z and the weight require along the motions N."""
     total = np.zeros((N.shape[1], z.shape[1]))
     for body, pose in enumerate(motion.poses):
@@ -296,7 +302,7 @@ def _forces(robot: Robot, motion: TreeMotion, N: Array, z: Array) -> Array:
     return total
 
 
-def with_universal(robot: Robot, start: Assembly, spin: Spin) -> tuple[Robot, str] | None:
+def with_universal(robot: Robot, start: Assembly, spin: IdleSpin) -> tuple[Robot, str] | None:
     """The robot with a spherical joint of a spinning body made universal, and that joint's name.
 
     The joint of the tree that places the body is taken, or else a closure; None if it has no spherical joint.
@@ -316,7 +322,7 @@ def with_universal(robot: Robot, start: Assembly, spin: Spin) -> tuple[Robot, st
     joint = robot.joints[spherical[0]]
     neighbour = joint.predecessor if joint.successor == spin.body else joint.successor
     rng = np.random.default_rng(5)
-    seen = [closed_near(robot, start, reach, rng) for reach in _REACHES[1:]]
+    seen = [sample_closed_configuration(robot, start, reach, rng) for reach in _REACHES[1:]]
     motions = [start.motion, *(closed[2] for closed in seen if closed is not None)]
     # The axis in the neighbour's axes, and unit vectors perpendicular to it in the reference pose.
     axis = np.array(spin.axis)
@@ -324,13 +330,13 @@ def with_universal(robot: Robot, start: Assembly, spin: Spin) -> tuple[Robot, st
     plane = null_space(x[:1])
     _, _, V = np.linalg.svd(x @ plane)
     a = plane @ V[-1]
-    universal = _universal(robot, joint, start.motion, neighbour, np.where(np.abs(a) < 1e-12, 0.0, a))
+    universal = _make_universal(robot, joint, start.motion, neighbour, np.where(np.abs(a) < 1e-12, 0.0, a))
     joints = list(robot.joints)
     joints[spherical[0]] = universal
-    return dataclasses.replace(robot, joints=tuple(joints)).alike, joint.name
+    return dataclasses.replace(robot, joints=tuple(joints)).without_rounding_differences, joint.name
 
 
-def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a: Array) -> Joint:
+def _make_universal(robot: Robot, joint: Joint, motion: TreeKinematics, neighbour: int, a: Array) -> Joint:
     """A universal joint in the place of a spherical one, its first axis a on the neighbour, both at zero.
 
     Both frames coincide in the reference pose: the axis on the neighbour is a, the one on the rod is
@@ -338,7 +344,7 @@ def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a
     """
     rod = joint.successor if neighbour == joint.predecessor else joint.predecessor
     pose_near, pose_rod = motion.poses[neighbour], motion.poses[rod]
-    ends = [frame.p for body, frame in _frames(robot) if body == rod]
+    ends = [frame.p for body, frame in _joint_frames(robot) if body == rod]
     origin = joint.frame_successor.p if rod == joint.successor else joint.frame_predecessor.p
     along = pose_rod.R @ max((end - origin for end in ends), key=lambda d: float(np.linalg.norm(d)))
     first = pose_near.R @ a
@@ -346,8 +352,8 @@ def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a
     second = second / np.linalg.norm(second)
     x, y = (first, second) if neighbour == joint.predecessor else (second, first)
     R = np.column_stack([x, y, np.cross(x, y)])
-    pre = Pose(cleaned(motion.poses[joint.predecessor].R.T @ R), joint.frame_predecessor.p)
-    suc = Pose(cleaned(motion.poses[joint.successor].R.T @ R), joint.frame_successor.p)
+    pre = Pose(clean_rounding(motion.poses[joint.predecessor].R.T @ R), joint.frame_predecessor.p)
+    suc = Pose(clean_rounding(motion.poses[joint.successor].R.T @ R), joint.frame_successor.p)
     return dataclasses.replace(
         joint,
         kind=JointKind.UNIVERSAL,
@@ -356,11 +362,11 @@ def _universal(robot: Robot, joint: Joint, motion: TreeMotion, neighbour: int, a
         friction=joint.friction * 2,
         springs=(None, None),
         limits=(UNBOUNDED, UNBOUNDED),
-        guess=neutral(JointKind.UNIVERSAL),
+        guess=neutral_coordinates(JointKind.UNIVERSAL),
     )
 
 
-def _frames(robot: Robot) -> list[tuple[int, Pose]]:
+def _joint_frames(robot: Robot) -> list[tuple[int, Pose]]:
     """Bodies and the frames of joints on them."""
     first = [(joint.predecessor, joint.frame_predecessor) for joint in robot.joints]
     return first + [(joint.successor, joint.frame_successor) for joint in robot.joints]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.legs.solution import Recipe, recipes, solve_leg
+from nacelle.kinematics.legs.solution import ClosedFormSolution, closed_form_solutions, solve_leg
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
     generic_poses,
@@ -30,8 +30,8 @@ from nacelle.kinematics.mechanism.assembly import (
     row_scale,
 )
 from nacelle.kinematics.mechanism.chart import Chart
-from nacelle.kinematics.mechanism.coupled import Followers, followers_of, winding
-from nacelle.kinematics.mechanism.idle import held_spins, spin_row
+from nacelle.kinematics.mechanism.coupled import CoupledFollowers, coupled_followers, rate_amplification
+from nacelle.kinematics.mechanism.idle import idle_spin_row, select_idle_spins
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.model.joint import Primitive
@@ -40,18 +40,18 @@ from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.tree.rates import LegRates, RateStructure, Spin
-from nacelle.tree.spanning_tree import CosSin, joint_steps, rates_of
+from nacelle.tree.rates import IdleSpin, LegRates, RateStructure
+from nacelle.tree.spanning_tree import CosineSine, joint_rate_indices, joint_transforms
 
 # A closed form belongs to the branch of the reference if it gives the assembled joints this closely.
-_SAME = 1e-6
+_SAME_BRANCH = 1e-6
 
 
 @dataclass(frozen=True)
-class LegPlan(LegRates):
+class LegAnalysis(LegRates):
     """How one leg is solved: its rates, and its closed form; None if it is found by iteration."""
 
-    recipe: Recipe | None
+    closed_form: ClosedFormSolution | None
 
 
 class IteratedAxis(NamedTuple):
@@ -82,7 +82,7 @@ class Mechanism(RateStructure):
         mobility: its mobility.
     """
 
-    legs: tuple[LegPlan, ...]
+    legs: tuple[LegAnalysis, ...]
     assembly: Assembly
     mobility: Mobility
 
@@ -99,7 +99,7 @@ class Mechanism(RateStructure):
     @cached_property
     def iterated_legs(self) -> tuple[int, ...]:
         """Legs that are found by iteration."""
-        return tuple(k for k, plan in enumerate(self.legs) if plan.recipe is None)
+        return tuple(k for k, plan in enumerate(self.legs) if plan.closed_form is None)
 
     @cached_property
     def iterated_joints(self) -> tuple[int, ...]:
@@ -110,7 +110,7 @@ class Mechanism(RateStructure):
     @cached_property
     def iterated_axes(self) -> tuple[IteratedAxis, ...]:
         """Axes of these joints, in the order of y."""
-        axes, y = [], self.chart_size
+        axes, y = [], self.dependent_count
         for j in self.iterated_joints:
             u = self.robot.platform_nv + self.robot.v_slices[j].start
             for number, primitive in enumerate(self.robot.joints[j].primitives):
@@ -125,33 +125,35 @@ class Mechanism(RateStructure):
 
         Turns of coupled joints follow from the couplings.
         """
-        joints, coupled = self.robot.narrowed_joints, self.robot.coupled_joints
+        joints, coupled = self.robot.joints_within_drive_limits, self.robot.coupled_joints
         angles = [
             (axis.y.start, (axis.joint, axis.number))
             for axis in self.iterated_axes
             if axis.primitive.is_rotation and axis.primitive.nq == 1 and axis.joint not in coupled
         ]
-        angles += enumerate(self.counted, start=self.iterated_size)
+        angles += enumerate(self.counted, start=self.iterated_count)
         return tuple((index, joints[j].centre(k)) for index, (j, k) in angles)
 
     @cached_property
     def iterated_rows(self) -> tuple[int, ...]:
         """Closure equations that iteration solves: of the nacelle's own loops, then of these legs."""
-        return (*self.nacelle_rows, *(row for k in self.iterated_legs for row in self.legs[k].rows))
+        return (*self.platform_rows, *(row for k in self.iterated_legs for row in self.legs[k].rows))
 
     @cached_property
-    def followers(self) -> Followers:
+    def followers(self) -> CoupledFollowers:
         """Joints whose coordinates follow from others by couplings."""
-        return followers_of(self.robot)
+        return coupled_followers(self.robot)
 
     @cached_property
-    def known_axes(self) -> frozenset[tuple[int, int]]:
+    def axes_with_coordinates(self) -> frozenset[tuple[int, int]]:
         """Axes (joint, number) whose coordinates x and y give, or that follow: angles have their turns."""
-        axes = [(j, k) for j in self._known_joints for k in range(len(self.robot.joints[j].primitives))]
+        axes = [
+            (j, k) for j in self._joints_with_coordinates for k in range(len(self.robot.joints[j].primitives))
+        ]
         return frozenset([*axes, *self.counted])
 
     @property
-    def _known_joints(self) -> set[int]:
+    def _joints_with_coordinates(self) -> set[int]:
         coordinates = map(self.robot.joint, self.robot.motion.joint_names)
         return {*coordinates, *self.iterated_joints, *self.followers.joints}
 
@@ -160,25 +162,27 @@ class Mechanism(RateStructure):
         """Axes (joint, number) whose angles, with their turns, are the last entries of y (`counting`)."""
         return tuple(
             (j, number)
-            for j, joint in enumerate(self.robot.narrowed_joints)
+            for j, joint in enumerate(self.robot.joints_within_drive_limits)
             for number in range(len(joint.primitives))
-            if self.robot.counting and j not in self._known_joints and joint.counts_turns(number)
+            if self.robot.counts_turns
+            and j not in self._joints_with_coordinates
+            and joint.counts_turns(number)
         )
 
     @property
-    def chart_size(self) -> int:
+    def dependent_count(self) -> int:
         """How many dependent numbers of the platform's pose are found by iteration."""
         return self.chart.dependent if self.parasitic else 0
 
     @property
-    def ny(self) -> int:
+    def unknown_count(self) -> int:
         """Number of unknowns y: dependent numbers of the pose, joints, and angles that count turns."""
-        return self.iterated_size + len(self.counted)
+        return self.iterated_count + len(self.counted)
 
     @property
-    def iterated_size(self) -> int:
+    def iterated_count(self) -> int:
         """How many of the unknowns y are found by iteration: all but the angles that count turns."""
-        return self.chart_size + sum(self.robot.joints[j].nq for j in self.iterated_joints)
+        return self.dependent_count + sum(self.robot.joints[j].nq for j in self.iterated_joints)
 
     @cached_property
     def reference(self) -> tuple[Array, Array]:
@@ -200,7 +204,9 @@ class Mechanism(RateStructure):
         """
         parts = [r] if self.parasitic else []
         parts += [q[..., self.robot.q_slices[j]] for j in self.iterated_joints]
-        centres = np.array([self.robot.narrowed_joints[j].centre(number) for j, number in self.counted])
+        centres = np.array(
+            [self.robot.joints_within_drive_limits[j].centre(number) for j, number in self.counted]
+        )
         parts.append(np.broadcast_to(centres, (*q.shape[:-1], len(self.counted))))
         return np.concatenate(parts, axis=-1)
 
@@ -214,13 +220,13 @@ class Mechanism(RateStructure):
         if not robot.couplings:
             return self.row_scale, rates
         J = self.assembly.closures.jacobian / self.row_scale[:, None] * rates
-        fast = winding(J, self.independent)
+        fast = rate_amplification(J, self.independent)
         return self.row_scale * np.maximum(1.0, np.max(np.abs(J) * fast, axis=1)), rates * fast
 
     @property
-    def closed_form(self) -> bool:
+    def has_closed_form(self) -> bool:
         """Whether everything follows from x without iteration."""
-        return self.iterated_size == 0
+        return self.iterated_count == 0
 
 
 def mechanism_of(robot: Robot) -> Mechanism:
@@ -235,20 +241,20 @@ def mechanism_of(robot: Robot) -> Mechanism:
     return _mechanism(numeric, numeric.all_names)
 
 
-def counting(robot: Robot) -> Robot:
+def with_turn_counting(robot: Robot) -> Robot:
     """The robot as it is along a motion: angles that neither x nor iteration gives count their turns.
 
     A spring, an end stop or limits more than a turn apart depend on the turns of such an angle, which a pose
     alone does not tell. Each is a further entry of y: near it, within half a turn, the angle is read. A
     simulation integrates it, a path takes it from one pose to the next. A robot without them stays itself.
     """
-    if robot.counting or not any(
+    if robot.counts_turns or not any(
         joint.counts_turns(number)
-        for joint in robot.narrowed_joints
+        for joint in robot.joints_within_drive_limits
         for number in range(len(joint.primitives))
     ):
         return robot
-    counted = dataclasses.replace(robot, counting=True)
+    counted = dataclasses.replace(robot, counts_turns=True)
     return counted if mechanism_of(counted).counted else robot
 
 
@@ -261,26 +267,28 @@ def _mechanism(robot: Robot, names: tuple[str, ...]) -> Mechanism:
         if not moves.fits:
             raise KinematicsError(
                 f"the motion {robot.motion.name} of {robot.name} does not fit: it has {robot.motion.n} "
-                f"coordinates, {moves.motion_words()}"
+                f"coordinates, {moves.describe_motion()}"
             )
-        return _analyse(robot, assembly, moves)
+        return _analyse_mechanism(robot, assembly, moves)
 
 
-def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
+def _analyse_mechanism(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     scale = row_scale(robot)
     poses = [(assembly.motion, assembly.closures), *generic_poses(robot, assembly)]
     J = np.stack([state.jacobian / scale[:, None] for _, state in poses])
     zero = 1e-11 + 64.0 * robot.coordinate_rounding
 
     names = robot.motion.joint_names
-    dependent = rates_of(robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names))
+    dependent = joint_rate_indices(
+        robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names)
+    )
     coupled = [axis for axis in moves.coupled if axis not in robot.motion.coordinates]
     platform_closures = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
     all_own = assembly.closures.rows_of(robot, platform_closures)
     # Joints of the nacelle that its own loops do not determine are left to the legs.
     own_spins = [spin for spin in moves.spinning if spin.body in robot.nacelle.bodies]
-    rows_of_spins = [(spin, spin_row(poses[-1][0], spin)[list(dependent)]) for spin in own_spins]
-    nacelle_spins, held = held_spins(J[-1][all_own][:, list(dependent)], rows_of_spins)
+    rows_of_spins = [(spin, idle_spin_row(poses[-1][0], spin)[list(dependent)]) for spin in own_spins]
+    nacelle_spins, held = select_idle_spins(J[-1][all_own][:, list(dependent)], rows_of_spins)
     loose = len(dependent) > 0 and rank_of(held) < len(dependent)
     parasitic = bool(coupled) or loose
     # Rates of the platform that are always zero do not count: equations across the plane of a planar
@@ -297,25 +305,29 @@ def _analyse(robot: Robot, assembly: Assembly, moves: Mobility) -> Mechanism:
     nacelle_rows = rows_of(platform_closures)
     legs = []
     for leg in robot.legs:
-        rates = rates_of(robot, leg.joints)
+        rates = joint_rate_indices(robot, leg.joints)
         rows = rows_of(leg.closures)
-        spins = _spins(robot, leg, moves, J[-1][list(rows)][:, list(rates)], assembly)
+        spins = _leg_idle_spins(robot, leg, moves, J[-1][list(rows)][:, list(rates)], assembly)
         geared = any(robot.joints[c].is_coupling for c in leg.closures)
-        recipe = None if parasitic or geared else _recipe(robot, leg, assembly)
+        recipe = None if parasitic or geared else _closed_form_on_branch(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
         felt = np.count_nonzero(np.max(np.abs(J[:, list(rows)][:, :, list(rates)]), axis=0) > zero, axis=0)
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
-        legs.append(LegPlan(rates, rows, spins, recipe))
+        legs.append(LegAnalysis(rates, rows, spins, recipe))
     return Mechanism(
         robot, tuple(legs), parasitic, nacelle_rows, tuple(nacelle_spins), scale, assembly, moves
     )
 
 
-def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly) -> tuple[Spin, ...]:
+def _leg_idle_spins(
+    robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly
+) -> tuple[IdleSpin, ...]:
     """Idle spins of a leg's bodies, as many as its closures leave rates undetermined."""
-    rates = list(rates_of(robot, leg.joints))
+    rates = list(joint_rate_indices(robot, leg.joints))
     spins = [spin for spin in moves.spinning if spin.body in leg.bodies]
-    chosen, held = held_spins(M, ((spin, spin_row(assembly.motion, spin)[rates]) for spin in spins))
+    chosen, held = select_idle_spins(
+        M, ((spin, idle_spin_row(assembly.motion, spin)[rates]) for spin in spins)
+    )
     if rank_of(held) < M.shape[1]:
         raise KinematicsError(
             f"the motion of the nacelle of {robot.name} does not determine the joints of leg {leg.name!r}: "
@@ -325,19 +337,19 @@ def _spins(robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly
     return tuple(chosen)
 
 
-def _recipe(robot: Robot, leg: Leg, assembly: Assembly) -> Recipe | None:
+def _closed_form_on_branch(robot: Robot, leg: Leg, assembly: Assembly) -> ClosedFormSolution | None:
     """The closed form of a leg on the branch of the reference, if it has one."""
     poses = dict(enumerate(assembly.motion.poses))
-    for recipe in recipes(robot, leg, assembly.q):
+    for recipe in closed_form_solutions(robot, leg, assembly.q):
         error = 0.0
         for j, steps in solve_leg(robot, leg, recipe, poses).steps.items():
-            references = joint_steps(robot.joints[j], assembly.q[robot.q_slices[j]])
+            references = joint_transforms(robot.joints[j], assembly.q[robot.q_slices[j]])
             for step, reference in zip(steps, references, strict=True):
-                if isinstance(step, CosSin):
+                if isinstance(step, CosineSine):
                     error = max(error, abs(step.c - reference.c), abs(step.s - reference.s))
                 elif not np.ndim(step):
                     # Spherical joints are aimed from their references.
                     error = max(error, abs(float(step) - reference) / robot.size)
-        if error < _SAME:
+        if error < _SAME_BRANCH:
             return recipe
     return None

@@ -20,17 +20,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.errors import number_of
+from nacelle.errors import format_count
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
     assemble,
     generic_poses,
-    held_rates,
-    nacelle_rates,
+    independent_rate_mask,
+    platform_rate_indices,
     rate_scale,
     scaled_closures,
 )
-from nacelle.kinematics.mechanism.idle import held_spins, idle_count, idle_motions, spin_row
+from nacelle.kinematics.mechanism.idle import idle_count, idle_motions, idle_spin_row, select_idle_spins
 from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of, unit_rows
 from nacelle.model.joint import JointKind
 from nacelle.model.platform import AXES
@@ -39,11 +39,11 @@ from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import ClosureState, closure_frames
-from nacelle.tree.rates import Spin
-from nacelle.tree.spanning_tree import TreeMotion, rates_of, rates_of_motion
+from nacelle.tree.rates import IdleSpin
+from nacelle.tree.spanning_tree import TreeKinematics, coordinate_rate_indices, joint_rate_indices
 
 
-def _spanning(N: Array, index_of: dict[str, int]) -> list[str]:
+def _select_spanning_coordinates(N: Array, index_of: dict[str, int]) -> list[str]:
     """The first of some coordinates that determine a motion of N (rates, k): their rows are a basis."""
     chosen: list[str] = []
     for name, index in index_of.items():
@@ -59,14 +59,14 @@ def undriven_coordinates(robot: Robot, left: Array) -> tuple[str, ...]:
     """Coordinates of the motion that are free while the actuators are locked, in the motion's order."""
     driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
     # Rather those that are no joint of an actuator.
-    index_of = dict(sorted(rates_of_motion(robot).items(), key=lambda entry: entry[0] in driven))
-    chosen = _spanning(left, index_of) if left.shape[1] else []
+    index_of = dict(sorted(coordinate_rate_indices(robot).items(), key=lambda entry: entry[0] in driven))
+    chosen = _select_spanning_coordinates(left, index_of) if left.shape[1] else []
     return tuple(name for name in robot.motion.coordinates if name in chosen)
 
 
-def are_unfelt(robot: Robot, A: Array, N: Array, names: tuple[str, ...]) -> bool:
+def are_unobserved(robot: Robot, A: Array, N: Array, names: tuple[str, ...]) -> bool:
     """Whether no actuator moves with some coordinates while the others rest; N: the motions of the robot."""
-    independent = list(rates_of_motion(robot).values())
+    independent = list(coordinate_rate_indices(robot).values())
     if not names or rank_of(N[independent].T) < len(independent):
         return False
     columns = N @ np.linalg.pinv(N[independent])
@@ -74,7 +74,7 @@ def are_unfelt(robot: Robot, A: Array, N: Array, names: tuple[str, ...]) -> bool
     return bool(np.max(np.abs(felt), initial=0.0) < 1e-9)
 
 
-def joints_that_could(robot: Robot, N: Array) -> tuple[str, ...]:
+def candidate_coordinates(robot: Robot, N: Array) -> tuple[str, ...]:
     """Joints of a robot without a nacelle that determine its motion: those declared, active ones, others."""
     driven = {actuator.joint for actuator in robot.actuators}
     index_of = {
@@ -83,14 +83,14 @@ def joints_that_could(robot: Robot, N: Array) -> tuple[str, ...]:
         if joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC)
     }
     declared = {name: index_of[name] for name in robot.motion.joint_names}
-    chosen = _spanning(N, declared | index_of)
+    chosen = _select_spanning_coordinates(N, declared | index_of)
     return tuple(sorted(chosen, key=list(declared | index_of).index))
 
 
 # Ratio of singular values below which a leg counts as stretched or folded.
 _STRETCHED = 1e-5
 
-_WORDS = {
+_AXIS_LABELS = {
     "x": "translation along x",
     "y": "translation along y",
     "z": "translation along z",
@@ -157,11 +157,11 @@ class Mobility(HasTable):
     fits_reference: bool = True
     reference_left: tuple[str, ...] = ()
     declared: str = ""
-    spinning: tuple[Spin, ...] = ()
+    spinning: tuple[IdleSpin, ...] = ()
     stretched: tuple[str, ...] = ()
-    mover: str = "nacelle"
+    moving_part: str = "nacelle"
     undriven: tuple[str, ...] = ()
-    unfelt: bool = False
+    is_unobserved: bool = False
     joints: tuple[str, ...] = ()
 
     @property
@@ -172,56 +172,60 @@ class Mobility(HasTable):
     @property
     def is_underactuated(self) -> bool:
         """Whether nothing drives some motions, by design: not because the actuators are singular."""
-        return bool(self.undriven) and (self.unfelt or self.actuators < self.platform)
+        return bool(self.undriven) and (self.is_unobserved or self.actuators < self.platform)
 
-    def _moves(self) -> str:
+    def _describe_motions(self) -> str:
         """The independent motions in words; those that couple several axes together at the end."""
-        if self.mover != "nacelle":
+        if self.moving_part != "nacelle":
             return ", ".join(self.joints) or "none"
-        moves = [_WORDS[a] for a in self.free]
+        moves = [_AXIS_LABELS[a] for a in self.free]
         mixed = self.platform - self.inside - len(self.free)
         if mixed:
             axes = " ".join(self.coupled)
-            moves.append(f"{number_of(mixed, 'motion')} that {'couples' if mixed == 1 else 'couple'} {axes}")
+            moves.append(
+                f"{format_count(mixed, 'motion')} that {'couples' if mixed == 1 else 'couple'} {axes}"
+            )
         if self.inside:
-            moves.append(f"{number_of(self.inside, 'motion')} inside the nacelle")
+            moves.append(f"{format_count(self.inside, 'motion')} inside the nacelle")
         return ", ".join(moves) or "none"
 
-    def motion_words(self) -> str:
+    def describe_motion(self) -> str:
         """What the nacelle can do, as part of a sentence."""
-        has_locked = self.locked and self.mover == "nacelle"
-        locked = f"; locked: {', '.join([_WORDS[a] for a in self.locked])}" if has_locked else ""
-        return f"the {self.mover} has {number_of(self.platform, 'motion')}: {self._moves()}{locked}"
+        has_locked = self.locked and self.moving_part == "nacelle"
+        locked = f"; locked: {', '.join([_AXIS_LABELS[a] for a in self.locked])}" if has_locked else ""
+        return f"the {self.moving_part} has {format_count(self.platform, 'motion')}: {self._describe_motions()}{locked}"
 
-    def sentences(self) -> list[str]:
+    def describe(self) -> list[str]:
         """The same in words."""
-        lines = [f"The {self.mover} has {number_of(self.platform, 'independent motion')}: {self._moves()}."]
+        lines = [
+            f"The {self.moving_part} has {format_count(self.platform, 'independent motion')}: {self._describe_motions()}."
+        ]
         for name, axes in self.tools if self.inside else ():
-            moves = ", ".join([_WORDS[a] for a in axes]) or "motions that couple axes"
+            moves = ", ".join([_AXIS_LABELS[a] for a in axes]) or "motions that couple axes"
             lines.append(f"Tool {name} moves by {moves}.")
-        if self.locked and self.mover == "nacelle":
-            lines.append(f"Locked: {', '.join([_WORDS[a] for a in self.locked])}.")
+        if self.locked and self.moving_part == "nacelle":
+            lines.append(f"Locked: {', '.join([_AXIS_LABELS[a] for a in self.locked])}.")
         if self.idle_count:
             verb = "leaves" if self.idle_count == 1 else "leave"
-            count = number_of(self.idle_count, "idle motion")
-            lines.append(f"{count} {verb} the {self.mover} at rest: {', '.join(self.idle)}.")
+            count = format_count(self.idle_count, "idle motion")
+            lines.append(f"{count} {verb} the {self.moving_part} at rest: {', '.join(self.idle)}.")
         if self.overconstrained:
             lines.append(
-                f"The loops are overconstrained {_times(self.overconstrained)}: {', '.join(self.redundant)}."
+                f"The loops are overconstrained {_describe_times(self.overconstrained)}: {', '.join(self.redundant)}."
             )
         if self.actuation > 0:
-            lines.append(f"The actuation is redundant: {number_of(self.actuation, 'actuator')} to spare.")
+            lines.append(f"The actuation is redundant: {format_count(self.actuation, 'actuator')} to spare.")
         elif self.actuation < 0:
             lines.append(
-                f"The robot is underactuated: {number_of(self.actuators, 'actuator')} for "
-                f"{number_of(self.platform, 'motion')}."
+                f"The robot is underactuated: {format_count(self.actuators, 'actuator')} for "
+                f"{format_count(self.platform, 'motion')}."
             )
         if self.undriven:
             lines.append(f"Nothing drives {', '.join(self.undriven)}.")
         if self.uncontrolled:
             lines.append(f"With the actuators locked there remains: {', '.join(self.uncontrolled)}.")
         elif self.actuation >= 0:
-            lines.append(f"The actuators control every motion of the {self.mover}.")
+            lines.append(f"The actuators control every motion of the {self.moving_part}.")
         if self.still:
             lines.append(f"Joints that never move: {', '.join(self.still)}.")
         if self.singular_reference:
@@ -229,7 +233,7 @@ class Mobility(HasTable):
         return lines
 
 
-def _times(number: int) -> str:
+def _describe_times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
@@ -260,13 +264,13 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
     # Idle spins of the nacelle's own bodies are held; those of legs do not move it.
     nacelle_spins = [spin for spin in spinning if spin.body in robot.nacelle.bodies]
 
-    def held(J: Array, motion: TreeMotion) -> Array:
-        rows = [(spin, spin_row(motion, spin) * rate_scale(robot)) for spin in nacelle_spins]
-        return held_spins(J, rows)[1]
+    def held(J: Array, motion: TreeKinematics) -> Array:
+        rows = [(spin, idle_spin_row(motion, spin) * rate_scale(robot)) for spin in nacelle_spins]
+        return select_idle_spins(J, rows)[1]
 
     rounding = 64.0 * robot.coordinate_rounding
 
-    def freedoms(J: Array, motion: TreeMotion) -> tuple[Array, Array, Array, Array]:
+    def freedoms(J: Array, motion: TreeKinematics) -> tuple[Array, Array, Array, Array]:
         """Closures with idle spins held, motions, rows of the actuators, what is left with these locked."""
         J_held, A = held(J, motion), actuator_rows(robot, motion) * rate_scale(robot)
         left = null_space(np.vstack([J_held, unit_rows(A)]), rounding)
@@ -274,16 +278,16 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
 
     J_held, N, A, left = freedoms(J, motion)
     own_spins = len(J_held) - len(J)
-    top = nacelle_rates(robot)
+    top = platform_rate_indices(robot)
     platform_rank = rank_of(N[top].T)
     F = range_of(N[: robot.platform_nv])
-    free, locked, coupled = _axes(F)
+    free, locked, coupled = _classify_axes(F)
 
     def remains(left: Array) -> int:
         return rank_of(left[top].T) if left.shape[1] else 0
 
     left_rank = remains(left)
-    independent = np.flatnonzero(held_rates(robot))
+    independent = np.flatnonzero(independent_rate_mask(robot))
     reference_J = scaled_closures(robot, at_reference[1])
     reference_held, reference_N, _, reference_left = freedoms(reference_J, at_reference[0])
     undriven = undriven_coordinates(robot, left)
@@ -296,30 +300,30 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         idle_count=idle_count(J, top) + own_spins,
         free=free,
         inside=platform_rank - F.shape[1],
-        tools=_tools(robot, motion, N),
+        tools=_tool_axes(robot, motion, N),
         locked=locked,
         coupled=coupled,
         overconstrained=J.shape[0] - rank_of(J),
-        redundant=_redundant_words(robot, J, state),
+        redundant=_describe_redundancy(robot, J, state),
         actuators=len(robot.actuators),
         controlled=platform_rank - left_rank,
-        uncontrolled=_motion_words(robot, left, top),
-        still=_still_joints(robot, N),
+        uncontrolled=_describe_motions(robot, left, top),
+        still=_fixed_joints(robot, N),
         singular_reference=(rank_of(reference_held), remains(reference_left)) != (rank_of(J_held), left_rank),
         fits=platform_rank == robot.motion.n and rank_of(N[independent].T) == robot.motion.n,
         fits_reference=rank_of(reference_N[independent].T) >= robot.motion.n,
-        reference_left=_motion_words(robot, reference_left, top),
+        reference_left=_describe_motions(robot, reference_left, top),
         declared=robot.motion.name,
         spinning=spinning,
-        stretched=_stretched(robot, reference_J, J),
-        mover=robot.mover,
+        stretched=_stretched_legs(robot, reference_J, J),
+        moving_part=robot.moving_part,
         undriven=undriven,
-        unfelt=are_unfelt(robot, A, N, undriven),
-        joints=() if robot.has_nacelle else joints_that_could(robot, N),
+        is_unobserved=are_unobserved(robot, A, N, undriven),
+        joints=() if robot.has_platform else candidate_coordinates(robot, N),
     )
 
 
-def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...]:
+def _stretched_legs(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...]:
     """Names of legs whose own closures lose rank in the reference pose and keep it at a generic one.
 
     With M the columns of the leg's own joints, its rates follow from the nacelle's where M has full column
@@ -328,7 +332,7 @@ def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...
     """
     names = []
     for leg in robot.legs:
-        columns = list(rates_of(robot, leg.joints))
+        columns = list(joint_rate_indices(robot, leg.joints))
         rank = len(columns) - (null_space(generic[:, columns]).shape[1] if columns else 0)
         if not rank:
             continue
@@ -338,7 +342,7 @@ def _stretched(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...
     return tuple(names)
 
 
-def _axes(F: Array) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _classify_axes(F: Array) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Sort the axes of the platform's twist into free, locked and coupled ones."""
     free, locked, coupled = [], [], []
     for k in range(F.shape[0]):
@@ -352,17 +356,17 @@ def _axes(F: Array) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     return tuple(free), tuple(locked), tuple(coupled)
 
 
-def _tools(robot: Robot, motion: TreeMotion, N: Array) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _tool_axes(robot: Robot, motion: TreeKinematics, N: Array) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Free axes of each tool, with lengths in units of the robot's size."""
     result = []
     for tool in robot.tools:
         J = motion.point_jacobian(tool.body, (motion.poses[tool.body] @ tool.frame).p)
         scale = np.array([robot.size] * 3 + [1.0] * 3)
-        result.append((tool.name, _axes(range_of(J / scale[:, None] * rate_scale(robot) @ N))[0]))
+        result.append((tool.name, _classify_axes(range_of(J / scale[:, None] * rate_scale(robot) @ N))[0]))
     return tuple(result)
 
 
-def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, ...]:
+def _describe_redundancy(robot: Robot, J: Array, state: ClosureState) -> tuple[str, ...]:
     """Say where superfluous closure equations are: inside single legs, or between legs."""
     total = J.shape[0] - rank_of(J)
 
@@ -378,35 +382,35 @@ def _redundant_words(robot: Robot, J: Array, state: ClosureState) -> tuple[str, 
     if robot.nacelle.closures and robot.nacelle.joints:
         inside = excess(robot.nacelle.closures)
         if inside:
-            counts[f"the {robot.mover}"] = inside
+            counts[f"the {robot.moving_part}"] = inside
     messages = [f"{count} in the loops of {name}" for name, count in counts.items()]
     if total > sum(counts.values()):
         messages.append(f"{total - sum(counts.values())} between the legs")
     return tuple(messages)
 
 
-def _motion_words(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
+def _describe_motions(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
     """Name the motions of the nacelle that are left with all actuators locked."""
-    if not robot.has_nacelle:
+    if not robot.has_platform:
         return undriven_coordinates(robot, left)
     if left.shape[1] == 0 or rank_of(left[top].T) == 0:
         return ()
     F = range_of(left[: robot.platform_nv])
-    free, _, coupled = _axes(F)
-    messages = [_WORDS[a] for a in free]
+    free, _, coupled = _classify_axes(F)
+    messages = [_AXIS_LABELS[a] for a in free]
     if coupled:
         messages.append("a motion that couples " + " ".join(coupled))
     internal = rank_of(left[top].T) - F.shape[1]
     if internal > 0:
-        messages.append(number_of(internal, "motion") + f" inside the {robot.mover}")
+        messages.append(format_count(internal, "motion") + f" inside the {robot.moving_part}")
     return tuple(messages)
 
 
-def _still_joints(robot: Robot, N: Array) -> tuple[str, ...]:
+def _fixed_joints(robot: Robot, N: Array) -> tuple[str, ...]:
     """Tree joints that take part in no motion."""
     names = []
     for j, joint in enumerate(robot.tree_joints):
-        rows = N[list(rates_of(robot, (j,)))]
+        rows = N[list(joint_rate_indices(robot, (j,)))]
         if rows.size and float(np.max(np.abs(rows), initial=0.0)) < 1e-7:
             names.append(joint.name)
     return tuple(names)
@@ -422,7 +426,7 @@ _PLANAR_LOCKS = {
 }
 
 
-def _planar_count(robot: Robot, motion: TreeMotion) -> int | None:
+def _planar_count(robot: Robot, motion: TreeKinematics) -> int | None:
     """Chebyshev-Gruebler-Kutzbach in the plane, if all joints move in one plane."""
     normal: Array | None = None
     columns = motion.columns[:, robot.platform_nv :]

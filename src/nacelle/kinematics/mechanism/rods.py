@@ -31,7 +31,7 @@ from nacelle.spatial.inertia import (
 from nacelle.spatial.scalar import Array, Scalar, dot, plus, sqrt
 
 
-def _links(robot: Robot) -> list[tuple[int, int, int]]:
+def _spherical_links(robot: Robot) -> list[tuple[int, int, int]]:
     """Bodies of legs between two spherical joints: body, the tree joint that places it, and the closure."""
     links = []
     for leg in robot.legs:
@@ -51,27 +51,27 @@ def find_rods(mechanism: Mechanism) -> frozenset[int]:
     """
     robot = mechanism.robot
     spinning = {spin.body for plan in mechanism.legs for spin in plan.spins}
-    loaded = {j for j, joint in enumerate(robot.joints) if joint.is_sprung or joint.rotor_inertia}
+    loaded = {j for j, joint in enumerate(robot.joints) if joint.has_spring_or_stop or joint.rotor_inertia}
     pulled = {body for spring in robot.springs for body in spring.bodies}
     pulled |= {body for damper in robot.dampers for body in damper.bodies}
     pulled |= {body for torsion in robot.torsion_springs for body in torsion.bodies}
     return frozenset(
         body
-        for body, *ends in _links(robot)
+        for body, *ends in _spherical_links(robot)
         if body in spinning
         and body not in pulled
         and not loaded.intersection(ends)
-        and _is_axisymmetric(robot, body, *_ends(robot, *ends))
+        and _is_axisymmetric(robot, body, *_rod_ends(robot, *ends))
     )
 
 
-def _ends(robot: Robot, joint: int, closure: int) -> tuple[Array, Array]:
+def _rod_ends(robot: Robot, joint: int, closure: int) -> tuple[Array, Array]:
     """The two points of a rod in its own frame."""
     body, end = robot.joints[joint].successor, robot.joints[closure]
     return robot.joints[joint].frame_successor.p, end_frames(end, body)[0].p
 
 
-def _moments(robot: Robot, body: int, A: Array, B: Array) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+def _rod_moments(robot: Robot, body: int, A: Array, B: Array) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """Length, mass, first moment along the rod from A, and inertia across it about A."""
     p = body_parameters(robot, body)
     d = plus(B, -A)
@@ -103,11 +103,11 @@ def with_axisymmetric_rods(robot: Robot) -> Robot:
     the rod, h = M_1 n and I = M_2 (1 - n n^T).
     """
     bodies, rods = list(robot.bodies), find_rods(mechanism_of(robot.numeric))
-    for body, j, c in _links(robot):
+    for body, j, c in _spherical_links(robot):
         if body not in rods:
             continue
-        A, B = _ends(robot, j, c)
-        length, mass, first, second = _moments(robot, body, A, B)
+        A, B = _rod_ends(robot, j, c)
+        length, mass, first, second = _rod_moments(robot, body, A, B)
         n = plus(B, -A) * (1.0 / length)
         across = np.eye(3) - np.outer(n, n)
         ten = transform_parameters(np.eye(3), A, parameters_from_frame(mass, first * n, second * across))
@@ -120,15 +120,15 @@ def with_axisymmetric_rods(robot: Robot) -> Robot:
     return changed
 
 
-def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, MassPointRod]:
+def mass_point_rods(robot: Robot, bodies: frozenset[int]) -> dict[int, MassPointRod]:
     """The rods of a robot with its numbers, which may be symbols."""
     rods: dict[int, MassPointRod] = {}
-    for body, j, c in _links(robot):
+    for body, j, c in _spherical_links(robot):
         if body not in bodies:
             continue
         joint = robot.joints[j]
         _, far, frame = end_frames(robot.joints[c], body)
-        length, mass, first, second = _moments(robot, body, *_ends(robot, j, c))
+        length, mass, first, second = _rod_moments(robot, body, *_rod_ends(robot, j, c))
         at_B = second / (length * length)
         between = first / length - at_B
         at_A = mass - 2.0 * (first / length) + at_B
@@ -140,7 +140,7 @@ def rods_of(robot: Robot, bodies: frozenset[int]) -> dict[int, MassPointRod]:
             points=(joint.frame_predecessor.p, frame.p),
             masses=(at_A, at_B, between),
             length2=length * length,
-            rubs=any(any(robot.joints[end].friction) for end in (j, c)),
+            has_friction=any(any(robot.joints[end].friction) for end in (j, c)),
         )
     return rods
 
@@ -167,8 +167,8 @@ class MassPointRod:
     points: tuple[Array, Array]
     masses: tuple[Scalar, Scalar, Scalar]
     length2: Scalar
-    rubs: bool = False
+    has_friction: bool = False
 
     def resists_rotation(self, friction: bool) -> bool:
         """Whether its rotation requires something: friction at its ends, where that counts."""
-        return friction and self.rubs
+        return friction and self.has_friction

@@ -29,9 +29,9 @@ import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
-    advance,
     assemble,
-    held_rates,
+    independent_rate_mask,
+    integrate_tree,
     rate_scale,
     row_scale,
     solve_closures,
@@ -40,31 +40,31 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import nearest_rotation, quat_from_vector, rotation_quat, skew
-from nacelle.spatial.rounding import cleaned
+from nacelle.spatial.rounding import clean_rounding
 from nacelle.spatial.scalar import Array
 from nacelle.tree.closure import closure_frames, lock_rates
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.spanning_tree import TreeKinematics
 
 # The largest change of a frame, over the robot's size or in rad, and the largest gap that is worth a try.
-LARGEST = 1e-4
-_WORTH = 20.0 * LARGEST
+LARGEST_CORRECTION = 1e-4
+_LARGEST_GAP = 20.0 * LARGEST_CORRECTION
 # Gaps (over the size, or rad) of frames that are left as they are, and of loops that are closed.
 _CLOSED = 1e-13
 _CONFIRMED = 1e-11
 # Configurations at first for each independent coordinate, how many confirm them, how often these are added.
 _CONFIGURATIONS = 8
-_MORE = 8
+_CONFIRMING = 8
 _ROUNDS = 6
 _STEPS = 8
 # Singular values of the closures below this part of the largest are not acted on by the coordinates.
 _RANK = 1e-5
 
-Place = tuple[int, str]
+FrameIndex = tuple[int, str]
 Configuration = tuple[Pose, Array]
 
 
 @dataclass(frozen=True)
-class FrameChange:
+class LoopClosingCorrection:
     """The largest changes of joint frames that close all loops.
 
     Attributes:
@@ -82,53 +82,53 @@ class FrameChange:
     angle_joint: str
 
 
-def snapped(robot: Robot, start: Assembly) -> FrameChange | None:
+def regularise_geometry(robot: Robot, start: Assembly) -> LoopClosingCorrection | None:
     """The smallest change of a robot's joint frames with which its loops close; None if it is not small.
 
     Args:
         robot: the robot, whose loops stay open by little, or move less than they are meant to.
         start: its configuration in the reference pose with the smallest gaps.
     """
-    if not robot.closures or _left(robot, start.closures.residual) > _WORTH:
+    if not robot.closures or _largest_gap(robot, start.closures.residual) > _LARGEST_GAP:
         return None
     rng = np.random.default_rng(7)
-    held = held_rates(robot)
-    frames = _places(robot)
+    held = independent_rate_mask(robot)
+    frames = _correctable_frames(robot)
     theta = np.zeros((len(frames), 6))
     near: list[Configuration] = [(start.platform, start.q)]
     near += _configurations(robot, start, held, rng, _CONFIGURATIONS * robot.motion.n)
-    if all(_gap(robot, configuration, held) < _CONFIRMED for configuration in near):
+    if all(_configuration_gap(robot, configuration, held) < _CONFIRMED for configuration in near):
         return None
     for _ in range(_ROUNDS):
-        solution = _solved(robot, frames, theta, near, held)
+        solution = _solve_corrections(robot, frames, theta, near, held)
         if solution is None:
             return None
         theta, changed = solution
-        others = _configurations(changed, start, held, rng, _MORE)
-        if all(_gap(changed, configuration, held) < _CONFIRMED for configuration in others):
-            return _confirmed(robot, frames, theta, changed.alike)
+        others = _configurations(changed, start, held, rng, _CONFIRMING)
+        if all(_configuration_gap(changed, configuration, held) < _CONFIRMED for configuration in others):
+            return _confirm_correction(robot, frames, theta, changed.without_rounding_differences)
         near += others
     return None
 
 
-def _places(robot: Robot) -> list[Place]:
+def _correctable_frames(robot: Robot) -> list[FrameIndex]:
     """The frames that may change: of the tree's joints on predecessors, both of closures; none on a point."""
     frames = [(j, "predecessor", joint.predecessor) for j, joint in enumerate(robot.joints)]
     frames += [(j, "successor", joint.successor) for j, joint in enumerate(robot.closures, start=robot.tree)]
     fixed = {PLATFORM} if robot.nacelle.kind == "point" else set()
     # What holds the ground of a robot without a nacelle is written by nobody.
-    ground = set() if robot.has_nacelle else {robot.nacelle.closures[0]}
+    ground = set() if robot.has_platform else {robot.nacelle.closures[0]}
     return [(j, side) for j, side, body in frames if body not in fixed and j not in ground]
 
 
-def _left(robot: Robot, residual: Array) -> float:
+def _largest_gap(robot: Robot, residual: Array) -> float:
     """The largest gap, over the size or in rad."""
     return float(np.max(np.abs(residual / row_scale(robot)), initial=0.0))
 
 
-def _gap(robot: Robot, configuration: Configuration, held: Array) -> float:
+def _configuration_gap(robot: Robot, configuration: Configuration, held: Array) -> float:
     """The largest gap, over the size or in rad, that a configuration is left with by the dependent rates."""
-    return _left(robot, solve_closures(robot, *configuration, held)[3].residual)
+    return _largest_gap(robot, solve_closures(robot, *configuration, held)[3].residual)
 
 
 def _configurations(
@@ -140,21 +140,21 @@ def _configurations(
     for k in range(count):
         reach = (0.07, 0.15, 0.3)[k % 3]
         step = np.where(held, reach * rng.uniform(-1.0, 1.0, held.size) * scale, 0.0)
-        start_near = advance(robot, start.platform, start.q, step)
+        start_near = integrate_tree(robot, start.platform, start.q, step)
         pose, q, _, state = solve_closures(robot, *start_near, held, patience=1)
-        if _left(robot, state.residual) < _WORTH:
+        if _largest_gap(robot, state.residual) < _LARGEST_GAP:
             result.append((pose, q))
     return result
 
 
-def _solved(
-    robot: Robot, frames: list[Place], theta: Array, near: list[Configuration], held: Array
+def _solve_corrections(
+    robot: Robot, frames: list[FrameIndex], theta: Array, near: list[Configuration], held: Array
 ) -> tuple[Array, Robot] | None:
     """Twists of frames (frames, 6) that close all configurations, and the robot with them, or None."""
     units = np.tile([1.0] * 3 + [robot.size] * 3, len(frames))
     scale = row_scale(robot)
     for _ in range(_STEPS):
-        changed = _with_twists(robot, frames, theta)
+        changed = _apply_corrections(robot, frames, theta)
         rows, right, gap = [], [], 0.0
         for k, configuration in enumerate(near):
             pose, q, motion, state = solve_closures(changed, *configuration, held, patience=1)
@@ -164,7 +164,7 @@ def _solved(
             J = state.jacobian[:, ~held] / scale[:, None] * rate_scale(changed)[~held]
             U, s, _ = np.linalg.svd(J)
             W = U[:, int(np.sum(s > _RANK * s[0])) :] if s.size else U
-            D = _by_twists(changed, frames, motion) / scale[:, None] * units
+            D = _derivatives_by_corrections(changed, frames, motion) / scale[:, None] * units
             rows.append(W.T @ D)
             right.append(W.T @ (D @ (theta.ravel() / units) - r))
         if gap < _CLOSED:
@@ -172,12 +172,12 @@ def _solved(
         # The matrix is itself as inexact as the loops are open.
         solution = np.linalg.lstsq(np.concatenate(rows), np.concatenate(right), rcond=max(1e-9, gap))[0]
         theta = (solution * units).reshape(-1, 6)
-        if not np.all(np.abs(theta) / units.reshape(-1, 6) < LARGEST):
+        if not np.all(np.abs(theta) / units.reshape(-1, 6) < LARGEST_CORRECTION):
             return None
     return (theta, changed) if gap < _CONFIRMED else None
 
 
-def _with_twists(robot: Robot, frames: list[Place], theta: Array) -> Robot:
+def _apply_corrections(robot: Robot, frames: list[FrameIndex], theta: Array) -> Robot:
     """The robot with frames moved by twists [rotation; translation] in their own axes, rad and m."""
     joints = list(robot.joints)
     for (j, side), twist in zip(frames, theta, strict=True):
@@ -185,7 +185,7 @@ def _with_twists(robot: Robot, frames: list[Place], theta: Array) -> Robot:
             continue
         frame: Pose = getattr(joints[j], f"frame_{side}")
         R = nearest_rotation(frame.R @ rotation_quat(quat_from_vector(twist[:3])))
-        new_frame = Pose(cleaned(R) if np.any(twist[:3]) else frame.R, frame.p + frame.R @ twist[3:])
+        new_frame = Pose(clean_rounding(R) if np.any(twist[:3]) else frame.R, frame.p + frame.R @ twist[3:])
         if side == "predecessor":
             joints[j] = dataclasses.replace(joints[j], frame_predecessor=new_frame)
         else:
@@ -193,7 +193,7 @@ def _with_twists(robot: Robot, frames: list[Place], theta: Array) -> Robot:
     return dataclasses.replace(robot, joints=tuple(joints))
 
 
-def _by_twists(robot: Robot, keys: list[Place], motion: TreeMotion) -> Array:
+def _derivatives_by_corrections(robot: Robot, keys: list[FrameIndex], motion: TreeKinematics) -> Array:
     """Derivatives D (rows, 6 frames) of what the closures leave open by the twists of the frames."""
     moves = np.zeros((len(robot.bodies), len(robot.joints)), dtype=bool)
     for j, joint in enumerate(robot.tree_joints):
@@ -220,11 +220,13 @@ def _by_twists(robot: Robot, keys: list[Place], motion: TreeMotion) -> Array:
     return np.array(rows)
 
 
-def _confirmed(robot: Robot, frames: list[Place], theta: Array, changed: Robot) -> FrameChange | None:
+def _confirm_correction(
+    robot: Robot, frames: list[FrameIndex], theta: Array, changed: Robot
+) -> LoopClosingCorrection | None:
     """The largest changes, if the loops close in the reference pose now."""
     if assemble(changed).open:
         return None
     shifts, turns = (np.linalg.norm(part, axis=1) for part in (theta[:, 3:], theta[:, :3]))
     i, k = int(np.argmax(shifts)), int(np.argmax(turns))
     names = [robot.joints[j].name for j, _ in frames]
-    return FrameChange(changed, float(shifts[i]), names[i], float(turns[k]), names[k])
+    return LoopClosingCorrection(changed, float(shifts[i]), names[i], float(turns[k]), names[k])

@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.emit.newton import NewtonResult, Solver
+from nacelle.emit.newton import NewtonResult, NewtonSolver
 from nacelle.kinematics.flags import Flag
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -45,22 +45,22 @@ from nacelle.spatial.scalar import Array
 # What the loops may leave open, over the robot's size. Where there are more rows than unknowns (a spherical
 # 3-RSR, a planar loop whose axes a file gives by six digits), rounding of constants leaves some 1e-13;
 # results take one step more in the end.
-CLOSED = 1e-12
+CLOSURE_TOLERANCE = 1e-12
 _ITERATIONS = 30
 # By how many roundings of a place in the base a loop may be open.
 _ROUNDED = 8.0
 # Contraction of the first two corrections, and the longest first correction, rad or robot sizes.
 _CONTRACTION = 0.2
-_LONGEST = 0.25
+_LONGEST_CORRECTION = 0.25
 # Corrections below this are rounding, whose contraction says nothing.
 _ROUNDING = 1e-10
 # A last step that is longer, rad or robot sizes, improves nothing.
 _POLISH = 1e-3
 _FIRST_STEP = 1.0
 # A path whose step falls below this part of what is left of it has met a singularity, or its end.
-_BLOCKED = 2e-3
+_BLOCKED_STEP = 2e-3
 # What is left of a path may be taken by plain iteration where it is this short: its end is a singularity.
-_END = 1e-6
+_END_PART = 1e-6
 _ROUNDS = 400
 # Points of the first piece of a run.
 _FIRST_RUN = 16
@@ -69,7 +69,7 @@ _LONGEST_PLAIN = 0.5
 
 PathPoint = Callable[[Array, Array], Array]
 """Parameters at the parts t (M,) of the paths of some samples (M,) of a batch: (indices, t) to (M, k)."""
-Between = Callable[[Array, Array, Array], Array]
+Interpolation = Callable[[Array, Array, Array], Array]
 """Parameters at the parts t (M,) of the ways from parameters (M, k) to others."""
 
 
@@ -84,19 +84,19 @@ class Equations:
         closed: what the loops may leave open (`closed_tolerance`).
     """
 
-    solver: Solver
+    solver: NewtonSolver
     conditioning: Callable[[Array, Array], Array]
     units: Array
-    closed: float = CLOSED
+    closed: float = CLOSURE_TOLERANCE
 
 
 def closed_tolerance(robot: Robot) -> float:
     """What the loops of a robot may leave open, over its size: no less than rounding of places leaves."""
-    return CLOSED + _ROUNDED * robot.coordinate_rounding
+    return CLOSURE_TOLERANCE + _ROUNDED * robot.coordinate_rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Continued:
+class ContinuationResult:
     """Where continuation has come.
 
     Attributes:
@@ -110,12 +110,12 @@ class Continued:
     iterations: Array
 
     @property
-    def reached(self) -> Array:
+    def is_complete(self) -> Array:
         """Whether the ends were reached (N,)."""
         return np.asarray(self.part == 1.0)
 
 
-def continued(equations: Equations, y: Array, path: PathPoint) -> Continued:
+def continue_solutions(equations: Equations, y: Array, path: PathPoint) -> ContinuationResult:
     """Follow solutions (N, ny) from where their paths begin."""
     y = np.array(y, dtype=float)
     part, step = np.zeros(len(y)), np.full(len(y), _FIRST_STEP)
@@ -139,10 +139,10 @@ def continued(equations: Equations, y: Array, path: PathPoint) -> Continued:
         step[advanced] *= 2.0
         step[active[~certain]] *= 0.5
         left = 1.0 - part[active]
-        blocked = step[active] < _BLOCKED * left
+        blocked = step[active] < _BLOCKED_STEP * left
         active = active[(left > 0.0) & ~blocked]
-    _take_ends(equations, y, part, path)
-    return Continued(y, part, iterations)
+    _finish_paths(equations, y, part, path)
+    return ContinuationResult(y, part, iterations)
 
 
 def _step(
@@ -156,7 +156,7 @@ def _step(
     which = np.flatnonzero(certain)
     if not which.size:
         return certain, y_end, c_end, newton_steps
-    certain[which], y_end[which], more = _certain(equations, half[which], goal[which])
+    certain[which], y_end[which], more = _certain_solution(equations, half[which], goal[which])
     newton_steps[which] += more
     which = np.flatnonzero(certain)
     if which.size:
@@ -174,7 +174,7 @@ def _no_singularity(begin: Array, middle: Array, end: Array) -> Array:
     return np.asarray(np.all(off <= 0.25 * np.minimum(begin, end), axis=1))
 
 
-def _certain(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Array]:
+def _certain_solution(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Array]:
     """Where Newton's iteration from y is certain to converge at new parameters; solutions, and its steps."""
     first, second, certain = _corrections(equations, y, p)
     y_end = second.y.copy()
@@ -196,18 +196,20 @@ def _corrections(equations: Equations, y: Array, p: Array) -> tuple[NewtonResult
     with np.errstate(invalid="ignore", over="ignore"):
         d0 = np.max(np.abs(first.y - y) / equations.units, axis=1, initial=0.0)
         d1 = np.max(np.abs(second.y - first.y) / equations.units, axis=1, initial=0.0)
-        certain = (d0 <= _LONGEST) & ((d1 <= _CONTRACTION * d0) | (d1 <= _ROUNDING))
+        certain = (d0 <= _LONGEST_CORRECTION) & ((d1 <= _CONTRACTION * d0) | (d1 <= _ROUNDING))
     return first, second, np.asarray(certain)
 
 
-class Run(NamedTuple):
+class CertainRun(NamedTuple):
     """Solutions (M, ny) at the first M parameters of a path, and Newton's steps (M,)."""
 
     y: Array
     iterations: Array
 
 
-def sure_run(equations: Equations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
+def follow_certain_run(
+    equations: Equations, p0: Array, y0: Array, p: Array, between: Interpolation
+) -> CertainRun:
     """Follow a path of parameters (N, k) from the solution y0 (ny,) at p0 (k,), a Newton iteration a point.
 
     Ends before the first point that is not certainly connected with the one before.
@@ -217,16 +219,18 @@ def sure_run(equations: Equations, p0: Array, y0: Array, p: Array, between: Betw
     while len(y) < len(p):
         # Pieces of growing length: what comes behind a point where the run ends is not solved in vain.
         piece = p[len(y) : len(y) + length]
-        run = _sure_piece(equations, p0, y0, piece, between)
+        run = _certain_piece(equations, p0, y0, piece, between)
         y, iterations = np.concatenate([y, run.y]), np.concatenate([iterations, run.iterations])
         if len(run.y) < len(piece):
             break
         p0, y0, length = piece[-1], run.y[-1], 4 * length
-    return Run(y, iterations)
+    return CertainRun(y, iterations)
 
 
-def _sure_piece(equations: Equations, p0: Array, y0: Array, p: Array, between: Between) -> Run:
-    """`sure_run` for a piece of a path, all at a time."""
+def _certain_piece(
+    equations: Equations, p0: Array, y0: Array, p: Array, between: Interpolation
+) -> CertainRun:
+    """`follow_certain_run` for a piece of a path, all at a time."""
     solution = equations.solver.solve(
         y0, p, tolerance=equations.closed, max_iterations=_ITERATIONS, follow=True
     )
@@ -238,12 +242,12 @@ def _sure_piece(equations: Equations, p0: Array, y0: Array, p: Array, between: B
         same = np.max(np.abs(again - solution.y) / equations.units, axis=1) < 1e-6
     certain &= (solution.status == 0) & same
     count = len(p) if np.all(certain) else int(np.argmin(certain))
-    return Run(solution.y[:count], solution.iterations[:count])
+    return CertainRun(solution.y[:count], solution.iterations[:count])
 
 
-def _take_ends(equations: Equations, y: Array, part: Array, path: PathPoint) -> None:
+def _finish_paths(equations: Equations, y: Array, part: Array, path: PathPoint) -> None:
     """Take the last bit of paths that end at a singularity, where Newton's method is slow but near enough."""
-    near = np.flatnonzero((part < 1.0) & (part > 1.0 - _END))
+    near = np.flatnonzero((part < 1.0) & (part > 1.0 - _END_PART))
     if not near.size:
         return
     goal = path(near, np.ones(near.size))
@@ -251,12 +255,12 @@ def _take_ends(equations: Equations, y: Array, part: Array, path: PathPoint) -> 
         y[near], goal, tolerance=equations.closed, max_iterations=2 * _ITERATIONS
     )
     with np.errstate(invalid="ignore"):
-        close = np.max(np.abs(solution.y - y[near]) / equations.units, axis=1) < _LONGEST
+        close = np.max(np.abs(solution.y - y[near]) / equations.units, axis=1) < _LONGEST_CORRECTION
     good = (solution.status == 0) & close
     y[near[good]], part[near[good]] = solution.y[good], 1.0
 
 
-def polished(equations: Equations, y: Array, p: Array) -> Array:
+def polish_solutions(equations: Equations, y: Array, p: Array) -> Array:
     """Take one step more: convergence is quadratic, so what is left open then is rounding.
 
     At a singularity a step may lead anywhere: one that is not short is not taken.
@@ -289,7 +293,9 @@ class Roadmap:
         return [Roadmap(self.p[hub], self.y[hub]) for hub in order.T]
 
 
-def roadmap(equations: Equations, p0: Array, y0: Array, goals: Array, between: Between) -> Roadmap:
+def build_roadmap(
+    equations: Equations, p0: Array, y0: Array, goals: Array, between: Interpolation
+) -> Roadmap:
     """Build a roadmap from one solution: to each goal in a straight line, as far as the branch goes.
 
     Args:
@@ -306,11 +312,11 @@ def roadmap(equations: Equations, p0: Array, y0: Array, goals: Array, between: B
     def path(which: Array, t: Array) -> Array:
         return between(origin[which], goals[which], t)
 
-    first = continued(equations, begin, path)
+    first = continue_solutions(equations, begin, path)
     # Paths that were blocked are left some way before the singularity.
-    part = np.where(first.reached, 1.0, 0.8 * first.part)
-    again = continued(equations, begin, lambda which, t: path(which, t * part[which]))
-    good = again.reached & (part > 0.05)
+    part = np.where(first.is_complete, 1.0, 0.8 * first.part)
+    again = continue_solutions(equations, begin, lambda which, t: path(which, t * part[which]))
+    good = again.is_complete & (part > 0.05)
     p = path(np.arange(len(goals)), part)[good]
     return Roadmap(np.concatenate([p0[None], p]), np.concatenate([y0[None], again.y[good]]))
 
@@ -345,7 +351,7 @@ class SearchedSamples(NamedTuple):
         return SearchedSamples(*(array[first:last] for array in self))
 
     @property
-    def missing(self) -> Array:
+    def is_missing(self) -> Array:
         """Whether they are still to be found (N,)."""
         return np.asarray((self.flags & int(Flag.UNREACHABLE)) != 0)
 
@@ -366,7 +372,7 @@ class BranchSearch(ABC):
         """Parameters at the parts t (M,) of the ways from parameters (M, k) to others; the last exactly."""
 
     @abstractmethod
-    def hubs(self, p: Array) -> list[Roadmap]:
+    def nearest_solutions(self, p: Array) -> list[Roadmap]:
         """Solutions of the branch that are nearest to parameters (N, k): N of them, then the next nearest."""
 
     def connect(self, samples: SearchedSamples, left: Array, p0: Array, y0: Array) -> Array:
@@ -374,10 +380,12 @@ class BranchSearch(ABC):
         if not left.size:
             return y0
         goal = samples.p[left]
-        path = continued(self.equations, y0, lambda which, t: self.between(p0[which], goal[which], t))
+        path = continue_solutions(
+            self.equations, y0, lambda which, t: self.between(p0[which], goal[which], t)
+        )
         samples.steps[left] += path.iterations
-        reached = left[path.reached]
-        samples.y[reached], samples.flags[reached] = path.y[path.reached], 0
+        reached = left[path.is_complete]
+        samples.y[reached], samples.flags[reached] = path.y[path.is_complete], 0
         return path.y
 
     def iterate(
@@ -415,12 +423,12 @@ class BranchSearch(ABC):
             starts: further unknowns (unknowns,) for it.
             connected: whether to continue from the roadmap first.
         """
-        hubs = self.hubs(samples.p[left])
+        hubs = self.nearest_solutions(samples.p[left])
         for hub in hubs if connected else ():
-            still = samples.missing[left]
+            still = samples.is_missing[left]
             self.connect(samples, left[still], hub.p[still], hub.y[still])
         for start in (y0, *(hub.y for hub in hubs), *starts):
-            still = samples.missing[left]
+            still = samples.is_missing[left]
             self.iterate(samples, left[still], np.broadcast_to(start, y0.shape)[still])
 
     def follow(
@@ -443,11 +451,13 @@ class BranchSearch(ABC):
                 search(sample)
             elif last is not None:
                 stopped = self.connect(sample, np.zeros(1, dtype=int), last.p, last.y)
-                self.iterate(sample, np.flatnonzero(sample.missing), stopped)
+                self.iterate(sample, np.flatnonzero(sample.is_missing), stopped)
             index += 1
-            if sample.missing[0]:
+            if sample.is_missing[0]:
                 continue
-            run = sure_run(self.equations, sample.p[0], sample.y[0], samples.p[index:], self.between)
+            run = follow_certain_run(
+                self.equations, sample.p[0], sample.y[0], samples.p[index:], self.between
+            )
             behind = samples.part(index, index + len(run.y))
             behind.y[:], behind.flags[:] = run.y, sample.flags
             behind.steps[:] += run.iterations

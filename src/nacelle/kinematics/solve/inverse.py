@@ -9,7 +9,7 @@ constant on its body; the closure joint makes some of its coordinates agree,
 
 The margins say how far each leg is from a serial singularity (`nacelle.kinematics.margins`), where dr_i/dq_i
 loses rank: below zero the pose is out of reach, near zero two solutions meet. One ordinary pose takes a
-shorter way to the same bits (`nacelle.kinematics.solve.one_state`).
+shorter way to the same bits (`nacelle.kinematics.solve.single_sample`).
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.limits import (
-    actuator_outside,
-    angle_places,
+    angle_mask,
     closure_coordinates,
     has_limit,
-    outside,
+    is_beyond_actuator_limits,
+    is_beyond_limits,
     relative_pose,
 )
 from nacelle.kinematics.margins import (
-    failure,
+    failure_error,
     leg_condition,
     margin_flags,
 )
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_poses
-from nacelle.kinematics.solve.one_state import one_state
-from nacelle.kinematics.solve.unknowns import start_of, unknowns
-from nacelle.kinematics.solve.weak import strengthened
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_poses
+from nacelle.kinematics.solve.one_state import single_sample
+from nacelle.kinematics.solve.unknowns import search_start, solve_unknowns
+from nacelle.kinematics.solve.weak import reevaluate_with_pivoting
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable, html
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import along_path
+from nacelle.tree.actuation import unwrap_path
 
 
 class BodyPoses(NamedTuple):
@@ -95,17 +95,17 @@ class InverseKinematics(Plottable):
     def ok(self) -> Array:
         """Whether each pose (...) has a solution within the limits, on the branch of the reference pose."""
         beyond = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)
-        return np.asarray(~failed(self.flags) & ((self.flags & beyond) == 0))
+        return np.asarray(~has_failed(self.flags) & ((self.flags & beyond) == 0))
 
     @property
     def reachable(self) -> Array:
         """Whether each pose (...) has a solution."""
-        return np.asarray(~failed(self.flags))
+        return np.asarray(~has_failed(self.flags))
 
     @cached_property
     def bodies(self) -> BodyPoses:
         """Poses of all bodies in the base: R (..., bodies, 3, 3) and p (..., bodies, 3), m."""
-        poses = native(kinematic_model.body_poses, self.robot)(self.x, self.y)
+        poses = compile_native(kinematic_model.body_poses, self.robot)(self.x, self.y)
         return BodyPoses(poses["R"], poses["p"])
 
     def joint(self, name: str) -> Array:
@@ -113,13 +113,13 @@ class InverseKinematics(Plottable):
         j = self.robot.joint(name)
         if j < self.robot.tree:
             return np.asarray(self.q[..., self.robot.q_slices[j]])
-        joint = self.robot.narrowed_joints[j]
+        joint = self.robot.joints_within_drive_limits[j]
         q = closure_coordinates(joint, *relative_pose(joint, *self.bodies))
         mechanism = mechanism_of(self.robot)
-        for index, (counted, number) in enumerate(mechanism.counted, start=mechanism.iterated_size):
+        for index, (counted, number) in enumerate(mechanism.counted, start=mechanism.iterated_count):
             if counted == j:
                 q[..., number] = self.y[..., index]
-        return along_path(q, angle_places((joint,))) if self.path else q
+        return unwrap_path(q, angle_mask((joint,))) if self.path else q
 
     @property
     def joints(self) -> dict[str, Array]:
@@ -138,15 +138,15 @@ class InverseKinematics(Plottable):
         before = (start.q, start.actuators) if known else (None, None)
         result = replace(
             self,
-            q=along_path(self.q, angle_places(self.robot.tree_joints), before[0]),
-            actuators=along_path(self.actuators, self.robot.revolute_actuators, before[1]),
+            q=unwrap_path(self.q, angle_mask(self.robot.tree_joints), before[0]),
+            actuators=unwrap_path(self.actuators, self.robot.revolute_actuators, before[1]),
             flags=self.flags.copy(),
             path=True,
         )
         beyond = int(Flag.OUT_OF_LIMITS)
         if limits:
             flags = self.flags & ~beyond
-            result.flags[...] = flags | np.where(_outside(result) & ~failed(flags), beyond, 0)
+            result.flags[...] = flags | np.where(_is_beyond_limits(result) & ~has_failed(flags), beyond, 0)
         return result
 
 
@@ -179,38 +179,38 @@ def inverse_kinematics(
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, and its numbers are NaN.
         SingularError: if a single pose is a serial singularity; likewise.
     """
-    one = None if follow else one_state(kinematic_model.joint_positions, robot)(x, guess)
+    one = None if follow else single_sample(kinematic_model.joint_positions, robot)(x, guess)
     if one is not None:
         q, active, margins = (one.results[name] for name in ("q", "active", "margins"))
         result = InverseKinematics(robot, one.x, one.y, q, active, margins, one.flags)
-        if limits and _outside(result):
+        if limits and _is_beyond_limits(result):
             result.flags[...] = int(Flag.OUT_OF_LIMITS)
         return result
-    poses, valid = checked_poses(robot, x)
-    y, branch = unknowns(mechanism_of(robot), poses, start_of(robot, guess), follow=follow)
+    poses, valid = check_poses(robot, x)
+    y, branch = solve_unknowns(mechanism_of(robot), poses, search_start(robot, guess), follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
-    outputs = native(kinematic_model.joint_positions, robot)(poses, y)
-    outputs = strengthened(robot, outputs, (poses, y), flags)
+    outputs = compile_native(kinematic_model.joint_positions, robot)(poses, y)
+    outputs = reevaluate_with_pivoting(robot, outputs, (poses, y), flags)
     q, active, margins = outputs["q"], outputs["active"], outputs["margins"]
     flags |= margin_flags(margins, flags)
-    flags |= np.where(np.all(np.isfinite(q), axis=-1) | failed(flags), 0, int(Flag.SINGULAR))
-    bad = failed(flags)
+    flags |= np.where(np.all(np.isfinite(q), axis=-1) | has_failed(flags), 0, int(Flag.SINGULAR))
+    bad = has_failed(flags)
     q[bad], active[bad] = np.nan, np.nan
     result = InverseKinematics(robot, poses, y, q, active, margins, flags)
     if poses.ndim == 1 and bad:
-        raise failure(robot, poses, margins, flags)
+        raise failure_error(robot, poses, margins, flags)
     if follow:
         return result.as_path(guess, limits=limits)
     if limits:
-        flags |= np.where(_outside(result) & ~bad, int(Flag.OUT_OF_LIMITS), 0)
+        flags |= np.where(_is_beyond_limits(result) & ~bad, int(Flag.OUT_OF_LIMITS), 0)
     return result
 
 
-def _outside(result: InverseKinematics) -> Array:
+def _is_beyond_limits(result: InverseKinematics) -> Array:
     robot = result.robot
-    beyond = actuator_outside(robot, result.actuators)
+    beyond = is_beyond_actuator_limits(robot, result.actuators)
     for j, joint in enumerate(robot.joints):
         if has_limit(joint) and joint.kind.value != "point":
             q = result.q[..., robot.q_slices[j]] if j < robot.tree else result.joint(joint.name)
-            beyond |= outside(joint, q)
+            beyond |= is_beyond_limits(joint, q)
     return np.asarray(beyond)

@@ -19,25 +19,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.kinematics.configuration import Configuration, chart_basis, configuration, equations_at
-from nacelle.kinematics.kinematic_model import actuators_from_twist
+from nacelle.kinematics.configuration import Configuration, chart_basis, closure_equations_at, configuration
+from nacelle.kinematics.kinematic_model import inverse_jacobian_matrix
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_unknowns
+from nacelle.kinematics.shapes import actuators_shape, pose_shape, unknowns_shape
 from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import compact, physics
+from nacelle.spatial.physics import compact_form, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat
 from nacelle.spatial.scalar import Array, Scalar, absolute, cos, divide, dot, maximum, pack, sin, sqrt
 from nacelle.spatial.solve import least_squares, solve
-from nacelle.tree.actuation import actuator_steps, closing_actuators, joint_rate_row, locked_in_tree
-from nacelle.tree.rates import ClosureEquations, RightSides, rate_equations, respond
+from nacelle.tree.actuation import actuator_transforms, closure_actuators, joint_rate_row, tree_actuator_rates
+from nacelle.tree.rates import ClosureEquations, RightHandSides, rate_equations, solve_rates
 from nacelle.tree.spanning_tree import (
-    CosSin,
-    Step,
+    CosineSine,
+    JointTransform,
     coupled_coordinates,
-    motion_of_steps,
-    steps_from_coordinates,
+    tree_kinematics_from_transforms,
+    tree_transforms,
 )
 
 
@@ -48,14 +48,14 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
     return largest
 
 
-def _unit(quat: Array) -> Array:
+def _normalise(quat: Array) -> Array:
     return np.asarray(quat * divide(1.0, sqrt(dot(quat, quat))))
 
 
-def turned(quat: Array, w: Array, *, before: bool) -> Array:
+def quaternion_step(quat: Array, w: Array, *, before: bool) -> Array:
     """Change of a quaternion turned by a small rotation, in the fixed axes (before) or in its own."""
     small = pack([0.5 * w[0], 0.5 * w[1], 0.5 * w[2], 1.0])
-    return np.asarray(_unit(quat_product(small, quat) if before else quat_product(quat, small)) - quat)
+    return np.asarray(_normalise(quat_product(small, quat) if before else quat_product(quat, small)) - quat)
 
 
 def coordinate_steps(
@@ -69,7 +69,7 @@ def coordinate_steps(
         for primitive in robot.joints[j].primitives:
             if primitive is Primitive.SPHERICAL:
                 changes += list(
-                    turned(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
+                    quaternion_step(q[start : start + 4], pack([u[rate + k] for k in range(3)]), before=False)
                 )
             else:
                 changes.append(u[rate])
@@ -77,8 +77,8 @@ def coordinate_steps(
     return changes
 
 
-@physics(y=of_unknowns, x=of_pose)
-def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
+@physics(y=unknowns_shape, x=pose_shape)
+def loop_closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """Newton's step "dy" (ny,) of the unknowns y towards closed loops at the pose x (nx,), and "error".
 
     The error is what is open: the largest gap over the robot's size. Angles that count turns go where they
@@ -88,8 +88,8 @@ def closing_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     return {"dy": pack(dy), "error": _largest(gaps)}
 
 
-@physics(y=of_unknowns, x=of_pose)
-def closing_gaps(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
+@physics(y=unknowns_shape, x=pose_shape)
+def loop_gaps(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """What is open at the unknowns y (ny,) and the pose x (nx,): "gaps", lengths over the robot's size."""
     return {"gaps": pack(_step_and_gaps(robot, y, x)[1])}
 
@@ -99,32 +99,32 @@ def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list
     now = configuration(robot, x, y)
     mechanism = now.mechanism
     counted = [now.coordinates[axis] for axis in mechanism.counted]
-    changes = [value - old for value, old in zip(counted, y[mechanism.iterated_size :], strict=True)]
-    dy, gaps = ([], []) if mechanism.closed_form else compact(loop_step)(now, x, y)
+    changes = [value - old for value, old in zip(counted, y[mechanism.iterated_count :], strict=True)]
+    dy, gaps = ([], []) if mechanism.has_closed_form else compact_form(loop_step)(now, x, y)
     return [*dy, *changes], [*gaps, *changes]
 
 
 def loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
     """The step of what iteration finds, and what is open."""
     robot, mechanism = now.robot, now.mechanism
-    basis = chart_basis(mechanism, x, y[: mechanism.chart_size])
-    system = equations_at(now)
-    nothing = np.zeros((mechanism.nw, 0))
-    response = respond(
-        system, nothing, basis, right=RightSides(system.closures.residual), legs=mechanism.iterated_legs
+    basis = chart_basis(mechanism, x, y[: mechanism.dependent_count])
+    system = closure_equations_at(now)
+    nothing = np.zeros((mechanism.platform_rate_count, 0))
+    response = solve_rates(
+        system, nothing, basis, right=RightHandSides(system.closures.residual), legs=mechanism.iterated_legs
     )
     u = response.u[:, -1]
-    dy = [response.dependent[k, -1] for k in range(mechanism.chart_size)]
-    dy += coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.chart_size :], u)
+    dy = [response.dependent[k, -1] for k in range(mechanism.dependent_count)]
+    dy += coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.dependent_count :], u)
     residual, scale = system.closures.residual, mechanism.row_scale
     return dy, [residual[row] / scale[row] for row in mechanism.iterated_rows]
 
 
-def _open_by(q: Array, steps: Sequence[Step]) -> list[Scalar]:
+def _actuator_gaps(q: Array, steps: Sequence[JointTransform]) -> list[Scalar]:
     """How far actuators are from wanted coordinates: radians (2 tan of half the angle) or metres."""
     result: list[Scalar] = []
     for value, step in zip(q, steps, strict=True):
-        if isinstance(step, CosSin):
+        if isinstance(step, CosineSine):
             c, s = cos(value), sin(value)
             result.append(2.0 * (s * step.c - c * step.s) / (1.0 + c * step.c + s * step.s))
         else:
@@ -132,26 +132,26 @@ def _open_by(q: Array, steps: Sequence[Step]) -> list[Scalar]:
     return result
 
 
-@physics(x=of_pose, q=of_actuators)
+@physics(x=pose_shape, q=actuators_shape)
 def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
     # Turns of angles do not matter to poses.
     now = configuration(robot, x, mechanism_of(robot).reference[1])
-    J = actuators_from_twist(now)
-    gap = _open_by(q, actuator_steps(robot, now.motion, now.steps))
+    J = inverse_jacobian_matrix(now)
+    gap = _actuator_gaps(q, actuator_transforms(robot, now.motion, now.steps))
     right = pack(gap).reshape(-1, 1)
     v = (solve(J, right) if J.shape[0] == J.shape[1] else least_squares(J, right).X)[:, 0]
     dx: list[Scalar] = []
     layout = now.mechanism.layout
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
-            dx += list(turned(x[layout.quaternion], v[layout.angular], before=True))
+            dx += list(quaternion_step(x[layout.quaternion], v[layout.angular], before=True))
         elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
             dx.append(v[layout.v_index(name)])
-    return {"dy": pack(dx), "error": _largest(_over_size(robot, gap))}
+    return {"dy": pack(dx), "error": _largest(_scaled_gaps(robot, gap))}
 
 
-def _over_size(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
+def _scaled_gaps(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
     """Gaps of the actuators as pure numbers."""
     revolute = robot.revolute_actuators
     return [gap if turns else gap / robot.numeric.size for gap, turns in zip(gaps, revolute, strict=True)]
@@ -161,8 +161,8 @@ def _pose_size(robot: Robot) -> int:
     return 3 if robot.platform_nv == 3 else 7
 
 
-@physics(y=lambda robot: (_pose_size(robot) + robot.nq,), q=of_actuators)
-def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
+@physics(y=lambda robot: (_pose_size(robot) + robot.nq,), q=actuators_shape)
+def assembly_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     """A step of the whole robot towards closed loops with its actuators held, for every robot.
 
     Unknowns are the platform's pose (position, quat_xyzw) and the coordinates of all tree joints; those
@@ -176,36 +176,36 @@ def assembling_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
             coordinates[robot.q_slices[actuator.joint].start] = value
     R = np.eye(3) if size == 3 else rotation_quat(y[3:7])
     tree = pack(coordinates)
-    steps = steps_from_coordinates(robot, tree)
-    motion = motion_of_steps(robot, Pose(R, y[:3]), steps)
+    steps = tree_transforms(robot, tree)
+    motion = tree_kinematics_from_transforms(robot, Pose(R, y[:3]), steps)
     motion = replace(motion, coordinates=coupled_coordinates(robot, tree))
     # Actuators where a loop is cut are held by further rows of their leg or of the nacelle.
-    gaps = _open_by(q, actuator_steps(robot, motion, steps))
+    gaps = _actuator_gaps(q, actuator_transforms(robot, motion, steps))
     system, right = rate_equations(robot, mechanism, motion), []
     rows = []
     closures = [*(leg.closures for leg in robot.legs), robot.nacelle.closures]
     for indices, spins in zip(closures, system.rows, strict=True):
-        held = closing_actuators(robot, indices)
+        held = closure_actuators(robot, indices)
         rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))
         right.append((*(0.0,) * len(spins), *(-gaps[k] for k in held)))
     system = ClosureEquations(mechanism, system.closures, tuple(rows))
-    basis = np.concatenate(mechanism.selections, axis=1)
-    nothing = np.zeros((mechanism.nw, 0))
-    u = respond(
+    basis = np.concatenate(mechanism.selection_matrices, axis=1)
+    nothing = np.zeros((mechanism.platform_rate_count, 0))
+    u = solve_rates(
         system,
         nothing,
         basis,
-        right=RightSides(system.closures.residual, tuple(right)),
-        frozen=locked_in_tree(robot),
-        hold=True,
+        right=RightHandSides(system.closures.residual, tuple(right)),
+        zero_rates=tree_actuator_rates(robot),
+        actuators_held=True,
     ).u[:, -1]
     dy = list(u[:3])
     if size == 7:
-        dy += list(turned(y[3:7], u[3:6], before=True))
+        dy += list(quaternion_step(y[3:7], u[3:6], before=True))
     changes = coordinate_steps(robot, range(robot.tree), tree, u)
     # An actuator's unknown moves to the value that was taken for it.
     for k, (new, old) in enumerate(zip(coordinates, y[size:], strict=True)):
         changes[k] = changes[k] + (new - old)
-    loop_rows = [*mechanism.nacelle_rows, *(row for plan in mechanism.legs for row in plan.rows)]
+    loop_rows = [*mechanism.platform_rows, *(row for plan in mechanism.legs for row in plan.rows)]
     open_loops = [system.closures.residual[row] / mechanism.row_scale[row] for row in loop_rows]
-    return {"dy": pack([*dy, *changes]), "error": _largest([*open_loops, *_over_size(robot, gaps)])}
+    return {"dy": pack([*dy, *changes]), "error": _largest([*open_loops, *_scaled_gaps(robot, gaps)])}

@@ -20,11 +20,11 @@ from nacelle.compile import Compiled
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native, native_newton
-from nacelle.kinematics.pose_input import SHORTEST
+from nacelle.kinematics.native import compile_native, compile_native_newton
+from nacelle.kinematics.pose_input import SHORTEST_QUATERNION
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.unknowns import guess_settings
-from nacelle.kinematics.solve.weak import ordinary
+from nacelle.kinematics.solve.weak import regular_thresholds
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -32,7 +32,7 @@ from nacelle.spatial.scalar import Array
 _FLOAT = np.dtype(np.float64)
 
 
-class Ordinary(NamedTuple):
+class RegularSample(NamedTuple):
     """The results at an ordinary state.
 
     Attributes:
@@ -51,7 +51,7 @@ class Ordinary(NamedTuple):
         return np.zeros((), dtype=np.int64)
 
 
-class OneState:
+class SingleSample:
     """A compiled function of (x, y, ...) at one state; threads may share it."""
 
     def __init__(
@@ -72,7 +72,7 @@ class OneState:
         # Buffers that no thread uses now; None where the program does not run natively.
         self._free: deque[_Buffers] | None = deque()
 
-    def __call__(self, x: Any, guess: Any, *others: Array) -> Ordinary | None:
+    def __call__(self, x: Any, guess: Any, *others: Array) -> RegularSample | None:
         """Evaluate at a state; None if it is not ordinary, or not one state.
 
         Args:
@@ -100,13 +100,15 @@ class OneState:
             if program.target != "jit":
                 self._free = None
                 return None
-            buffers = _Buffers(self._robot, program, {**ordinary(self._robot), **self._lowest})
+            buffers = _Buffers(self._robot, program, {**regular_thresholds(self._robot), **self._lowest})
         try:
-            return self._at(buffers, x, guess, others)
+            return self._evaluate(buffers, x, guess, others)
         finally:
             self._free.append(buffers)
 
-    def _at(self, buffers: _Buffers, x: Array, guess: Any, others: tuple[Array, ...]) -> Ordinary | None:
+    def _evaluate(
+        self, buffers: _Buffers, x: Array, guess: Any, others: tuple[Array, ...]
+    ) -> RegularSample | None:
         pose, y = buffers.rows[0], buffers.rows[1]
         pose[:] = x
         for row, other in zip(buffers.rows[2:], others, strict=False):
@@ -125,7 +127,7 @@ class OneState:
         if k is not None:
             a, b, c, d = numbers[k : k + 4]
             length = math.sqrt(a * a + b * b + c * c + d * d)
-            if not SHORTEST < length < math.inf:
+            if not SHORTEST_QUATERNION < length < math.inf:
                 return None
             pose[k], pose[k + 1], pose[k + 2], pose[k + 3] = (
                 a / length,
@@ -147,7 +149,7 @@ class OneState:
             name: values[part] if shape is None else values[part].reshape(shape)
             for name, part, shape in buffers.parts
         }
-        return Ordinary(pose.copy(), y.copy(), results)
+        return RegularSample(pose.copy(), y.copy(), results)
 
 
 class _Buffers:
@@ -166,8 +168,8 @@ class _Buffers:
     """
 
     def __init__(self, robot: Robot, program: Compiled, lowest: Mapping[str, float]) -> None:
-        self.inputs, inputs = _side_by_side(program.inputs)
-        self.outputs, results = _side_by_side(program.outputs)
+        self.inputs, inputs = _contiguous_arrays(program.inputs)
+        self.outputs, results = _contiguous_arrays(program.outputs)
         self.rows = list(inputs.values())
         self.run = program.bind(**inputs, **results).call
         ends = np.cumsum([0, *(array.size for array in results.values())]).tolist()
@@ -182,10 +184,10 @@ class _Buffers:
         self.start = np.zeros(y.shape)
         self.solve: Callable[[], bool] | None = None
         if y.size:
-            self.solve = _near(robot, self.start, x, y)
+            self.solve = _bind_guess_solver(robot, self.start, x, y)
 
 
-def _side_by_side(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, dict[str, Array]]:
+def _contiguous_arrays(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, dict[str, Array]]:
     """An array with room for variables of some shapes, and the parts of it that are theirs."""
     sizes = [math.prod(shape) for shape in shapes.values()]
     whole = np.zeros(sum(sizes))
@@ -194,13 +196,13 @@ def _side_by_side(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, dict[st
     return whole, {name: whole[end - size : end].reshape(shape) for (name, shape), size, end in parts}
 
 
-def _near(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:
+def _bind_guess_solver(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:
     """A function that finds y at x from a start near by, as `unknowns` does with a guess."""
-    solver = native_newton(newton_steps.closing_step, robot)
+    solver = compile_native_newton(newton_steps.loop_closing_step, robot)
     close = solver.bind(start, x, y, **guess_settings(mechanism_of(robot)))
     if not branch_of(robot).size:
         return lambda: close() == 0
-    signs = native(kinematic_model.branch_signs, robot).bind(x=x, y=y)
+    signs = compile_native(kinematic_model.branch_signs, robot).bind(x=x, y=y)
     check, numbers = signs.call, next(array for name, array in signs.arrays.items() if name not in ("x", "y"))
 
     def solve() -> bool:
@@ -213,6 +215,6 @@ def _near(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:
 
 
 @lru_cache(maxsize=512)
-def one_state(function: Callable[..., Any], robot: Robot, **options: Any) -> OneState:
+def single_sample(function: Callable[..., Any], robot: Robot, **options: Any) -> SingleSample:
     """A physics function at one state of a robot; arguments as in `native`."""
-    return OneState(robot, lambda: native(function, robot, **options))
+    return SingleSample(robot, lambda: compile_native(function, robot, **options))

@@ -29,18 +29,18 @@ import numpy as np
 
 from nacelle.kinematics.legs.chain import serial_chain
 from nacelle.kinematics.legs.leg_type import FORMS, leg_type
-from nacelle.kinematics.legs.parallelogram import arm
+from nacelle.kinematics.legs.parallelogram import arm_geometry
 from nacelle.kinematics.legs.serial import axis_motion
 from nacelle.kinematics.legs.solution import rod_chains
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.shapes import of_actuators
+from nacelle.kinematics.shapes import actuators_shape
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product, sqrt
-from nacelle.tree.spanning_tree import Step, joint_steps
+from nacelle.tree.spanning_tree import JointTransform, joint_transforms
 
 
 class Sphere(NamedTuple):
@@ -65,7 +65,7 @@ def driven_joint(robot: Robot, leg: Leg) -> int | None:
     return {"rod": leg.joints[0], "strut": leg.joints[-1]}.get(FORMS[form].kind) if form else None
 
 
-def leg_sphere(robot: Robot, leg: Leg, step: Step) -> Sphere:
+def leg_sphere(robot: Robot, leg: Leg, step: JointTransform) -> Sphere:
     """The sphere on which a leg's end lies, from the step of its driven joint (`driven_joint`)."""
     kind = leg_type(robot, leg)
     if kind.form == "rods":
@@ -75,7 +75,7 @@ def leg_sphere(robot: Robot, leg: Leg, step: Step) -> Sphere:
         return Sphere(centre, dot(d, d), first.target)
     folded = kind.parallelogram
     if folded is not None:
-        X_centre, d = arm(robot, folded)
+        X_centre, d = arm_geometry(robot, folded)
         centre = (robot.joints[folded.root].frame_predecessor @ axis_motion(step) @ X_centre).p
         return Sphere(centre, dot(d, d), robot.joints[folded.wrist])
     chain, form = serial_chain(robot, leg), FORMS[kind.form]
@@ -88,12 +88,12 @@ def leg_sphere(robot: Robot, leg: Leg, step: Step) -> Sphere:
     return Sphere((X[0] @ axis_motion(step) @ X[1]).p, dot(d, d), chain.target)
 
 
-def applies(mechanism: Mechanism) -> bool:
+def has_sphere_solution(mechanism: Mechanism) -> bool:
     """Whether the pose follows from the actuators by spheres or circles."""
     robot = mechanism.robot
     coordinates = robot.motion.coordinates
     if (
-        not mechanism.closed_form
+        not mechanism.has_closed_form
         or len(robot.legs) != len(coordinates)
         or len(robot.actuators) != len(coordinates)
     ):
@@ -114,42 +114,44 @@ def _spheres(robot: Robot, q: Array) -> list[tuple[Array, Scalar]]:
     for leg in robot.legs:
         joint = driven_joint(robot, leg)
         assert joint is not None
-        step = joint_steps(robot.joints[joint], q[actuator_of[joint] : actuator_of[joint] + 1])[0]
+        step = joint_transforms(robot.joints[joint], q[actuator_of[joint] : actuator_of[joint] + 1])[0]
         centre, radius2, closure = leg_sphere(robot, leg, step)
         frame = closure.frame_predecessor if closure.predecessor == PLATFORM else closure.frame_successor
         result.append((centre - R @ frame.p, radius2))
     return result
 
 
-@physics(q=of_actuators)
+@physics(q=actuators_shape)
 def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
     """The pose x (nx,) and a margin: below zero where the spheres do not meet, zero where they touch."""
-    x, margin = _meet(robot, q, circles_side(mechanism_of(robot)))
+    x, margin = _intersect(robot, q, reference_side(mechanism_of(robot)))
     return {"x": x, "margin": margin}
 
 
 @lru_cache(maxsize=64)
-def circles_side(mechanism: Mechanism) -> int:
+def reference_side(mechanism: Mechanism) -> int:
     """Which of the two points is that of the reference pose."""
     x0 = mechanism.reference[0]
     q = np.array(
         [mechanism.assembly.q[mechanism.robot.q_slices[a.joint]][0] for a in mechanism.robot.actuators]
     )
     with np.errstate(all="ignore"):
-        errors = {side: float(np.max(np.abs(_meet(mechanism.robot, q, side)[0] - x0))) for side in (1, -1)}
+        errors = {
+            side: float(np.max(np.abs(_intersect(mechanism.robot, q, side)[0] - x0))) for side in (1, -1)
+        }
     return min(errors, key=lambda side: errors[side])
 
 
-def _meet(robot: Robot, q: Array, side: int) -> tuple[Array, Scalar]:
+def _intersect(robot: Robot, q: Array, side: int) -> tuple[Array, Scalar]:
     spheres = _spheres(robot, q)
     if len(spheres) == 3:
-        p, margin = three_spheres(spheres, side)
+        p, margin = intersect_three_spheres(spheres, side)
     else:
-        p, margin = _two_circles(robot, spheres, side)
+        p, margin = _intersect_circles(robot, spheres, side)
     return pack([p[AXES.index(name)] for name in robot.motion.coordinates]), margin
 
 
-def three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
+def intersect_three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
     """P = c_1 + a e + b f + g e x f, e and f to the other centres; a and b from differences of spheres."""
     (c1, r1), (c2, r2), (c3, r3) = spheres
     e, f = c2 - c1, c3 - c1
@@ -161,7 +163,7 @@ def three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array
     return c1 + flat + (float(side) * sqrt(radicand * reciprocal)) * cross(e, f), divide(radicand, r1)
 
 
-def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
+def _intersect_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
     """The same in the plane of two translations, where the third coordinate of p is the reference's."""
     i, j = (AXES.index(name) for name in robot.motion.coordinates)
     k = 3 - i - j
@@ -183,7 +185,7 @@ def _two_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -
     return pack(p), divide(radicand, r1)
 
 
-def two_circles(circles: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Array]:
+def intersect_two_circles(circles: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Array]:
     """From the centres (2,) of two circles, with squares of radii, to the point where they meet (2,)."""
     (c1, r1), (c2, r2) = circles
     e = c2 - c1

@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.compile.closing import Closing
-from nacelle.emit.newton import Solver
+from nacelle.compile.closing import PoseClosure
+from nacelle.emit.newton import NewtonSolver
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.native import native, native_newton
+from nacelle.kinematics.native import compile_native, compile_native_newton
 from nacelle.kinematics.pose_input import broadcast_guess
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.continuation import (
@@ -36,19 +36,19 @@ from nacelle.kinematics.solve.continuation import (
     Equations,
     Roadmap,
     SearchedSamples,
+    build_roadmap,
     closed_tolerance,
-    polished,
-    roadmap,
+    polish_solutions,
 )
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import unwrapped
-from nacelle.tree.spanning_tree import nearest_turn
+from nacelle.tree.actuation import unwrap_angles
+from nacelle.tree.spanning_tree import wrap_angles
 
 # Poses of the roadmap, and how far around the reference they are sought: robot sizes, rad.
-_GOALS, _FAR, _TURN = 96, 1.2, 1.6
+_GOALS, _ROADMAP_REACH, _ROADMAP_ANGLE = 96, 1.2, 1.6
 # From how many points of the roadmap a pose is sought.
 _NEAREST = 2
 # A guess is near where plain iteration closes the loops in so few steps, none of them longer than this (rad,
@@ -56,7 +56,7 @@ _NEAREST = 2
 _NEAR_STEPS, _NEAR_STEP = 4, 0.125
 
 
-class Unknowns(NamedTuple):
+class PassiveCoordinates(NamedTuple):
     """What iteration found.
 
     Attributes:
@@ -78,7 +78,7 @@ class SearchStart(NamedTuple):
     y: Array
 
 
-def start_of(robot: Robot, guess: Any) -> SearchStart | None:
+def search_start(robot: Robot, guess: Any) -> SearchStart | None:
     """Where the search begins, from what a user gives: a result with x and y, or y (..., ny) alone.
 
     Raises:
@@ -93,11 +93,11 @@ def start_of(robot: Robot, guess: Any) -> SearchStart | None:
         start = SearchStart(None if x is None else np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     except (TypeError, ValueError):
         start = SearchStart(None, np.full(1, np.nan))
-    fits = start.y.shape[-1:] == (mechanism.ny,)
+    fits = start.y.shape[-1:] == (mechanism.unknown_count,)
     if not fits or (start.x is not None and start.x.shape[-1:] != (mechanism.layout.nx,)):
         raise KinematicsError(
             f"the guess is a solution of {robot.name} as inverse_kinematics or inverse_dynamics gives it, "
-            f"with {mechanism.layout.nx} coordinates and {mechanism.ny} unknowns, or its y alone, got "
+            f"with {mechanism.layout.nx} coordinates and {mechanism.unknown_count} unknowns, or its y alone, got "
             f"{type(guess).__name__}"
         )
     return start
@@ -124,9 +124,9 @@ def step_units(mechanism: Mechanism) -> Array:
     return units
 
 
-def unknowns(
+def solve_unknowns(
     mechanism: Mechanism, x: Array, guess: SearchStart | None = None, *, follow: bool = False
-) -> Unknowns:
+) -> PassiveCoordinates:
     """Find what needs iteration at poses, and angles that count turns.
 
     Angles continue those of a guess, or along a path. For a single pose they are within half a turn of the
@@ -140,16 +140,21 @@ def unknowns(
         follow: whether the poses, in order, are a path: each begins with the solution before it.
     """
     if mechanism.counted:
-        return _with_turns(mechanism, x, guess, follow)
+        return _solve_with_turns(mechanism, x, guess, follow)
     batch = x.shape[:-1]
-    if mechanism.closed_form:
-        return Unknowns(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
+    if mechanism.has_closed_form:
+        return PassiveCoordinates(np.zeros((*batch, 0)), np.zeros(batch, dtype=np.int64))
     rows = np.ascontiguousarray(x.reshape(-1, mechanism.layout.nx))
     x0, y0 = mechanism.reference
-    start_x, start_y = np.broadcast_to(x0, rows.shape), np.broadcast_to(y0, (len(rows), mechanism.ny))
-    search, near = _Search(mechanism), None
+    start_x, start_y = (
+        np.broadcast_to(x0, rows.shape),
+        np.broadcast_to(y0, (len(rows), mechanism.unknown_count)),
+    )
+    search, near = _UnknownSearch(mechanism), None
     if guess is not None:
-        guess_y = broadcast_guess(guess.y, (*batch, mechanism.ny)).reshape(-1, mechanism.ny)
+        guess_y = broadcast_guess(guess.y, (*batch, mechanism.unknown_count)).reshape(
+            -1, mechanism.unknown_count
+        )
         if guess.x is None:
             near = search.near(rows, guess_y)
             guess_x, guess_y = rows, near.y
@@ -168,97 +173,99 @@ def unknowns(
         if left.size:
             again = search.each(rows[left], start_x[left], start_y[left], free=guess_x is rows)
             solutions.y[left], solutions.flags[left] = again
-    y = solutions.y if follow or guess is not None else _near_centres(mechanism, solutions.y)
-    return Unknowns(y.reshape(*batch, mechanism.ny), solutions.flags.reshape(batch))
+    y = solutions.y if follow or guess is not None else _wrap_near_centres(mechanism, solutions.y)
+    return PassiveCoordinates(y.reshape(*batch, mechanism.unknown_count), solutions.flags.reshape(batch))
 
 
-def _near_centres(mechanism: Mechanism, y: Array) -> Array:
+def _wrap_near_centres(mechanism: Mechanism, y: Array) -> Array:
     """Unknowns (N, ny) with angles within half a turn of their centres."""
     y = y.copy()
     for index, centre in mechanism.centred_angles:
-        y[:, index] = nearest_turn(y[:, index], centre)
+        y[:, index] = wrap_angles(y[:, index], centre)
     return y
 
 
-def _with_turns(mechanism: Mechanism, x: Array, guess: SearchStart | None, follow: bool) -> Unknowns:
+def _solve_with_turns(
+    mechanism: Mechanism, x: Array, guess: SearchStart | None, follow: bool
+) -> PassiveCoordinates:
     """The same where angles count turns: what iteration finds, then these angles."""
-    robot, size = mechanism.robot, mechanism.iterated_size
+    robot, size = mechanism.robot, mechanism.iterated_count
     start_iterated = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
-    iterated = unknowns(mechanism_of(robot.described), x, start_iterated, follow=follow)
+    iterated = solve_unknowns(mechanism_of(robot.described), x, start_iterated, follow=follow)
     near = mechanism.reference[1][size:] if guess is None else guess.y[..., size:]
     near = np.where(np.isfinite(near), near, mechanism.reference[1][size:])
     if follow and guess is not None:
         near = near.reshape(-1, near.shape[-1])[0]
     start = np.concatenate([iterated.y, broadcast_guess(near, (*x.shape[:-1], near.shape[-1]))], axis=-1)
-    angles = np.asarray(native(kinematic_model.counted_angles, robot)(x, start))
+    angles = np.asarray(compile_native(kinematic_model.angles_with_turns, robot)(x, start))
     if follow:
         rows = angles.reshape(-1, angles.shape[-1])
-        angles = unwrapped(rows, np.ones(rows.shape[1], dtype=bool)).reshape(angles.shape)
-    return Unknowns(np.concatenate([iterated.y, angles], axis=-1), iterated.flags)
+        angles = unwrap_angles(rows, np.ones(rows.shape[1], dtype=bool)).reshape(angles.shape)
+    return PassiveCoordinates(np.concatenate([iterated.y, angles], axis=-1), iterated.flags)
 
 
-class _Search(BranchSearch):
+class _UnknownSearch(BranchSearch):
     """The search for the unknowns of one robot at poses."""
 
     iterations = 50
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        solver: Solver = native_newton(newton_steps.closing_step, mechanism.robot)
+        solver: NewtonSolver = compile_native_newton(newton_steps.loop_closing_step, mechanism.robot)
         closed = closed_tolerance(mechanism.robot)
         self.equations = Equations(solver, self._conditioning, step_units(mechanism), closed)
 
     def _conditioning(self, x: Array, y: Array) -> Array:
         """How far the loops that iteration closes are from singularities (N, measures)."""
-        squares = native(kinematic_model.distances, self.mechanism.robot)(x, y)
+        squares = compile_native(kinematic_model.singularity_distances, self.mechanism.robot)(x, y)
         closed = len(self.mechanism.legs) - len(self.mechanism.iterated_legs)
         with np.errstate(invalid="ignore"):
             return np.asarray(np.sqrt(squares[:, closed:]))
 
-    def hubs(self, p: Array) -> list[Roadmap]:
+    def nearest_solutions(self, p: Array) -> list[Roadmap]:
         """Solutions of the branch that are nearest to poses (N, nx)."""
         return _roadmap(self.mechanism.robot).nearest(p, pose_units(self.mechanism), _NEAREST)
 
-    def near(self, x: Array, start: Array) -> Unknowns:
+    def near(self, x: Array, start: Array) -> PassiveCoordinates:
         """Solve poses (N, nx) from unknowns (N, ny) of solutions near by."""
         solution = self.equations.solver.solve(start, x, **guess_settings(self.mechanism))
         closed = solution.status == 0
         flags = np.where(closed, 0, int(Flag.UNREACHABLE))
         y = np.where(closed[:, None], solution.y, np.nan)
-        flags[closed] |= self._signs(x[closed], y[closed])
-        return Unknowns(y, flags)
+        flags[closed] |= self._branch_flags(x[closed], y[closed])
+        return PassiveCoordinates(y, flags)
 
-    def each(self, x: Array, start_x: Array, start_y: Array, *, free: bool) -> Unknowns:
+    def each(self, x: Array, start_x: Array, start_y: Array, *, free: bool) -> PassiveCoordinates:
         """Solve every pose (N, nx) for itself; with `free` by way of the roadmap, too."""
-        samples = SearchedSamples.at(x, self.mechanism.ny)
+        samples = SearchedSamples.at(x, self.mechanism.unknown_count)
         left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start_y), axis=1))
         # Nearest to the branch is what comes behind the point where the straight path was blocked.
         last = self.connect(samples, left, start_x[left], start_y[left])
-        missed = samples.missing[left]
+        missed = samples.is_missing[left]
         if np.any(missed):
             self.by_roadmap(samples, left[missed], last[missed], connected=free)
-        return self._checked(samples)
+        return self._check_solutions(samples)
 
-    def along(self, x: Array, start_x: Array, start_y: Array) -> Unknowns:
+    def along(self, x: Array, start_x: Array, start_y: Array) -> PassiveCoordinates:
         """Solve poses (N, nx) as a path; those that are not finite are left out."""
-        samples = SearchedSamples.at(x, self.mechanism.ny)
+        samples = SearchedSamples.at(x, self.mechanism.unknown_count)
         valid = np.flatnonzero(np.all(np.isfinite(x), axis=1))
-        path = SearchedSamples.at(x[valid], self.mechanism.ny)
+        path = SearchedSamples.at(x[valid], self.mechanism.unknown_count)
         self.follow(path, path._replace(p=start_x[:1], y=start_y[:1]))
         samples.y[valid], samples.flags[valid] = path.y, path.flags
-        return self._checked(samples)
+        return self._check_solutions(samples)
 
-    def _checked(self, samples: SearchedSamples) -> Unknowns:
+    def _check_solutions(self, samples: SearchedSamples) -> PassiveCoordinates:
         """Improve solutions to rounding, and check their signs."""
         x, y, _, flags = samples
-        good = np.flatnonzero(~samples.missing)
-        y[good] = polished(self.equations, y[good], x[good])
-        flags[good] |= self._signs(x[good], y[good])
-        return Unknowns(y, flags)
+        good = np.flatnonzero(~samples.is_missing)
+        y[good] = polish_solutions(self.equations, y[good], x[good])
+        flags[good] |= self._branch_flags(x[good], y[good])
+        return PassiveCoordinates(y, flags)
 
-    def _signs(self, x: Array, y: Array) -> Array:
+    def _branch_flags(self, x: Array, y: Array) -> Array:
         """`OTHER_BRANCH` where signs of solutions differ from those of the reference pose (N,)."""
-        return np.where(on_branch(self.mechanism.robot, x, y), 0, int(Flag.OTHER_BRANCH))
+        return np.where(is_on_branch(self.mechanism.robot, x, y), 0, int(Flag.OTHER_BRANCH))
 
     def between(self, p0: Array, p1: Array, t: Array) -> Array:
         """Poses (M, nx) at the parts t (M,) of the ways from poses to poses; the last ones exactly."""
@@ -273,11 +280,11 @@ class _Search(BranchSearch):
         return np.ascontiguousarray(np.where(t == 1.0, p1, mixed))
 
 
-def on_branch(robot: Robot, x: Array, y: Array) -> Array:
+def is_on_branch(robot: Robot, x: Array, y: Array) -> Array:
     """Whether all numbers of `branch` have the sign of the reference pose, at (..., nx) and (..., ny)."""
     if not branch_of(robot).size or not x.size:
         return np.ones(x.shape[:-1], dtype=bool)
-    numbers = native(kinematic_model.branch_signs, robot)(x, y)
+    numbers = compile_native(kinematic_model.branch_signs, robot)(x, y)
     with np.errstate(invalid="ignore"):
         return np.asarray(~np.any(numbers < 0.0, axis=-1))
 
@@ -286,28 +293,28 @@ def on_branch(robot: Robot, x: Array, y: Array) -> Array:
 def _roadmap(robot: Robot) -> Roadmap:
     """Poses on the branch of the reference, as far as straight lines from it lead."""
     mechanism = mechanism_of(robot)
-    search = _Search(mechanism)
+    search = _UnknownSearch(mechanism)
     x0, y0 = mechanism.reference
     rng = np.random.default_rng(0)
     layout = mechanism.layout
     far = np.sqrt(rng.uniform(0.02, 1.0, (_GOALS, 1)))
     steps = far * rng.uniform(-1.0, 1.0, (_GOALS, layout.nx))
-    goals = x0 + steps * np.where(np.array(layout.units) == "m", _FAR * robot.size, _TURN)
+    goals = x0 + steps * np.where(np.array(layout.units) == "m", _ROADMAP_REACH * robot.size, _ROADMAP_ANGLE)
     if layout.quaternion is not None:
-        rotation = _TURN * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
+        rotation = _ROADMAP_ANGLE * far * rng.uniform(-1.0, 1.0, (_GOALS, 3))
         goals[:, layout.quaternion] = quat_multiply(quat_exp(rotation), x0[layout.quaternion])
-    return roadmap(search.equations, x0, y0, goals, search.between)
+    return build_roadmap(search.equations, x0, y0, goals, search.between)
 
 
 # ---- how a robot's pose is completed before a program that is differentiated (`nacelle.compile.closing`)
 
 
-def closing_of(robot: Robot) -> Closing:
+def closing_driver(robot: Robot) -> PoseClosure:
     """Unit quaternions, and closed loops by Newton's iteration from the reference pose."""
     mechanism = mechanism_of(robot)
 
     def find(x: Array, y: Array | None) -> Array:
-        return unknowns(mechanism, x, start_of(robot, y)).y
+        return solve_unknowns(mechanism, x, search_start(robot, y)).y
 
-    step = closing_step if mechanism.ny else None
-    return Closing(robot, mechanism.layout.quaternion, step, mechanism.reference, find)
+    step = loop_closing_step if mechanism.unknown_count else None
+    return PoseClosure(robot, mechanism.layout.quaternion, step, mechanism.reference, find)

@@ -13,29 +13,32 @@ import numpy as np
 
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.kinematic_model import dense_margins
-from nacelle.kinematics.margins import NEAR_MARGIN, TRUSTED
+from nacelle.kinematics.margins import NEAR_MARGIN, TRUSTED_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
-Pivoted = Callable[..., Mapping[str, Array]]
+PivotedFunction = Callable[..., Mapping[str, Array]]
 """A function of the inputs of another one that gives some of its outputs without fixed pivots."""
-WEAK_PIVOT = 1e-2
+ILL_CONDITIONED_PIVOT = 1e-2
 """Pivot figures below this are weak."""
 
 
-def ordinary(robot: Robot) -> dict[str, float]:
+def regular_thresholds(robot: Robot) -> dict[str, float]:
     """What "margins" and "pivot" lie above at an ordinary state."""
-    return {"margins": NEAR_MARGIN if mechanism_of(robot).closed_form else TRUSTED, "pivot": WEAK_PIVOT}
+    return {
+        "margins": NEAR_MARGIN if mechanism_of(robot).has_closed_form else TRUSTED_MARGIN,
+        "pivot": ILL_CONDITIONED_PIVOT,
+    }
 
 
-def strengthened(
+def reevaluate_with_pivoting(
     robot: Robot,
     outputs: Mapping[str, Array],
     inputs: Sequence[Array],
     flags: Array,
-    pivoted: Pivoted | None = None,
+    pivoted: PivotedFunction | None = None,
 ) -> dict[str, Array]:
     """Results in which those of weak states come from another program.
 
@@ -47,12 +50,12 @@ def strengthened(
         pivoted: the other program, of the same inputs; its outputs replace those of the same name. The dense
             margins if None.
     """
-    where = _weak(robot, outputs, inputs) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
+    where = _is_ill_conditioned(robot, outputs, inputs) | ((flags & int(Flag.OTHER_BRANCH)) != 0)
     if not np.any(where):
         return dict(outputs)
     states = [np.broadcast_to(part, where.shape + part.shape[-1:])[where] for part in inputs]
     if pivoted is None:
-        again: Mapping[str, Array] = {"margins": native(dense_margins, robot)(*states[:2])}
+        again: Mapping[str, Array] = {"margins": compile_native(dense_margins, robot)(*states[:2])}
     else:
         again = pivoted(*states)
     results = {}
@@ -64,16 +67,16 @@ def strengthened(
     return results
 
 
-def _weak(robot: Robot, outputs: Mapping[str, Array], inputs: Sequence[Array]) -> Array:
+def _is_ill_conditioned(robot: Robot, outputs: Mapping[str, Array], inputs: Sequence[Array]) -> Array:
     """Which states are weak (...); what is out of reach or has no solution is not."""
     mechanism, margins = mechanism_of(robot), outputs["margins"]
     iterated = [*mechanism.iterated_legs, *range(len(mechanism.legs), margins.shape[-1])]
     closed = [k for k in range(margins.shape[-1]) if k not in iterated]
     with np.errstate(invalid="ignore"):
-        where = np.any(~(margins[..., iterated] >= TRUSTED), axis=-1)
+        where = np.any(~(margins[..., iterated] >= TRUSTED_MARGIN), axis=-1)
         if "pivot" in outputs:
             # Not a number where a strut lies across the upright axis.
-            where = where | ~(outputs["pivot"] >= WEAK_PIVOT)
+            where = where | ~(outputs["pivot"] >= ILL_CONDITIONED_PIVOT)
         where = where & ~np.any(margins[..., closed] < 0.0, axis=-1)
     for part in inputs[:2]:
         where = where & np.all(np.isfinite(part), axis=-1)

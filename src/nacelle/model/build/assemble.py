@@ -18,9 +18,15 @@ from nacelle.model.build.draft import (
     draft_joint,
     draft_leg,
 )
-from nacelle.model.build.graph import GROUND, BodyGraph, DescribedPart, full_name
+from nacelle.model.build.graph import GROUND, BodyGraph, PartDraft, full_name
 from nacelle.model.build.joints import JointBuilder
-from nacelle.model.build.placement import Placement, mirrored_branch, placed_beam, placed_display, placement
+from nacelle.model.build.placement import (
+    Placement,
+    mirror_branch_sign,
+    place_beam,
+    place_display,
+    read_placement,
+)
 from nacelle.model.data import Actuator
 from nacelle.model.description.body import BodySpec
 from nacelle.model.description.description import Description, ReferenceSpec
@@ -29,7 +35,7 @@ from nacelle.model.description.joint import JointSpec
 from nacelle.model.description.version import NEWEST, OLDEST
 from nacelle.model.flexible import with_beam_masses
 from nacelle.model.joint import Joint, JointKind
-from nacelle.model.leg import BASE, PLATFORM, Body, Leg, Nacelle
+from nacelle.model.leg import BASE, PLATFORM, Body, Leg, MovingPlatform
 from nacelle.model.platform import AXES, Mode, Motion, MotionError, Payload, Tool, parse_motion
 from nacelle.model.robot import Robot
 from nacelle.model.shared import sharing_faults
@@ -37,7 +43,7 @@ from nacelle.model.source.node import Entry, KeyPath, Node, Source
 from nacelle.model.units import SI, units_for_bare_numbers
 from nacelle.spatial.inertia import transform_parameters
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.recorded import plain_or_recorded
+from nacelle.spatial.recorded import as_float
 
 
 def build_robot(description: Description, source: Source | None = None) -> Robot:
@@ -50,10 +56,10 @@ def build_robot(description: Description, source: Source | None = None) -> Robot
     Raises:
         DescriptionError: everything that is wrong, at once.
     """
-    return assembled(description, source).alike
+    return assemble_description(description, source).without_rounding_differences
 
 
-def assembled(description: Description, source: Source | None = None) -> Robot:
+def assemble_description(description: Description, source: Source | None = None) -> Robot:
     """Build the robot with all numbers as they come, recorded ones too; arguments as in `build_robot`."""
     builder = _Builder(description, source or Source("<python>", Node({})))
     robot = builder.build()
@@ -68,14 +74,14 @@ class _Builder:
         self.source = source
         self.problems: list[Problem] = []
         units = (units_for_bare_numbers(description.units) or {}) if source.root.value else SI
-        self.nacelle = self.nacelle_part()
+        self.nacelle = self.platform_part()
         self.legs = self.leg_parts()
         motions = [description.motion, *(mode.motion for mode in description.modes.values())]
         coordinates = {name for motion in motions if isinstance(motion, list) for name in motion}
         parts = [self.nacelle, *self.legs]
         self.graph = graph = BodyGraph(description.nacelle, parts, self.report, coordinates)
         self.joint_builder = JointBuilder(graph, DriveReader(units, self.report))
-        self.tree, self.closing = graph.leg_order(graph.tree), graph.leg_order(graph.closing)
+        self.tree, self.closing = graph.sort_by_leg(graph.tree), graph.sort_by_leg(graph.closing)
         self.edges = [*self.tree, *self.closing]
         self.order = ["base", graph.main, *(edge.successor for edge in self.tree)]
         self.index = {name: k for k, name in enumerate(self.order)}
@@ -91,11 +97,11 @@ class _Builder:
             return None
         return self.assemble(motion)
 
-    def nacelle_part(self) -> DescribedPart:
+    def platform_part(self) -> PartDraft:
         spec = self.description.nacelle
         if spec is None:
             chain = ChainDraft({GROUND: (BodySpec(), ())})
-            chain.closures.append(draft_joint(f"base-{GROUND}", _FIXED, ()))
+            chain.closures.append(draft_joint(f"base-{GROUND}", _GROUND_JOINT, ()))
         else:
             chain = draft_chain(spec, ("nacelle",))
             if spec.type != "articulated":
@@ -103,10 +109,10 @@ class _Builder:
         for name, joint in self.description.closures.items():
             add_joint(chain, name, joint, ("closures", name), closes=True)
         chain.couplings += draft_couplings(self.description.couplings, ("couplings",))
-        return DescribedPart("", ("nacelle",), chain, Placement(), None)
+        return PartDraft("", ("nacelle",), chain, Placement(), None)
 
-    def leg_parts(self) -> list[DescribedPart]:
-        parts: list[DescribedPart] = []
+    def leg_parts(self) -> list[PartDraft]:
+        parts: list[PartDraft] = []
         names: set[str] = set()
         spec = self.description.nacelle
         main = GROUND if spec is None else spec.name
@@ -123,7 +129,7 @@ class _Builder:
                 continue
             if not chain.bodies and not chain.joints:
                 self.report(path, f"leg {leg.name!r} is empty", "give joints, table or elements")
-            parts.append(DescribedPart(leg.name, path, chain, placement(leg.placement), leg))
+            parts.append(PartDraft(leg.name, path, chain, read_placement(leg.placement), leg))
         return parts
 
     def check_guesses(self) -> None:
@@ -141,7 +147,7 @@ class _Builder:
     def assemble(self, motion: Motion) -> Robot | None:
         description, make = self.description, self.joint_builder
         self.check_guesses()
-        self.check_hanging()
+        self.check_platform_branches()
         drives = [make.joint(edge, self.index) for edge in self.edges]
         self.joints = [drive.joint for drive in drives]
         start = self.guesses(description.reference.guess, ("reference", "guess"))
@@ -149,7 +155,7 @@ class _Builder:
         number = {joint.name: k for k, joint in enumerate(self.joints[: len(self.tree)])}
         couplings = [make.coupling(coupling, number) for coupling in self.graph.couplings]
         actuators = self.actuators(drives)
-        legs = self.leg_list()
+        legs = self.build_legs()
         self.check_legs(legs)
         reference, shared = self.reference_pose(description.reference), description.shared
         robot = Robot(
@@ -158,7 +164,7 @@ class _Builder:
             joints=(*self.joints, *couplings),
             tree=len(self.tree),
             legs=tuple(legs),
-            nacelle=self.robot_nacelle(),
+            nacelle=self.build_platform(),
             motion=motion,
             actuators=actuators,
             gravity=description.gravity,
@@ -196,7 +202,7 @@ class _Builder:
             cuts += [j] if group in (legs or {None}) else []
         return joints_of_group, tuple(cuts)
 
-    def leg_list(self) -> list[Leg]:
+    def build_legs(self) -> list[Leg]:
         """The legs: components of the graph, each with its joints and closures."""
         result = []
         for k, name in enumerate(self.graph.leg_names()):
@@ -215,29 +221,29 @@ class _Builder:
             return 1
         # Couplings come after all other joints, and keep their coordinates.
         closures = [self.joints[j] for j in leg.closures if j < len(self.joints)]
-        return mirrored_branch([self.joints[j] for j in leg.joints], closures)
+        return mirror_branch_sign([self.joints[j] for j in leg.joints], closures)
 
-    def robot_nacelle(self) -> Nacelle:
+    def build_platform(self) -> MovingPlatform:
         joints, cuts = self.members(None)
         bodies = (PLATFORM, *(self.joints[j].successor for j in joints))
         spec = self.description.nacelle
-        kind = "none" if spec is None else "articulated" if self.graph.hanging else spec.type
-        return Nacelle(kind, bodies, joints, cuts)
+        kind = "none" if spec is None else "articulated" if self.graph.platform_branches else spec.type
+        return MovingPlatform(kind, bodies, joints, cuts)
 
-    def check_hanging(self) -> None:
+    def check_platform_branches(self) -> None:
         """What chains of the nacelle's mechanism, and of a robot without a nacelle, cannot have."""
         graph = self.graph
-        for part in (part for part in self.legs if part.name in graph.hanging_parts):
+        for part in (part for part in self.legs if part.name in graph.platform_branch_names):
             spec = part.spec
             assert spec is not None
-            if self.description.format == OLDEST and graph.has_nacelle:
+            if self.description.format == OLDEST and graph.has_platform:
                 ends = "ends on the base and on the nacelle"
                 hint = f"legs that do not need format: {NEWEST}"
                 self.report(part.path, f"a leg {ends}, leg {part.name!r} does not", hint)
             if spec.branch is not None:
                 message = "only a leg between base and nacelle has a branch"
                 self.report((*part.path, "branch"), message, "give guesses for its joints")
-            if spec.placement.nacelle is not None and not graph.has_nacelle:
+            if spec.placement.nacelle is not None and not graph.has_platform:
                 self.report((*part.path, "placement", "nacelle"), "the robot has no nacelle", "remove it")
 
     def check_legs(self, legs: list[Leg]) -> None:
@@ -259,7 +265,7 @@ class _Builder:
 
     def body(self, name: str) -> Body:
         if name == "base":
-            return Body("base", display=placed_display(self.description.base.display, None))
+            return Body("base", display=place_display(self.description.base.display, None))
         body = self.graph.bodies[name]
         spec, part = body.spec, body.part
         inertia = spec.ten()
@@ -268,11 +274,11 @@ class _Builder:
             inertia = transform_parameters(mirror, np.zeros(3), inertia) + 0.0
         return Body(
             name,
-            tuple(plain_or_recorded(value) for value in inertia),
-            placed_display(spec.display, mirror),
+            tuple(as_float(value) for value in inertia),
+            place_display(spec.display, mirror),
             spec.section.model_dump(exclude_none=True) if spec.section else None,
             spec.material.model_dump(exclude_none=True) if spec.material else None,
-            placed_beam(spec.beam, mirror) if spec.beam else None,
+            place_beam(spec.beam, mirror) if spec.beam else None,
             spec.spin or "",
         )
 
@@ -290,9 +296,9 @@ class _Builder:
         names = [actuator.name for actuator in result]
         if len(set(names)) != len(names):
             self.report(("legs",), "two actuators have the same name", "every actuator has its own")
-        return self.ordered(result)
+        return self.ordered_actuators(result)
 
-    def ordered(self, actuators: list[Actuator]) -> tuple[Actuator, ...]:
+    def ordered_actuators(self, actuators: list[Actuator]) -> tuple[Actuator, ...]:
         order = self.description.actuators
         if order is None:
             return tuple(actuators)
@@ -318,8 +324,8 @@ class _Builder:
             return None
         if self.graph.at_point and any(axis in AXES[3:] for axis in motion.coordinates):
             self.report(path, "a point does not turn", "xy, xyz or a list of x, y, z")
-        axes = [] if self.graph.has_nacelle else [name for name in motion.coordinates if name in AXES]
-        if axes and not any(_called(name, self.graph.joint_names) for name in axes):
+        axes = [] if self.graph.has_platform else [name for name in motion.coordinates if name in AXES]
+        if axes and not any(_matching_names(name, self.graph.joint_names) for name in axes):
             joints = [full_name(edge) for edge in self.graph.tree if edge.draft.path]
             self.report(
                 path,
@@ -333,24 +339,24 @@ class _Builder:
         """A coordinate of the motion: an axis of the nacelle, or a joint by its full name."""
         graph = self.graph
         joints = {full_name(edge): edge for edge in graph.tree if edge.successor not in graph.group_of}
-        if graph.has_nacelle and name in AXES:
+        if graph.has_platform and name in AXES:
             return name
-        alike = _called(name, joints)
+        alike = _matching_names(name, joints)
         full = alike[0] if len(alike) == 1 else ""
         if full and joints[full].draft.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             self.report(path, f"the joint {full!r} has more than one coordinate", "choose another joint")
         elif not full and len(alike) > 1:
             self.report(path, f"several joints are called {name!r}", f"write one of {', '.join(alike)}")
-        elif not full and not (graph.faults and _called(name, graph.joint_names)):
+        elif not full and not (graph.faults and _matching_names(name, graph.joint_names)):
             # After a mistake in the joints, which is reported already, it is not known whose a joint is.
-            self.report(path, *self.no_coordinate(name, list(joints)))
+            self.report(path, *self.coordinate_error(name, list(joints)))
         return full
 
-    def no_coordinate(self, name: str, joints: list[str]) -> tuple[str, str]:
+    def coordinate_error(self, name: str, joints: list[str]) -> tuple[str, str]:
         """Why a name is not a coordinate of the motion, and what would be one."""
         others = {full_name(edge): edge for edge in self.graph.edges if full_name(edge) not in joints}
         edge = others.get(name)
-        axes = AXES if self.graph.has_nacelle else ()
+        axes = AXES if self.graph.has_platform else ()
         if edge is not None and edge.closes:
             reason = f"the joint {name!r} closes a loop, so it is not a coordinate"
         elif edge is not None:
@@ -361,22 +367,22 @@ class _Builder:
         known = ", ".join([*axes, *joints][:12]) or "joints of legs, and there are none"
         return reason, near or f"coordinates are {known}"
 
-    def nacelle_body(self, name: str | None, path: KeyPath, *, of_legs: bool = False) -> int:
+    def carrier_body(self, name: str | None, path: KeyPath, *, of_legs: bool = False) -> int:
         """Index of a body of the nacelle, or also of a leg, that a tool or payload names."""
         if name is None:
-            if not self.graph.has_nacelle:
+            if not self.graph.has_platform:
                 self.report(path[:-1], "there is no nacelle to carry it", "say which body: body: arm.hand")
             return PLATFORM
         bodies = [n for n in self.graph.bodies if (of_legs or n not in self.graph.group_of) and n != GROUND]
         if name not in bodies:
-            whose = "nacelle" if self.graph.has_nacelle and not of_legs else "robot"
+            whose = "nacelle" if self.graph.has_platform and not of_legs else "robot"
             self.report(path, f"the {whose} has no body {name!r}", did_you_mean(name, bodies))
             return PLATFORM
         return self.index[name]
 
     def tools(self) -> tuple[Tool, ...]:
         return tuple(
-            Tool(name, self.nacelle_body(tool.body, ("tools", name, "body")), tool.at.pose())
+            Tool(name, self.carrier_body(tool.body, ("tools", name, "body")), tool.at.pose())
             for name, tool in self.description.tools.items()
         )
 
@@ -387,8 +393,8 @@ class _Builder:
             ten = transform_parameters(pose.R, pose.p, load.ten())
             if load.at == type(load.at)():
                 ten = load.ten()
-            body = self.nacelle_body(load.body, ("payload", name, "body"), of_legs=True)
-            loads.append(Payload(name, body, tuple(plain_or_recorded(value) for value in ten)))
+            body = self.carrier_body(load.body, ("payload", name, "body"), of_legs=True)
+            loads.append(Payload(name, body, tuple(as_float(value) for value in ten)))
         return tuple(loads)
 
     def modes(self, motion: Motion, reference: Pose, legs: list[Leg]) -> tuple[Mode, ...]:
@@ -425,7 +431,7 @@ class _Builder:
         names = [joint.name for joint in self.joints]
         result = {}
         for name, value in written.items():
-            alike = _called(name, names)
+            alike = _matching_names(name, names)
             if not alike:
                 hint = did_you_mean(name, names)
                 self.report((*path, name), f"no joint is called {name!r}", hint)
@@ -439,9 +445,9 @@ class _Builder:
         return result
 
 
-_FIXED = JointSpec(type="fixed", parent="base", child=GROUND)
+_GROUND_JOINT = JointSpec(type="fixed", parent="base", child=GROUND)
 
 
-def _called(name: str, joints: Collection[str]) -> list[str]:
+def _matching_names(name: str, joints: Collection[str]) -> list[str]:
     """The joints that have a name: in full the one, else those of whose names it is the last part."""
     return [name] if name in joints else [full for full in joints if full.split(".")[-1] == name]

@@ -34,16 +34,16 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.model.build.assemble import assembled
-from nacelle.model.data import SEED, Record, nearby
+from nacelle.model.build.assemble import assemble_description
+from nacelle.model.data import SEED, Record, perturbed
 from nacelle.model.description.description import Description
 from nacelle.model.description.frame import RotationSpec
 from nacelle.model.numbers import GROUPS
 from nacelle.model.source.node import KeyPath, Node, Source
-from nacelle.model.units import WrittenNumber, WrittenText
+from nacelle.model.units import TrackedNumber, TrackedText
 from nacelle.program.graph import Graph, reachable
 from nacelle.program.program import Variable
-from nacelle.program.trace import linear
+from nacelle.program.trace import straight_line_program
 from nacelle.spatial.recorded import Recorded
 
 # Which written number: the node (its place, or its identity if it has none), the value in it, the number in
@@ -70,7 +70,7 @@ _XYZ = ("x", "y", "z")
 
 
 @dataclass(frozen=True, eq=False)
-class DeclaredDescription:
+class ParametricDescription:
     """A description from which numbers are recorded when they are first needed.
 
     Attributes:
@@ -89,7 +89,7 @@ class DeclaredDescription:
         recorder = _Recorder(self.source, self.units)
         data = recorder.written(self.expanded.root, ())
         description = Description.model_validate(data, context={"units": self.units})
-        robot = assembled(description, self.expanded)
+        robot = assemble_description(description, self.expanded)
         return recorder.record(robot.parameters.groups, robot.parameters.entries(robot))
 
 
@@ -100,8 +100,8 @@ class _Recorder:
         self.units = units
         self.tape = Graph()
         self.paths: dict[Any, KeyPath] = {}
-        for path, node in _leaves(source.root, ()):
-            self.paths.setdefault(_identity(node), path)
+        for path, node in _scalar_nodes(source.root, ()):
+            self.paths.setdefault(_node_key(node), path)
         self.places: dict[Key, int] = {}
         self.values: list[float] = []
         self.samples: list[Recorded] = []
@@ -110,7 +110,7 @@ class _Recorder:
     def written(self, node: Node, path: KeyPath) -> Any:
         """Plain data of which the texts and numbers that may be free know who takes them."""
         if isinstance(node.value, dict):
-            still = ("axis", "angle") if self.keeps_axes(node) else ()
+            still = ("axis", "angle") if self.is_axis_permutation(node) else ()
             return {
                 key: below.plain() if key in still else self.written(below, (*path, key))
                 for key, below in node.value.items()
@@ -120,12 +120,12 @@ class _Recorder:
         value = node.value
         if isinstance(value, bool) or not isinstance(value, str | int | float) or not _may_be_free(path):
             return value
-        take = self.taker(node, path)
+        take = self.number_taker(node, path)
         if take is None:
             return value
-        return WrittenText(value, take) if isinstance(value, str) else WrittenNumber(value, take)
+        return TrackedText(value, take) if isinstance(value, str) else TrackedNumber(value, take)
 
-    def keeps_axes(self, node: Node) -> bool:
+    def is_axis_permutation(self, node: Node) -> bool:
         """Whether a mapping has an axis and an angle that take coordinate axes to coordinate axes."""
         assert isinstance(node.value, dict)
         if not {"axis", "angle"} <= node.value.keys():
@@ -134,12 +134,12 @@ class _Recorder:
         R = RotationSpec.model_validate(data, context={"units": self.units}).rotation()
         return bool(np.max(np.abs(np.abs(R) - np.round(np.abs(R)))) < 1e-12)
 
-    def taker(self, node: Node, path: KeyPath) -> Callable[[int, float, str], float] | None:
+    def number_taker(self, node: Node, path: KeyPath) -> Callable[[int, float, str], float] | None:
         """What takes the numbers of a leaf; None if nobody wrote it."""
         origin = node.origin
         if origin.node is None:
             return None
-        mark = _identity(origin.node)
+        mark = _node_key(origin.node)
         name = _name(self.paths.get(mark, path), origin.part)
 
         def take(part: int, number: float, quantity: str) -> float:
@@ -157,7 +157,7 @@ class _Recorder:
     def add(self, key: Key, name: str, part: int, value: float) -> None:
         """A free number that has not been seen yet."""
         k = self.places[key] = len(self.values)
-        sample = float(nearby([value], SEED + k)[0])
+        sample = float(perturbed([value], SEED + k)[0])
         self.values.append(value)
         self.samples.append(Recorded(sample, self.tape, self.tape.input(k)))
         suffix = _XYZ[part] if part < len(_XYZ) else str(part + 1)
@@ -177,10 +177,10 @@ class _Recorder:
             start += size
         used = sorted(first, key=lambda k: (GROUPS.index(first[k]), k))
         position_of = {k: position for position, k in enumerate(used)}
-        names = _different([self.names[k] for k in used])
+        names = _distinct_names([self.names[k] for k in used])
         flat = tuple(name for group in groups for name in layout[group])
         inputs, outputs = (Variable("numbers", (len(used),)),), (Variable("entries", (len(flat),)),)
-        program = linear("numbers", tape, inputs, outputs, roots)
+        program = straight_line_program("numbers", tape, inputs, outputs, roots)
         code = tuple((op, position_of[k[0]]) if op == "input" else (op, *k) for op, *k in program.code)
         values = tuple(self.values[k] for k in used)
         return Record(names, tuple(first[k] for k in used), values, flat, replace(program, code=code))
@@ -193,21 +193,21 @@ def _may_be_free(path: KeyPath) -> bool:
     return not _FREE.isdisjoint(keys) and _FIXED.isdisjoint(keys)
 
 
-def _identity(node: Node) -> Any:
+def _node_key(node: Node) -> Any:
     """What tells a written node from others: its place in the file, or itself if it was made in Python."""
     return (node.mark.line, node.mark.column) if node.mark.line else id(node)
 
 
-def _leaves(node: Node, path: KeyPath) -> Iterator[tuple[KeyPath, Node]]:
+def _scalar_nodes(node: Node, path: KeyPath) -> Iterator[tuple[KeyPath, Node]]:
     """All texts and numbers with their paths; entries of a list by name where they have one."""
     if isinstance(node.value, dict):
         for key, below in node.value.items():
-            yield from _leaves(below, (*path, key))
+            yield from _scalar_nodes(below, (*path, key))
     elif isinstance(node.value, list):
         for k, below in enumerate(node.value):
             name = below.value.get("name") if isinstance(below.value, dict) else None
             step = name.value if name is not None and isinstance(name.value, str) else k
-            yield from _leaves(below, (*path, step))
+            yield from _scalar_nodes(below, (*path, step))
     else:
         yield path, node
 
@@ -224,7 +224,7 @@ def _name(path: KeyPath, part: int) -> str:
     return ".".join([*map(str, front), step, *([str(part + 1)] if part >= 0 else [])])
 
 
-def _different(names: list[str]) -> tuple[str, ...]:
+def _distinct_names(names: list[str]) -> tuple[str, ...]:
     """Number names that are there already."""
     result: list[str] = []
     for name in names:

@@ -66,7 +66,7 @@ class DraftError(ValueError):
         super().__init__(message)
 
 
-def alignment(spec: JointSpec | EndSpec) -> Array:
+def joint_axes_rotation(spec: JointSpec | EndSpec) -> Array:
     """Rotation from the frame in which a joint is written to the frame of its kind.
 
     The axis of a joint becomes z; the two axes of a joint that has two become x and y.
@@ -81,7 +81,7 @@ def alignment(spec: JointSpec | EndSpec) -> Array:
 
 def draft_joint(name: str, spec: JointSpec, path: KeyPath) -> JointDraft:
     """Draft a joint that is written by itself."""
-    axes = Pose(alignment(spec), np.zeros(3))
+    axes = Pose(joint_axes_rotation(spec), np.zeros(3))
     frames = spec.at.pose() @ axes, spec.child_at.pose() @ axes
     return JointDraft(name, spec.kind(), (spec.parent, spec.child), frames, spec, path)
 
@@ -149,7 +149,7 @@ class SiNumber(float):
 
 
 def draft_chain(spec: ChainSpec, path: KeyPath, on_nacelle: Collection[str] = ()) -> ChainDraft:
-    """Draft what is written body by body and joint by joint; `on_nacelle` are bodies where legs end."""
+    """Draft what is written body by body and joint by joint; `add_to_platform` are bodies where legs end."""
     chain = ChainDraft({name: (body, (*path, "bodies", name)) for name, body in spec.bodies.items()})
     for name, joint in spec.joints.items():
         closes = joint.child in on_nacelle and joint.child not in chain.bodies
@@ -187,7 +187,7 @@ def _draft_elements(leg: LegSpec, chain: ChainDraft, path: KeyPath) -> None:
     end = leg.end
     if end is not None:
         R = np.eye(3) if end.rotation is None else end.rotation.rotation()
-        axes = Pose(alignment(end), np.zeros(3))
+        axes = Pose(joint_axes_rotation(end), np.zeros(3))
         frames = Pose(R, start) @ axes, end.child_at.pose() @ axes
         end_path = (*path, "end")
         chain.closures.append(JointDraft("end", end.kind(), (parent, end.child or ""), frames, end, end_path))

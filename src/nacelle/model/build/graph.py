@@ -12,7 +12,7 @@ from nacelle.errors import did_you_mean
 from nacelle.model.build.draft import ChainDraft, CouplingDraft, JointDraft
 from nacelle.model.build.placement import Placement
 from nacelle.model.description.body import BodySpec
-from nacelle.model.description.description import LegSpec, NacelleSpec
+from nacelle.model.description.description import LegSpec, PlatformSpec
 from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath, Report
 
@@ -24,7 +24,7 @@ MAX_BODIES = 240
 
 
 @dataclass
-class DescribedPart:
+class PartDraft:
     """A leg as written, or the nacelle (`spec` is None), with its chain and placement."""
 
     name: str
@@ -42,7 +42,7 @@ class DescribedPart:
 class Edge:
     """A joint between bodies by their full names."""
 
-    part: DescribedPart
+    part: PartDraft
     draft: JointDraft
     predecessor: str
     successor: str
@@ -53,7 +53,7 @@ class Edge:
 class CouplingEdges:
     """A coupling with its joints found: the one that follows first, ratios and offset as written."""
 
-    part: DescribedPart
+    part: PartDraft
     draft: CouplingDraft
     edges: tuple[Edge, ...]
 
@@ -64,7 +64,7 @@ class BodyDraft:
 
     spec: BodySpec
     path: KeyPath
-    part: DescribedPart | None
+    part: PartDraft | None
 
 
 def full_name(edge: Edge | CouplingEdges) -> str:
@@ -94,8 +94,8 @@ class BodyGraph:
 
     def __init__(
         self,
-        nacelle: NacelleSpec | None,
-        parts: list[DescribedPart],
+        nacelle: PlatformSpec | None,
+        parts: list[PartDraft],
         report: Report,
         coordinates: Collection[str] = (),
     ) -> None:
@@ -109,7 +109,7 @@ class BodyGraph:
         """
         self.main = GROUND if nacelle is None else nacelle.name
         self.at_point = nacelle is not None and nacelle.type == "point"
-        self.has_nacelle = nacelle is not None
+        self.has_platform = nacelle is not None
         self.nacelle, self.legs = parts[0], parts[1:]
         self._report = report
         self.faults = 0
@@ -135,8 +135,8 @@ class BodyGraph:
         self.couplings = [coupling for coupling in coupled if coupling is not None]
         self.tree = self.order() if parts else []
         components = self.components() if parts else []
-        self.groups = [group for group in components if not self.is_of_nacelle(group, coordinates)]
-        self.hanging = [group for group in components if group not in self.groups]
+        self.groups = [group for group in components if not self.is_platform_branch(group, coordinates)]
+        self.platform_branches = [group for group in components if group not in self.groups]
         self.group_of = {body: k for k, group in enumerate(self.groups) for body in group}
 
     def report(self, path: KeyPath, message: str, hint: str = "") -> None:
@@ -144,11 +144,11 @@ class BodyGraph:
         self.faults += 1
         self._report(path, message, hint)
 
-    def owner(self, body: str) -> DescribedPart | None:
+    def owner(self, body: str) -> PartDraft | None:
         """The leg that a body belongs to; None for base and nacelle."""
         return self.bodies[body].part if body in self.bodies else None
 
-    def resolve(self, part: DescribedPart, name: str, path: KeyPath) -> str | None:
+    def resolve(self, part: PartDraft, name: str, path: KeyPath) -> str | None:
         """Find a body: in the leg itself, on the nacelle, the base, or by its full name."""
         if part.full_name(name) in self.bodies:
             return part.full_name(name)
@@ -159,14 +159,14 @@ class BodyGraph:
         self.report(path, f"no body is called {name!r}", did_you_mean(name, names))
         return None
 
-    def edge(self, part: DescribedPart, draft: JointDraft, closes: bool) -> Edge | None:
+    def edge(self, part: PartDraft, draft: JointDraft, closes: bool) -> Edge | None:
         """Resolve the bodies of a joint and decide whether it closes a loop."""
         main = self.main
         predecessor = self.resolve(part, draft.bodies[0], (*draft.path, "parent"))
         successor = self.resolve(part, draft.bodies[1] or main, (*draft.path, "child"))
         if predecessor is None or successor is None:
             return None
-        if not self.has_nacelle and draft.path:
+        if not self.has_platform and draft.path:
             # Everything hangs on the ground, which alone is fixed to the base, by a joint that nobody wrote.
             predecessor, successor = (main if b == "base" else b for b in (predecessor, successor))
         if predecessor == successor:
@@ -179,7 +179,7 @@ class BodyGraph:
         on_nacelle = successor == main or (part.spec is not None and self.owner(successor) is None)
         return Edge(part, draft, predecessor, successor, closes or on_nacelle)
 
-    def coupling(self, part: DescribedPart, draft: CouplingDraft) -> CouplingEdges | None:
+    def coupling(self, part: PartDraft, draft: CouplingDraft) -> CouplingEdges | None:
         """Find the joints of a coupling: in the leg itself, on the nacelle, or by their full names."""
         by_full_name = {full_name(edge): edge for edge in self.edges}
         by_name = {edge.draft.name: edge for edge in self.edges if edge.part is part}
@@ -268,24 +268,28 @@ class BodyGraph:
         return [full_name(edge) for edge in self.edges]
 
     @cached_property
-    def hanging_parts(self) -> set[str]:
+    def platform_branch_names(self) -> set[str]:
         """Names of legs that belong to the mechanism of the nacelle."""
-        return {body.split(".")[0] for group in self.hanging for body in group}
+        return {body.split(".")[0] for group in self.platform_branches for body in group}
 
-    def placement(self, part: DescribedPart) -> Placement:
+    def placement(self, part: PartDraft) -> Placement:
         """Where a leg is placed: all of it on the nacelle, if it never reaches the base."""
-        if part.name in self.hanging_parts and part.spec is not None and part.spec.placement.nacelle is None:
+        if (
+            part.name in self.platform_branch_names
+            and part.spec is not None
+            and part.spec.placement.nacelle is None
+        ):
             return part.placement._replace(nacelle=part.placement.base)
         return part.placement
 
-    def is_of_nacelle(self, group: list[str], coordinates: Collection[str]) -> bool:
+    def is_platform_branch(self, group: list[str], coordinates: Collection[str]) -> bool:
         """Whether a component belongs to the mechanism of the nacelle, because it is no leg between two ends.
 
         It hangs on the nacelle alone; or on the base alone, and coordinates of the motion name its joints.
         All components of a robot without a nacelle are of this kind.
         """
-        if not self.has_nacelle or self.at_point:
-            return not self.has_nacelle
+        if not self.has_platform or self.at_point:
+            return not self.has_platform
         members = set(group)
         touching = [edge for edge in self.edges if edge.successor in members or edge.predecessor in members]
         ends = {body for edge in touching for body in (edge.predecessor, edge.successor)} - members
@@ -305,7 +309,7 @@ class BodyGraph:
             result.append(f"{name}-{same.index(k) + 1}" if len(same) > 1 else name)
         return result
 
-    def leg_order(self, edges: list[Edge]) -> list[Edge]:
+    def sort_by_leg(self, edges: list[Edge]) -> list[Edge]:
         """Sort joints: those of the nacelle first, then leg by leg; otherwise as they are."""
 
         def side(edge: Edge) -> int:

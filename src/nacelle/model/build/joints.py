@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from nacelle.model.build.draft import JointDraft, SiNumber
-from nacelle.model.build.graph import BodyGraph, CouplingEdges, DescribedPart, Edge, full_name
-from nacelle.model.build.placement import joint_mirror, mirrored_axes
+from nacelle.model.build.graph import BodyGraph, CouplingEdges, Edge, PartDraft, full_name
+from nacelle.model.build.placement import joint_mirror, mirror_slides
 from nacelle.model.description.description import Description
 from nacelle.model.description.drive import Drive, DriveReader
-from nacelle.model.joint import Joint, JointKind, with_other_order
+from nacelle.model.joint import Joint, JointKind, reversed_planar_joint
 from nacelle.model.leg import BASE, PLATFORM, Damper, LineSpring, TorsionSpring
 from nacelle.model.source.node import Entry, KeyPath
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.recorded import plain_or_recorded
+from nacelle.spatial.recorded import as_float
 from nacelle.spatial.rotation import frame_with_z
-from nacelle.spatial.rounding import cleaned
+from nacelle.spatial.rounding import clean_rounding
 from nacelle.spatial.scalar import Array, pack
 
 _AT_A_POINT = (JointKind.REVOLUTE, JointKind.UNIVERSAL, JointKind.SPHERICAL)
@@ -111,8 +111,8 @@ class JointBuilder:
         if guess is not None:
             joint = replace(joint, guess=self.read.guess(guess.value, written_kind, guess.path))
         if kind is not written_kind:
-            joint = with_other_order(joint)
-        return Drive(joint if part.placement.mirror is None else mirrored_axes(joint), actuator)
+            joint = reversed_planar_joint(joint)
+        return Drive(joint if part.placement.mirror is None else mirror_slides(joint), actuator)
 
     def point_kind(self, draft: JointDraft) -> JointKind:
         """A joint on a point locks the position; its friction belongs between the last bodies."""
@@ -132,7 +132,7 @@ class JointBuilder:
             )
         return JointKind.POINT
 
-    def frame(self, part: DescribedPart, frame: Pose, body: str, kind: JointKind) -> Pose:
+    def frame(self, part: PartDraft, frame: Pose, body: str, kind: JointKind) -> Pose:
         """Place and mirror a joint's frame: base and nacelle side of a leg by its placement."""
         base, nacelle, mirror = self.graph.placement(part)
         if mirror is not None:
@@ -143,28 +143,28 @@ class JointBuilder:
             elif self.graph.owner(body) is None:
                 frame = nacelle @ frame
         # Cosines of right angles come out as 6e-17; exact zeros make the programs traced from it smaller.
-        return Pose(cleaned(frame.R), frame.p + 0.0)
+        return Pose(clean_rounding(frame.R), frame.p + 0.0)
 
     # ---- springs and dampers between bodies: names resolved, points placed with their legs
 
     def springs(self, description: Description, index: Mapping[str, int]) -> tuple[LineSpring, ...]:
         """Springs between bodies, these by their numbers."""
         springs = []
-        for part, name, spec, ends in self._between("springs", description):
+        for part, name, spec, ends in self._entries_between_bodies("springs", description):
             points = [
                 self.frame(part, Pose(np.eye(3), pack(at)), body, JointKind.SPHERICAL).p
                 for at, body in zip(spec.at, ends, strict=True)
             ]
             numbers = (spec.stiffness, spec.length, spec.damping)
             bodies = (index[ends[0]], index[ends[1]])
-            springs.append(LineSpring(name, bodies, (points[0], points[1]), *map(plain_or_recorded, numbers)))
+            springs.append(LineSpring(name, bodies, (points[0], points[1]), *map(as_float, numbers)))
         return tuple(springs)
 
     def dampers(self, description: Description, index: Mapping[str, int]) -> tuple[Damper, ...]:
         """Angular dampers between bodies, these by their numbers."""
         return tuple(
-            Damper(name, (index[first], index[second]), plain_or_recorded(spec.damping))
-            for _, name, spec, (first, second) in self._between("dampers", description)
+            Damper(name, (index[first], index[second]), as_float(spec.damping))
+            for _, name, spec, (first, second) in self._entries_between_bodies("dampers", description)
         )
 
     def torsion_springs(
@@ -172,24 +172,24 @@ class JointBuilder:
     ) -> tuple[TorsionSpring, ...]:
         """Torsion springs between bodies, these by their numbers, z of their frames along the axis."""
         springs = []
-        for part, name, spec, ends in self._between("torsion_springs", description):
+        for part, name, spec, ends in self._entries_between_bodies("torsion_springs", description):
             R_axis = frame_with_z(pack(spec.axis))
             first, second = (
-                self._turned(part, R_axis if rotation is None else rotation.rotation() @ R_axis, body)
+                self._spring_axes(part, R_axis if rotation is None else rotation.rotation() @ R_axis, body)
                 for rotation, body in zip(spec.rotations, ends, strict=True)
             )
-            stiffness = tuple(plain_or_recorded(k) for k in spec.stiffness)
-            bodies, rest = (index[ends[0]], index[ends[1]]), plain_or_recorded(spec.rest)
+            stiffness = tuple(as_float(k) for k in spec.stiffness)
+            bodies, rest = (index[ends[0]], index[ends[1]]), as_float(spec.rest)
             springs.append(TorsionSpring(name, bodies, (first, second), stiffness, rest))
         return tuple(springs)
 
-    def _turned(self, part: DescribedPart, R: Array, body: str) -> Array:
+    def _spring_axes(self, part: PartDraft, R: Array, body: str) -> Array:
         """Axes (3, 3) in the frame of their body, placed and mirrored as those of a joint that turns are."""
         return self.frame(part, Pose(R, np.zeros(3)), body, JointKind.REVOLUTE).R
 
-    def _between(
+    def _entries_between_bodies(
         self, key: str, description: Description
-    ) -> Iterator[tuple[DescribedPart, str, Any, tuple[str, str]]]:
+    ) -> Iterator[tuple[PartDraft, str, Any, tuple[str, str]]]:
         """Entries of the robot, then of its legs, whose bodies there are: part, full name, entry, bodies."""
         for part in (self.graph.nacelle, *self.graph.legs):
             owner: Any = part.spec or description

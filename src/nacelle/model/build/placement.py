@@ -16,7 +16,7 @@ from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.scalar import Array
 
 # Sines of angles between axes that are parallel.
-_ALONG = 1e-9
+_PARALLEL = 1e-9
 
 
 class Placement(NamedTuple):
@@ -33,7 +33,7 @@ class Placement(NamedTuple):
     mirror: Array | None = None
 
 
-def placement(spec: PlacementSpec) -> Placement:
+def read_placement(spec: PlacementSpec) -> Placement:
     """The placement of a leg."""
     base = spec.pose()
     nacelle = spec.nacelle.pose() if spec.nacelle is not None else Pose(base.R, np.zeros(3))
@@ -53,7 +53,7 @@ def joint_mirror(kind: JointKind) -> Array:
     return np.diag([-1.0, 1.0, 1.0]) if kind is JointKind.PRISMATIC else -np.eye(3)
 
 
-def mirrored_axes(joint: Joint) -> Joint:
+def mirror_slides(joint: Joint) -> Joint:
     """Change the sign of the slides of cylindrical and C5 joints in a mirrored leg.
 
     With the coordinate its guess, its limits, the rest of its spring and a constant force change sign;
@@ -80,11 +80,11 @@ def mirrored_axes(joint: Joint) -> Joint:
     )
 
 
-def mirrored_branch(joints: Sequence[Joint], closures: Sequence[Joint]) -> int:
+def mirror_branch_sign(joints: Sequence[Joint], closures: Sequence[Joint]) -> int:
     """Sign that the determinant of a leg's Jacobian changes by in the mirror image at the same joint values.
 
     Rows change with the axes of the closures' frames (`joint_mirror`), columns with slides
-    (`mirrored_axes`). Rows that are zero all the time, out of the plane of a planar leg, do not count.
+    (`mirror_slides`). Rows that are zero all the time, out of the plane of a planar leg, do not count.
 
     Args:
         joints: its tree joints, in order.
@@ -101,7 +101,7 @@ def mirrored_branch(joints: Sequence[Joint], closures: Sequence[Joint]) -> int:
             axes[primitive.is_rotation] += list(directions)
             flips += not primitive.is_rotation and joint.kind is not JointKind.PRISMATIC
     turns, slides = (np.reshape(axes[key], (-1, 3)) for key in (True, False))
-    in_plane = np.linalg.matrix_rank(turns, tol=_ALONG) < 2 if len(turns) else True
+    in_plane = np.linalg.matrix_rank(turns, tol=_PARALLEL) < 2 if len(turns) else True
     for closure in closures:
         side, frame = closure.predecessor, closure.frame_predecessor
         if side not in R:
@@ -114,12 +114,12 @@ def mirrored_branch(joints: Sequence[Joint], closures: Sequence[Joint]) -> int:
                 )
             else:
                 still = np.linalg.norm(turns @ e[3 - sum(numbers)])
-            if not in_plane or still > _ALONG:
+            if not in_plane or still > _PARALLEL:
                 flips += np.prod(sign[numbers]) < 0.0
     return -1 if flips % 2 else 1
 
 
-def placed_display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dict[str, Any], ...]:
+def place_display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dict[str, Any], ...]:
     """Shapes as plain data, reflected with the leg."""
     result = []
     for shape in shapes:
@@ -130,14 +130,14 @@ def placed_display(shapes: list[DisplaySpec], mirror: Array | None) -> tuple[dic
                     data[part][key] = tuple(float(v) + 0.0 for v in mirror @ np.array(data[part][key]))
             for part, spec in (("box", shape.box), ("mesh", shape.mesh)):
                 if spec is not None:
-                    data[part]["at"] = _mirrored_frame(spec.at.pose(), mirror)
+                    data[part]["at"] = _mirror_frame(spec.at.pose(), mirror)
             if shape.mesh is not None:
                 data["mesh"]["mirror"] = not shape.mesh.mirror
         result.append(data)
     return tuple(result)
 
 
-def _mirrored_frame(pose: Pose, mirror: Array) -> dict[str, Any]:
+def _mirror_frame(pose: Pose, mirror: Array) -> dict[str, Any]:
     """The frame of a reflected shape, as plain data.
 
     M (R x + p) = (M R D) (D x) + M p with D = diag(-1, 1, 1): M R D is a rotation, and D x is the shape
@@ -150,7 +150,7 @@ def _mirrored_frame(pose: Pose, mirror: Array) -> dict[str, Any]:
     }
 
 
-def placed_beam(spec: FlexibleSpec, mirror: Array | None) -> dict[str, Any] | None:
+def place_beam(spec: FlexibleSpec, mirror: Array | None) -> dict[str, Any] | None:
     """How a link deforms as plain data, what is as by default left out, reflected with the leg."""
     data = spec.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True, exclude={"tips"})
     M = np.eye(3) if mirror is None else mirror

@@ -24,12 +24,12 @@ from nacelle.model.description.fields import (
     SecondMoment,
     Strict,
     fault,
-    one_of,
     raise_all,
     raise_at,
+    require_one_of,
 )
 from nacelle.model.description.frame import Frame, FrameSpec
-from nacelle.model.units import NUMBER, WrittenNumber, WrittenText, pieces
+from nacelle.model.units import NUMBER, TrackedNumber, TrackedText, split_quantities
 from nacelle.spatial.inertia import inertia_faults, parameters_from_com, parameters_from_frame
 from nacelle.spatial.recorded import is_recorded
 from nacelle.spatial.scalar import Array, pack
@@ -54,7 +54,7 @@ class SectionSpec(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> SectionSpec:
-        one_of(self, "square", "circle", "rectangle", "tube", "area")
+        require_one_of(self, "square", "circle", "rectangle", "tube", "area")
         moments = (self.Iy, self.Iz, self.J)
         if (self.area is not None) != all(m is not None for m in moments) or (
             self.area is None and any(m is not None for m in moments)
@@ -106,7 +106,7 @@ class DampingSpec(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> DampingSpec:
-        one_of(self, "ratio", "rayleigh")
+        require_one_of(self, "ratio", "rayleigh")
         numbers = (self.ratio,) if self.rayleigh is None else (self.rayleigh.mass, self.rayleigh.stiffness)
         if any(number is not None and number < 0.0 for number in numbers):
             raise fault("damping must not be negative")
@@ -172,13 +172,13 @@ def _inertia(value: Any) -> Any:
         match = re.fullmatch(rf"\s*({NUMBER}(?:[\s,]+{NUMBER})*)\s*(.*)", short)
         if match is None:
             raise fault(f"{value[:60]!r} is not an inertia", "write '0.01 0.02 0.02 kg*m^2'")
-        value = pieces(value, re.split(r"[\s,]+", match[1]), match[2])
+        value = split_quantities(value, re.split(r"[\s,]+", match[1]), match[2])
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    return _alike(_moments(value))
+    return _share_equal_moments(_named_moments(value))
 
 
-def _moments(value: Any) -> Any:
+def _named_moments(value: Any) -> Any:
     """Name the moments of an inertia that is written as a matrix, or as three or six numbers."""
     if isinstance(value, list | tuple):
         if len(value) == 3 and all(isinstance(row, list | tuple) and len(row) == 3 for row in value):
@@ -193,14 +193,14 @@ def _moments(value: Any) -> Any:
     return value
 
 
-def _alike(value: Any) -> Any:
+def _share_equal_moments(value: Any) -> Any:
     """Principal moments that are written alike are one number: a body of revolution stays one."""
     if not isinstance(value, dict):
         return value
     first_written: dict[Any, Any] = {}
     return {
         name: first_written.setdefault(moment, moment)
-        if name in ("xx", "yy", "zz") and isinstance(moment, WrittenText | WrittenNumber)
+        if name in ("xx", "yy", "zz") and isinstance(moment, TrackedText | TrackedNumber)
         else moment
         for name, moment in value.items()
     }
@@ -256,7 +256,7 @@ class DisplaySpec(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> DisplaySpec:
-        one_of(self, "cylinder", "box", "sphere", "mesh")
+        require_one_of(self, "cylinder", "box", "sphere", "mesh")
         return self
 
 

@@ -90,7 +90,7 @@ class ChainSpec(Strict):
 class LegSpec(ChainSpec):
     """A leg: a chain of bodies and joints, or of kinematic elements."""
 
-    also: ClassVar[tuple[str, ...]] = (
+    suggested_keys: ClassVar[tuple[str, ...]] = (
         *("template", "with", "override", "parameters", "table"),
         *("repeat", "count", "angles", "placements", "names", "prefix"),
     )
@@ -107,14 +107,14 @@ class LegSpec(ChainSpec):
     torsion_springs: dict[Name, TorsionSpringSpec] = {}
 
 
-class NacelleSpec(BodySpec, ChainSpec):
+class PlatformSpec(BodySpec, ChainSpec):
     """The moving platform: one rigid body, a point, or a small mechanism."""
 
     type: Literal["rigid", "point", "articulated"] = "rigid"
     name: Name = "nacelle"
 
     @model_validator(mode="after")
-    def _shape(self) -> NacelleSpec:
+    def _check_type(self) -> PlatformSpec:
         if self.type == "articulated" and self.name not in self.bodies:
             raise fault(
                 f"the platform coordinates place the body {self.name!r}, which is not among the bodies",
@@ -175,7 +175,7 @@ class ModeSpec(Strict):
     notes: str | None = None
 
 
-def _legs_that_share(value: Any) -> Any:
+def _check_shared_legs(value: Any) -> Any:
     """Legs that share their parameters as they are written, checked for shape."""
     if isinstance(value, str) and value not in _SHARED:
         raise fault(
@@ -192,7 +192,7 @@ def _legs_that_share(value: Any) -> Any:
 _SHARED = ("legs", "mirrored")
 SharedLegs = Annotated[
     str | list[list[str]] | None,
-    BeforeValidator(_legs_that_share),
+    BeforeValidator(_check_shared_legs),
     WithJsonSchema(
         {
             "anyOf": [
@@ -207,7 +207,7 @@ SharedLegs = Annotated[
 class Description(Strict):
     """A robot, as described. All legs are written in full; templates are expanded before."""
 
-    also: ClassVar[tuple[str, ...]] = ("constants", "templates")
+    suggested_keys: ClassVar[tuple[str, ...]] = ("constants", "templates")
 
     format: Format
     name: Name
@@ -224,7 +224,7 @@ class Description(Strict):
         WithJsonSchema({"type": ["string", "array"], "examples": ["se3", "xyz", "xyz+rz", "xy"]}),
     ]
     base: BaseSpec = BaseSpec()
-    nacelle: NacelleSpec | None = None
+    nacelle: PlatformSpec | None = None
     legs: list[LegSpec] = []
     closures: dict[Name, JointSpec] = {}
     couplings: dict[Name, CouplingSpec] = {}

@@ -23,11 +23,11 @@ from nacelle.model.joint import (
     Primitive,
     Spring,
     Stop,
-    neutral,
+    neutral_coordinates,
 )
 from nacelle.model.leg import BASE
 from nacelle.model.source.node import Entry, KeyPath, Report
-from nacelle.model.units import NUMBER, QUANTITIES, UnitError, axis_quantity, given, parse_quantity
+from nacelle.model.units import NUMBER, QUANTITIES, UnitError, axis_quantity, parse_quantity, tracked_number
 
 
 class FrictionSpec(Strict):
@@ -61,21 +61,21 @@ class StopSpec(Strict):
     damping: Raw = None
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return value if isinstance(value, list | tuple) or value is None else [value]
 
 
 Frictions = Annotated[
     list[FrictionSpec] | None,
-    BeforeValidator(_listed, json_schema_input_type=FrictionSpec | list[FrictionSpec] | None),
+    BeforeValidator(_as_list, json_schema_input_type=FrictionSpec | list[FrictionSpec] | None),
 ]
 Springs = Annotated[
     list[SpringSpec | None] | None,
-    BeforeValidator(_listed, json_schema_input_type=SpringSpec | list[SpringSpec | None] | None),
+    BeforeValidator(_as_list, json_schema_input_type=SpringSpec | list[SpringSpec | None] | None),
 ]
 Stops = Annotated[
     list[StopSpec | None] | None,
-    BeforeValidator(_listed, json_schema_input_type=StopSpec | list[StopSpec | None] | None),
+    BeforeValidator(_as_list, json_schema_input_type=StopSpec | list[StopSpec | None] | None),
 ]
 
 
@@ -150,7 +150,7 @@ _FRICTION = {
     "constant": "force",
 }
 _FRACTION = re.compile(rf"\s*({NUMBER})\s*[:/]\s*({NUMBER})\s*")
-_DRIVEN = (JointKind.REVOLUTE, JointKind.PRISMATIC)
+_SINGLE_AXIS_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC)
 _NEEDS_SCALE = ("coulomb_smooth", "stribeck")
 
 
@@ -221,7 +221,7 @@ class DriveReader:
 
     def drive(self, spec: DriveSpec, kind: JointKind, path: KeyPath) -> Drive:
         """Read everything that a joint has beside its geometry."""
-        single = kind in _DRIVEN
+        single = kind in _SINGLE_AXIS_KINDS
         if (spec.active or spec.actuator is not None) and not single:
             self.report(
                 (*path, "active" if spec.active else "actuator"),
@@ -275,7 +275,7 @@ class DriveReader:
             self.report(
                 path,
                 f"{len(entries)} entries for the {len(axes)} axes of a {kind} joint",
-                "a list in the order " + ", ".join(_AXIS_WORDS[axis] for axis in axes),
+                "a list in the order " + ", ".join(_AXIS_LABELS[axis] for axis in axes),
             )
             return ((),) * len(axes)
         return tuple(
@@ -315,7 +315,7 @@ class DriveReader:
             return (None,) * len(axes)
         return tuple(
             None if entry is None else self.spring(entry, axis, at)
-            for axis, entry, at in zip(axes, entries, _places(path, len(axes)), strict=True)
+            for axis, entry, at in zip(axes, entries, _entry_paths(path, len(axes)), strict=True)
         )
 
     def spring(self, spec: SpringSpec, axis: Primitive, path: KeyPath) -> Spring:
@@ -341,7 +341,9 @@ class DriveReader:
             return ()
         return tuple(
             None if entry is None else self.stop(entry, axis, pair, at)
-            for axis, entry, pair, at in zip(axes, entries, limits, _places(path, len(axes)), strict=True)
+            for axis, entry, pair, at in zip(
+                axes, entries, limits, _entry_paths(path, len(axes)), strict=True
+            )
         )
 
     def stop(self, spec: StopSpec, axis: Primitive, limits: Interval, path: KeyPath) -> Stop | None:
@@ -395,14 +397,14 @@ class DriveReader:
     def guess(self, value: Any, kind: JointKind, path: KeyPath) -> tuple[float, ...]:
         """Reference coordinates of a joint."""
         if value is None:
-            return neutral(kind)
+            return neutral_coordinates(kind)
         axes = MOTION[kind]
         expected = sum(axis.nq for axis in axes)
         values = list(value) if isinstance(value, list | tuple) else [value]
         if len(values) != expected:
-            labels = ", ".join(_AXIS_WORDS[axis] for axis in axes) or "none"
+            labels = ", ".join(_AXIS_LABELS[axis] for axis in axes) or "none"
             self.report(path, f"{len(values)} numbers for a {kind} joint, expected {expected}", labels)
-            return neutral(kind)
+            return neutral_coordinates(kind)
         result: list[float] = []
         for axis in axes:
             if axis is Primitive.SPHERICAL:
@@ -453,7 +455,7 @@ class DriveReader:
 
     def ratio(self, value: Any, kind: str, path: KeyPath) -> float:
         """Read a ratio of two joints: a number, "1:50" or "3/4", or with its unit where that has one."""
-        fraction = _fraction(value) if kind == "number" else None
+        fraction = _parse_fraction(value) if kind == "number" else None
         if fraction is not None:
             return fraction
         return self.quantity(value, kind, path, 1.0)
@@ -461,9 +463,9 @@ class DriveReader:
     def gear_ratio(self, spec: ActuatorSpec, kind: JointKind, path: KeyPath) -> tuple[float, bool]:
         """Motor rate per joint rate, and whether a rotating motor drives a prismatic joint."""
         value = spec.gear_ratio
-        fraction = _fraction(value)
+        fraction = _parse_fraction(value)
         if fraction is not None:
-            value = given(value, fraction, "number")
+            value = tracked_number(value, fraction, "number")
         screw = kind is JointKind.PRISMATIC and isinstance(value, str) and "/" in value
         if screw and re.search(r"m\s*/\s*(rev|rad|deg)\s*$", str(value)):
             lead = self.quantity(value, "lead", (*path, "gear_ratio"), 1.0)
@@ -484,7 +486,7 @@ class DriveReader:
         return number
 
 
-_AXIS_WORDS: dict[Primitive, str] = {
+_AXIS_LABELS: dict[Primitive, str] = {
     Primitive.RX: "rotation about x",
     Primitive.RY: "rotation about y",
     Primitive.RZ: "rotation about z",
@@ -501,12 +503,12 @@ def _limits_example(axes: tuple[Primitive, ...]) -> str:
     return "write " + (pairs[0] if len(pairs) == 1 else f"[{', '.join(pairs)}]")
 
 
-def _fraction(value: Any) -> float | None:
+def _parse_fraction(value: Any) -> float | None:
     """A ratio that is written as "1:50" or "3/4"; None if it is not."""
     match = _FRACTION.fullmatch(value) if isinstance(value, str) else None
     return None if match is None or float(match[2]) == 0.0 else float(match[1]) / float(match[2])
 
 
-def _places(path: KeyPath, count: int) -> list[KeyPath]:
+def _entry_paths(path: KeyPath, count: int) -> list[KeyPath]:
     """Where the entries of so many axes are: in a list if there are several."""
     return [(*path, k) for k in range(count)] if count > 1 else [path]

@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from nacelle.errors import did_you_mean, shortened
+from nacelle.errors import did_you_mean, shorten
 from nacelle.model.units import (
     NUMBER,
     QUANTITIES,
@@ -27,10 +27,10 @@ from nacelle.model.units import (
     Quantity,
     UnitError,
     parse_quantity,
-    pieces,
+    split_quantities,
     torsion_stiffness,
 )
-from nacelle.spatial.recorded import plain_or_recorded
+from nacelle.spatial.recorded import as_float
 from nacelle.spatial.scalar import norm, pack
 
 # No quantity or vector is a text longer than this; searching such texts could take long.
@@ -64,7 +64,7 @@ def raise_at(key: str, message: str, hint: str = "") -> None:
     raise_all([((key,), message, hint)])
 
 
-def one_of(model: BaseModel, *names: str) -> None:
+def require_one_of(model: BaseModel, *names: str) -> None:
     """Demand exactly one of several keys."""
     present = [name for name in names if getattr(model, name) is not None]
     if len(present) != 1:
@@ -89,11 +89,11 @@ class Strict(BaseModel):
                 raise  # by a mapping inside: nothing to add
             unknown = [k for k, error in enumerate(faults) if error["type"] == "extra_forbidden"]
             suggest = set(unknown[:_SUGGESTIONS])
-            details = [cls._detail(error, k in suggest) for k, error in enumerate(faults)]
+            details = [cls._error_detail(error, k in suggest) for k, error in enumerate(faults)]
             raise ValidationError.from_exception_data(cls.__name__, details) from None
 
     @classmethod
-    def _detail(cls, error: Any, suggest: bool) -> InitErrorDetails:
+    def _error_detail(cls, error: Any, suggest: bool) -> InitErrorDetails:
         path, kind, context = error["loc"], error["type"], error.get("ctx", {})
         if kind == "extra_forbidden" and len(path) == 1:
             hint = did_you_mean(str(path[0]), cls._keys()) if suggest else ""
@@ -105,19 +105,19 @@ class Strict(BaseModel):
         elif kind == "literal_error":
             choices = re.findall(r"'([^']*)'", context.get("expected", ""))
             reason = fault(
-                f"expected {context.get('expected')}, got {_short(error['input'])}",
+                f"expected {context.get('expected')}, got {_value_label(error['input'])}",
                 did_you_mean(error["input"], choices) if isinstance(error["input"], str) else "",
             )
         else:
-            reason = fault(_words(kind, error))
+            reason = fault(_type_message(kind, error))
         return InitErrorDetails(type=reason, loc=path, input=None)
 
     # Keys that are understood before the models see the data; they are suggested too.
-    also: ClassVar[tuple[str, ...]] = ()
+    suggested_keys: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def _keys(cls) -> list[str]:
-        return [*(info.alias or name for name, info in cls.model_fields.items()), *cls.also]
+        return [*(info.alias or name for name, info in cls.model_fields.items()), *cls.suggested_keys]
 
 
 _EXPECTED = {
@@ -137,25 +137,25 @@ _EXPECTED = {
 }
 
 
-def _words(kind: str, error: Any) -> str:
+def _type_message(kind: str, error: Any) -> str:
     if kind in ("too_short", "too_long"):
         context = error["ctx"]
         wanted = context.get("min_length", context.get("max_length"))
         bound = "at least" if kind == "too_short" else "at most"
         return f"expected {bound} {wanted} entries, got {len(error['input'])}"
     if kind in _EXPECTED:
-        return f"expected {_EXPECTED[kind]}, got {_short(error['input'])}"
+        return f"expected {_EXPECTED[kind]}, got {_value_label(error['input'])}"
     return str(error["msg"])
 
 
-def _short(value: Any) -> str:
+def _value_label(value: Any) -> str:
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list | tuple):
         return f"a list of {len(value)}"
     if value is None:
         return "nothing"
-    return shortened(repr(value))
+    return shorten(repr(value))
 
 
 def units_of(info: ValidationInfo) -> dict[str, str] | None:
@@ -166,7 +166,7 @@ def units_of(info: ValidationInfo) -> dict[str, str] | None:
     return units
 
 
-def read(value: Any, quantity: Quantity, units: dict[str, str] | None) -> float:
+def read_quantity(value: Any, quantity: Quantity, units: dict[str, str] | None) -> float:
     """Read a quantity inside a validator."""
     try:
         return parse_quantity(value, quantity, units)
@@ -186,22 +186,22 @@ def read_vector(
     if isinstance(value, str):
         match = _VECTOR_TEXT.fullmatch(value) if len(value) <= _LONGEST else None
         if match is None:
-            raise fault(f"expected {length} numbers, got {_short(value)}", f"write {example!r}")
-        value = pieces(value, re.split(r"[\s,]+", match["numbers"]), match["unit"])
+            raise fault(f"expected {length} numbers, got {_value_label(value)}", f"write {example!r}")
+        value = split_quantities(value, re.split(r"[\s,]+", match["numbers"]), match["unit"])
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple):
-        raise fault(f"expected {length} numbers, got {_short(value)}", f"write {example!r}")
+        raise fault(f"expected {length} numbers, got {_value_label(value)}", f"write {example!r}")
     if len(value) != length:
         raise fault(f"expected {length} numbers, got {len(value)}", f"write {example!r}")
-    return tuple(read(entry, quantity, units) for entry in value)
+    return tuple(read_quantity(entry, quantity, units) for entry in value)
 
 
 def _scalar_type(kind: str, lowest: float = -math.inf, *, positive: bool = False) -> Any:
     quantity = QUANTITIES[kind]
 
     def validate(value: Any, info: ValidationInfo) -> float:
-        number = read(value, quantity, units_of(info))
+        number = read_quantity(value, quantity, units_of(info))
         if number < lowest:
             raise fault(f"the {kind} must not be below {lowest:g}, is {number:g}")
         if positive and not number > 0.0:
@@ -227,7 +227,9 @@ def _read_polynomial(value: Any, info: ValidationInfo) -> tuple[float, ...]:
     if not entries:
         raise fault("expected at least one coefficient", f"write {torsion_stiffness(1).example!r}")
     units = units_of(info)
-    return tuple(read(entry, torsion_stiffness(k), units) for k, entry in enumerate(entries, start=1))
+    return tuple(
+        read_quantity(entry, torsion_stiffness(k), units) for k, entry in enumerate(entries, start=1)
+    )
 
 
 def _vector_type(kind: str, length: int) -> Any:
@@ -256,9 +258,9 @@ def _vector_type(kind: str, length: int) -> Any:
 def _check_name(value: Any) -> str:
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str):
-        raise fault(f"expected a name, got {_short(value)}")
+        raise fault(f"expected a name, got {_value_label(value)}")
     if not _NAME.fullmatch(text) or len(text) > 64:
-        raise fault(f"{_short(text)} is not a name", "use letters, digits, _ and -, at most 64")
+        raise fault(f"{_value_label(text)} is not a name", "use letters, digits, _ and -, at most 64")
     return text
 
 
@@ -266,7 +268,7 @@ def _check_reference(value: Any) -> str:
     """Accept the name of a body or joint, perhaps with that of its leg before a dot."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not all(_NAME.fullmatch(p) for p in text.split(".")):
-        raise fault(f"expected a name, got {_short(value)}", "for example 'arm' or 'leg1.arm'")
+        raise fault(f"expected a name, got {_value_label(value)}", "for example 'arm' or 'leg1.arm'")
     return text
 
 
@@ -279,7 +281,7 @@ def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
         return tuple(sign * c + 0.0 for c in _AXES[value[-1]])
     unread = isinstance(value, str) and not (len(value) <= _LONGEST and _VECTOR_TEXT.fullmatch(value))
     if unread or (isinstance(value, list | tuple) and len(value) != 3):
-        raise fault(f"expected an axis, got {_short(value)}", "x, y, z, -x, -y, -z or three numbers")
+        raise fault(f"expected an axis, got {_value_label(value)}", "x, y, z, -x, -y, -z or three numbers")
     numbers = read_vector(value, QUANTITIES["number"], None, 3)
     if sum(number != 0.0 for number in numbers) == 1:  # a coordinate axis, whatever its length
         numbers = tuple(float(number) for number in numbers)
@@ -289,8 +291,8 @@ def _read_axis(value: Any, info: ValidationInfo) -> tuple[float, ...]:
         raise fault("the axis has no length", "x, y, z, -x, -y, -z or three numbers")
     # An axis that is a unit vector already stays as it is, so that files round-trip bit for bit.
     if abs(length - 1.0) < 4e-16:
-        return tuple(plain_or_recorded(c) for c in vector)
-    return tuple(plain_or_recorded(c) for c in vector / length)
+        return tuple(as_float(c) for c in vector)
+    return tuple(as_float(c) for c in vector / length)
 
 
 Name = Annotated[str, BeforeValidator(_check_name), WithJsonSchema({"type": ["string", "integer"]})]

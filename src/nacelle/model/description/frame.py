@@ -16,9 +16,9 @@ from nacelle.model.description.fields import (
     Numbers4,
     Strict,
     fault,
-    one_of,
     raise_at,
     read_vector,
+    require_one_of,
 )
 from nacelle.model.units import QUANTITIES
 from nacelle.spatial.pose import Pose
@@ -66,7 +66,7 @@ class RotationSpec(Strict):
     def _check(self) -> RotationSpec:
         if (self.axis is None) != (self.angle is None):
             raise fault("axis and angle belong together", "write {axis: z, angle: 30 deg}")
-        one_of(self, "matrix", "rpy", "angle", "quat_xyzw")
+        require_one_of(self, "matrix", "rpy", "angle", "quat_xyzw")
         if self.quat_xyzw is not None and abs(np.linalg.norm(self.quat_xyzw) - 1.0) > 1e-6:
             length = np.linalg.norm(self.quat_xyzw)
             raise_at("quat_xyzw", f"the quaternion has length {length:.6g}, not 1", "scalar last: x y z w")
@@ -137,11 +137,11 @@ class FrameSpec(Strict):
         return Pose(R, p)
 
 
-def _frame(value: Any) -> Any:
+def _as_frame(value: Any) -> Any:
     return {"translation": value} if isinstance(value, str | list | tuple | np.ndarray) else value
 
 
-Frame = Annotated[FrameSpec, BeforeValidator(_frame, json_schema_input_type=FrameSpec | Lengths3)]
+Frame = Annotated[FrameSpec, BeforeValidator(_as_frame, json_schema_input_type=FrameSpec | Lengths3)]
 
 
 class SidePlacementSpec(Strict):

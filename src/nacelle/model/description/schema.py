@@ -62,7 +62,7 @@ class OverrideSpec(Strict):
     title: str | None = None
 
 
-class WrittenLegSpec(LegSpec):
+class LegSourceSpec(LegSpec):
     """A leg as written: in full, with a table, or from a template."""
 
     table: str | list[Any] | None = None
@@ -85,18 +85,18 @@ class RepeatSpec(Strict):
     override: dict[Name, OverrideSpec] | None = None
 
 
-class WrittenDescription(Description):
+class DescriptionSource(Description):
     """A description as written, with constants, templates and repeated legs."""
 
     constants: dict[str, Any] = Field(default_factory=dict)
     templates: dict[str, TemplateSpec] = Field(default_factory=dict)
     # As written, with repeats; the description that is read has them expanded, which is another type.
-    legs: list[WrittenLegSpec | RepeatSpec] = []  # type: ignore[assignment]  # see above
+    legs: list[LegSourceSpec | RepeatSpec] = []  # type: ignore[assignment]  # see above
 
 
 def make_schema() -> dict[str, Any]:
     """Make the schema from the models."""
-    schema = WrittenDescription.model_json_schema(by_alias=True)
+    schema = DescriptionSource.model_json_schema(by_alias=True)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "nacelle robot description, formats nacelle/1 and nacelle/2"
     return schema

@@ -22,7 +22,7 @@ OLDEST: Format = "nacelle/1"
 NEWEST: Format = "nacelle/2"
 
 
-def _any(_value: Any) -> bool:
+def _accept_any(_value: Any) -> bool:
     return True
 
 
@@ -40,19 +40,19 @@ class New:
 
     words: str
     path: tuple[str, ...]
-    value: Callable[[Any], bool] = _any
+    value: Callable[[Any], bool] = _accept_any
     absent: bool = False
 
 
-def _named_motion(value: Any) -> bool:
+def _is_named_motion(value: Any) -> bool:
     return isinstance(value, str) and value in NAMED_MOTIONS
 
 
-def _of_a_leg(value: Any) -> bool:
+def _is_leg_reference(value: Any) -> bool:
     return isinstance(value, str) and "." in value
 
 
-def _is(word: str) -> Callable[[Any], bool]:
+def _equals(word: str) -> Callable[[Any], bool]:
     return lambda value: bool(value == word)
 
 
@@ -63,18 +63,18 @@ def _is_text(value: Any) -> bool:
 NEW: tuple[New, ...] = (
     New("robots without a nacelle", ("nacelle",), absent=True),
     New("robots without legs", ("legs",), absent=True),
-    New("named motions in a list", ("motion", "*"), _named_motion),
-    New("named motions in a list", ("modes", "*", "motion", "*"), _named_motion),
-    New("joints of legs as coordinates", ("motion", "*"), _of_a_leg),
-    New("joints of legs as coordinates", ("modes", "*", "motion", "*"), _of_a_leg),
+    New("named motions in a list", ("motion", "*"), _is_named_motion),
+    New("named motions in a list", ("modes", "*", "motion", "*"), _is_named_motion),
+    New("joints of legs as coordinates", ("motion", "*"), _is_leg_reference),
+    New("joints of legs as coordinates", ("modes", "*", "motion", "*"), _is_leg_reference),
     New("couplings", ("couplings",)),
     New("couplings", ("nacelle", "couplings")),
     New("couplings", ("legs", "*", "couplings")),
     New("couplings", ("templates", "*", "couplings")),
-    New("screw joints", ("**", "joints", "*", "type"), _is("screw")),
-    New("screw joints", ("**", "closures", "*", "type"), _is("screw")),
-    New("constant-velocity joints", ("**", "joints", "*", "type"), _is("constant-velocity")),
-    New("constant-velocity joints", ("**", "closures", "*", "type"), _is("constant-velocity")),
+    New("screw joints", ("**", "joints", "*", "type"), _equals("screw")),
+    New("screw joints", ("**", "closures", "*", "type"), _equals("screw")),
+    New("constant-velocity joints", ("**", "joints", "*", "type"), _equals("constant-velocity")),
+    New("constant-velocity joints", ("**", "closures", "*", "type"), _equals("constant-velocity")),
     New("choices for idle spins", ("**", "spin"), _is_text),
     New("springs between bodies", ("springs",)),
     New("springs between bodies", ("legs", "*", "springs")),
@@ -82,7 +82,7 @@ NEW: tuple[New, ...] = (
     New("dampers between bodies", ("legs", "*", "dampers")),
     New("torsion springs", ("torsion_springs",)),
     New("torsion springs", ("legs", "*", "torsion_springs")),
-    New("payloads on bodies of legs", ("payload", "*", "body"), _of_a_leg),
+    New("payloads on bodies of legs", ("payload", "*", "body"), _is_leg_reference),
     New("end stops", ("**", "joints", "*", "stop")),
     New("end stops", ("**", "closures", "*", "stop")),
     New("end stops", ("legs", "*", "elements", "*", "*", "stop")),
@@ -102,16 +102,16 @@ def problems_of_version(source: Source) -> list[Problem]:
             f"missing key {path[-1]!r}" if new.absent else f"{new.words} are not in {OLDEST}",
             f"{new.words} need format: {NEWEST}" if new.absent else f"write format: {NEWEST}",
         )
-        for new, path in _new_in(data)
+        for new, path in _new_entries(data)
     ]
 
 
 def oldest_format(data: dict[str, Any]) -> Format:
     """The oldest version of the format that can say some data."""
-    return OLDEST if next(_new_in(data), None) is None else NEWEST
+    return OLDEST if next(_new_entries(data), None) is None else NEWEST
 
 
-def _new_in(data: Any) -> Iterator[tuple[New, KeyPath]]:
+def _new_entries(data: Any) -> Iterator[tuple[New, KeyPath]]:
     """Everything in some data that is new in nacelle/2, with its place."""
     mappings = list(_mappings(data, ()))
     for new in NEW:

@@ -52,7 +52,7 @@ def expand_table(
     """Turn the table of a leg into joints and bodies, keeping the place of every cell.
 
     What the leg says itself under `joints` and `bodies` is added to what the table says; a row with the name
-    of one of the bodies `on_nacelle` ends there.
+    of one of the bodies `add_to_platform` ends there.
     """
     assert isinstance(leg.value, dict)
     items = dict(leg.value)
@@ -139,9 +139,9 @@ class _TableReader(NamedTuple):
         if len(lines) > _MAX_ROWS:
             self.report(f"the table has more than {_MAX_ROWS} rows")
             return []
-        return self.checked_rows(lines) if lines else []
+        return self.check_rows(lines) if lines else []
 
-    def checked_rows(self, lines: list[list[Node]]) -> list[dict[str, Node]]:
+    def check_rows(self, lines: list[list[Node]]) -> list[dict[str, Node]]:
         """The rows below a header, each by the names of its columns."""
         mark = lines[0][0].mark if lines[0] else None
         if not all(_is_cell(cell) for cell in lines[0]):
@@ -202,7 +202,9 @@ class _TableReader(NamedTuple):
             message = f"the variable {column} of joint {joint} is {text[:40]!r}"
             self.report(message, "a name such as q1, or q1-pi/2", cell.mark)
             return Node(0, cell.mark)
-        return replace(cell, value=(match["offset"] or "0").replace(" ", "", 1), made_from=cell.origin)
+        return replace(
+            cell, value=(match["offset"] or "0").replace(" ", "", 1), origin_if_derived=cell.origin
+        )
 
     def constant(self, cell: Node, joint: str, column: str) -> Node:
         """Read a cell that holds a number, a name given elsewhere, or "l = 0.4 m"."""
@@ -211,7 +213,7 @@ class _TableReader(NamedTuple):
         text = cell.value.strip()
         match = _NAMED_VALUE.fullmatch(text)
         if match is not None:
-            return replace(cell, value=match["value"].strip(), made_from=cell.origin)
+            return replace(cell, value=match["value"].strip(), origin_if_derived=cell.origin)
         scaled = BARE_REFERENCE.fullmatch(text)
         if scaled is not None and scaled["name"] in self.scope and float(scaled["divisor"] or 1) != 0.0:
             return self.substitution.multiple(self.scope[scaled["name"]], scaled, self.path)
@@ -226,7 +228,7 @@ class _TableReader(NamedTuple):
 _LATEX = {"mu": "μ", "sigma": "σ", "gamma": "γ", "alpha": "α", "theta": "θ", "pi": "π"}
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Write LaTeX symbols and the long minus sign as plain characters."""
     for name, letter in _LATEX.items():
         text = text.replace(f"\\{name}", letter)
@@ -238,7 +240,7 @@ def _text_lines(table: Node) -> list[list[Node]]:
     assert isinstance(table.value, str)
     lines = []
     for number, line in enumerate(table.value.splitlines()):
-        text = _plain(line).strip()
+        text = _plain_text(line).strip()
         if not text or set(text) <= set("|-+: "):
             continue
         if "|" in text or "\t" in text:
@@ -248,7 +250,7 @@ def _text_lines(table: Node) -> list[list[Node]]:
         mark = Mark(table.block + 1 + number, 1) if table.block else table.mark
         lines.append(
             [
-                Node(part.strip(), mark, made_from=Origin(table, 100 * number + k))
+                Node(part.strip(), mark, origin_if_derived=Origin(table, 100 * number + k))
                 for k, part in enumerate(parts)
             ]
         )

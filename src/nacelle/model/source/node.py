@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     path: KeyPath
 
 
-class Failed(str):
+class FailedValue(str):
     """What stands in the place of a value that could not be found; errors about it are not repeated."""
 
     __slots__ = ()
@@ -76,12 +76,12 @@ class Node:
     mark: Mark = Mark()
     keys: dict[str, Mark] = field(default_factory=dict)
     block: int = 0
-    made_from: Origin | None = None
+    origin_if_derived: Origin | None = None
 
     @property
     def origin(self) -> Origin:
         """What it was made from; a node that was written as it is comes from itself."""
-        return self.made_from or Origin(self)
+        return self.origin_if_derived or Origin(self)
 
     @property
     def children(self) -> list[Node]:

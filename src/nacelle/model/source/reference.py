@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from nacelle.errors import DescriptionError, Problem, did_you_mean
-from nacelle.model.source.node import MAX_DEPTH, Failed, KeyPath, Mark, Node, Origin, Source
+from nacelle.model.source.node import MAX_DEPTH, FailedValue, KeyPath, Mark, Node, Origin, Source
 from nacelle.model.units import LARGEST, NUMBER
 
 Scope = Mapping[str, Node]
@@ -53,7 +53,7 @@ class Substitution:
             problem = replace(problem, line=mark.line, column=mark.column)
         self.problems.append(problem)
 
-    def grow(self, number: int, path: KeyPath) -> None:
+    def count_values(self, number: int, path: KeyPath) -> None:
         """Count values that the expanded description holds; too many end the reading at once."""
         self.count += number
         if self.count > MAX_EXPANDED:
@@ -72,7 +72,7 @@ class Substitution:
 
     def substitute(self, node: Node, scope: Scope, path: KeyPath) -> Node:
         """Replace every "$name" below a node."""
-        self.grow(1, path)
+        self.count_values(1, path)
         if isinstance(node.value, dict):
             items = {k: self.substitute(n, scope, (*path, k)) for k, n in node.value.items()}
             return Node(items, node.mark, node.keys)
@@ -93,21 +93,21 @@ class Substitution:
                 "write $name, -$name, 2*$name or $name/2",
                 node.mark,
             )
-            return Node(Failed(), node.mark)
+            return Node(FailedValue(), node.mark)
         name = match["name"]
         if name not in scope:
             hint = did_you_mean(name, scope) if len(self.problems) < MAX_PROBLEMS else ""
             self.report(path, f"nothing is called ${name[:60]}", hint, node.mark)
-            return Node(Failed(), node.mark)
+            return Node(FailedValue(), node.mark)
         if float(match["divisor"] or 1) == 0.0:
             self.report(path, "division by zero", mark=node.mark)
-            return Node(Failed(), node.mark)
+            return Node(FailedValue(), node.mark)
         target = scope[name]
         size, depth = self.measure(target)
-        self.grow(size, path)
+        self.count_values(size, path)
         if depth > MAX_DEPTH:
             self.report(path, f"${name} is nested deeper than {MAX_DEPTH} levels", mark=node.mark)
-            return Node(Failed(), node.mark)
+            return Node(FailedValue(), node.mark)
         return self.multiple(target, match, path)
 
     def multiple(self, node: Node, match: re.Match[str], path: KeyPath) -> Node:
@@ -122,18 +122,20 @@ class Substitution:
             return Node([self.scaled(n, factor, divisor, path) for n in node.value], node.mark)
         if isinstance(node.value, int | float) and not isinstance(node.value, bool):
             number = float(node.value) if abs(node.value) < LARGEST else math.inf
-            return Node(number * factor / divisor, node.mark, made_from=_scaled(node, factor / divisor))
+            return Node(
+                number * factor / divisor, node.mark, origin_if_derived=_scaled_origin(node, factor / divisor)
+            )
         if isinstance(node.value, str):
             match = LEADING_NUMBERS.match(node.value)
             if match:
                 numbers = re.split(r"[\s,]+", match.group().strip())
                 texts = [repr(float(number) * factor / divisor) for number in numbers]
                 text = " ".join(texts) + " " + node.value[match.end() :].strip()
-                return Node(text, node.mark, made_from=_scaled(node, factor / divisor))
+                return Node(text, node.mark, origin_if_derived=_scaled_origin(node, factor / divisor))
         self.report(path, "this constant cannot be scaled", "scale numbers with units, or lists of them")
-        return Node(Failed(), node.mark)
+        return Node(FailedValue(), node.mark)
 
 
-def _scaled(node: Node, factor: float) -> Origin:
+def _scaled_origin(node: Node, factor: float) -> Origin:
     origin = node.origin
     return replace(origin, scale=origin.scale * factor)

@@ -31,8 +31,8 @@ from nacelle.model.source.node import KeyPath, Mark, Node, Origin, Source
 from nacelle.model.source.reference import LEADING_NUMBERS, Scope, Substitution
 
 # Keys of a leg that may be overridden; the first ones hold things by name, which are called so.
-NAMED = {"bodies": "body", "joints": "joint", "closures": "closure", "elements": "element"}
-KEYS = (*NAMED, "end", "branch", "guess", "title", "placement")
+NAMED_ENTRIES = {"bodies": "body", "joints": "joint", "closures": "closure", "elements": "element"}
+KEYS = (*NAMED_ENTRIES, "end", "branch", "guess", "title", "placement")
 MAX_LEGS = 64
 
 _REPEAT_KEYS = ["repeat", "count", "angles", "placements", "table", "names", "prefix", "with", "override"]
@@ -42,7 +42,7 @@ _OWN_KEYS = ("name", "placement", "branch", "guess", "override")
 _SINGLE_KEYS = ("template", "with")
 
 
-class GivenParameter(NamedTuple):
+class ParameterValue(NamedTuple):
     """A parameter's value, and where it is given."""
 
     value: Node
@@ -132,7 +132,7 @@ class Expander(Substitution):
         assert isinstance(substituted.value, dict)
         if "table" not in substituted.value:
             return substituted
-        return expand_table(substituted, scope, self, path, _nacelle_names(self.source.root))
+        return expand_table(substituted, scope, self, path, _platform_names(self.source.root))
 
     def template(self, node: Node, key: str, path: KeyPath) -> Node | None:
         """Look up the template that a leg names."""
@@ -144,7 +144,7 @@ class Expander(Substitution):
         return None
 
     def scope(
-        self, template: Node, values: Mapping[str, GivenParameter], path: KeyPath, mark: Mark
+        self, template: Node, values: Mapping[str, ParameterValue], path: KeyPath, mark: Mark
     ) -> dict[str, Node]:
         """Values of a template's parameters: as given, or the defaults."""
         assert isinstance(template.value, dict)
@@ -174,7 +174,7 @@ class Expander(Substitution):
         own_keys = {k: n for k, n in node.value.items() if k not in _SINGLE_KEYS}
         return [self.instance(template, own_keys, node, self.given(node, path), path)]
 
-    def given(self, node: Node, path: KeyPath) -> dict[str, GivenParameter]:
+    def given(self, node: Node, path: KeyPath) -> dict[str, ParameterValue]:
         """Parameters under the key `with` of a leg."""
         assert isinstance(node.value, dict)
         values = node.value.get("with", Node({}))
@@ -182,7 +182,7 @@ class Expander(Substitution):
             self.report((*path, "with"), "'with' is a mapping of parameters to values")
             return {}
         return {
-            name: GivenParameter(value, (*path, "with", name), values.keys.get(name, values.mark))
+            name: ParameterValue(value, (*path, "with", name), values.keys.get(name, values.mark))
             for name, value in values.value.items()
         }
 
@@ -191,7 +191,7 @@ class Expander(Substitution):
         template: Node,
         own_keys: Mapping[str, Node],
         node: Node,
-        values: Mapping[str, GivenParameter],
+        values: Mapping[str, ParameterValue],
         path: KeyPath,
         overrides: Sequence[tuple[KeyPath, Node]] = (),
     ) -> Node:
@@ -210,7 +210,7 @@ class Expander(Substitution):
         leg = self.leg(Node(items, node.mark, keys), scope, path)
         changes = [own_keys["override"]] if "override" in own_keys else []
         for change_path, change in [((*path, "override"), change) for change in changes] + list(overrides):
-            leg = self.overridden(leg, self.substitute(change, scope, change_path), change_path)
+            leg = self.apply_override(leg, self.substitute(change, scope, change_path), change_path)
         return leg
 
     def repeat(self, node: Node, path: KeyPath) -> list[Node]:
@@ -291,10 +291,10 @@ class Expander(Substitution):
 
     def row(
         self, node: Node, lists: Mapping[str, list[Node]], k: int, number: int, path: KeyPath
-    ) -> tuple[dict[str, Node], dict[str, GivenParameter], Node]:
+    ) -> tuple[dict[str, Node], dict[str, ParameterValue], Node]:
         """Own keys and parameters of the k-th of the repeated legs, and the node that gives them."""
         own_keys: dict[str, Node] = {}
-        values: dict[str, GivenParameter] = {}
+        values: dict[str, ParameterValue] = {}
         row_node = node
         if "names" in lists:
             own_keys["name"] = lists["names"][k]
@@ -303,7 +303,7 @@ class Expander(Substitution):
         elif "angles" in lists:
             own_keys["placement"] = Node({"angle": lists["angles"][k]}, lists["angles"][k].mark)
         elif "table" not in lists:
-            angle = Node(f"{360.0 * k / number!r} deg", made_from=Origin(None))
+            angle = Node(f"{360.0 * k / number!r} deg", origin_if_derived=Origin(None))
             own_keys["placement"] = Node({"angle": angle}, node.mark)
         if "table" in lists:
             entry = lists["table"][k]
@@ -315,12 +315,12 @@ class Expander(Substitution):
                 if key in _OWN_KEYS:
                     own_keys[key] = value
                 else:
-                    values[key] = GivenParameter(value, (*path, key), entry.keys.get(key, entry.mark))
+                    values[key] = ParameterValue(value, (*path, key), entry.keys.get(key, entry.mark))
         return own_keys, values, row_node
 
     # ---- what one leg has otherwise than its template
 
-    def overridden(self, leg: Node, change: Node, path: KeyPath) -> Node:
+    def apply_override(self, leg: Node, change: Node, path: KeyPath) -> Node:
         """Give a leg, written in full, with changes, references resolved, that are written at a path."""
         assert isinstance(leg.value, dict)
         if not isinstance(change.value, dict):
@@ -332,16 +332,16 @@ class Expander(Substitution):
             entry_path, mark = (*path, key), change.keys.get(key, change.mark)
             if key not in KEYS:
                 self.report(entry_path, f"{key!r} cannot be overridden", did_you_mean(key, KEYS), mark)
-            elif key in NAMED:
-                items[key] = self.changed_entries(key, items.get(key), value, entry_path)
+            elif key in NAMED_ENTRIES:
+                items[key] = self.override_entries(key, items.get(key), value, entry_path)
             elif value.value is None:
                 items.pop(key, None)
             else:
-                items[key] = _merged(items.get(key), value)
+                items[key] = _merge_nodes(items.get(key), value)
                 keys[key] = mark
         return Node(items, leg.mark, keys)
 
-    def changed_entries(self, key: str, base: Node | None, change: Node, path: KeyPath) -> Node:
+    def override_entries(self, key: str, base: Node | None, change: Node, path: KeyPath) -> Node:
         """Bodies, joints and closures by name, or elements, a list of such, with changes of some of them."""
         base = Node({}, change.mark) if base is None else base
         if not isinstance(change.value, dict):
@@ -363,16 +363,16 @@ class Expander(Substitution):
             else:
                 hint = did_you_mean(name, names) or f"it has no {key}"
                 mark = change.keys.get(name, change.mark)
-                self.report((*path, name), f"the template has no {NAMED[key]} {name!r}", hint, mark)
+                self.report((*path, name), f"the template has no {NAMED_ENTRIES[key]} {name!r}", hint, mark)
         if isinstance(base.value, dict):
-            return _merged(base, Node(known, change.mark, change.keys))
+            return _merge_nodes(base, Node(known, change.mark, change.keys))
         entries = list(base.value)
         for name, value in known.items():
-            entries[indices[name]] = _merged(entries[indices[name]], value)
+            entries[indices[name]] = _merge_nodes(entries[indices[name]], value)
         return Node(entries, base.mark)
 
 
-def _merged(base: Node | None, change: Node) -> Node:
+def _merge_nodes(base: Node | None, change: Node) -> Node:
     """Mappings merged key by key, null taken away; anything else is the change."""
     if base is None or not isinstance(base.value, dict) or not isinstance(change.value, dict):
         return change
@@ -381,12 +381,12 @@ def _merged(base: Node | None, change: Node) -> Node:
         if value.value is None:
             items.pop(key, None)
             continue
-        items[key] = _merged(items.get(key), value)
+        items[key] = _merge_nodes(items.get(key), value)
         keys[key] = change.keys.get(key, change.mark)
     return Node(items, base.mark, keys)
 
 
-def _nacelle_names(root: Node) -> set[str]:
+def _platform_names(root: Node) -> set[str]:
     """Names of the bodies of the nacelle; a row of a table with such a name ends there."""
     nacelle = root.value.get("nacelle") if isinstance(root.value, dict) else None
     if nacelle is None or not isinstance(nacelle.value, dict):
@@ -404,6 +404,6 @@ def _split_angles(text: str, node: Node) -> list[Node]:
     unit = text[match.end() :].strip()
     numbers = re.split(r"[\s,]+", match.group().strip())
     return [
-        Node(f"{number} {unit}".strip(), node.mark, made_from=Origin(node, k))
+        Node(f"{number} {unit}".strip(), node.mark, origin_if_derived=Origin(node, k))
         for k, number in enumerate(numbers)
     ]

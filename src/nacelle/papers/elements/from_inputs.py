@@ -29,31 +29,36 @@ from itertools import islice
 
 import numpy as np
 
-from nacelle.kinematics.configuration import configuration, moving
+from nacelle.kinematics.configuration import configuration, rates_at
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.samples import Numbers, PreciseStates, input_samples
-from nacelle.kinematics.shapes import of_actuators, of_pose, of_twist, of_unknowns
-from nacelle.kinematics.solve.spheres import applies, circles_side, three_spheres, two_circles
+from nacelle.kinematics.samples import Decimals, PreciseStates, input_samples
+from nacelle.kinematics.shapes import actuators_shape, pose_shape, twist_shape, unknowns_shape
+from nacelle.kinematics.solve.spheres import (
+    has_sphere_solution,
+    intersect_three_spheres,
+    intersect_two_circles,
+    reference_side,
+)
 from nacelle.model.robot import Robot
-from nacelle.papers.elements.jets import NO_JET, Jet, constant_jet, plus_jet
+from nacelle.papers.elements.jets import NO_JET, Jet, add_jets, constant_jet
 from nacelle.papers.elements.layout import StateVariable
 from nacelle.papers.elements.leg_points import Hinge, MeasuredLeg, leg_points
 from nacelle.papers.elements.nacelle_pose import orientations
 from nacelle.papers.elements.placement import element_layout
 from nacelle.papers.elements.structure import ElementGeometry
 from nacelle.program.identities.values import PreciseInputs
-from nacelle.program.precise import exact
+from nacelle.program.precise import evaluate_decimal
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cos, cross, divide, dot, pack, sin
 from nacelle.tree.spanning_tree import point_acceleration, point_velocity
 
 
-@physics(x=of_pose, y=of_unknowns, v=of_twist, a=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape)
 def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[str, Array]:
     """All variables of the element state by name, (3, components) or (3,), with two derivatives."""
     layout = element_layout(mechanism_of(robot.numeric))
     now = configuration(robot, x, y)
-    state = moving(now, v)
+    state = rates_at(now, v)
     u_dot = state.U @ a + state.bias
     at = ElementGeometry(robot, now.motion.poses)
 
@@ -92,7 +97,7 @@ def element_shapes(robot: Robot) -> dict[str, tuple[int, ...]]:
 
 def reason_without_encoders(mechanism: Mechanism) -> str:
     """Why a robot's element state does not follow from its actuators; empty if it does."""
-    if not applies(mechanism):
+    if not has_sphere_solution(mechanism):
         return "its pose does not follow from the actuators in closed form"
     layout = element_layout(mechanism)
     if any(leg.driver is None or leg.form == "plane" for leg in layout.legs):
@@ -102,7 +107,7 @@ def reason_without_encoders(mechanism: Mechanism) -> str:
     return ""
 
 
-@physics(q=of_actuators, q_dot=of_actuators, q_ddot=of_actuators)
+@physics(q=actuators_shape, q_dot=actuators_shape, q_ddot=actuators_shape)
 def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) -> dict[str, Array]:
     """All variables of the element state by name, each (3, ...): value, first and second derivative.
 
@@ -128,10 +133,10 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
         zeros = {v.name: np.zeros(layout.shapes[v.name]) for v in layout.variables if v.leg == index}
         rod = MeasuredLeg(layout, index, zeros | values).rods[0]
         R = orientations(mechanism)[rod.points.rod.nacelle].R
-        centres.append(plus_jet(rod.start, constant_jet(rod.points.offset - R @ rod.points.local)))
+        centres.append(add_jets(rod.start, constant_jet(rod.points.offset - R @ rod.points.local)))
         lengths.append(rod.points.length)
     for index, line in enumerate(_lines(mechanism, centres, lengths)):
-        direction = plus_jet(NO_JET, line, 1.0 / lengths[index])
+        direction = add_jets(NO_JET, line, 1.0 / lengths[index])
         values[layout.directions[index, 1]] = layout.components(direction)
     return {v.name: values[v.name] for v in layout.variables}
 
@@ -148,11 +153,11 @@ def _lines(mechanism: Mechanism, centres: list[Jet], lengths: list[float]) -> li
     axes = list(mechanism.robot.motion.twist_axes)
     begins = [centre[:, axes] for centre in centres]
     spheres = [(c[0], length * length) for c, length in zip(begins, lengths, strict=True)]
-    side = circles_side(mechanism)
+    side = reference_side(mechanism)
     if len(axes) == 2:
-        r = list(two_circles(spheres, side))
+        r = list(intersect_two_circles(spheres, side))
     else:
-        p, _ = three_spheres(spheres, side)
+        p, _ = intersect_three_spheres(spheres, side)
         r = [p - c[0] for c in begins]
     solve = _row_solver(r)
     v = solve([dot(line, c[1]) for line, c in zip(r, begins, strict=True)])
@@ -186,11 +191,11 @@ def element_samples(
     robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
 ) -> PreciseInputs | None:
     """Samples of the inputs of a function of the element state (`input_samples`)."""
-    return input_samples(robot, shapes, groups, _elements)
+    return input_samples(robot, shapes, groups, _element_values)
 
 
-def _elements(states: PreciseStates, state: Numbers) -> dict[str, Numbers]:
+def _element_values(states: PreciseStates, state: Decimals) -> dict[str, Decimals]:
     """The variables of the elements at a state x, y, v, a."""
-    flat = iter(exact(states.program(element_arrays), [*states.parameters, *state]))
+    flat = iter(evaluate_decimal(states.program(element_arrays), [*states.parameters, *state]))
     shapes = element_shapes(states.robot)
     return {name: list(islice(flat, math.prod(shape))) for name, shape in shapes.items()}

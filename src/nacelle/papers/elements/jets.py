@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nacelle.compact.vectors import add, crossed, scaled
+from nacelle.compact.vectors import add, cross_nonzero, scale
 from nacelle.spatial.scalar import Array, Scalar, divide, dot, norm, pack
 
 # A vector with its first and second derivative (3, 3).
@@ -24,28 +24,30 @@ def constant_jet(point: Array) -> Jet:
     return np.stack([point, np.zeros(3), np.zeros(3)])
 
 
-def plus_jet(a: Jet, b: Jet, factor: Scalar = 1.0) -> Jet:
+def add_jets(a: Jet, b: Jet, factor: Scalar = 1.0) -> Jet:
     """The sum a + factor b, with a constant factor."""
-    return pack([add(p, scaled(factor, q)).tolist() for p, q in zip(a, b, strict=True)])
+    return pack([add(p, scale(factor, q)).tolist() for p, q in zip(a, b, strict=True)])
 
 
-def crossed_jet(z: Array, a: Jet) -> Jet:
+def constant_cross_jet(z: Array, a: Jet) -> Jet:
     """The jet [z x a; z x a'; z x a''] (3, 3) for a constant vector z (3,)."""
-    return pack([crossed(z, row).tolist() for row in a])
+    return pack([cross_nonzero(z, row).tolist() for row in a])
 
 
-def scaled_jet(d: Array, x: Jet) -> Jet:
+def length_times_jet(d: Array, x: Jet) -> Jet:
     """The jet of d x from a length d with its derivatives (3,) and a direction."""
-    first = add(scaled(d[1], x[0]), scaled(d[0], x[1]))
-    second = add(add(scaled(d[2], x[0]), scaled(2.0 * d[1], x[1])), scaled(d[0], x[2]))
-    return pack([scaled(d[0], x[0]).tolist(), first.tolist(), second.tolist()])
+    first = add(scale(d[1], x[0]), scale(d[0], x[1]))
+    second = add(add(scale(d[2], x[0]), scale(2.0 * d[1], x[1])), scale(d[0], x[2]))
+    return pack([scale(d[0], x[0]).tolist(), first.tolist(), second.tolist()])
 
 
 def cross_jets(a: Jet, b: Jet) -> Jet:
     """The jet of a x b: (a x b)'' = a'' x b + 2 a' x b' + a x b''."""
-    first = add(crossed(a[1], b[0]), crossed(a[0], b[1]))
-    second = add(add(crossed(a[2], b[0]), crossed(a[0], b[2])), scaled(2.0, crossed(a[1], b[1])))
-    return pack([crossed(a[0], b[0]).tolist(), first.tolist(), second.tolist()])
+    first = add(cross_nonzero(a[1], b[0]), cross_nonzero(a[0], b[1]))
+    second = add(
+        add(cross_nonzero(a[2], b[0]), cross_nonzero(a[0], b[2])), scale(2.0, cross_nonzero(a[1], b[1]))
+    )
+    return pack([cross_nonzero(a[0], b[0]).tolist(), first.tolist(), second.tolist()])
 
 
 def unit_jet(n: Jet) -> Jet:
@@ -55,9 +57,9 @@ def unit_jet(n: Jet) -> Jet:
     s'' = u' . n' + u . n''
     """
     reciprocal = divide(1.0, norm(n[0]))
-    u = scaled(reciprocal, n[0])
+    u = scale(reciprocal, n[0])
     rate = dot(u, n[1])
-    first = scaled(reciprocal, add(n[1], scaled(-rate, u)))
+    first = scale(reciprocal, add(n[1], scale(-rate, u)))
     second = dot(first, n[1]) + dot(u, n[2])
-    rest = add(n[2], add(scaled(-second, u), scaled(-2.0 * rate, first)))
-    return pack([u.tolist(), first.tolist(), scaled(reciprocal, rest).tolist()])
+    rest = add(n[2], add(scale(-second, u), scale(-2.0 * rate, first)))
+    return pack([u.tolist(), first.tolist(), scale(reciprocal, rest).tolist()])

@@ -24,13 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import nearby_poses
+from nacelle.compact.bars.geometry import sample_motions
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.structure import (
     ElementGeometry,
     ElementLeg,
-    UncoveredError,
+    UnsupportedElementsError,
     element_legs,
 )
 from nacelle.spatial.scalar import Array, pack
@@ -107,7 +107,7 @@ def is_length(robot: Robot, variable: StateVariable) -> bool:
 
 def sample_geometries(mechanism: Mechanism) -> list[ElementGeometry]:
     """The robot's elements at the reference and at some poses around it."""
-    return [ElementGeometry(mechanism.robot, motion.poses) for motion in nearby_poses(mechanism)]
+    return [ElementGeometry(mechanism.robot, motion.poses) for motion in sample_motions(mechanism)]
 
 
 @lru_cache(maxsize=64)
@@ -121,14 +121,14 @@ def leg_layout(mechanism: Mechanism) -> ElementLayout:
     for leg in legs:
         for j in (leg.driver, leg.prismatic):
             if j is not None and j >= robot.tree:
-                raise UncoveredError(
+                raise UnsupportedElementsError(
                     f"leg {leg.leg.name!r} is cut at its joint {robot.joints[j].name}; describe it "
                     "from the base to the nacelle"
                 )
     samples = sample_geometries(mechanism)
     for leg in legs:
         if min((_shortest(at, leg) for at in samples), default=1.0) <= _SAME * robot.size:
-            raise UncoveredError(f"leg {leg.leg.name!r} has an element of no length")
+            raise UnsupportedElementsError(f"leg {leg.leg.name!r} has an element of no length")
     variables: list[StateVariable] = []
     directions: dict[tuple[int, int], str] = {}
     for index, leg in enumerate(legs):

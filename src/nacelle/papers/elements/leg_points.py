@@ -20,24 +20,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import clean
-from nacelle.compact.vectors import add, scaled
+from nacelle.compact.bars.geometry import round_to_zero
+from nacelle.compact.vectors import add, scale
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.papers.elements.jets import (
     NO_JET,
     Jet,
+    add_jets,
+    constant_cross_jet,
     constant_jet,
     cross_jets,
-    crossed_jet,
-    plus_jet,
-    scaled_jet,
+    length_times_jet,
     unit_jet,
 )
 from nacelle.papers.elements.layout import ElementLayout, sample_geometries
 from nacelle.papers.elements.structure import ElementGeometry, ElementLeg, ElementRod, unit_vector
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, sqrt
-from nacelle.tree.spanning_tree import CosSin, Step
+from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
 # Constants of a leg that differ by more between sample poses, over the robot's size, are none.
 _SAME = 1e-9
@@ -61,11 +61,11 @@ class Hinge(NamedTuple):
     cosine: Array
     square: float
 
-    def step(self, x: Array) -> CosSin:
+    def step(self, x: Array) -> CosineSine:
         """Cosine and sine of the joint's angle from the unit direction x (3,): c . x and (z x c) . x."""
-        return CosSin(dot(self.cosine, x), dot(np.cross(self.z, self.cosine), x))
+        return CosineSine(dot(self.cosine, x), dot(np.cross(self.z, self.cosine), x))
 
-    def steps(self, x: Array, rotation: CosSin | None, z: Array) -> dict[int, list[Step]]:
+    def steps(self, x: Array, rotation: CosineSine | None, z: Array) -> dict[int, list[JointTransform]]:
         """The same by joint; nothing that turns carries it."""
         return {self.joints[0]: [self.step(x)]}
 
@@ -79,10 +79,10 @@ class Hinge(NamedTuple):
 
     def axes(self, x: Jet) -> list[Jet]:
         """Axes fixed to the element: x, z x x and z."""
-        return [x, crossed_jet(self.z, x), constant_jet(self.z)]
+        return [x, constant_cross_jet(self.z, x), constant_jet(self.z)]
 
 
-class Universal(NamedTuple):
+class UniversalJoint(NamedTuple):
     """A universal joint at the input of an element, base axes with the driven joint at 0, (3,) each.
 
     With m = a . x and n = +-sqrt(1 - m^2) the element's direction is x = m a + n (cos q_1 c - sin q_1 b), and
@@ -102,19 +102,19 @@ class Universal(NamedTuple):
     x: Array
     side: float
 
-    def steps(self, x: Array, rotation: CosSin | None, z: Array) -> dict[int, list[Step]]:
+    def steps(self, x: Array, rotation: CosineSine | None, z: Array) -> dict[int, list[JointTransform]]:
         """Cosines and sines of both angles, by joint, from the unit direction x (3,), base axes.
 
         With a and b the axes, c = a x b, m = a . x and n = +-sqrt(1 - m^2): (c . x, -b . x) / n, then (m, n)
         turned by the direction's own place in the joint. `rotation` is the angle of its carrier about z (3,).
         """
-        a, b, c = (turned_about(z, rotation, u) for u in (self.a, self.b, np.cross(self.a, self.b)))
+        a, b, c = (rotate_about(z, rotation, u) for u in (self.a, self.b, np.cross(self.a, self.b)))
         m = dot(a, x)
         n = self.side * sqrt(1.0 - m * m)
         reciprocal = divide(1.0, n)
         x_a, x_c = float(self.a @ self.x), float(np.cross(self.a, self.b) @ self.x)
-        first = CosSin(dot(c, x) * reciprocal, -(dot(b, x) * reciprocal))
-        second = CosSin(m * x_a + n * x_c, m * x_c - n * x_a)
+        first = CosineSine(dot(c, x) * reciprocal, -(dot(b, x) * reciprocal))
+        second = CosineSine(m * x_a + n * x_c, m * x_c - n * x_a)
         if len(self.joints) == 1:
             return {self.joints[0]: [first, second]}
         return {self.joints[0]: [first], self.joints[1]: [second]}
@@ -139,18 +139,20 @@ class Universal(NamedTuple):
 
     def axes(self, x: Jet) -> list[Jet]:
         """Axes fixed to the element where a does not move: x, b and x x b."""
-        b = unit_jet(crossed_jet(self.a, x))
+        b = unit_jet(constant_cross_jet(self.a, x))
         return [x, b, cross_jets(x, b)]
 
 
-def turned_about(z: Array, rotation: CosSin | None, u: Array) -> Array:
+def rotate_about(z: Array, rotation: CosineSine | None, u: Array) -> Array:
     """A constant vector u (3,) turned about a constant axis z: z (z . u) + c (u - z (z . u)) + s z x u."""
-    return u if rotation is None else add(z * (z @ u), turned_across(z, rotation, u))
+    return u if rotation is None else add(z * (z @ u), rotate_across(z, rotation, u))
 
 
-def turned_across(z: Array, rotation: CosSin, u: Array) -> Array:
+def rotate_across(z: Array, rotation: CosineSine, u: Array) -> Array:
     """What of that is across the axis: c (u - z (z . u)) + s z x u."""
-    return add(scaled(rotation.c, clean(u - z * (z @ u))), scaled(rotation.s, clean(np.cross(z, u))))
+    return add(
+        scale(rotation.c, round_to_zero(u - z * (z @ u))), scale(rotation.s, round_to_zero(np.cross(z, u)))
+    )
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ class RodPoints:
     length: float
     offset: Array
     local: Array
-    joint: Hinge | Universal | None
+    joint: Hinge | UniversalJoint | None
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ def leg_points(mechanism: Mechanism, leg: ElementLeg) -> LegPoints:
         KinematicsError: if a point of the leg is not fixed to its elements.
     """
     size = mechanism.robot.size
-    first, *others = (_constants(size, leg, at) for at in sample_geometries(mechanism))
+    first, *others = (_leg_constants(size, leg, at) for at in sample_geometries(mechanism))
     for sample in others:
         for here, there in zip(first.rods, sample.rods, strict=True):
             apart = np.concatenate([here.start - there.start, here.offset - there.offset])
@@ -217,17 +219,17 @@ def leg_points(mechanism: Mechanism, leg: ElementLeg) -> LegPoints:
     return first
 
 
-def _constants(size: float, leg: ElementLeg, at: ElementGeometry) -> LegPoints:
+def _leg_constants(size: float, leg: ElementLeg, at: ElementGeometry) -> LegPoints:
     F, z, arm = np.zeros(3), np.zeros(3), None
     axes, root, length = np.eye(3), np.zeros(3), 0.0
     if leg.driver is not None:
         frame, far = at.frame(leg.driver), at.frame(leg.driver, on_successor=True)
-        F, z = clean(frame.p, size), clean(frame.R[:, 2])
+        F, z = round_to_zero(frame.p, size), round_to_zero(frame.R[:, 2])
         if leg.has_arm:
             x = unit_vector(at.arm(leg))
             axes, root = np.stack([x, np.cross(z, x), z], axis=1), frame.p
             # The bar turned back to where the joints' axes coincide.
-            arm = Hinge((leg.driver,), z, clean(frame.R @ far.R.T @ x), 1.0)
+            arm = Hinge((leg.driver,), z, round_to_zero(frame.R @ far.R.T @ x), 1.0)
         elif leg.form != "shaft":
             root = far.p - frame.p
     rods = []
@@ -235,29 +237,31 @@ def _constants(size: float, leg: ElementLeg, at: ElementGeometry) -> LegPoints:
         (E, B), x = at.ends(leg, rod), at.direction(leg, rod)
         joint = _input_joint(leg, rod, at, x)
         l = float(x @ (B - E))
-        offset = clean(B - E - l * x, size)
+        offset = round_to_zero(B - E - l * x, size)
         if leg.prismatic is not None:
             slide = at.frame(leg.prismatic, on_successor=True).p - at.frame(leg.prismatic).p
             l, length = 0.0, l - float(x @ slide)
             if leg.form == "strut" and joint is not None:
                 Q = np.stack([axis[0] for axis in joint.axes(constant_jet(x))], axis=1).astype(float)
-                offset = clean(np.linalg.solve(Q, offset), size)
+                offset = round_to_zero(np.linalg.solve(Q, offset), size)
         local = at.local_origin(rod.tip, rod.nacelle)
-        rods.append(RodPoints(rod, clean(axes.T @ (E - root), size), l, offset, local, joint))
+        rods.append(RodPoints(rod, round_to_zero(axes.T @ (E - root), size), l, offset, local, joint))
     return LegPoints(leg, F, z, arm, tuple(rods), length)
 
 
-def _input_joint(leg: ElementLeg, rod: ElementRod, at: ElementGeometry, x: Array) -> Hinge | Universal | None:
+def _input_joint(
+    leg: ElementLeg, rod: ElementRod, at: ElementGeometry, x: Array
+) -> Hinge | UniversalJoint | None:
     """The joint at the input of a rod or strut, where cosines and sines of its angles follow from x."""
     joints = rod.hold.joints
     if rod.hold.letter == "S" or leg.fold is not None or (rod.hold.letter == "R" and leg.has_arm):
         return None
     near, far = at.frame(joints[0]), at.frame(joints[-1], on_successor=True)
     if rod.hold.letter == "R":
-        z, zero = clean(near.R[:, 2]), near.R @ far.R.T @ x
+        z, zero = round_to_zero(near.R[:, 2]), near.R @ far.R.T @ x
         k = zero - z * (z @ zero)
-        square = float(clean(np.array([k @ k]))[0])
-        return None if square < _SAME else Hinge((joints[0],), z, clean(k / square), square)
+        square = float(round_to_zero(np.array([k @ k]))[0])
+        return None if square < _SAME else Hinge((joints[0],), z, round_to_zero(k / square), square)
     a, b = (at.axis(axis) for axis in rod.hold.axes)
     if abs(float(b @ x)) > _SAME:
         return None
@@ -269,8 +273,8 @@ def _input_joint(leg: ElementLeg, rod: ElementRod, at: ElementGeometry, x: Array
         between = at.frame(joints[0], on_successor=True).R.T @ at.frame(joints[1]).R
         R0, column = near.R @ between, 2
     side = 1.0 if float(np.cross(a, b) @ x) > 0.0 else -1.0
-    first, second, zero = (clean(back @ u) for u in (a, R0[:, column], R0 @ far.R.T @ x))
-    return Universal(joints, first, second, zero, side)
+    first, second, zero = (round_to_zero(back @ u) for u in (a, R0[:, column], R0 @ far.R.T @ x))
+    return UniversalJoint(joints, first, second, zero, side)
 
 
 class MeasuredRod(NamedTuple):
@@ -317,27 +321,27 @@ class MeasuredLeg:
 
     def _rod(self, rod: RodPoints, x: Jet) -> MeasuredRod:
         start = self._start(rod)
-        line = plus_jet(NO_JET, x, rod.length) if self.length is None else scaled_jet(self.length, x)
+        line = add_jets(NO_JET, x, rod.length) if self.length is None else length_times_jet(self.length, x)
         offset = constant_jet(rod.offset)
         if self.points.leg.form == "strut" and rod.joint is not None and np.any(rod.offset):
             offset = NO_JET
             for axis, entry in zip(rod.joint.axes(x), rod.offset.tolist(), strict=True):
-                offset = plus_jet(offset, axis, entry)
-        return MeasuredRod(rod, x, start, line, plus_jet(plus_jet(start, line), offset))
+                offset = add_jets(offset, axis, entry)
+        return MeasuredRod(rod, x, start, line, add_jets(add_jets(start, line), offset))
 
     def _start(self, rod: RodPoints) -> Jet:
         """The input E of a rod or strut."""
         points = self.points
         if self.arm is not None:
             alpha, beta, gamma = rod.start.tolist()
-            point = plus_jet(constant_jet(points.F + gamma * points.z), self.arm, alpha)
-            return plus_jet(point, crossed_jet(points.z, self.arm), beta)
+            point = add_jets(constant_jet(points.F + gamma * points.z), self.arm, alpha)
+            return add_jets(point, constant_cross_jet(points.z, self.arm), beta)
         if self.coordinate is not None and points.leg.form != "shaft":
             slid = np.stack([points.z * value for value in self.coordinate])
-            return plus_jet(constant_jet(rod.start), slid)
+            return add_jets(constant_jet(rod.start), slid)
         return constant_jet(rod.start)
 
-    def joints(self) -> Iterator[tuple[Hinge | Universal, Jet]]:
+    def joints(self) -> Iterator[tuple[Hinge | UniversalJoint, Jet]]:
         """Joints at the inputs of rods whose angles follow from the rods' directions, each with that."""
         for rod in self.rods:
             if rod.points.joint is not None:

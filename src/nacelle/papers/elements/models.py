@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compact.inertial import carried_numbers, heavy_ends
-from nacelle.compact.legs import GivenMotion, Legs, factorised, motion_as_given
-from nacelle.compact.models import actuator_forces, settled_way
+from nacelle.compact.inertial import condensed_numbers, ends_with_inertia
+from nacelle.compact.legs import Legs, PrescribedMotion, eliminate_legs, prescribed_mechanism_motion
+from nacelle.compact.models import actuator_forces, form_options
 from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.placed import WHOLE, Way, is_direct, place
+from nacelle.compact.placed import ALL_JOINTS, FormOptions, configure_robot, has_square_balance
 from nacelle.compact.plan import plan_of
-from nacelle.compact.regressor import linear_form, required_power
-from nacelle.dynamics.models import Model, input_meaning
+from nacelle.compact.regressor import linear_form, virtual_power
+from nacelle.dynamics.models import Model, describe_variables
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -36,23 +36,31 @@ from nacelle.papers.elements.from_inputs import (
     reason_without_encoders,
 )
 from nacelle.papers.elements.placement import ElementMotion, element_layout, reason_without_elements
-from nacelle.spatial.physics import sampled
+from nacelle.spatial.physics import draw_inputs_with
 from nacelle.spatial.scalar import Array
 
 
-def _measured(
-    robot: Robot, arrays: Sequence[Array], options: Way = WHOLE, *, heavy: bool, friction: bool = True
+def _measured_motion(
+    robot: Robot,
+    arrays: Sequence[Array],
+    options: FormOptions = ALL_JOINTS,
+    *,
+    heavy: bool,
+    friction: bool = True,
 ) -> tuple[Legs, MechanismMotion]:
     """The robot as its elements are measured, its legs eliminated; `heavy` where inertia will be counted."""
     now = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
     plan = plan_of(robot, options)
-    legs = factorised(plan, place(plan.parts, now.configuration, pole=heavy and is_direct(plan), sensed=now))
-    prescribed = GivenMotion(*now.joint_rates, *now.nacelle_rates, dict(now.frames))
-    ends = heavy_ends(legs.placed, carried_numbers(legs.placed)) if heavy else frozenset()
-    return legs, motion_as_given(legs, prescribed, ends, friction=friction)
+    legs = eliminate_legs(
+        plan,
+        configure_robot(plan.parts, now.configuration, pole=heavy and has_square_balance(plan), sensed=now),
+    )
+    prescribed = PrescribedMotion(*now.joint_rates, *now.nacelle_rates, dict(now.frames))
+    ends = ends_with_inertia(legs.placed, condensed_numbers(legs.placed)) if heavy else frozenset()
+    return legs, prescribed_mechanism_motion(legs, prescribed, ends, friction=friction)
 
 
-@sampled(element_samples)
+@draw_inputs_with(element_samples)
 def inverse_from_elements(
     robot: Robot, *arrays: Array, outputs: str = "force pivot", physics: Physics = ALL_TERMS
 ) -> dict[str, Array]:
@@ -64,13 +72,13 @@ def inverse_from_elements(
         outputs: which of the results are wanted.
         physics: what the equations of motion include.
     """
-    options = settled_way(robot, physics, None, asymmetric=False)
-    legs, moving = _measured(robot, arrays, options, heavy=True, friction=physics.friction)
+    options = form_options(robot, physics, None, asymmetric=False)
+    legs, moving = _measured_motion(robot, arrays, options, heavy=True, friction=physics.friction)
     results = actuator_forces(legs, moving, physics, np.zeros(robot.motion.n))
     return {name: results[name] for name in outputs.split()}
 
 
-@sampled(element_samples)
+@draw_inputs_with(element_samples)
 def regressor_from_elements(
     robot: Robot,
     *arrays: Array,
@@ -80,13 +88,13 @@ def regressor_from_elements(
     physics: Physics = ALL_TERMS,
 ) -> dict[str, Array]:
     """Y (actuators, columns) with force = Y p, and the smallest pivot, from the kinematic elements."""
-    legs, moving = _measured(with_linear_forms(robot, columns, signs), arrays, heavy=False)
-    power = required_power(legs, moving, [(1.0, moving)], physics)
+    legs, moving = _measured_motion(with_linear_forms(robot, columns, signs), arrays, heavy=False)
+    power = virtual_power(legs, moving, [(1.0, moving)], physics)
     results = linear_form(legs, power, column_count(robot, columns))
     return {name: results[name] for name in outputs.split()}
 
 
-@sampled(input_samples)
+@draw_inputs_with(input_samples)
 def inverse_from_encoders(
     robot: Robot, q: Array, q_dot: Array, q_ddot: Array, **options: Any
 ) -> dict[str, Array]:
@@ -120,14 +128,14 @@ def model_from_elements(robot: Robot, name: str, options: dict[str, Any]) -> Mod
         KinematicsError: if the robot's legs are not made of elements.
     """
     mechanism = mechanism_of(robot)
-    _refuse(robot, "elements", reason_without_elements(mechanism))
+    _raise_unsupported(robot, "elements", reason_without_elements(mechanism))
     function = inverse_from_elements if name == "inverse_dynamics" else regressor_from_elements
     inputs = element_shapes(robot)
     variables = {
         variable.name: f"{_KINDS[variable.kind]} with its first and second derivatives"
         for variable in element_layout(mechanism).variables
     }
-    meaning = input_meaning(robot) | variables
+    meaning = describe_variables(robot) | variables
     includes = "legs, nacelle and the solve for the actuators' forces"
     return Model(name, robot, "compact", function, inputs, options, meaning, includes)
 
@@ -139,14 +147,16 @@ def model_from_encoders(robot: Robot, name: str, options: dict[str, Any]) -> Mod
         KinematicsError: if the robot's legs are not made of elements, or its pose does not follow linearly.
     """
     mechanism = mechanism_of(robot)
-    _refuse(robot, "encoders", reason_without_elements(mechanism) or reason_without_encoders(mechanism))
+    _raise_unsupported(
+        robot, "encoders", reason_without_elements(mechanism) or reason_without_encoders(mechanism)
+    )
     inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (len(robot.actuators),))
     includes = "forward kinematics, legs, nacelle and the solve for the actuators' forces"
     return Model(
-        name, robot, "compact", inverse_from_encoders, inputs, options, input_meaning(robot), includes
+        name, robot, "compact", inverse_from_encoders, inputs, options, describe_variables(robot), includes
     )
 
 
-def _refuse(robot: Robot, source: str, reason: str) -> None:
+def _raise_unsupported(robot: Robot, source: str, reason: str) -> None:
     if reason:
         raise KinematicsError(f"no model of {robot.name} from {source}: {reason}")

@@ -20,20 +20,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import clean
-from nacelle.compact.nacelle import GivenFrame, GivenPoint, combined
-from nacelle.compact.vectors import ZERO, add, crossed, scaled
+from nacelle.compact.bars.geometry import round_to_zero
+from nacelle.compact.nacelle import PrescribedFrame, PrescribedPoint, weighted_sum
+from nacelle.compact.vectors import ZERO, add, cross_nonzero, scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
-from nacelle.papers.elements.jets import NO_JET, Jet, cross_jets, plus_jet
+from nacelle.papers.elements.jets import NO_JET, Jet, add_jets, cross_jets
 from nacelle.papers.elements.layout import sample_geometries
-from nacelle.papers.elements.leg_points import turned_across
+from nacelle.papers.elements.leg_points import rotate_across
 from nacelle.spatial.pose import Pose
-from nacelle.spatial.rounding import first_largest
+from nacelle.spatial.rounding import index_of_largest
 from nacelle.spatial.scalar import Array, dot, pack, product
 from nacelle.spatial.screw import AngularMotion
-from nacelle.tree.spanning_tree import CosSin
+from nacelle.tree.spanning_tree import CosineSine
 
 # Orientations and axes that differ by less at sample poses are constant.
 _SAME = 1e-9
@@ -60,40 +60,40 @@ def orientations(mechanism: Mechanism) -> dict[int, Orientation]:
     """For every body of the nacelle how it may turn, decided at sample poses."""
     samples = sample_geometries(mechanism)
     result = {}
-    for body in nacelle_bodies(mechanism):
+    for body in platform_bodies(mechanism):
         R = np.asarray(samples[0].poses[body].R, dtype=float)
         if mechanism.robot.nacelle.kind == "point":
             result[body] = Orientation("constant", np.eye(3), ZERO)
             continue
-        rotations = [_vector(np.asarray(at.poses[body].R, dtype=float) @ R.T) for at in samples[1:]]
+        rotations = [_rotation_vector(np.asarray(at.poses[body].R, dtype=float) @ R.T) for at in samples[1:]]
         size = [float(np.linalg.norm(rotation)) for rotation in rotations]
         if max(size, default=0.0) < _SAME:
-            result[body] = Orientation("constant", clean(R), ZERO)
+            result[body] = Orientation("constant", round_to_zero(R), ZERO)
             continue
-        axis = clean(rotations[first_largest(np.array(size))] / max(size))
+        axis = round_to_zero(rotations[index_of_largest(np.array(size))] / max(size))
         across = max(float(np.linalg.norm(np.cross(axis, rotation))) for rotation in rotations)
-        result[body] = Orientation("axis" if across < _SAME else "any", clean(R), axis)
+        result[body] = Orientation("axis" if across < _SAME else "any", round_to_zero(R), axis)
     return result
 
 
-def _vector(R: Array) -> Array:
+def _rotation_vector(R: Array) -> Array:
     """The antisymmetric part of a rotation as a vector: sin(angle) times its axis."""
     return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2.0
 
 
-def nacelle_bodies(mechanism: Mechanism) -> tuple[int, ...]:
+def platform_bodies(mechanism: Mechanism) -> tuple[int, ...]:
     """The platform and the other bodies of the nacelle."""
     return (PLATFORM, *(body for body in mechanism.robot.nacelle.bodies if body != PLATFORM))
 
 
-class Known(NamedTuple):
+class KnownPoint(NamedTuple):
     """A point or a direction of a body whose place is known: in the body's frame (3,), and its jet."""
 
     local: Array
     place: Jet
 
 
-class NacellePlaces:
+class PlatformSolver:
     """Places the bodies of the nacelle, one after the other.
 
     Attributes:
@@ -103,36 +103,38 @@ class NacellePlaces:
     def __init__(self, mechanism: Mechanism) -> None:
         """Begin with no points."""
         self.mechanism, self.robot = mechanism, mechanism.robot
-        self.points: dict[int, list[Known]] = {body: [] for body in nacelle_bodies(mechanism)}
-        self.directions: dict[int, list[Known]] = {body: [] for body in self.points}
-        self.frames: dict[int, GivenFrame] = {}
+        self.points: dict[int, list[KnownPoint]] = {body: [] for body in platform_bodies(mechanism)}
+        self.directions: dict[int, list[KnownPoint]] = {body: [] for body in self.points}
+        self.frames: dict[int, PrescribedFrame] = {}
 
     def add(self, body: int, local: Array, jet: Jet) -> None:
         """Record a point of a body: `local` (3,), m, in its frame, and p, p', p'' (3, 3), base axes."""
-        self.points[body].append(Known(np.asarray(local, dtype=float), jet))
+        self.points[body].append(KnownPoint(np.asarray(local, dtype=float), jet))
 
     def add_axis(self, body: int, axis: int, direction: Jet) -> None:
         """The direction of an axis of a body's frame."""
-        self.directions[body].append(Known(np.eye(3)[axis], direction))
+        self.directions[body].append(KnownPoint(np.eye(3)[axis], direction))
 
-    def wanted_axes(self, body: int) -> tuple[int, ...]:
+    def missing_axes(self, body: int) -> tuple[int, ...]:
         """Axes of a body's frame whose directions would tell how it is turned, beside what is known."""
         turning = orientations(self.mechanism)[body]
         if turning.kind == "axis":
             across = np.linalg.norm(np.cross(turning.axis, turning.R.T), axis=1)
-            return (first_largest(across),)
+            return (index_of_largest(across),)
         vectors = self._vectors(body)
         if not vectors:
             return (0, 1)
         longest = max(vectors, key=lambda known: float(np.linalg.norm(known.local))).local
-        return (first_largest(np.linalg.norm(np.cross(longest, np.eye(3)), axis=1)),)
+        return (index_of_largest(np.linalg.norm(np.cross(longest, np.eye(3)), axis=1)),)
 
-    def _vectors(self, body: int) -> list[Known]:
+    def _vectors(self, body: int) -> list[KnownPoint]:
         """Differences of the points of a body, and its directions at the size of the robot."""
         pairs = combinations(self.points[body], 2)
-        apart = [Known(b.local - a.local, plus_jet(b.place, a.place, -1.0)) for a, b in pairs]
+        apart = [KnownPoint(b.local - a.local, add_jets(b.place, a.place, -1.0)) for a, b in pairs]
         size = self.robot.size
-        return apart + [Known(size * d.local, plus_jet(NO_JET, d.place, size)) for d in self.directions[body]]
+        return apart + [
+            KnownPoint(size * d.local, add_jets(NO_JET, d.place, size)) for d in self.directions[body]
+        ]
 
     def solve(self) -> list[int]:
         """Place all bodies that can be placed; gives those that cannot."""
@@ -142,9 +144,9 @@ class NacellePlaces:
             if placed is None:
                 return left
             left.remove(placed)
-            self._pass_on(placed)
+            self._add_neighbour_points(placed)
 
-    def _pass_on(self, body: int) -> None:
+    def _add_neighbour_points(self, body: int) -> None:
         """Give the joints of a placed body to its neighbours."""
         robot = self.robot
         for j in (*robot.nacelle.joints, *robot.nacelle.closures):
@@ -161,72 +163,77 @@ class NacellePlaces:
         if not known:
             return False
         if turning.kind == "constant":
-            self._place(body, np.stack([turning.R.T, NO_JET, NO_JET]), known[0])
+            self._set_frame(body, np.stack([turning.R.T, NO_JET, NO_JET]), known[0])
             return True
         if turning.kind == "axis":
             return self._solve_axis(body, turning, known)
         return self._solve_any(body, known)
 
-    def _solve_axis(self, body: int, turning: Orientation, known: list[Known]) -> bool:
+    def _solve_axis(self, body: int, turning: Orientation, known: list[KnownPoint]) -> bool:
         """From the vector that reaches farthest across the axis."""
         e, R = turning.axis, turning.R
         vectors = self._vectors(body)
         reach = [float(np.linalg.norm(np.cross(e, R @ vector.local))) for vector in vectors]
         if not vectors or max(reach) < _SHORT * self.robot.size:
             return False
-        local, g = vectors[first_largest(np.array(reach))]
+        local, g = vectors[index_of_largest(np.array(reach))]
         l = R @ local
-        across = clean(l - e * (e @ l), self.robot.size)
+        across = round_to_zero(l - e * (e @ l), self.robot.size)
         square = float(across @ across)
         c, s = across / square, np.cross(e, across) / square
         # R(angle) R_0: a column k is e (e . k) + (k - e (e . k)) cos + e x k sin.
         columns = []
         for order, row in enumerate(g):
-            rotation = CosSin(dot(c, row), dot(s, row))
-            along = [clean(e * (e @ k)) if order == 0 else ZERO for k in R.T]
-            rotated = [add(fixed, turned_across(e, rotation, k)) for fixed, k in zip(along, R.T, strict=True)]
+            rotation = CosineSine(dot(c, row), dot(s, row))
+            along = [round_to_zero(e * (e @ k)) if order == 0 else ZERO for k in R.T]
+            rotated = [add(fixed, rotate_across(e, rotation, k)) for fixed, k in zip(along, R.T, strict=True)]
             columns.append(pack([column.tolist() for column in rotated]))
         # g' = w x g, so (e x g) . g' = w |g_p|^2, and the same of g'' and w'.
-        normal = crossed(e, g[0])
-        w, w_dot = (scaled(dot(normal, g[order]) * (1.0 / square), e) for order in (1, 2))
-        self._place(body, np.stack(columns), known[0], AngularMotion(w, w_dot))
+        normal = cross_nonzero(e, g[0])
+        w, w_dot = (scale(dot(normal, g[order]) * (1.0 / square), e) for order in (1, 2))
+        self._set_frame(body, np.stack(columns), known[0], AngularMotion(w, w_dot))
         return True
 
-    def _solve_any(self, body: int, known: list[Known]) -> bool:
+    def _solve_any(self, body: int, known: list[KnownPoint]) -> bool:
         """From the two vectors that span the largest area."""
         vectors = self._vectors(body)
         pairs = list(combinations(range(len(vectors)), 2))
         areas = [float(np.linalg.norm(np.cross(vectors[i].local, vectors[j].local))) for i, j in pairs]
         if not pairs or max(areas) < (_SHORT * self.robot.size) ** 2:
             return False
-        pair = [vectors[k] for k in pairs[first_largest(np.array(areas))]]
+        pair = [vectors[k] for k in pairs[index_of_largest(np.array(areas))]]
         first, second = (vector.local for vector in pair)
         g = [vector.place for vector in pair]
         third, normal = cross_jets(*g), np.cross(first, second)
         L = np.linalg.inv(np.stack([first, second, normal], axis=1))
-        L = clean(L * self.robot.size) / self.robot.size
+        L = round_to_zero(L * self.robot.size) / self.robot.size
         columns = []
         for order in range(3):
             spanned = [g[0][order], g[1][order], third[order]]
-            columns.append(pack([combined(spanned, L[:, column]).tolist() for column in range(3)]))
-        self._place(body, np.stack(columns), known[0], _angular(g, third[0], float(normal @ normal)))
+            columns.append(pack([weighted_sum(spanned, L[:, column]).tolist() for column in range(3)]))
+        self._set_frame(
+            body, np.stack(columns), known[0], _angular_motion(g, third[0], float(normal @ normal))
+        )
         return True
 
-    def _place(self, body: int, columns: Array, known: Known, turning: AngularMotion | None = None) -> None:
+    def _set_frame(
+        self, body: int, columns: Array, known: KnownPoint, turning: AngularMotion | None = None
+    ) -> None:
         """A body from a point and the columns of its orientation, [order, column, entry]."""
         origin = [
-            add(row, -combined(list(columns[order]), known.local)) for order, row in enumerate(known.place)
+            add(row, -weighted_sum(list(columns[order]), known.local))
+            for order, row in enumerate(known.place)
         ]
         still = columns.dtype != object and not np.any(columns[1:])
         turning = AngularMotion(ZERO, ZERO) if still else turning
         assert turning is not None
         pose = Pose(columns[0].T, origin[0])
-        points = tuple(GivenPoint(point.local, *point.place) for point in self.points[body])
+        points = tuple(PrescribedPoint(point.local, *point.place) for point in self.points[body])
         rates = None if still else columns[1:]
-        self.frames[body] = GivenFrame(pose, *turning, origin[1], origin[2], points=points, rates=rates)
+        self.frames[body] = PrescribedFrame(pose, *turning, origin[1], origin[2], points=points, rates=rates)
 
 
-def _angular(g: list[Jet], n: Array, square: float) -> AngularMotion:
+def _angular_motion(g: list[Jet], n: Array, square: float) -> AngularMotion:
     """Angular velocity and its derivative from two vectors of a body, n = g_1 x g_2, |n|^2 constant.
 
         w = ((g_2' . n) g_1 - (g_1' . n) g_2 + (g_1' . g_2) n) / |n|^2
@@ -236,15 +243,17 @@ def _angular(g: list[Jet], n: Array, square: float) -> AngularMotion:
     one_jet, two_jet = g
 
     def turning(first: Array, second: Array) -> Array:
-        total = add(scaled(dot(second, n), one_jet[0]), scaled(-dot(first, n), two_jet[0]))
-        return scaled(1.0 / square, add(total, scaled(dot(first, two_jet[0]), n)))
+        total = add(scale(dot(second, n), one_jet[0]), scale(-dot(first, n), two_jet[0]))
+        return scale(1.0 / square, add(total, scale(dot(first, two_jet[0]), n)))
 
     w = turning(one_jet[1], two_jet[1])
-    w_dot = turning(add(one_jet[2], -crossed(w, one_jet[1])), add(two_jet[2], -crossed(w, two_jet[1])))
+    w_dot = turning(
+        add(one_jet[2], -cross_nonzero(w, one_jet[1])), add(two_jet[2], -cross_nonzero(w, two_jet[1]))
+    )
     return AngularMotion(w, w_dot)
 
 
-def _point_jet(frame: GivenFrame, b: Array) -> Jet:
+def _point_jet(frame: PrescribedFrame, b: Array) -> Jet:
     """Motion p, p', p'' (3, 3), base axes, of the point b (3,) in the frame of a placed body."""
     given_point = frame.given(b)
     p = add(frame.pose.p, product(frame.pose.R, b)) if given_point is None else given_point.p

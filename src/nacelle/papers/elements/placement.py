@@ -17,9 +17,9 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from nacelle.compact.nacelle import GivenFrame
-from nacelle.compact.sides import GivenLine
-from nacelle.compact.vectors import add, crossed, scaled
+from nacelle.compact.nacelle import PrescribedFrame
+from nacelle.compact.sides import PrescribedLine
+from nacelle.compact.vectors import add, cross_nonzero, scale
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.legs.solution import solve_leg
@@ -29,11 +29,16 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.layout import ElementLayout, StateVariable, leg_layout
 from nacelle.papers.elements.leg_points import MeasuredLeg, leg_points
-from nacelle.papers.elements.nacelle_pose import NacellePlaces
-from nacelle.papers.elements.structure import UncoveredError
+from nacelle.papers.elements.nacelle_pose import PlatformSolver
+from nacelle.papers.elements.structure import UnsupportedElementsError
 from nacelle.spatial.pose import identity
-from nacelle.spatial.scalar import Array, Scalar, cos, dot, settled, sin
-from nacelle.tree.spanning_tree import CosSin, Step, motion_of_steps, rates_of
+from nacelle.spatial.scalar import Array, Scalar, cos, dot, fold_constants, sin
+from nacelle.tree.spanning_tree import (
+    CosineSine,
+    JointTransform,
+    joint_rate_indices,
+    tree_kinematics_from_transforms,
+)
 
 Rates = dict[int, Scalar]
 
@@ -46,9 +51,9 @@ def element_layout(mechanism: Mechanism) -> ElementLayout:
         KinematicsError: if its legs are not made of elements.
     """
     layout = leg_layout(mechanism)
-    nacelle = NacellePlaces(mechanism)
+    nacelle = PlatformSolver(mechanism)
     still = {name: np.zeros(shape) for name, shape in layout.shapes.items()}
-    _add_ends(nacelle, [MeasuredLeg(layout, k, still) for k in range(len(layout.legs))])
+    _add_leg_ends(nacelle, [MeasuredLeg(layout, k, still) for k in range(len(layout.legs))])
     extra: list[StateVariable] = []
     left = nacelle.solve()
     while left:
@@ -58,7 +63,7 @@ def element_layout(mechanism: Mechanism) -> ElementLayout:
         if not nacelle.points[body]:
             extra.append(StateVariable(f"{name}_point", "point", -1, 0, body))
             nacelle.add(body, np.zeros(3), np.zeros((3, 3)))
-        for axis in nacelle.wanted_axes(body) if body in nacelle.solve() else ():
+        for axis in nacelle.missing_axes(body) if body in nacelle.solve() else ():
             extra.append(StateVariable(f"{name}_{'xyz'[axis]}", "direction", -1, axis, body))
             nacelle.add_axis(body, axis, np.zeros((3, 3)))
         left = nacelle.solve()
@@ -66,7 +71,7 @@ def element_layout(mechanism: Mechanism) -> ElementLayout:
     return replace(layout, variables=(*layout.variables, *extra), axes=axes)
 
 
-def _add_ends(nacelle: NacellePlaces, legs: list[MeasuredLeg]) -> None:
+def _add_leg_ends(nacelle: PlatformSolver, legs: list[MeasuredLeg]) -> None:
     for leg in legs:
         for rod in leg.rods:
             nacelle.add(rod.points.rod.nacelle, rod.points.local, rod.end)
@@ -89,15 +94,15 @@ class ElementMotion:
         self.layout = element_layout(mechanism_of(robot.numeric))
         values = dict(arrays)
         self.legs = [MeasuredLeg(self.layout, k, values) for k in range(len(self.layout.legs))]
-        nacelle = NacellePlaces(self.layout.mechanism)
-        _add_ends(nacelle, self.legs)
+        nacelle = PlatformSolver(self.layout.mechanism)
+        _add_leg_ends(nacelle, self.legs)
         for v in self.layout.variables:
             if v.leg < 0 and v.kind == "direction":
                 nacelle.add_axis(v.body, v.number, self.layout.in_space(values[v.name]))
             elif v.leg < 0:
                 nacelle.add(v.body, np.zeros(3), values[v.name])
         nacelle.solve()
-        self.frames: dict[int, GivenFrame] = nacelle.frames
+        self.frames: dict[int, PrescribedFrame] = nacelle.frames
 
     # ---- positions
 
@@ -106,26 +111,26 @@ class ElementMotion:
         """All positions; joints of rods that no form needs are not there (NaN)."""
         robot, mechanism = self.robot, mechanism_of(self.robot)
         poses = {BASE: identity(), **{body: frame.pose for body, frame in self.frames.items()}}
-        steps: dict[int, list[Step]] = {j: self.nacelle_step(j) for j in robot.nacelle.joints}
+        steps: dict[int, list[JointTransform]] = {j: self.nacelle_step(j) for j in robot.nacelle.joints}
         for leg, plan, measured in zip(robot.legs, mechanism.legs, self.legs, strict=True):
-            steps |= {j: _nowhere(robot, j) for j in leg.joints}
-            if plan.recipe is not None:
-                steps |= solve_leg(robot, leg, plan.recipe, poses).steps
+            steps |= {j: _unplaced_steps(robot, j) for j in leg.joints}
+            if plan.closed_form is not None:
+                steps |= solve_leg(robot, leg, plan.closed_form, poses).steps
             steps |= self._leg_steps(measured)
         all_steps = tuple(step for j in range(robot.tree) for step in steps[j])
-        motion = motion_of_steps(robot, poses[PLATFORM], all_steps)
+        motion = tree_kinematics_from_transforms(robot, poses[PLATFORM], all_steps)
         all_poses = tuple(poses.get(body, pose) for body, pose in enumerate(motion.poses))
         return Configuration(robot, all_steps, replace(motion, poses=all_poses), ())
 
-    def _leg_steps(self, measured: MeasuredLeg) -> dict[int, list[Step]]:
+    def _leg_steps(self, measured: MeasuredLeg) -> dict[int, list[JointTransform]]:
         """Steps of the joints of a leg that its elements give."""
         leg, points = measured.points.leg, measured.points
-        steps: dict[int, list[Step]] = {}
-        rotation: CosSin | None = None
+        steps: dict[int, list[JointTransform]] = {}
+        rotation: CosineSine | None = None
         if leg.driver is not None and measured.coordinate is not None:
             steps[leg.driver] = [measured.coordinate[0]]
             if leg.form == "shaft":
-                rotation = CosSin(cos(measured.coordinate[0]), sin(measured.coordinate[0]))
+                rotation = CosineSine(cos(measured.coordinate[0]), sin(measured.coordinate[0]))
         elif points.arm is not None and measured.arm is not None:
             rotation = points.arm.step(measured.arm[0])
         if leg.driver is not None and rotation is not None:
@@ -136,14 +141,14 @@ class ElementMotion:
             steps[leg.prismatic] = [(measured.length[0] - points.length_at_zero) * leg.flip]
         return steps
 
-    def nacelle_step(self, j: int) -> list[Step]:
+    def nacelle_step(self, j: int) -> list[JointTransform]:
         """Where a joint of the nacelle is, from its two bodies."""
         joint = self.robot.joints[j]
         near, far = self.frames[joint.predecessor].pose, self.frames[joint.successor].pose
         first, second = near @ joint.frame_predecessor, far @ joint.frame_successor
         if joint.kind is JointKind.REVOLUTE:
             x = second.R[:, 0]
-            return [CosSin(dot(first.R[:, 0], x), dot(first.R[:, 1], x))]
+            return [CosineSine(dot(first.R[:, 0], x), dot(first.R[:, 1], x))]
         if joint.kind is JointKind.PRISMATIC:
             return [dot(first.R[:, 2], second.p - first.p)]
         return []
@@ -157,7 +162,7 @@ class ElementMotion:
         seconds: Rates = {}
 
         def put(joints: Sequence[int], first: Iterable[Scalar], second: Iterable[Scalar]) -> None:
-            indices = rates_of(self.robot, joints)
+            indices = joint_rate_indices(self.robot, joints)
             rates.update(zip(indices, first, strict=True))
             seconds.update(zip(indices, second, strict=True))
 
@@ -192,7 +197,7 @@ class ElementMotion:
             e = at.R[:, 2]
             if joint.kind is JointKind.REVOLUTE:
                 rate = dot(e, add(far.w, -near.w))
-                second = dot(e, add(add(far.w_dot, -near.w_dot), -crossed(near.w, far.w)))
+                second = dot(e, add(add(far.w_dot, -near.w_dot), -cross_nonzero(near.w, far.w)))
             else:
                 far_point = (far.pose @ joint.frame_successor).p
                 r = far_point - near.pose.p
@@ -200,39 +205,39 @@ class ElementMotion:
                 v = add(far.velocity_at(arm), -near.velocity_at(r))
                 a = add(far.acceleration_at(arm), -near.acceleration_at(r))
                 rate = dot(e, v)
-                second = dot(e, add(a, scaled(-2.0, crossed(near.w, v))))
-            (index,) = rates_of(self.robot, (j,))
+                second = dot(e, add(a, scale(-2.0, cross_nonzero(near.w, v))))
+            (index,) = joint_rate_indices(self.robot, (j,))
             rates[index], seconds[index] = rate, second
         return rates, seconds
 
-    def line(self, leg: int, tip: int | None = None) -> GivenLine | None:
+    def line(self, leg: int, tip: int | None = None) -> PrescribedLine | None:
         """How the rod of a leg that ends at a closure moves, or a leg's only one; base axes."""
         measured = self.legs[leg]
         for rod in measured.rods:
             if tip is None or rod.points.rod.tip == tip:
                 r, v, a = rod.line
-                return GivenLine(rod.x, r, v, a, rod.start[2], measured.length)
+                return PrescribedLine(rod.x, r, v, a, rod.start[2], measured.length)
         return None
 
 
 def _require_constant_geometry(robot: Robot) -> None:
     """Check that a robot's geometry is not given at run time: constants of its elements are found before."""
     frames = (f for joint in robot.joints for f in (joint.frame_predecessor, joint.frame_successor))
-    if any(settled(part).dtype == object for frame in frames for part in frame):
+    if any(fold_constants(part).dtype == object for frame in frames for part in frame):
         raise KinematicsError(
             f"models of {robot.name} from elements or encoders have its geometry as constants; inertia and "
             "friction may be inputs"
         )
 
 
-def _nowhere(robot: Robot, j: int) -> list[Step]:
+def _unplaced_steps(robot: Robot, j: int) -> list[JointTransform]:
     """Steps of a joint that is not placed."""
-    steps: list[Step] = []
+    steps: list[JointTransform] = []
     for primitive in robot.joints[j].primitives:
         if primitive is Primitive.SPHERICAL:
             steps.append(np.full(4, np.nan))
         else:
-            steps.append(CosSin(np.nan, np.nan) if primitive.is_rotation else np.nan)
+            steps.append(CosineSine(np.nan, np.nan) if primitive.is_rotation else np.nan)
     return steps
 
 
@@ -243,6 +248,6 @@ def reason_without_elements(mechanism: Mechanism) -> str:
         element_layout(mechanism)
         for leg in element_layout(mechanism).legs:
             leg_points(mechanism, leg)
-    except (KinematicsError, UncoveredError) as reason:
+    except (KinematicsError, UnsupportedElementsError) as reason:
         return str(reason)
     return ""

@@ -26,9 +26,9 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import moved, solved
+from nacelle.kinematics.motion import integrate_pose, solve_loops
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.layout import StateVariable, is_length
@@ -104,13 +104,13 @@ def project_elements(robot: Robot, seen: Mapping[str, Any], *, guess: Any = None
             the pose (with the motions that it leaves open), or no pose is found.
     """
     require_elements(robot)
-    problem, n, units = _Problem(robot, seen), robot.motion.n, twist_units(robot)
+    problem, n, units = _ProjectionProblem(robot, seen), robot.motion.n, twist_scales(robot)
     x = np.array(reference_pose(robot) if guess is None else guess, dtype=float)
     for _ in range(_STEPS):
-        A, b = problem.weighted(0, *problem.at(x))
+        A, b = problem.weighted_rows(0, *problem.at(x))
         problem.require_rank(A)
         step = _least_squares(A, b)
-        x = moved(robot, x, step * units)
+        x = integrate_pose(robot, x, step * units)
         if float(np.max(np.abs(step))) < _SMALL:
             break
     else:
@@ -118,7 +118,7 @@ def project_elements(robot: Robot, seen: Mapping[str, Any], *, guess: Any = None
             f"{robot.name}: no pose agrees with the elements that are seen; a guess near by may help"
         )
     h, J = problem.at(x)
-    A, b = problem.weighted(0, h, J)
+    A, b = problem.weighted_rows(0, h, J)
     v = problem.rates(1, {name: np.zeros(len(own)) for name, own in J.items()}, J)
     # Second derivatives of all variables at a = 0.
     bias = {k: np.reshape(own, (3, -1))[2] for k, own in element_state(robot, x, v).values.items()}
@@ -133,31 +133,35 @@ def _least_squares(A: Array, b: Array) -> Array:
     return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0])
 
 
-class _Problem:
+class _ProjectionProblem:
     """What is seen of a robot, and how it depends on the pose."""
 
     def __init__(self, robot: Robot, seen: Mapping[str, Any]) -> None:
-        self.robot, self.units = robot, twist_units(robot)
+        self.robot, self.units = robot, twist_scales(robot)
         layout = element_layout(mechanism_of(robot))
         variables = {v.name: v for v in layout.variables}
-        self.seen: dict[str, _Checked] = {}
+        self.seen: dict[str, _CheckedVariable] = {}
         for name, given in seen.items():
             if name not in variables:
                 raise KinematicsError(
                     f"{robot.name} has no element variable {name!r}; {did_you_mean(name, tuple(variables))}"
                 )
-            self.seen[name] = _checked(robot, variables[name], math.prod(layout.shapes[name][1:]), given)
+            self.seen[name] = _check_variable(
+                robot, variables[name], math.prod(layout.shapes[name][1:]), given
+            )
 
     def at(self, x: Array) -> tuple[dict[str, Array], dict[str, Array]]:
         """All variables at a pose, and their Jacobians (components, n) along the reduced twist."""
         n = self.robot.motion.n
         units = np.vstack([np.zeros(n), np.eye(n)])
-        poses, y, _ = solved(self.robot, x)
+        poses, y, _ = solve_loops(self.robot, x)
         arrays = elements_at(self.robot, poses, y, units, np.zeros(n))
         rows = {name: np.asarray(values).reshape(n + 1, 3, -1) for name, values in arrays.items()}
         return {name: var[0, 0] for name, var in rows.items()}, {k: var[1:, 1].T for k, var in rows.items()}
 
-    def weighted(self, order: int, h: Mapping[str, Array], J: Mapping[str, Array]) -> tuple[Array, Array]:
+    def weighted_rows(
+        self, order: int, h: Mapping[str, Array], J: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
         """Rows of J and what is seen less h, of a derivative, over standard deviations; twists over units."""
         rows, values = [np.zeros((0, len(self.units)))], [np.zeros(0)]
         for name, variable in self.seen.items():
@@ -169,7 +173,7 @@ class _Problem:
 
     def rates(self, order: int, h: Mapping[str, Array], J: Mapping[str, Array]) -> Array | None:
         """Twist or its derivative from the rates that are seen; None where they do not determine it."""
-        A, b = self.weighted(order, h, J)
+        A, b = self.weighted_rows(order, h, J)
         smallest = 1e-9 * max(float(np.max(np.abs(A), initial=0.0)), 1e-300)
         if np.linalg.matrix_rank(A, tol=smallest) < A.shape[1]:
             return None
@@ -192,7 +196,7 @@ class _Problem:
         )
 
 
-class _Checked(NamedTuple):
+class _CheckedVariable(NamedTuple):
     """What is seen of a variable.
 
     Attributes:
@@ -206,7 +210,7 @@ class _Checked(NamedTuple):
     across: Array
 
 
-def _checked(robot: Robot, variable: StateVariable, size: int, given: Any) -> _Checked:
+def _check_variable(robot: Robot, variable: StateVariable, size: int, given: Any) -> _CheckedVariable:
     """What is seen of a variable, checked; a direction has unit length, which says nothing."""
     what = given if isinstance(given, SeenVariable) else SeenVariable(given, None)
     value = np.asarray(what.value, dtype=float)
@@ -232,7 +236,7 @@ def _checked(robot: Robot, variable: StateVariable, size: int, given: Any) -> _C
         across = np.linalg.svd(rows[:1])[2][1:].T
     C = _covariance(variable.name, sigma, across)
     C_rate = C if what.rate_sigma is None else _covariance(variable.name, what.rate_sigma, across)
-    return _Checked(rows, (C, C_rate), across)
+    return _CheckedVariable(rows, (C, C_rate), across)
 
 
 def _covariance(name: str, sigma: Any, across: Array) -> Array:

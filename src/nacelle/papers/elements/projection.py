@@ -36,8 +36,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import nearby_poses
-from nacelle.dynamics.compliance import with_forces_between
+from nacelle.compact.bars.geometry import sample_motions
+from nacelle.dynamics.compliance import add_forces_between_bodies
 from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.state import State
@@ -50,18 +50,18 @@ from nacelle.model.robot import Robot
 from nacelle.papers.elements.structure import (
     ElementGeometry,
     ElementLeg,
-    Hold,
-    UncoveredError,
+    EndJoint,
+    UnsupportedElementsError,
     element_legs,
-    welds,
+    welded_bodies,
 )
 from nacelle.spatial.rotation import skew
 from nacelle.spatial.scalar import Array, divide, dot, pack
 from nacelle.spatial.screw import Wrench
 from nacelle.tree.actuation import closure_axes, joint_axes
 from nacelle.tree.closure import closure_frames
-from nacelle.tree.rates import moving_tree
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.rates import tree_rates
+from nacelle.tree.spanning_tree import TreeKinematics
 
 # States of an element that are vectors (3,); others are numbers.
 _VECTORS = ("A", "x")
@@ -109,7 +109,7 @@ class LegMotion(NamedTuple):
     carried: tuple[CarriedBody, ...]
 
 
-def element_motion(robot: Robot, motion: TreeMotion, U: Array) -> list[LegMotion]:
+def element_motion(robot: Robot, motion: TreeKinematics, U: Array) -> list[LegMotion]:
     """How the elements of all legs move where the tree is, U (rates, n) its rates from the reduced twist."""
     at = ElementGeometry(robot, motion.poses)
     return [
@@ -118,7 +118,7 @@ def element_motion(robot: Robot, motion: TreeMotion, U: Array) -> list[LegMotion
     ]
 
 
-def _motion_constraints(at: ElementGeometry, leg: ElementLeg, motion: TreeMotion, U: Array) -> Array:
+def _motion_constraints(at: ElementGeometry, leg: ElementLeg, motion: TreeKinematics, U: Array) -> Array:
     """M (m, n): the rates of a leg's elements from the reduced twist."""
     rows: list[Array] = []
     for element, (A, x) in zip(leg.all_elements, at.lines(leg), strict=True):
@@ -144,13 +144,15 @@ def _carried_bodies(at: ElementGeometry, leg: ElementLeg) -> tuple[CarriedBody, 
     if leg.driver is not None:
         (A, x), basis = lines[0], states[0]
         moves = x[:, None] * basis["d"] if "d" in basis else none
-        before = bodies[leg.elements[0].body] = PartialVelocity(A, moves, _turning(x, basis, none))
+        before = bodies[leg.elements[0].body] = PartialVelocity(
+            A, moves, _partial_angular_velocity(x, basis, none)
+        )
     ends: list[PartialVelocity] = []
     for k, rod in enumerate(leg.bars, start=leg.first_bar):
         (A, x), basis = lines[k], states[k]
-        end = bodies[rod.body] = PartialVelocity(A, before.at(A), _turning(x, basis, none))
+        end = bodies[rod.body] = PartialVelocity(A, before.at(A), _partial_angular_velocity(x, basis, none))
         if rod.hold.cross is not None:
-            cross = end._replace(w=_turning_between(at, rod.hold, before.w, end.w))
+            cross = end._replace(w=_cross_angular_velocity(at, rod.hold, before.w, end.w))
             bodies.setdefault(rod.hold.cross, cross)
         if leg.moving is not None:
             # P = A + d x: P' = A' + d' x + d x'
@@ -161,13 +163,15 @@ def _carried_bodies(at: ElementGeometry, leg: ElementLeg) -> tuple[CarriedBody, 
     last = ends[0] if ends else before
     if leg.fold is not None:
         last = _close_parallelogram(at, leg.fold, bodies)
-    stem = welds(at.robot)
+    stem = welded_bodies(at.robot)
     bodies |= {b: rest if stem[b] == BASE else bodies[stem[b]] for b in leg.leg.bodies if stem[b] != b}
     carried = [CarriedBody(body, 1.0, partial) for body, partial in bodies.items()]
     for k, part in enumerate(leg.parts, start=len(leg.elements)):
         (A, x), basis = lines[k], states[k]
         holder = last if part.neighbour is None else bodies[part.neighbour]
-        partial = PartialVelocity(A, basis["A"] if "A" in basis else holder.at(A), _turning(x, basis, none))
+        partial = PartialVelocity(
+            A, basis["A"] if "A" in basis else holder.at(A), _partial_angular_velocity(x, basis, none)
+        )
         bodies[part.element.body] = partial
         carried.append(CarriedBody(part.element.body, part.element.share, partial))
     return tuple(carried)
@@ -180,13 +184,13 @@ def _basis_rows(leg: ElementLeg) -> list[dict[str, Array]]:
     return [{name: np.stack([next(rows) for _ in range(k)]) for name, k in own.items()} for own in sizes]
 
 
-def _turning(x: Array, states: Mapping[str, Array], none: Array) -> Array:
+def _partial_angular_velocity(x: Array, states: Mapping[str, Array], none: Array) -> Array:
     """dw/du (3, m) of an element: x x x' + theta' x ([OAM] (12), (13)); none of one that does not turn."""
     spin = skew(x) @ states["x"] if "x" in states else none
     return spin + x[:, None] * states["theta"] if "theta" in states else spin
 
 
-def _turning_between(at: ElementGeometry, hold: Hold, before: Array, behind: Array) -> Array:
+def _cross_angular_velocity(at: ElementGeometry, hold: EndJoint, before: Array, behind: Array) -> Array:
     """dw/du (3, m) of the body between two revolutes: w_1 + q1' a, where q1' a + q2' b = w_2 - w_1."""
     a, b = (at.axis(axis) for axis in hold.axes)
     k = dot(a, b)
@@ -220,18 +224,18 @@ class PointWrench(NamedTuple):
     wrench: Wrench
 
 
-def _required_wrenches(state: State, a: Array, physics: Physics) -> list[PointWrench]:
+def _motion_wrenches(state: State, a: Array, physics: Physics) -> list[PointWrench]:
     """What bodies require about their origins, and rotors, springs and friction on both bodies of a joint."""
     motion, u_dot = state.now.motion, state.moving.U @ a + state.moving.bias
-    state = with_forces_between(state, physics)
+    state = add_forces_between_bodies(state, physics)
     bodies = body_wrenches(state, u_dot)
     wrenches = [PointWrench(body, motion.poses[body].p, wrench) for body, wrench in bodies.items()]
     for effort in joint_efforts(state, u_dot, physics):
-        wrenches += _pair(state, effort.joint, effort.number, effort.values)
+        wrenches += _wrench_pair(state, effort.joint, effort.number, effort.values)
     return wrenches
 
 
-def _pair(state: State, index: int, number: int, effort: Array) -> list[PointWrench]:
+def _wrench_pair(state: State, index: int, number: int, effort: Array) -> list[PointWrench]:
     """Efforts (k,) along an axis of a joint on the body behind it, and their opposite on the one before."""
     joint, motion = state.robot.joints[index], state.now.motion
     inside = index < state.robot.tree
@@ -243,7 +247,7 @@ def _pair(state: State, index: int, number: int, effort: Array) -> list[PointWre
     ]
 
 
-def _projected(legs: Sequence[LegMotion], wrenches: Sequence[PointWrench]) -> Array:
+def _project_wrenches(legs: Sequence[LegMotion], wrenches: Sequence[PointWrench]) -> Array:
     """Sum over legs of M^T F_u (n,), F_u = sum of [dS'/du]^T f + [dw/du]^T n (m,) ([OAM] (52), (56))."""
     total: Array = np.zeros(legs[0].M.shape[1])
     for leg in legs:
@@ -277,17 +281,17 @@ def reason_not(mechanism: Mechanism) -> str:
             return f"leg {leg.name!r} ({kind.name}) is not made of kinematic elements"
     try:
         element_legs(mechanism)
-    except UncoveredError as reason:
+    except UnsupportedElementsError as reason:
         return str(reason)
-    if not all(_agrees(mechanism, motion) for motion in nearby_poses(mechanism)):
+    if not all(_agrees_with_tree(mechanism, motion) for motion in sample_motions(mechanism)):
         return "the motion of its bodies is not that of its kinematic elements"
     return ""
 
 
-def _agrees(mechanism: Mechanism, motion: TreeMotion) -> bool:
+def _agrees_with_tree(mechanism: Mechanism, motion: TreeKinematics) -> bool:
     """Whether elements and tree give the same twists to all bodies."""
     robot = mechanism.robot
-    U = moving_tree(robot, mechanism, motion, np.zeros(robot.motion.n)).U
+    U = tree_rates(robot, mechanism, motion, np.zeros(robot.motion.n)).U
     expected = {body: motion.jacobian(body) @ U for body in range(1, len(robot.bodies))}
     largest = max(float(np.max(np.abs(J))) for J in expected.values())
     legs = element_motion(robot, motion, U)
@@ -299,7 +303,7 @@ def _agrees(mechanism: Mechanism, motion: TreeMotion) -> bool:
     return {body for leg in legs for body, _, _ in leg.carried} == set(expected)
 
 
-def equation(state: State, a: Array, physics: Physics) -> tuple[Array, Array]:
+def implicit_model(state: State, a: Array, physics: Physics) -> tuple[Array, Array]:
     """Give (A, F) of the linear implicit model A^T Gamma = F ([OAM] (58), with b = -F).
 
     Args:
@@ -312,11 +316,11 @@ def equation(state: State, a: Array, physics: Physics) -> tuple[Array, Array]:
     """
     legs = element_motion(state.robot, state.now.motion, state.moving.U)
     # A unit force of each actuator, on both bodies of its joint ([OAM] (16)).
-    units = [_pair(state, actuator.joint, 0, np.ones(1)) for actuator in state.robot.actuators]
-    A = pack([_projected(legs, pair) for pair in units])
-    return A, _projected(legs, _required_wrenches(state, a, physics))
+    units = [_wrench_pair(state, actuator.joint, 0, np.ones(1)) for actuator in state.robot.actuators]
+    A = pack([_project_wrenches(legs, pair) for pair in units])
+    return A, _project_wrenches(legs, _motion_wrenches(state, a, physics))
 
 
 def generalised_force(state: State, a: Array, physics: Physics) -> Array:
     """Force (n,) along the reduced twist that the motion requires ([OAM] (56))."""
-    return equation(state, a, physics)[1]
+    return implicit_model(state, a, physics)[1]

@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import Compiled, compile_function
-from nacelle.dynamics.evaluation import MeasuredState, parallel_margin, pivoted
+from nacelle.dynamics.evaluation import MeasuredState, parallel_margin, pivoted_model
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.kinematic_model import dense_margins
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.motion import JointMotion, States, joint_motion, solved
-from nacelle.kinematics.native import native
-from nacelle.kinematics.pose_input import checked_rates
-from nacelle.kinematics.solve.weak import strengthened
+from nacelle.kinematics.motion import EvaluatedStates, JointMotion, joint_motion, solve_loops
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.pose_input import check_rates
+from nacelle.kinematics.solve.weak import reevaluate_with_pivoting
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.from_inputs import element_arrays, element_shapes
@@ -102,21 +102,23 @@ class ElementState(MeasuredState, Plottable):
         """The variables in the order of models, (samples or ..., 3, ...)."""
         return tuple(self.values[name] for name in self.names)
 
-    def evaluate(self, name: str, options: Mapping[str, Any]) -> States:
+    def evaluate(self, name: str, options: Mapping[str, Any]) -> EvaluatedStates:
         """Results at the state: by the program from elements, and by the tree where that is weak.
 
         The program takes directions and lengths as they are, A(s) Gamma + b(s, s', s'') = 0 ([OAM] (58),
         (66)). The pose is found beside it, by linear forward kinematics, for margins and flags.
         """
         robot, pose = self.robot, self.pose()
-        poses, y, flags = solved(robot, pose.x, pose.v, pose.a)
+        poses, y, flags = solve_loops(robot, pose.x, pose.v, pose.a)
         results = dict(native_elements(_FUNCTIONS[name], robot, tuple(options.items()))(*self.arrays))
-        results["margins"] = native(dense_margins, robot)(poses, y)
+        results["margins"] = compile_native(dense_margins, robot)(poses, y)
         load = (np.zeros_like(pose.v),) if name == "inverse" else ()
         inputs = (poses, y, pose.v, pose.a, *load)
-        results = strengthened(robot, results, inputs, flags, pivoted(name, robot, **options))
+        results = reevaluate_with_pivoting(
+            robot, results, inputs, flags, pivoted_model(name, robot, **options)
+        )
         results["parallel_margin"] = parallel_margin(results.pop("pivot"))
-        return States(poses, y, results, flags)
+        return EvaluatedStates(poses, y, results, flags)
 
     def pose(self) -> Sample:
         """Pose, twist and its derivative by linear forward kinematics: no iteration, and one solution."""
@@ -185,10 +187,10 @@ def element_state(robot: Robot, x: Any, v: Any = None, a: Any = None) -> Element
     require_elements(robot)
     n = robot.motion.n
     rates = [
-        checked_rates(robot, what, np.zeros(n) if given is None else given)
+        check_rates(robot, what, np.zeros(n) if given is None else given)
         for what, given in (("the twist v", v), ("the acceleration a", a))
     ]
-    poses, y, _ = solved(robot, x, *rates)
+    poses, y, _ = solve_loops(robot, x, *rates)
     return ElementState(robot, elements_at(robot, poses, y, *rates))
 
 
@@ -197,7 +199,7 @@ def elements_at(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[st
 
     Robots that differ in their names alone share the program, whose outputs may have other names.
     """
-    values = native(element_arrays, robot)(x, y, v, a).values()
+    values = compile_native(element_arrays, robot)(x, y, v, a).values()
     return dict(zip(element_shapes(robot), values, strict=True))
 
 

@@ -34,8 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.legs.chain import on_axis
-from nacelle.kinematics.legs.leg_type import Group, leg_type
+from nacelle.kinematics.legs.chain import is_on_axis
+from nacelle.kinematics.legs.leg_type import JointGroup, leg_type
 from nacelle.kinematics.legs.parallelogram import Parallelogram
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
@@ -54,7 +54,7 @@ class FrameAxis(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Hold:
+class EndJoint:
     """What holds an element at one end.
 
     Attributes:
@@ -83,8 +83,8 @@ class ElementRod:
     """
 
     body: int
-    hold: Hold
-    end: Hold
+    hold: EndJoint
+    end: EndJoint
     tip: int
     nacelle: int
 
@@ -208,7 +208,7 @@ class ElementGeometry:
         data = self.robot.numeric.joints[joint]
         return np.asarray((data.frame_successor if data.successor == body else data.frame_predecessor).p)
 
-    def centre(self, hold: Hold) -> Array:
+    def centre(self, hold: EndJoint) -> Array:
         """The point (3,), base axes, m, about which a hold rotates: a joint's, or of two axes."""
         first = self.frame(hold.joints[0])
         if len(hold.joints) == 1:
@@ -266,7 +266,7 @@ def unit_vector(r: Array) -> Array:
 # ---- how a robot's bodies are grouped into elements, read from the types of its legs
 
 
-class UncoveredError(ValueError):
+class UnsupportedElementsError(ValueError):
     """A robot cannot be written as elements; the message is one sentence that says why."""
 
 
@@ -283,27 +283,27 @@ def element_legs(mechanism: Mechanism) -> tuple[ElementLeg, ...]:
         slides = (JointKind.PRISMATIC,) if j < robot.tree else ()
         allowed = (JointKind.REVOLUTE, JointKind.FIXED, *slides)
         if joint.kind not in allowed and not joint.at_point:
-            raise UncoveredError(
+            raise UnsupportedElementsError(
                 f"{joint.kind} joints inside the nacelle ({joint.name}) are not covered by elements"
             )
-    legs = [_Reader(mechanism, leg).read() for leg in robot.legs]
-    return _with_parts(robot, legs)
+    legs = [_LegReader(mechanism, leg).read() for leg in robot.legs]
+    return _split_platform(robot, legs)
 
 
-class _Reader:
+class _LegReader:
     """Reads one leg."""
 
     def __init__(self, mechanism: Mechanism, leg: Leg) -> None:
         self.robot, self.leg = mechanism.robot, leg
         self.at = ElementGeometry(mechanism.robot, mechanism.assembly.motion.poses)
-        self.stem = welds(mechanism.robot)
+        self.stem = welded_bodies(mechanism.robot)
 
-    def fail(self, reason: str) -> UncoveredError:
-        return UncoveredError(f"leg {self.leg.name!r} {reason}")
+    def fail(self, reason: str) -> UnsupportedElementsError:
+        return UnsupportedElementsError(f"leg {self.leg.name!r} {reason}")
 
     def read(self) -> ElementLeg:
         kind = leg_type(self.robot, self.leg)
-        if kind.parallelogram is not None and kind.closed_form:
+        if kind.parallelogram is not None and kind.has_closed_form:
             return self._parallelogram(kind.parallelogram)
         if not kind.trunk:
             raise self.fail(f"is not covered by elements: {kind.reason}")
@@ -324,22 +324,24 @@ class _Reader:
             f"is none of the covered kinds: bars, struts, shafts, sliders on a plane ({kind.name})"
         )
 
-    def _hold(self, group: Group) -> Hold:
+    def _hold(self, group: JointGroup) -> EndJoint:
         first, last = group.joints[0], group.joints[-1]
         joints = tuple(joint.joint for joint in group.joints)
         match [joint.kind for joint in group.joints]:
             case [JointKind.SPHERICAL | JointKind.POINT]:
-                return Hold("S", joints)
+                return EndJoint("S", joints)
             case [JointKind.UNIVERSAL]:
                 axes = FrameAxis(first.joint, False, 0), FrameAxis(first.joint, True, 1)
-                return Hold("U", joints, axes if first.forward else axes[::-1])
+                return EndJoint("U", joints, axes if first.forward else axes[::-1])
             case [JointKind.REVOLUTE] | [JointKind.REVOLUTE, JointKind.REVOLUTE]:
                 axes = FrameAxis(first.joint, not first.forward, 2), FrameAxis(last.joint, last.forward, 2)
-                return Hold(group.letter, joints, axes, self.stem[first.after] if len(joints) > 1 else None)
+                return EndJoint(
+                    group.letter, joints, axes, self.stem[first.after] if len(joints) > 1 else None
+                )
         names = ", ".join(f"{self.robot.joints[j].name}, {self.robot.joints[j].kind}" for j in joints)
         raise self.fail(f"has a joint ({names}) where elements need R, U, S or a slide")
 
-    def _ends(self, first: Group, last: Group) -> tuple[Hold, Hold]:
+    def _ends(self, first: JointGroup, last: JointGroup) -> tuple[EndJoint, EndJoint]:
         """The joints at the two ends of a rod or strut."""
         if last.after not in self.robot.nacelle.bodies:
             raise self.fail("does not end at the nacelle with a joint that moves")
@@ -350,7 +352,7 @@ class _Reader:
             )
         return hold, end
 
-    def _rod(self, groups: tuple[Group, ...]) -> ElementRod:
+    def _rod(self, groups: tuple[JointGroup, ...]) -> ElementRod:
         if len(groups) != 2:
             raise self.fail("has joints between its elements that are not covered")
         body, tip = self.stem[groups[1].before], groups[1].joints[0].joint
@@ -360,7 +362,7 @@ class _Reader:
         letter, basis = ("B", "x") if self.robot.joints[joint].kind is JointKind.REVOLUTE else ("T", "d")
         return KinematicElement(self.robot.bodies[body].name, letter, body, (basis,))
 
-    def _bars(self, driver: Group, branches: tuple[tuple[Group, ...], ...]) -> ElementLeg:
+    def _bars(self, driver: JointGroup, branches: tuple[tuple[JointGroup, ...], ...]) -> ElementLeg:
         rods = tuple(self._rod(groups) for groups in branches)
         if len({rod.nacelle for rod in rods}) > 1:
             raise self.fail("holds several bodies of the nacelle, which is not covered by elements")
@@ -374,13 +376,13 @@ class _Reader:
             self.robot.bodies[rod.body].name, "B", rod.body, ("x", "theta") if spins else ("x",)
         )
 
-    def _plane(self, prismatic: Group, face: Group) -> ElementLeg:
+    def _plane(self, prismatic: JointGroup, face: JointGroup) -> ElementLeg:
         body, driver, tip = self.stem[prismatic.after], prismatic.joints[0].joint, face.joints[0].joint
-        ball = Hold("S", (tip,))
+        ball = EndJoint("S", (tip,))
         rod = ElementRod(body, ball, ball, tip, face.after)
         return ElementLeg(self.leg, "plane", driver, (rod,), elements=(self._driver(driver, body),))
 
-    def _strut(self, groups: tuple[Group, ...], motor: Group | None) -> ElementLeg:
+    def _strut(self, groups: tuple[JointGroup, ...], motor: JointGroup | None) -> ElementLeg:
         first, between, last = groups
         hold, end = self._ends(first, last)
         tip, prismatic = last.joints[0].joint, between.joints[0].joint
@@ -394,7 +396,7 @@ class _Reader:
             form, driver, elements = "strut", None, [strut]
         else:
             far, shaft = motor.joints[0].far, self.stem[motor.after]
-            if not on_axis(far.R.T @ (first.centre - far.p), self.robot.size):
+            if not is_on_axis(far.R.T @ (first.centre - far.p), self.robot.size):
                 raise self.fail("has a shaft whose joint is not on the motor's axis")
             spindle = KinematicElement(self.robot.bodies[shaft].name, "Sp", shaft, ("theta",))
             form, driver, elements = "shaft", motor.joints[0].joint, [spindle, strut]
@@ -404,8 +406,8 @@ class _Reader:
         joints = self.robot.joints
         arm, hub = joints[fold.root].successor, joints[fold.hub].successor
         axes = FrameAxis(fold.hub, False, 2), FrameAxis(fold.rod_a, True, 2)
-        hold = Hold("U", (fold.hub, fold.rod_a), axes, hub)
-        end = Hold("R", (fold.wrist,), (FrameAxis(fold.wrist, False, 2), FrameAxis(fold.wrist, True, 2)))
+        hold = EndJoint("U", (fold.hub, fold.rod_a), axes, hub)
+        end = EndJoint("R", (fold.wrist,), (FrameAxis(fold.wrist, False, 2), FrameAxis(fold.wrist, True, 2)))
         nacelle = joints[fold.wrist].successor
         rods = tuple(
             ElementRod(joints[j].successor, hold, end, fold.wrist, nacelle) for j in (fold.rod_a, fold.rod_b)
@@ -414,19 +416,19 @@ class _Reader:
         return ElementLeg(self.leg, "parallelogram", fold.root, rods, fold=fold, elements=elements)
 
 
-class _Way(NamedTuple):
+class _PlatformPath(NamedTuple):
     """How a leg reaches a body of the nacelle: by which joint, and past which other body of it."""
 
     joint: int
     neighbour: int | None = None
 
 
-def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
+def _split_platform(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
     """Split each body of the nacelle evenly among its legs; one without, among its neighbours' legs."""
     # By body and leg.
-    ways: dict[int, dict[int, _Way]] = {}
+    ways: dict[int, dict[int, _PlatformPath]] = {}
     for k, leg in enumerate(legs):
-        ways.setdefault(leg.rods[0].nacelle, {})[k] = _Way(leg.rods[0].tip)
+        ways.setdefault(leg.rods[0].nacelle, {})[k] = _PlatformPath(leg.rods[0].tip)
     links = [
         (j, *ends)
         for j in (*robot.nacelle.joints, *robot.nacelle.closures)
@@ -434,24 +436,26 @@ def _with_parts(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
         for ends in permutations((joint.predecessor, joint.successor))
     ]
     while len(ways) < len(robot.nacelle.bodies):
-        newly: dict[int, dict[int, _Way]] = {}
+        newly: dict[int, dict[int, _PlatformPath]] = {}
         for j, body, other in links:
             if body not in ways:
                 for k in ways.get(other, ()):
-                    newly.setdefault(body, {}).setdefault(k, _Way(j, other))
+                    newly.setdefault(body, {}).setdefault(k, _PlatformPath(j, other))
         if not newly:
-            raise UncoveredError("some bodies of the nacelle hang on none of its legs")
+            raise UnsupportedElementsError("some bodies of the nacelle hang on none of its legs")
         ways |= newly
     return tuple(
         replace(
             leg,
-            parts=tuple(_part(robot, leg, body, way[k], len(way)) for body, way in ways.items() if k in way),
+            parts=tuple(
+                _platform_part(robot, leg, body, way[k], len(way)) for body, way in ways.items() if k in way
+            ),
         )
         for k, leg in enumerate(legs)
     )
 
 
-def _part(robot: Robot, leg: ElementLeg, body: int, way: _Way, count: int) -> NacellePart:
+def _platform_part(robot: Robot, leg: ElementLeg, body: int, way: _PlatformPath, count: int) -> NacellePart:
     """A leg's part of a body of the nacelle; its input moves by itself on a plane or behind a slider."""
     joint, neighbour = way
     kind = robot.joints[joint].kind
@@ -462,7 +466,7 @@ def _part(robot: Robot, leg: ElementLeg, body: int, way: _Way, count: int) -> Na
     return NacellePart(element, joint, neighbour)
 
 
-def welds(robot: Robot) -> tuple[int, ...]:
+def welded_bodies(robot: Robot) -> tuple[int, ...]:
     """For each body the one that it is fixed to, by fixed joints of the tree; else itself."""
     stem = list(range(len(robot.bodies)))
     for joint in robot.tree_joints:

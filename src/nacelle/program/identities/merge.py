@@ -11,26 +11,26 @@ from __future__ import annotations
 from decimal import Decimal
 
 from nacelle.program.cost import cost
-from nacelle.program.identities.rebuild import rebuilt, written
-from nacelle.program.identities.values import PreciseInputs, Row, Values
+from nacelle.program.identities.rebuild import cheapest_definitions, program_of_classes
+from nacelle.program.identities.values import PreciseInputs, Row, ValueClasses
 from nacelle.program.minimise import Minimiser
-from nacelle.program.precise import exact
-from nacelle.program.program import Program, spans
-from nacelle.program.split import Split, joined, split_again
+from nacelle.program.precise import evaluate_decimal
+from nacelle.program.program import Program, variable_slices
+from nacelle.program.split import Split, join_parts, resplit
 from nacelle.spatial.rounding import ULPS
 
 # How far a result may be from that of the program as it was, over the largest entry of its output.
 # How often values are made from others, and by what part that must shorten a program to be tried again.
 _ROUNDS, _GAIN = 3, 0.004
-AGREE = Decimal("1e-13")
+AGREEMENT_TOLERANCE = Decimal("1e-13")
 # Merging to no less than this part of the cost is little.
-_LITTLE = 0.7
+_SMALL_REDUCTION = 0.7
 # Making values from others takes a time that grows with the square of the length (20 s for 8000 of them),
 # and shortens programs this long by 2 %.
 _LONG = 8000
 
 
-def merged_program(program: Program, samples: PreciseInputs) -> Program:
+def merge_equal_values(program: Program, samples: PreciseInputs) -> Program:
     """The program with equal values made one and constant ones made constants.
 
     The result is held against the program at other samples. If it fails there, only identities that hold to
@@ -41,42 +41,42 @@ def merged_program(program: Program, samples: PreciseInputs) -> Program:
         samples: of its inputs.
     """
     for units in (ULPS, 0):
-        candidate = written(Values(program, samples.proof, samples.sizes, units))
-        if agrees(candidate, program, samples.check):
+        candidate = program_of_classes(ValueClasses(program, samples.proof, samples.sizes, units))
+        if programs_agree(candidate, program, samples.check):
             return candidate
     return program
 
 
-def with_identities(program: Program, samples: PreciseInputs) -> Program:
+def apply_identities(program: Program, samples: PreciseInputs) -> Program:
     """The smallest program that is found by merging equal values, making values from others, and minimising.
 
-    What the identities give is held against the program at other samples, as in `merged_program`.
+    What the identities give is held against the program at other samples, as in `merge_equal_values`.
 
     Args:
         program: any program.
         samples: of its inputs.
     """
-    joined = merged_program(program, samples)
+    joined = merge_equal_values(program, samples)
     passes = Minimiser()
     small = passes.minimise(joined)
-    if cost(joined) > _LITTLE * cost(program):
+    if cost(joined) > _SMALL_REDUCTION * cost(program):
         # Where there was little to merge, the passes may do better with what they know of the program itself.
         small = min(small, passes.minimise(program), key=cost)
     if len(small.code) > _LONG:
         return small
     for units in (ULPS, 0):
-        candidate = _rebuilt(small, samples, units, passes)
+        candidate = _rebuild_repeatedly(small, samples, units, passes)
         if cost(candidate) >= cost(small):
             break
-        if agrees(candidate, program, samples.check):
+        if programs_agree(candidate, program, samples.check):
             return candidate
     return small
 
 
-def _rebuilt(program: Program, samples: PreciseInputs, units: int, passes: Minimiser) -> Program:
+def _rebuild_repeatedly(program: Program, samples: PreciseInputs, units: int, passes: Minimiser) -> Program:
     """Values made from others, as long as that shortens the program by more than a little."""
     for _ in range(_ROUNDS):
-        candidate = passes.minimise(rebuilt_once(program, samples, units))
+        candidate = passes.minimise(rebuild_program(program, samples, units))
         if cost(candidate) >= cost(program):
             return program
         gain = cost(program) - cost(candidate)
@@ -86,22 +86,24 @@ def _rebuilt(program: Program, samples: PreciseInputs, units: int, passes: Minim
     return program
 
 
-def rebuilt_once(program: Program, samples: PreciseInputs, units: int) -> Program:
+def rebuild_program(program: Program, samples: PreciseInputs, units: int) -> Program:
     """Values made from others where that is cheaper."""
-    values = Values(program, samples.proof, samples.sizes, units)
-    return written(values, rebuilt(values))
+    values = ValueClasses(program, samples.proof, samples.sizes, units)
+    return program_of_classes(values, cheapest_definitions(values))
 
 
-def agrees(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:
-    """Whether two programs give the same results at some samples, to `AGREE`."""
+def programs_agree(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:
+    """Whether two programs give the same results at some samples, to `AGREEMENT_TOLERANCE`."""
     for row in rows:
-        ours, theirs = exact(candidate, row), exact(program, row)
-        for _, span in spans(program.outputs):
+        ours, theirs = evaluate_decimal(candidate, row), evaluate_decimal(program, row)
+        for _, span in variable_slices(program.outputs):
             pairs = list(zip(ours[span], theirs[span], strict=True))
             largest = max((abs(b) for _, b in pairs if b.is_finite()), default=Decimal(0))
             for a, b in pairs:
                 # Numbers that are none cannot be compared by size.
-                if a.is_finite() != b.is_finite() or (b.is_finite() and abs(a - b) > AGREE * largest):
+                if a.is_finite() != b.is_finite() or (
+                    b.is_finite() and abs(a - b) > AGREEMENT_TOLERANCE * largest
+                ):
                     return False
     return True
 
@@ -112,7 +114,7 @@ def agrees(candidate: Program, program: Program, rows: tuple[Row, ...]) -> bool:
 _SPLIT_ROUNDS = 3
 
 
-def split_with_identities(parts: Split, sample: tuple[float, ...], samples: PreciseInputs) -> Split:
+def apply_split_identities(parts: Split, sample: tuple[float, ...], samples: PreciseInputs) -> Split:
     """The shortest body that is found by merging equal values, making values from others, and minimising.
 
     Args:
@@ -120,30 +122,32 @@ def split_with_identities(parts: Split, sample: tuple[float, ...], samples: Prec
         sample: values of the parameters at which constants are folded.
         samples: of the inputs of both as one program, parameters first.
     """
-    whole = joined(parts.prologue, parts.body)
-    candidates = [split_again(parts, sample)]
-    body = merged_program(parts.body, _prepared(parts, samples))
-    candidates.append(split_again(Split(parts.prologue, body), sample))
+    whole = join_parts(parts.prologue, parts.body)
+    candidates = [resplit(parts, sample)]
+    body = merge_equal_values(parts.body, _body_samples(parts, samples))
+    candidates.append(resplit(Split(parts.prologue, body), sample))
     best = min(candidates, key=lambda split: cost(split.body))
     for units in (ULPS, 0):
         shortest = best
         for _ in range(_SPLIT_ROUNDS):
-            body = rebuilt_once(shortest.body, _prepared(shortest, samples), units)
-            shorter = split_again(Split(shortest.prologue, body), sample)
+            body = rebuild_program(shortest.body, _body_samples(shortest, samples), units)
+            shorter = resplit(Split(shortest.prologue, body), sample)
             if cost(shorter.body) >= cost(shortest.body):
                 break
             shortest = shorter
-        if shortest is best or agrees(joined(shortest.prologue, shortest.body), whole, samples.check):
+        if shortest is best or programs_agree(
+            join_parts(shortest.prologue, shortest.body), whole, samples.check
+        ):
             return shortest
     return best
 
 
-def _prepared(parts: Split, samples: PreciseInputs) -> PreciseInputs:
+def _body_samples(parts: Split, samples: PreciseInputs) -> PreciseInputs:
     """Samples of the inputs of a body: prepared numbers in the place of the parameters."""
     count = parts.prologue.input_size
 
     def row(inputs: Row) -> Row:
-        return (*exact(parts.prologue, inputs[:count]), *inputs[count:])
+        return (*evaluate_decimal(parts.prologue, inputs[:count]), *inputs[count:])
 
     sizes = (*(0.0,) * len(parts.prologue.results), *samples.sizes[count:])
     return PreciseInputs(tuple(map(row, samples.proof)), tuple(map(row, samples.check)), sizes)

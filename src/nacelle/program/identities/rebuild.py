@@ -33,19 +33,19 @@ from nacelle.program.identities.values import (
     NUMBERS,
     OPERATIONS,
     Array,
-    Making,
     Ref,
-    Values,
-    largest,
-    of_operation,
-    typical,
+    SignedDefinition,
+    ValueClasses,
+    largest_change,
+    operation_rounding,
+    rms_change,
 )
-from nacelle.program.precise import arithmetic
-from nacelle.program.program import Program, spans
-from nacelle.program.trace import linear
+from nacelle.program.precise import decimal_context
+from nacelle.program.program import Program, variable_slices
+from nacelle.program.trace import straight_line_program
 from nacelle.spatial.rounding import ULPS
 
-Places = NDArray[np.integer[Any]]
+IndexArray = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 
 # How near numbers are in double for a closer look, over the sizes of the terms.
@@ -58,7 +58,9 @@ _ROWS = 32
 _MULTIPLES = 6
 
 
-def other_makings(values: Values, present: Sequence[int], wanted: Sequence[int]) -> dict[int, list[Making]]:
+def alternative_definitions(
+    values: ValueClasses, present: Sequence[int], wanted: Sequence[int]
+) -> dict[int, list[SignedDefinition]]:
     """Operations on some classes that make others.
 
     Args:
@@ -66,24 +68,24 @@ def other_makings(values: Values, present: Sequence[int], wanted: Sequence[int])
         present: classes that are computed; none of them constant.
         wanted: classes of those that are to be made.
     """
-    makings: dict[int, list[Making]] = defaultdict(list)
+    makings: dict[int, list[SignedDefinition]] = defaultdict(list)
     if not len(present) or not len(wanted):
         return makings
     table = np.array([values.values[k] for k in present])
     good = np.all(np.isfinite(table), axis=1) & np.all(table != 0.0, axis=1)
     classes, table = np.array(present)[good], table[good]
     inside = np.isin(classes, np.array(wanted))
-    with localcontext(arithmetic()), np.errstate(all="ignore"):
-        for c, making in _sums(values, classes, table, inside):
+    with localcontext(decimal_context()), np.errstate(all="ignore"):
+        for c, making in _find_sums(values, classes, table, inside):
             makings[c].append(making)
-        for c, making in _products(values, classes, table, inside):
+        for c, making in _find_products(values, classes, table, inside):
             makings[c].append(making)
-        for c, making in _multiples(values, classes, table, inside):
+        for c, making in _find_multiples(values, classes, table, inside):
             makings[c].append(making)
     return makings
 
 
-def _looked_up(column: Array, targets: Array, sizes: Array) -> tuple[Places, Places, Places]:
+def _find_sum_pairs(column: Array, targets: Array, sizes: Array) -> tuple[IndexArray, IndexArray, IndexArray]:
     """Places (target, a, b) with column[a] + column[b] = target to `_NEAR` of the sizes of the terms.
 
     They are in the order of the targets, then of a. Of two terms one is at least half the target: only such
@@ -120,7 +122,7 @@ def _looked_up(column: Array, targets: Array, sizes: Array) -> tuple[Places, Pla
         row, a = rows[row], order[a + first]
         difference = targets[row] - column[a]
         width = reach[a] + 4.0 * _NEAR * np.abs(difference)
-        low, high = (np.searchsorted(ordered, difference + w, side) for w, side in _window(width))
+        low, high = (np.searchsorted(ordered, difference + w, side) for w, side in _window_ends(width))
         some = high > low
         row, a, low, number = row[some], a[some], low[some], (high - low)[some]
         # All others of the windows, one behind the other.
@@ -137,16 +139,18 @@ def _looked_up(column: Array, targets: Array, sizes: Array) -> tuple[Places, Pla
     return row[near], a[near], order[nearest[near]]
 
 
-def _window(width: Array) -> tuple[tuple[Array, Literal["left"]], tuple[Array, Literal["right"]]]:
+def _window_ends(width: Array) -> tuple[tuple[Array, Literal["left"]], tuple[Array, Literal["right"]]]:
     """Both ends of a window about a number, and on which side of equal numbers they are."""
     return (-width, "left"), (width, "right")
 
 
-def _sums(values: Values, classes: Places, table: Array, inside: Mask) -> Iterator[tuple[int, Making]]:
+def _find_sums(
+    values: ValueClasses, classes: IndexArray, table: Array, inside: Mask
+) -> Iterator[tuple[int, SignedDefinition]]:
     signed = np.concatenate([table, -table])
     refs = np.concatenate([2 * classes, 2 * classes + 1])
     targets = np.flatnonzero(inside)
-    t, a, b = _looked_up(signed[:, 0], table[targets, 0], np.abs(signed[:, 0]))
+    t, a, b = _find_sum_pairs(signed[:, 0], table[targets, 0], np.abs(signed[:, 0]))
     c = targets[t]
     apart = np.abs(signed[a] + signed[b] - table[c])
     near = np.all(apart <= 4.0 * _NEAR * (np.abs(signed[a]) + np.abs(signed[b])), axis=1)
@@ -156,10 +160,12 @@ def _sums(values: Values, classes: Places, table: Array, inside: Mask) -> Iterat
             yield int(k), (0, ("add", int(first), int(second)))
 
 
-def _products(values: Values, classes: Places, table: Array, inside: Mask) -> Iterator[tuple[int, Making]]:
+def _find_products(
+    values: ValueClasses, classes: IndexArray, table: Array, inside: Mask
+) -> Iterator[tuple[int, SignedDefinition]]:
     logarithm = np.log(np.abs(table[:, 0]))
     targets = np.flatnonzero(inside)
-    t, a, b = _looked_up(logarithm, logarithm[targets], np.ones_like(logarithm))
+    t, a, b = _find_sum_pairs(logarithm, logarithm[targets], np.ones_like(logarithm))
     c = targets[t]
     product = table[a] * table[b]
     sign = np.where((product[:, 0] < 0.0) == (table[c, 0] < 0.0), 1.0, -1.0)
@@ -172,7 +178,9 @@ def _products(values: Values, classes: Places, table: Array, inside: Mask) -> It
             yield int(k), making
 
 
-def _multiples(values: Values, classes: Places, table: Array, inside: Mask) -> Iterator[tuple[int, Making]]:
+def _find_multiples(
+    values: ValueClasses, classes: IndexArray, table: Array, inside: Mask
+) -> Iterator[tuple[int, SignedDefinition]]:
     ratio = table[:, 1] / table[:, 0]
     order = np.argsort(ratio, kind="stable")
     ends = np.flatnonzero(np.diff(ratio[order]) > 4.0 * _NEAR * np.abs(ratio[order][1:])) + 1
@@ -182,19 +190,19 @@ def _multiples(values: Values, classes: Places, table: Array, inside: Mask) -> I
         members = sorted(classes[group].tolist())
         for c in sorted(classes[group[inside[group]]].tolist()):
             for a in [k for k in members if k != c][:_MULTIPLES]:
-                factor = _factor(values, c, a)
+                factor = _constant_factor(values, c, a)
                 if factor is not None:
                     yield c, (0, ("mul", factor, 2 * a))
 
 
-def _is_sum(values: Values, c: int, a: Ref, b: Ref) -> bool:
-    first, second, whole = values.signed(a), values.signed(b), values.exact[c]
+def _is_sum(values: ValueClasses, c: int, a: Ref, b: Ref) -> bool:
+    first, second, whole = values.signed_values(a), values.signed_values(b), values.exact[c]
     apart = [x + y - z for x, y, z in zip(first, second, whole, strict=True)]
     noise = values.change(a)[NUMBERS] + values.change(b)[NUMBERS] - values.changes[c][NUMBERS]
-    return values.nothing(apart, noise, values.sizes[a >> 1] + values.sizes[b >> 1] + values.sizes[c])
+    return values.is_negligible(apart, noise, values.sizes[a >> 1] + values.sizes[b >> 1] + values.sizes[c])
 
 
-def _is_product(values: Values, c: int, making: Making) -> bool:
+def _is_product(values: ValueClasses, c: int, making: SignedDefinition) -> bool:
     negative, (_, a, b) = making
     first, second, whole = values.exact[a >> 1], values.exact[b >> 1], values.exact[c]
     sign = -1 if negative else 1
@@ -203,20 +211,20 @@ def _is_product(values: Values, c: int, making: Making) -> bool:
     du, dv = values.changes[a >> 1][NUMBERS], values.changes[b >> 1][NUMBERS]
     noise = sign * (v[:, None] * du + u[:, None] * dv) - values.changes[c][NUMBERS]
     size = np.abs(v) * values.sizes[a >> 1] + np.abs(u) * values.sizes[b >> 1] + values.sizes[c]
-    return values.nothing(apart, noise, size)
+    return values.is_negligible(apart, noise, size)
 
 
-def _factor(values: Values, c: int, a: int) -> Ref | None:
+def _constant_factor(values: ValueClasses, c: int, a: int) -> Ref | None:
     """The constant that c is over a; None if it varies."""
     quotients = [x / y for x, y in zip(values.exact[c], values.exact[a], strict=True)]
     apart = [q - quotients[0] for q in quotients]
     u, ratio = values.values[a], np.array([float(q) for q in quotients])
     noise = (values.changes[c][NUMBERS] - ratio[:, None] * values.changes[a][NUMBERS]) / u[:, None]
     size = (values.sizes[c] + np.abs(ratio) * values.sizes[a]) / np.abs(u)
-    if not values.nothing(apart, noise - noise[0], size + size[0]):
+    if not values.is_negligible(apart, noise - noise[0], size + size[0]):
         return None
     # The sample that says it best: where terms of c cancel, rounding of the robot's numbers is large.
-    doubt = largest(noise)
+    doubt = largest_change(noise)
     best = int(np.argmin(doubt))
     return values.constant(float(quotients[best]), ULPS * float(doubt[best]))
 
@@ -224,7 +232,7 @@ def _factor(values: Values, c: int, a: int) -> Ref | None:
 # ---- A program with one instruction a class of equal values
 
 
-def written(values: Values, chosen: Sequence[Making] | None = None) -> Program:
+def program_of_classes(values: ValueClasses, chosen: Sequence[SignedDefinition] | None = None) -> Program:
     """A program of some values from what makes each class: the first that does if None."""
     chosen = chosen or [makings[0] for makings in values.makings]
     graph = Graph()
@@ -245,15 +253,15 @@ def written(values: Values, chosen: Sequence[Making] | None = None) -> Program:
         nodes[k] = graph.neg(value) if negative else value
     program = values.program
     roots = [node(ref) for ref in values.results]
-    return linear(program.name, graph, program.inputs, program.outputs, roots)
+    return straight_line_program(program.name, graph, program.inputs, program.outputs, roots)
 
 
-def class_order(values: Values, chosen: Sequence[Making]) -> list[int]:
+def class_order(values: ValueClasses, chosen: Sequence[SignedDefinition]) -> list[int]:
     """The classes that the results need, each after those that it is made of."""
-    return depth_first([ref >> 1 for ref in values.results], lambda k: child_classes(values, chosen[k], k))
+    return depth_first([ref >> 1 for ref in values.results], lambda k: operand_classes(values, chosen[k], k))
 
 
-def child_classes(values: Values, making: Making, k: int) -> list[int]:
+def operand_classes(values: ValueClasses, making: SignedDefinition, k: int) -> list[int]:
     """The classes that a class is made of."""
     op, *operands = making[1]
     if values.constants[k] is not None or op in ("const", "input"):
@@ -269,7 +277,7 @@ _GROWTH = 2.0
 _ROUNDS = 8
 
 
-def rebuilt(values: Values) -> list[Making]:
+def cheapest_definitions(values: ValueClasses) -> list[SignedDefinition]:
     """For every class what makes it at least cost."""
     search = _Search(values, [makings[0] for makings in values.makings])
     reference, results = search.rounding()
@@ -302,13 +310,15 @@ def rebuilt(values: Values) -> list[Making]:
 class _Search:
     """What makes each class now, how often each is used, and an order without cycles."""
 
-    def __init__(self, values: Values, chosen: Sequence[Making]) -> None:
+    def __init__(self, values: ValueClasses, chosen: Sequence[SignedDefinition]) -> None:
         self.values = values
-        self.others: dict[int, Sequence[Making]] = {}
-        self.refused: set[tuple[int, Making]] = set()
+        self.others: dict[int, Sequence[SignedDefinition]] = {}
+        self.refused: set[tuple[int, SignedDefinition]] = set()
         self.reset(chosen, ())
 
-    def reset(self, chosen: Sequence[Making], moves: Sequence[tuple[int, Making]]) -> None:
+    def reset(
+        self, chosen: Sequence[SignedDefinition], moves: Sequence[tuple[int, SignedDefinition]]
+    ) -> None:
         """Make all classes as given, but for some."""
         self.chosen = list(chosen)
         for k, making in moves:
@@ -340,14 +350,14 @@ class _Search:
                 self.changes[k] = self._change(k, self.chosen[k])
             if self.changes:
                 stacked = np.array([change[OPERATIONS] for change in self.changes.values()])
-                typical_changes[list(self.changes)] = typical(stacked)
+                typical_changes[list(self.changes)] = rms_change(stacked)
         outputs = []
-        for _, span in spans(values.program.outputs):
+        for _, span in variable_slices(values.program.outputs):
             classes = [ref >> 1 for ref in values.results[span]]
             outputs.append(np.max(typical_changes[classes], axis=0, initial=0.0))
         return typical_changes, np.array(outputs)
 
-    def _change(self, k: int, making: Making) -> Array:
+    def _change(self, k: int, making: SignedDefinition) -> Array:
         values = self.values
         negative, (op, *operands) = making
         if values.constants[k] is not None or op in ("const", "input", "sin", "cos"):
@@ -355,13 +365,13 @@ class _Search:
         numbers = [-values.values[ref >> 1] if ref & 1 else values.values[ref >> 1] for ref in operands]
         changes = [-self.changes[ref >> 1] if ref & 1 else self.changes[ref >> 1] for ref in operands]
         value = -values.values[k] if negative else values.values[k]
-        result = of_operation(op, value, numbers, changes)
+        result = operation_rounding(op, value, numbers, changes)
         result[OPERATIONS] += value[:, None] * values.directions[k]
         return -result if negative else result
 
     # ---- improving
 
-    def improve(self, bound: Array) -> list[tuple[int, Making]]:
+    def improve(self, bound: Array) -> list[tuple[int, SignedDefinition]]:
         """Change what makes classes, each at most once, where that lowers the cost; give the changes.
 
         Args:
@@ -369,9 +379,9 @@ class _Search:
         """
         values = self.values
         present = [k for k in self.place if values.constants[k] is None]
-        wanted = [k for k in present if self._freed(k) > 1.0]
+        wanted = [k for k in present if self._released_cost(k) > 1.0]
         new = [k for k in wanted if k not in self.others]
-        makings = other_makings(values, present, new)
+        makings = alternative_definitions(values, present, new)
         self.others |= {k: makings.get(k, []) for k in new}
         self._extend()
         self.uses += [0] * (len(self.chosen) - len(self.uses))
@@ -384,7 +394,7 @@ class _Search:
                 for making in (*values.makings[k], *self.others[k])
                 if making != self.chosen[k] and (k, making) not in self.refused
             ]
-            making = self._best(k, options, bound[k])
+            making = self._choose_definition(k, options, bound[k])
             if making is not None:
                 moves.append((k, making))
         return moves
@@ -394,7 +404,7 @@ class _Search:
         values = self.values
         self.chosen += [makings[0] for makings in values.makings[len(self.chosen) :]]
         added = range(len(self.below), len(self.chosen))
-        self.below += [child_classes(values, self.chosen[k], k) for k in added]
+        self.below += [operand_classes(values, self.chosen[k], k) for k in added]
         self.costs += [
             0.0 if values.constants[k] is not None else WEIGHTS[self.chosen[k][1][0]] for k in added
         ]
@@ -432,26 +442,28 @@ class _Search:
             if not self.uses[now]:
                 stack += self.below[now]
 
-    def _freed(self, k: int) -> float:
+    def _released_cost(self, k: int) -> float:
         freed = self._release(k)
         self._claim(self.below[k])
         return freed
 
-    def _best(self, k: int, options: Sequence[Making], bound: Array) -> Making | None:
+    def _choose_definition(
+        self, k: int, options: Sequence[SignedDefinition], bound: Array
+    ) -> SignedDefinition | None:
         """Make a class at least cost; give what makes it if that is new."""
         freed = self._release(k)
         best, best_cost = None, freed - 1e-9
         for making in options:
-            needed = child_classes(self.values, making, k)
+            needed = operand_classes(self.values, making, k)
             price = WEIGHTS[making[1][0]]
             if price >= best_cost or not all(self._is_available(child) for child in needed):
                 continue
             price += self._claim(needed)
             self._unclaim(needed)
-            if price < best_cost and not self._leads_to(needed, k) and self._is_calm(k, making, bound):
+            if price < best_cost and not self._depends_on(needed, k) and self._is_accurate(k, making, bound):
                 best, best_cost = making, price
         if best is not None:
-            self.chosen[k], self.below[k] = best, child_classes(self.values, best, k)
+            self.chosen[k], self.below[k] = best, operand_classes(self.values, best, k)
             self.costs[k] = WEIGHTS[best[1][0]]
             self.changes[k] = self._change(k, best)
         self._claim(self.below[k])
@@ -460,7 +472,7 @@ class _Search:
     def _is_available(self, k: int) -> bool:
         return k in self.place or self.values.constants[k] is not None
 
-    def _leads_to(self, classes: Sequence[int], target: int) -> bool:
+    def _depends_on(self, classes: Sequence[int], target: int) -> bool:
         """Whether some classes are made of a target, directly or not."""
         seen, stack = set(classes), list(classes)
         while stack:
@@ -473,9 +485,9 @@ class _Search:
                     stack.append(child)
         return False
 
-    def _is_calm(self, k: int, making: Making, bound: Array) -> bool:
+    def _is_accurate(self, k: int, making: SignedDefinition, bound: Array) -> bool:
         """Whether the rounding of a class stays within a bound if it is made so."""
-        for child in child_classes(self.values, making, k):
+        for child in operand_classes(self.values, making, k):
             self.changes.setdefault(child, self.values.changes[child])
         with np.errstate(all="ignore"):
-            return bool(np.all(typical(self._change(k, making)[OPERATIONS]) <= bound))
+            return bool(np.all(rms_change(self._change(k, making)[OPERATIONS]) <= bound))

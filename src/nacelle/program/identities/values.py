@@ -54,7 +54,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nacelle.program.precise import APPLY, arithmetic
+from nacelle.program.precise import APPLY, decimal_context
 from nacelle.program.program import COMMUTATIVE, Program
 from nacelle.spatial.rounding import FOLDED_ULPS, ULPS, Constants
 
@@ -114,13 +114,13 @@ def directions() -> Directions:
     return Directions()
 
 
-def of_number(size: Array, direction: Array) -> Array:
+def number_rounding(size: Array, direction: Array) -> Array:
     """Changes (2, samples, directions) of a constant or an input of some size (samples,)."""
     change = size[:, None] * direction
     return np.stack([change, change])
 
 
-def of_operation(
+def operation_rounding(
     op: str, value: Array, arguments: Sequence[Array], changes: Sequence[Array], slope: Array | None = None
 ) -> Array:
     """Changes of a result without its own rounding.
@@ -161,12 +161,12 @@ def of_operation(
         return result
 
 
-def largest(changes: Array) -> Array:
+def largest_change(changes: Array) -> Array:
     """The largest change over the directions: (..., samples, directions) to (..., samples)."""
     return np.asarray(np.maximum.reduce(np.abs(changes), axis=-1))
 
 
-def typical(changes: Array) -> Array:
+def rms_change(changes: Array) -> Array:
     """Root of the mean square over the directions: (..., samples, directions) to (..., samples).
 
     It is summed in order, so that it is the same on every machine.
@@ -183,7 +183,7 @@ def typical(changes: Array) -> Array:
 
 # An identity is exact if it holds to this part of the terms.
 EXACT = 1e-40
-FREE = frozenset(("sign", "floor", "abs", "min", "max", "where", "atan2", "tanh", "exp"))
+RANDOMISED = frozenset(("sign", "floor", "abs", "min", "max", "where", "atan2", "tanh", "exp"))
 _ODD = frozenset(("sign", "tanh"))
 
 # A class and a sign: twice the class, and one more for its negative.
@@ -191,16 +191,16 @@ Ref = int
 # An operation on classes: ("add", 4, 7); constants and inputs as in a program.
 Definition = tuple[Any, ...]
 # What makes a class: 1 if the definition gives its negative, else 0; and the definition.
-Making = tuple[int, Definition]
+SignedDefinition = tuple[int, Definition]
 
 _pack, _unpack = struct.Struct("<d").pack, struct.Struct("<q").unpack
 # A value is not replaced by one whose rounding is so many times its own.
-_WORSE = 4.0
+_MAX_ROUNDING_RATIO = 4.0
 # Leading bits of a double by which values are looked up: 36 of the fraction, 1.5e-11.
-_DROPPED = 16
+_DROPPED_BITS = 16
 
 
-class Values:
+class ValueClasses:
     """The classes of a program's values.
 
     Attributes:
@@ -230,7 +230,7 @@ class Values:
         self.changes: list[Array] = []
         self.sizes: list[Array] = []
         self.constants: list[float | None] = []
-        self.makings: list[list[Making]] = []
+        self.makings: list[list[SignedDefinition]] = []
         self._rows, self._input_sizes, self._units = rows, sizes, units
         self._count = len(rows)
         self.directions = directions()
@@ -240,7 +240,7 @@ class Values:
         self._places: dict[int, list[int]] = {}
         self._free: dict[Definition, list[Decimal]] = {}
         self._condition: Ref | None = None
-        with localcontext(arithmetic()), np.errstate(all="ignore"):
+        with localcontext(decimal_context()), np.errstate(all="ignore"):
             self.zero = self.constant(0.0)
             refs: list[Ref] = []
             for instruction in program.code:
@@ -263,7 +263,7 @@ class Values:
     def constant(self, value: float, doubt: float = 0.0) -> Ref:
         """The class of a constant: of the nearest one that there is within a doubt about it, or its own."""
         if not math.isfinite(value):
-            return self._unclassified(("const", value), [Decimal(value)] * self._count)
+            return self._separate_class(("const", value), [Decimal(value)] * self._count)
         if doubt > FOLDED_ULPS * UNIT * abs(value):
             near = [c for c in self.constants if c and abs(abs(c) - abs(value)) <= doubt]
             if near:
@@ -273,8 +273,8 @@ class Values:
         definition = ("const", size)
         ref = self._table.get(definition)
         if ref is None:
-            change = of_number(np.full(self._count, size), self.directions[len(self.exact)])
-            ref = self._classified(definition, [Decimal(size)] * self._count, change)
+            change = number_rounding(np.full(self._count, size), self.directions[len(self.exact)])
+            ref = self._class_of(definition, [Decimal(size)] * self._count, change)
             self._table[definition] = ref
         return ref ^ 1 if value < 0.0 else ref
 
@@ -284,7 +284,7 @@ class Values:
         if ref is None:
             exact = [row[k] for row in self._rows]
             size = np.maximum(np.abs(np.array([float(value) for value in exact])), self._input_sizes[k])
-            ref = self._classified(definition, exact, of_number(size, self.directions[len(self.exact)]))
+            ref = self._class_of(definition, exact, number_rounding(size, self.directions[len(self.exact)]))
             self._table[definition] = ref
         return ref
 
@@ -294,10 +294,10 @@ class Values:
         definition: Definition = (op, *arguments)
         ref = self._table.get(definition)
         if ref is None:
-            ref = self._table[definition] = self._evaluated(op, arguments, definition)
+            ref = self._table[definition] = self._evaluate_operation(op, arguments, definition)
         return ref
 
-    def _evaluated(self, op: str, arguments: list[Ref], definition: Definition) -> Ref:
+    def _evaluate_operation(self, op: str, arguments: list[Ref], definition: Definition) -> Ref:
         if op == "where":
             condition = self.constants[arguments[0] >> 1]
             if condition is not None:
@@ -305,13 +305,13 @@ class Values:
                 return arguments[1] if positive else arguments[2]
             if arguments[1] == arguments[2]:
                 return arguments[1]
-        operands = [self.signed(ref) for ref in arguments]
+        operands = [self.signed_values(ref) for ref in arguments]
         slope: Array | None = None
-        if op == "where" and self._covered(arguments[0], operands[0]):
+        if op == "where" and self._has_both_signs(arguments[0], operands[0]):
             exact = [APPLY[op](*row) for row in zip(*operands, strict=True)]
-            return self._classified(definition, exact, self._chosen(operands[0], arguments))
-        if op in FREE and not all(self.constants[ref >> 1] is not None for ref in arguments):
-            exact = self._drawn(op, arguments)
+            return self._class_of(definition, exact, self._where_changes(operands[0], arguments))
+        if op in RANDOMISED and not all(self.constants[ref >> 1] is not None for ref in arguments):
+            exact = self._random_values(op, arguments)
         else:
             apply = APPLY[op]
             exact = list(map(apply, *operands))
@@ -321,11 +321,11 @@ class Values:
                 slope = slope if op == "sin" else -slope
         value = np.array(list(map(float, exact)))
         numbers = [self._value(ref) for ref in arguments]
-        changes = of_operation(op, value, numbers, [self.change(ref) for ref in arguments], slope)
+        changes = operation_rounding(op, value, numbers, [self.change(ref) for ref in arguments], slope)
         changes[OPERATIONS] += value[:, None] * self.directions[len(self.exact)]
-        return self._classified(definition, exact, changes, value)
+        return self._class_of(definition, exact, changes, value)
 
-    def signed(self, ref: Ref) -> list[Decimal]:
+    def signed_values(self, ref: Ref) -> list[Decimal]:
         """The values of a class, or their negatives."""
         exact = self.exact[ref >> 1]
         return [-value for value in exact] if ref & 1 else exact
@@ -337,7 +337,7 @@ class Values:
         """The changes of a class by rounding, or their negatives."""
         return -self.changes[ref >> 1] if ref & 1 else self.changes[ref >> 1]
 
-    def _covered(self, condition: Ref, values: list[Decimal]) -> bool:
+    def _has_both_signs(self, condition: Ref, values: list[Decimal]) -> bool:
         """Whether the samples lie on either side of a condition, and it is the first such."""
         positive = sum(value > 0 for value in values)
         if min(positive, len(values) - positive) < 2:
@@ -346,11 +346,11 @@ class Values:
             self._condition = condition
         return self._condition == condition
 
-    def _chosen(self, condition: list[Decimal], arguments: list[Ref]) -> Array:
+    def _where_changes(self, condition: list[Decimal], arguments: list[Ref]) -> Array:
         side = np.array([value > 0 for value in condition])[:, None]
         return np.where(side, self.change(arguments[1]), self.change(arguments[2]))
 
-    def _drawn(self, op: str, arguments: list[Ref]) -> list[Decimal]:
+    def _random_values(self, op: str, arguments: list[Ref]) -> list[Decimal]:
         """Random values of a case or of a transcendental function; odd and even ones keep their symmetry."""
         negative = False
         if op in _ODD:
@@ -366,35 +366,35 @@ class Values:
 
     # ---- classes
 
-    def _unclassified(self, definition: Definition, exact: list[Decimal]) -> Ref:
+    def _separate_class(self, definition: Definition, exact: list[Decimal]) -> Ref:
         """A class of its own for a constant that is not a number."""
         ref = self._table.get(definition)
         if ref is None:
             zero = np.zeros(self._count)
-            nothing = of_number(zero, self.directions[len(self.exact)])
+            nothing = number_rounding(zero, self.directions[len(self.exact)])
             value = np.array([float(entry) for entry in exact])
             ref = self._table[definition] = self._new(definition, exact, nothing, value, zero)
         return ref
 
-    def _classified(
+    def _class_of(
         self, definition: Definition, exact: list[Decimal], changes: Array, value: Array | None = None
     ) -> Ref:
         """The class of a value, new or old, and its sign in it."""
         if value is None:
             value = np.array([float(entry) for entry in exact])
-        peaks, changed = (peak_changes := largest(changes)).tolist()
+        peaks, changed = (peak_changes := largest_change(changes)).tolist()
         size, sizes = peak_changes[OPERATIONS] / UNIT, [entry / UNIT for entry in changed]
         floats = value.tolist()
         if not math.isfinite(sum(floats) + sum(peaks) + sum(sizes)):
             return self._new(definition, exact, changes, value, size)
-        if self.exact and self._is_nothing(floats, peaks, sizes):
+        if self.exact and self._is_within_rounding(floats, peaks, sizes):
             return self.zero
         noise = changes[NUMBERS]
         bits = int(_unpack(_pack(abs(floats[0])))[0])
-        bucket = bits >> _DROPPED
+        bucket = bits >> _DROPPED_BITS
         for near in (bucket, bucket - 1, bucket + 1):
             for other in reversed(self._places.get(near, ())):
-                ref = self._same(other, exact, noise, size)
+                ref = self._sign_in_class(other, exact, noise, size)
                 if ref is not None:
                     self.makings[other].append((ref & 1, definition))
                     return ref
@@ -403,7 +403,7 @@ class Values:
         self._places.setdefault(bucket, []).append(ref >> 1)
         return ref
 
-    def nothing(self, difference: Sequence[Decimal], noise: Array, size: Array) -> bool:
+    def is_negligible(self, difference: Sequence[Decimal], noise: Array, size: Array) -> bool:
         """Whether a difference counts as nothing at every sample.
 
         Args:
@@ -411,9 +411,9 @@ class Values:
             noise: its changes by rounding of numbers (samples, directions).
             size: of the terms that made the values (samples,).
         """
-        return self._is_nothing(difference, largest(noise).tolist(), size.tolist())
+        return self._is_within_rounding(difference, largest_change(noise).tolist(), size.tolist())
 
-    def _is_nothing(
+    def _is_within_rounding(
         self, difference: Sequence[Decimal | float], peaks: list[float], sizes: list[float]
     ) -> bool:
         units = self._units
@@ -423,7 +423,7 @@ class Values:
                 return False
         return True
 
-    def _same(self, other: int, exact: list[Decimal], noise: Array, size: Array) -> Ref | None:
+    def _sign_in_class(self, other: int, exact: list[Decimal], noise: Array, size: Array) -> Ref | None:
         """A class with the sign with which a value belongs to it; None if it does not."""
         theirs = self.exact[other]
         negative = (exact[0] < 0) != (theirs[0] < 0)
@@ -434,10 +434,10 @@ class Values:
         else:
             apart = [a - b for a, b in zip(exact, theirs, strict=True)]
             noise = noise - their_noise
-        if not self.nothing(apart, noise, size + their_size):
+        if not self.is_negligible(apart, noise, size + their_size):
             return None
         # Users of this value would get the rounding of that one.
-        if self.constants[other] is None and (their_size > _WORSE * size).any():
+        if self.constants[other] is None and (their_size > _MAX_ROUNDING_RATIO * size).any():
             return None
         return 2 * other + negative
 
@@ -451,7 +451,7 @@ class Values:
             return None
         first = exact[0]
         apart = [entry - first for entry in exact]
-        if not self.nothing(apart, noise - noise[0], size + size[0]):
+        if not self.is_negligible(apart, noise - noise[0], size + size[0]):
             return None
         return self._numbers.one(floats[0])
 

@@ -25,10 +25,10 @@ ELEVATION, AZIMUTH = 22.0, -60.0
 # From behind the viewer's left shoulder.
 _LIGHT = np.array([-0.25, -0.55, 0.8]) / np.linalg.norm([-0.25, -0.55, 0.8])
 # Where a colour bar is beside axes in space, as a part of the width.
-BAR = 0.88
+COLOUR_BAR_LEFT = 0.88
 
 
-def mpl(name: str) -> Any:
+def import_matplotlib(name: str) -> Any:
     """A module of matplotlib, or of what it needs.
 
     Raises:
@@ -79,7 +79,7 @@ class Paper:
             return
         axes_title(self.drawn, title)
         if self._given is None:
-            enlarge(self.drawn)
+            fit_to_figure(self.drawn)
 
 
 def picture(draw: Callable[..., str]) -> Callable[..., Any]:
@@ -125,7 +125,7 @@ def new_axes(*, flat: bool, width: float = 6.4, height: float = 5.2, shown: bool
         NacelleError: if matplotlib is missing.
     """
     figure = new_figure(width, height, shown=shown)
-    mpl("mpl_toolkits.mplot3d")
+    import_matplotlib("mpl_toolkits.mplot3d")
     axes: Axes = figure.add_subplot() if flat else figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d")
     return axes
 
@@ -137,13 +137,13 @@ def new_figure(width: float, height: float, *, shown: bool = True) -> Figure:
         NacelleError: if matplotlib is missing.
     """
     if shown:
-        figure: Figure = mpl("matplotlib.pyplot").figure(figsize=(width, height))
+        figure: Figure = import_matplotlib("matplotlib.pyplot").figure(figsize=(width, height))
         return figure
-    plain: Figure = mpl("matplotlib.figure").Figure(figsize=(width, height))
+    plain: Figure = import_matplotlib("matplotlib.figure").Figure(figsize=(width, height))
     return plain
 
 
-def enlarge(ax: Any) -> None:
+def fit_to_figure(ax: Any) -> None:
     """Enlarge what axes in space show until it fills their figure, labels included; flat ones fit already.
 
     mplot3d knows the place of its labels only after drawing them, so this draws twice.
@@ -153,7 +153,7 @@ def enlarge(ax: Any) -> None:
         figure.set_layout_engine("tight")
         return
     title, others = ax.title, [other for other in figure.axes if other is not ax]
-    room = np.array([BAR if others else 1.0, 0.94 if title.get_text() else 1.0])
+    room = np.array([COLOUR_BAR_LEFT if others else 1.0, 0.94 if title.get_text() else 1.0])
     for artist in (title, *others):
         artist.set_visible(False)
     ax.set_position((0.0, 0.0, 1.0, 1.0))
@@ -174,7 +174,7 @@ def enlarge(ax: Any) -> None:
 
 
 def _plain_axis(axis: Any, ticks: int) -> None:
-    ticker = mpl("matplotlib.ticker")
+    ticker = import_matplotlib("matplotlib.ticker")
     axis.set_major_locator(ticker.MaxNLocator(ticks, steps=[1, 2, 4, 5, 10]))
     axis.set_pane_color((0.975, 0.978, 0.982, 1.0))
     axis.line.set_color(PALE)
@@ -206,7 +206,7 @@ def set_view(
 
 def add_faces(ax: Any, faces: Array, colours: Array, gid: str) -> None:
     """Put faces (faces, 4, 3) with colours on axes in space; their edges close the seams."""
-    art3d = mpl("mpl_toolkits.mplot3d.art3d")
+    art3d = import_matplotlib("mpl_toolkits.mplot3d.art3d")
     collection = art3d.Poly3DCollection(
         faces, facecolors=colours, edgecolors=colours, linewidths=0.4, zsort="average"
     )
@@ -214,13 +214,13 @@ def add_faces(ax: Any, faces: Array, colours: Array, gid: str) -> None:
     ax.add_collection3d(collection, autolim=False)
 
 
-def shaded(fill: Array, normals: Array) -> Array:
+def shade_faces(fill: Array, normals: Array) -> Array:
     """Colours (faces, 3) of a fill under one light and the sky."""
     lit = 0.58 + 0.34 * np.maximum(normals @ _LIGHT, 0.0) + 0.12 * normals[:, 2]
     return np.asarray(np.clip(fill * lit[:, None] + 0.08, 0.0, 1.0))
 
 
-def save(figure: Figure, path: str | os.PathLike[str], *, tight: bool = True, step: int = 1) -> Path:
+def save_figure(figure: Figure, path: str | os.PathLike[str], *, tight: bool = True, step: int = 1) -> Path:
     """Write a figure to a file; the same figure gives the same bytes.
 
     Args:
@@ -243,11 +243,11 @@ def save(figure: Figure, path: str | os.PathLike[str], *, tight: bool = True, st
     options: dict[str, Any] = {"dpi": DPI, "metadata": dict.fromkeys(without.get(kind, []))}
     if tight:
         options |= {"bbox_inches": "tight", "pad_inches": 0.06}
-    matplotlib = mpl("matplotlib")
+    matplotlib = import_matplotlib("matplotlib")
     path.parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({"svg.hashsalt": "nacelle"}):
         if kind == "png" and step > 1:
-            image = mpl("PIL.Image")
+            image = import_matplotlib("PIL.Image")
             buffer = io.BytesIO()
             figure.savefig(buffer, format="png", **options)
             levels = np.asarray(image.open(buffer).convert("RGB"), dtype=int)

@@ -10,23 +10,23 @@ import numpy as np
 from nacelle.dynamics.gravity_balance import GravityBalance
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.identification.identify import Identification
-from nacelle.identification.rehearsal.rehearsal import Rehearsal
+from nacelle.identification.rehearsal.rehearsal import SimulatedExperiment
 from nacelle.identification.validation import Validation
-from nacelle.page.svg import runs
+from nacelle.page.svg import true_runs
 from nacelle.report.draw import style
 from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.draw.result import draw_bars
 from nacelle.report.operations import Operations
 from nacelle.report.results import names
-from nacelle.report.results.panels import MOST_BARS, axis_label, quantity_words
-from nacelle.report.results.quantities import over_time
+from nacelle.report.results.panels import MAX_BARS, axis_label, quantity_name
+from nacelle.report.results.quantities import sample_axis
 from nacelle.report.results.quantity import TIME
 from nacelle.report.results.units import row_units
 from nacelle.spatial.scalar import Array
 
 # Rows of forces that are drawn if nothing is said.
-_DRAWN = 6
-KINDS = ("forces", "parameters")
+_MAX_ROWS = 6
+FIGURE_KINDS = ("forces", "parameters")
 
 
 @picture
@@ -54,17 +54,19 @@ def plot_validation(paper: Paper, validation: Validation, *, rows: Sequence[str]
         paper,
         curves,
         labels,
-        chosen_rows(validation.rows, rows, _DRAWN, "row"),
-        across=across,
-        wide=True,
+        select_rows(validation.rows, rows, _MAX_ROWS, "row"),
+        x_label=across,
+        first_wide=True,
         remarks=remarks,
-        unused=~np.asarray(data.used),
+        unused_samples=~np.asarray(data.used),
     )
     return f"{validation.robot.name}: forces, R² = {float(validation.score):.4f}"
 
 
 @picture
-def plot_rehearsal(paper: Paper, rehearsal: Rehearsal, *, actuators: Sequence[str] | None = None) -> str:
+def plot_rehearsal(
+    paper: Paper, rehearsal: SimulatedExperiment, *, actuators: Sequence[str] | None = None
+) -> str:
     """Draw the forces of the motors over time: as measured, with noise, and as they were.
 
     Args:
@@ -78,14 +80,14 @@ def plot_rehearsal(paper: Paper, rehearsal: Rehearsal, *, actuators: Sequence[st
     x, across = _sample_axis(rehearsal.time)
     curves = {"measured": (x, rehearsal.measurement.force), "true": (x, rehearsal.force)}
     labels = names.actuators(rehearsal.robot)
-    rows = chosen_rows([name for name, _ in labels], actuators, _DRAWN, "actuator")
-    draw_rows(paper, curves, labels, rows, across=across, wide=True)
+    rows = select_rows([name for name, _ in labels], actuators, _MAX_ROWS, "actuator")
+    draw_rows(paper, curves, labels, rows, x_label=across, first_wide=True)
     return f"{rehearsal.robot.name}: rehearsed forces of the motors"
 
 
 def _sample_axis(times: Array) -> tuple[Array, str]:
     """Places of samples, and the label of their axis: times, or numbers where several runs follow."""
-    over = over_time(times)
+    over = sample_axis(times)
     return over.get("x", np.arange(1.0, len(times) + 1.0)), over["x_label"]
 
 
@@ -104,8 +106,8 @@ def plot_identification(identification: Identification, kind: str = "forces", **
     Raises:
         NacelleError: if there is no such picture.
     """
-    if kind not in KINDS:
-        raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, KINDS)}")
+    if kind not in FIGURE_KINDS:
+        raise NacelleError(f"no figure is called {kind!r}; {did_you_mean(kind, FIGURE_KINDS)}")
     if kind == "forces":
         return plot_validation(identification.fit, **options)
     return _plot_deviations(identification, **options).figure
@@ -115,7 +117,7 @@ def plot_identification(identification: Identification, kind: str = "forces", **
 def _plot_deviations(paper: Paper, identification: Identification) -> str:
     relative = 100.0 * np.asarray(identification.estimator.relative_std_, dtype=float)
     ascending = np.argsort(np.where(np.isfinite(relative), relative, np.inf), kind="stable")
-    order = ascending[-MOST_BARS:]
+    order = ascending[-MAX_BARS:]
     ax = paper.axes(height=1.1 + 0.22 * len(order))
     draw_bars(ax, [identification.base.names[k] for k in order], {"": relative[order]}, numbers=True)
     style.plain_axes(ax)
@@ -139,7 +141,7 @@ def plot_balance(paper: Paper, balance: GravityBalance) -> str:
         rows = [k for k, (_, row_unit) in enumerate(labels) if row_unit == unit]
         groups = {"before": balance.rms_before[rows], "after": balance.rms_after[rows]}
         draw_bars(ax, [labels[k][0] for k in rows], groups)
-        ax.set_xlabel(axis_label(f"rms {quantity_words(unit, 'force')}", unit))
+        ax.set_xlabel(axis_label(f"rms {quantity_name(unit, 'force')}", unit))
         style.plain_axes(ax)
     style.shared_legend(figure, axes[0])
     return f"{balance.robot.name}: gravity balance"
@@ -148,9 +150,9 @@ def plot_balance(paper: Paper, balance: GravityBalance) -> str:
 @picture
 def plot_operations(paper: Paper, count: Operations) -> str:
     """Draw how many operations a model takes, beside what others have published."""
-    totals = [entry.total for entry in count.published]
+    totals = [entry.total for entry in count.published_counts]
     none = [0] * len(totals)
-    labels = ["nacelle", *(entry.source for entry in count.published)]
+    labels = ["nacelle", *(entry.source for entry in count.published_counts)]
     groups = {
         "additions, subtractions": [count.count.add, *none],
         "products, quotients": [count.count.mul, *none],
@@ -195,10 +197,10 @@ def draw_rows(
     labels: Sequence[tuple[str, str]],
     rows: Sequence[int],
     *,
-    across: str = TIME,
-    wide: bool = False,
+    x_label: str = TIME,
+    first_wide: bool = False,
     remarks: Sequence[str] = (),
-    unused: Array | None = None,
+    unused_samples: Array | None = None,
 ) -> list[Any]:
     """Axes for every row, with a curve of each kind, and one legend below all.
 
@@ -207,46 +209,48 @@ def draw_rows(
         curves: places (N,) and values (N, rows) by name.
         labels: name and unit of every row.
         rows: which rows.
-        across: label of the axis of the places.
-        wide: whether the first curve is wide and pale below the others: what was measured.
+        x_label: label of the axis of the places.
+        first_wide: whether the first curve is wide and pale below the others: what was measured.
         remarks: what is written above every row.
-        unused: which samples of the first curve do not count (N,).
+        unused_samples: which samples of the first curve do not count (N,).
     """
-    columns = 1 if len(rows) < (3 if wide else 2) else 2
+    columns = 1 if len(rows) < (3 if first_wide else 2) else 2
     lines = -(-len(rows) // columns)
     figure = paper.figure(7.6, 0.9 + 1.8 * lines)
     axes = np.ravel(figure.subplots(lines, columns, sharex=True, squeeze=False))
     for ax, row in zip(axes, rows, strict=False):
         for k, (name, (x, values)) in enumerate(curves.items()):
             look: dict[str, Any] = {"linewidth": 1.0}
-            if wide and k == 0:
+            if first_wide and k == 0:
                 look = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"}
-            style.draw_curve(ax, x, values[:, row], max(k - wide, 0), name, **look)
-        for run in runs(unused) if unused is not None else ():
+            style.draw_curve(ax, x, values[:, row], max(k - first_wide, 0), name, **look)
+        for run in true_runs(unused_samples) if unused_samples is not None else ():
             x = next(iter(curves.values()))[0]
             ends = x[[max(run.start - 1, 0), min(run.stop, len(x) - 1)]]
             ax.axvspan(*ends, color="#eceff2", linewidth=0.0, zorder=0.5)
         name, unit = labels[row]
-        ax.set_ylabel(axis_label(style.picture_name(name, 20), unit))
+        ax.set_ylabel(axis_label(style.printable_name(name, 20), unit))
         if remarks:
             ax.set_title(remarks[row], fontsize=style.SMALL, color=style.INK, loc="right")
         style.plain_axes(ax)
     for ax in axes[len(rows) :]:
         ax.set_visible(False)
     for ax in axes[max(len(rows) - columns, 0) : len(rows)]:
-        ax.set_xlabel(across)
+        ax.set_xlabel(x_label)
         ax.tick_params(labelbottom=True)
     style.shared_legend(figure, axes[0])
     return list(axes[: len(rows)])
 
 
-def chosen_rows(names: Sequence[str], wanted: Sequence[str] | None, most: int, what: str) -> list[int]:
+def select_rows(
+    names: Sequence[str], selection: Sequence[str] | None, max_count: int, kind: str
+) -> list[int]:
     """Places of rows by name; the first ones if None.
 
     Raises:
         NacelleError: if there is none of such a name.
     """
-    for name in wanted or ():
+    for name in selection or ():
         if name not in names:
-            raise NacelleError(f"there is no {what} {name!r}; {did_you_mean(name, names)}")
-    return [names.index(name) for name in wanted] if wanted else list(range(min(most, len(names))))
+            raise NacelleError(f"there is no {kind} {name!r}; {did_you_mean(name, names)}")
+    return [names.index(name) for name in selection] if selection else list(range(min(max_count, len(names))))

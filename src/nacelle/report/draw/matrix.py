@@ -10,14 +10,14 @@ import numpy as np
 from nacelle.dynamics.regressor import Regressor
 from nacelle.kinematics.jacobian import Jacobian
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import BAR, Paper, mpl, picture
+from nacelle.report.draw.canvas import COLOUR_BAR_LEFT, Paper, import_matplotlib, picture
 from nacelle.report.draw.result import draw_panels, draw_result
 from nacelle.report.results.panels import panels_of
 from nacelle.report.results.quantities import quantities
 from nacelle.spatial.scalar import Array
 
 # Parameters that are drawn, those that add most.
-_MOST = 24
+_MAX_PARAMETERS = 24
 
 
 @picture
@@ -59,7 +59,7 @@ def plot_regressor(paper: Paper, form: Regressor) -> str:
     share = np.sqrt(np.mean(parts**2, axis=0)) / np.maximum(whole, np.finfo(float).tiny)[:, None]
     share = np.where(whole[:, None] > 0.0, share, 0.0)
     largest = np.max(share, axis=0)
-    order = np.argsort(-largest, kind="stable")[:_MOST]
+    order = np.argsort(-largest, kind="stable")[:_MAX_PARAMETERS]
     order = order[: max(1, int(np.count_nonzero(largest[order] > 0.0)))]
     names = form.parameters.names
     draw_matrix(
@@ -87,7 +87,7 @@ def draw_matrix(
     ax: Any = paper.axes(height=max(2.6, min(9.0, 1.5 + 0.27 * len(rows))))
     size = np.abs(np.where(np.isfinite(values), values, np.nan))
     top = float(np.nanmax(size)) if np.any(np.isfinite(size)) else 0.0
-    colours = mpl("matplotlib").colormaps["Blues"].with_extremes(bad=style.PALE)
+    colours = import_matplotlib("matplotlib").colormaps["Blues"].with_extremes(bad=style.PALE)
     image = ax.imshow(size, cmap=colours, vmin=0.0, vmax=top or 1.0, aspect="auto", interpolation="nearest")
     if len(columns) <= 12:
         for (i, j), value in np.ndenumerate(values):
@@ -97,8 +97,8 @@ def draw_matrix(
             ax.text(j, i, text, ha="center", va="center", fontsize=6.5, color=ink)
     short = 12 if len(columns) > 3 else 26
     slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if max(map(len, columns), default=0) > 6 else {}
-    ax.set_xticks(range(len(columns)), [style.picture_name(name, short) for name in columns], **slanted)
-    ax.set_yticks(range(len(rows)), [style.picture_name(name, 34) for name in rows])
+    ax.set_xticks(range(len(columns)), [style.printable_name(name, short) for name in columns], **slanted)
+    ax.set_yticks(range(len(rows)), [style.printable_name(name, 34) for name in rows])
     style.plain_axes(ax)
     ax.grid(visible=False)
     colour_bar(ax, image, f"size of {label}" if np.any(values < 0.0) else label)
@@ -109,12 +109,10 @@ def colour_bar(ax: Any, mappable: Any, label: str) -> None:
     if not hasattr(ax, "get_zlim"):
         bar = ax.figure.colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
     elif ax.figure.axes == [ax]:
-        bar = ax.figure.colorbar(mappable, cax=ax.figure.add_axes((BAR, 0.2, 0.02, 0.6)))
+        bar = ax.figure.colorbar(mappable, cax=ax.figure.add_axes((COLOUR_BAR_LEFT, 0.2, 0.02, 0.6)))
     else:
         bar = ax.figure.colorbar(mappable, ax=ax, shrink=0.6, pad=0.1, aspect=28)
     height = bar.ax.figure.get_size_inches()[1] * bar.ax.get_position().height
-    bar.set_label(
-        style.wrapped_title(label, max(20, int(14.0 * height))), fontsize=style.LABEL, color=style.INK
-    )
+    bar.set_label(style.wrap_title(label, max(20, int(14.0 * height))), fontsize=style.LABEL, color=style.INK)
     bar.ax.tick_params(labelsize=style.SMALL, colors=style.INK, length=2.5)
     bar.outline.set_edgecolor(style.PALE)

@@ -15,13 +15,13 @@ import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.kinematics.flags import FAILED as WITHOUT_RESULT
-from nacelle.page.svg import runs
+from nacelle.page.svg import true_runs
 from nacelle.report.draw import style
-from nacelle.report.draw.canvas import Paper, mpl, picture
-from nacelle.report.flagged import reasons
-from nacelle.report.results.panels import MOST_BARS, MOST_CURVES, Panel, panels_of
-from nacelle.report.results.quantities import chosen, quantities
-from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, class_words, robot_in
+from nacelle.report.draw.canvas import Paper, import_matplotlib, picture
+from nacelle.report.flagged import flag_counts
+from nacelle.report.results.panels import MAX_BARS, MAX_CURVES, Panel, panels_of
+from nacelle.report.results.quantities import quantities, select_quantities
+from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, class_name_in_words, robot_of_result
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def draw_panels(paper: Paper, panels: Sequence[Panel], *, flags: Any = None) -> 
         panels: at least one.
         flags: of the samples; those with some are shaded.
     """
-    heights = [_height(panel) for panel in panels]
+    heights = [_panel_height(panel) for panel in panels]
     # The labels of an axis, and the title.
     separate = len({panel.quantity.x_label for panel in panels if not panel.quantity.single}) > 1
     rows = len(panels) if separate or all(panel.quantity.single for panel in panels) else 1
@@ -53,9 +53,9 @@ def draw_panels(paper: Paper, panels: Sequence[Panel], *, flags: Any = None) -> 
     axes = np.ravel(figure.subplots(len(panels), 1, sharex=share, squeeze=False, gridspec_kw=ratios))
     for ax, panel in zip(axes, panels, strict=True):
         if panel.quantity.single:
-            _bars(ax, panel)
+            _draw_panel_bars(ax, panel)
         else:
-            _curves(ax, panel, flags)
+            _draw_curves(ax, panel, flags)
             if not share or ax is axes[-1]:
                 ax.set_xlabel(panel.quantity.x_label)
         style.plain_axes(ax)
@@ -64,26 +64,26 @@ def draw_panels(paper: Paper, panels: Sequence[Panel], *, flags: Any = None) -> 
     figure.set_layout_engine("tight")
 
 
-def _height(panel: Panel) -> float:
+def _panel_height(panel: Panel) -> float:
     """Inches."""
     if panel.quantity.single:
-        return 0.45 + 0.21 * min(len(panel.entries), MOST_BARS)
-    return max(1.6, 0.35 + 0.155 * min(len(panel.entries), MOST_CURVES))
+        return 0.45 + 0.21 * min(len(panel.entries), MAX_BARS)
+    return max(1.6, 0.35 + 0.155 * min(len(panel.entries), MAX_CURVES))
 
 
-def _curves(ax: Any, panel: Panel, flags: Any) -> None:
+def _draw_curves(ax: Any, panel: Panel, flags: Any) -> None:
     quantity = panel.quantity
-    x, entries = quantity.along(), panel.largest(MOST_CURVES)
+    x, entries = quantity.along(), panel.largest(MAX_CURVES)
     for k, entry in enumerate(entries):
         style.draw_curve(ax, x, quantity.values[:, entry], k, quantity.names[entry])
     if quantity.logarithmic and np.any(quantity.values[:, entries] > 0.0):
         ax.set_yscale("log")
     for k, limit in enumerate(panel.limits):
         for side in (-limit, limit):
-            ax.axhline(side, label="limit" if k == 0 and side > 0.0 else None, **style.LIMIT)
+            ax.axhline(side, label="limit" if k == 0 and side > 0.0 else None, **style.LIMIT_STYLE)
     ax.set_ylabel(panel.label)
-    _say_chosen(ax, panel, entries)
-    _level(ax)
+    _write_selection(ax, panel, entries)
+    _widen_constant_axis(ax)
     if not len(x):
         at = {"transform": ax.transAxes, "ha": "center", "va": "center"}
         ax.text(0.5, 0.5, "no samples", fontsize=style.LABEL, color=style.INK, **at)
@@ -93,13 +93,13 @@ def _curves(ax: Any, panel: Panel, flags: Any) -> None:
     elif quantity.x is None:
         ax.set_xlim(x[0] - 0.5, x[0] + 0.5)
     if quantity.x is None:
-        ax.xaxis.set_major_locator(mpl("matplotlib.ticker").MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(import_matplotlib("matplotlib.ticker").MaxNLocator(integer=True))
     if flags is not None and np.size(flags) == len(x):
-        _shade(ax, x, np.ravel(flags))
+        _shade_flagged(ax, x, np.ravel(flags))
     style.side_legend(ax)
 
 
-def _level(ax: Any) -> None:
+def _widen_constant_axis(ax: Any) -> None:
     """Give a curve that is constant but for rounding room, so that it is drawn as a line."""
     low, high = ax.get_ylim()
     middle = 0.5 * (low + high)
@@ -107,18 +107,18 @@ def _level(ax: Any) -> None:
         ax.set_ylim(middle - 0.05 * abs(middle), middle + 0.05 * abs(middle))
 
 
-def _shade(ax: Any, x: Array, flags: Array) -> None:
+def _shade_flagged(ax: Any, x: Array, flags: Array) -> None:
     """Shade samples without a result, and those that are worth a word; each kind with its own hatching."""
     without = (flags & int(WITHOUT_RESULT)) != 0
-    kinds = ((without, style.FAILED, "////"), ((flags != 0) & ~without, style.WARNED, "...."))
+    kinds = ((without, style.FAILED_COLOUR, "////"), ((flags != 0) & ~without, style.WARNING_COLOUR, "...."))
     edges = np.concatenate([x[:1], 0.5 * (x[1:] + x[:-1]), x[-1:]]) if len(x) else x
     if len(x) == 1:
         edges = x[0] + np.array([-0.5, 0.5])
     for picked, colour, hatch in kinds:
         if not np.any(picked):
             continue
-        label = ", ".join(reasons(flags[picked]))
-        for k, run in enumerate(runs(picked)):
+        label = ", ".join(flag_counts(flags[picked]))
+        for k, run in enumerate(true_runs(picked)):
             ax.axvspan(
                 edges[run.start],
                 edges[run.stop],
@@ -132,18 +132,18 @@ def _shade(ax: Any, x: Array, flags: Array) -> None:
             )
 
 
-def _bars(ax: Any, panel: Panel) -> None:
+def _draw_panel_bars(ax: Any, panel: Panel) -> None:
     """A bar for each entry, with its number."""
-    quantity, entries = panel.quantity, panel.largest(MOST_BARS)
+    quantity, entries = panel.quantity, panel.largest(MAX_BARS)
     values = quantity.values[entries]
     draw_bars(
         ax, [quantity.names[k] for k in entries], {"": values}, logarithmic=quantity.logarithmic, numbers=True
     )
     ax.set_xlabel(panel.label)
-    _say_chosen(ax, panel, entries)
+    _write_selection(ax, panel, entries)
 
 
-def _say_chosen(ax: Any, panel: Panel, entries: list[int]) -> None:
+def _write_selection(ax: Any, panel: Panel, entries: list[int]) -> None:
     """Say how many entries of a panel are drawn, where these are not all."""
     if len(entries) < len(panel.entries):
         remark = f"{len(entries)} of {len(panel.entries)}: those with the largest values"
@@ -179,11 +179,11 @@ def draw_bars(
             edgecolor="white",
             hatch=hatches[k % 4],
             linewidth=0.0,
-            label=style.picture_name(name) or None,
+            label=style.printable_name(name) or None,
         )
     if logarithmic and any(np.any(values > 0.0) for values in finite):
         ax.set_xscale("log")
-    ax.set_yticks(rows, [style.picture_name(name, 34) for name in names])
+    ax.set_yticks(rows, [style.printable_name(name, 34) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     if numbers:
@@ -210,7 +210,7 @@ def draw_bars(
 
 
 # What is drawn where nothing is said; of other classes everything.
-_USUAL = {
+_DEFAULT_QUANTITIES = {
     "InverseKinematics": ("actuators",),
     "ForwardKinematics": ("pose",),
     "ToolPose": ("position",),
@@ -238,19 +238,19 @@ def draw_result(paper: Paper, result: Any, *keys: str, times: Any = None) -> str
     Raises:
         NacelleError: if there is no such quantity, or the times do not fit.
     """
-    usual = _USUAL.get(type(result).__name__, ())
-    selected = chosen(result, keys or usual) if keys or usual else quantities(result)
+    usual = _DEFAULT_QUANTITIES.get(type(result).__name__, ())
+    selected = select_quantities(result, keys or usual) if keys or usual else quantities(result)
     if times is not None:
-        selected = [_timed(quantity, np.asarray(times, dtype=float).ravel()) for quantity in selected]
+        selected = [_with_times(quantity, np.asarray(times, dtype=float).ravel()) for quantity in selected]
     draw_panels(paper, panels_of(selected), flags=getattr(result, "flags", None))
-    title, robot = class_words(type(result).__name__), robot_in(result)
+    title, robot = class_name_in_words(type(result).__name__), robot_of_result(result)
     return title if robot is None else f"{getattr(robot, 'name', robot)}: {title}"
 
 
 plot_result = picture(draw_result)
 
 
-def _timed(quantity: ResultQuantity, times: Any) -> ResultQuantity:
+def _with_times(quantity: ResultQuantity, times: Any) -> ResultQuantity:
     """A quantity over times, unless it is over something else."""
     if quantity.single or quantity.x_label not in (SAMPLE, TIME):
         return quantity
@@ -262,7 +262,7 @@ def _timed(quantity: ResultQuantity, times: Any) -> ResultQuantity:
 # ---- simulations, and forces along a motion
 
 
-PANELS = ("pose", "twist", "forces", "energies", "balance")
+SIMULATION_PANELS = ("pose", "twist", "forces", "energies", "balance")
 
 
 @picture
@@ -279,9 +279,9 @@ def plot_run(paper: Paper, run: Simulation, *panels: str) -> str:
         NacelleError: if there is no such panel.
     """
     for name in panels:
-        if name not in PANELS:
-            raise NacelleError(f"no panel is called {name!r}; {did_you_mean(name, PANELS)}")
-    draw_panels(paper, panels_of(chosen(run, panels or PANELS[:-1])))
+        if name not in SIMULATION_PANELS:
+            raise NacelleError(f"no panel is called {name!r}; {did_you_mean(name, SIMULATION_PANELS)}")
+    draw_panels(paper, panels_of(select_quantities(run, panels or SIMULATION_PANELS[:-1])))
     return f"{run.plant.name}: {run.method}, {run.status} at {run.t[-1]:.4g} s"
 
 
@@ -297,13 +297,13 @@ def plot_forces(paper: Paper, sizing: Sizing, *keys: str) -> str:
     Raises:
         NacelleError: if there is no such quantity.
     """
-    selected = chosen(sizing, keys or ("forces",))
-    panels = [_limited(sizing, panel) for panel in panels_of(selected)]
+    selected = select_quantities(sizing, keys or ("forces",))
+    panels = [_with_limits(sizing, panel) for panel in panels_of(selected)]
     draw_panels(paper, panels, flags=sizing.flags)
     return f"{sizing.robot.name}: a motion of {sizing.times[-1]:.4g} s" if len(sizing.times) else ""
 
 
-def _limited(sizing: Sizing, panel: Panel) -> Panel:
+def _with_limits(sizing: Sizing, panel: Panel) -> Panel:
     """A panel with the limits of its actuators."""
     kinds = {"forces": "force_limit", "rates": "speed_limit"}
     if panel.quantity.key not in kinds:

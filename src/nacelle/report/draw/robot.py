@@ -9,12 +9,21 @@ import numpy as np
 
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
-from nacelle.report.draw.canvas import AZIMUTH, ELEVATION, Paper, add_faces, mpl, picture, set_view, shaded
-from nacelle.report.draw.style import INK, picture_name, plain_axes
+from nacelle.report.draw.canvas import (
+    AZIMUTH,
+    ELEVATION,
+    Paper,
+    add_faces,
+    import_matplotlib,
+    picture,
+    set_view,
+    shade_faces,
+)
+from nacelle.report.draw.style import INK, plain_axes, printable_name
 from nacelle.scene.colours import rgb
 from nacelle.scene.faces import outward_normals
-from nacelle.scene.placed import Part, Scene, scene
-from nacelle.shapes.points import hull
+from nacelle.scene.placed import Scene, ScenePart, scene
+from nacelle.shapes.points import convex_hull
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -25,10 +34,10 @@ if TYPE_CHECKING:
 
 
 # Pixels between names, and how often they are moved apart at most.
-_GAP, _ROUNDS = 1.0, 400
+_NAME_GAP, _MAX_ROUNDS = 1.0, 400
 
 
-def write_names(ax: Any, parts: Iterable[Part], coordinates: Sequence[int]) -> list[Any]:
+def write_names(ax: Any, parts: Iterable[ScenePart], coordinates: Sequence[int]) -> list[Any]:
     """Write the name of each part at its middle.
 
     Args:
@@ -43,7 +52,7 @@ def write_names(ax: Any, parts: Iterable[Part], coordinates: Sequence[int]) -> l
         texts.append(
             ax.text(
                 *middle[list(coordinates)],
-                picture_name(part.name),
+                printable_name(part.name),
                 fontsize=6,
                 color=INK,
                 ha="center",
@@ -65,21 +74,21 @@ def spread_names(ax: Any, texts: list[Any]) -> None:
         return
     centres = np.array([[0.5 * (box.x0 + box.x1), 0.5 * (box.y0 + box.y1)] for box in boxes])
     sizes = np.array([[box.width, box.height] for box in boxes])
-    shifts = (apart(centres, sizes + _GAP) - centres) / figure.dpi
-    translation = mpl("matplotlib.transforms").ScaledTranslation
+    shifts = (separate_boxes(centres, sizes + _NAME_GAP) - centres) / figure.dpi
+    translation = import_matplotlib("matplotlib.transforms").ScaledTranslation
     for text, shift in zip(texts, shifts.tolist(), strict=True):
         if any(shift):
             text.set_transform(text.get_transform() + translation(*shift, figure.dpi_scale_trans))
 
 
-def apart(centres: Array, sizes: Array) -> Array:
+def separate_boxes(centres: Array, sizes: Array) -> Array:
     """Centres (n, 2) of boxes of some sizes (n, 2), moved until none lies over another.
 
     Two that overlap are moved by half of it each, the shorter way, again and again; many boxes in little room
     may need more rounds than there are, and then still touch.
     """
     positions = centres.copy()
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         changed = False
         for i in range(len(positions)):
             for j in range(i):
@@ -149,12 +158,12 @@ def plot_scene(view: Scene, ax: Axes) -> None:
 
 def _draw_flat(ax: Axes, view: Scene, across: int) -> None:
     """Outlines on the plane, the base below, then the legs, the nacelle, the joints."""
-    patches = mpl("matplotlib.patches")
+    patches = import_matplotlib("matplotlib.patches")
     right, up = _FLAT_AXES[across]
     for level, part in enumerate(view.parts):
         for solid, colour in zip(part.solids, part.colours, strict=True):
             corners = solid.reshape(-1, 3)[:, (right, up)]
-            outline = corners[hull(corners)]
+            outline = corners[convex_hull(corners)]
             if len(outline) < 3:
                 continue  # an axis that looks at the viewer
             fill = np.array(rgb(colour))
@@ -186,7 +195,7 @@ def _draw_in_space(ax: Any, view: Scene) -> None:
     fills = [np.array(rgb(colour)) for part in view.parts for colour in part.colours]
     faces = np.concatenate(solids)
     colours = np.concatenate(
-        [shaded(fill, outward_normals(solid)) for solid, fill in zip(solids, fills, strict=True)]
+        [shade_faces(fill, outward_normals(solid)) for solid, fill in zip(solids, fills, strict=True)]
     )
     add_faces(ax, faces, colours, "robot")
     low, high = view.box

@@ -34,12 +34,12 @@ DASHES: tuple[Any, ...] = (
 MARKERS = ("", "o", "s", "^", "D", "v", "X")
 LINE_COLOUR = COLOURS[0]
 # What cannot be reached, and what is worth a word.
-FAILED, WARNED = ACTIVE_COLOUR, COLOURS[4]
-LIMIT = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4, 3))}
+FAILED_COLOUR, WARNING_COLOUR = ACTIVE_COLOUR, COLOURS[4]
+LIMIT_STYLE = {"color": QUIET, "linewidth": 0.8, "linestyle": (0, (4, 3))}
 TITLE, LABEL, SMALL = 10.0, 8.0, 7.0
 
 
-def series_look(k: int) -> dict[str, Any]:
+def series_style(k: int) -> dict[str, Any]:
     """Colour, dash and marker of the k-th series of a picture, as options of matplotlib."""
     cycle = k // len(COLOURS)
     options: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
@@ -50,17 +50,17 @@ def series_look(k: int) -> dict[str, Any]:
     return options
 
 
-def picture_name(name: str, most: int = 26) -> str:
+def printable_name(name: str, max_length: int = 26) -> str:
     """A name as it is written in a picture: short, on one line, no mathematics, not hidden from legends."""
     shown_name = " ".join(_printable(name).split())
-    if len(shown_name) > most:
-        left = (most - 1) // 2
-        shown_name = f"{shown_name[:left]}…{shown_name[len(shown_name) - (most - 1 - left) :]}"
+    if len(shown_name) > max_length:
+        left = (max_length - 1) // 2
+        shown_name = f"{shown_name[:left]}…{shown_name[len(shown_name) - (max_length - 1 - left) :]}"
     shown_name = shown_name.replace("$", r"\$")
     return f"\u2009{shown_name}" if shown_name.startswith("_") else shown_name
 
 
-def wrapped_title(title: str, width: int = 72) -> str:
+def wrap_title(title: str, width: int = 72) -> str:
     """A title in lines, at most three of them."""
     printable = _printable(title).replace("$", r"\$")
     return "\n".join(textwrap.wrap(printable, width, max_lines=3, placeholder=" …"))
@@ -87,7 +87,7 @@ def draw_curve(ax: Any, x: Array, y: Array, k: int, name: str, **options: Any) -
     """Draw the k-th curve of axes; samples alone between missing ones are dots."""
     y = np.asarray(y, dtype=float)
     y = np.where(np.isfinite(y), y, np.nan)
-    look = series_look(k) | {"linewidth": 1.2, "label": picture_name(name)} | options
+    look = series_style(k) | {"linewidth": 1.2, "label": printable_name(name)} | options
     ax.plot(x, y, **look)
     finite = np.isfinite(y)
     alone = finite & ~np.pad(finite, 1)[:-2] & ~np.pad(finite, 1)[2:]
@@ -97,7 +97,7 @@ def draw_curve(ax: Any, x: Array, y: Array, k: int, name: str, **options: Any) -
 
 def side_legend(ax: Any) -> None:
     """A legend beside axes, where it hides nothing."""
-    _legend(ax, _labelled(ax), loc="center left", bbox_to_anchor=(1.0, 0.5))
+    _legend(ax, _legend_handles(ax), loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def legend_below(ax: Any, columns: int = 4, handles: Sequence[Any] | None = None) -> None:
@@ -107,12 +107,12 @@ def legend_below(ax: Any, columns: int = 4, handles: Sequence[Any] | None = None
         ax.transAxes, ax.figure, y=-27.0, units="points"
     )
     anchor = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
-    _legend(ax, _labelled(ax) if handles is None else list(handles), columns, **anchor)
+    _legend(ax, _legend_handles(ax) if handles is None else list(handles), columns, **anchor)
 
 
 def shared_legend(figure: Any, axes: Any) -> None:
     """One legend below all axes of a figure, from the curves of some of them, and the layout above it."""
-    handles, columns = _labelled(axes), 4
+    handles, columns = _legend_handles(axes), 4
     _legend(figure, handles, columns, loc="lower center", fontsize=LABEL)
     lines = -(-len(handles) // max(1, min(columns, len(handles))))
     height = float(figure.get_size_inches()[1])
@@ -126,16 +126,16 @@ def _legend(target: Any, handles: list[Any], columns: int = 1, **options: Any) -
         target.legend(handles=handles, ncols=min(columns, len(handles)), **(look | options))
 
 
-def _labelled(ax: Any) -> list[Any]:
+def _legend_handles(ax: Any) -> list[Any]:
     return list(ax.get_legend_handles_labels()[0])
 
 
-def figure_title(figure: Any, words: str) -> None:
+def figure_title(figure: Any, title: str) -> None:
     """The title of a figure of several axes."""
-    if words:
-        figure.suptitle(wrapped_title(words), fontsize=TITLE, color=INK)
+    if title:
+        figure.suptitle(wrap_title(title), fontsize=TITLE, color=INK)
 
 
-def axes_title(ax: Any, words: str) -> None:
+def axes_title(ax: Any, title: str) -> None:
     """The title of axes."""
-    ax.set_title(wrapped_title(words, 64), fontsize=9, color=INK)
+    ax.set_title(wrap_title(title, 64), fontsize=9, color=INK)

@@ -20,20 +20,20 @@ from nacelle.report.draw import style
 from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.draw.robot import plot_scene
 from nacelle.report.draw.workspace import draw_grid
-from nacelle.scene.faces import cylinder
-from nacelle.scene.placed import Part, Scene, scene
+from nacelle.scene.faces import cylinder_faces
+from nacelle.scene.placed import Scene, ScenePart, scene
 from nacelle.spatial.scalar import Array
 
 # The radius of a bent link as a part of the robot's extent.
-_THIN = 0.006
+_LINK_RADIUS = 0.006
 # Largest displacement that is drawn, as a part of the robot's extent.
-_SHOWN = 0.1
+_DISPLACEMENT = 0.1
 # Poses of which the poles have colours of their own.
-_FEW = 7
+_MAX_COLOURED_STATES = 7
 
 
 @picture
-def plot_modes(paper: Paper, modes: NaturalFrequencies, mode: int = 0, *, size: float = _SHOWN) -> str:
+def plot_modes(paper: Paper, modes: NaturalFrequencies, mode: int = 0, *, size: float = _DISPLACEMENT) -> str:
     """Draw a mode of a robot at one pose, or the frequencies of all modes along a row of poses.
 
     Args:
@@ -46,7 +46,7 @@ def plot_modes(paper: Paper, modes: NaturalFrequencies, mode: int = 0, *, size: 
         NacelleError: if there is no such mode, or the poses are a grid.
     """
     if modes.flags.ndim == 1:
-        return _curves(paper, modes)
+        return _draw_frequencies(paper, modes)
     if modes.flags.ndim:
         raise NacelleError("a mode is drawn at one pose, frequencies along one row; maps have their own plot")
     view, lines = mode_scene(modes, mode, size)
@@ -61,7 +61,9 @@ def plot_modes(paper: Paper, modes: NaturalFrequencies, mode: int = 0, *, size: 
     return f"{modes.robot.title}: mode {mode + 1}, {kind}, actuators {state}"
 
 
-def mode_scene(modes: NaturalFrequencies, mode: int, size: float = _SHOWN) -> tuple[Scene, list[Array]]:
+def mode_scene(
+    modes: NaturalFrequencies, mode: int, size: float = _DISPLACEMENT
+) -> tuple[Scene, list[Array]]:
     """A robot deformed in a mode, and its straight links as lines (points, 3), base axes, m."""
     view = scene(modes.robot, modes.x)
     shape = ModeShape(modes, mode)
@@ -74,31 +76,31 @@ def mode_scene(modes: NaturalFrequencies, mode: int, size: float = _SHOWN) -> tu
     for part in view.parts:
         if part.kind == "body" and part.name in links:
             k = links[part.name]
-            parts.append(_tube(part, shape.pieces(k, factor), view.extent))
+            parts.append(_bent_link(part, shape.pieces(k, factor), view.extent))
         elif part.kind == "body":
-            parts.append(_shifted(part, shape, names[part.name], factor))
+            parts.append(_displace_part(part, shape, names[part.name], factor))
         elif part.kind == "joint":
             joint = frames.extended.tree.joints[frames.extended.joint_of[joints[part.name]]]
-            parts.append(_shifted(part, shape, joint.successor, factor))
+            parts.append(_displace_part(part, shape, joint.successor, factor))
         else:
             parts.append(part)
     return replace(view, parts=tuple(parts)), straight
 
 
-def _shifted(part: Part, shape: ModeShape, body: int, factor: float) -> Part:
+def _displace_part(part: ScenePart, shape: ModeShape, body: int, factor: float) -> ScenePart:
     solids = tuple(solid + factor * shape.at(body, solid) for solid in part.solids)
     return replace(part, solids=solids)
 
 
-def _tube(part: Part, pieces: Array, extent: float) -> Part:
+def _bent_link(part: ScenePart, pieces: Array, extent: float) -> ScenePart:
     """A bent link of its pieces (N, 2, 3), m."""
-    radius = _THIN * extent
+    radius = _LINK_RADIUS * extent
     long = [(a, b) for a, b in pieces if np.linalg.norm(b - a) > radius]
-    solids = tuple(cylinder(a, b, radius, 2.0 * radius) for a, b in long)
+    solids = tuple(cylinder_faces(a, b, radius, 2.0 * radius) for a, b in long)
     return replace(part, solids=solids, colours=(part.colours[0],) * len(solids))
 
 
-def _curves(paper: Paper, modes: NaturalFrequencies) -> str:
+def _draw_frequencies(paper: Paper, modes: NaturalFrequencies) -> str:
     """Frequencies along a row of poses."""
     ax = paper.axes(height=3.6)
     part = np.linspace(0.0, 1.0, len(modes.flags))
@@ -129,7 +131,7 @@ def plot_frequency_map(paper: Paper, frequencies: FrequencyMap, mode: int = 0) -
     if not 0 <= mode < count:
         raise NacelleError(f"there is no mode {mode}: the map has modes 0 to {count - 1}")
     grid, state = frequencies.grid, "locked" if frequencies.modes.locked else "free"
-    draw_grid(paper, grid, frequencies.frequencies[..., mode], "natural frequency (Hz)", zero=False)
+    draw_grid(paper, grid, frequencies.frequencies[..., mode], "natural frequency (Hz)", from_zero=False)
     return f"{grid.robot.name}: mode {mode + 1} over {', '.join(grid.names)}, actuators {state}"
 
 
@@ -176,7 +178,7 @@ def plot_poles(paper: Paper, model: LinearModel) -> str:
     poles = np.asarray(model.eigenvalues)
     rows = poles.reshape(-1, poles.shape[-1])
     finite = rows[np.isfinite(rows)]
-    if len(rows) <= _FEW:
+    if len(rows) <= _MAX_COLOURED_STATES:
         for k, row in enumerate(rows):
             marks: dict[str, Any] = {"marker": "xo^sDv+"[k], "color": style.COLOURS[k], "linestyle": "none"}
             label = f"state {k + 1}" if len(rows) > 1 else "pole"
@@ -186,9 +188,17 @@ def plot_poles(paper: Paper, model: LinearModel) -> str:
     else:
         ax.plot(finite.real, finite.imag, ".", color=style.COLOURS[0], markersize=3)
     reach = 1.15 * float(np.max(np.abs(finite), initial=0.0)) or 1.0
-    ax.axvspan(0.0, reach, facecolor="none", edgecolor=style.FAILED, alpha=0.25, hatch="////", linewidth=0.0)
+    ax.axvspan(
+        0.0, reach, facecolor="none", edgecolor=style.FAILED_COLOUR, alpha=0.25, hatch="////", linewidth=0.0
+    )
     ax.text(
-        0.985, 0.02, "unstable", transform=ax.transAxes, ha="right", fontsize=style.SMALL, color=style.FAILED
+        0.985,
+        0.02,
+        "unstable",
+        transform=ax.transAxes,
+        ha="right",
+        fontsize=style.SMALL,
+        color=style.FAILED_COLOUR,
     )
     for line in (ax.axhline, ax.axvline):
         line(0.0, color=style.QUIET, linewidth=0.8)

@@ -8,12 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
-from nacelle.kinematics.workspace import Reach, Workspace
+from nacelle.kinematics.workspace import Workspace, WorkspaceBoundary
 from nacelle.model.reduced import layout_of
-from nacelle.page.svg import runs
-from nacelle.report.draw.canvas import AZIMUTH, ELEVATION, Paper, add_faces, mpl, picture, set_view, shaded
+from nacelle.page.svg import true_runs
+from nacelle.report.draw.canvas import (
+    AZIMUTH,
+    ELEVATION,
+    Paper,
+    add_faces,
+    import_matplotlib,
+    picture,
+    set_view,
+    shade_faces,
+)
 from nacelle.report.draw.matrix import colour_bar
-from nacelle.report.draw.style import INK, LABEL, LINE_COLOUR, PALE, WARNED, legend_below, plain_axes
+from nacelle.report.draw.style import INK, LABEL, LINE_COLOUR, PALE, WARNING_COLOUR, legend_below, plain_axes
 from nacelle.report.results.panels import NO_UNIT, axis_label
 from nacelle.scene.colours import rgb
 from nacelle.scene.faces import face_normals
@@ -47,7 +56,7 @@ def plot_workspace(paper: Paper, workspace: Workspace, quantity: str = "conditio
     return _workspace_title(workspace)
 
 
-def draw_grid(paper: Paper, workspace: Workspace, values: Any, label: str, *, zero: bool = True) -> None:
+def draw_grid(paper: Paper, workspace: Workspace, values: Any, label: str, *, from_zero: bool = True) -> None:
     """Draw numbers over the grid of a workspace, as in `plot_workspace`.
 
     Args:
@@ -55,7 +64,7 @@ def draw_grid(paper: Paper, workspace: Workspace, values: Any, label: str, *, ze
         workspace: the grid.
         values: one number for each of its points.
         label: what they are.
-        zero: whether colours begin at 0; else at the lowest number.
+        from_zero: whether colours begin at 0; else at the lowest number.
 
     Raises:
         NacelleError: if the numbers do not fit the grid.
@@ -77,10 +86,10 @@ def draw_grid(paper: Paper, workspace: Workspace, values: Any, label: str, *, ze
             'a workspace over 3 coordinates needs axes with projection="3d", over 1 or 2 flat ones'
         )
     draw = (_draw_line, _draw_map, _draw_voxels)[count - 1]
-    draw(ax, workspace, reachable, inside, _Numbers(numbers, label, zero))
+    draw(ax, workspace, reachable, inside, _GridValues(numbers, label, from_zero))
 
 
-class _Numbers(NamedTuple):
+class _GridValues(NamedTuple):
     """What is drawn: numbers over a grid, what they are, and whether colours begin at 0."""
 
     values: Array
@@ -96,7 +105,7 @@ def _workspace_title(workspace: Workspace) -> str:
     return f"{workspace.title}, {volume:.3g} {unit}"
 
 
-def _edges(values: Array) -> Array:
+def _cell_edges(values: Array) -> Array:
     """Edges of the cells around values, half way between them."""
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
@@ -106,21 +115,21 @@ def _edges(values: Array) -> Array:
     return np.concatenate([ends[:1], middle, ends[1:]])
 
 
-def _scale(numbers: Array, zero: bool) -> tuple[Any, Any]:
+def _colour_scale(numbers: Array, zero: bool) -> tuple[Any, Any]:
     """Colours for numbers, from 0 (or less), or from the lowest of them, to the largest."""
     finite = numbers[np.isfinite(numbers)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     low = min(low, 0.0) if zero else low
-    norm = mpl("matplotlib.colors").Normalize(low, high if high > low else low + 1.0)
-    return mpl("matplotlib").colormaps["viridis"], norm
+    norm = import_matplotlib("matplotlib.colors").Normalize(low, high if high > low else low + 1.0)
+    return import_matplotlib("matplotlib").colormaps["viridis"], norm
 
 
-def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:
+def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _GridValues) -> None:
     """One coordinate: the curve of a quantity, shaded where it is within the limits, hatched beyond them."""
     numbers = drawn.values
     (axis,) = grid_axes(workspace)
     across = axis.values
-    edges = np.clip(_edges(across), across[0], across[-1])
+    edges = np.clip(_cell_edges(across), across[0], across[-1])
     finite = numbers[reachable & np.isfinite(numbers)]
     top = 1.08 * float(finite.max()) if finite.size and finite.max() > 0.0 else 1.0
     bottom = min(0.0, float(finite.min())) if finite.size else 0.0
@@ -128,12 +137,12 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, d
         (reachable & inside, "within limits", {"facecolor": "#dcebdf", "edgecolor": "none"}),
         *(
             (mask, label, {"facecolor": "white", "edgecolor": INK, "hatch": hatch})
-            for mask, label, hatch in _hatched(workspace, reachable, inside)
+            for mask, label, hatch in _hatched_regions(workspace, reachable, inside)
         ),
         (~reachable, "out of reach", {"facecolor": PALE, "edgecolor": "none"}),
     ]
     for mask, label, look in kinds:
-        for k, run in enumerate(runs(mask)):
+        for k, run in enumerate(true_runs(mask)):
             span = ax.axvspan(
                 edges[run.start],
                 edges[run.stop],
@@ -151,11 +160,11 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, d
     ax.set_ylabel(drawn.label)
     plain_axes(ax)
     if not reachable.any():
-        _nothing(ax)
+        _write_nothing_reached(ax)
     legend_below(ax)
 
 
-def _hatched(workspace: Workspace, reachable: Array, inside: Array) -> list[tuple[Array, str, str]]:
+def _hatched_regions(workspace: Workspace, reachable: Array, inside: Array) -> list[tuple[Array, str, str]]:
     """What is reached, but not as it should be: which points, what it is called, and its hatching."""
     other_branch = workspace.other_branch
     return [
@@ -164,27 +173,29 @@ def _hatched(workspace: Workspace, reachable: Array, inside: Array) -> list[tupl
     ]
 
 
-def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:
+def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _GridValues) -> None:
     """Two coordinates: colours, the boundary of what is reached, hatching beyond the limits."""
     numbers = drawn.values
     axes = grid_axes(workspace)
-    colours, norm = _scale(np.where(reachable, numbers, np.nan), drawn.zero)
+    colours, norm = _colour_scale(np.where(reachable, numbers, np.nan), drawn.zero)
     masked = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
     ax.set_facecolor("white")
-    lines = [_edges(axis.values) for axis in axes]
+    lines = [_cell_edges(axis.values) for axis in axes]
     ax.pcolormesh(*lines, masked.T, cmap=colours, norm=norm, rasterized=True)
     keys = []
-    for beyond, label, hatch in _hatched(workspace, reachable, inside):
+    for beyond, label, hatch in _hatched_regions(workspace, reachable, inside):
         if not beyond.any():
             continue
         look = {"edgecolor": INK, "linewidth": 0.0, "hatch": hatch}
-        path = mpl("matplotlib.path").Path.make_compound_path_from_polys(_cells(beyond, lines))
-        patch = mpl("matplotlib.patches").PathPatch(path, facecolor="none", **look)
+        path = import_matplotlib("matplotlib.path").Path.make_compound_path_from_polys(
+            _cell_corners(beyond, lines)
+        )
+        patch = import_matplotlib("matplotlib.patches").PathPatch(path, facecolor="none", **look)
         patch.set_gid(label)
         ax.add_patch(patch)
-        keys.append(mpl("matplotlib.patches").Patch(facecolor="white", label=label, **look))
-    rim = mpl("matplotlib.collections").LineCollection(
-        list(_borders(reachable, lines)), colors=[INK], linewidths=[1.1], capstyle="round"
+        keys.append(import_matplotlib("matplotlib.patches").Patch(facecolor="white", label=label, **look))
+    rim = import_matplotlib("matplotlib.collections").LineCollection(
+        list(_boundary_lines(reachable, lines)), colors=[INK], linewidths=[1.1], capstyle="round"
     )
     rim.set_gid("boundary")
     ax.add_collection(rim, autolim=False)
@@ -194,21 +205,21 @@ def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, dr
     ax.set_ylabel(axes[1].label)
     plain_axes(ax)
     if not reachable.any():
-        _nothing(ax)
+        _write_nothing_reached(ax)
     elif keys:
         # Below the map: a legend over it would hide a part of it.
         legend_below(ax, handles=keys)
-    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
+    colour_bar(ax, import_matplotlib("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
 
 
-def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _Numbers) -> None:
+def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _GridValues) -> None:
     """Three coordinates: the outer faces of the cells that are reached within the limits."""
     numbers = drawn.values
     solid = reachable & inside
     axes = grid_axes(workspace)
-    edges = [_edges(axis.values) for axis in axes]
+    edges = [_cell_edges(axis.values) for axis in axes]
     faces, cells = boundary_faces(solid, edges)
-    colours, norm = _scale(np.where(solid, numbers, np.nan), drawn.zero)
+    colours, norm = _colour_scale(np.where(solid, numbers, np.nan), drawn.zero)
     if len(faces):
         values = numbers[tuple(cells.T)]
         fills = np.where(
@@ -216,25 +227,25 @@ def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array,
             colours(norm(np.nan_to_num(values)))[:, :3],
             np.array(rgb(PALE))[None, :],
         )
-        lit = shaded(np.ones(3), face_normals(faces))
+        lit = shade_faces(np.ones(3), face_normals(faces))
         add_faces(ax, faces, np.clip(fills * lit / 0.9, 0.0, 1.0), "workspace")
         low, high = faces.min(axis=(0, 1)), faces.max(axis=(0, 1))
     else:
         low, high = np.array([edge[0] for edge in edges]), np.array([edge[-1] for edge in edges])
-        _nothing(ax)
+        _write_nothing_reached(ax)
     set_view(ax, low, high, ELEVATION, AZIMUTH, equal=len(set(workspace.units)) == 1)
     ax.set(**{f"{name}label": axis.label for name, axis in zip("xyz", axes, strict=True)})
-    colour_bar(ax, mpl("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
+    colour_bar(ax, import_matplotlib("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
 
 
-def _cells(mask: Array, edges: list[Array]) -> Array:
+def _cell_corners(mask: Array, edges: list[Array]) -> Array:
     """Corners (cells, 4, 2) of chosen cells of a grid."""
     i, j = np.nonzero(mask)
     corners = [(edges[0][i + a], edges[1][j + b]) for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))]
     return np.stack([np.stack(corner, axis=-1) for corner in corners], axis=1)
 
 
-def _borders(mask: Array, edges: list[Array]) -> Array:
+def _boundary_lines(mask: Array, edges: list[Array]) -> Array:
     """Lines (lines, 2, 2) between chosen cells of a grid and the others on it."""
     i, j = np.nonzero(mask[1:] != mask[:-1])
     upright = [(edges[0][i + 1], edges[1][j + b]) for b in (0, 1)]
@@ -245,7 +256,7 @@ def _borders(mask: Array, edges: list[Array]) -> Array:
     )
 
 
-def _nothing(ax: Any) -> None:
+def _write_nothing_reached(ax: Any) -> None:
     look = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": 9, "color": INK}
     if hasattr(ax, "get_zlim"):
         ax.text2D(0.5, 0.5, "nothing is reached", **look)
@@ -284,7 +295,7 @@ def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:
 
 
 @picture
-def plot_reach(paper: Paper, reach: Reach) -> str:
+def plot_reach(paper: Paper, reach: WorkspaceBoundary) -> str:
     """Draw how far rays from a centre go: an outline in the plane, points on axes in space.
 
     Rays that met no boundary are open circles.
@@ -294,15 +305,15 @@ def plot_reach(paper: Paper, reach: Reach) -> str:
     layout = layout_of(reach.robot.motion)
     centre = np.array([float(reach.centre[layout.x_index(name)]) for name in reach.names])
     points = centre + reach.distance[:, None] * reach.directions
-    endless = np.asarray(reach.endless, dtype=bool)
+    endless = np.asarray(reach.is_unbounded, dtype=bool)
     labels = [f"{name} (m)" for name in reach.names]
     if flat:
-        _outline(ax, centre, points, endless)
+        _draw_outline(ax, centre, points, endless)
         ax.set_aspect("equal", adjustable="datalim")
         plain_axes(ax)
         legend_below(ax)
     else:
-        _cloud(ax, points, reach, endless)
+        _draw_points(ax, points, reach, endless)
         ax.set(zlabel=labels[2])
     ax.set_xlabel(labels[0], fontsize=LABEL, color=INK)
     ax.set_ylabel(labels[1], fontsize=LABEL, color=INK)
@@ -310,7 +321,7 @@ def plot_reach(paper: Paper, reach: Reach) -> str:
     return f"{reach.robot.name}: reach from its centre, {float(reach.volume):.3g} {unit}"
 
 
-def _outline(ax: Any, centre: Any, points: Any, endless: Any) -> None:
+def _draw_outline(ax: Any, centre: Any, points: Any, endless: Any) -> None:
     order = np.argsort(np.arctan2(*(points - centre).T[::-1]))
     closed = points[np.append(order, order[:1])]
     ax.fill(*closed.T, facecolor="#dce8f2", edgecolor="none")
@@ -320,7 +331,7 @@ def _outline(ax: Any, centre: Any, points: Any, endless: Any) -> None:
         ax.plot(
             *points[endless].T,
             "o",
-            color=WARNED,
+            color=WARNING_COLOUR,
             fillstyle="none",
             markersize=4,
             linestyle="none",
@@ -328,11 +339,11 @@ def _outline(ax: Any, centre: Any, points: Any, endless: Any) -> None:
         )
 
 
-def _cloud(ax: Any, points: Any, reach: Reach, endless: Any) -> None:
-    colours = mpl("matplotlib").colormaps["viridis"]
+def _draw_points(ax: Any, points: Any, reach: WorkspaceBoundary, endless: Any) -> None:
+    colours = import_matplotlib("matplotlib").colormaps["viridis"]
     cloud = ax.scatter(*points.T, c=reach.distance, cmap=colours, s=9, depthshade=False, edgecolors="none")
     if np.any(endless):
-        ax.scatter(*points[endless].T, s=22, facecolors="none", edgecolors=WARNED, linewidths=0.7)
+        ax.scatter(*points[endless].T, s=22, facecolors="none", edgecolors=WARNING_COLOUR, linewidths=0.7)
     low, high = points.min(axis=0), points.max(axis=0)
     pad = 0.03 * float(np.max(high - low)) or 0.1
     set_view(ax, low - pad, high + pad, ELEVATION, AZIMUTH)

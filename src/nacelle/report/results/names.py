@@ -6,7 +6,7 @@ from nacelle.model.platform import Motion
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 
-Named = list[tuple[str, str]]
+NamesAndUnits = list[tuple[str, str]]
 
 # Of a translation and of a rotation.
 _UNITS = {
@@ -16,10 +16,10 @@ _UNITS = {
     "force": ("N", "N m"),
 }
 # Of a joint of the nacelle whose robot is not at hand: metres or radians.
-UNKNOWN = "SI"
+UNKNOWN_UNIT = "SI"
 
 
-def actuators(robot: Robot, kind: str = "force") -> Named:
+def actuators(robot: Robot, kind: str = "force") -> NamesAndUnits:
     """Names of the actuators with units of their "coordinate", "rate", "acceleration" or "force"."""
     return [
         (actuator.name, _UNITS[kind][revolute])
@@ -32,12 +32,12 @@ def _unit(robot: Robot | None, kind: str, name: str, unit: str) -> str:
     if unit:
         return _UNITS[kind][unit == "rad"]
     if robot is None:
-        return UNKNOWN
+        return UNKNOWN_UNIT
     joint = next(joint for joint in robot.joints if joint.name == name)
     return _UNITS[kind][joint.primitives[0].is_rotation]
 
 
-def twist(motion: Motion, kind: str = "rate", robot: Robot | None = None) -> Named:
+def twist(motion: Motion, kind: str = "rate", robot: Robot | None = None) -> NamesAndUnits:
     """Coordinates of the nacelle with units of their rate, acceleration or force along them."""
     units = layout_of(motion).v_units
     return [
@@ -45,7 +45,7 @@ def twist(motion: Motion, kind: str = "rate", robot: Robot | None = None) -> Nam
     ]
 
 
-def pose(motion: Motion, robot: Robot | None = None) -> Named:
+def pose(motion: Motion, robot: Robot | None = None) -> NamesAndUnits:
     """Entries of the reduced pose with their units; those of a quaternion have none."""
     layout = layout_of(motion)
     quaternion = layout.quaternion or slice(0, 0)
@@ -58,7 +58,7 @@ def pose(motion: Motion, robot: Robot | None = None) -> Named:
     ]
 
 
-def legs(robot: Robot, count: int) -> Named:
+def legs(robot: Robot, count: int) -> NamesAndUnits:
     """Names of the legs, and of the nacelle where it counts as one more."""
     names = [leg.name for leg in robot.legs]
     names += ["nacelle"] if len(names) < count else []
@@ -66,6 +66,6 @@ def legs(robot: Robot, count: int) -> Named:
     return [(name, "-") for name in names[:count]]
 
 
-def joints(robot: Robot, unit: str) -> Named:
+def joints(robot: Robot, unit: str) -> NamesAndUnits:
     """Names of the joints that the description has."""
-    return [(robot.joints[j].name, unit) for j in robot.written_joints]
+    return [(robot.joints[j].name, unit) for j in robot.described_joints]

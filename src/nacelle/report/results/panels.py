@@ -14,12 +14,12 @@ from nacelle.model.reduced import QUATERNION
 from nacelle.report.results.quantity import ResultQuantity
 
 # Curves of a panel and bars of a panel; of more the largest are drawn.
-MOST_CURVES, MOST_BARS = 14, 24
+MAX_CURVES, MAX_BARS = 14, 24
 # What a number without a unit has in the place of one.
 NO_UNIT = "-"
 
 # What is measured in a unit, where nothing better is said.
-_WORDS = {
+_QUANTITY_NAMES = {
     "m": "position",
     "rad": "angle",
     "m/s": "velocity",
@@ -31,7 +31,7 @@ _WORDS = {
     "J": "energy",
     "Hz": "frequency",
 }
-_SHOWN_UNITS = {"^2": "²", "^3": "³"}
+_UNIT_SUPERSCRIPTS = {"^2": "²", "^3": "³"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +55,16 @@ class Panel:
         """What the numbers are, with their unit."""
         names = tuple(self.quantity.names[k] for k in self.entries)
         usual = "quaternion" if names == QUATERNION else self.quantity.key
-        name = self.quantity.label or quantity_words(self.unit, usual)
+        name = self.quantity.label or quantity_name(self.unit, usual)
         return axis_label(name, self.unit)
 
-    def largest(self, most: int) -> list[int]:
+    def largest(self, max_count: int) -> list[int]:
         """At most so many entries, those with the largest values, in their order."""
-        if len(self.entries) <= most:
+        if len(self.entries) <= max_count:
             return self.entries
         values = np.abs(np.atleast_2d(self.quantity.values)[:, self.entries])
         sizes = np.max(np.where(np.isfinite(values), values, 0.0), axis=0, initial=0.0)
-        return [self.entries[k] for k in sorted(np.argsort(-sizes, kind="stable")[:most])]
+        return [self.entries[k] for k in sorted(np.argsort(-sizes, kind="stable")[:max_count])]
 
 
 def panels_of(quantities: Sequence[ResultQuantity]) -> list[Panel]:
@@ -77,13 +77,13 @@ def panels_of(quantities: Sequence[ResultQuantity]) -> list[Panel]:
     ]
 
 
-def axis_label(words: str, unit: str) -> str:
+def axis_label(name: str, unit: str) -> str:
     """The label of an axis: what it shows, and the unit in brackets."""
-    for plain, raised in _SHOWN_UNITS.items():
+    for plain, raised in _UNIT_SUPERSCRIPTS.items():
         unit = unit.replace(plain, raised)
-    return f"{words} ({unit or NO_UNIT})"
+    return f"{name} ({unit or NO_UNIT})"
 
 
-def quantity_words(unit: str, otherwise: str) -> str:
+def quantity_name(unit: str, default: str) -> str:
     """What is measured in a unit."""
-    return _WORDS.get(unit, otherwise)
+    return _QUANTITY_NAMES.get(unit, default)

@@ -12,7 +12,14 @@ import numpy as np
 
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.report.results import names
-from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, alone, class_words, quantity_of_rows
+from nacelle.report.results.quantity import (
+    SAMPLE,
+    TIME,
+    ResultQuantity,
+    class_name_in_words,
+    make_quantity,
+    make_single_quantity,
+)
 from nacelle.report.results.units import base_units, row_units
 from nacelle.spatial.scalar import Array
 
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
     from nacelle.identification.estimation.estimator import Estimator
     from nacelle.identification.excitation.result import Excitation
     from nacelle.identification.identify import Identification
-    from nacelle.identification.rehearsal.rehearsal import Rehearsal
+    from nacelle.identification.rehearsal.rehearsal import SimulatedExperiment
     from nacelle.identification.validation import Validation
     from nacelle.kinematics.forward import ForwardKinematics
     from nacelle.kinematics.jacobian import Jacobian, Singularities
@@ -61,8 +68,8 @@ def inverse_kinematics(result: InverseKinematics) -> list[ResultQuantity]:
     robot = result.robot
     margins = np.asarray(result.margins)
     return [
-        quantity_of_rows("actuators", names.actuators(robot, "coordinate"), result.actuators),
-        quantity_of_rows("margins", names.legs(robot, margins.shape[-1]), margins, label="margin of a leg"),
+        make_quantity("actuators", names.actuators(robot, "coordinate"), result.actuators),
+        make_quantity("margins", names.legs(robot, margins.shape[-1]), margins, label="margin of a leg"),
     ]
 
 
@@ -70,14 +77,14 @@ def forward_kinematics(result: ForwardKinematics) -> list[ResultQuantity]:
     """The poses, and Newton's steps to them."""
     robot = result.robot
     return [
-        quantity_of_rows("pose", names.pose(robot.motion, robot), result.x),
-        alone("iterations", "-", result.iterations),
+        make_quantity("pose", names.pose(robot.motion, robot), result.x),
+        make_single_quantity("iterations", "-", result.iterations),
     ]
 
 
 def jacobian(result: Jacobian) -> list[ResultQuantity]:
     """How well conditioned the poses are."""
-    return [alone("inverse condition number", "-", result.conditioning)]
+    return [make_single_quantity("inverse condition number", "-", result.conditioning)]
 
 
 def singularities(result: Singularities) -> list[ResultQuantity]:
@@ -90,7 +97,7 @@ def singularities(result: Singularities) -> list[ResultQuantity]:
         np.asarray(part, dtype=float)[..., None] for part in (result.parallel, result.constraint)
     ]
     values = np.concatenate([serial, *platform_measures], axis=-1)
-    return [quantity_of_rows("measures", labels, values, label="distance from singularity")]
+    return [make_quantity("measures", labels, values, label="distance from singularity")]
 
 
 def body_motion(result: BodyMotion) -> list[ResultQuantity]:
@@ -103,7 +110,7 @@ def body_motion(result: BodyMotion) -> list[ResultQuantity]:
     ):
         parts = [np.linalg.norm(np.asarray(values)[..., part], axis=-1) for part in (slice(3), slice(3, 6))]
         labels = [(name, unit) for unit in units for name in bodies]
-        both.append(quantity_of_rows(key, labels, np.concatenate(parts, axis=-1)))
+        both.append(make_quantity(key, labels, np.concatenate(parts, axis=-1)))
     return both
 
 
@@ -111,7 +118,7 @@ def joint_motion(result: JointMotion) -> list[ResultQuantity]:
     """Coordinates, rates and accelerations of the actuators."""
     kinds = ("coordinate", "rate", "acceleration")
     return [
-        quantity_of_rows(f"{kind}s", names.actuators(result.robot, kind), values)
+        make_quantity(f"{kind}s", names.actuators(result.robot, kind), values)
         for kind, values in zip(kinds, result.actuators, strict=True)
     ]
 
@@ -119,8 +126,8 @@ def joint_motion(result: JointMotion) -> list[ResultQuantity]:
 def tool_pose(result: ToolPose) -> list[ResultQuantity]:
     """Where the tool is, and its orientation."""
     return [
-        quantity_of_rows("position", [(name, "m") for name in "xyz"], result.p),
-        quantity_of_rows("quaternion", [(f"q{name}", "-") for name in "xyzw"], result.quat_xyzw),
+        make_quantity("position", [(name, "m") for name in "xyz"], result.p),
+        make_quantity("quaternion", [(f"q{name}", "-") for name in "xyzw"], result.quat_xyzw),
     ]
 
 
@@ -131,16 +138,16 @@ def trajectory(result: Trajectory) -> list[ResultQuantity]:
     sample, motion = result(times), result.motion
     over = {"x_label": TIME, "x": times}
     return [
-        quantity_of_rows("pose", names.pose(motion), sample.x, **over),
-        quantity_of_rows("twist", names.twist(motion, "rate"), sample.v, **over),
-        quantity_of_rows("acceleration", names.twist(motion, "acceleration"), sample.a, **over),
+        make_quantity("pose", names.pose(motion), sample.x, **over),
+        make_quantity("twist", names.twist(motion, "rate"), sample.v, **over),
+        make_quantity("acceleration", names.twist(motion, "acceleration"), sample.a, **over),
     ]
 
 
 def waypoints(result: Waypoints) -> list[ResultQuantity]:
     """The poses, over time where they have times."""
     over = {} if result.times is None else {"x_label": TIME, "x": np.asarray(result.times)}
-    return [quantity_of_rows("pose", names.pose(result.motion), result.points, **over)]
+    return [make_quantity("pose", names.pose(result.motion), result.points, **over)]
 
 
 def element_state(result: ElementState) -> list[ResultQuantity]:
@@ -161,7 +168,7 @@ def element_state(result: ElementState) -> list[ResultQuantity]:
             labels.append((variable.name, unit))
             columns.append(values[..., 0, None])
     joined = np.concatenate(columns, axis=-1) if columns else np.zeros(0)
-    return [quantity_of_rows("variables", labels, joined)]
+    return [make_quantity("variables", labels, joined)]
 
 
 def element_projection(result: ElementProjection) -> list[ResultQuantity]:
@@ -169,7 +176,7 @@ def element_projection(result: ElementProjection) -> list[ResultQuantity]:
     robot = result.state.robot
     deviation = np.sqrt(np.maximum(np.diag(result.covariance), 0.0))
     labels = names.twist(robot.motion, "coordinate", robot)
-    return [quantity_of_rows("standard deviations", labels, deviation, label="standard deviation")]
+    return [make_quantity("standard deviations", labels, deviation, label="standard deviation")]
 
 
 # ---- forces, accelerations, reactions, simulations
@@ -177,27 +184,27 @@ def element_projection(result: ElementProjection) -> list[ResultQuantity]:
 
 def inverse_dynamics(result: InverseDynamics) -> list[ResultQuantity]:
     """Forces of the actuators."""
-    return [quantity_of_rows("forces", names.actuators(result.robot), result.force)]
+    return [make_quantity("forces", names.actuators(result.robot), result.force)]
 
 
 def forward_dynamics(result: ForwardDynamics) -> list[ResultQuantity]:
     """Accelerations of the nacelle."""
     labels = names.twist(result.robot.motion, "acceleration", result.robot)
-    return [quantity_of_rows("acceleration", labels, result.acceleration)]
+    return [make_quantity("acceleration", labels, result.acceleration)]
 
 
 def regressor(result: Regressor) -> list[ResultQuantity]:
     """Forces by the robot's own parameters."""
-    return [quantity_of_rows("forces", names.actuators(result.robot), result.Y @ result.parameters.values)]
+    return [make_quantity("forces", names.actuators(result.robot), result.Y @ result.parameters.values)]
 
 
 def reactions(result: Reactions, **over: Any) -> list[ResultQuantity]:
     """Sizes of the forces and moments that joints transmit."""
-    wrench = np.asarray(result.wrench, dtype=float)[..., list(result.robot.written_joints), :]
+    wrench = np.asarray(result.wrench, dtype=float)[..., list(result.robot.described_joints), :]
     force, moment = (np.linalg.norm(wrench[..., part], axis=-1) for part in (slice(3), slice(3, 6)))
     return [
-        quantity_of_rows("forces", names.joints(result.robot, "N"), force, **over),
-        quantity_of_rows("moments", names.joints(result.robot, "N m"), moment, label="moment", **over),
+        make_quantity("forces", names.joints(result.robot, "N"), force, **over),
+        make_quantity("moments", names.joints(result.robot, "N m"), moment, label="moment", **over),
     ]
 
 
@@ -210,9 +217,9 @@ def sizing(result: Sizing) -> list[ResultQuantity]:
     """Forces, rates and coordinates of the actuators along a motion."""
     over = {"x_label": TIME, "x": result.times}
     return [
-        quantity_of_rows("forces", names.actuators(result.robot), result.force, **over),
-        quantity_of_rows("rates", names.actuators(result.robot, "rate"), result.rate, **over),
-        quantity_of_rows("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
+        make_quantity("forces", names.actuators(result.robot), result.force, **over),
+        make_quantity("rates", names.actuators(result.robot, "rate"), result.rate, **over),
+        make_quantity("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
     ]
 
 
@@ -220,8 +227,8 @@ def gravity_balance(result: GravityBalance) -> list[ResultQuantity]:
     """Forces that hold the poses, before and after."""
     labels = names.actuators(result.robot)
     return [
-        quantity_of_rows("before", labels, result.before),
-        quantity_of_rows("after", labels, result.after),
+        make_quantity("before", labels, result.before),
+        make_quantity("after", labels, result.after),
     ]
 
 
@@ -229,7 +236,7 @@ def linear_model(result: LinearModel) -> list[ResultQuantity]:
     """Undamped natural frequencies."""
     values = np.asarray(result.natural_frequencies, dtype=float)
     labels = [(f"mode {k + 1}", "Hz") for k in range(values.shape[-1])]
-    return [quantity_of_rows("natural frequencies", labels, values, label="natural frequency")]
+    return [make_quantity("natural frequencies", labels, values, label="natural frequency")]
 
 
 def simulation(run: Simulation) -> list[ResultQuantity]:
@@ -237,19 +244,19 @@ def simulation(run: Simulation) -> list[ResultQuantity]:
     labels, over = run.plant.labels, {"x_label": TIME, "x": run.t}
     forces = [(name.removesuffix(".force"), unit) for name, unit in labels.inputs]
     listing = [
-        quantity_of_rows("pose", list(labels.x), run.x, **over),
-        quantity_of_rows("twist", list(labels.v), run.v, **over),
-        quantity_of_rows("forces", forces, run.inputs, **over),
+        make_quantity("pose", list(labels.x), run.x, **over),
+        make_quantity("twist", list(labels.v), run.v, **over),
+        make_quantity("forces", forces, run.inputs, **over),
     ]
     if not run.t.size:
         return listing
     energies = {**{name: run.energies[name] for name in ("kinetic", "potential")}, "together": run.energy}
-    energies |= {"work of forces": run.work, "dissipated": run.dissipated}
+    energies |= {"work of forces": run.work, "dissipated": run.dissipated_energy}
     # Only changes mean something: heights are counted from anywhere.
     since = np.column_stack([values - values[0] for values in energies.values()])
     energy_labels = [(name, "J") for name in energies]
-    listing.append(quantity_of_rows("energies", energy_labels, since, label="energy since start", **over))
-    return [*listing, alone("balance", "J", run.balance, label="missing energy", **over)]
+    listing.append(make_quantity("energies", energy_labels, since, label="energy since start", **over))
+    return [*listing, make_single_quantity("balance", "J", run.balance, label="missing energy", **over)]
 
 
 # ---- flexible robots
@@ -262,8 +269,10 @@ def natural_frequencies(result: NaturalFrequencies) -> list[ResultQuantity]:
     """Frequencies and damping ratios of all modes."""
     modes = result.frequencies.shape[-1]
     return [
-        quantity_of_rows("frequencies", _modes(modes, "Hz"), result.frequencies, label="natural frequency"),
-        quantity_of_rows("damping", _modes(modes, "-"), result.damping, label="damping ratio"),
+        make_quantity(
+            "frequencies", _mode_labels(modes, "Hz"), result.frequencies, label="natural frequency"
+        ),
+        make_quantity("damping", _mode_labels(modes, "-"), result.damping, label="damping ratio"),
     ]
 
 
@@ -271,26 +280,26 @@ def frequency_map(result: FrequencyMap) -> list[ResultQuantity]:
     """Frequencies of all modes over the map."""
     values = np.asarray(result.frequencies, dtype=float)
     return [
-        quantity_of_rows("frequencies", _modes(values.shape[-1], "Hz"), values, label="natural frequency")
+        make_quantity("frequencies", _mode_labels(values.shape[-1], "Hz"), values, label="natural frequency")
     ]
 
 
 def buckling(result: Buckling) -> list[ResultQuantity]:
     """Load factors at which the robot buckles; infinite ones are left open."""
     values = np.asarray(result.factors, dtype=float)
-    return [quantity_of_rows("factors", _modes(values.shape[-1], "-"), values, label="load factor")]
+    return [make_quantity("factors", _mode_labels(values.shape[-1], "-"), values, label="load factor")]
 
 
 def static_deflection(result: StaticDeflection) -> list[ResultQuantity]:
     """Displacement of the platform, forces that hold the robot, and how far the load may grow."""
     return [
-        quantity_of_rows("displacement", list(_AXES), result.displacement(), label="displacement"),
-        quantity_of_rows("forces", names.actuators(result.robot), result.force),
-        alone("load factor", "-", result.factor),
+        make_quantity("displacement", list(_AXES), result.displacement(), label="displacement"),
+        make_quantity("forces", names.actuators(result.robot), result.force),
+        make_single_quantity("load factor", "-", result.factor),
     ]
 
 
-def _modes(count: int, unit: str) -> list[tuple[str, str]]:
+def _mode_labels(count: int, unit: str) -> list[tuple[str, str]]:
     return [(f"mode {k + 1}", unit) for k in range(count)]
 
 
@@ -305,17 +314,15 @@ def control_run(run: ControlRun) -> list[ResultQuantity]:
     if not run.samples:
         return []
     return [
-        quantity_of_rows(
-            "errors", names.actuators(run.robot, "coordinate"), run.error, label="error", **over
-        ),
-        quantity_of_rows(
+        make_quantity("errors", names.actuators(run.robot, "coordinate"), run.error, label="error", **over),
+        make_quantity(
             "tool",
             tool,
             np.column_stack([run.tool_error, run.rotation_error, run.contour_error]),
             label="error of the tool",
             **over,
         ),
-        quantity_of_rows("forces", names.actuators(run.robot), run.acting, **over),
+        make_quantity("forces", names.actuators(run.robot), run.acting_forces, **over),
     ]
 
 
@@ -324,16 +331,16 @@ def observation(seen: Observation) -> list[ResultQuantity]:
     if seen.pose is None:
         return []
     labels = names.twist(seen.robot.motion, "coordinate", seen.robot)
-    listing = [quantity_of_rows("standard deviations", labels, seen.pose.sigma, label="standard deviation")]
+    listing = [make_quantity("standard deviations", labels, seen.pose.sigma, label="standard deviation")]
     if seen.error is not None:
-        listing.append(quantity_of_rows("errors", labels, seen.error, label="error"))
+        listing.append(make_quantity("errors", labels, seen.error, label="error"))
     return listing
 
 
 # ---- experiments and estimates
 
 
-def over_time(times: Array) -> dict[str, Any]:
+def sample_axis(times: Array) -> dict[str, Any]:
     """The axis of samples: time, or their number where several runs follow one another."""
     times = np.asarray(times, dtype=float)
     rising = bool(np.all(np.diff(times) > 0.0)) and bool(np.all(np.isfinite(times)))
@@ -347,49 +354,47 @@ def excitation(result: Excitation) -> list[ResultQuantity]:
     number = {"x_label": "number of the singular value (-)", "logarithmic": True}
     return [
         trajectory(result.trajectory)[0],
-        quantity_of_rows("singular values", [("singular value", "-")], values[:, None], **number),
-        quantity_of_rows(
-            "uses", uses, [use.use for use in result.uses], label="use of a limit, 1 at the limit"
-        ),
+        make_quantity("singular values", [("singular value", "-")], values[:, None], **number),
+        make_quantity("uses", uses, [use.use for use in result.uses], label="use of a limit, 1 at the limit"),
     ]
 
 
 def measurement(result: Measurement) -> list[ResultQuantity]:
     """Measured coordinates and forces of the actuators."""
-    over = over_time(result.time)
+    over = sample_axis(result.time)
     return [
-        quantity_of_rows("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
-        quantity_of_rows("forces", names.actuators(result.robot), result.force, **over),
+        make_quantity("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
+        make_quantity("forces", names.actuators(result.robot), result.force, **over),
     ]
 
 
 def samples(result: Samples) -> list[ResultQuantity]:
     """Pose, twist and forces after filtering."""
-    robot, over = result.robot, over_time(result.time)
+    robot, over = result.robot, sample_axis(result.time)
     return [
-        quantity_of_rows("pose", names.pose(robot.motion, robot), result.motion.x, **over),
-        quantity_of_rows("twist", names.twist(robot.motion, "rate", robot), result.motion.v, **over),
-        quantity_of_rows("forces", names.actuators(robot), result.force, **over),
+        make_quantity("pose", names.pose(robot.motion, robot), result.motion.x, **over),
+        make_quantity("twist", names.twist(robot.motion, "rate", robot), result.motion.v, **over),
+        make_quantity("forces", names.actuators(robot), result.force, **over),
     ]
 
 
-def rehearsal(result: Rehearsal) -> list[ResultQuantity]:
+def rehearsal(result: SimulatedExperiment) -> list[ResultQuantity]:
     """True forces of the motors, and how far the coordinates are from the reference."""
-    robot, over = result.robot, over_time(result.time)
+    robot, over = result.robot, sample_axis(result.time)
     lengths = names.actuators(robot, "coordinate")
     return [
-        quantity_of_rows("forces", names.actuators(robot), result.force, **over),
-        quantity_of_rows("tracking error", lengths, result.tracking_error, label="tracking error", **over),
+        make_quantity("forces", names.actuators(robot), result.force, **over),
+        make_quantity("tracking error", lengths, result.tracking_error, label="tracking error", **over),
     ]
 
 
 def validation(result: Validation) -> list[ResultQuantity]:
     """Measured forces less predicted ones; rows that do not count are zero."""
     labels = list(zip(result.rows, row_units(result.regression), strict=True))
-    over = over_time(result.regression.time)
+    over = sample_axis(result.regression.time)
     return [
-        quantity_of_rows("measured", labels, result.measured, **over),
-        quantity_of_rows("residuals", labels, result.residuals, label="residual", **over),
+        make_quantity("measured", labels, result.measured, **over),
+        make_quantity("residuals", labels, result.residuals, label="residual", **over),
     ]
 
 
@@ -399,8 +404,8 @@ def estimator(result: Estimator) -> list[ResultQuantity]:
         return []
     labels = list(zip(result.base_.names, base_units(result.base_), strict=True))
     return [
-        quantity_of_rows("estimates", labels, result.coef_),
-        quantity_of_rows("standard deviations", labels, result.std_),
+        make_quantity("estimates", labels, result.coef_),
+        make_quantity("standard deviations", labels, result.std_),
     ]
 
 
@@ -412,7 +417,7 @@ def identification(result: Identification) -> list[ResultQuantity]:
 def consistent_parameters(result: ConsistentParameters) -> list[ResultQuantity]:
     """By how many of its own standard deviations each base parameter was moved."""
     labels = [(name, "-") for name in result.base.names]
-    return [quantity_of_rows("moved", labels, result.moved, label="moved by standard deviations")]
+    return [make_quantity("moved", labels, result.moved, label="moved by standard deviations")]
 
 
 # ---- any of them
@@ -421,14 +426,14 @@ def consistent_parameters(result: ConsistentParameters) -> list[ResultQuantity]:
 def quantities(result: Any) -> list[ResultQuantity]:
     """All quantities of a result; none of what has no numbers with names."""
     for parent in type(result).__mro__:
-        function = globals().get(class_words(parent.__name__).replace(" ", "_"))
+        function = globals().get(class_name_in_words(parent.__name__).replace(" ", "_"))
         if function is not None:
             listing: list[ResultQuantity] = function(result)
             return listing
     return []
 
 
-def chosen(result: Any, keys: tuple[str, ...]) -> list[ResultQuantity]:
+def select_quantities(result: Any, keys: tuple[str, ...]) -> list[ResultQuantity]:
     """The quantities of a result with these keys.
 
     Raises:

@@ -65,38 +65,36 @@ class ResultQuantity:
         return groups
 
 
-def quantity_of_rows(
-    key: str, named: Sequence[tuple[str, str]], values: Any, **options: Any
-) -> ResultQuantity:
+def make_quantity(key: str, labels: Sequence[tuple[str, str]], values: Any, **options: Any) -> ResultQuantity:
     """A quantity of values (..., n), whose batch becomes one row of samples.
 
     Args:
         key: what it is called.
-        named: name and unit of every entry (n).
+        labels: name and unit of every entry (n).
         values: (..., n).
         **options: the other attributes of `ResultQuantity`.
     """
     array = np.asarray(values, dtype=float)
     if array.ndim > 2:
         array = array.reshape(-1, array.shape[-1])
-    names, units = tuple(name for name, _ in named), tuple(unit or "-" for _, unit in named)
+    names, units = tuple(name for name, _ in labels), tuple(unit or "-" for _, unit in labels)
     return ResultQuantity(key, names, units, array, **options)
 
 
-def alone(key: str, unit: str, values: Any, **options: Any) -> ResultQuantity:
+def make_single_quantity(key: str, unit: str, values: Any, **options: Any) -> ResultQuantity:
     """A quantity of one entry, values (...)."""
-    return quantity_of_rows(key, [(key, unit)], np.asarray(values, dtype=float)[..., None], **options)
+    return make_quantity(key, [(key, unit)], np.asarray(values, dtype=float)[..., None], **options)
 
 
 # ---- of any result
 
 
-def class_words(name: str) -> str:
+def class_name_in_words(name: str) -> str:
     """The name of a class in words: "inverse dynamics"."""
     return "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name).strip()
 
 
-def robot_in(result: Any) -> Any:
+def robot_of_result(result: Any) -> Any:
     """The robot that a result is about, or its name; None if it is about none."""
     for holder in (result, getattr(result, "base", None), getattr(result, "state", None)):
         # A simulation of a plant without a robot says so by an error.

@@ -22,7 +22,7 @@ _AXIS_UNITS = {
     "stiffness": ("N/m", "N m/rad"),
 }
 _FORCE = ("N", "N m")
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def row_units(data: Regression) -> list[str]:
@@ -46,7 +46,7 @@ def parameter_unit(robot: Robot, name: str) -> str:
         return "N m s/rad"
     if owner.startswith("torsion_springs."):
         degree = int(part.removeprefix("k"))
-        return "N m/rad" + ("" if degree == 1 else str(degree).translate(_RAISED))
+        return "N m/rad" + ("" if degree == 1 else str(degree).translate(_SUPERSCRIPTS))
     if owner.startswith("springs."):
         return {"stiffness": "N/m", "damping": "N s/m"}.get(part, "N")
     rotation = Primitive(owner.rpartition(".")[2]).is_rotation

@@ -21,21 +21,21 @@ from nacelle.report.loads import (
     travel_line,
 )
 from nacelle.report.results.panels import panels_of
-from nacelle.report.results.quantities import chosen
-from nacelle.report.sheet.content import Content, long_table, panel_chart, said_by
+from nacelle.report.results.quantities import select_quantities
+from nacelle.report.sheet.content import Content, command_line, long_table, panel_chart
 from nacelle.report.sheet.subject import Subject
 from nacelle.report.table import parts_html
 from nacelle.trajectory import Line
 
 # At rest a few samples say everything.
-_REST = ("--trajectory", "rest", "--rate", "10")
+_REST_OPTIONS = ("--trajectory", "rest", "--rate", "10")
 
 
-def drives(subject: Subject) -> Content:
+def actuator_section(subject: Subject) -> Content:
     """List the actuators of a robot and what the standard motion requires of them, with forces over time."""
     show, actuators = subject.command("show"), subject.summary["actuators"]
     limits = {"command": show, "actuators": actuators}
-    head = said_by(show)
+    head = command_line(show)
     if actuators:
         head += parts_html(subject.sections["Actuators"]) + element("h3", "Loads on a standard motion")
     else:
@@ -51,10 +51,10 @@ def drives(subject: Subject) -> Content:
     sentence = f"{motion.words}, from rest to rest, friction included."
     charts = [
         panel_chart(panel, "Drive forces along the standard motion")
-        for panel in panels_of(chosen(motion.sizing, ("forces",)))
+        for panel in panels_of(select_quantities(motion.sizing, ("forces",)))
     ]
     page = [
-        said_by(command),
+        command_line(command),
         paragraph(sentence[:1].upper() + sentence[1:]),
         parts_html([*sizing_parts(motion.sizing), travel_line(motion.sizing)]),
         *charts,
@@ -65,18 +65,18 @@ def drives(subject: Subject) -> Content:
     )
 
 
-def masses(subject: Subject) -> Content:
+def mass_section(subject: Subject) -> Content:
     """Weigh a robot, and say what its drives hold and its joints transmit at rest in the reference pose."""
     robot, data, show = subject.robot, subject.summary, subject.command("show")
     rest = Line(subject.reference, subject.reference, motion=robot.motion, duration=1.0)
-    hold_data, held_page = _at_rest(
-        subject.command("dynamics", *_REST),
+    hold_data, held_page = _loads_at_rest(
+        subject.command("dynamics", *_REST_OPTIONS),
         lambda: size_motors(robot, rest, rate=10.0),
         sizing_data,
         sizing_parts,
     )
-    carried, carried_page = _at_rest(
-        subject.command("reactions", *_REST),
+    carried, carried_page = _loads_at_rest(
+        subject.command("reactions", *_REST_OPTIONS),
         lambda: peak_reactions(robot, rest, rate=10.0),
         reactions_data,
         reaction_parts,
@@ -85,7 +85,7 @@ def masses(subject: Subject) -> Content:
     weight = sum(bodies) * sum(value * value for value in data["gravity"]) ** 0.5
     (body_table,) = subject.sections["Bodies"]
     page = [
-        said_by(show),
+        command_line(show),
         paragraph(
             f"The moving bodies have {sum(bodies):.4g} kg together and weigh {weight:.4g} N; "
             f"{bodies.count(0.0)} of {len(bodies)} are massless."
@@ -100,7 +100,7 @@ def masses(subject: Subject) -> Content:
     return Content({"bodies": numbers, "hold": hold_data, "reactions": carried}, "".join(page))
 
 
-def _at_rest(
+def _loads_at_rest(
     command: str, compute: Callable[[], Any], data: Callable[..., Any], parts: Callable[..., Any]
 ) -> tuple[dict[str, Any], str]:
     """Loads at rest as data and for the page; or why they are not determined."""
@@ -108,4 +108,4 @@ def _at_rest(
         result = compute()
     except NacelleError as error:
         return {"reason": str(error)}, paragraph(f"Not determined: {error}.")
-    return {"command": command, **data(result)}, said_by(command) + parts_html(parts(result))
+    return {"command": command, **data(result)}, command_line(command) + parts_html(parts(result))

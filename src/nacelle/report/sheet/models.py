@@ -18,11 +18,11 @@ from nacelle.elastic.linear.frequencies import natural_frequencies
 from nacelle.elastic.named import ELASTIC_NAMES
 from nacelle.errors import NacelleError
 from nacelle.model.robot import Robot
-from nacelle.page.markup import bullets, element, folded, number, paragraph, table, text
+from nacelle.page.markup import bullets, details, element, escape_text, format_number, paragraph, table
 from nacelle.report.operations import Operations, operation_count
 from nacelle.report.parameters import base_parts
 from nacelle.report.published import published_inputs
-from nacelle.report.sheet.content import Content, said_by
+from nacelle.report.sheet.content import Content, command_line
 from nacelle.report.sheet.subject import Subject
 from nacelle.report.table import Part, parts_html
 from nacelle.report.vibrations import linear_data, modes_data, modes_parts, pole_table
@@ -41,7 +41,7 @@ MODELS = (
 )
 
 
-def _model_words(name: str) -> str:
+def _model_label(name: str) -> str:
     """A model in words: "inverse dynamics, flexible"."""
     label = name.removeprefix("elastic_").replace("_", " ").replace("jacobian", "Jacobian")
     return f"{label}, flexible" if name in ELASTIC_NAMES else label
@@ -51,12 +51,12 @@ def operations_table(entries: Sequence[tuple[str, Operations]]) -> str:
     """Operation counts as a table, each with its command and what others have published of it."""
     rows = []
     for command, count in entries:
-        name = _model_words(count.model)
+        name = _model_label(count.model)
         name += f" from {count.input}" if count.input != "pose" else ""
         name += ", with friction" if count.friction else ""
         published_cell = "".join(
-            element("span", text(f"{entry.total}: {entry.source}; {entry.contains}"), kind="more")
-            for entry in count.published
+            element("span", escape_text(f"{entry.total}: {entry.source}; {entry.content}"), kind="more")
+            for entry in count.published_counts
         )
         small = count.count
         other_counts = [
@@ -66,18 +66,18 @@ def operations_table(entries: Sequence[tuple[str, Operations]]) -> str:
         ]
         rows.append(
             [
-                text(name) + element("span", element("code", text(command)), kind="more"),
+                escape_text(name) + element("span", element("code", escape_text(command)), kind="more"),
                 str(small.add),
                 str(small.mul),
                 element("strong", str(small.total)),
-                text(", ".join(other_counts) or "–"),
+                escape_text(", ".join(other_counts) or "–"),
                 published_cell or "–",
             ]
         )
     return table(["model", "+/−>", "×/÷>", "together>", "apart", "published"], rows)
 
 
-def counts(subject: Subject) -> Content:
+def operation_section(subject: Subject) -> Content:
     """Count the operations of a robot's models, with the published counts beside their own."""
     robot, entries, reasons = subject.robot, [], {}
     flexible = any(body.section is not None for body in robot.bodies) or any(
@@ -114,7 +114,7 @@ def counts(subject: Subject) -> Content:
                 f"{iterations[0]}, which is not in the counts."
             )
         )
-    page.append(bullets(f"{_model_words(name)}: {reason}." for name, reason in reasons.items()))
+    page.append(bullets(f"{_model_label(name)}: {reason}." for name, reason in reasons.items()))
     models = [{"command": command, **count.data()} for command, count in entries]
     return Content({"models": models, "reasons": reasons}, "".join(page))
 
@@ -122,16 +122,16 @@ def counts(subject: Subject) -> Content:
 # ---- base parameters
 
 
-def parameters(subject: Subject) -> Content:
+def parameter_section(subject: Subject) -> Content:
     """Find the base parameters of a robot."""
     base = base_parameters(subject.robot)
     command = subject.command("base")
     numbers = {"command": subject.command("show"), "parameters": subject.summary["parameters"]}
     head, table_of_values, *remarks = base_parts(base)
     page = [
-        said_by(command),
+        command_line(command),
         parts_html([head, *remarks]),
-        folded(f"All {len(base)} base parameters and what each is a sum of", parts_html([table_of_values])),
+        details(f"All {len(base)} base parameters and what each is a sum of", parts_html([table_of_values])),
     ]
     return Content({"base": {"command": command, **base.data()}, "numbers": numbers}, "".join(page))
 
@@ -139,10 +139,10 @@ def parameters(subject: Subject) -> Content:
 # ---- natural frequencies
 
 
-def frequencies(subject: Subject) -> Content:
+def frequency_section(subject: Subject) -> Content:
     """Find the natural frequencies of a robot in its reference pose."""
     titles = ("Flexible links and drives, actuators locked", "Rigid robot under constant drive forces")
-    makers = {"modes": _modes, "linear": _linear}
+    makers = {"modes": _modes, "linear": _linear_model}
     data: dict[str, Any] = {}
     page: list[str] = []
     for title, (name, function) in zip(titles, makers.items(), strict=True):
@@ -150,7 +150,7 @@ def frequencies(subject: Subject) -> Content:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
                 data[name], parts = function(subject)
-            content = said_by(data[name]["command"]) + parts_html(parts)
+            content = command_line(data[name]["command"]) + parts_html(parts)
         except NacelleError as error:
             data[name] = {"reason": str(error)}
             content = paragraph(f"Not computed: {error}.")
@@ -168,7 +168,7 @@ def _modes(subject: Subject) -> tuple[dict[str, Any], list[Part]]:
     return {"command": subject.command("modes"), **data}, modes_parts(result)
 
 
-def _linear(subject: Subject) -> tuple[dict[str, Any], list[Part]]:
+def _linear_model(subject: Subject) -> tuple[dict[str, Any], list[Part]]:
     """The linear model, where springs bring the robot back; gravity alone makes no frequency of use."""
     robot, command = subject.robot, subject.command("linearise")
     if not robot.springs and not any(any(joint.springs) for joint in robot.joints):
@@ -205,19 +205,21 @@ def engine_table(comparison: dict[str, Any]) -> str:
     rows = []
     for name in names:
         allowed = next(by_name[name]["tolerance"] for by_name in entries if name in by_name)
-        rows.append([text(name), f"{allowed:.0e}", *(_error(by_name.get(name)) for by_name in entries)])
-    heads = [text(f"{engine['engine']} {engine['version']}") + ">" for engine in engines]
+        rows.append(
+            [escape_text(name), f"{allowed:.0e}", *(_error_cell(by_name.get(name)) for by_name in entries)]
+        )
+    heads = [escape_text(f"{engine['engine']} {engine['version']}") + ">" for engine in engines]
     return table(["largest relative error", "allowed>", *heads], rows)
 
 
-def _error(quantity: dict[str, Any] | None) -> str:
+def _error_cell(quantity: dict[str, Any] | None) -> str:
     if quantity is None:
         return "–"
     error_text = "no number" if quantity["error"] is None else f"{quantity['error']:.1e}"
     return error_text if quantity["ok"] else element("strong", f"{error_text} fails")
 
 
-def engines(subject: Subject, verifier: Verifier | None) -> Content:
+def verification_section(subject: Subject, verifier: Verifier | None) -> Content:
     """Compare a robot with other engines: the verdict, and the largest error of every quantity.
 
     Args:
@@ -240,10 +242,10 @@ def engines(subject: Subject, verifier: Verifier | None) -> Content:
         paragraph(f"nacelle {agreement} {names}."),
         paragraph(
             f"{data['states']} random states of the workspace (seed {data['seed']}), condition number of "
-            f"the scaled Jacobian up to {number(data['condition'], 3)}."
+            f"the scaled Jacobian up to {format_number(data['condition'], 3)}."
         ),
         kind=f"verdict {'good' if data['ok'] else 'poor'}",
     )
     notes = [f"{engine['engine']}: {note}." for engine in data["engines"] for note in engine["notes"]]
-    page = said_by(command) + verdict + engine_table(data) + bullets(notes)
+    page = command_line(command) + verdict + engine_table(data) + bullets(notes)
     return Content({"command": command, **data}, page)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import NacelleError
-from nacelle.kinematics.jacobian import MET, NEAR
-from nacelle.kinematics.workspace import Workspace, reach
+from nacelle.kinematics.jacobian import NEAR_SINGULAR_MEASURE, SINGULAR_MEASURE
+from nacelle.kinematics.workspace import Workspace, workspace_boundary
 from nacelle.model.platform import AXES
 from nacelle.model.reduced import layout_of
 from nacelle.page.markup import element, paragraph
 from nacelle.page.svg import CellKind, MapAxis, MapPoint, Series, line_chart, map_chart
-from nacelle.report.sheet.content import Content, said_by
+from nacelle.report.sheet.content import Content, command_line
 from nacelle.report.sheet.subject import Subject
 from nacelle.report.table import parts_html
 from nacelle.report.workspace import (
@@ -27,7 +27,7 @@ from nacelle.report.workspace import (
     workspace_data,
     workspace_lines,
 )
-from nacelle.scene.slices import bands, grid_axes, pose_coordinate
+from nacelle.scene.slices import conditioning_bands, grid_axes, pose_coordinate
 
 # ---- workspace
 
@@ -35,7 +35,7 @@ from nacelle.scene.slices import bands, grid_axes, pose_coordinate
 _RAYS = 400
 
 
-def region(subject: Subject) -> Content:
+def workspace_section(subject: Subject) -> Content:
     """Map the workspace of a robot: rays in words, then a picture and lines for every slice.
 
     Raises:
@@ -48,28 +48,30 @@ def region(subject: Subject) -> Content:
         if cut.open:
             lines.append("the search ends here, not the robot: nothing limits it on the way")
         cuts.append({"command": command, **workspace_data(grid)})
-        picture = _line(grid) if len(grid.names) == 1 else slice_map(grid)
-        pictures.append(element("div", picture, parts_html(lines), said_by(command)))
-    rays, rays_markup = _rays(subject)
+        picture = _line_slice(grid) if len(grid.names) == 1 else slice_map(grid)
+        pictures.append(element("div", picture, parts_html(lines), command_line(command)))
+    rays, rays_markup = _ray_section(subject)
     return Content({"slices": cuts, "rays": rays}, rays_markup + element("div", *pictures, kind="maps"))
 
 
-def _rays(subject: Subject) -> tuple[dict[str, Any], str]:
+def _ray_section(subject: Subject) -> tuple[dict[str, Any], str]:
     """What is seen along rays from the reference pose, of robots that move along two axes or more."""
     if sum(name in AXES[:3] for name in subject.robot.motion.coordinates) < 2:
         return {"reason": ""}, ""
     try:
-        reached = reach(subject.robot, rays=_RAYS)
+        reached = workspace_boundary(subject.robot, rays=_RAYS)
     except NacelleError as error:
         reason = f"Nothing was measured along rays: {error}."
         return {"reason": reason}, paragraph(reason)
     command = subject.command("workspace", "--rays", str(_RAYS))
-    return {"command": command, **reach_data(reached)}, said_by(command) + parts_html(reach_lines(reached))
+    return {"command": command, **reach_data(reached)}, command_line(command) + parts_html(
+        reach_lines(reached)
+    )
 
 
 def slice_map(grid: Workspace) -> str:
     """A slice in two coordinates as a map: conditioning within limits, hatched beyond them."""
-    all_bands = bands(grid)
+    all_bands = conditioning_bands(grid)
     beyond = grid.reachable & ~grid.inside_limits
     kinds = [CellKind(band.label, band.colour) for band in all_bands]
     layers = [band.cells for band in all_bands]
@@ -93,7 +95,7 @@ def slice_map(grid: Workspace) -> str:
     )
 
 
-def _line(grid: Workspace) -> str:
+def _line_slice(grid: Workspace) -> str:
     """A slice in one coordinate: conditioning within limits."""
     (axis,) = grid_axes(grid)
     values = np.where(grid.inside_limits, grid.conditioning, np.nan)
@@ -117,7 +119,7 @@ _MEANING = {
 }
 
 
-def singular(subject: Subject) -> Content:
+def singularity_section(subject: Subject) -> Content:
     """Measure how near the slices of a robot come to singularities.
 
     Raises:
@@ -131,15 +133,19 @@ def singular(subject: Subject) -> Content:
         page += [
             paragraph(f"Over {' and '.join(grid.names)}:"),
             parts_html(singularity_lines(measured)),
-            said_by(command),
+            command_line(command),
         ]
     names = layout_of(subject.robot.motion).x_names
-    head = nearest_words([cut["singularities"] for cut in cuts], names, subject.robot.mover)
+    head = describe_nearest_singularity(
+        [cut["singularities"] for cut in cuts], names, subject.robot.moving_part
+    )
     note = paragraph("Measures are inverse condition numbers: 1 at best, 0 at a singularity.", "quiet")
     return Content({"slices": cuts}, paragraph(head) + note + "".join(page))
 
 
-def nearest_words(slices: list[dict[str, Any]], coordinates: tuple[str, ...], mover: str) -> str:
+def describe_nearest_singularity(
+    slices: list[dict[str, Any]], coordinates: tuple[str, ...], mover: str
+) -> str:
     """The nearest singularity of all slices.
 
     Args:
@@ -151,7 +157,13 @@ def nearest_words(slices: list[dict[str, Any]], coordinates: tuple[str, ...], mo
     if not entries:
         return "No pose of the slices is within limits: nothing was measured."
     measure, kind, nearest = min(entries, key=lambda entry: float(entry[0]))
-    near = "is met" if measure < MET else "is near" if measure < NEAR else "is the nearest"
+    near = (
+        "is met"
+        if measure < SINGULAR_MEASURE
+        else "is near"
+        if measure < NEAR_SINGULAR_MEASURE
+        else "is the nearest"
+    )
     leg = f", leg {nearest['leg']}" if nearest["leg"] else ""
     at = ", ".join(f"{name} = {value:.3g}" for name, value in zip(coordinates, nearest["at"], strict=True))
     return (

@@ -25,28 +25,34 @@ from nacelle.model.robot import Robot
 from nacelle.page.markup import page, paragraph, write_page
 from nacelle.progress import task
 from nacelle.report.sheet.content import Content
-from nacelle.report.sheet.loads import drives, masses
-from nacelle.report.sheet.models import Verifier, counts, engines, frequencies, parameters
-from nacelle.report.sheet.region import region, singular
-from nacelle.report.sheet.structure import about, freedoms, problems, structure
+from nacelle.report.sheet.loads import actuator_section, mass_section
+from nacelle.report.sheet.models import (
+    Verifier,
+    frequency_section,
+    operation_section,
+    parameter_section,
+    verification_section,
+)
+from nacelle.report.sheet.region import singularity_section, workspace_section
+from nacelle.report.sheet.structure import mobility_section, problem_section, robot_section, structure_section
 from nacelle.report.sheet.subject import Subject, subject_of
 from nacelle.tables.json_text import json_text
 
 # Sections by name, in the order of the page: their titles, and what makes them.
 _SECTIONS: dict[str, tuple[str, Callable[[Subject], Content] | None]] = {
-    "robot": ("The robot", about),
-    "structure": ("Structure", structure),
-    "mobility": ("Mobility", freedoms),
-    "workspace": ("Workspace", region),
-    "singularities": ("Singularities", singular),
-    "actuators": ("Actuators", drives),
-    "masses": ("Masses and loads at rest", masses),
-    "operations": ("Operations of the models", counts),
-    "parameters": ("Base parameters", parameters),
-    "frequencies": ("Natural frequencies", frequencies),
+    "robot": ("The robot", robot_section),
+    "structure": ("Structure", structure_section),
+    "mobility": ("Mobility", mobility_section),
+    "workspace": ("Workspace", workspace_section),
+    "singularities": ("Singularities", singularity_section),
+    "actuators": ("Actuators", actuator_section),
+    "masses": ("Masses and loads at rest", mass_section),
+    "operations": ("Operations of the models", operation_section),
+    "parameters": ("Base parameters", parameter_section),
+    "frequencies": ("Natural frequencies", frequency_section),
     # Made from what the caller compares the robot with.
     "verification": ("Verification", None),
-    "check": ("Check of the description", problems),
+    "check": ("Check of the description", problem_section),
 }
 TITLES = {name: title for name, (title, _) in _SECTIONS.items()}
 _MAKERS = {name: maker for name, (_, maker) in _SECTIONS.items()}
@@ -180,16 +186,16 @@ def data_sheet(
     return DataSheet(subject, tuple(make_sections(subject, names, verifier)))
 
 
-def section_names(wanted: Sequence[str] | None) -> tuple[str, ...]:
+def section_names(selection: Sequence[str] | None) -> tuple[str, ...]:
     """Names of sections in the order of the page; all if None.
 
     Raises:
         NacelleError: if there is no such section.
     """
-    for name in wanted or ():
+    for name in selection or ():
         if name not in TITLES:
             raise NacelleError(f"no section is called {name!r}; {did_you_mean(name, TITLES)}")
-    return tuple(name for name in TITLES if not wanted or name in wanted)
+    return tuple(name for name in TITLES if not selection or name in selection)
 
 
 def make_sections(
@@ -197,7 +203,7 @@ def make_sections(
     names: Sequence[str],
     verifier: Verifier | None = None,
     *,
-    beside: Beside | None = None,
+    worker: BackgroundWorker | None = None,
 ) -> Iterator[SheetSection]:
     """Make sections one after the other, so that those that are done remain if the work is interrupted.
 
@@ -207,12 +213,12 @@ def make_sections(
         subject: what they are about.
         names: of the sections.
         verifier: as in `data_sheet`.
-        beside: the process that makes some of them (`made_beside`).
+        worker: the process that makes some of them (`background_worker`).
     """
     elsewhere = []
     with task(f"data sheet of {subject.robot.name}") as report:
         for k, name in enumerate(names):
-            if beside is not None and beside.has(name):
+            if worker is not None and worker.has(name):
                 elsewhere.append(name)
                 continue
             report(k / len(names))
@@ -220,7 +226,7 @@ def make_sections(
                 yield make_section(subject, name, verifier)
         for name in elsewhere:
             with task(f"section {names.index(name) + 1} of {len(names)}, {TITLES[name].lower()}"):
-                section = beside.section(name) if beside is not None else None
+                section = worker.section(name) if worker is not None else None
                 yield section or make_section(subject, name, verifier)
 
 
@@ -231,7 +237,7 @@ def make_section(subject: Subject, name: str, verifier: Verifier | None = None) 
             # What matters of them is in the results; a page has no place for lines of a program.
             warnings.simplefilter("ignore")
             maker = _MAKERS[name]
-            return SheetSection(name, maker(subject) if maker else engines(subject, verifier))
+            return SheetSection(name, maker(subject) if maker else verification_section(subject, verifier))
     except NacelleError as error:
         return SheetSection(name, None, str(error))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -243,10 +249,10 @@ def make_section(subject: Subject, name: str, verifier: Verifier | None = None) 
 
 
 # In this order: what shares least with other sections first.
-_BESIDE = ("operations", "verification")
+_BACKGROUND_SECTIONS = ("operations", "verification")
 
 
-class Beside:
+class BackgroundWorker:
     """Sections from another process."""
 
     def __init__(self, answer: Connection, claims: Mapping[str, Lock]) -> None:
@@ -271,13 +277,13 @@ class Beside:
 
 
 @contextmanager
-def made_beside(
+def background_worker(
     names: Sequence[str],
     source: str,
     mode: str = "",
     payload: Sequence[str] = (),
     verifier: Verifier | None = None,
-) -> Iterator[Beside | None]:
+) -> Iterator[BackgroundWorker | None]:
     """Make some sections of a data sheet in another process, which ends with the context.
 
     Only for programs of their own: the other process imports the main module of this one. None on a machine
@@ -290,7 +296,7 @@ def made_beside(
         payload: which payloads it carries.
         verifier: compares the robot with other engines; a function of a module.
     """
-    names_beside = [name for name in _BESIDE if name in names[1:]]
+    names_beside = [name for name in _BACKGROUND_SECTIONS if name in names[1:]]
     if not names_beside or (os.cpu_count() or 1) < 2:
         yield None
         return
@@ -298,20 +304,20 @@ def made_beside(
     answer, sender = context.Pipe(duplex=False)
     claims = {name: context.Lock() for name in names_beside}
     process = context.Process(
-        target=_make, args=(sender, claims, source, mode, tuple(payload), verifier), daemon=True
+        target=_make_in_background, args=(sender, claims, source, mode, tuple(payload), verifier), daemon=True
     )
     process.start()
     # This process keeps no end that writes, so that the other's death ends the wait for its answer.
     sender.close()
     try:
-        yield Beside(answer, claims)
+        yield BackgroundWorker(answer, claims)
     finally:
         process.terminate()
         process.join()
         answer.close()
 
 
-def _make(
+def _make_in_background(
     sender: Connection,
     claims: Mapping[str, Lock],
     source: str,

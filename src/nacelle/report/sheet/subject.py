@@ -24,23 +24,23 @@ from nacelle import robots
 from nacelle.dynamics.sizing import Sizing, size_motors
 from nacelle.errors import DescriptionError, Problem, UnreachableError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, failed
+from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.mechanism.check import Check, check_robot
-from nacelle.kinematics.native import native
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.pose import pose
 from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.library import check, in_mode
-from nacelle.model.payload import carrying
+from nacelle.model.payload import with_payloads
 from nacelle.model.platform import AXES
 from nacelle.model.read import read_text
 from nacelle.model.reduced import ROTATIONS, layout_of
 from nacelle.model.robot import Robot
 from nacelle.report.summary import sections, summary
 from nacelle.report.table import Part
-from nacelle.scene.slices import SliceRanges, slices
+from nacelle.scene.slices import SliceRanges, standard_slices
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Circle, Line, Trajectory
@@ -53,7 +53,7 @@ _DURATIONS = (1.0, 2.0, 5.0, 10.0)
 # Samples a second of the standard motion.
 RATE = 500.0
 # The inverse condition number below which a pose of a chosen motion counts as near a singularity.
-_CONDITIONED = 1e-3
+_MIN_CONDITIONING = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,9 @@ def standard_motion(robot: Robot) -> StandardMotion:
         UnreachableError: if the robot can move along none.
     """
     times = np.linspace(0.0, 1.0, 65)
-    candidate = next((c for c in _candidates(robot) if usable(robot, c[2](duration=1.0)(times).x)), None)
+    candidate = next(
+        (c for c in _candidate_motions(robot) if is_usable(robot, c[2](duration=1.0)(times).x)), None
+    )
     if candidate is None:
         raise UnreachableError(
             "around the reference pose there is no motion within limits and away from singularities"
@@ -92,11 +94,11 @@ def standard_motion(robot: Robot) -> StandardMotion:
     return StandardMotion(f"{description} in {duration:g} s", (*arguments, *options), sizing)
 
 
-_Make = Callable[..., Trajectory]
+TrajectoryMaker = Callable[..., Trajectory]
 """Makes a motion of a `duration`, s."""
 
 
-def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
+def _candidate_motions(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], TrajectoryMaker]]:
     """Motions from the largest to the smallest: words, arguments of a command, and how to make it."""
     x = reference_pose(robot)
     motion, names = robot.motion, robot.motion.coordinates
@@ -128,7 +130,12 @@ def _candidates(robot: Robot) -> Iterator[tuple[str, tuple[str, ...], _Make]]:
         for name in ROTATIONS:
             for part in _SIZES:
                 turns = [_rotation_vector(robot, x, name, sign * part) for sign in (-1.0, 1.0)]
-                options = ("--trajectory", "line", *_turned("--at", turns[0]), *_turned("--to", turns[1]))
+                options = (
+                    "--trajectory",
+                    "line",
+                    *_rotation_options("--at", turns[0]),
+                    *_rotation_options("--to", turns[1]),
+                )
                 yield (
                     f"a rotation about {name[1]} by {2.0 * part:g} rad about the reference pose",
                     options,
@@ -148,30 +155,30 @@ def _rotation_vector(robot: Robot, x: Array, name: str, angle: float) -> list[fl
     return [float(f"{value:.6g}") for value in Rotation.from_quat(quat).as_rotvec()]
 
 
-def _turned(option: str, rotation_vector: list[float]) -> Iterator[str]:
+def _rotation_options(option: str, rotation_vector: list[float]) -> Iterator[str]:
     for name, value in zip(ROTATIONS, rotation_vector, strict=True):
         yield from (option, f"{name}={value:g}")
 
 
-def usable(robot: Robot, x: Array) -> bool:
+def is_usable(robot: Robot, x: Array) -> bool:
     """Whether all poses (N, nx) are within limits, on the reference branch, and well conditioned."""
     solution = inverse_kinematics(robot, x)
     bad = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH | Flag.SINGULAR)
-    if np.any(failed(solution.flags) | ((solution.flags & bad) != 0)):
+    if np.any(has_failed(solution.flags) | ((solution.flags & bad) != 0)):
         return False
-    J = native(kinematic_model.inverse_jacobian, robot)(solution.x, solution.y)["J"]
-    return bool(np.all(conditioning(scaled_inverse(robot, J)) > _CONDITIONED))
+    J = compile_native(kinematic_model.inverse_jacobian, robot)(solution.x, solution.y)["J"]
+    return bool(np.all(conditioning(scaled_inverse(robot, J)) > _MIN_CONDITIONING))
 
 
 # ---- the motion that is shown
 
-_SHARE = 0.22  # of the robot's size, or a radian, at most
+_AMPLITUDE = 0.22  # of the robot's size, or a radian, at most
 _HALVINGS = 6
 _SAMPLES = 40  # of each part
-_PART = 2.4  # seconds of each part
+_PART_DURATION = 2.4  # seconds of each part
 
 
-def shown_motion(robot: Robot) -> tuple[Array, Array]:
+def demonstration_motion(robot: Robot) -> tuple[Array, Array]:
     """Times (T,) and poses (T, nx) of a motion that shows how a robot moves; one pose if it cannot move."""
     x = reference_pose(robot)
     names = list(robot.motion.coordinates)
@@ -186,15 +193,15 @@ def shown_motion(robot: Robot) -> tuple[Array, Array]:
     poses = [x[None]]
     for part in parts:
         for k in range(_HALVINGS):
-            candidate = _moved(robot, x, part, 0.5**k * _SHARE)
-            if usable(robot, candidate):
+            candidate = _displaced_poses(robot, x, part, 0.5**k * _AMPLITUDE)
+            if is_usable(robot, candidate):
                 poses.append(candidate)
                 break
     path = np.concatenate(poses)
-    return np.arange(len(path)) * (_PART / _SAMPLES), path
+    return np.arange(len(path)) * (_PART_DURATION / _SAMPLES), path
 
 
-def _moved(robot: Robot, x: Array, part: dict[str, Array], share: float) -> Array:
+def _displaced_poses(robot: Robot, x: Array, part: dict[str, Array], share: float) -> Array:
     """Poses (N, nx): coordinates moved from a pose by shares of the robot's size or of a radian."""
     layout = layout_of(robot.motion)
     count = len(next(iter(part.values())))
@@ -215,7 +222,7 @@ def _moved(robot: Robot, x: Array, part: dict[str, Array], share: float) -> Arra
 
 
 # Commands that depend on what the robot carries.
-_LOADED = (
+_PAYLOAD_COMMANDS = (
     "dynamics",
     "reactions",
     "linearise",
@@ -257,7 +264,7 @@ class Subject:
     def command(self, name: str, *arguments: str) -> str:
         """A command about the robot that a shell runs as it is: `nacelle NAME ROBOT ARGUMENTS`."""
         options = ["--mode", self.mode] if self.mode and name != "check" else []
-        if name in _LOADED:
+        if name in _PAYLOAD_COMMANDS:
             options += [option for text in self.payload for option in ("--payload", text)]
         return shlex.join(["nacelle", name, self.source, *arguments, *options])
 
@@ -284,7 +291,7 @@ class Subject:
     @cached_property
     def slices(self) -> tuple[tuple[SliceRanges, Workspace], ...]:
         """Slices through the workspace (`nacelle.scene.slices`), with their grids."""
-        return tuple((cut, workspace(self.robot, cut.ranges)) for cut in slices(self.robot))
+        return tuple((cut, workspace(self.robot, cut.ranges)) for cut in standard_slices(self.robot))
 
     @cached_property
     def motion(self) -> StandardMotion:
@@ -304,7 +311,7 @@ def subject_of(robot: Robot | str, mode: str = "", payload: Sequence[str] = ()) 
         NacelleError: if there is no such robot, mode or payload, or its description is wrong.
     """
     if isinstance(robot, Robot):
-        source, described = _source(robot)
+        source, described = _robot_source(robot)
         checked = check_robot(robot)
     else:
         source, described = str(robot), True
@@ -315,11 +322,11 @@ def subject_of(robot: Robot | str, mode: str = "", payload: Sequence[str] = ()) 
     if checked.errors:
         raise DescriptionError(checked.errors)
     if payload:
-        checked = check_robot(carrying(checked.robot, *payload))
+        checked = check_robot(with_payloads(checked.robot, *payload))
     return Subject(checked, source, mode, tuple(payload), problems, described)
 
 
-def _source(robot: Robot) -> tuple[str, bool]:
+def _robot_source(robot: Robot) -> tuple[str, bool]:
     """How a command names a robot that was made in Python: by the library, or by a file yet to be written."""
     if robot.name in robots.all_names():
         shipped, _ = read_text(robots.text(robot.name), f"{robot.name}.yaml")

@@ -20,7 +20,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.verify.engine import JointPlaces, Snapshot, TreeState, lumps, steps_of
+from nacelle.verify.engine import JointIndices, TreeSnapshot, TreeState, engine_joints, inertia_lumps
 
 _X, _Y, _Z = np.eye(3).tolist()
 _HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
@@ -58,30 +58,30 @@ class MujocoEngine:
     robot: Robot
     model: mj.MjModel
     sites: tuple[int, ...]
-    places: JointPlaces
+    places: JointIndices
     notes: list[str] = field(default_factory=list)
     name: str = "mujoco"
     version: str = str(mj.__version__)
-    rotors_inside: bool = True
+    includes_rotors: bool = True
 
     @property
-    def _point(self) -> bool:
+    def _is_point(self) -> bool:
         return self.robot.nacelle.kind == "point"
 
     def configuration(self, state: TreeState) -> Array:
         """The engine's coordinates of a state."""
         q = np.zeros(self.model.nq)
         q[:3] = state.platform.p
-        if not self._point:
+        if not self._is_point:
             q[3:7] = _quat_wxyz(state.platform.R)
         q[self.places.q] = state.q
         return q
 
     def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to MuJoCo's: the platform's rotation is in its own axes there."""
-        return self.places.rate_map(np.eye(3), np.zeros((0, 0)) if self._point else state.platform.R.T)
+        return self.places.rate_map(np.eye(3), np.zeros((0, 0)) if self._is_point else state.platform.R.T)
 
-    def at(self, state: TreeState) -> Snapshot:
+    def at(self, state: TreeState) -> TreeSnapshot:
         """Evaluate a state of the tree."""
         m, d = self.model, mj.MjData(self.model)
         D = self.axes(state)
@@ -100,17 +100,17 @@ class MujocoEngine:
             mj.mj_jacSite(m, d, linear, angular, site)
             J[k] = np.vstack([linear, angular])
         outside = self._external(d, state)
-        bias_acceleration, bias = self._accelerated(d, np.zeros(m.nv))
+        bias_acceleration, bias = self._accelerations_and_forces(d, np.zeros(m.nv))
         # The derivative of w in the platform's own axes is that in the base's: w x w = 0.
-        acceleration, force = self._accelerated(d, D @ state.u_dot)
+        acceleration, force = self._accelerations_and_forces(d, D @ state.u_dot)
         mj.mj_energyPos(m, d)
         mj.mj_energyVel(m, d)
         weights = np.abs(m.body_mass) * np.linalg.norm(d.xipos, axis=1)
-        return Snapshot(
+        return TreeSnapshot(
             R=np.array(d.site_xmat).reshape(-1, 3, 3)[sites],
             p=np.array(d.site_xpos)[sites],
             jacobian=J @ D,
-            twist=np.stack([self._motion(mj.mj_objectVelocity, d, site) for site in sites]),
+            twist=np.stack([self._site_motion(mj.mj_objectVelocity, d, site) for site in sites]),
             bias_acceleration=bias_acceleration,
             acceleration=acceleration,
             mass_matrix=np.asarray(D.T @ M @ D),
@@ -121,19 +121,21 @@ class MujocoEngine:
             heavy=float(np.linalg.norm(self.robot.gravity)) * float(np.max(weights)),
         )
 
-    def _accelerated(self, d: mj.MjData, rates: Array) -> tuple[Array, Array]:
+    def _accelerations_and_forces(self, d: mj.MjData, rates: Array) -> tuple[Array, Array]:
         """Accelerations of all bodies, and forces of the tree, at derivatives of MuJoCo's velocities."""
         m = self.model
         d.qacc[:] = rates
         mj.mj_rnePostConstraint(m, d)
-        accelerations = np.stack([self._motion(mj.mj_objectAcceleration, d, site) for site in self.sites])
+        accelerations = np.stack(
+            [self._site_motion(mj.mj_objectAcceleration, d, site) for site in self.sites]
+        )
         # MuJoCo lets the base fall upwards in the place of gravity.
         accelerations[:, :3] += np.array(self.robot.gravity)
         force = np.zeros(m.nv)
         mj.mj_rne(m, d, 1, force)
         return accelerations, force + m.dof_armature * rates
 
-    def _motion(self, evaluate: Callable[..., None], d: mj.MjData, site: int) -> Array:
+    def _site_motion(self, evaluate: Callable[..., None], d: mj.MjData, site: int) -> Array:
         result = np.zeros(6)
         evaluate(self.model, d, mj.mjtObj.mjOBJ_SITE, site, result, 0)
         return np.concatenate([result[3:], result[:3]])
@@ -153,7 +155,7 @@ class MujocoEngine:
         return None
 
 
-def _carried(body: mj.MjsBody) -> mj.MjsBody:
+def _with_general_inertia(body: mj.MjsBody) -> mj.MjsBody:
     """Give a body a general inertia, so that the compiler neither refuses nor simplifies it."""
     body.explicitinertial = True
     body.mass, body.ipos = 1.0, [0.1, 0.2, 0.3]
@@ -173,7 +175,7 @@ def specification(robot: Robot) -> tuple[mj.MjSpec, dict[int, tuple[mj.MjsBody, 
     spec.compiler.balanceinertia = False
     spec.compiler.fusestatic = False
     spec.option.gravity = np.array(robot.gravity, dtype=float)
-    carriers = _grown(robot, spec)
+    carriers = _grow_tree(robot, spec)
     for body in range(len(robot.bodies)):
         carrier, placement = carriers[body]
         carrier.add_site(name=f"body {body}", pos=placement.p, quat=_quat_wxyz(placement.R))
@@ -184,13 +186,13 @@ def mujoco_engine(robot: Robot, spec: mj.MjSpec) -> MujocoEngine:
     """The engine of a specification, with the true inertias."""
     model = spec.compile()
     _write_inertias(robot, model)
-    sites = tuple(_site(model, body) for body in range(len(robot.bodies)))
-    return MujocoEngine(robot, model, sites, _places(robot, model))
+    sites = tuple(_site_index(model, body) for body in range(len(robot.bodies)))
+    return MujocoEngine(robot, model, sites, _joint_indices(robot, model))
 
 
-def _grown(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pose]]:
+def _grow_tree(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pose]]:
     """Grow the tree; give for each body the MuJoCo body that carries it, and its pose there."""
-    platform = _carried(spec.worldbody.add_body(name="platform"))
+    platform = _with_general_inertia(spec.worldbody.add_body(name="platform"))
     if robot.nacelle.kind == "point":
         for k, axis in enumerate((_X, _Y, _Z)):
             platform.add_joint(name=f"platform.{k}", type=_SLIDE, axis=axis)
@@ -201,39 +203,39 @@ def _grown(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pose]]:
     for number, joint in enumerate(robot.tree_joints):
         carrier, placement = carriers[joint.predecessor]
         placement = placement @ joint.frame_predecessor
-        body = _carried(
+        body = _with_general_inertia(
             carrier.add_body(name=f"joint {number}", pos=placement.p, quat=_quat_wxyz(placement.R))
         )
-        for step, (kind, axis) in enumerate(steps_of(joint, _STEPS, "MuJoCo")):
+        for step, (kind, axis) in enumerate(engine_joints(joint, _STEPS, "MuJoCo")):
             reflected = joint.gear_ratio**2 * joint.rotor_inertia
             body.add_joint(name=f"{number}.{step}", type=kind, axis=axis, armature=reflected)
         carriers[joint.successor] = (body, joint.frame_successor.inverse())
     return carriers
 
 
-def _site(model: mj.MjModel, body: int) -> int:
+def _site_index(model: mj.MjModel, body: int) -> int:
     """The site of a body: MuJoCo numbers them in its own order."""
     return int(mj.mj_name2id(model, mj.mjtObj.mjOBJ_SITE, f"body {body}"))
 
 
-def _places(robot: Robot, model: mj.MjModel) -> JointPlaces:
+def _joint_indices(robot: Robot, model: mj.MjModel) -> JointIndices:
     """Where MuJoCo, which orders bodies branch by branch, keeps the tree's joints."""
     q: list[int] = []
     u: list[int] = []
     for number, joint in enumerate(robot.tree_joints):
-        for step, (kind, _) in enumerate(steps_of(joint, _STEPS, "MuJoCo")):
+        for step, (kind, _) in enumerate(engine_joints(joint, _STEPS, "MuJoCo")):
             index = mj.mj_name2id(model, mj.mjtObj.mjOBJ_JOINT, f"{number}.{step}")
             first_q, first_u = int(model.jnt_qposadr[index]), int(model.jnt_dofadr[index])
             q += [first_q + 1, first_q + 2, first_q + 3, first_q] if kind == _BALL else [first_q]
             u += range(first_u, first_u + (3 if kind == _BALL else 1))
-    return JointPlaces(np.array(q, dtype=int), np.array(u, dtype=int))
+    return JointIndices(np.array(q, dtype=int), np.array(u, dtype=int))
 
 
 def _write_inertias(robot: Robot, model: mj.MjModel) -> None:
     """Write the true inertias into the compiled model."""
     total: dict[int, Array] = {k: np.zeros((4, 4)) for k in range(model.nbody)}
     for body in range(1, len(robot.bodies)):
-        site = _site(model, body)
+        site = _site_index(model, body)
         carrier = int(model.site_bodyid[site])
         R = np.zeros(9)
         mj.mju_quat2Mat(R, model.site_quat[site])
@@ -241,7 +243,7 @@ def _write_inertias(robot: Robot, model: mj.MjModel) -> None:
         T[:3, :3], T[:3, 3] = R.reshape(3, 3), model.site_pos[site]
         if carrier == 0:
             continue
-        for lump in lumps(robot, body):
+        for lump in inertia_lumps(robot, body):
             # Pseudo-inertia: moments of the mass distribution, which move with a frame as T P T^T.
             second = 0.5 * np.trace(lump.about_com) * np.eye(3) - lump.about_com
             P = np.zeros((4, 4))

@@ -14,13 +14,13 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.verify.engine import (
-    JointPlaces,
-    Snapshot,
+    JointIndices,
+    TreeSnapshot,
     TreeState,
     VerifyError,
-    branch_by_branch,
-    lumps,
-    steps_of,
+    depth_first_joints,
+    engine_joints,
+    inertia_lumps,
 )
 
 # Pinocchio's joint for each step of a joint's motion; they follow one after the other.
@@ -33,7 +33,7 @@ _STEPS: dict[Primitive, str] = {
     Primitive.TZ: "PZ",
     Primitive.SPHERICAL: "Spherical",
 }
-_ANCHORS = {
+_CONTACT_TYPES = {
     JointKind.SPHERICAL: pin.ContactType.CONTACT_3D,
     JointKind.POINT: pin.ContactType.CONTACT_3D,
     JointKind.FIXED: pin.ContactType.CONTACT_6D,
@@ -59,13 +59,13 @@ class PinocchioEngine:
 
     robot: Robot
     model: pin.Model
-    places: JointPlaces
+    places: JointIndices
     frames: tuple[int, ...]
     anchors: list[pin.RigidConstraintModel] | None
     notes: list[str] = field(default_factory=list)
     name: str = "pinocchio"
     version: str = str(pin.__version__)
-    rotors_inside: bool = False
+    includes_rotors: bool = False
 
     @cached_property
     def with_rotors(self) -> pin.Model:
@@ -78,38 +78,38 @@ class PinocchioEngine:
         return model
 
     @property
-    def _point(self) -> bool:
+    def _is_point(self) -> bool:
         return self.robot.nacelle.kind == "point"
 
     def configuration(self, state: TreeState) -> Array:
         """The engine's coordinates of a state."""
         q = np.zeros(self.model.nq)
-        pose = state.platform.p if self._point else pin.SE3ToXYZQUAT(_se3(state.platform))
+        pose = state.platform.p if self._is_point else pin.SE3ToXYZQUAT(_se3(state.platform))
         q[: len(pose)] = pose
         q[self.places.q] = state.q
         return q
 
     def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to Pinocchio's: the platform's twist is in its own axes there."""
-        if self._point:
+        if self._is_point:
             return self.places.rate_map(np.eye(3), np.zeros((0, 0)))
         return self.places.rate_map(state.platform.R.T, state.platform.R.T)
 
     def _accelerations(self, state: TreeState, u_dot: Array) -> Array:
         """Pinocchio's accelerations: derivatives of its velocities, so of components in moving axes."""
         rate = np.array(u_dot, dtype=float)
-        if not self._point:
+        if not self._is_point:
             rate[:3] -= np.cross(state.u[3:6], state.u[:3])
         return np.asarray(self.axes(state) @ rate)
 
-    def at(self, state: TreeState) -> Snapshot:
+    def at(self, state: TreeState) -> TreeSnapshot:
         """Evaluate a state of the tree."""
         model, data = self.model, self.model.createData()
         D = self.axes(state)
         q, v = self.configuration(state), D @ state.u
         still, moving = (self._accelerations(state, u_dot) for u_dot in (0.0 * state.u, state.u_dot))
-        bias_acceleration = self._classical(data, q, v, still)
-        acceleration = self._classical(data, q, v, moving)
+        bias_acceleration = self._classical_accelerations(data, q, v, still)
+        acceleration = self._classical_accelerations(data, q, v, moving)
         pin.computeJointJacobians(model, data, q)
         pin.updateFramePlacements(model, data)
         world = pin.LOCAL_WORLD_ALIGNED
@@ -129,7 +129,7 @@ class PinocchioEngine:
             abs(model.inertias[k].mass) * float(np.linalg.norm(data.oMi[k].act(model.inertias[k].lever)))
             for k in range(1, model.njoints)
         ]
-        return Snapshot(
+        return TreeSnapshot(
             R=np.stack([pose.rotation for pose in poses]),
             p=np.stack([pose.translation for pose in poses]),
             jacobian=J,
@@ -144,7 +144,7 @@ class PinocchioEngine:
             heavy=float(np.linalg.norm(self.robot.gravity)) * max(weights, default=0.0),
         )
 
-    def _classical(self, data: pin.Data, q: Array, v: Array, a: Array) -> Array:
+    def _classical_accelerations(self, data: pin.Data, q: Array, v: Array, a: Array) -> Array:
         model = self.model
         pin.forwardKinematics(model, data, q, v, a)
         pin.updateFramePlacements(model, data)
@@ -182,7 +182,7 @@ class PinocchioEngine:
         # D is orthonormal, so it takes forces as it takes rates.
         rate = np.asarray(pin.constraintDynamics(model, data, q, v, D @ force, anchors, datas, settings))
         u_dot = D.T @ rate
-        if not self._point:
+        if not self._is_point:
             u_dot[:3] += np.cross(state.u[3:6], state.u[:3])
         return np.asarray(u_dot)
 
@@ -202,12 +202,12 @@ def build(robot: Robot) -> PinocchioEngine:
     carriers = {BASE: (0, here), PLATFORM: (model.addJoint(0, model_of_joint, here, "platform"), here)}
     # Pinocchio's recursions take the joints of a branch one after the other.
     made_of: dict[int, list[int]] = {}
-    for number in branch_by_branch(robot):
+    for number in depth_first_joints(robot):
         joint = robot.joints[number]
         carrier, placement = carriers[joint.predecessor]
         placement = placement * _se3(joint.frame_predecessor)
         made_of[number] = []
-        for step, name in enumerate(steps_of(joint, _STEPS, "Pinocchio")):
+        for step, name in enumerate(engine_joints(joint, _STEPS, "Pinocchio")):
             model_of_joint = getattr(pin, f"JointModel{name}")()
             carrier = model.addJoint(carrier, model_of_joint, placement, f"{number}.{step}")
             placement = here
@@ -217,7 +217,7 @@ def build(robot: Robot) -> PinocchioEngine:
     for body in range(len(robot.bodies)):
         carrier, placement = carriers[body]
         frames.append(model.addFrame(pin.Frame(f"body {body}", carrier, 0, placement, pin.BODY)))
-        for lump in lumps(robot, body) if body != BASE else []:
+        for lump in inertia_lumps(robot, body) if body != BASE else []:
             try:
                 inertia = pin.Inertia(lump.mass, lump.com, lump.about_com)
             except (ValueError, RuntimeError) as error:
@@ -226,14 +226,14 @@ def build(robot: Robot) -> PinocchioEngine:
                     f"{error}"
                 ) from None
             model.appendBodyToJoint(carrier, inertia, placement)
-    engine = PinocchioEngine(robot, model, _places(robot, model, made_of), tuple(frames), None)
-    reason = _why_no_anchors(robot, engine)
+    engine = PinocchioEngine(robot, model, _joint_indices(robot, model, made_of), tuple(frames), None)
+    reason = _constraint_dynamics_reason(robot, engine)
     if reason:
         engine.notes.append(f"constraintDynamics is left out: {reason}")
         return engine
     engine.anchors = [
         pin.RigidConstraintModel(
-            _ANCHORS[joint.kind],
+            _CONTACT_TYPES[joint.kind],
             model,
             carriers[joint.predecessor][0],
             carriers[joint.predecessor][1] * _se3(joint.frame_predecessor),
@@ -246,19 +246,21 @@ def build(robot: Robot) -> PinocchioEngine:
     return engine
 
 
-def _places(robot: Robot, model: pin.Model, made_of: dict[int, list[int]]) -> JointPlaces:
+def _joint_indices(robot: Robot, model: pin.Model, made_of: dict[int, list[int]]) -> JointIndices:
     q: list[int] = []
     u: list[int] = []
     for number in range(robot.tree):
         for joint in (model.joints[k] for k in made_of[number]):
             q += range(joint.idx_q, joint.idx_q + joint.nq)
             u += range(joint.idx_v, joint.idx_v + joint.nv)
-    return JointPlaces(np.array(q, dtype=int), np.array(u, dtype=int))
+    return JointIndices(np.array(q, dtype=int), np.array(u, dtype=int))
 
 
-def _why_no_anchors(robot: Robot, engine: PinocchioEngine) -> str:
+def _constraint_dynamics_reason(robot: Robot, engine: PinocchioEngine) -> str:
     """Why `constraintDynamics` cannot be used; empty if it can."""
-    others = [joint.kind.value for joint in robot.closures if joint.kind not in _ANCHORS or joint.at_point]
+    others = [
+        joint.kind.value for joint in robot.closures if joint.kind not in _CONTACT_TYPES or joint.at_point
+    ]
     if others:
         return f"it has no constraint for a {others[0]} closure"
     if any(joint.rotor_inertia for joint in robot.closures):

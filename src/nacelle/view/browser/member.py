@@ -11,23 +11,23 @@ import numpy as np
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.progress import reported_to
+from nacelle.progress import report_progress_to
 from nacelle.scene.colours import ARROW_COLOURS
 from nacelle.spatial.scalar import Array
 from nacelle.view.browser.panel import RobotPanel, loads_html, sentence_html
 from nacelle.view.browser.server import EventLoop
 from nacelle.view.browser.stage import Stage
-from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_of_values
+from nacelle.view.coordinates import motion_coordinates, pose_coordinates, pose_from_coordinates
 from nacelle.view.export import PageRobot
 from nacelle.view.loads import KINDS, Loads, LoadScales, largest_load, state_loads
-from nacelle.view.session import Grip, Session, dragged, grips
+from nacelle.view.session import Grip, Session, drag_pose, grips
 from nacelle.view.slices import Slice, slice_choices, workspace_slice
 from nacelle.view.timeline import Playback
-from nacelle.view.vibration import RATE, Shaking, Vibration, lowest_modes
-from nacelle.view.watch import Watched
+from nacelle.view.vibration import RATE, ModeAnimation, Vibration, lowest_modes
+from nacelle.view.watch import WatchedRobot
 
 # The longest arrow at first, as a part of the robot's extent; how often texts are written, s.
-_ARROW, _TEXTS = 0.25, 0.12
+_ARROW_LENGTH, _TEXT_PERIOD = 0.25, 0.12
 
 
 class Member:
@@ -42,21 +42,21 @@ class Member:
     """
 
     def __init__(
-        self, server: Any, loop: EventLoop, robot: Robot, watched: Watched | None, root: str
+        self, server: Any, loop: EventLoop, robot: Robot, watched: WatchedRobot | None, root: str
     ) -> None:
         self._server, self._loop, self._root = server, loop, root
         self.watched, self.session = watched, Session(robot)
         self.offset = np.zeros(3)
         self.motion: Playback | None = None
-        self._start()
+        self._reset()
 
-    def _start(self) -> None:
+    def _reset(self) -> None:
         """Everything that belongs to the robot as it is now."""
         self._held: tuple[int, Grip, Array] | None = None
         self._rates: tuple[Array, ...] = ()
         self._kinds: dict[str, str] = {}
         self._scale, self._units = 1.0, dict.fromkeys(KINDS, LoadScales())
-        self._shaking: Shaking | None = None
+        self._shaking: ModeAnimation | None = None
         self._vibration = Vibration(None, "")
         self._phase, self._waited, self._stale = 0.0, math.inf, True
 
@@ -87,7 +87,7 @@ class Member:
             if not np.array_equal(self.session.x, self.session.request):
                 self.session.move(self.session.x)
         self.motion = None
-        self._start()
+        self._reset()
 
     # ---------------------------------------------------------------------- poses
 
@@ -104,8 +104,8 @@ class Member:
         session = self.session
         with self._server.atomic():
             self.stage.place(session.bodies)
-            self.stage.paint(session.verdict.standing)
-            self.stage.haunt(session.ghost(), session.bodies)
+            self.stage.paint(session.verdict.status)
+            self.stage.show_ghost(session.ghost_pose(), session.bodies)
             self.stage.place_grips(grips(session), None if self._held is None else self._held[0])
             for kind in self._kinds:
                 self._draw_loads(kind)
@@ -114,12 +114,12 @@ class Member:
     def tick(self, elapsed: float) -> bool:
         """Let time pass: texts and vibrations; says whether something moves."""
         self._waited += elapsed
-        if self._stale and self._waited > _TEXTS:
+        if self._stale and self._waited > _TEXT_PERIOD:
             self._stale, self._waited = False, 0.0
             self._write_texts()
         if self._shaking is not None:
             self._phase += 2.0 * math.pi * RATE * elapsed
-            self._shake()
+            self._draw_vibration()
         return self._shaking is not None or self._stale
 
     def _write_texts(self) -> None:
@@ -133,23 +133,23 @@ class Member:
         """An event of a grip, in a thread of the server."""
         quat_xyzw = np.roll(wxyz, -1)
         if phase == "start":
-            self._loop.post((id(self), "grip start"), lambda: self._taken(k))
+            self._loop.post((id(self), "grip start"), lambda: self._take_grip(k))
         elif phase == "update":
-            self._loop.post((id(self), "grip"), lambda: self._dragged(k, position, quat_xyzw))
+            self._loop.post((id(self), "grip"), lambda: self._drag_grip(k, position, quat_xyzw))
         else:
-            self._loop.post((id(self), "grip end"), self._released)
+            self._loop.post((id(self), "grip end"), self._release_grip)
 
-    def _taken(self, k: int) -> None:
+    def _take_grip(self, k: int) -> None:
         self._held = (k, grips(self.session)[k], self.session.request)
 
-    def _dragged(self, k: int, position: Array, quat_xyzw: Array) -> None:
+    def _drag_grip(self, k: int, position: Array, quat_xyzw: Array) -> None:
         if self._held is None or self._held[0] != k:
-            self._taken(k)
+            self._take_grip(k)
         assert self._held is not None
         _, grip, start = self._held
-        self.move(dragged(self.session.robot, grip, start, position, quat_xyzw))
+        self.move(drag_pose(self.session.robot, grip, start, position, quat_xyzw))
 
-    def _released(self) -> None:
+    def _release_grip(self) -> None:
         self._held = None
         self.refresh()
 
@@ -157,7 +157,7 @@ class Member:
         """Set a coordinate, m or rad."""
         values = pose_coordinates(self.session.robot, self.session.request)
         values[k] = value
-        self.move(pose_of_values(self.session.robot, values))
+        self.move(pose_from_coordinates(self.session.robot, values))
 
     def to_reference(self) -> None:
         """Go to the reference pose."""
@@ -188,17 +188,17 @@ class Member:
         def compute() -> Loads:
             return state_loads(session.robot, kind, session.bodies, session.x, *rates)
 
-        self._loop.background(compute, lambda first: self._loads_ready(session, kind, first))
+        self._loop.background(compute, lambda first: self._show_first_loads(session, kind, first))
 
-    def _loads_ready(self, session: Session, kind: str, first: Loads) -> None:
+    def _show_first_loads(self, session: Session, kind: str, first: Loads) -> None:
         if session is self.session:
-            self._units[kind] = self._fitted(first)
+            self._units[kind] = self._load_scales(first)
             self._kinds[kind] = ""
             self.refresh()
 
-    def _fitted(self, loads: Loads) -> LoadScales:
+    def _load_scales(self, loads: Loads) -> LoadScales:
         """Scales such that the largest arrow has its length."""
-        extent = _ARROW * self.stage.geometry.extent
+        extent = _ARROW_LENGTH * self.stage.geometry.extent
         force, moment = largest_load(loads)
         # Rounding beside a real force is no moment to be drawn at full length.
         return LoadScales(
@@ -210,7 +210,7 @@ class Member:
         session = self.session
         loads = state_loads(session.robot, kind, session.bodies, session.x, *self._rates)
         if self._units[kind] == LoadScales():
-            self._units[kind] = self._fitted(loads)
+            self._units[kind] = self._load_scales(loads)
         scales = LoadScales(*(self._scale * unit for unit in self._units[kind]))
         self.stage.show_loads(kind, loads, scales)
         self._kinds[kind] = loads_html(loads, ARROW_COLOURS[kind])
@@ -232,12 +232,12 @@ class Member:
         self.panel.show_progress(0.0)
 
         def compute() -> Slice:
-            with reported_to(listener):
+            with report_progress_to(listener):
                 return workspace_slice(session.robot, names, at, origin, extent)
 
-        self._loop.background(compute, lambda result: self._slice_ready(session, result))
+        self._loop.background(compute, lambda result: self._show_slice(session, result))
 
-    def _slice_ready(self, session: Session, result: Slice) -> None:
+    def _show_slice(self, session: Session, result: Slice) -> None:
         self.panel.show_progress(None)
         if session is self.session:
             self.stage.show_slice(result)
@@ -252,12 +252,12 @@ class Member:
         """Compute the natural modes at the pose, beside the loop."""
         session, x = self.session, self.session.x
         self.show_mode(None)
-        self.panel.say_modes("computing …")
+        self.panel.show_modes_message("computing …")
         self._loop.background(
-            lambda: lowest_modes(session.robot, x), lambda vibration: self._modes_ready(session, vibration)
+            lambda: lowest_modes(session.robot, x), lambda vibration: self._show_modes(session, vibration)
         )
 
-    def _modes_ready(self, session: Session, vibration: Vibration) -> None:
+    def _show_modes(self, session: Session, vibration: Vibration) -> None:
         if session is self.session:
             self._vibration = vibration
             self.panel.show_modes(vibration)
@@ -269,23 +269,23 @@ class Member:
         self.stage.hide(())
         self.stage.place(self.session.bodies)
         if mode is None or self._vibration.modes is None:
-            self.panel.no_mode()
+            self.panel.clear_mode()
             self.stage.show_grips(True)
             return
         modes = self._vibration.modes
         if not np.array_equal(modes.x, self.session.x):
             self.session.move(modes.x)
             self.refresh()
-        self._phase, self._shaking = 0.0, Shaking(modes, mode, self.stage.geometry.extent)
-        self.stage.hide(self._shaking.bent)
+        self._phase, self._shaking = 0.0, ModeAnimation(modes, mode, self.stage.geometry.extent)
+        self.stage.hide(self._shaking.bent_links)
         self.stage.show_grips(False)
 
-    def _shake(self) -> None:
+    def _draw_vibration(self) -> None:
         assert self._shaking is not None
         with self._server.atomic():
             self.stage.place(self._shaking.bodies(self.session.bodies, self._phase))
             for name, pieces in self._shaking.lines(self._phase).items():
-                self.stage.show_bent(name, pieces)
+                self.stage.show_bent_link(name, pieces)
 
     # ---------------------------------------------------------------------- motions and pages
 
@@ -305,7 +305,7 @@ class Member:
         return PageRobot(self.session.robot, self.session.x, self.motion, self.kinds, (x, y, z))
 
     @property
-    def has_plane(self) -> bool:
+    def can_drive_circle(self) -> bool:
         """Whether a circle can be driven: two translations."""
         names = layout_of(self.session.robot.motion).x_names
         return sum(axis in names for axis in "xyz") >= 2

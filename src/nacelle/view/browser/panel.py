@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from nacelle.scene.colours import GOOD_COLOUR, NEAR_COLOUR, OUT_COLOUR, ArrowColours
 from nacelle.view.coordinates import PoseCoordinate
 from nacelle.view.loads import KINDS, Loads
-from nacelle.view.session import Standing, Verdict
+from nacelle.view.session import PoseStatus, Verdict
 from nacelle.view.slices import Slice
 from nacelle.view.timeline import Clock
 from nacelle.view.vibration import Vibration
@@ -66,9 +66,9 @@ class Controls:
 
 # Text on these colours: dark on orange, white on the others.
 _COLOURS = {
-    Standing.GOOD: (GOOD_COLOUR, "#fff"),
-    Standing.NEAR: (NEAR_COLOUR, "#1a1a1a"),
-    Standing.OUT: (OUT_COLOUR, "#fff"),
+    PoseStatus.GOOD: (GOOD_COLOUR, "#fff"),
+    PoseStatus.NEAR: (NEAR_COLOUR, "#1a1a1a"),
+    PoseStatus.OUT: (OUT_COLOUR, "#fff"),
 }
 _BOX = "margin:.3em .6em;padding:.45em .7em;border-radius:.4em;font-size:.8em;line-height:1.35;"
 _PLAIN = "margin:.3em .8em;font-size:.78em;line-height:1.4;"
@@ -76,7 +76,7 @@ _PLAIN = "margin:.3em .8em;font-size:.78em;line-height:1.4;"
 
 def verdict_html(verdict: Verdict) -> str:
     """What is said about a pose, on its colour."""
-    (back, ink), standing = _COLOURS[verdict.standing], verdict.standing.value
+    (back, ink), standing = _COLOURS[verdict.status], verdict.status.value
     message = verdict.words.removeprefix(standing).lstrip(":; ")
     details = f"<br>{escape(message)}" if message else ""
     return (
@@ -111,7 +111,7 @@ def dependent_html(values: Mapping[str, tuple[float, str]]) -> str:
     return f'<div style="{_PLAIN}">follows: {values_text}</div>'
 
 
-def _square(colour: str) -> str:
+def _colour_square(colour: str) -> str:
     return (
         f'<span style="display:inline-block;width:.8em;height:.8em;border-radius:.15em;background:{colour};'
         'margin-right:.35em;vertical-align:-.05em"></span>'
@@ -124,9 +124,9 @@ def loads_html(loads: Loads, colours: ArrowColours) -> str:
         return sentence_html(f"{loads.kind}: {loads.note or 'none'}")
     units = {}
     if any(row.force is not None for row in loads.rows):
-        units["force"] = f"{_square(colours.force)}force (N)"
+        units["force"] = f"{_colour_square(colours.force)}force (N)"
     if any(row.moment is not None for row in loads.rows):
-        units["moment"] = f"{_square(colours.moment)}moment (N m)"
+        units["moment"] = f"{_colour_square(colours.moment)}moment (N m)"
     head = "".join(f'<th style="text-align:right;font-weight:600">{unit}</th>' for unit in units.values())
     lines = []
     for row in loads.rows:
@@ -148,7 +148,9 @@ def _number(value: float | None) -> str:
 
 def slice_html(result: Slice) -> str:
     """The legend of a slice of the workspace."""
-    lines = "".join(f"<div>{_square(patch.colour)}{escape(patch.label)}</div>" for patch in result.patches)
+    lines = "".join(
+        f"<div>{_colour_square(patch.colour)}{escape(patch.label)}</div>" for patch in result.patches
+    )
     message = result.words.replace("m^2", "m²")
     head = "<div>inverse condition number (1 isotropic, 0 singular):</div>" if result.patches else ""
     return f'<div style="{_PLAIN}">{head}{lines}<div>{escape(message)}</div></div>'
@@ -158,11 +160,11 @@ def slice_html(result: Slice) -> str:
 
 
 # A slider that the user has just moved is left alone for so long, s: its own later values are on their way.
-_TOUCHED = 0.4
+_TOUCH_TIME = 0.4
 _NO_MODE = "none"
 
 
-class Controlled(Protocol):
+class RobotControls(Protocol):
     """What the controls of a robot set."""
 
     def set_coordinate(self, k: int, value: float) -> None:
@@ -196,7 +198,7 @@ class Controlled(Protocol):
 class RobotPanel(Controls):
     """The controls of a robot in the page."""
 
-    def __init__(self, gui: Any, controlled: Controlled, post: Post) -> None:
+    def __init__(self, gui: Any, controlled: RobotControls, post: Post) -> None:
         """Make a panel without controls.
 
         Args:
@@ -239,7 +241,7 @@ class RobotPanel(Controls):
         with gui.add_folder("Modes", expand_by_default=False):
             self._button("Compute modes here", self._controlled.compute_modes)
             self.mode = gui.add_dropdown("Mode", (_NO_MODE,), visible=False)
-            self._on_update(self.mode, self._chosen_mode)
+            self._on_update(self.mode, self._select_mode)
             self.modes = gui.add_html("")
 
     def _add_slice(self, pairs: Sequence[str]) -> None:
@@ -278,7 +280,7 @@ class RobotPanel(Controls):
     def _checkbox(self, label: str, value: bool, function: Callable[[bool], None]) -> None:
         self._on_update(self._gui.add_checkbox(label, value), function)
 
-    def _chosen_mode(self, label: str) -> None:
+    def _select_mode(self, label: str) -> None:
         self._controlled.show_mode(None if label == _NO_MODE else self.mode.options.index(label) - 1)
 
     # ---------------------------------------------------------------------- what is shown
@@ -295,7 +297,7 @@ class RobotPanel(Controls):
         """Show coordinates (m, rad), what is said about the pose, and what follows from it."""
         now = time.monotonic()
         for k, ((coordinate, slider), value) in enumerate(zip(self._sliders, values, strict=True)):
-            if now - self._touched.get(k, -1.0) > _TOUCHED:
+            if now - self._touched.get(k, -1.0) > _TOUCH_TIME:
                 digits = max(0, -math.floor(math.log10(slider.step) + 1e-9))
                 rounded = round(coordinate.factor * float(value), digits)
                 slider.value = float(min(max(rounded, slider.min), slider.max))
@@ -326,11 +328,11 @@ class RobotPanel(Controls):
         self.mode.visible = vibration.modes is not None
         self._write(self.modes, sentence_html(vibration.words))
 
-    def say_modes(self, message: str) -> None:
+    def show_modes_message(self, message: str) -> None:
         """Say something about modes."""
         self._write(self.modes, sentence_html(message))
 
-    def no_mode(self) -> None:
+    def clear_mode(self) -> None:
         """Choose no mode."""
         self.mode.value = _NO_MODE
 

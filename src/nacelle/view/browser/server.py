@@ -24,7 +24,7 @@ from nacelle.errors import NacelleError
 
 # The only address at which the server listens; nothing widens it.
 HOST = "127.0.0.1"
-_FIRST, _TRIED = 8080, 50
+_FIRST_PORT, _MAX_PORTS = 8080, 50
 
 
 def require_viser() -> None:
@@ -46,16 +46,18 @@ def free_port(port: int | None) -> int:
     if port is not None:
         if not 1 <= port <= 65535:
             raise NacelleError(f"a port is between 1 and 65535, got {port}")
-        if not _free(port):
+        if not _is_free(port):
             raise NacelleError(f"port {port} of {HOST} is in use, or not allowed: name another one")
         return port
-    for candidate in range(_FIRST, _FIRST + _TRIED):
-        if _free(candidate):
+    for candidate in range(_FIRST_PORT, _FIRST_PORT + _MAX_PORTS):
+        if _is_free(candidate):
             return candidate
-    raise NacelleError(f"the ports {_FIRST} to {_FIRST + _TRIED - 1} are all in use: name one with --port")
+    raise NacelleError(
+        f"the ports {_FIRST_PORT} to {_FIRST_PORT + _MAX_PORTS - 1} are all in use: name one with --port"
+    )
 
 
-def _free(port: int) -> bool:
+def _is_free(port: int) -> bool:
     """Whether a port can be listened at."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -79,7 +81,7 @@ def start_server(port: int | None, label: str) -> Any:
     with contextlib.redirect_stdout(io.StringIO()):
         server: Any = viser.ViserServer(host=HOST, port=free, label=label, verbose=False)
     # viser can offer a page to the world through a tunnel: not this one, whatever a client requests.
-    server.request_share_url = _refuse
+    server.request_share_url = _refuse_sharing
     if server.get_port() != free and port is not None:
         stop_server(server)
         raise NacelleError(f"port {port} of {HOST} is in use: name another one")
@@ -88,11 +90,11 @@ def start_server(port: int | None, label: str) -> Any:
     )
     # Beside the picture, not over it.
     server.gui.main_panel.dock_right()
-    _light(server.scene)
+    _add_lights(server.scene)
     return server
 
 
-def _light(scene: Any) -> None:
+def _add_lights(scene: Any) -> None:
     """Plain lights: reflections and shadows are slow on computers without a graphics card."""
     scene.configure_environment_map(hdri=None)
     scene.configure_default_lights(enabled=False, cast_shadow=False)
@@ -108,7 +110,7 @@ def stop_server(server: Any) -> None:
         server.stop()
 
 
-def _refuse(*_: Any, **__: Any) -> None:
+def _refuse_sharing(*_: Any, **__: Any) -> None:
     """Share nothing."""
 
 
@@ -116,7 +118,7 @@ def _refuse(*_: Any, **__: Any) -> None:
 
 
 # How often the page is written while something moves, and how often files are looked at otherwise, s.
-FRAME, IDLE = 1.0 / 40.0, 0.2
+FRAME_PERIOD, IDLE_PERIOD = 1.0 / 40.0, 0.2
 
 
 class EventLoop:
@@ -168,7 +170,7 @@ class EventLoop:
             try:
                 value = work()
             except Exception as error:
-                message = _words(error)
+                message = _error_message(error)
                 self.post(object(), lambda: self._say(message))
             else:
                 self.post(object(), lambda: then(value))
@@ -188,26 +190,26 @@ class EventLoop:
         while True:
             with self._changed:
                 if not self._pending and not self._closed:
-                    self._changed.wait(FRAME if moves else IDLE)
+                    self._changed.wait(FRAME_PERIOD if moves else IDLE_PERIOD)
                 if self._closed:
                     return
                 events, self._pending = self._pending, {}
             for event in events.values():
-                self._guarded(event)
+                self._run_guarded(event)
             now = time.monotonic()
             elapsed, last = now - last, now
-            moves = bool(self._guarded(functools.partial(self._tick, elapsed)))
+            moves = bool(self._run_guarded(functools.partial(self._tick, elapsed)))
 
-    def _guarded(self, function: Callable[[], Any]) -> Any:
+    def _run_guarded(self, function: Callable[[], Any]) -> Any:
         """Run a function; what goes wrong is said, and the loop goes on."""
         try:
             return function()
         except Exception as error:
-            self._say(_words(error))
+            self._say(_error_message(error))
             return None
 
 
-def _words(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     """What has gone wrong, in words; a mistake of the program itself goes to stderr as well."""
     if isinstance(error, NacelleError):
         return str(error)

@@ -14,14 +14,14 @@ import numpy as np
 from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.leg import PLATFORM
 from nacelle.scene.colours import ARROW_COLOURS, NEAR_COLOUR, OUT_COLOUR, TRACE_COLOUR, rgb_bytes
-from nacelle.scene.faces import cylinder, faces, sphere, triangles
-from nacelle.scene.geometry import RobotGeometry, link_frame, robot_geometry, stretched_link
-from nacelle.shapes.solid import Ball, Drawn, Mesh, Rod
+from nacelle.scene.faces import cylinder_faces, solid_faces, sphere_faces, triangulate
+from nacelle.scene.geometry import RobotGeometry, link_frame, robot_geometry, stretch_link
+from nacelle.shapes.solid import Ball, DrawableSolid, Mesh, Rod
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.view.loads import Loads, LoadScales, segments
-from nacelle.view.session import Grip, Session, Standing
+from nacelle.view.loads import Loads, LoadScales, arrow_segments
+from nacelle.view.session import Grip, PoseStatus, Session
 from nacelle.view.slices import Slice
 
 # ---- solids as triangles
@@ -30,7 +30,7 @@ from nacelle.view.slices import Slice
 _SIDES = 24
 
 
-def one_mesh(meshes: Iterable[Mesh]) -> Mesh:
+def join_meshes(meshes: Iterable[Mesh]) -> Mesh:
     """Several meshes as one."""
     parts = list(meshes)
     starts = np.cumsum([0, *(len(part.points) for part in parts)])
@@ -40,27 +40,27 @@ def one_mesh(meshes: Iterable[Mesh]) -> Mesh:
     )
 
 
-def solid_mesh(solid: Drawn) -> Mesh:
+def solid_mesh(solid: DrawableSolid) -> Mesh:
     """The triangles of a solid in its own frame."""
     if isinstance(solid, Mesh):
         return solid
     bands: Iterable[Array]
     if isinstance(solid, Rod):
         # Both ends and the side share no corners: so the edges between them stay sharp.
-        quads = cylinder(solid.start, solid.stop, solid.radius, np.inf, sides=_SIDES)
+        quads = cylinder_faces(solid.start, solid.stop, solid.radius, np.inf, sides=_SIDES)
         bands = np.split(quads[:, ::-1], 3)
     elif isinstance(solid, Ball):
-        bands = [sphere(solid.centre, solid.radius, _SIDES)[:, ::-1]]
+        bands = [sphere_faces(solid.centre, solid.radius, _SIDES)[:, ::-1]]
     else:
         # Nor do flat faces.
-        bands = faces(solid, np.inf)[:, None]
-    return one_mesh(Mesh(*triangles(band)) for band in bands)
+        bands = solid_faces(solid, np.inf)[:, None]
+    return join_meshes(Mesh(*triangulate(band)) for band in bands)
 
 
 # ---- the stage
 
 
-def wxyz(R: Array) -> Array:
+def quaternions_wxyz(R: Array) -> Array:
     """Quaternions (..., 4), scalar first, of rotation matrices (..., 3, 3)."""
     return np.roll(quat_from_matrices(R), 1, axis=-1)
 
@@ -101,7 +101,7 @@ class Stage:
         self._meshes: dict[int, list[tuple[Any, str]]] = {}
         self._send_meshes()
         self._links = [self._send_link(k) for k in range(len(self.geometry.links))]
-        self._standing = Standing.GOOD
+        self._standing = PoseStatus.GOOD
         self._sent: dict[int, Array] = {}
         self._grips: list[Any] = []
         self._others: dict[str, Any] = {}
@@ -114,7 +114,7 @@ class Stage:
             for solid, colour in zip(part.solids, part.colours, strict=True):
                 groups.setdefault((part.body, colour), []).append(solid_mesh(solid))
         for (body, colour), meshes in groups.items():
-            mesh = one_mesh(meshes)
+            mesh = join_meshes(meshes)
             name = f"body{body}/{colour[1:]}"
             handle = self._mesh(f"{self._root}/{name}", mesh, colour, None)
             self._meshes.setdefault(body, []).append((handle, colour))
@@ -125,7 +125,7 @@ class Stage:
         """A spring or a damper, of length one until its bodies are placed."""
         link = self.geometry.links[k]
         corners, triangles = link.mesh
-        mesh = Mesh(stretched_link(corners, 1.0), triangles)
+        mesh = Mesh(stretch_link(corners, 1.0), triangles)
         return self._mesh(f"{self._root}/link{k}", mesh, link.colour, None)
 
     def _mesh(self, name: str, mesh: Any, colour: str, opacity: float | None) -> Any:
@@ -144,7 +144,7 @@ class Stage:
 
     def place(self, bodies: BodyPoses) -> None:
         """Move all bodies."""
-        quats = wxyz(bodies.R)
+        quats = quaternions_wxyz(bodies.R)
         changed = set()
         for b, frame in enumerate(self._frames):
             now = np.concatenate([quats[b], bodies.p[b]])
@@ -156,10 +156,10 @@ class Stage:
             if changed & {*link.bodies}:
                 poses = {b: Pose(bodies.R[b], bodies.p[b]) for b in link.bodies}
                 frame, length = link_frame(*link.ends(poses))
-                handle.vertices = stretched_link(link.mesh[0], length).astype(np.float32)
-                handle.wxyz, handle.position = tuple(wxyz(frame.R)), tuple(frame.p)
+                handle.vertices = stretch_link(link.mesh[0], length).astype(np.float32)
+                handle.wxyz, handle.position = tuple(quaternions_wxyz(frame.R)), tuple(frame.p)
 
-    def paint(self, standing: Standing) -> None:
+    def paint(self, standing: PoseStatus) -> None:
         """Colour the robot: its nacelle red out of reach, all that moves orange near singularities."""
         if standing is self._standing:
             return
@@ -167,13 +167,13 @@ class Stage:
         for body, meshes in self._meshes.items():
             nacelle = body in self._ghosts
             for handle, colour in meshes:
-                if standing is Standing.OUT and nacelle:
+                if standing is PoseStatus.OUT and nacelle:
                     colour = OUT_COLOUR
-                elif standing is Standing.NEAR and body:
+                elif standing is PoseStatus.NEAR and body:
                     colour = NEAR_COLOUR
                 handle.color = rgb_bytes(colour)
 
-    def haunt(self, ghost: Pose | None, bodies: BodyPoses) -> None:
+    def show_ghost(self, ghost: Pose | None, bodies: BodyPoses) -> None:
         """Show the nacelle where it was asked for, but cannot go; hide it if None."""
         if ghost is not None:
             platform = Pose(bodies.R[PLATFORM], bodies.p[PLATFORM])
@@ -181,7 +181,7 @@ class Stage:
             frame.visible = ghost is not None
             if ghost is not None:
                 pose = ghost @ platform.inverse() @ Pose(bodies.R[b], bodies.p[b])
-                frame.wxyz, frame.position = tuple(wxyz(pose.R)), tuple(pose.p)
+                frame.wxyz, frame.position = tuple(quaternions_wxyz(pose.R)), tuple(pose.p)
 
     def hide(self, bodies: Sequence[str]) -> None:
         """Hide bodies by name, and show all others."""
@@ -208,17 +208,17 @@ class Stage:
                 disable_rotations=not grip.rings,
                 depth_test=False,
                 opacity=0.9,
-                wxyz=tuple(wxyz(grip.at.R)),
+                wxyz=tuple(quaternions_wxyz(grip.at.R)),
                 position=tuple(grip.at.p),
             )
-            handle.on_update(_reporter(k, on_move))
+            handle.on_update(_grip_callback(k, on_move))
             self._grips.append(handle)
 
     def place_grips(self, grips: Sequence[Grip], held: int | None) -> None:
         """Move the grips to where they belong, but for the one that is held."""
         for k, (grip, handle) in enumerate(zip(grips, self._grips, strict=True)):
             if k != held:
-                handle.wxyz, handle.position = tuple(wxyz(grip.at.R)), tuple(grip.at.p)
+                handle.wxyz, handle.position = tuple(quaternions_wxyz(grip.at.R)), tuple(grip.at.p)
 
     def show_grips(self, shown: bool) -> None:
         """Show or hide the grips."""
@@ -237,7 +237,7 @@ class Stage:
             if loads is None or vector is None:
                 self._hide(name)
                 continue
-            arrows = segments(loads.points, vector, scale)
+            arrows = arrow_segments(loads.points, vector, scale)
             long = np.linalg.norm(arrows[:, 1] - arrows[:, 0], axis=1) > 1e-3 * self.geometry.extent
             self._arrows(name, arrows[long], colour)
 
@@ -265,7 +265,7 @@ class Stage:
             pieces = np.stack([points[:-1], points[1:]], axis=1)
             self._lines("trace", pieces, TRACE_COLOUR, 0.004)
 
-    def show_bent(self, name: str, pieces: Array) -> None:
+    def show_bent_link(self, name: str, pieces: Array) -> None:
         """Draw a bent link as pieces (N, 2, 3)."""
         key = f"bent-{name}"
         if key in self._others:
@@ -288,7 +288,7 @@ class Stage:
         """Draw a slice of the workspace; take it away if None."""
         self.remove_named("slice")
         for k, patch in enumerate(result.patches if result is not None else ()):
-            opacity = 0.18 if patch.faint else 0.75
+            opacity = 0.18 if patch.is_faint else 0.75
             mesh = Mesh(patch.vertices, patch.faces)
             self._others[f"slice-{k}"] = self._mesh(f"{self._root}/slice{k}", mesh, patch.colour, opacity)
 
@@ -308,7 +308,7 @@ class Stage:
         self._node.remove()
 
 
-def _reporter(k: int, on_move: Callable[[int, str, Array, Array], None]) -> Any:
+def _grip_callback(k: int, on_move: Callable[[int, str, Array, Array], None]) -> Any:
     """A callback of viser: awaited on its event loop, so that the order of events is kept."""
 
     async def report(event: Any) -> None:

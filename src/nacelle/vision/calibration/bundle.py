@@ -33,8 +33,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from nacelle.errors import CalibrationError, did_you_mean
-from nacelle.kinematics.motion import States
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.motion import EvaluatedStates
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_vector
@@ -43,9 +43,9 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import Anchors, anchor_names, anchors_of
-from nacelle.vision.observer.process import Displacer
-from nacelle.vision.observer.settings import per_twist
-from nacelle.vision.observer.sight import Sight, camera_numbers
+from nacelle.vision.observer.process import PoseDisplacement
+from nacelle.vision.observer.settings import twist_deviations
+from nacelle.vision.observer.sight import SightModel, camera_numbers
 
 LENS = ("focal x", "focal y", "centre x", "centre y", "k1", "k2", "p1", "p2", "k3")
 """Names of the numbers of a lens: px, and Brown's coefficients."""
@@ -68,15 +68,15 @@ class EdgePoints:
     sigma: float
 
 
-Observation: TypeAlias = EdgeMeasurement | EdgePoints
+EdgeObservation: TypeAlias = EdgeMeasurement | EdgePoints
 
 
 @dataclass(frozen=True, eq=False)
-class Sighting:
+class PoseSighting:
     """What was seen at one pose of the robot: the pose x (nx,), from encoders, and edges."""
 
     x: Array
-    edges: tuple[Observation, ...]
+    edges: tuple[EdgeObservation, ...]
 
 
 class EdgeRows(NamedTuple):
@@ -104,7 +104,7 @@ def with_lens(camera: Camera, lens: Array) -> Camera:
     return replace(camera, focal=(fx, fy), centre=(cx, cy), distortion=(k1, k2, p1, p2, k3))
 
 
-def edge_rows(camera: Camera, edge: Observation, frame: Array) -> EdgeRows:
+def edge_rows(camera: Camera, edge: EdgeObservation, frame: Array) -> EdgeRows:
     """Rows of one observation where the model has the frame (3, 3) with rows n, u, m, camera axes."""
     n, E = frame[0], frame[1:].T
     if isinstance(edge, EdgeMeasurement):
@@ -115,11 +115,11 @@ def edge_rows(camera: Camera, edge: Observation, frame: Array) -> EdgeRows:
     bent = np.linalg.inv(camera.pixel_jacobian(rays)[:, :, :2])
     across = np.einsum("j,kji->ki", n[:2], bent)
     s = edge.sigma * np.linalg.norm(across, axis=1)
-    by_lens = -np.einsum("ki,kij->kj", across, _by_lens(camera, edge.pixels, rays[:, :2]))
+    by_lens = -np.einsum("ki,kij->kj", across, _pixel_derivatives(camera, edge.pixels, rays[:, :2]))
     return EdgeRows(rays @ n / s, rays @ E / s[:, None], by_lens / s[:, None])
 
 
-def _by_lens(camera: Camera, pixels: Array, a: Array) -> Array:
+def _pixel_derivatives(camera: Camera, pixels: Array, a: Array) -> Array:
     """Derivatives (k, 2, 9) of the pixels of rays (a, 1) by the numbers of the lens."""
     x, y = a[:, 0], a[:, 1]
     s = x * x + y * y
@@ -166,7 +166,7 @@ POSE = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class BundlePoint:
     """Values of all unknowns.
 
     Attributes:
@@ -182,7 +182,7 @@ class Point:
     d: Array
 
 
-class System(NamedTuple):
+class BundleSystem(NamedTuple):
     """The system at a point: residuals (rows,), Jacobian (rows, unknowns), places of each edge's rows."""
 
     r: Array
@@ -202,7 +202,7 @@ class Bundle:
         self,
         robot: Robot,
         cylinders: Sequence[Cylinder],
-        sightings: Sequence[Sighting],
+        sightings: Sequence[PoseSighting],
         unknowns: CameraUnknowns,
     ) -> None:
         """Keep the problem.
@@ -216,12 +216,12 @@ class Bundle:
         self.robot, self.sightings = robot, tuple(sightings)
         self._anchors: Anchors = anchors_of(robot) if unknowns.anchors > 0.0 else ()
         self._anchor_sigma = unknowns.anchors
-        self._sight = Sight(robot, cylinders, self._anchors)
+        self._sight = SightModel(robot, cylinders, self._anchors)
         lens = unknowns.lens_names()
         self._lens = [LENS.index(name) for name in lens]
         # Standard deviations (n,) of the given poses along the reduced twist; None: exact.
-        self._pose_sigma = per_twist(robot, unknowns.poses) if unknowns.poses > 0.0 else None
-        self._displaced = Displacer(robot)
+        self._pose_sigma = twist_deviations(robot, unknowns.poses) if unknowns.poses > 0.0 else None
+        self._displaced = PoseDisplacement(robot)
         self._n = 0 if self._pose_sigma is None else robot.motion.n
         self.names = (*POSE, *lens, *anchor_names(robot, self._anchors))
         self.count = len(self.names) + self._n * len(self.sightings)
@@ -230,16 +230,16 @@ class Bundle:
         """What the unknowns count in (unknowns,): robot sizes, rad, focal lengths, 1."""
         size, focal = self.robot.size, float(np.mean(camera.focal))
         lens = [focal if k < 4 else 1.0 for k in self._lens]
-        poses = np.tile(twist_units(self.robot), len(self.sightings) if self._n else 0)
+        poses = np.tile(twist_scales(self.robot), len(self.sightings) if self._n else 0)
         return np.array([size] * 3 + [1.0] * 3 + lens + [size] * len(self._anchors) + list(poses))
 
-    def start(self, camera: Camera) -> Point:
+    def start(self, camera: Camera) -> BundlePoint:
         """The given poses, no displacements."""
         x = np.stack([np.asarray(sighting.x, dtype=float) for sighting in self.sightings])
         zero = np.zeros((len(x), self.robot.motion.n))
-        return Point(camera, np.zeros(len(self._anchors)), x, zero)
+        return BundlePoint(camera, np.zeros(len(self._anchors)), x, zero)
 
-    def moved(self, point: Point, z: Array) -> Point:
+    def moved(self, point: BundlePoint, z: Array) -> BundlePoint:
         """The point after a step (unknowns,), SI units and px."""
         camera, (R, p) = point.camera, point.camera.pose
         lens = lens_of(camera)
@@ -251,21 +251,21 @@ class Bundle:
         if self._n:
             d = point.d + z[last:].reshape(point.d.shape)
             nominal = self.start(camera).x
-            y = self._at(point).y
+            y = self._sight_at(point).y
             x = np.stack([self._displaced(*each) for each in zip(nominal, y, d, strict=True)])
             point = replace(point, x=x, d=d)
         return point
 
-    def _at(self, point: Point) -> States:
+    def _sight_at(self, point: BundlePoint) -> EvaluatedStates:
         return self._sight.edges(point.x, camera_numbers(point.camera), point.anchors)
 
-    def system(self, point: Point) -> System:
+    def system(self, point: BundlePoint) -> BundleSystem:
         """Residuals and Jacobian at a point.
 
         Raises:
             CalibrationError: if a sighting's pose is out of the robot's reach.
         """
-        at = self._at(point)
+        at = self._sight_at(point)
         if not np.all(np.isfinite(at.results["by_pose"])):
             bad = int(np.flatnonzero(~np.all(np.isfinite(at.results["frame"]), axis=(1, 2, 3, 4)))[0])
             raise CalibrationError(f"the pose of sighting {bad} is out of reach of {self.robot.name}")
@@ -278,10 +278,12 @@ class Bundle:
                 residuals.append(r)
                 rows.append(J)
                 start += len(r)
-        expected, J = self._expected(point)
-        return System(np.concatenate([*residuals, expected]), np.concatenate([*rows, J]), tuple(places))
+        expected, J = self._prior_rows(point)
+        return BundleSystem(np.concatenate([*residuals, expected]), np.concatenate([*rows, J]), tuple(places))
 
-    def _rows(self, point: Point, at: States, k: int, edge: Observation) -> tuple[Array, Array]:
+    def _rows(
+        self, point: BundlePoint, at: EvaluatedStates, k: int, edge: EdgeObservation
+    ) -> tuple[Array, Array]:
         """Rows of one edge of sighting k."""
         index = k, edge.cylinder, edge.side
         frame, q = at.results["frame"][index], at.results["tangent"][index[:2]]
@@ -302,7 +304,7 @@ class Bundle:
             J[:, first : first + self._n] = part.by_normal @ at.results["by_pose"][index]
         return part.r, J
 
-    def _expected(self, point: Point) -> tuple[Array, Array]:
+    def _prior_rows(self, point: BundlePoint) -> tuple[Array, Array]:
         """Rows that anchors and poses are near what they are expected to be."""
         values, sigmas = [point.anchors], [np.full(len(self._anchors), self._anchor_sigma)]
         if self._pose_sigma is not None:

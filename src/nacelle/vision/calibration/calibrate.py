@@ -33,59 +33,70 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.errors import CalibrationError
-from nacelle.kinematics.motion import evaluated
+from nacelle.kinematics.motion import evaluate_function
 from nacelle.kinematics.pose_input import reference_pose
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import log_rotation, quat_from_vector, rotation_quat, rotation_vector
 from nacelle.spatial.scalar import Array
-from nacelle.vision.calibration.bundle import Bundle, CameraUnknowns, EdgePoints, Point, Sighting, System
+from nacelle.vision.calibration.bundle import (
+    Bundle,
+    BundlePoint,
+    BundleSystem,
+    CameraUnknowns,
+    EdgePoints,
+    PoseSighting,
+)
 from nacelle.vision.calibration.excitation import CameraExcitation, jacobian_excitation
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel
-from nacelle.vision.measure import look
-from nacelle.vision.observer.process import Displacer
+from nacelle.vision.measure import render_and_measure
+from nacelle.vision.observer.process import PoseDisplacement
 from nacelle.vision.observer.sight import camera_numbers, cylinder_option, edges
-from nacelle.vision.observer.update import quantile
+from nacelle.vision.observer.update import chi_square_quantile
 from nacelle.vision.placing import sphere_directions
-from nacelle.vision.scene import Scenery
+from nacelle.vision.scene import RobotScenery
 
 _DIRECTIONS, _ROLLS = 160, 12
 # Distances as parts of the reach of the cylinders from their middle.
 _DISTANCES = (1.8, 2.7, 4.0, 6.0)
 # An edge whose normal is off by more, rad, counts as this.
-_CAP = 0.3
+_LARGEST_ERROR = 0.3
 # Sightings that are compared.
-_MOST = 3
+_MOST_SIGHTINGS = 3
 
 
 def first_guesses(
-    robot: Robot, cylinders: Sequence[Cylinder], sightings: Sequence[Sighting], camera: Camera, count: int = 6
+    robot: Robot,
+    cylinders: Sequence[Cylinder],
+    sightings: Sequence[PoseSighting],
+    camera: Camera,
+    count: int = 6,
 ) -> list[Camera]:
     """The best cameras of a coarse search, best first, with the lens of a given one."""
-    few = sightings[:: max(1, len(sightings) // _MOST)][:_MOST]
+    few = sightings[:: max(1, len(sightings) // _MOST_SIGHTINGS)][:_MOST_SIGHTINGS]
     candidates = _candidates(robot, cylinders, few, camera)
     options = {"cylinders": cylinder_option(cylinders)}
     numbers = np.stack([camera_numbers(candidate) for candidate in candidates])
     cost = np.zeros(len(candidates))
     for sighting in few:
-        frame = evaluated(edges, robot, np.asarray(sighting.x)[None], numbers, options=options).results[
-            "frame"
-        ]
+        frame = evaluate_function(
+            edges, robot, np.asarray(sighting.x)[None], numbers, options=options
+        ).results["frame"]
         for edge in sighting.edges:
             # The normal of the plane of points has the sign of the side that their order cannot tell.
             n = np.linalg.svd(camera.ray(edge.pixels))[2][-1] if isinstance(edge, EdgePoints) else edge.normal
             off = np.sum((frame[:, edge.cylinder, edge.side, 0] - n) ** 2, axis=-1)
-            cost += np.minimum(np.nan_to_num(off, nan=_CAP**2), _CAP**2)
+            cost += np.minimum(np.nan_to_num(off, nan=_LARGEST_ERROR**2), _LARGEST_ERROR**2)
     order = np.argsort(cost)[:count]
     return [candidates[int(k)] for k in order]
 
 
 def _candidates(
-    robot: Robot, cylinders: Sequence[Cylinder], sightings: Sequence[Sighting], camera: Camera
+    robot: Robot, cylinders: Sequence[Cylinder], sightings: Sequence[PoseSighting], camera: Camera
 ) -> list[Camera]:
     bodies = [inverse_kinematics(robot, sighting.x, limits=False).bodies for sighting in sightings]
     ends = np.array([end for placed in bodies for c in cylinders for end in c.placed(*placed)])
@@ -116,7 +127,7 @@ _GATE = 1e-5
 # Rounds of leaving out edges that do not fit.
 _ROUNDS = 8
 # Part of the worst misfit beyond which an edge is left out with it.
-_WORSE = 0.2
+_REJECTION_FRACTION = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +174,9 @@ class Calibration:
         return self.excitation.weak
 
 
-def calibrated(
+def calibrate_camera(
     robot: Robot,
-    sightings: Sequence[Sighting],
+    sightings: Sequence[PoseSighting],
     camera: Camera,
     unknowns: CameraUnknowns | None = None,
     *,
@@ -186,10 +197,10 @@ def calibrated(
     """
     wanted = unknowns or CameraUnknowns()
     cylinders = visible_cylinders(robot)
-    _check(robot, sightings, cylinders, wanted)
+    _check_sightings(robot, sightings, cylinders, wanted)
     guesses = [camera, *(first_guesses(robot, cylinders, sightings, camera) if search else ())]
     bundle = Bundle(robot, cylinders, sightings, wanted)
-    point, system = _best(bundle, guesses)
+    point, system = _best_fit(bundle, guesses)
     total = sum(len(sighting.edges) for sighting in sightings)
     kept = [list(range(len(sighting.edges))) for sighting in sightings]
     for _ in range(_ROUNDS):
@@ -201,14 +212,14 @@ def calibrated(
         pairs = zip(sightings, kept, strict=True)
         used = [replace(seen, edges=tuple(seen.edges[e] for e in left)) for seen, left in pairs]
         bundle = Bundle(robot, cylinders, used, wanted)
-        point, system = _fitted(bundle, replace(bundle.start(point.camera), anchors=point.anchors))
+        point, system = _fit_bundle(bundle, replace(bundle.start(point.camera), anchors=point.anchors))
     everything = {(k, i) for k, seen in enumerate(sightings) for i in range(len(seen.edges))}
     left_out = sorted(everything - {(k, e) for k, left in enumerate(kept) for e in left})
-    return _result(bundle, point, system, tuple(left_out))
+    return _calibration_result(bundle, point, system, tuple(left_out))
 
 
-def _check(
-    robot: Robot, sightings: Sequence[Sighting], cylinders: Sequence[Cylinder], wanted: CameraUnknowns
+def _check_sightings(
+    robot: Robot, sightings: Sequence[PoseSighting], cylinders: Sequence[Cylinder], wanted: CameraUnknowns
 ) -> None:
     if len(sightings) < FEWEST:
         raise CalibrationError(
@@ -235,13 +246,13 @@ def _check(
                 )
 
 
-def _best(bundle: Bundle, guesses: Sequence[Camera]) -> tuple[Point, System]:
+def _best_fit(bundle: Bundle, guesses: Sequence[Camera]) -> tuple[BundlePoint, BundleSystem]:
     """The fit of the lowest cost from several guesses."""
-    best: tuple[Point, System] | None = None
+    best: tuple[BundlePoint, BundleSystem] | None = None
     failure: CalibrationError | None = None
     for guess in guesses:
         try:
-            point, system = _fitted(bundle, bundle.start(guess))
+            point, system = _fit_bundle(bundle, bundle.start(guess))
         except CalibrationError as error:
             failure = failure or error
             continue
@@ -253,7 +264,7 @@ def _best(bundle: Bundle, guesses: Sequence[Camera]) -> tuple[Point, System]:
     return best
 
 
-def _fitted(bundle: Bundle, point: Point) -> tuple[Point, System]:
+def _fit_bundle(bundle: Bundle, point: BundlePoint) -> tuple[BundlePoint, BundleSystem]:
     """Levenberg and Marquardt's method from a point.
 
     Raises:
@@ -296,19 +307,19 @@ def _fitted(bundle: Bundle, point: Point) -> tuple[Point, System]:
     return point, system
 
 
-def _misfits(system: System) -> set[tuple[int, int]]:
+def _misfits(system: BundleSystem) -> set[tuple[int, int]]:
     """Edges whose residuals are beyond chance, the worst of them: (sighting, place)."""
     over = {}
     for k, i, rows in system.places:
         r = system.r[rows]
-        over[k, i] = float(r @ r) / quantile(len(r), _GATE)
+        over[k, i] = float(r @ r) / chi_square_quantile(len(r), _GATE)
     # One wrong edge pulls at all others: those that are much better than the worst may be right.
     worst = max(over.values())
-    return {edge for edge, ratio in over.items() if ratio > 1.0 and ratio > _WORSE * worst}
+    return {edge for edge, ratio in over.items() if ratio > 1.0 and ratio > _REJECTION_FRACTION * worst}
 
 
-def _result(
-    bundle: Bundle, point: Point, system: System, rejected: tuple[tuple[int, int], ...]
+def _calibration_result(
+    bundle: Bundle, point: BundlePoint, system: BundleSystem, rejected: tuple[tuple[int, int], ...]
 ) -> Calibration:
     count = len(bundle.names)
     units = bundle.units(point.camera)
@@ -333,11 +344,11 @@ def _result(
 # How far poses are from the reference, over the robot's size and in rad, and how often one is drawn at most.
 _REACH, _TRIES = 0.12, 40
 # How far the first guess of the camera is away from the true one, over its distance and in rad.
-_BESIDE = 0.02
+_GUESS_ERROR = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationRehearsal:
+class SimulatedCalibration:
     """What a calibration would give.
 
     Attributes:
@@ -353,9 +364,9 @@ class CalibrationRehearsal:
     edges: int
 
 
-def rehearse_calibration(
+def simulate_calibration(
     robot: Robot, camera: Camera, pixels: PixelModel, *, poses: int, seed: int = 0
-) -> CalibrationRehearsal:
+) -> SimulatedCalibration:
     """Calibrate a camera from rendered images of a robot.
 
     Args:
@@ -369,27 +380,29 @@ def rehearse_calibration(
         CalibrationError: if too few poses are in reach, or they do not determine the camera.
     """
     rng = np.random.default_rng(seed)
-    scenery = Scenery(robot)
+    scenery = RobotScenery(robot)
     sightings = []
-    for x in _poses(robot, poses, rng):
+    for x in _random_poses(robot, poses, rng):
         scene = scenery.at(camera, x)
-        fits = (look(scene, scene, k, pixels, rng) for k in range(len(scenery.cylinders)))
-        sightings.append(Sighting(x, tuple(edge for fit in fits if fit is not None for edge in fit.edges)))
+        fits = (render_and_measure(scene, scene, k, pixels, rng) for k in range(len(scenery.cylinders)))
+        sightings.append(
+            PoseSighting(x, tuple(edge for fit in fits if fit is not None for edge in fit.edges))
+        )
     middle = float(np.linalg.norm(scenery.at(camera).rods[0].start)) if scenery.cylinders else 1.0
-    rotation, way = (_BESIDE * rng.uniform(-1.0, 1.0, 3) for _ in range(2))
+    rotation, way = (_GUESS_ERROR * rng.uniform(-1.0, 1.0, 3) for _ in range(2))
     start = Pose(rotation_quat(quat_from_vector(rotation)) @ camera.pose.R, camera.pose.p + middle * way)
-    result = calibrated(robot, sightings, camera.placed(start))
+    result = calibrate_camera(robot, sightings, camera.placed(start))
     pose = result.camera.pose
     across, rotated = camera.pose.R.T @ (pose.p - camera.pose.p), camera.pose.R.T @ pose.R
     error = np.concatenate([across, log_rotation(rotated)])
     edges = sum(len(sighting.edges) for sighting in sightings)
-    return CalibrationRehearsal(result, error, np.array([sighting.x for sighting in sightings]), edges)
+    return SimulatedCalibration(result, error, np.array([sighting.x for sighting in sightings]), edges)
 
 
-def _poses(robot: Robot, count: int, rng: np.random.Generator) -> list[Array]:
+def _random_poses(robot: Robot, count: int, rng: np.random.Generator) -> list[Array]:
     """Poses (nx,) within reach and limits."""
     reference = reference_pose(robot)
-    y, displaced, units = inverse_kinematics(robot, reference).y, Displacer(robot), twist_units(robot)
+    y, displaced, units = inverse_kinematics(robot, reference).y, PoseDisplacement(robot), twist_scales(robot)
     kept: list[Array] = []
     for k in range(_TRIES * count):
         # Closer and closer, where the reach is small.

@@ -40,19 +40,21 @@ class CameraExcitation:
     def undetermined(self) -> tuple[str, ...]:
         """Directions of which the sightings say nothing, in words."""
         return tuple(
-            self._words(row) for row, s in zip(self.directions, self.sigma, strict=True) if np.isinf(s)
+            self._direction_label(row)
+            for row, s in zip(self.directions, self.sigma, strict=True)
+            if np.isinf(s)
         )
 
     @property
     def weak(self) -> tuple[str, ...]:
         """Directions that are determined poorly, worst first, with their standard deviations, in words."""
         return tuple(
-            f"{self._words(row)}: {s:.2g}"
+            f"{self._direction_label(row)}: {s:.2g}"
             for row, s in zip(self.directions, self.sigma, strict=True)
             if s > WEAK and not np.isinf(s)
         )
 
-    def _words(self, row: Array) -> str:
+    def _direction_label(self, row: Array) -> str:
         """The larger parts of a direction: "0.98 z - 0.17 ry"."""
         order = [k for k in np.argsort(-np.abs(row)) if abs(row[k]) > 0.1]
         sign = 1.0 if row[order[0]] > 0.0 else -1.0

@@ -13,7 +13,7 @@ The pixels around the two edges of a cylinder, without looking at the rest of th
 An edge is a curve that is nearly straight: for each row of pixels that it crosses (each column, where it is
 nearer to the horizontal), the pixels within a distance of it. Those of both edges are taken once. Left out
 are pixels near the ends of the cylinder, and those in which other solids are seen, or hide it, by more than a
-trace (`seen_parts`, with a blur that allows for the uncertainty of the prediction).
+trace (`visible_fractions`, with a blur that allows for the uncertainty of the prediction).
 
 The edges of a cylinder from the pixels around them, by the pixel model.
 
@@ -40,9 +40,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Camera, Patch
-from nacelle.vision.image.pixel_model import PixelModel, filled
-from nacelle.vision.image.render import meets, seen_parts
+from nacelle.vision.camera import Camera, PixelPatch
+from nacelle.vision.image.pixel_model import PixelModel, edge_coverage
+from nacelle.vision.image.render import may_meet_cone, visible_fractions
 from nacelle.vision.scene import CameraScene
 from nacelle.vision.visibility import EdgeVisibility
 
@@ -63,7 +63,7 @@ def interpolate(image: Array, pixels: Array) -> Array:
     return np.asarray(map_coordinates(image, coordinates, float, order=1, cval=np.nan))
 
 
-def searched_normals(
+def search_normals(
     image: Array, camera: Camera, seen: EdgeVisibility, search: float, model: PixelModel
 ) -> Array | None:
     """Normals (2, 3) of both edges, looked for within a distance of the predicted ones.
@@ -83,22 +83,22 @@ def searched_normals(
     for side in (0, 1):
         if np.count_nonzero(kept[side]) < _LEAST_POINTS:
             continue
-        points = image_edge(image, camera, seen, side, search, model)[kept[side]]
+        points = find_edge_points(image, camera, seen, side, search, model)[kept[side]]
         points = points[np.all(np.isfinite(points), axis=1)]
         if len(points) < _LEAST_POINTS:
             return None
-        n = plane_through(camera.ray(points))
+        n = fit_plane(camera.ray(points))
         normals[side] = n if n @ normals[side] > 0.0 else -n
     return normals
 
 
-def image_edge(
+def find_edge_points(
     image: Array, camera: Camera, seen: EdgeVisibility, side: int, search: float, model: PixelModel
 ) -> Array:
     """Points (samples, 2) of an edge in the image, px, one at each sample of it; NaN where none is clear."""
     p = seen.pixels[side]
     sign = 1.0 if side == 0 else -1.0
-    edge = Patch.of(camera, p[:, 0], p[:, 1]).from_plane(sign * seen.lines.normals[side])
+    edge = PixelPatch.of(camera, p[:, 0], p[:, 1]).distance_from_plane(sign * seen.lines.normals[side])
     inwards = np.stack([edge.a, edge.b], axis=-1)
     width = model.width
     half = int(np.ceil(3.0 * width / _STEP))
@@ -121,7 +121,7 @@ def image_edge(
     return np.where(clear[:, None], p + offset[:, None] * inwards, np.nan)
 
 
-def plane_through(rays: Array) -> Array:
+def fit_plane(rays: Array) -> Array:
     """Unit normal (3,) of the plane through the camera's centre that is nearest to rays (k, 3)."""
     kept = np.ones(len(rays), dtype=bool)
     n = np.linalg.svd(rays)[2][2]
@@ -139,14 +139,14 @@ def plane_through(rays: Array) -> Array:
 
 # Another solid that fills less than this of a pixel is not noticed beside the noise, and where a blurred edge
 # fills less than that, in standard deviations.
-_TRACE = 3e-3
-_TAIL = 2.75
+_NOTICEABLE = 3e-3
+_TAIL_DEVIATIONS = 2.75
 # An edge needs this many pixels near to it.
 _LEAST_PIXELS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
+class PixelBand:
     """Pixels around the edges of a cylinder.
 
     Attributes:
@@ -159,7 +159,7 @@ class Band:
 
     u: Array
     v: Array
-    patch: Patch
+    patch: PixelPatch
     sides: tuple[int, ...]
     middles: Array
 
@@ -174,9 +174,9 @@ def band_around(
     seen: EdgeVisibility,
     model: PixelModel,
     *,
-    wide: float = 0.0,
-    slack: float = 0.0,
-) -> Band | None:
+    margin: float = 0.0,
+    uncertainty: float = 0.0,
+) -> PixelBand | None:
     """Pixels that depend on the edges of cylinder `index` and on nothing else; None where there are none.
 
     Args:
@@ -184,50 +184,55 @@ def band_around(
         index: of the cylinder.
         seen: where its edges are.
         model: the pixel model.
-        wide: how far beyond the reach of a blurred edge to read, px.
-        slack: uncertainty of the prediction, px.
+        margin: how far beyond the reach of a blurred edge to read, px.
+        uncertainty: uncertainty of the prediction, px.
     """
-    reach = model.reach + wide + slack
-    u, v, patch = _candidates(scene.camera, seen, seen.inside, reach)
-    near = [np.abs(patch.from_plane(normal).s) < reach for normal in seen.lines.normals]
+    reach = model.reach + margin + uncertainty
+    u, v, patch = _candidate_pixels(scene.camera, seen, seen.inside, reach)
+    near = [np.abs(patch.distance_from_plane(normal).s) < reach for normal in seen.lines.normals]
     use = near[0] | near[1]
     for side in (0, 1):
-        use &= ~near[side] | _between(seen, side, patch, _TAIL * float(np.hypot(model.width, slack)))
+        use &= ~near[side] | _is_between_ends(
+            seen, side, patch, _TAIL_DEVIATIONS * float(np.hypot(model.width, uncertainty))
+        )
     u, v, patch = u[use], v[use], patch.some(use)
     if not len(u):
         return None
-    clear = ~_disturbed(scene, index, patch, float(np.hypot(model.blur, slack)))
-    band = _band(u[clear], v[clear], patch.some(clear), seen)
+    clear = ~_is_disturbed(scene, index, patch, float(np.hypot(model.blur, uncertainty)))
+    band = _make_band(u[clear], v[clear], patch.some(clear), seen)
     if band is None or len(band.sides) == 2:
         return band
     # Pixels that depend on the other edge as well cannot be explained by one.
-    apart = np.abs(band.patch.from_plane(seen.lines.normals[1 - band.sides[0]]).s) >= model.reach + slack
-    return _band(band.u[apart], band.v[apart], band.patch.some(apart), seen)
+    apart = (
+        np.abs(band.patch.distance_from_plane(seen.lines.normals[1 - band.sides[0]]).s)
+        >= model.reach + uncertainty
+    )
+    return _make_band(band.u[apart], band.v[apart], band.patch.some(apart), seen)
 
 
-def _candidates(
+def _candidate_pixels(
     camera: Camera, seen: EdgeVisibility, kept: Array, reach: float
-) -> tuple[Array, Array, Patch]:
+) -> tuple[Array, Array, PixelPatch]:
     """Pixels beside the parts of both edges that are kept (2, samples)."""
     keys = np.unique(
-        np.concatenate([_beside(seen.pixels[side], kept[side], reach, camera) for side in (0, 1)])
+        np.concatenate([_pixels_beside(seen.pixels[side], kept[side], reach, camera) for side in (0, 1)])
     )
     u, v = keys % camera.size[0], keys // camera.size[0]
-    return u, v, Patch.of(camera, u.astype(float), v.astype(float))
+    return u, v, PixelPatch.of(camera, u.astype(float), v.astype(float))
 
 
-def _band(u: Array, v: Array, patch: Patch, seen: EdgeVisibility) -> Band | None:
+def _make_band(u: Array, v: Array, patch: PixelPatch, seen: EdgeVisibility) -> PixelBand | None:
     """A band with the sides that have pixels; None if there are none."""
     sides, middles = [], []
     for side in (0, 1):
-        close = np.flatnonzero(np.abs(patch.from_plane(seen.lines.normals[side]).s) < 1.0)
+        close = np.flatnonzero(np.abs(patch.distance_from_plane(seen.lines.normals[side]).s) < 1.0)
         if len(close) >= _LEAST_PIXELS:
             sides.append(side)
             middles.append(np.mean(patch.rays[close], axis=0))
-    return Band(u, v, patch, tuple(sides), np.array(middles)) if sides else None
+    return PixelBand(u, v, patch, tuple(sides), np.array(middles)) if sides else None
 
 
-def _between(seen: EdgeVisibility, side: int, patch: Patch, margin: float) -> Array:
+def _is_between_ends(seen: EdgeVisibility, side: int, patch: PixelPatch, margin: float) -> Array:
     """Whether pixels are beside an edge, a margin (px) away from its ends."""
     t = seen.lines.place(side, patch)
     ends = []
@@ -238,7 +243,7 @@ def _between(seen: EdgeVisibility, side: int, patch: Patch, margin: float) -> Ar
     return np.asarray((t >= ends[0]) & (t <= 1.0 - ends[1]))
 
 
-def _disturbed(scene: CameraScene, index: int, patch: Patch, blur: float) -> Array:
+def _is_disturbed(scene: CameraScene, index: int, patch: PixelPatch, blur: float) -> Array:
     """Whether other solids are seen in pixels, or hide the cylinder there."""
     solid = next(k for k, seen in enumerate(scene.solids) if seen.cylinder == index)
     rays = patch.rays / np.linalg.norm(patch.rays, axis=-1, keepdims=True)
@@ -247,15 +252,15 @@ def _disturbed(scene: CameraScene, index: int, patch: Patch, blur: float) -> Arr
     angle = float(np.arccos(min(float(np.min(rays @ axis)), 1.0))) * 1.01 + 8.0 * blur * float(
         np.max(patch.M)
     )
-    near = [k for k, seen in enumerate(scene.solids) if k == solid or meets(seen.solid, axis, angle)]
-    parts = seen_parts([scene.solids[k].solid for k in near], patch, blur)
+    near = [k for k, seen in enumerate(scene.solids) if k == solid or may_meet_cone(seen.solid, axis, angle)]
+    parts = visible_fractions([scene.solids[k].solid for k in near], patch, blur)
     index_near = near.index(solid)
     others = sum((seen for k, (_, seen) in parts.items() if k != index_near), np.zeros(patch.x.shape))
     covered, seen = parts.get(index_near, (0.0, 0.0))
-    return np.asarray((others > _TRACE) | (covered - seen > _TRACE))
+    return np.asarray((others > _NOTICEABLE) | (covered - seen > _NOTICEABLE))
 
 
-def _beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
+def _pixels_beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
     """Places v width + u in the image of the pixels beside a curve through points (k, 2)."""
     keys = []
     ends = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(int)))
@@ -316,7 +321,7 @@ class EdgeFit:
         return np.asarray(self.covariance[k : k + 3, k : k + 3])
 
 
-def tangents(normals: Array, middles: Array) -> Array:
+def normal_tangents(normals: Array, middles: Array) -> Array:
     """For each normal (..., 3) the two directions (..., 2, 3) in which it may move: m and n x m, unit."""
     m = middles - np.sum(middles * normals, axis=-1, keepdims=True) * normals
     m = m / np.linalg.norm(m, axis=-1, keepdims=True)
@@ -324,7 +329,7 @@ def tangents(normals: Array, middles: Array) -> Array:
 
 
 def edge_response(
-    patch: Patch, normals: Array, basis: Array, sides: Sequence[int], blur: float
+    patch: PixelPatch, normals: Array, basis: Array, sides: Sequence[int], blur: float
 ) -> tuple[Array, Array]:
     """F (sides, k) of pixels and its derivatives (sides, 2, k) along the tangents of the normals.
 
@@ -339,11 +344,11 @@ def edge_response(
     reach = 6.0 * blur + 1.0
     for k, (n, side) in enumerate(zip(normals, sides, strict=True)):
         sign = 1.0 if side == 0 else -1.0
-        edge = patch.from_plane(sign * n)
+        edge = patch.distance_from_plane(sign * n)
         near = np.flatnonzero(np.abs(edge.s) < reach)
         there = edge.some(near)
         F[k] = edge.s > 0.0
-        F[k, near], slope = filled(there.s, there.a, there.b, blur)
+        F[k, near], slope = edge_coverage(there.s, there.a, there.b, blur)
         slope *= sign / there.slope
         x, y = patch.x[near], patch.y[near]
         for i, w in enumerate(basis[k]):
@@ -351,7 +356,7 @@ def edge_response(
     return F, D
 
 
-def mixture(F: Array, sides: Sequence[int]) -> Array:
+def level_mixture(F: Array, sides: Sequence[int]) -> Array:
     """How the levels mix in pixels (levels, k): outside edge 0, within, outside edge 1, for given sides."""
     within = np.sum(F, axis=0) - (len(F) - 1.0)
     outside = {side: 1.0 - f for side, f in zip(sides, F, strict=True)}
@@ -364,10 +369,10 @@ def jacobian_rows(F: Array, D: Array, levels: Array, sides: Sequence[int]) -> Ar
     inner = levels[1] if 0 in sides else levels[0]
     outer = {0: levels[0], 1: levels[-1]}
     by_normals = [(inner - outer[side]) * d for side, d in zip(sides, D, strict=True)]
-    return np.concatenate([*by_normals, mixture(F, sides)])
+    return np.concatenate([*by_normals, level_mixture(F, sides)])
 
 
-def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> EdgeFit | None:
+def fit_edges(band: PixelBand, values: Array, normals: Array, model: PixelModel) -> EdgeFit | None:
     """Fit the edges of a cylinder to the values (k,) of the pixels of a band.
 
     Args:
@@ -389,9 +394,9 @@ def fit_edges(band: Band, values: Array, normals: Array, model: PixelModel) -> E
     if len(values) <= 2 * unknowns:
         return None
     for _ in range(_STEPS):
-        basis = tangents(n, band.middles)
+        basis = normal_tangents(n, band.middles)
         F, D = edge_response(patch, n, basis, sides, model.blur)
-        mix = mixture(F, sides)
+        mix = level_mixture(F, sides)
         levels = np.linalg.lstsq(mix @ mix.T, mix @ values, rcond=None)[0]
         means = levels @ mix
         weight = 1.0 / np.sqrt(model.variance(means))

@@ -79,7 +79,7 @@ class PixelModel:
         return np.clip(np.rint(result), 0.0, 255.0) if self.quantised else np.asarray(result)
 
 
-def filled(s: Array, a: Array, b: Array, blur: float) -> tuple[Array, Array]:
+def edge_coverage(s: Array, a: Array, b: Array, blur: float) -> tuple[Array, Array]:
     """What an edge fills of pixels, F (...), and dF/ds (...), 1/px.
 
     Args:

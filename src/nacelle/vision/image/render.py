@@ -1,6 +1,6 @@
 """Rendered images: solids over a background by the pixel model.
 
-With seen_k the part of a pixel in which solid k is seen (`seen_parts`) and v_k its grey level,
+With seen_k the part of a pixel in which solid k is seen (`visible_fractions`) and v_k its grey level,
 
     I = background + sum_k (v_k - background) seen_k
 
@@ -47,27 +47,27 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError
-from nacelle.shapes.points import rim
+from nacelle.shapes.points import planar_rim
 from nacelle.shapes.solid import Ball, Rod, Solid
 from nacelle.spatial.scalar import Array
-from nacelle.vision.camera import Distance, Patch, Region
+from nacelle.vision.camera import EdgeDistance, PixelPatch, Region
 from nacelle.vision.cylinders import tangent_normals
-from nacelle.vision.image.pixel_model import PixelModel, filled
-from nacelle.vision.scene import CameraScene, SeenSolid, entry, passing, vertices
+from nacelle.vision.image.pixel_model import PixelModel, edge_coverage
+from nacelle.vision.scene import CameraScene, SceneSolid, entry_depth, passing_depth, vertices
 
 # A solid is sampled where a part of it is nearer than this part of its size before the camera's plane.
 _NEAR = 1e-2
 _SAMPLES = 5
 
 
-class Cover(NamedTuple):
+class Coverage(NamedTuple):
     """What a solid covers: parts (...) of pixels from 0 to 1, and where its nearest edge is."""
 
     part: Array
-    edge: Distance
+    edge: EdgeDistance
 
 
-def coverage(solid: Solid, patch: Patch, blur: float) -> Cover:
+def coverage(solid: Solid, patch: PixelPatch, blur: float) -> Coverage:
     """Covered parts (...) of the pixels of a patch.
 
     Args:
@@ -76,30 +76,30 @@ def coverage(solid: Solid, patch: Patch, blur: float) -> Cover:
         blur: standard deviation of the point spread, px.
     """
     if isinstance(solid, Rod):
-        return _rod(solid, patch, blur)
+        return _rod_coverage(solid, patch, blur)
     if isinstance(solid, Ball):
         if solid.centre[2] < (1.0 + _NEAR) * solid.radius:
-            return _sampled(solid, patch)
+            return _coverage_by_rays(solid, patch)
         # Within the cone: (d.C)^2 > |d|^2 (|C|^2 - r^2).
         C = solid.centre
         Q = np.outer(C, C) - (float(C @ C) - solid.radius**2) * np.eye(3)
-        edge = patch.from_quadric(Q)
-        return Cover(_edge(edge, blur), edge)
+        edge = patch.distance_from_quadric(Q)
+        return Coverage(_outline_coverage(edge, blur), edge)
     corners = vertices(solid)
     if np.min(corners[:, 2]) < _NEAR * np.ptp(corners):
-        return _sampled(solid, patch)
+        return _coverage_by_rays(solid, patch)
     planes = outline(corners)
     if not len(planes):
-        return _nothing(patch)
-    first, second = _two_least([patch.from_plane(normal) for normal in planes])
-    nearest, next_one = (Cover(_edge(side, blur), side) for side in (first, second))
-    return Cover(overlap(nearest, next_one, _width(blur)), first)
+        return _empty_coverage(patch)
+    first, second = _two_nearest_edges([patch.distance_from_plane(normal) for normal in planes])
+    nearest, next_one = (Coverage(_outline_coverage(side, blur), side) for side in (first, second))
+    return Coverage(overlap(nearest, next_one, _width(blur)), first)
 
 
 def outline(corners: Array) -> Array:
     """Planes (k, 3) through the camera's centre around points (n, 3) before it; normals point inwards."""
     flat = np.concatenate([corners[:, :2] / corners[:, 2:], np.ones((len(corners), 1))], axis=1)
-    edges = rim([*flat], 1e-9)
+    edges = planar_rim([*flat], 1e-9)
     if len(edges) < 3:
         return np.zeros((0, 3))
     middle = flat.mean(axis=0)
@@ -107,11 +107,11 @@ def outline(corners: Array) -> Array:
     return np.asarray(planes * np.sign(planes @ middle)[:, None])
 
 
-def _rod(rod: Rod, patch: Patch, blur: float) -> Cover:
+def _rod_coverage(rod: Rod, patch: PixelPatch, blur: float) -> Coverage:
     start, stop = rod.start, rod.stop
     least = (1.0 + _NEAR) * rod.radius
     if max(start[2], stop[2]) < least:
-        return _sampled(rod, patch)
+        return _coverage_by_rays(rod, patch)
     # What is behind the camera is cut off: the sides are the same lines.
     if min(start[2], stop[2]) < least:
         cut = start + (least - start[2]) / (stop[2] - start[2]) * (stop - start)
@@ -119,48 +119,50 @@ def _rod(rod: Rod, patch: Patch, blur: float) -> Cover:
     u = (stop - start) / np.linalg.norm(stop - start)
     n0, n1 = tangent_normals(start, u, rod.radius)
     if not np.isfinite(n0[0]):
-        return _sampled(rod, patch)
-    reach = _reach(blur)
-    first, second = patch.from_plane(n0), patch.from_plane(-n1)
+        return _coverage_by_rays(rod, patch)
+    reach = _edge_reach(blur)
+    first, second = patch.distance_from_plane(n0), patch.distance_from_plane(-n1)
     strip = (first.s > -reach) & (second.s > -reach)
     near, first, second = patch.some(strip), first.some(strip), second.some(strip)
     # What is between two sides, F_0 + F_1 - 1.
-    part = np.clip(_edge(first, blur) + _edge(second, blur) - 1.0, 0.0, 1.0)
-    cover = Cover(part, _least([first, second]))
+    part = np.clip(_outline_coverage(first, blur) + _outline_coverage(second, blur) - 1.0, 0.0, 1.0)
+    cover = Coverage(part, _nearest_edge([first, second]))
 
-    def end(at: Array, inwards: Array) -> Distance | None:
+    def end(at: Array, inwards: Array) -> EdgeDistance | None:
         """Distance from the outline at an end, that of chord and ellipse; None if pixels are far inside."""
         plane = np.cross(at - rod.radius * n0, at + rod.radius * n1)
         # The other end of the lines is inside; the centre of a flat disc may be outside.
-        chord = near.from_plane(plane if plane @ inwards > 0.0 else -plane)
+        chord = near.distance_from_plane(plane if plane @ inwards > 0.0 else -plane)
         if np.min(chord.s, initial=np.inf) > reach:
             return None
         height = float(at @ u)
         Q = (rod.radius**2 - float(at @ at)) * np.outer(u, u) - height**2 * np.eye(3)
         Q += height * (np.outer(u, at) + np.outer(at, u))
-        disc = near.from_quadric(Q)
+        disc = near.distance_from_quadric(Q)
         outer = disc.s > chord.s
-        return Distance(*(np.where(outer, d, c) for c, d in zip(chord, disc, strict=True)))
+        return EdgeDistance(*(np.where(outer, d, c) for c, d in zip(chord, disc, strict=True)))
 
     both_ends = end(start, stop - start), end(stop, start - stop)
     ends = [distance for distance in both_ends if distance is not None]
     if ends:
-        nearest = _least(ends)
-        both = overlap(cover, Cover(_edge(nearest, blur), nearest), _width(blur))
-        cover = Cover(both, _least([cover.edge, nearest]))
-    part, edge = _nothing(patch)
+        nearest = _nearest_edge(ends)
+        both = overlap(cover, Coverage(_outline_coverage(nearest, blur), nearest), _width(blur))
+        cover = Coverage(both, _nearest_edge([cover.edge, nearest]))
+    part, edge = _empty_coverage(patch)
     part[strip] = cover.part
     for whole, there in zip(edge, cover.edge, strict=True):
         whole[strip] = there
-    return Cover(part, edge)
+    return Coverage(part, edge)
 
 
-def _nothing(patch: Patch) -> Cover:
+def _empty_coverage(patch: PixelPatch) -> Coverage:
     shape = patch.x.shape
-    return Cover(np.zeros(shape), Distance(np.full(shape, -np.inf), np.ones(shape), *np.zeros((2, *shape))))
+    return Coverage(
+        np.zeros(shape), EdgeDistance(np.full(shape, -np.inf), np.ones(shape), *np.zeros((2, *shape)))
+    )
 
 
-def overlap(first: Cover, second: Cover, width: float) -> Array:
+def overlap(first: Coverage, second: Coverage, width: float) -> Array:
     """Parts (...) of the pixels that two solids both cover, from what each covers.
 
     Args:
@@ -197,26 +199,27 @@ def bivariate_normal(h: Array, k: Array, correlation: Array) -> Array:
     return np.asarray(0.5 * (ndtr(h) + ndtr(k)) - first - second - opposite)
 
 
-def _least(distances: list[Distance]) -> Distance:
+def _nearest_edge(distances: list[EdgeDistance]) -> EdgeDistance:
     """The smallest distance at each pixel, with its normal."""
     result = distances[0]
     for other in distances[1:]:
         nearer = other.s < result.s
-        result = Distance(*(np.where(nearer, b, a) for a, b in zip(result, other, strict=True)))
+        result = EdgeDistance(*(np.where(nearer, b, a) for a, b in zip(result, other, strict=True)))
     return result
 
 
-def _two_least(distances: list[Distance]) -> tuple[Distance, Distance]:
+def _two_nearest_edges(distances: list[EdgeDistance]) -> tuple[EdgeDistance, EdgeDistance]:
     """The smallest and the next distance at each pixel: the sides that meet in the nearest corner."""
     order = np.argsort(np.stack([distance.s for distance in distances]), axis=0)
     parts = [np.stack(part) for part in zip(*distances, strict=True)]
     first, second = (
-        Distance(*(np.take_along_axis(part, order[k : k + 1], axis=0)[0] for part in parts)) for k in (0, 1)
+        EdgeDistance(*(np.take_along_axis(part, order[k : k + 1], axis=0)[0] for part in parts))
+        for k in (0, 1)
     )
     return first, second
 
 
-def _reach(blur: float) -> float:
+def _edge_reach(blur: float) -> float:
     """Distance from an edge beyond which it fills less than 1e-6, or all but that, of a pixel, px."""
     return 5.0 * blur + 1.0
 
@@ -226,32 +229,34 @@ def _width(blur: float) -> float:
     return PixelModel(blur=blur).width
 
 
-def _edge(distance: Distance, blur: float) -> Array:
+def _outline_coverage(distance: EdgeDistance, blur: float) -> Array:
     """What one closed outline fills of the pixels."""
     result = (distance.s > 0.0).astype(float)
-    edge = np.abs(distance.s) < _reach(blur)
+    edge = np.abs(distance.s) < _edge_reach(blur)
     near = distance.some(edge)
-    result[edge] = filled(near.s, near.a, near.b, blur)[0]
+    result[edge] = edge_coverage(near.s, near.a, near.b, blur)[0]
     return result
 
 
-def _sampled(solid: Solid, patch: Patch) -> Cover:
+def _coverage_by_rays(solid: Solid, patch: PixelPatch) -> Coverage:
     """Covered part by rays through a grid of points in each pixel, without blur."""
     steps = (np.arange(_SAMPLES) + 0.5) / _SAMPLES - 0.5
     xu, xv, yu, yv = patch.M
-    part, edge = _nothing(patch)
+    part, edge = _empty_coverage(patch)
     for du in steps:
         for dv in steps:
             x, y = patch.x + xu * du + xv * dv, patch.y + yu * du + yv * dv
-            part += np.isfinite(entry(solid, np.stack([x, y, np.ones_like(x)], axis=-1)))
+            part += np.isfinite(entry_depth(solid, np.stack([x, y, np.ones_like(x)], axis=-1)))
     part /= _SAMPLES**2
-    return Cover(part, edge._replace(s=np.where(part > 0.5, np.inf, -np.inf)))
+    return Coverage(part, edge._replace(s=np.where(part > 0.5, np.inf, -np.inf)))
 
 
 # ---- which solid is seen in which part of a pixel: the nearer ones before the others
 
 
-def seen_parts(solids: Sequence[Solid], patch: Patch, blur: float) -> dict[int, tuple[Array, Array]]:
+def visible_fractions(
+    solids: Sequence[Solid], patch: PixelPatch, blur: float
+) -> dict[int, tuple[Array, Array]]:
     """For each solid that is before some pixels, by its index: what it covers and what is seen of it (...).
 
     Args:
@@ -259,12 +264,12 @@ def seen_parts(solids: Sequence[Solid], patch: Patch, blur: float) -> dict[int, 
         patch: the pixels.
         blur: standard deviation of the point spread, px.
     """
-    covers: dict[int, Cover] = {}
+    covers: dict[int, Coverage] = {}
     for k, solid in enumerate(solids):
         cover = coverage(solid, patch, blur)
         if np.any(cover.part > 0.0):
             covers[k] = cover._replace(part=np.nan_to_num(cover.part))
-    depths = {k: passing(solids[k], patch.rays) for k in covers} if len(covers) > 1 else {}
+    depths = {k: passing_depth(solids[k], patch.rays) for k in covers} if len(covers) > 1 else {}
     width = PixelModel(blur=blur).width
     result = {}
     for k, cover in covers.items():
@@ -279,7 +284,7 @@ def seen_parts(solids: Sequence[Solid], patch: Patch, blur: float) -> dict[int, 
     return result
 
 
-def meets(solid: Solid, axis: Array, angle: float) -> bool:
+def may_meet_cone(solid: Solid, axis: Array, angle: float) -> bool:
     """Whether a solid may meet a cone of rays around a unit axis (3,), half its opening an angle, rad."""
     if isinstance(solid, Rod):
         ends, radius = np.stack([solid.start, solid.stop]), solid.radius
@@ -327,38 +332,38 @@ def render(
     for v in range(0, height, _TILE):
         for u in range(0, width, _TILE):
             tile = Region(u, v, min(_TILE, width - u), min(_TILE, height - v))
-            parts = [_tile(one, model, tile) for one in scenes]
+            parts = [_render_tile(one, model, tile) for one in scenes]
             mean = np.mean(parts, axis=0) if len(parts) > 1 else parts[0]
             image[v : v + tile.height, u : u + tile.width] = mean
     return image if rng is None else model.noisy(image, rng)
 
 
-def render_pixels(scene: CameraScene | Sequence[CameraScene], model: PixelModel, patch: Patch) -> Array:
+def render_pixels(scene: CameraScene | Sequence[CameraScene], model: PixelModel, patch: PixelPatch) -> Array:
     """Mean values (...) of any pixels of a patch, grey levels; several scenes are instants of an exposure."""
     scenes = [scene] if isinstance(scene, CameraScene) else list(scene)
-    return np.asarray(np.mean([_composed(one.solids, model, patch) for one in scenes], axis=0))
+    return np.asarray(np.mean([_compose(one.solids, model, patch) for one in scenes], axis=0))
 
 
-def _tile(scene: CameraScene, model: PixelModel, region: Region) -> Array:
+def _render_tile(scene: CameraScene, model: PixelModel, region: Region) -> Array:
     camera = scene.camera
     margin = model.reach + 1.0
     u, v = region.u - margin, region.v - margin
     far_u, far_v = region.u + region.width - 1 + margin, region.v + region.height - 1 + margin
     frame = np.array([(u, v), (far_u, v), (u, far_v), (far_u, far_v), (0.5 * (u + far_u), 0.5 * (v + far_v))])
     rays = camera.ray(frame)
-    solids: Sequence[SeenSolid] = scene.solids
+    solids: Sequence[SceneSolid] = scene.solids
     if np.all(np.isfinite(rays)):
         # The cone around the middle that holds the corners; a lens may bend the sides outwards a little.
         angle = float(np.arccos(min(float(np.min(rays @ rays[-1])), 1.0))) * 1.05 + 1e-3
-        solids = [seen for seen in solids if meets(seen.solid, rays[-1], angle)]
+        solids = [seen for seen in solids if may_meet_cone(seen.solid, rays[-1], angle)]
     if not solids:
         return np.full((region.height, region.width), model.background)
-    return _composed(solids, model, Patch.region(camera, region))
+    return _compose(solids, model, PixelPatch.region(camera, region))
 
 
-def _composed(solids: Sequence[SeenSolid], model: PixelModel, patch: Patch) -> Array:
+def _compose(solids: Sequence[SceneSolid], model: PixelModel, patch: PixelPatch) -> Array:
     image = np.full(patch.x.shape, model.background)
-    for k, (_, seen) in seen_parts([seen.solid for seen in solids], patch, model.blur).items():
+    for k, (_, seen) in visible_fractions([seen.solid for seen in solids], patch, model.blur).items():
         level = model.leg if solids[k].leg >= 0 else model.other
         image += (level - model.background) * seen
     return image

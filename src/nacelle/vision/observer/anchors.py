@@ -19,21 +19,26 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.kinematics.configuration import Configuration, configuration, coordinate_selections, equations_at
+from nacelle.kinematics.configuration import (
+    Configuration,
+    closure_equations_at,
+    configuration,
+    coordinate_selections,
+)
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack, plus
 from nacelle.tree.closure import closure_state
-from nacelle.tree.rates import RightSides, respond
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.rates import RightHandSides, solve_rates
+from nacelle.tree.spanning_tree import TreeKinematics
 
 Anchors = tuple[tuple[int, tuple[float, ...]], ...]
 """Displacements of anchors as plain numbers: for each the joint and a unit direction in the base (3,)."""
 
 # What a displacement of 1 may leave open of the closures, beside rounding.
-_OPEN = 1e-7
+_CLOSURE_TOLERANCE = 1e-7
 
 
 @lru_cache(maxsize=64)
@@ -50,7 +55,7 @@ def base_joints(robot: Robot) -> tuple[int, ...]:
     return tuple(j for j, joint in enumerate(robot.tree_joints) if joint.predecessor == BASE)
 
 
-def of_offsets(robot: Robot) -> tuple[int]:
+def offset_shape(robot: Robot) -> tuple[int]:
     """Shape of the displacements of all anchors, three numbers each."""
     return (3 * len(base_joints(robot)),)
 
@@ -58,7 +63,7 @@ def of_offsets(robot: Robot) -> tuple[int]:
 def offset_map(robot: Robot, anchors: Anchors) -> Array:
     """From displacements along the directions `anchors` to those of all anchors, (3 joints, anchors)."""
     offset = {j: 3 * k for k, j in enumerate(base_joints(robot))}
-    D = np.zeros((*of_offsets(robot), len(anchors)))
+    D = np.zeros((*offset_shape(robot), len(anchors)))
     for k, (j, e) in enumerate(anchors):
         D[offset[j] : offset[j] + 3, k] = e
     return D
@@ -101,10 +106,10 @@ def free_directions(robot: Robot, joints: Sequence[int]) -> list[Array]:
     every: Anchors = tuple((j, tuple(e.tolist())) for j in joints for e in np.eye(3))
     now = configuration(robot, x, y)
     u = anchored_rates(now, x, y, every)
-    opened = closure_state(robot, anchored(now.motion, robot, every)).jacobian @ u
+    opened = closure_state(robot, with_anchor_rates(now.motion, robot, every)).jacobian @ u
     opened = opened.reshape(len(opened), len(joints), 3).sum(axis=1)
     _, s, V = np.linalg.svd(np.asarray(opened, dtype=float), full_matrices=True)
-    rank = int(np.sum(s > _OPEN))
+    rank = int(np.sum(s > _CLOSURE_TOLERANCE))
     free = np.eye(3) - V[:rank].T @ V[:rank]
     kept: list[Array] = []
     for e in free.T:
@@ -116,7 +121,7 @@ def free_directions(robot: Robot, joints: Sequence[int]) -> list[Array]:
     return kept
 
 
-def bodies_beyond(robot: Robot, joint: int) -> Array:
+def bodies_on_joint(robot: Robot, joint: int) -> Array:
     """Which bodies (bodies,) hang on a joint of the tree, of bool."""
     beyond = np.zeros(len(robot.bodies), dtype=bool)
     for j, tree_joint in enumerate(robot.tree_joints):
@@ -124,11 +129,11 @@ def bodies_beyond(robot: Robot, joint: int) -> Array:
     return beyond
 
 
-def anchored(motion: TreeMotion, robot: Robot, anchors: Anchors) -> TreeMotion:
+def with_anchor_rates(motion: TreeKinematics, robot: Robot, anchors: Anchors) -> TreeKinematics:
     """The tree with displacements of anchors as further rates, after those that it has."""
     columns = [pack([*e, 0.0, 0.0, 0.0]) for _, e in anchors]
-    moved = [bodies_beyond(robot, j) for j, _ in anchors]
-    return TreeMotion(
+    moved = [bodies_on_joint(robot, j) for j, _ in anchors]
+    return TreeKinematics(
         motion.poses,
         np.concatenate([motion.columns, np.stack(columns, axis=1)], axis=1),
         np.concatenate([motion.movers, np.stack(moved, axis=1)], axis=1),
@@ -138,13 +143,15 @@ def anchored(motion: TreeMotion, robot: Robot, anchors: Anchors) -> TreeMotion:
 def anchored_rates(now: Configuration, x: Array, y: Array, anchors: Anchors) -> Array:
     """Rates (rates + anchors, anchors) of the tree with anchors at unit rates of each, the pose x held."""
     robot, mechanism = now.robot, now.mechanism
-    opened = closure_state(robot, anchored(now.motion, robot, anchors)).jacobian[:, -len(anchors) :]
-    system = equations_at(now)
-    free, dependent = coordinate_selections(mechanism, x, y[: mechanism.chart_size])
+    opened = closure_state(robot, with_anchor_rates(now.motion, robot, anchors)).jacobian[:, -len(anchors) :]
+    system = closure_equations_at(now)
+    free, dependent = coordinate_selections(mechanism, x, y[: mechanism.dependent_count])
     columns = []
     for k, (j, _) in enumerate(anchors):
         # The legs that move with an anchor: its own, or all where the nacelle yields too.
         own = [k for k, leg in enumerate(robot.legs) if j in leg.joints]
         legs = None if mechanism.parasitic else own
-        columns.append(respond(system, free, dependent, right=RightSides(opened[:, k]), legs=legs).u[:, -1])
+        columns.append(
+            solve_rates(system, free, dependent, right=RightHandSides(opened[:, k]), legs=legs).u[:, -1]
+        )
     return np.concatenate([np.stack(columns, axis=1), np.eye(len(anchors))])

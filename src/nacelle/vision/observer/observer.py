@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import ObserverError
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -43,15 +43,23 @@ from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder, visible_cylinders
 from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.observer.anchors import Anchors, anchor_names, anchors_of
-from nacelle.vision.observer.process import ObserverState, Process
+from nacelle.vision.observer.process import ObserverState, ProcessModel
 from nacelle.vision.observer.settings import ObserverSettings, Start
-from nacelle.vision.observer.sight import Sight
-from nacelle.vision.observer.update import Consistency, Edges, Measured, Readings, Said, consistency, updated
+from nacelle.vision.observer.sight import SightModel
+from nacelle.vision.observer.update import (
+    Consistency,
+    EdgeEvent,
+    InnovationSummary,
+    MeasurementModels,
+    ReadingEvent,
+    consistency,
+    kalman_update,
+)
 
 # Steps of the pose that need no second look, robot sizes or rad; and how often one is taken.
-_LINEAR, _ITERATIONS = 2e-4, 4
+_LINEAR_STEP, _ITERATIONS = 2e-4, 4
 
-NOTHING = Said()
+NO_INNOVATION = InnovationSummary()
 """What no measurement says."""
 
 
@@ -59,9 +67,9 @@ NOTHING = Said()
 class ObserverStep:
     """A measurement (None at the start), the state after it, and what it said."""
 
-    event: Edges | Readings | None
+    event: EdgeEvent | ReadingEvent | None
     state: ObserverState
-    said: Said = NOTHING
+    innovations: InnovationSummary = NO_INNOVATION
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,21 +140,21 @@ class Observer:
         self.anchors: Anchors = anchors_of(robot) if self.settings.anchors > 0.0 else ()
         s = self.settings
         walks = [s.anchors_walk**2] * len(self.anchors) + [s.clock_walk**2] * (s.clock > 0.0)
-        self._process = Process(robot, s.density(robot), np.array(walks))
+        self._process = ProcessModel(robot, s.density(robot), np.array(walks))
         noise = np.broadcast_to(np.asarray(s.encoders, dtype=float), (len(robot.actuators),))
-        self._sight = Sight(robot, self.cylinders, self.anchors)
-        self._measured = Measured(camera, self._sight, encoders=noise, density=s.density(robot))
-        self._units = twist_units(robot)
+        self._sight = SightModel(robot, self.cylinders, self.anchors)
+        self._measured = MeasurementModels(camera, self._sight, encoders=noise, density=s.density(robot))
+        self._units = twist_scales(robot)
         self._waiting: list[tuple[float, int, tuple[EdgeMeasurement, ...]]] = []
         self._order = itertools.count()
-        self.jump(start)
+        self.restart(start)
 
     @property
     def anchor_names(self) -> tuple[str, ...]:
         """Names of the estimated displacements: joint and direction."""
         return anchor_names(self.robot, self.anchors)
 
-    def _first(self, start: Start) -> ObserverState:
+    def _initial_state(self, start: Start) -> ObserverState:
         n, s = self.robot.motion.n, self.settings
         v = np.zeros(n) if start.v is None else np.array(start.v, dtype=float)
         if v.shape != (n,) or not np.all(np.isfinite(v)):
@@ -163,7 +171,7 @@ class Observer:
 
     # ---- what comes in
 
-    def accelerate(self, time: float, a: Any) -> None:
+    def add_acceleration(self, time: float, a: Any) -> None:
         """Take the acceleration dv/dt (n,) that the control law gives from a time on, m/s^2 and rad/s^2."""
         a = np.array(a, dtype=float)
         if a.shape != (self.robot.motion.n,) or not np.all(np.isfinite(a)) or not np.isfinite(time):
@@ -183,7 +191,7 @@ class Observer:
         for (arrival, _), group in itertools.groupby(sorted(measured, key=key), key=key):
             together = tuple(group)
             for edge in together:
-                self._check(edge)
+                self._check_edge(edge)
             heapq.heappush(self._waiting, (arrival, next(self._order), together))
 
     def read(self, time: float, q: Any) -> None:
@@ -200,9 +208,9 @@ class Observer:
         bad = [self.robot.actuators[k].name for k in np.flatnonzero(~np.isfinite(q))]
         if bad or not np.isfinite(time):
             raise ObserverError(f"the reading of {', '.join(bad)} at {time:.6g} s is not finite", time)
-        self._use(Readings(float(time), q))
+        self._process_measurement(ReadingEvent(float(time), q))
 
-    def _check(self, edge: EdgeMeasurement) -> None:
+    def _check_edge(self, edge: EdgeMeasurement) -> None:
         count = len(self.cylinders)
         if not 0 <= edge.cylinder < count or edge.side not in (0, 1):
             raise ObserverError(
@@ -217,7 +225,7 @@ class Observer:
                 f"side {edge.side} of {name} measured at {edge.time:.6g} s is not finite", edge.time
             )
 
-    def _use(self, event: Edges | Readings) -> None:
+    def _process_measurement(self, event: EdgeEvent | ReadingEvent) -> None:
         """Filter a measurement at its own time, and again what is later; refuse an estimate that diverged."""
         index = bisect_right(self._times, event.time)
         if index == 0:
@@ -226,9 +234,9 @@ class Observer:
             later = [step.event for step in self._steps[index:] if step.event is not None]
             del self._steps[index:], self._times[index:]
             for measurement in (event, *later):
-                self._filter(measurement)
-            self._forget()
-        edges, readings = self._last.rejected
+                self._append_measurement(measurement)
+            self._drop_old_steps()
+        edges, readings = self._last_state.rejected
         if max(edges, readings) > self.settings.patience:
             kind = "edges" if edges > self.settings.patience else "readings of encoders"
             raise ObserverError(
@@ -239,26 +247,26 @@ class Observer:
             )
 
     @property
-    def _last(self) -> ObserverState:
+    def _last_state(self) -> ObserverState:
         """The state after the latest measurement."""
         return self._steps[-1].state
 
-    def _filter(self, event: Edges | Readings) -> None:
+    def _append_measurement(self, event: EdgeEvent | ReadingEvent) -> None:
         """Append the state after a measurement that is later than all others."""
-        before = self._process.predict(self._last, event.time)
+        before = self._process.predict(self._last_state, event.time)
         a = self._process.accelerations.at(event.time)
-        edges, gate = isinstance(event, Edges), self.settings.gate
+        edges, gate = isinstance(event, EdgeEvent), self.settings.gate
         unread = event.time - before.read > self.settings.horizon
         hold = edges and self.settings.clock > 0.0 and unread
         before, rows = self._measured.rows(before, event, a)
         for _ in range(_ITERATIONS):
-            state, innovations = updated(
-                *(before, rows, gate, self._measured.displaced), kind=0 if edges else 1, hold_clock=hold
+            state, innovations = kalman_update(
+                *(before, rows, gate, self._measured.displace), kind=0 if edges else 1, hold_clock=hold
             )
             e = self._measured.error(before, state)
             # Of the pose, and of its place in time.
             way = np.abs(e[: len(state.v)]) + np.abs((state.clock - before.clock) * state.v)
-            if np.max(way / self._units) < _LINEAR:
+            if np.max(way / self._units) < _LINEAR_STEP:
                 break
             # A long step: the model is linearised anew at its end, and the step taken again from its start.
             _, again = self._measured.rows(state, event, a)
@@ -270,7 +278,7 @@ class Observer:
         self._steps.append(ObserverStep(event, state, innovations))
         self._times.append(event.time)
 
-    def _forget(self) -> None:
+    def _drop_old_steps(self) -> None:
         oldest = self._times[-1] - self.settings.horizon
         first = max(0, bisect_right(self._times, oldest) - 1)
         # A few at a time: moving a list for each costs more than it frees.
@@ -288,8 +296,8 @@ class Observer:
         """
         while self._waiting and self._waiting[0][0] <= time:
             _, _, together = heapq.heappop(self._waiting)
-            clock = self._last.clock
-            self._use(Edges(together[0].time - clock, clock, together))
+            clock = self._last_state.clock
+            self._process_measurement(EdgeEvent(together[0].time - clock, clock, together))
         # From the last state at or before the time; from the first one where there is none.
         before = self._steps[max(0, bisect_right(self._times, time) - 1)].state
         state = self._process.predict(before, time)
@@ -320,9 +328,9 @@ class Observer:
 
     def consistency(self) -> Consistency:
         """How normalised innovations of the last measurements compare with chi-square."""
-        return consistency([step.said for step in self._steps])
+        return consistency([step.innovations for step in self._steps])
 
-    def jump(self, start: Start) -> None:
+    def restart(self, start: Start) -> None:
         """Begin again at another state, for instance after divergence; what waits is kept."""
-        first = self._first(start)
+        first = self._initial_state(start)
         self._times, self._steps, self.too_late = [first.time], [ObserverStep(None, first)], 0

@@ -21,16 +21,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.kinematic_model import has_tilts, tangent
+from nacelle.kinematics.kinematic_model import has_tilt_coordinates, pose_tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import native
-from nacelle.kinematics.shapes import of_pose, of_twist, of_unknowns
+from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.shapes import pose_shape, twist_shape, unknowns_shape
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
 from nacelle.spatial.rotation import (
-    half_turn,
     left_jacobian,
     quat_conjugate,
+    quat_from_rotation_vector,
     quat_log,
     quat_multiply,
     quat_product,
@@ -38,7 +38,7 @@ from nacelle.spatial.rotation import (
 )
 from nacelle.spatial.scalar import Array, norm, pack
 
-_ONE = np.eye(3)
+_IDENTITY = np.eye(3)
 
 
 class ObserverState(NamedTuple):
@@ -69,7 +69,7 @@ class ObserverState(NamedTuple):
     rejected: tuple[int, int] = (0, 0)
 
 
-class Accelerations:
+class AccelerationSchedule:
     """Accelerations of the control law, each from its time until the next one."""
 
     def __init__(self, n: int) -> None:
@@ -107,28 +107,28 @@ class Accelerations:
         return result
 
 
-@physics(x=of_pose, y=of_unknowns, d=of_twist)
+@physics(x=pose_shape, y=unknowns_shape, d=twist_shape)
 def displacement(robot: Robot, x: Array, y: Array, d: Array) -> dict[str, Array]:
     """The pose x (+) d (nx,), d (n,) along the reduced twist; turn A and slope J (3, 3) of an orientation."""
     mechanism = mechanism_of(robot)
     layout = mechanism.layout
-    if has_tilts(mechanism):
-        return {"moved": x + tangent(robot, x, y)["x"] @ d}
+    if has_tilt_coordinates(mechanism):
+        return {"moved": x + pose_tangent(robot, x, y)["x"] @ d}
     if layout.quaternion is None or layout.angular is None:
         return {"moved": x + d}
     r, first = d[layout.angular], layout.angular.start
-    quat = quat_product(half_turn(r), x[layout.quaternion])
+    quat = quat_product(quat_from_rotation_vector(r), x[layout.quaternion])
     quat = quat / norm(quat)
     entries = [*(x[:first] + d[:first]), *quat, *(x[first + 4 :] + d[first + 3 :])]
     return {"moved": pack(entries), "turn": rotation_vector(r), "slope": left_jacobian(r)}
 
 
-class Displacer:
+class PoseDisplacement:
     """`displacement` of a robot on fixed buffers: for one thread, without the cost of checks."""
 
     def __init__(self, robot: Robot) -> None:
         """Bind the program."""
-        bound = native(displacement, robot).bind()
+        bound = compile_native(displacement, robot).bind()
         self._call, self._arrays = bound.call, bound.arrays
 
     def __call__(self, x: Array, y: Array, d: Array) -> Array:
@@ -150,12 +150,12 @@ class Displacer:
         return self._arrays["slope"].copy()
 
 
-def pose_step(robot: Robot, a: Array, b: Array, y: Array) -> Array:
+def pose_difference(robot: Robot, a: Array, b: Array, y: Array) -> Array:
     """The displacement d (n,) with a = b (+) d; y (ny,) is what iteration finds at b."""
     mechanism = mechanism_of(robot)
     layout = mechanism.layout
-    if has_tilts(mechanism):
-        return np.asarray(native(tangent, robot)(b, y)["T"] @ (a - b))
+    if has_tilt_coordinates(mechanism):
+        return np.asarray(compile_native(pose_tangent, robot)(b, y)["T"] @ (a - b))
     if layout.quaternion is None:
         return np.asarray(a - b)
     rotation = quat_multiply(a[layout.quaternion], quat_conjugate(b[layout.quaternion]))
@@ -163,7 +163,7 @@ def pose_step(robot: Robot, a: Array, b: Array, y: Array) -> Array:
     return layout.join_v(a[linear] - b[linear], quat_log(rotation))
 
 
-class Process:
+class ProcessModel:
     """How states move on: pose and twist by the acceleration, the covariance by the densities of noise."""
 
     def __init__(self, robot: Robot, density: Array, walks: Array) -> None:
@@ -174,8 +174,8 @@ class Process:
             density: of the acceleration, (n, n).
             walks: of the slow states (N - 2n,): variance that each gains in a second.
         """
-        self.accelerations = Accelerations(robot.motion.n)
-        self.displaced = Displacer(robot)
+        self.accelerations = AccelerationSchedule(robot.motion.n)
+        self.displace = PoseDisplacement(robot)
         self._density, self._walks = density, np.concatenate([np.zeros(2 * robot.motion.n), walks])
         self._angular = mechanism_of(robot).layout.angular
         self._eye = np.eye(robot.motion.n)
@@ -187,17 +187,17 @@ class Process:
             return state
         v = state.v
         pieces = self.accelerations.pieces(state.time, time)
-        x, y, rotation, slope = state.x, state.y, _ONE, _ONE
+        x, y, rotation, slope = state.x, state.y, _IDENTITY, _IDENTITY
         for step, a in pieces:
-            x = self.displaced(x, y, step * v + (0.5 * step * step) * a)
+            x = self.displace(x, y, step * v + (0.5 * step * step) * a)
             if self._angular is not None:
                 # Errors turn with the robot; the slope differs from 1 by half a turn.
-                rotation = self.displaced.turn @ rotation
-                slope = self.displaced.slope
+                rotation = self.displace.turn @ rotation
+                slope = self.displace.slope
             v = v + step * a
-        return state._replace(time=time, x=x, v=v, P=self._spread(state.P, h, rotation, slope))
+        return state._replace(time=time, x=x, v=v, P=self._propagate_covariance(state.P, h, rotation, slope))
 
-    def _spread(self, P: Array, h: float, rotation: Array, slope: Array) -> Array:
+    def _propagate_covariance(self, P: Array, h: float, rotation: Array, slope: Array) -> Array:
         """The covariance after a time h (s) in which an orientation turned by A (3, 3), with the slope J."""
         n, Q = len(self._eye), self._density
         pose, twist = slice(0, n), slice(n, 2 * n)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.errors import ObserverError
-from nacelle.kinematics.shapes import twist_units
+from nacelle.kinematics.shapes import twist_scales
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 
@@ -57,7 +57,7 @@ class ObserverSettings:
 
     def density(self, robot: Robot) -> Array:
         """Density of the acceleration's noise (n, n), (m/s^2)^2/Hz and (rad/s^2)^2/Hz."""
-        return np.diag(per_twist(robot, self.acceleration) ** 2)
+        return np.diag(twist_deviations(robot, self.acceleration) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +82,15 @@ class Start:
 
     def covariance(self, robot: Robot) -> Array:
         """Covariance (2 n, 2 n) of the errors of pose and twist: m, rad, m/s and rad/s, squared."""
-        parts = [per_twist(robot, sigma) for sigma in (self.sigma_x, self.sigma_v)]
+        parts = [twist_deviations(robot, sigma) for sigma in (self.sigma_x, self.sigma_v)]
         return np.diag(np.concatenate(parts) ** 2)
 
 
-def per_twist(robot: Robot, values: Any) -> Array:
+def twist_deviations(robot: Robot, values: Any) -> Array:
     """Numbers (n,) for the entries of the reduced twist, or a length (or its rate): angles over the size."""
     array = np.asarray(values, dtype=float)
     if array.ndim == 0:
-        return np.asarray(float(array) / robot.size * twist_units(robot))
+        return np.asarray(float(array) / robot.size * twist_scales(robot))
     if array.shape != (robot.motion.n,):
         raise ObserverError(f"{robot.name} takes {robot.motion.n} numbers there, got the shape {array.shape}")
     return array

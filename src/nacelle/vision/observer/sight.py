@@ -27,25 +27,25 @@ import numpy as np
 
 from nacelle.kinematics.configuration import Configuration, configuration, rate_map
 from nacelle.kinematics.margins import margins
-from nacelle.kinematics.motion import States, evaluated
+from nacelle.kinematics.motion import EvaluatedStates, evaluate_function
 from nacelle.kinematics.samples import input_samples
-from nacelle.kinematics.shapes import of_pose, of_unknowns
-from nacelle.kinematics.solve.newton_steps import closing_step
+from nacelle.kinematics.shapes import pose_shape, unknowns_shape
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
-from nacelle.spatial.physics import checked_at, physics
+from nacelle.spatial.physics import check_inputs_with, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, Scalar, cross, dot, norm, pack, plus, product, sqrt, where
 from nacelle.tree.actuation import actuator_rows
-from nacelle.tree.spanning_tree import TreeMotion
+from nacelle.tree.spanning_tree import TreeKinematics
 from nacelle.vision.camera import Camera
 from nacelle.vision.cylinders import Cylinder
 from nacelle.vision.observer.anchors import (
     Anchors,
-    anchored,
     anchored_rates,
-    of_offsets,
     offset_map,
+    offset_shape,
+    with_anchor_rates,
     with_anchors,
 )
 
@@ -56,15 +56,15 @@ Shape = tuple[int, tuple[float, ...], tuple[float, ...], float]
 # Newton's steps from the loops of the described robot to those with displaced anchors.
 _CLOSING = 2
 # Displacements of anchors where programs are checked, over the robot's size: two steps leave nothing of them.
-_SMALL = 1e-4
+_CHECK_DISPLACEMENT = 1e-4
 
 
-def _states(
+def _check_states(
     robot: Robot, shapes: Mapping[str, tuple[int, ...]], groups: tuple[str, ...] = ()
 ) -> PreciseInputs | None:
     """States at which programs are checked: anchors are displaced by little, so that loops close."""
     rng = np.random.default_rng(5)
-    offsets = _SMALL * robot.size * rng.uniform(-1.0, 1.0, shapes["offsets"])
+    offsets = _CHECK_DISPLACEMENT * robot.size * rng.uniform(-1.0, 1.0, shapes["offsets"])
     return input_samples(robot, shapes, groups, lambda *_: {"offsets": list(map(Decimal, offsets.tolist()))})
 
 
@@ -78,7 +78,7 @@ def camera_numbers(camera: Camera) -> Array:
     return np.concatenate([np.ravel(camera.pose.R), camera.pose.p]).astype(float)
 
 
-@physics(x=of_pose, y=of_unknowns, camera=(12,))
+@physics(x=pose_shape, y=unknowns_shape, camera=(12,))
 def edges(
     robot: Robot, x: Array, y: Array, camera: Array, *, cylinders: tuple[Shape, ...]
 ) -> dict[str, Array]:
@@ -95,8 +95,8 @@ def edges(
     return _edges(now, camera, cylinders, {"by_pose": (now.motion, rate_map(now))})
 
 
-@checked_at(_states)
-@physics(x=of_pose, y=of_unknowns, camera=(12,), offsets=of_offsets)
+@check_inputs_with(_check_states)
+@physics(x=pose_shape, y=unknowns_shape, camera=(12,), offsets=offset_shape)
 def anchored_edges(
     robot: Robot,
     x: Array,
@@ -108,19 +108,19 @@ def anchored_edges(
     anchors: Anchors,
 ) -> dict[str, Array]:
     """The same with displaced anchors, and by_anchor (C, 2, 2, anchors): at unit displacements of these."""
-    now, y = _shifted(robot, x, y, offsets)
+    now, y = _displaced_configuration(robot, x, y, offsets)
     moves = {
         "by_pose": (now.motion, rate_map(now)),
-        "by_anchor": (anchored(now.motion, now.robot, anchors), anchored_rates(now, x, y, anchors)),
+        "by_anchor": (with_anchor_rates(now.motion, now.robot, anchors), anchored_rates(now, x, y, anchors)),
     }
     return _edges(now, camera, cylinders, moves)
 
 
-def _shifted(robot: Robot, x: Array, y: Array, offsets: Array) -> tuple[Configuration, Array]:
+def _displaced_configuration(robot: Robot, x: Array, y: Array, offsets: Array) -> tuple[Configuration, Array]:
     """The configuration with displaced anchors, its loops closed from those of the described robot."""
     displaced = with_anchors(robot, offsets)
     for _ in range(_CLOSING if len(y) else 0):
-        y = y + closing_step(displaced, y, x)["dy"]
+        y = y + loop_closing_step(displaced, y, x)["dy"]
     return configuration(displaced, x, y), y
 
 
@@ -128,7 +128,7 @@ def _edges(
     now: Configuration,
     camera: Array,
     cylinders: tuple[Shape, ...],
-    moves: dict[str, tuple[TreeMotion, Array]],
+    moves: dict[str, tuple[TreeKinematics, Array]],
 ) -> dict[str, Array]:
     """Edges, and how they change with rates (rates, k) of trees."""
     R, centre = camera[:9].reshape(3, 3), camera[9:]
@@ -147,12 +147,12 @@ def _edges(
         side = cross(u, across)
         sides = [(sign * radius * across + q * side) / square for sign in (1.0, -1.0)]
         both = [(n, cross(n, u)) for n in sides]
-        frames.append(np.stack([_seen(R, n, u, m) for n, m in both]))
+        frames.append(np.stack([_in_camera_axes(R, n, u, m) for n, m in both]))
         tangents.append(where(gap, q, -1.0))
         alongs.append(along)
         for name, (motion, rates) in moves.items():
             twist = product(motion.point_jacobian(body, end), rates)
-            by[name].append(np.stack([_changes(n, m, along, q, twist) for n, m in both]))
+            by[name].append(np.stack([_normal_rates(n, m, along, q, twist) for n, m in both]))
     changes = {name: np.stack(rows) for name, rows in by.items()}
     axes = {"tangent": pack(tangents), "along": pack(alongs)}
     return {"frame": np.stack(frames), **axes, **changes, "margins": margins(now)}
@@ -163,39 +163,39 @@ def _axis(pose: Pose, A: Array, B: Array) -> tuple[Array, Array]:
     return plus(product(pose.R, A), pose.p), product(pose.R, (B - A) / norm(B - A))
 
 
-def _seen(R: Array, n: Array, u: Array, m: Array) -> Array:
+def _in_camera_axes(R: Array, n: Array, u: Array, m: Array) -> Array:
     """Rows n, u, m (3, 3) in camera axes."""
     return product(np.stack([n, u, m]), R)
 
 
-def _changes(n: Array, m: Array, along: Scalar, q: Scalar, twist: Array) -> Array:
+def _normal_rates(n: Array, m: Array, along: Scalar, q: Scalar, twist: Array) -> Array:
     """Changes (2, k) of a normal at k twists [v; w] (6, k) of the body at the axis's point."""
     rotation = product(m, twist[3:])
     return np.stack([rotation, -(product(n, twist[:3]) + along * rotation) / q])
 
 
-@physics(x=of_pose, y=of_unknowns)
+@physics(x=pose_shape, y=unknowns_shape)
 def readings(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates q (actuators,) of the actuators, rad or m, and by_pose (actuators, n): how they change."""
     return _readings(configuration(robot, x, y))
 
 
-@checked_at(_states)
-@physics(x=of_pose, y=of_unknowns, offsets=of_offsets)
+@check_inputs_with(_check_states)
+@physics(x=pose_shape, y=unknowns_shape, offsets=offset_shape)
 def anchored_readings(
     robot: Robot, x: Array, y: Array, offsets: Array, *, anchors: Anchors
 ) -> dict[str, Array]:
     """The same with displaced anchors, and by_anchor (actuators, anchors): at unit displacements of these."""
-    now, y = _shifted(robot, x, y, offsets)
-    rows = actuator_rows(now.robot, anchored(now.motion, now.robot, anchors))
+    now, y = _displaced_configuration(robot, x, y, offsets)
+    rows = actuator_rows(now.robot, with_anchor_rates(now.motion, now.robot, anchors))
     return {**_readings(now), "by_anchor": product(rows, anchored_rates(now, x, y, anchors))}
 
 
-@checked_at(_states)
-@physics(x=of_pose, y=of_unknowns, offsets=of_offsets)
+@check_inputs_with(_check_states)
+@physics(x=pose_shape, y=unknowns_shape, offsets=offset_shape)
 def anchored_bodies(robot: Robot, x: Array, y: Array, offsets: Array) -> dict[str, Array]:
     """Poses R (bodies, 3, 3) and p (bodies, 3), m, of all bodies in the base, with displaced anchors."""
-    now, _ = _shifted(robot, x, y, offsets)
+    now, _ = _displaced_configuration(robot, x, y, offsets)
     R, p = (np.stack(parts) for parts in zip(*now.motion.poses, strict=True))
     return {"R": R, "p": p, "margins": margins(now)}
 
@@ -209,7 +209,7 @@ def _readings(now: Configuration) -> dict[str, Array]:
     }
 
 
-class Sight:
+class SightModel:
     """What is measured of a robot, natively: edges of cylinders and readings, anchors displaced or not.
 
     Attributes:
@@ -225,20 +225,20 @@ class Sight:
         self._anchors = {"anchors": anchors}
         self._offsets = offset_map(robot, anchors)
 
-    def edges(self, x: Array, camera: Array, displaced: Array, *, guess: Any = None) -> States:
+    def edges(self, x: Array, camera: Array, displaced: Array, *, guess: Any = None) -> EvaluatedStates:
         """`edges` at poses x (..., nx), camera numbers (..., 12), anchors displaced by (anchors,), m."""
         if not self.anchors:
-            return evaluated(edges, self.robot, x, camera, guess=guess, options=self._shapes)
+            return evaluate_function(edges, self.robot, x, camera, guess=guess, options=self._shapes)
         inputs, options = (x, camera, self._offsets @ displaced), {**self._shapes, **self._anchors}
-        return evaluated(anchored_edges, self.robot, *inputs, guess=guess, options=options)
+        return evaluate_function(anchored_edges, self.robot, *inputs, guess=guess, options=options)
 
-    def readings(self, x: Array, displaced: Array, *, guess: Any = None) -> States:
+    def readings(self, x: Array, displaced: Array, *, guess: Any = None) -> EvaluatedStates:
         """`readings` likewise."""
         if not self.anchors:
-            return evaluated(readings, self.robot, x, guess=guess)
+            return evaluate_function(readings, self.robot, x, guess=guess)
         inputs = (x, self._offsets @ displaced)
-        return evaluated(anchored_readings, self.robot, *inputs, guess=guess, options=self._anchors)
+        return evaluate_function(anchored_readings, self.robot, *inputs, guess=guess, options=self._anchors)
 
-    def bodies(self, x: Array, displaced: Array, *, guess: Any = None) -> States:
+    def bodies(self, x: Array, displaced: Array, *, guess: Any = None) -> EvaluatedStates:
         """`anchored_bodies` likewise."""
-        return evaluated(anchored_bodies, self.robot, x, self._offsets @ displaced, guess=guess)
+        return evaluate_function(anchored_bodies, self.robot, x, self._offsets @ displaced, guess=guess)

@@ -42,8 +42,8 @@ from nacelle.errors import KinematicsError, ObserverError
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera
 from nacelle.vision.measurement import EdgeMeasurement
-from nacelle.vision.observer.process import Displacer, ObserverState, pose_step
-from nacelle.vision.observer.sight import Sight, camera_numbers
+from nacelle.vision.observer.process import ObserverState, PoseDisplacement, pose_difference
+from nacelle.vision.observer.sight import SightModel, camera_numbers
 
 
 class Innovation(NamedTuple):
@@ -64,7 +64,7 @@ class Innovation(NamedTuple):
     accepted: bool
 
 
-class Said(NamedTuple):
+class InnovationSummary(NamedTuple):
     """What the measurements of one time said before they were used.
 
     Attributes:
@@ -78,7 +78,7 @@ class Said(NamedTuple):
     degrees: int = 0
 
 
-class Rows(NamedTuple):
+class MeasurementRows(NamedTuple):
     """Measurements of one time: k of them, each of g rows, with independent errors.
 
     Attributes:
@@ -97,7 +97,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Edges:
+class EdgeEvent:
     """Edges that were seen at one time: `time` is that of the filter, `clock` the offset it was made with."""
 
     time: float
@@ -106,17 +106,17 @@ class Edges:
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class ReadingEvent:
     """Coordinates of the actuators q (actuators,) at a time, rad or m."""
 
     time: float
     q: Array
 
 
-class Measured:
+class MeasurementModels:
     """The measurement models of a robot, a camera and its cylinders."""
 
-    def __init__(self, camera: Camera, sight: Sight, *, encoders: Array, density: Array) -> None:
+    def __init__(self, camera: Camera, sight: SightModel, *, encoders: Array, density: Array) -> None:
         """Keep the models.
 
         Args:
@@ -128,13 +128,15 @@ class Measured:
         robot, cylinders, anchors = sight.robot, sight.cylinders, sight.anchors
         self._density = density
         self.robot, self.cylinders, self.anchors = robot, tuple(cylinders), anchors
-        self.displaced = Displacer(robot)
+        self.displace = PoseDisplacement(robot)
         self._camera = camera_numbers(camera)
         self._sight = sight
         self._noise = np.diag(encoders**2)
         self._revolute = np.array(robot.revolute_actuators, dtype=bool)
 
-    def rows(self, state: ObserverState, event: Edges | Readings, a: Array) -> tuple[ObserverState, Rows]:
+    def rows(
+        self, state: ObserverState, event: EdgeEvent | ReadingEvent, a: Array
+    ) -> tuple[ObserverState, MeasurementRows]:
         """The rows of an event at a state of its time, and that state with y at its pose.
 
         Args:
@@ -143,9 +145,9 @@ class Measured:
             a: acceleration (n,) of the control law then.
         """
         try:
-            if isinstance(event, Edges):
-                return self._of_edges(state, event, a)
-            return self._of_readings(state, event)
+            if isinstance(event, EdgeEvent):
+                return self._edge_rows(state, event, a)
+            return self._reading_rows(state, event)
         except KinematicsError as error:
             raise ObserverError(
                 f"{self.robot.name}: the observed pose at {event.time:.6g} s is none of the robot: {error}",
@@ -155,16 +157,18 @@ class Measured:
 
     def error(self, before: ObserverState, after: ObserverState) -> Array:
         """What an update has changed (N,): pose along the reduced twist, twist, anchors, clock."""
-        d = pose_step(self.robot, after.x, before.x, before.y)
+        d = pose_difference(self.robot, after.x, before.x, before.y)
         clock = np.array([after.clock - before.clock])
         parts = [d, after.v - before.v, after.anchors - before.anchors, clock]
         return np.concatenate(parts)[: len(before.P)]
 
-    def _of_edges(self, state: ObserverState, event: Edges, a: Array) -> tuple[ObserverState, Rows]:
+    def _edge_rows(
+        self, state: ObserverState, event: EdgeEvent, a: Array
+    ) -> tuple[ObserverState, MeasurementRows]:
         n, m, size = len(state.v), len(self.anchors), len(state.P)
         dt = event.clock - state.clock
         v = state.v + dt * a
-        x = self.displaced(state.x, state.y, (0.5 * dt) * (state.v + v)) if dt else state.x
+        x = self.displace(state.x, state.y, (0.5 * dt) * (state.v + v)) if dt else state.x
         at = self._sight.edges(x, self._camera, state.anchors, guess=state.y)
         measured = event.measured
         index = [edge.cylinder for edge in measured], [edge.side for edge in measured]
@@ -177,7 +181,7 @@ class Measured:
         r = (across @ normals[:, :, None]).ravel()
         if m:
             H[:, 2 * n : 2 * n + m] = at.results["by_anchor"][index].reshape(-1, m)
-        R = _blocks(across @ C @ np.swapaxes(across, 1, 2))
+        R = _block_diagonal(across @ C @ np.swapaxes(across, 1, 2))
         if size > 2 * n + m:
             H[:, n : 2 * n] = dt * Hx
             H[:, -1] = -Hx @ v
@@ -188,9 +192,13 @@ class Measured:
             R += Hx @ (clock * twist + away * self._density) @ Hx.T + np.outer(both, both)
         facing = np.sum(frame[:, 0] * normals, axis=1) > 0.0
         names = tuple(self.cylinders[k].name for k in index[0])
-        return state._replace(y=at.y), Rows(r, H, R, names, facing & (at.results["tangent"][index[0]] > 0.0))
+        return state._replace(y=at.y), MeasurementRows(
+            r, H, R, names, facing & (at.results["tangent"][index[0]] > 0.0)
+        )
 
-    def _of_readings(self, state: ObserverState, event: Readings) -> tuple[ObserverState, Rows]:
+    def _reading_rows(
+        self, state: ObserverState, event: ReadingEvent
+    ) -> tuple[ObserverState, MeasurementRows]:
         n, m = len(state.v), len(self.anchors)
         at = self._sight.readings(state.x, state.anchors, guess=state.y)
         gap = event.q - at.results["q"]
@@ -200,10 +208,12 @@ class Measured:
             H[:, 2 * n : 2 * n + m] = at.results["by_anchor"]
         # Angles of the model are in (-pi, pi], those of encoders count turns.
         gap = np.where(self._revolute, (gap + np.pi) % (2.0 * np.pi) - np.pi, gap)
-        return state._replace(y=at.y), Rows(gap, H, self._noise, ("encoders",), np.ones(1, dtype=bool))
+        return state._replace(y=at.y), MeasurementRows(
+            gap, H, self._noise, ("encoders",), np.ones(1, dtype=bool)
+        )
 
 
-def _blocks(parts: Array) -> Array:
+def _block_diagonal(parts: Array) -> Array:
     """The matrix (k g, k g) with the matrices (k, g, g) on its diagonal."""
     k, g = parts.shape[:2]
     whole = np.zeros((k, g, k, g))
@@ -213,22 +223,22 @@ def _blocks(parts: Array) -> Array:
 
 
 @lru_cache(maxsize=256)
-def quantile(degrees: int, probability: float) -> float:
+def chi_square_quantile(degrees: int, probability: float) -> float:
     """The number that a chi-square variable exceeds with a probability."""
     from scipy.special import chdtri
 
     return float(chdtri(degrees, probability))
 
 
-def updated(
+def kalman_update(
     state: ObserverState,
-    rows: Rows,
+    rows: MeasurementRows,
     gate: float,
-    displaced: Displacer,
+    displaced: PoseDisplacement,
     *,
     kind: int,
     hold_clock: bool = False,
-) -> tuple[ObserverState, Said]:
+) -> tuple[ObserverState, InnovationSummary]:
     """The state after measurements of one time, and what they said.
 
     Args:
@@ -246,7 +256,7 @@ def updated(
     index = np.arange(count * degrees).reshape(count, degrees)
     blocks, r = S[index[:, :, None], index[:, None, :]], rows.r.reshape(count, degrees, 1)
     nis = (np.swapaxes(r, 1, 2) @ np.linalg.solve(blocks, r)).ravel()
-    fits = rows.possible & (nis <= quantile(degrees, gate))
+    fits = rows.possible & (nis <= chi_square_quantile(degrees, gate))
     accepted = fits.tolist()
     each = tuple(
         Innovation(state.time, name, square, degrees, good)
@@ -256,7 +266,7 @@ def updated(
     counts[kind] = 0 if any(accepted) else counts[kind] + count
     state = state._replace(rejected=(counts[0], counts[1]))
     if not any(accepted):
-        return state, Said(each)
+        return state, InnovationSummary(each)
     residual = rows.r
     if not all(accepted):
         used = index[fits].ravel()
@@ -267,14 +277,14 @@ def updated(
     K = solved[:, :-1].T
     if hold_clock:
         K[-1] = 0.0
-    state = _joseph(state, K, residual, H, R, displaced)
+    state = _joseph_update(state, K, residual, H, R, displaced)
     if kind == 1:
         state = state._replace(read=state.time)
-    return state, Said(each, float(residual @ solved[:, -1]), len(residual))
+    return state, InnovationSummary(each, float(residual @ solved[:, -1]), len(residual))
 
 
-def _joseph(
-    state: ObserverState, K: Array, r: Array, H: Array, R: Array, displaced: Displacer
+def _joseph_update(
+    state: ObserverState, K: Array, r: Array, H: Array, R: Array, displaced: PoseDisplacement
 ) -> ObserverState:
     """The state after an update with the gain K (N, k) of residuals r (k,), H (k, N), noise R (k, k)."""
     e = K @ r
@@ -320,7 +330,7 @@ class Consistency:
 def chi_square_interval(degrees: int, outside: float = 0.05) -> tuple[float, float]:
     """Where a chi-square variable over its degrees lies, but for a probability of being outside."""
     tail = 0.5 * outside
-    return quantile(degrees, 1.0 - tail) / degrees, quantile(degrees, tail) / degrees
+    return chi_square_quantile(degrees, 1.0 - tail) / degrees, chi_square_quantile(degrees, tail) / degrees
 
 
 def nees(error: Array, covariance: Array) -> Array:
@@ -330,7 +340,7 @@ def nees(error: Array, covariance: Array) -> Array:
     return np.asarray(np.sum(e * np.linalg.solve(C, e[..., None])[..., 0], axis=-1))
 
 
-def consistency(summaries: Sequence[Said]) -> Consistency:
+def consistency(summaries: Sequence[InnovationSummary]) -> Consistency:
     """How normalised innovations of measurements at several times compare with chi-square."""
     degrees = sum(measured.degrees for measured in summaries)
     each = [single for measured in summaries for single in measured.each]

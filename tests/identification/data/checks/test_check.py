@@ -17,13 +17,13 @@ from nacelle.identification.data.checks.check import check_measurement
 from nacelle.identification.data.checks.findings import Finding
 from nacelle.identification.data.checks.signals import check_clipping, check_timing
 from nacelle.identification.data.measurement import Conversion, Measurement, MeasurementSource
-from nacelle.identification.rehearsal import rehearse
+from nacelle.identification.rehearsal import simulate_experiment
 from nacelle.identification.rehearsal.settings import Effects
 from nacelle.trajectory import Line
 from nacelle.tree.actuation import actuator_scales
 from support.identification import fourier
 from support.library import NAMES, library_robot
-from support.measurements import Fault, Truth, column_faults, measured, with_other_effects
+from support.measurements import Fault, Truth, column_faults, simulated_measurement, with_other_effects
 from support.pairwise import FAMILIES, pairwise
 from support.stress_robots import STRESS
 
@@ -43,8 +43,8 @@ TRUTHS = {
 
 
 @cache
-def clean(name: str, seed: int = 0) -> Measurement:
-    return measured(library_robot(name), seed)
+def clean_measurement(name: str, seed: int = 0) -> Measurement:
+    return simulated_measurement(library_robot(name), seed)
 
 
 def assert_found(fault: Fault) -> None:
@@ -63,7 +63,7 @@ def assert_found(fault: Fault) -> None:
     pairwise(name=FAMILIES, truth=list(TRUTHS)),
 )
 def test_clean_library(name: str, truth: str) -> None:
-    findings = check_measurement(measured(library_robot(name), 2, TRUTHS[truth]))
+    findings = check_measurement(simulated_measurement(library_robot(name), 2, TRUTHS[truth]))
     assert len(findings) == 0, str(findings)
 
 
@@ -73,7 +73,7 @@ def test_clean_library(name: str, truth: str) -> None:
 def test_clean_stress(name: str) -> None:
     """Robots that are no families: redundant ones, nacelles with loops, drives at closures."""
     for seed in (1, 2):
-        findings = check_measurement(measured(STRESS[name](seed), seed))
+        findings = check_measurement(simulated_measurement(STRESS[name](seed), seed))
         assert len(findings) == 0, str(findings)
 
 
@@ -84,7 +84,7 @@ def test_clean_backhoe(size: float) -> None:
     robot = nacelle.load(Path(__file__).parents[3] / "robots" / "backhoe.yaml")
     motion = fourier(robot, size * robot.size, seed=1, frequency=0.3)
     for effects in (None, Effects(stribeck=0.3)):
-        run = rehearse(robot, motion, rate=500.0, effects=effects)
+        run = simulate_experiment(robot, motion, rate=500.0, effects=effects)
         findings = check_measurement(run.measurement)
         assert len(findings) == 0, str(findings)
 
@@ -104,7 +104,7 @@ def test_any_robot(name: str, seed: int, fault: int, truth: str) -> None:
     may explain it as well (one of the draws: cost 64 as read, 50 corrected; a correction needs 15 less).
     """
     try:
-        run = measured(STRESS[name](seed), seed, TRUTHS[truth])
+        run = simulated_measurement(STRESS[name](seed), seed, TRUTHS[truth])
     except (DescriptionError, ValueError):
         reject()
     assert len(check_measurement(run)) == 0
@@ -118,7 +118,7 @@ def test_any_robot(name: str, seed: int, fault: int, truth: str) -> None:
 
 @pytest.mark.slow
 def test_faults_of_redundant_robots() -> None:
-    for fault in column_faults(measured(STRESS["redundant planar 4-RRR"](0))):
+    for fault in column_faults(simulated_measurement(STRESS["redundant planar 4-RRR"](0))):
         assert_found(fault)
 
 
@@ -126,13 +126,13 @@ def test_faults_of_redundant_robots() -> None:
     "name", [pytest.param(n, marks=pytest.mark.slow if n in SHORT else pytest.mark.soak) for n in NAMES]
 )
 def test_faults_of_columns_library(name: str) -> None:
-    for fault in column_faults(clean(name, 3), 3):
+    for fault in column_faults(clean_measurement(name, 3), 3):
         assert_found(fault)
 
 
 @pytest.mark.slow
 def test_two_faults() -> None:
-    run = clean("fivebar")
+    run = clean_measurement("fivebar")
     force, q = run.force.copy(), run.q.copy()
     force[:, 0] *= -1
     q[:, 1] *= 180 / np.pi
@@ -144,7 +144,7 @@ def test_two_faults() -> None:
 @pytest.mark.slow
 def test_conversions_of_swapped_columns() -> None:
     """An encoder and a current are found in each other's place although their numbers are converted."""
-    run = clean("fivebar")
+    run = clean_measurement("fivebar")
     names = [actuator.name for actuator in run.robot.actuators]
     conversions = {f"q.{names[0]}": Conversion(1e-3, 0.7), f"force.{names[0]}": Conversion(0.05, 0.0)}
     counts, amperes = (run.q[:, 0] - 0.7) / 1e-3, run.force[:, 0] / 0.05
@@ -160,7 +160,7 @@ def test_conversions_of_swapped_columns() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("offset", "row"), [(2.5, True), (0.5, False)])
 def test_zeros(offset: float, row: bool) -> None:
-    run = clean("fivebar", 1)
+    run = clean_measurement("fivebar", 1)
     q = run.q.copy()
     q[:, 1] += offset
     findings = check_measurement(replace(run, q=q))
@@ -171,7 +171,7 @@ def test_zeros(offset: float, row: bool) -> None:
 
 @pytest.mark.slow
 def test_missing_samples_do_not_stop_physics() -> None:
-    run = clean("fivebar")
+    run = clean_measurement("fivebar")
     q, force = run.q.copy(), -run.force
     q[500:520] = np.nan
     force[1000, 1] = np.nan
@@ -181,26 +181,26 @@ def test_missing_samples_do_not_stop_physics() -> None:
 
 
 def test_physics_is_skipped_with_words() -> None:
-    run = clean("fivebar")
+    run = clean_measurement("fivebar")
     time, force = run.time.copy(), run.force.copy()
     time[100:] -= 0.05
     back = check_measurement(replace(run, time=time))
     assert back.kinds[0] == "time"
-    assert "time does not go on" in back.skipped[0]
+    assert "time does not go on" in back.skipped_checks[0]
     force[: len(force) // 2] = np.nan
-    assert "have no number" in check_measurement(replace(run, force=force)).skipped[0]
+    assert "have no number" in check_measurement(replace(run, force=force)).skipped_checks[0]
     short = replace(run, time=run.time[:10], q=run.q[:10], force=run.force[:10])
-    assert "too few" in check_measurement(short).skipped[0]
+    assert "too few" in check_measurement(short).skipped_checks[0]
     empty = replace(run, time=run.time[:0], q=run.q[:0], force=run.force[:0])
-    assert not check_measurement(empty).ok or check_measurement(empty).skipped
-    assert check_measurement(run, physics=False).skipped
+    assert not check_measurement(empty).ok or check_measurement(empty).skipped_checks
+    assert check_measurement(run, physics=False).skipped_checks
 
 
 def test_all_missing() -> None:
-    run = clean("fivebar")
+    run = clean_measurement("fivebar")
     findings = check_measurement(replace(run, q=np.full_like(run.q, np.nan)))
     assert "missing" in findings.kinds
-    assert findings.skipped
+    assert findings.skipped_checks
 
 
 @pytest.mark.slow
@@ -226,7 +226,7 @@ def test_branch() -> None:
 
 @pytest.mark.slow
 def test_overruling() -> None:
-    run = clean("fivebar")
+    run = clean_measurement("fivebar")
     findings = check_measurement(replace(run, force=-run.force))
     with pytest.raises(MeasurementError, match="to overrule them, allow: sign") as caught:
         findings.raise_for_errors()
@@ -303,12 +303,12 @@ def test_rest_at_the_highest_value() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_clean_measurements(seed: int) -> None:
-    assert not list(check_clipping(measured(library_robot("fivebar"), seed)))
+    assert not list(check_clipping(simulated_measurement(library_robot("fivebar"), seed)))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_clipped_measurements(seed: int) -> None:
-    clean = measured(library_robot("fivebar"), seed, Truth(noise=0.0))
+    clean = simulated_measurement(library_robot("fivebar"), seed, Truth(noise=0.0))
     level = 0.8 * np.max(np.abs(clean.force[:, 1]))
     force = clean.force.copy()
     force[:, 1] = np.clip(force[:, 1], -level, level)
@@ -323,26 +323,26 @@ N = 400
 TIME_OF_TIMING = 0.002 * np.arange(N)
 
 
-def found(time: np.ndarray) -> list[Finding]:
+def timing_findings(time: np.ndarray) -> list[Finding]:
     zeros = np.zeros((len(time), 2))
     source = MeasurementSource("run.csv", 2)
     return list(check_timing(Measurement(library_robot("fivebar"), time, zeros, zeros, source=source)))
 
 
 def test_clean_of_timing() -> None:
-    assert found(TIME_OF_TIMING) == []
-    assert found(TIME_OF_TIMING + 1.7e9) == []
+    assert timing_findings(TIME_OF_TIMING) == []
+    assert timing_findings(TIME_OF_TIMING + 1.7e9) == []
 
 
 @pytest.mark.parametrize(("rate", "digits"), [(3000.0, 4), (1500.0, 3), (333.0, 3)])
 def test_times_with_few_digits(rate: float, digits: int) -> None:
-    assert found(np.round(np.arange(N) / rate, digits)) == [] or rate * 10.0**-digits >= 1.0
+    assert timing_findings(np.round(np.arange(N) / rate, digits)) == [] or rate * 10.0**-digits >= 1.0
 
 
 def test_time_goes_back() -> None:
     time = TIME_OF_TIMING.copy()
     time[200:] -= 0.1
-    findings = found(time)
+    findings = timing_findings(time)
     assert [(f.kind, f.row, f.count) for f in findings] == [("time", 202, 1)]
     assert "goes back" in findings[0].message
 
@@ -350,13 +350,13 @@ def test_time_goes_back() -> None:
 def test_time_stands() -> None:
     time = TIME_OF_TIMING.copy()
     time[50] = time[49]
-    kinds = {(f.kind, f.row) for f in found(time) if "stands" in f.message}
+    kinds = {(f.kind, f.row) for f in timing_findings(time) if "stands" in f.message}
     assert kinds == {("time", 52)}
 
 
 def test_gaps() -> None:
     time = np.delete(TIME_OF_TIMING, np.r_[30:40, 300])
-    (gap,) = found(time)
+    (gap,) = timing_findings(time)
     assert (gap.kind, gap.row, gap.count) == ("gap", 32, 2)
     assert "about 11 samples" in gap.message
 
@@ -365,7 +365,7 @@ def test_gaps() -> None:
 def test_jitter(part: float) -> None:
     rng = np.random.default_rng(0)
     time = TIME_OF_TIMING + 0.002 * part * rng.uniform(-0.5, 0.5, N)
-    (uneven,) = found(time)
+    (uneven,) = timing_findings(time)
     assert uneven.kind == "sampling"
     assert uneven.row >= 3
 
@@ -373,24 +373,24 @@ def test_jitter(part: float) -> None:
 def test_one_late_sample() -> None:
     time = TIME_OF_TIMING.copy()
     time[77:] += 0.0005
-    (uneven,) = found(time)
+    (uneven,) = timing_findings(time)
     assert (uneven.kind, uneven.row, uneven.count) == ("sampling", 79, 1)
 
 
 def test_missing_times_are_no_gaps() -> None:
     time = TIME_OF_TIMING.copy()
     time[5:8] = np.nan
-    assert found(time) == []
+    assert timing_findings(time) == []
 
 
 def test_few_samples() -> None:
-    assert found(TIME_OF_TIMING[:2]) == []
+    assert timing_findings(TIME_OF_TIMING[:2]) == []
 
 
 # ---- Encoder zeros: what redundant encoders show; friction that the judge has not is no shift
 
 
-def shifted(run: Measurement, place: int, size: float) -> Measurement:
+def shift_encoder(run: Measurement, place: int, size: float) -> Measurement:
     """With another zero of an encoder, rad or robot sizes."""
     q = run.q.copy()
     q[:, place] += size * actuator_scales(run.robot)[place]
@@ -403,15 +403,15 @@ def test_other_friction_is_no_shift(name: str) -> None:
     """Friction that grows with load, drifts and has a memory, cogging of three periods."""
     robot = library_robot(name)
     for seed in range(4):
-        run = with_other_effects(measured(robot, seed, Truth(friction=0.0)), seed)
+        run = with_other_effects(simulated_measurement(robot, seed, Truth(friction=0.0)), seed)
         assert len(check_measurement(run)) == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [0.02, 0.1])
 def test_redundant_encoders_show_small_shifts(size: float) -> None:
-    run = measured(STRESS["redundant planar 4-RRR"](0))
-    findings = check_measurement(shifted(run, 2, size))
+    run = simulated_measurement(STRESS["redundant planar 4-RRR"](0))
+    findings = check_measurement(shift_encoder(run, 2, size))
     assert findings.kinds == ("zero",)
     assert findings.entries[0].column == "enc2"
     assert "redundant encoders agree" in findings.entries[0].message

@@ -15,18 +15,18 @@ import nacelle
 from nacelle.errors import IdentificationError, MeasurementError
 from nacelle.identification.data.checks.check import check_reach
 from nacelle.identification.data.checks.columns import check_columns, rough_encoders
-from nacelle.identification.data.checks.findings import Findings, finding
+from nacelle.identification.data.checks.findings import Findings, make_finding
 from nacelle.identification.data.checks.judge import (
     Correction,
     HypothesisFit,
-    Judge,
-    as_read,
-    exchanged,
+    HypothesisTest,
+    force_rms,
+    identity_correction,
     offset_columns,
-    rescaled,
-    rms_of,
-    rows_rms,
-    smoothed,
+    projected_row_rms,
+    scale_columns,
+    smooth_signals,
+    swap_columns,
 )
 from nacelle.identification.data.checks.signals import (
     check_constant,
@@ -34,15 +34,15 @@ from nacelle.identification.data.checks.signals import (
     check_missing,
     check_reference,
 )
-from nacelle.identification.data.checks.zeros import zeros_of_gaps
-from nacelle.identification.data.filters import lagged_products
+from nacelle.identification.data.checks.zeros import zeros_from_redundancy
+from nacelle.identification.data.filters import long_run_covariance
 from nacelle.identification.data.measurement import Conversion, Measurement, MeasurementSource
-from nacelle.identification.data.poses import Path, measured_path
+from nacelle.identification.data.poses import MeasuredPath, measured_path
 from nacelle.kinematics.flags import Flag
 from nacelle.tree.actuation import actuator_scales
 from support.library import library_robot
-from support.measurements import Truth, measured
-from support.uncompiled import any_robot, poses_around
+from support.measurements import Truth, simulated_measurement
+from support.uncompiled import named_robot, poses_around
 
 # ---- The search for faults of columns, with a judge that knows which reading is right
 
@@ -64,7 +64,7 @@ class KnowingJudge:
             zip(self.right.places, self.right.factors, strict=True),
             strict=True,
         )
-        wrong = 4 * (not np.isclose(correction.pace, self.right.pace))
+        wrong = 4 * (not np.isclose(correction.time_scale, self.right.time_scale))
         wrong += sum(one[0] != other[0] or not np.isclose(one[1], other[1]) for one, other in pairs)
         return HypothesisFit(10.0 + 40.0 * wrong, 0.1 + wrong)
 
@@ -81,27 +81,39 @@ def run() -> Measurement:
 @pytest.mark.parametrize(
     ("right", "kinds", "words"),
     [
-        (as_read(M), [], []),
-        (exchanged(M, 2, 3), ["swapped"], ["columns i0 and i1 are swapped"]),
-        (rescaled(M, (1,), -1.0), ["sign"], ["column enc1 has the wrong sign"]),
+        (identity_correction(M), [], []),
+        (swap_columns(M, 2, 3), ["swapped"], ["columns i0 and i1 are swapped"]),
+        (scale_columns(M, (1,), -1.0), ["sign"], ["column enc1 has the wrong sign"]),
         (
-            rescaled(M, (0, 1), np.pi / 180.0),
+            scale_columns(M, (0, 1), np.pi / 180.0),
             ["unit"],
             ["all coordinates are too large by 57.3: deg for rad"],
         ),
-        (replace(as_read(M), pace=1e-3), ["unit"], ["column time is too large by 1000: ms for s"]),
-        (replace(as_read(M), pace=1e3), ["unit"], ["column time is too small by 1000: s for ms"]),
-        (rescaled(M, (0,), -1.0).then(exchanged(M, 2, 3)), ["swapped", "sign"], ["i0 and i1", "enc0"]),
+        (
+            replace(identity_correction(M), time_scale=1e-3),
+            ["unit"],
+            ["column time is too large by 1000: ms for s"],
+        ),
+        (
+            replace(identity_correction(M), time_scale=1e3),
+            ["unit"],
+            ["column time is too small by 1000: s for ms"],
+        ),
+        (
+            scale_columns(M, (0,), -1.0).then(swap_columns(M, 2, 3)),
+            ["swapped", "sign"],
+            ["i0 and i1", "enc0"],
+        ),
     ],
 )
 def test_faults_are_named_one_after_the_other(right: Correction, kinds: list[str], words: list[str]) -> None:
-    findings, correction, verdict = check_columns(run(), KnowingJudge(right), as_read(M))
+    findings, correction, verdict = check_columns(run(), KnowingJudge(right), identity_correction(M))
     assert sorted(found.kind for found in findings) == sorted(kinds)
     for text in words:
         assert any(text in found.message for found in findings)
     assert correction.places == right.places
     np.testing.assert_allclose(correction.factors, right.factors)
-    assert correction.pace == right.pace
+    assert correction.time_scale == right.time_scale
     assert verdict.cost == 10.0
 
 
@@ -131,12 +143,12 @@ def as_matrix(correction: Correction) -> tuple[np.ndarray, np.ndarray]:
 
 def test_one_after_the_other() -> None:
     steps = [
-        exchanged(M, 0, 1),
-        rescaled(M, (1, 2), -2.5),
+        swap_columns(M, 0, 1),
+        scale_columns(M, (1, 2), -2.5),
         offset_columns(M, np.array([0.3, -0.1])),
-        exchanged(M, 2, 3),
+        swap_columns(M, 2, 3),
     ]
-    total, expected, rates = as_read(M), S, S
+    total, expected, rates = identity_correction(M), S, S
     for step in steps:
         A, b = as_matrix(step)
         expected, rates = expected @ A + b, rates @ A
@@ -153,23 +165,26 @@ def test_columns_of_a_file_keep_their_own_units() -> None:
     (a, b), (c, d) = (0.02, 0.3), (7.0, -1.0)
     read = np.zeros((5, 4))
     read[:, 0], read[:, 2] = a * numbers[:, 0] + b, c * numbers[:, 1] + d
-    meant = exchanged(M, 0, 2, Conversion(a, b), Conversion(c, d)).apply(read)
+    meant = swap_columns(M, 0, 2, Conversion(a, b), Conversion(c, d)).apply(read)
     np.testing.assert_allclose(meant[:, 0], a * numbers[:, 1] + b, atol=1e-14)
     np.testing.assert_allclose(meant[:, 2], c * numbers[:, 0] + d, atol=1e-12)
 
 
 def test_forces_do_not_change_the_motion() -> None:
-    assert rescaled(M, (2,), -1.0).motion_key == as_read(M).motion_key
-    assert rescaled(M, (1,), -1.0).motion_key != as_read(M).motion_key
+    assert scale_columns(M, (2,), -1.0).motion_key == identity_correction(M).motion_key
+    assert scale_columns(M, (1,), -1.0).motion_key != identity_correction(M).motion_key
 
 
 def test_time_in_another_unit_changes_derivatives_alone() -> None:
     """q(t) with t in ms: rates as read are a thousandth, accelerations a millionth."""
-    half, other = replace(as_read(M), pace=1e-2), replace(as_read(M), pace=1e-1)
+    half, other = (
+        replace(identity_correction(M), time_scale=1e-2),
+        replace(identity_correction(M), time_scale=1e-1),
+    )
     total = half.then(other)
     for order in range(3):
         np.testing.assert_allclose(total.apply(S, order), S * 1e3**order, rtol=1e-14)
-    assert total.motion_key != as_read(M).motion_key
+    assert total.motion_key != identity_correction(M).motion_key
 
 
 # ---- findings
@@ -188,19 +203,19 @@ def run_of_findings() -> Measurement:
 def test_places_in_the_file() -> None:
     measurement = run_of_findings()
     names = tuple(f"q.{actuator.name}" for actuator in measurement.robot.actuators)
-    some = finding(measurement, "jump", names[0], "it jumps", hint="look", samples=np.array([7, 5, 9]))
+    some = make_finding(measurement, "jump", names[0], "it jumps", hint="look", samples=np.array([7, 5, 9]))
     assert (some.column, some.sample, some.count) == ("enc0", 5, 3)
     # Rows are counted from 1; the first sample is in the third.
     assert some.row == 3 + 5
-    whole = finding(measurement, "constant", names, "all the same", hint="look")
+    whole = make_finding(measurement, "constant", names, "all the same", hint="look")
     assert (whole.column, whole.sample, whole.row, whole.count) == ("enc0, enc1", -1, 0, 20)
 
 
 def test_what_forbids_an_estimate() -> None:
     measurement = run_of_findings()
     name = f"q.{measurement.robot.actuators[0].name}"
-    wrong = finding(measurement, "sign", name, "wrong sign", hint="turn it")
-    odd = finding(measurement, "sampling", name, "unequal steps", hint="none", severity="warning")
+    wrong = make_finding(measurement, "sign", name, "wrong sign", hint="turn it")
+    odd = make_finding(measurement, "sampling", name, "unequal steps", hint="none", severity="warning")
     assert Findings("run.csv", (odd,)).ok
     findings = Findings("run.csv", (wrong, odd, wrong))
     assert not findings.ok
@@ -221,21 +236,21 @@ def test_what_forbids_an_estimate() -> None:
 
 
 def test_the_right_reading_costs_least() -> None:
-    run = measured(library_robot("fivebar"), 3, Truth(duration=1.2))
-    judge = Judge(run.robot, smoothed(run.time, np.concatenate([run.q, run.force], axis=1), 2))
-    right = judge.verdict(as_read(2))
+    run = simulated_measurement(library_robot("fivebar"), 3, Truth(duration=1.2))
+    judge = HypothesisTest(run.robot, smooth_signals(run.time, np.concatenate([run.q, run.force], axis=1), 2))
+    right = judge.verdict(identity_correction(2))
     assert right.residual < 0.3
-    for wrong in (rescaled(2, (2,), -1.0), rescaled(2, (2, 3), 1e3)):
+    for wrong in (scale_columns(2, (2,), -1.0), scale_columns(2, (2, 3), 1e3)):
         assert judge.verdict(wrong).cost > right.cost + 15.0
 
 
 def test_units_of_forces() -> None:
     wave = np.sin(np.linspace(0.0, 2.0 * np.pi, 1000, endpoint=False))
     force = np.stack([2.0 * wave, 5.0 + 0.0 * wave], axis=1)
-    np.testing.assert_allclose(rms_of(force), [1.05 * np.sqrt(2.0), 0.25], rtol=1e-6)
+    np.testing.assert_allclose(force_rms(force), [1.05 * np.sqrt(2.0), 0.25], rtol=1e-6)
     # Rows of J^-T f for independent forces of these sizes.
     J = np.array([[[1.0, 0.0], [0.0, 2.0]]])
-    np.testing.assert_allclose(rows_rms(J, np.array([3.0, 4.0])), [[3.0, 8.0]])
+    np.testing.assert_allclose(projected_row_rms(J, np.array([3.0, 4.0])), [[3.0, 8.0]])
 
 
 # ---- Coordinates beyond limits and without poses are reported with their samples
@@ -251,9 +266,9 @@ def reported(flags: np.ndarray, beyond: np.ndarray) -> list[tuple[str, tuple[str
     q = np.tile(np.linspace(0.0, 1.0, 5 * COUNT)[:, None], (1, 2))
     run = Measurement(robot, np.arange(5.0 * COUNT), q, q, source=MeasurementSource("run.csv", 2, {}))
     x = np.full((COUNT, 2), np.nan)
-    path = Path(robot, q[SAMPLES], x, flags, beyond, np.zeros(COUNT))
+    path = MeasuredPath(robot, q[SAMPLES], x, flags, beyond, np.zeros(COUNT))
     judge = SimpleNamespace(path=lambda correction: path, signals=SimpleNamespace(samples=SAMPLES))
-    findings = check_reach(run, judge, as_read(2))
+    findings = check_reach(run, judge, identity_correction(2))
     return [(found.kind, found.signals, found.sample, found.count) for found in findings]
 
 
@@ -276,7 +291,7 @@ def test_each_kind() -> None:
 
 # ---- Numbers that are missing, dead channels, jumps: found with column and row
 
-CLEAN = measured(library_robot("fivebar"))
+CLEAN = simulated_measurement(library_robot("fivebar"))
 
 LEFT, RIGHT = (actuator.name for actuator in CLEAN.robot.actuators)
 
@@ -351,7 +366,7 @@ def signals(noise: float) -> np.ndarray:
 
 
 def test_derivatives_of_sines() -> None:
-    found = smoothed(TIME, signals(1e-3), 2)
+    found = smooth_signals(TIME, signals(1e-3), 2)
     assert len(found.samples) <= 120
     t, value, rate = TIME[found.samples][INNER], found.value[INNER], found.rate[INNER]
     np.testing.assert_allclose(value[:, 0], np.sin(OMEGA * t), atol=2e-3)
@@ -363,7 +378,7 @@ def test_derivatives_of_sines() -> None:
 def test_samples_that_are_missing() -> None:
     columns = signals(0.0)
     columns[700:710, 0] = np.nan
-    found = smoothed(TIME, columns, 2)
+    found = smooth_signals(TIME, columns, 2)
     np.testing.assert_allclose(found.value[INNER, 0], np.sin(OMEGA * TIME[found.samples][INNER]), atol=2e-3)
 
 
@@ -371,7 +386,7 @@ def test_samples_that_are_missing() -> None:
 
 
 def test_a_shift_is_found_and_nothing_where_there_is_none() -> None:
-    robot = any_robot("redundant")
+    robot = named_robot("redundant")
     m = len(robot.actuators)
     assert m > robot.motion.n
     q = nacelle.inverse_kinematics(robot, poses_around(robot, 40, length=0.05)).actuators
@@ -381,16 +396,16 @@ def test_a_shift_is_found_and_nothing_where_there_is_none() -> None:
         shift = np.zeros(m) if place is None else size * np.eye(m)[place]
         path = measured_path(robot, q + shift * actuator_scales(robot))
         judge = SimpleNamespace(robot=robot, path=lambda correction, path=path: path)
-        zeros = zeros_of_gaps(judge, as_read(m))
+        zeros = zeros_from_redundancy(judge, identity_correction(m))
         np.testing.assert_allclose(zeros, -shift, atol=0.1 * size)
 
 
 def test_encoders_that_are_not_redundant_say_nothing() -> None:
-    robot = any_robot("fivebar")
+    robot = named_robot("fivebar")
     judge = SimpleNamespace(
         robot=robot, path=lambda correction: SimpleNamespace(x=np.zeros((3, 2)), q=np.zeros((3, 2)))
     )
-    assert not np.any(zeros_of_gaps(judge, as_read(2)))
+    assert not np.any(zeros_from_redundancy(judge, identity_correction(2)))
 
 
 def test_variance_of_correlated_scores() -> None:
@@ -399,5 +414,5 @@ def test_variance_of_correlated_scores() -> None:
     white = rng.normal(size=(400, 2004))
     means = np.cumsum(white, axis=1)
     smooth = (means[:, 5:] - means[:, :-5]) / 5.0
-    estimates = [lagged_products([row[:, None]], len(row) // 10) for row in smooth]
+    estimates = [long_run_covariance([row[:, None]], len(row) // 10) for row in smooth]
     assert np.mean(estimates) == pytest.approx(np.var(np.sum(smooth, axis=1)), rel=0.25)

@@ -19,7 +19,6 @@ from nacelle.errors import MeasurementError
 from nacelle.identification.data.read import read_measurement
 from nacelle.identification.data.recording import (
     SCHEMA,
-    from_arrays,
     joint_state,
     open_csv,
     open_mat,
@@ -27,20 +26,21 @@ from nacelle.identification.data.recording import (
     open_npz,
     open_parquet,
     open_recording,
+    recording_from_arrays,
 )
 from support.library import library_robot
 
 # ---- CSV files: units stay beside the columns, gaps are NaN, rows keep the numbers of their lines
 
 
-def written(folder: Path, text: str) -> Path:
+def write_log(folder: Path, text: str) -> Path:
     (folder / "run.csv").write_text(text, encoding="utf-8")
     return folder / "run.csv"
 
 
 def test_columns_units_and_rows(tmp_path: Path) -> None:
     text = "t [ms],q,i [A]\n0,1,2\n1,,3\n# moved\n2,5,inf\n"
-    read = open_csv(written(tmp_path, text))
+    read = open_csv(write_log(tmp_path, text))
     assert read.names == ("t", "q", "i")
     assert dict(read.units) == {"t": "ms", "i": "A"}
     values = read.load(["q", "i"])
@@ -54,7 +54,7 @@ def test_columns_units_and_rows(tmp_path: Path) -> None:
 
 
 def test_texts_name_their_line(tmp_path: Path) -> None:
-    read = open_csv(written(tmp_path, "t,q\n0,1\n1,overrun\n"))
+    read = open_csv(write_log(tmp_path, "t,q\n0,1\n1,overrun\n"))
     np.testing.assert_array_equal(read.load(["t"])["t"], [0.0, 1.0])
     with pytest.raises(MeasurementError, match="'overrun'") as caught:
         read.load(["q"])
@@ -189,7 +189,7 @@ def test_columns_of_arrays() -> None:
     row, matrix = np.array([[1.0, 2.0, 3.0]]), np.arange(6.0).reshape(3, 2)
     arrays = {"row": row, "column": row.T, "matrix": matrix, "flag": np.array([True, False, True])}
     arrays |= {"text": np.array(["a"]), "cube": np.zeros((2, 2, 2)), "empty": np.zeros(0)}
-    read = from_arrays(Path("run.npz"), arrays)
+    read = recording_from_arrays(Path("run.npz"), arrays)
     assert read.names == ("row", "column", "matrix[0]", "matrix[1]", "flag")
     values = read.load(read.names)
     for name in ("row", "column"):

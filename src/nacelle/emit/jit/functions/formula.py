@@ -114,7 +114,7 @@ class Formula(Lanes):
                 x = self.mul(x, x)
         return terms[0]
 
-    def sum_and_rest(self, a: str, b: str) -> DoubleDouble:
+    def fast_two_sum(self, a: str, b: str) -> DoubleDouble:
         """Give a + b rounded, and what rounding has lost; |a| >= |b|, or a = 0."""
         total = self.add(a, b)
         return DoubleDouble(total, self.sub(b, self.sub(total, a)))
@@ -124,8 +124,8 @@ class Formula(Lanes):
         if self.fma:
             return self.product_sum(self.negative(a), b, c)
         product = self.mul(a, b)
-        a1, a2 = self._halves(a)
-        b1, b2 = self._halves(b)
+        a1, a2 = self._veltkamp_split(a)
+        b1, b2 = self._veltkamp_split(b)
         rest = self.sub(product, self.mul(a1, b1))
         for left, right in ((a1, b2), (a2, b1), (a2, b2)):
             rest = self.sub(rest, self.mul(left, right))
@@ -140,7 +140,7 @@ class Formula(Lanes):
         rest = self.product_sum(self.negative(rough), b.low, rest)
         return DoubleDouble(rough, self.mul(rest, inverse))
 
-    def _halves(self, a: str) -> tuple[str, str]:
+    def _veltkamp_split(self, a: str) -> tuple[str, str]:
         """Split a double into two of 26 bits each."""
         large = self.mul(a, self.number(_SPLITTER))
         high = self.sub(large, self.sub(large, a))

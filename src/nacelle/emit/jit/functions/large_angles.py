@@ -36,50 +36,50 @@ def angle_reduction(f: Formula, a: str) -> tuple[str, str, str]:
     for i in range(4):
         pointer = f.value(f"getelementptr i64, ptr {address}, i64 {i}")
         loaded.append(f.value(f"load i64, ptr {pointer}, align 8"))
-    window = [_shifted(f, loaded[i], loaded[i + 1], first) for i in range(3)]
-    middle = f.value(f"mul i128 {_wide(f, m)}, {_wide(f, window[1])}")
-    carried = f.value(f"mul i128 {_wide(f, m)}, {_wide(f, window[2])}")
-    middle = f.value(f"add i128 {middle}, {_wide(f, _upper(f, carried))}")
-    high = f.integers("add", f.integers("mul", m, window[0]), _upper(f, middle))
+    window = [_funnel_shift(f, loaded[i], loaded[i + 1], first) for i in range(3)]
+    middle = f.value(f"mul i128 {_zero_extend(f, m)}, {_zero_extend(f, window[1])}")
+    carried = f.value(f"mul i128 {_zero_extend(f, m)}, {_zero_extend(f, window[2])}")
+    middle = f.value(f"add i128 {middle}, {_zero_extend(f, _high_word(f, carried))}")
+    high = f.integers("add", f.integers("mul", m, window[0]), _high_word(f, middle))
     low = f.value(f"trunc i128 {middle} to i64")
 
     # From half of a quarter turn on the next one is nearer, from above: its complement, up to the last bit.
     turns = f.integers("lshr", high, 62)
-    high, low = _shifted(f, high, low, "2"), f.integers("shl", low, 2)
+    high, low = _funnel_shift(f, high, low, "2"), f.integers("shl", low, 2)
     above = f.integers("ashr", high, 63)
     quarters = f.integers("sub", turns, above)
     high, low = f.integers("xor", high, above), f.integers("xor", low, above)
     # The part of a quarter turn as two doubles of 53 bits each.
     zeros = f.value(f"call i64 @llvm.ctlz.i64(i64 {high}, i1 false)")
-    high, low = _shifted(f, high, low, zeros), f.integers("shl", low, f.integers("and", zeros, 63))
+    high, low = _funnel_shift(f, high, low, zeros), f.integers("shl", low, f.integers("and", zeros, 63))
     unit = f.double(f.integers("shl", f.value(f"sub i64 {1023 - 53}, {zeros}"), 52))
     small = f.mul(unit, f.number(2.0**-53))
-    part = f.mul(_double(f, high), unit)
-    rest = f.mul(_double(f, _shifted(f, high, low, "53")), small)
+    part = f.mul(_leading_bits(f, high), unit)
+    rest = f.mul(_leading_bits(f, _funnel_shift(f, high, low, "53")), small)
 
     half_pi, half_pi_rest = (f.number(number) for number in HALF_PI_PAIR)
     r = f.mul(part, half_pi)
     lost = f.negative(f.remainder(r, part, half_pi))
     lost = f.product_sum(rest, half_pi, f.product_sum(part, half_pi_rest, lost))
-    r, lost = f.sum_and_rest(r, lost)
+    r, lost = f.fast_two_sum(r, lost)
     sign = f.integers("shl", above, 63)
     r, lost = (f.double(f.integers("xor", f.bits_of(value), sign)) for value in (r, lost))
     return r, lost, quarters
 
 
-def _shifted(f: Formula, a: str, b: str, bits: str) -> str:
+def _funnel_shift(f: Formula, a: str, b: str, bits: str) -> str:
     """Shift a to the left, by so many places modulo 64, and fill it up from b."""
     return f.value(f"call i64 @llvm.fshl.i64(i64 {a}, i64 {b}, i64 {bits})")
 
 
-def _wide(f: Formula, a: str) -> str:
+def _zero_extend(f: Formula, a: str) -> str:
     return f.value(f"zext i64 {a} to i128")
 
 
-def _upper(f: Formula, a: str) -> str:
+def _high_word(f: Formula, a: str) -> str:
     return f.value(f"trunc i128 {f.value(f'lshr i128 {a}, 64')} to i64")
 
 
-def _double(f: Formula, a: str) -> str:
+def _leading_bits(f: Formula, a: str) -> str:
     """The first 53 bits of a word, as a whole number."""
     return f.value(f"sitofp i64 {f.integers('lshr', a, 11)} to double")

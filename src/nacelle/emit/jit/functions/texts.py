@@ -26,7 +26,7 @@ With k = round(2 |x| / π) and r = |x| - k π/2 in [-π/4, π/4],
 
 and the two change places and signs with the quarter turns k. π/2 is taken away in three parts (Cody & Waite),
 the first two so short that their products by k are exact; r keeps what its rounding loses as a second double.
-So the results are right next to multiples of π/2, too. Angles beyond `LARGEST` go through `large_angles`.
+So the results are right next to multiples of π/2, too. Angles beyond `LARGEST_CORRECTION` go through `large_angles`.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def atan2(formula: Callable[..., Formula]) -> str:
     steep = f.real(">", height, width)
     n, d = f.choose(steep, width, height), f.choose(steep, height, width)
     far, near = f.real(">", d, f.number(_FAR)), f.real("<", n, f.number(_NEAR))
-    extreme = f.bits("|", far, near)
+    extreme = f.combine_bits("|", far, near)
     f(f"br i1 {f.any(extreme)}, label %extreme, label %usual", "extreme:")
-    scaled = _scaled(f, n, d, far=far, near=near)
+    scaled = _scale_point(f, n, d, far=far, near=near)
     f("br label %usual", "usual:")
     n, d = (
         f.value(f"phi {f.type} [ {plain}, %entry ], [ {other}, %extreme ]")
@@ -64,8 +64,8 @@ def atan2(formula: Callable[..., Formula]) -> str:
 
     zero = f.number(0.0)
     upper = f.real(">", n, f.mul(d, f.number(_TAN_PI_8)))
-    above = f.sum_and_rest(f.negative(f.choose(upper, d, zero)), n)
-    below = f.sum_and_rest(d, f.choose(upper, n, zero))
+    above = f.fast_two_sum(f.negative(f.choose(upper, d, zero)), n)
+    below = f.fast_two_sum(d, f.choose(upper, n, zero))
     t, rest = f.quotient(above, below)
     square = f.mul(t, t)
     change = f.product_sum(f.mul(square, t), f.polynomial(ATAN, square), rest)
@@ -78,17 +78,17 @@ def atan2(formula: Callable[..., Formula]) -> str:
     flip = f.choose(steep, f.number(-1.0), one)
     flip = f.integers("and", f.integers("xor", f.bits_of(flip), f.bits_of("%x")), SIGN)
     t, change = (f.double(f.integers("xor", f.bits_of(part), flip)) for part in (t, change))
-    angle, lost = f.sum_and_rest(f.mul(octants, f.number(QUARTER_PI[0])), t)
+    angle, lost = f.fast_two_sum(f.mul(octants, f.number(QUARTER_PI[0])), t)
     change = f.product_sum(octants, f.number(QUARTER_PI[1]), f.add(lost, change))
     return f.function_text(f.with_sign(f.add(angle, change), "%y"))
 
 
-def _scaled(f: Formula, n: str, d: str, *, far: str, near: str) -> tuple[str, str]:
+def _scale_point(f: Formula, n: str, d: str, *, far: str, near: str) -> tuple[str, str]:
     """Scale very far and very near points; the origin and infinite points become (0, 1) or (1, 1)."""
     one, infinite = f.number(1.0), f.number(math.inf)
     scale = f.choose(far, f.number(_SHRINK), f.choose(near, f.number(_ENLARGE), one))
     zero = f.real("==", d, f.number(0.0))
-    special = f.bits("|", zero, f.real("==", d, infinite))
+    special = f.combine_bits("|", zero, f.real("==", d, infinite))
     # A NaN stays one.
     limit = f.choose(f.real("==", n, infinite), one, f.mul(n, f.number(0.0)))
     return f.choose(special, limit, f.mul(n, scale)), f.choose(special, one, f.mul(d, scale))
@@ -109,11 +109,11 @@ _BIAS = 1023
 def exp(formula: Callable[..., Formula]) -> str:
     """Write `@<prefix>exp(x)`."""
     f = formula("exp", "x")
-    r, lost, k = _reduced_exponent(f, "%x")
+    r, lost, k = _reduce_exponent(f, "%x")
     one = f.number(1.0)
     rough = f.add(one, r)
     lost = f.add(f.add(f.sub(one, rough), r), lost)
-    power = f.add(rough, _change(f, r, lost))
+    power = f.add(rough, _exponential_correction(f, r, lost))
     usual = f.mul(power, f.double(f.integers("shl", k, 52)))
     extreme = f.any(f.real(">", f.size("%x"), f.number(_NORMAL)))
     f(f"br i1 {extreme}, label %extreme, label %usual", "usual:", f"ret {f.type} {usual}", "extreme:")
@@ -132,9 +132,9 @@ def tanh(formula: Callable[..., Formula]) -> str:
     y = f.size("%x")
     y = f.add(y, y)
     y = f.choose(f.real(">", y, f.number(_ONE)), f.number(_ONE), y)
-    r, lost, k = _reduced_exponent(f, y)
+    r, lost, k = _reduce_exponent(f, y)
     power = f.double(f.integers("shl", k, 52))
-    high, low = (f.mul(part, power) for part in f.sum_and_rest(r, _change(f, r, lost)))
+    high, low = (f.mul(part, power) for part in f.fast_two_sum(r, _exponential_correction(f, r, lost)))
     above, below = (_sum_of_three(f, power, f.number(one), high, low) for one in (-1.0, 1.0))
     quotient, rest = f.quotient(above, below)
     return f.function_text(f.with_sign(f.add(quotient, rest), "%x"))
@@ -142,12 +142,12 @@ def tanh(formula: Callable[..., Formula]) -> str:
 
 def _sum_of_three(f: Formula, power: str, one: str, high: str, low: str) -> DoubleDouble:
     """Give power + one + high + low as a number and a small rest; 1 may be below the power's last place."""
-    whole, lost = f.sum_and_rest(power, one)
-    total, rest = f.sum_and_rest(whole, high)
+    whole, lost = f.fast_two_sum(power, one)
+    total, rest = f.fast_two_sum(whole, high)
     return DoubleDouble(total, f.add(rest, f.add(lost, low)))
 
 
-def _reduced_exponent(f: Formula, y: str) -> tuple[str, str, str]:
+def _reduce_exponent(f: Formula, y: str) -> tuple[str, str, str]:
     """Give r, what e^r lacks by the rounding of r, and k + 1023 in the lowest bits of an integer."""
     turns = f.product_sum(y, f.number(1.0 / math.log(2.0)), f.number(ROUNDER + _BIAS))
     k = f.sub(turns, f.number(ROUNDER + _BIAS))
@@ -158,7 +158,7 @@ def _reduced_exponent(f: Formula, y: str) -> tuple[str, str, str]:
     return r, f.product_sum(lost, r, lost), f.bits_of(turns)
 
 
-def _change(f: Formula, r: str, lost: str) -> str:
+def _exponential_correction(f: Formula, r: str, lost: str) -> str:
     """Give r² P(r) + lost."""
     return f.product_sum(f.mul(r, r), f.polynomial(EXP, r), lost)
 
@@ -174,7 +174,7 @@ def sincos(formula: Callable[..., Formula]) -> str:
     """Write `{sine, cosine} @<prefix>sincos(x)`, and what it calls."""
     f = formula("sincos", "x", pair=True)
     a = f.size("%x")
-    sine, cosine = _turned(f, *_reduced_angle(f, a))
+    sine, cosine = _apply_quadrants(f, *_reduce_angle(f, a))
     large = f.any(f.real(">", a, f.number(LARGEST)))
     f(f"br i1 {large}, label %large, label %usual", "usual:")
     f(f"ret {f.result} {f.record(sine, cosine)}", "large:")
@@ -182,18 +182,18 @@ def sincos(formula: Callable[..., Formula]) -> str:
     mended = f.value(f"call {f.result} @{f.prefix}sincos_lanes({f.type} %x, {both})")
     texts = (
         large_angles.two_over_pi_table(f.prefix),
-        _large(Formula(1, f.prefix, "sincos_large", "x", fma=f.fma, pair=True)),
-        _lanes(formula("sincos_lanes", "x sine cosine", pair=True)),
+        _large_angle_function(Formula(1, f.prefix, "sincos_large", "x", fma=f.fma, pair=True)),
+        _lane_function(formula("sincos_lanes", "x sine cosine", pair=True)),
     )
     return "\n\n".join([*texts, f.function_text(mended)])
 
 
-def _large(f: Formula) -> str:
+def _large_angle_function(f: Formula) -> str:
     """Write `{sine, cosine} @<prefix>sincos_large(x)` of one large angle."""
-    return f.function_text(*_turned(f, *large_angles.angle_reduction(f, f.size("%x"))))
+    return f.function_text(*_apply_quadrants(f, *large_angles.angle_reduction(f, f.size("%x"))))
 
 
-def _lanes(f: Formula) -> str:
+def _lane_function(f: Formula) -> str:
     """Write `@<prefix>sincos_lanes(x, sine, cosine)`, which puts in those of large angles.
 
     It is apart from `sincos`, which then has nothing to keep over a call.
@@ -207,13 +207,13 @@ def _lanes(f: Formula) -> str:
         cosines.append(f.value(f"extractvalue {one} {pair}, 1"))
     a = f.size("%x")
     finite = f.real("<", a, f.number(math.inf))
-    large = f.bits("&", finite, f.real(">", a, f.number(LARGEST)))
+    large = f.combine_bits("&", finite, f.real(">", a, f.number(LARGEST)))
     return f.function_text(
         f.choose(large, f.lanes(sines), "%sine"), f.choose(large, f.lanes(cosines), "%cosine")
     )
 
 
-def _reduced_angle(f: Formula, a: str) -> tuple[str, str, str]:
+def _reduce_angle(f: Formula, a: str) -> tuple[str, str, str]:
     """Give r, what its rounding has lost, and k in the lowest bits of an integer; a is not negative."""
     turns = f.product_sum(a, f.number(2.0 / math.pi), f.number(ROUNDER))
     k = f.sub(turns, f.number(ROUNDER))
@@ -225,9 +225,9 @@ def _reduced_angle(f: Formula, a: str) -> tuple[str, str, str]:
     return r, f.product_sum(k, f.number(-HALF_PI[2]), lost), f.bits_of(turns)
 
 
-def _turned(f: Formula, r: str, lost: str, quarters: str) -> tuple[str, str]:
+def _apply_quadrants(f: Formula, r: str, lost: str, quarters: str) -> tuple[str, str]:
     """Give the pair of %x: the sine is odd in it, and quarter turns change the two and their signs."""
-    sine, cosine = _pair(f, r, lost)
+    sine, cosine = _sine_and_cosine(f, r, lost)
     odd = f.value(f"trunc {f.integer} {quarters} to {f.bit}")
     one, two = f.integers("shl", quarters, 63), f.integers("shl", quarters, 62)
 
@@ -238,7 +238,7 @@ def _turned(f: Formula, r: str, lost: str, quarters: str) -> tuple[str, str]:
     return signed(f.choose(odd, cosine, sine), f.bits_of("%x")), signed(f.choose(odd, sine, cosine), one)
 
 
-def _pair(f: Formula, r: str, lost: str) -> tuple[str, str]:
+def _sine_and_cosine(f: Formula, r: str, lost: str) -> tuple[str, str]:
     """Sine and cosine of r + lost, |r| <= π/4, |lost| at most the last place of π/4."""
     square = f.mul(r, r)
     one, half = f.number(1.0), f.number(-0.5)

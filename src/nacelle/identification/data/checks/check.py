@@ -19,15 +19,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.identification.data.checks.columns import POOR, check_columns, rough_encoders
-from nacelle.identification.data.checks.findings import Finding, Findings, finding
+from nacelle.identification.data.checks.columns import POOR_COST, check_columns, rough_encoders
+from nacelle.identification.data.checks.findings import Finding, Findings, make_finding
 from nacelle.identification.data.checks.judge import (
     FEWEST,
     Correction,
     HypothesisFit,
-    Judge,
-    as_read,
-    smoothed,
+    HypothesisTest,
+    identity_correction,
+    smooth_signals,
 )
 from nacelle.identification.data.checks.signals import (
     check_clipping,
@@ -37,18 +37,18 @@ from nacelle.identification.data.checks.signals import (
     check_reference,
     check_timing,
 )
-from nacelle.identification.data.checks.zeros import check_gaps
+from nacelle.identification.data.checks.zeros import check_redundant_zeros
 from nacelle.identification.data.measurement import Measurement
-from nacelle.identification.data.poses import Path, measured_path
+from nacelle.identification.data.poses import MeasuredPath, measured_path
 from nacelle.kinematics.flags import Flag
 from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
 
 # Conditioning, as a part of the usual one, from which on a crossing is looked for, and at which there is one.
-_DOUBTFUL, _CROSSED = 0.3, 0.03
+_SUSPICIOUS, _SINGULAR = 0.3, 0.03
 
 
-def check_reach(measurement: Measurement, judge: Judge, correction: Correction) -> Iterator[Finding]:
+def check_reach(measurement: Measurement, judge: HypothesisTest, correction: Correction) -> Iterator[Finding]:
     """Find coordinates beyond limits, out of reach, or where forward kinematics leaves its branch."""
     robot = measurement.robot
     path = judge.path(correction)
@@ -62,26 +62,26 @@ def check_reach(measurement: Measurement, judge: Judge, correction: Correction) 
             f"{low:.4g} and {high:.4g}"
         )
         hint = "check the encoder's zero, sign and unit, and the limits of the description"
-        yield finding(measurement, "reach", f"q.{actuator.name}", message, hint=hint, samples=beyond)
+        yield make_finding(measurement, "reach", f"q.{actuator.name}", message, hint=hint, samples=beyond)
     names = tuple(f"q.{actuator.name}" for actuator in robot.actuators)
     away = (path.flags & int(Flag.UNREACHABLE | Flag.INVALID)) != 0
     other = ~away & ((path.flags & int(Flag.OTHER_BRANCH | Flag.SINGULAR | Flag.NEAR_SINGULAR)) != 0)
     if np.any(away) and not np.any(path.beyond):
         message = f"{np.mean(away) * 100:.2g} % of the samples belong to no pose of {robot.name}"
         hint = "check zeros, signs and units of the encoders, and the geometry of the description"
-        yield finding(measurement, "reach", names, message, hint=hint, samples=samples[away])
-    crossed = _crossing(measurement, path, samples) if not np.any(other) else None
+        yield make_finding(measurement, "reach", names, message, hint=hint, samples=samples[away])
+    crossed = _singular_samples(measurement, path, samples) if not np.any(other) else None
     if crossed is not None:
         message = "the path touches a parallel singularity, where forward kinematics changes its branch"
         hint = "keep the motion away from singularities"
-        yield finding(measurement, "branch", names, message, hint=hint, samples=crossed)
+        yield make_finding(measurement, "branch", names, message, hint=hint, samples=crossed)
     if np.any(other):
         message = "forward kinematics leaves the branch of the reference pose, or passes a singularity"
         hint = "keep the motion away from singularities, or describe the branch where the robot is assembled"
-        yield finding(measurement, "branch", names, message, hint=hint, samples=samples[other])
+        yield make_finding(measurement, "branch", names, message, hint=hint, samples=samples[other])
 
 
-def _crossing(measurement: Measurement, path: Path, samples: Array) -> Array | None:
+def _singular_samples(measurement: Measurement, path: MeasuredPath, samples: Array) -> Array | None:
     """Samples where the conditioning falls to zero; None if there are none."""
     good = path.good
     if np.sum(good) < 5:
@@ -90,7 +90,7 @@ def _crossing(measurement: Measurement, path: Path, samples: Array) -> Array | N
     figure[good] = jacobian(path.robot, path.x[good]).conditioning
     usual = float(np.median(figure[good]))
     lowest = int(np.argmin(figure))
-    if not figure[lowest] < _DOUBTFUL * usual:
+    if not figure[lowest] < _SUSPICIOUS * usual:
         return None
     begin, end = samples[max(lowest - 1, 0)], samples[min(lowest + 1, len(samples) - 1)] + 1
     between = np.arange(begin, end)
@@ -100,7 +100,7 @@ def _crossing(measurement: Measurement, path: Path, samples: Array) -> Array | N
     closer = measured_path(path.robot, measurement.q[between])
     near = np.zeros(len(between), dtype=bool)
     near[~closer.good] = True
-    near[closer.good] = jacobian(path.robot, closer.x[closer.good]).conditioning < _CROSSED * usual
+    near[closer.good] = jacobian(path.robot, closer.x[closer.good]).conditioning < _SINGULAR * usual
     return between[near] if np.any(near) else None
 
 
@@ -128,11 +128,11 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
     findings = [*check_missing(measurement), *check_constant(measurement), *check_timing(measurement)]
     findings += [*check_jumps(measurement), *check_clipping(measurement), *check_reference(measurement)]
     skipped = []
-    reason = _impossible(measurement, findings) if physics else "not wanted"
+    reason = _reason_without_physics(measurement, findings) if physics else "not wanted"
     if reason:
         skipped.append(f"swapped columns, signs, units, zeros and branches: {reason}")
     else:
-        physical = _physical(measurement)
+        physical = _check_physics(measurement)
         findings = [entry for entry in findings if not _is_explained(entry, physical)] + physical
     return Findings(measurement.source.file, tuple(findings), tuple(skipped))
 
@@ -143,7 +143,7 @@ def _is_explained(entry: Finding, others: list[Finding]) -> bool:
     return entry.kind == "jump" and swapped.issuperset(entry.signals)
 
 
-def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
+def _reason_without_physics(measurement: Measurement, findings: list[Finding]) -> str:
     """Why physics cannot be asked; empty if it can."""
     kinds = {entry.kind for entry in findings}
     if len(measurement) < FEWEST:
@@ -162,27 +162,27 @@ def _impossible(measurement: Measurement, findings: list[Finding]) -> str:
     return ""
 
 
-def _physical(measurement: Measurement) -> list[Finding]:
+def _check_physics(measurement: Measurement) -> list[Finding]:
     """Findings that the robot's physics makes."""
     robot = measurement.robot
     present = np.isfinite(measurement.time)
     columns = np.concatenate([measurement.q, measurement.force], axis=1)[present]
-    signals = smoothed(measurement.time[present], columns, len(robot.actuators))
-    judge = Judge(robot, signals)
-    gaps, read = check_gaps(measurement, judge, as_read(len(robot.actuators)))
+    signals = smooth_signals(measurement.time[present], columns, len(robot.actuators))
+    judge = HypothesisTest(robot, signals)
+    gaps, read = check_redundant_zeros(measurement, judge, identity_correction(len(robot.actuators)))
     reach = list(check_reach(measurement, judge, read))
     findings, correction, verdict = check_columns(measurement, judge, read)
-    if any(entry.kind == "branch" for entry in reach) and verdict.cost > POOR * len(robot.actuators):
+    if any(entry.kind == "branch" for entry in reach) and verdict.cost > POOR_COST * len(robot.actuators):
         # No other reading explains the forces either: the path itself is at fault.
         return gaps + reach
     findings = gaps + findings
     findings += check_reach(measurement, judge, correction) if findings else reach
     if findings or not np.isfinite(verdict.cost):
         return findings
-    return _misfit(measurement, verdict)
+    return _check_misfit(measurement, verdict)
 
 
-def _misfit(measurement: Measurement, verdict: HypothesisFit) -> list[Finding]:
+def _check_misfit(measurement: Measurement, verdict: HypothesisFit) -> list[Finding]:
     """Say so where the model explains little of the forces, whichever way columns are read."""
     if verdict.residual < _MISFIT:
         return []
@@ -190,4 +190,4 @@ def _misfit(measurement: Measurement, verdict: HypothesisFit) -> list[Finding]:
     percent = 100 * verdict.residual
     message = f"the model leaves {percent:.0f} % of the forces unexplained, and no other reading helps"
     hint = "check that robot, map and data belong together, and that the robot was in motion"
-    return [finding(measurement, "misfit", names, message, hint=hint)]
+    return [make_finding(measurement, "misfit", names, message, hint=hint)]

@@ -17,30 +17,36 @@ from itertools import combinations
 
 import numpy as np
 
-from nacelle.identification.data.checks.findings import Finding, finding
-from nacelle.identification.data.checks.judge import Correction, HypothesisFit, Judge, exchanged, rescaled
-from nacelle.identification.data.checks.zeros import best_offset, explained, zero_finding
+from nacelle.identification.data.checks.findings import Finding, make_finding
+from nacelle.identification.data.checks.judge import (
+    Correction,
+    HypothesisFit,
+    HypothesisTest,
+    scale_columns,
+    swap_columns,
+)
+from nacelle.identification.data.checks.zeros import best_offset, improvement_message, zero_finding
 from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Measurement
 from nacelle.model.robot import Robot
 
 # A correction is believed if its cost is lower by this much, and by this factor.
 _LOWER, _FACTOR = 15.0, 0.85
 # Costs within this, or this factor, of the lowest are as good.
-_ALIKE, _ALIKE_FACTOR = 6.0, 1.15
+_EQUIVALENT, _EQUIVALENT_FACTOR = 6.0, 1.15
 # What a shift of zeros must leave at most of what is unexplained: parameters nearer to the description are
 # not enough.
 _EXPLAINED = 0.8
 # Faults that are sought one after the other.
-_MOST = 4
+_MOST_FAULTS = 4
 # Cost for each actuator above which a hypothesis explains the forces poorly.
-POOR = 60.0
+POOR_COST = 60.0
 _DEGREES = 180.0 / np.pi
 # How much rougher an encoder must be to be taken for a force.
 _ROUGHER = 2.0
 
 
 def check_columns(
-    measurement: Measurement, judge: Judge, current: Correction
+    measurement: Measurement, judge: HypothesisTest, current: Correction
 ) -> tuple[list[Finding], Correction, HypothesisFit]:
     """Find swapped columns, wrong signs and units; give the corrected reading and how good it is, too.
 
@@ -53,30 +59,32 @@ def check_columns(
     m = len(robot.actuators)
     verdict = judge.verdict(current)
     findings = []
-    for _ in range(_MOST):
-        costs = [(judge.verdict(current.then(change)), change) for change in _corrections(measurement)]
+    for _ in range(_MOST_FAULTS):
+        costs = [(judge.verdict(current.then(change)), change) for change in _single_corrections(measurement)]
         costs = [entry for entry in costs if np.isfinite(entry[0].cost)]
         lowest = min((fit.cost for fit, _ in costs), default=np.inf)
         helps = lowest < verdict.cost - _LOWER and lowest < _FACTOR * verdict.cost
-        if not helps or lowest > POOR * m:
+        if not helps or lowest > POOR_COST * m:
             # No other reading of the columns explains the forces: zeros may be what is wrong.
             change, fit = best_offset(judge, current)
             clearly = fit.residual < _EXPLAINED * verdict.residual
             if clearly and fit.cost < min(lowest, verdict.cost) - _LOWER:
-                findings.append(zero_finding(measurement, change, explained(verdict.residual, fit.residual)))
+                findings.append(
+                    zero_finding(measurement, change, improvement_message(verdict.residual, fit.residual))
+                )
                 current, verdict = current.then(change), fit
                 continue
         if not helps:
             break
         best, correction = min(costs, key=lambda entry: entry[0].cost)
-        bound = max(best.cost + _ALIKE, _ALIKE_FACTOR * best.cost)
+        bound = max(best.cost + _EQUIVALENT, _EQUIVALENT_FACTOR * best.cost)
         alike = [change for fit, change in costs if fit.cost <= bound and change is not correction]
-        findings.append(_finding(measurement, correction, alike, verdict, best))
+        findings.append(_correction_finding(measurement, correction, alike, verdict, best))
         current, verdict = current.then(correction), best
     return findings, current, verdict
 
 
-def _finding(
+def _correction_finding(
     measurement: Measurement,
     correction: Correction,
     alike: list[Correction],
@@ -84,7 +92,7 @@ def _finding(
     after: HypothesisFit,
 ) -> Finding:
     """The finding for a correction, with those that would explain the same; how good the fit is so."""
-    names = _names(measurement.robot)
+    names = _signal_names(measurement.robot)
     columns = dict.fromkeys((*correction.columns, *(k for other in alike for k in other.columns)))
     message = correction.words
     if alike:
@@ -93,7 +101,7 @@ def _finding(
         message += f" (unexplained part of the forces {before.residual:.2f} as read, {after.residual:.2f} so)"
     else:
         message += " (as read, the coordinates belong to no poses)"
-    return finding(
+    return make_finding(
         measurement,
         correction.kind,
         tuple(names[k] for k in columns),
@@ -102,16 +110,16 @@ def _finding(
     )
 
 
-def _names(robot: Robot) -> list[str]:
+def _signal_names(robot: Robot) -> list[str]:
     """Signals by column, time last."""
     names = [f"{kind}.{actuator.name}" for kind in ("q", "force") for actuator in robot.actuators]
     return [*names, "time"]
 
 
-def _corrections(measurement: Measurement) -> Iterator[Correction]:
+def _single_corrections(measurement: Measurement) -> Iterator[Correction]:
     """All corrections of one fault."""
     robot, source = measurement.robot, measurement.source
-    m, names = len(robot.actuators), _names(robot)
+    m, names = len(robot.actuators), _signal_names(robot)
     column = [source.column(name) for name in names]
     pairs = [(*pair, ": an encoder and a force") for pair in rough_encoders(measurement)]
     pairs += [(*pair, "") for first in (0, m) for pair in combinations(range(first, first + m), 2)]
@@ -120,15 +128,19 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
         known = [source.conversions.get(names[k], IDENTITY_CONVERSION) for k in (i, j)] if kinds else []
         message = f"columns {column[i]} and {column[j]} are swapped{kinds}"
         hint = f"take {column[j]} for {names[i]} and the other way round"
-        yield replace(exchanged(m, i, j, *known), kind="swapped", words=message, hint=hint)
+        yield replace(swap_columns(m, i, j, *known), kind="swapped", words=message, hint=hint)
     for k in range(2 * m):
         message = f"column {column[k]} has the wrong sign"
-        yield replace(rescaled(m, (k,), -1.0), kind="sign", words=message, hint=f"sign: -1 for {column[k]}")
+        yield replace(
+            scale_columns(m, (k,), -1.0), kind="sign", words=message, hint=f"sign: -1 for {column[k]}"
+        )
     groups = (("coordinates", tuple(range(m))), ("forces", tuple(range(m, 2 * m))))
     for name, columns in groups:
         message = f"all {name} have the wrong sign"
-        yield replace(rescaled(m, columns, -1.0), kind="sign", words=message, hint="sign: -1 for all of them")
-    factors = [_factors(robot, k) for k in range(2 * m)]
+        yield replace(
+            scale_columns(m, columns, -1.0), kind="sign", words=message, hint="sign: -1 for all of them"
+        )
+    factors = [_unit_factors(robot, k) for k in range(2 * m)]
     scaled: list[tuple[tuple[int, ...], str, str, dict[float, str]]] = [
         ((k,), f"column {column[k]} is", column[k], factors[k]) for k in range(2 * m)
     ]
@@ -139,9 +151,9 @@ def _corrections(measurement: Measurement) -> Iterator[Correction]:
     for columns, subject, name, units in scaled:
         for factor, unit in units.items():
             ratio = f"small by {factor:.4g}" if factor > 1.0 else f"large by {1.0 / factor:.4g}"
-            changed = rescaled(m, columns, factor)
+            changed = scale_columns(m, columns, factor)
             if columns == (2 * m,):
-                changed = replace(changed, pace=factor)
+                changed = replace(changed, time_scale=factor)
             message, hint = f"{subject} too {ratio}: {unit}", f"check the unit of {name}"
             yield replace(changed, kind="unit", words=message, hint=hint)
 
@@ -159,7 +171,7 @@ def rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
                 yield i, j
 
 
-def _factors(robot: Robot, k: int) -> dict[float, str]:
+def _unit_factors(robot: Robot, k: int) -> dict[float, str]:
     """Factors that correct the unit of a column, with words."""
     m = len(robot.actuators)
     joint = robot.joints[robot.actuators[k % m].joint]

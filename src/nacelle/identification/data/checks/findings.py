@@ -64,7 +64,7 @@ class Finding:
         return Problem(file, self.row, column, self.column, self.message, self.hint, self.severity)
 
 
-def finding(
+def make_finding(
     measurement: Measurement,
     kind: str,
     signals: str | tuple[str, ...],
@@ -95,7 +95,7 @@ class Findings(HasTable):
 
     file: str
     entries: tuple[Finding, ...]
-    skipped: tuple[str, ...] = ()
+    skipped_checks: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Finding]:
         """The findings, in the order of the checks."""
@@ -143,5 +143,5 @@ class Findings(HasTable):
     def __str__(self) -> str:
         """All findings, one a line."""
         lines = [str(entry.problem(self.file)) for entry in self.entries] or [f"{self.file}: no faults found"]
-        lines += [f"{self.file}: not checked: {reason}" for reason in self.skipped]
+        lines += [f"{self.file}: not checked: {reason}" for reason in self.skipped_checks]
         return "\n".join(lines)

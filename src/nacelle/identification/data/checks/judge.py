@@ -40,10 +40,10 @@ import numpy as np
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.regressor import regressor
-from nacelle.identification.data.filters import band, derivatives, low_pass, settling
+from nacelle.identification.data.filters import derivatives, low_pass, motion_band, settling_samples
 from nacelle.identification.data.measurement import IDENTITY_CONVERSION, Conversion
-from nacelle.identification.data.poses import Path, measured_path, motion_along
-from nacelle.kinematics.flags import failed
+from nacelle.identification.data.poses import MeasuredPath, measured_path, motion_from_rates
+from nacelle.kinematics.flags import has_failed
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_scales
@@ -67,7 +67,7 @@ class Correction:
     places: tuple[int, ...]
     factors: tuple[float, ...]
     offsets: tuple[float, ...]
-    pace: float = 1.0
+    time_scale: float = 1.0
     kind: str = ""
     columns: tuple[int, ...] = ()
     words: str = ""
@@ -77,12 +77,14 @@ class Correction:
     def motion_key(self) -> tuple[object, ...]:
         """What the corrected coordinates depend on."""
         m = len(self.places) // 2
-        return self.places[:m], self.factors[:m], self.offsets[:m], self.pace
+        return self.places[:m], self.factors[:m], self.offsets[:m], self.time_scale
 
     def apply(self, columns: Array, order: int = 0) -> Array:
         """The corrected columns (N, 2 m), or derivatives of them of an order."""
         corrected = columns[:, self.places] * np.array(self.factors)
-        return np.asarray(corrected + np.array(self.offsets) if order == 0 else corrected / self.pace**order)
+        return np.asarray(
+            corrected + np.array(self.offsets) if order == 0 else corrected / self.time_scale**order
+        )
 
     def then(self, other: Correction) -> Correction:
         """This correction, then another one; kind, columns and words are the other's."""
@@ -92,16 +94,16 @@ class Correction:
             f * self.offsets[p] + o
             for f, p, o in zip(other.factors, other.places, other.offsets, strict=True)
         )
-        pace = self.pace * other.pace
-        return replace(other, places=sources, factors=factors, offsets=offsets, pace=pace)
+        pace = self.time_scale * other.time_scale
+        return replace(other, places=sources, factors=factors, offsets=offsets, time_scale=pace)
 
 
-def as_read(m: int) -> Correction:
+def identity_correction(m: int) -> Correction:
     """Columns as they were read, for m actuators."""
     return Correction(tuple(range(2 * m)), (1.0,) * 2 * m, (0.0,) * 2 * m)
 
 
-def exchanged(
+def swap_columns(
     m: int, i: int, j: int, first: Conversion = IDENTITY_CONVERSION, second: Conversion = IDENTITY_CONVERSION
 ) -> Correction:
     """Columns i and j in each other's place.
@@ -113,7 +115,7 @@ def exchanged(
         first: how the signal of i was made of the numbers of the file.
         second: how that of j was.
     """
-    start = as_read(m)
+    start = identity_correction(m)
     sources, factors, offsets = list(start.places), list(start.factors), list(start.offsets)
     sources[i], sources[j] = j, i
     (a, b), (c, d) = first, second
@@ -125,16 +127,16 @@ def exchanged(
     )
 
 
-def rescaled(m: int, columns: tuple[int, ...], factor: float) -> Correction:
+def scale_columns(m: int, columns: tuple[int, ...], factor: float) -> Correction:
     """Some columns times a factor."""
-    start = as_read(m)
+    start = identity_correction(m)
     factors = tuple(factor if k in columns else 1.0 for k in range(2 * m))
     return replace(start, factors=factors, columns=columns)
 
 
 def offset_columns(m: int, offsets: Array) -> Correction:
     """Coordinates with offsets (m,) added."""
-    return replace(as_read(m), offsets=(*(float(o) for o in offsets), *(0.0,) * m))
+    return replace(identity_correction(m), offsets=(*(float(o) for o in offsets), *(0.0,) * m))
 
 
 # ---- smoothed signals and their derivatives at a few hundred instants, for the checks alone
@@ -148,7 +150,7 @@ _CUTOFF = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class Smoothed:
+class SmoothedSignals:
     """Signals at some instants.
 
     Attributes:
@@ -164,7 +166,7 @@ class Smoothed:
     acceleration: Array
 
 
-def smoothed(time: Array, columns: Array, encoders: int) -> Smoothed:
+def smooth_signals(time: Array, columns: Array, encoders: int) -> SmoothedSignals:
     """Smooth signals that may lack samples and may be sampled unequally.
 
     Args:
@@ -174,19 +176,19 @@ def smoothed(time: Array, columns: Array, encoders: int) -> Smoothed:
     """
     count = len(time)
     even = np.linspace(time[0], time[-1], count)
-    signals = np.stack([_interpolated(even, time, column) for column in columns.T], axis=-1)
+    signals = np.stack([_interpolate(even, time, column) for column in columns.T], axis=-1)
     rate = (count - 1) / float(time[-1] - time[0])
     # The lower median: one of the columns may not be a coordinate.
-    width = sorted(band(signals[:, [k]], rate) for k in range(encoders))[(encoders - 1) // 2]
+    width = sorted(motion_band(signals[:, [k]], rate) for k in range(encoders))[(encoders - 1) // 2]
     value = low_pass(signals, _CUTOFF * width, rate)
     first, second = derivatives(value, rate)
-    margin = min(settling(_CUTOFF * width, rate), count // 4)
+    margin = min(settling_samples(_CUTOFF * width, rate), count // 4)
     instants = np.unique(np.linspace(margin, count - 1 - margin, _INSTANTS).round().astype(int))
     samples = np.clip(np.searchsorted(time, even[instants] - 0.5 / rate), 0, count - 1)
-    return Smoothed(samples, value[instants], first[instants], second[instants])
+    return SmoothedSignals(samples, value[instants], first[instants], second[instants])
 
 
-def _interpolated(even: Array, time: Array, column: Array) -> Array:
+def _interpolate(even: Array, time: Array, column: Array) -> Array:
     present = np.isfinite(column)
     if not np.any(present):
         return np.zeros_like(even)
@@ -197,7 +199,7 @@ def _interpolated(even: Array, time: Array, column: Array) -> Array:
 
 
 # Independent samples of an actuator, and how well the model explains each, in parts of the rms.
-_INDEPENDENT, KNOWN = 60.0, 0.1
+_INDEPENDENT, MODEL_ACCURACY = 60.0, 0.1
 # What parameters of the description are wrong by: a part of each, and of the forces.
 _PART, _WIDE = 0.4, 0.05
 # Prior of offset, viscous and Coulomb friction, in parts of the forces' rms.
@@ -205,7 +207,7 @@ _FRICTION = (0.5, 1.0, 1.0)
 # Weights of what the rms of forces and the ranges of coordinates say.
 _FORCE_SCALE, _RANGE_SCALE = 3.0, 1.0
 # Rates below this part of their rms are left out.
-SLOW = 0.15
+SLOW_FRACTION = 0.15
 # What each percent of samples without a pose costs, and how many of them make a hypothesis impossible.
 _LOST, _MOST_LOST = 10.0, 0.05
 
@@ -224,7 +226,7 @@ class HypothesisFit:
 
 
 @dataclass(frozen=True, eq=False)
-class _Along:
+class _RegressorAlongPath:
     """Y (M, actuators, parameters) along a path, rates of the actuators, J_r^-1, which samples are good."""
 
     Y: Array
@@ -238,7 +240,7 @@ def _base(robot: Robot) -> BaseParameters:
     return base_parameters(robot)
 
 
-class Judge:
+class HypothesisTest:
     """Judges corrections of a measurement's columns.
 
     Attributes:
@@ -246,16 +248,16 @@ class Judge:
         signals: columns q, f (M, 2 m) at some instants, smoothed.
     """
 
-    def __init__(self, robot: Robot, signals: Smoothed) -> None:
+    def __init__(self, robot: Robot, signals: SmoothedSignals) -> None:
         """Keep the robot and the smoothed columns."""
         self.robot = robot
         self.signals = signals
         self.base = _base(robot)
-        self._motions: dict[object, _Along | None] = {}
+        self._motions: dict[object, _RegressorAlongPath | None] = {}
 
     def verdict(self, correction: Correction) -> HypothesisFit:
         """Judge a correction."""
-        along = self._motion(correction)
+        along = self._cached_regressor(correction)
         if along is None:
             return HypothesisFit(np.inf)
         m = len(self.robot.actuators)
@@ -267,12 +269,14 @@ class Judge:
         cost += _RANGE_SCALE * float(np.sum((np.log(ranges / np.median(ranges)) / np.log(3.0)) ** 2))
         return HypothesisFit(cost + 100.0 * _LOST * lost, residual)
 
-    def path(self, correction: Correction) -> Path:
+    def path(self, correction: Correction) -> MeasuredPath:
         """The poses that corrected coordinates belong to."""
         m = len(self.robot.actuators)
-        return measured_path(self.robot, correction.apply(self.signals.value)[:, :m], most_lost=_MOST_LOST)
+        return measured_path(
+            self.robot, correction.apply(self.signals.value)[:, :m], largest_lost_fraction=_MOST_LOST
+        )
 
-    def _along(self, correction: Correction) -> _Along | None:
+    def _regressor_along(self, correction: Correction) -> _RegressorAlongPath | None:
         """The linear form along the corrected motion; None if too many coordinates belong to no pose."""
         m = len(self.robot.actuators)
         path = self.path(correction)
@@ -280,27 +284,31 @@ class Judge:
             return None
         rate = correction.apply(self.signals.rate, 1)[:, :m]
         acceleration = correction.apply(self.signals.acceleration, 2)[:, :m]
-        motion = motion_along(self.robot, np.where(path.good[:, None], path.x, np.nan), rate, acceleration)
+        motion = motion_from_rates(
+            self.robot, np.where(path.good[:, None], path.x, np.nan), rate, acceleration
+        )
         good = motion.ok.copy()
         form = regressor(self.robot, motion.x[good], motion.v[good], motion.a[good], parameters=self.base)
-        sound = ~failed(form.flags) & np.all(np.isfinite(form.Y), axis=(1, 2))
+        sound = ~has_failed(form.flags) & np.all(np.isfinite(form.Y), axis=(1, 2))
         good[good] = sound
         if np.mean(~good) > _MOST_LOST:
             return None
-        return _Along(form.Y[sound], rate[good], jacobian(self.robot, motion.x[good]).inverse, good)
+        return _RegressorAlongPath(
+            form.Y[sound], rate[good], jacobian(self.robot, motion.x[good]).inverse, good
+        )
 
-    def _motion(self, correction: Correction) -> _Along | None:
+    def _cached_regressor(self, correction: Correction) -> _RegressorAlongPath | None:
         """The linear form along the corrected motion, made once for all corrections of forces."""
         key = correction.motion_key
         if key not in self._motions:
-            self._motions[key] = self._along(correction)
+            self._motions[key] = self._regressor_along(correction)
         return self._motions[key]
 
-    def _fit(self, along: _Along, force: Array) -> tuple[float, float]:
+    def _fit(self, along: _RegressorAlongPath, force: Array) -> tuple[float, float]:
         """Cost of the least-squares problem, and the rms of its residual over that of the forces."""
         samples, m = force.shape
         expected = along.Y @ self.base.values
-        rms, rms_expected = rms_of(force), rms_of(expected)
+        rms, rms_expected = force_rms(force), force_rms(expected)
         speed = np.sqrt(np.mean(along.rates**2, axis=0)) + 1e-300
         drive = np.zeros((samples, m, 3 * m))
         every = np.arange(m)
@@ -309,39 +317,39 @@ class Judge:
         drive[:, every, 3 * every + 2] = rms * np.tanh(along.rates / (0.05 * speed))
         form = np.concatenate([along.Y, drive], axis=2)
         rows, target = form / rms[:, None], force / rms
-        keep = np.abs(along.rates) >= SLOW * speed
+        keep = np.abs(along.rates) >= SLOW_FRACTION * speed
         if m > self.robot.motion.n:
-            weight = along.inverse / rows_rms(along.inverse, rms)[:, None, :]
+            weight = along.inverse / projected_row_rms(along.inverse, rms)[:, None, :]
             rows = np.einsum("kin,kip->knp", weight, form)
             target = np.einsum("kin,ki->kn", weight, force)
             keep = np.ones(target.shape, dtype=bool)
         A, b = rows[keep], target[keep]
-        w = np.sqrt(_INDEPENDENT * target.shape[1] / max(len(b), 1)) / KNOWN
+        w = np.sqrt(_INDEPENDENT * target.shape[1] / max(len(b), 1)) / MODEL_ACCURACY
         values = np.concatenate([self.base.values, np.zeros(3 * m)])
         size = np.sqrt(np.mean(A[:, : len(self.base)] ** 2, axis=0)) + 1e-300
         spread = np.concatenate([_PART * np.abs(self.base.values) + _WIDE / size, np.tile(_FRICTION, m)])
         positive = np.concatenate([np.zeros(len(self.base), dtype=bool), np.tile([False, True, True], m)])
         A, b = w * A * spread, w * (b - A @ values)
-        solution = _bounded(A, b, positive)
+        solution = _nonnegative_ridge(A, b, positive)
         remaining = b - A @ solution
         scale = np.sum((np.log(rms / rms_expected) / np.log(3.0)) ** 2)
         cost = remaining @ remaining + solution @ solution + _FORCE_SCALE * scale
         return float(cost), float(np.sqrt(np.mean(remaining**2)) / w)
 
 
-def rms_of(force: Array) -> Array:
+def force_rms(force: Array) -> Array:
     """Root mean square of forces (M, m) about their means, and a little of the means (m,)."""
     varying = np.sqrt(np.mean((force - np.mean(force, axis=0)) ** 2, axis=0))
     return np.asarray(varying + 0.05 * np.sqrt(np.mean(force**2, axis=0)) + 1e-12)
 
 
-def rows_rms(inverse: Array, rms: Array) -> Array:
+def projected_row_rms(inverse: Array, rms: Array) -> Array:
     """What the rows of J_r^-T f are measured in (1, n)."""
     squares = np.mean(np.einsum("kin,i->kin", inverse, rms) ** 2, axis=(0, 1))
     return np.asarray(np.sqrt(squares * len(rms)))[None, :]
 
 
-def _bounded(A: Array, b: Array, positive: Array) -> Array:
+def _nonnegative_ridge(A: Array, b: Array, positive: Array) -> Array:
     """Minimise |A x - b|^2 + |x|^2 with some entries not below zero, by leaving out those that would be."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 

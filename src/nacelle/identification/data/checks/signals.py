@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nacelle.identification.data.checks.findings import Finding, finding
+from nacelle.identification.data.checks.findings import Finding, make_finding
 from nacelle.identification.data.measurement import Measurement
 from nacelle.spatial.scalar import Array
 
@@ -50,7 +50,7 @@ def check_timing(measurement: Measurement) -> Iterator[Finding]:
                 f"time {what}: {present[first + 1]:.9g} s after {present[first]:.9g} s, {len(samples)} times"
             )
             hint = "sort or remove these rows, or join the runs as measurements of their own"
-            yield finding(measurement, "time", "time", message, hint=hint, samples=samples)
+            yield make_finding(measurement, "time", "time", message, hint=hint, samples=samples)
     forward = steps[steps > 0.0]
     if not forward.size:
         return
@@ -64,9 +64,9 @@ def check_timing(measurement: Measurement) -> Iterator[Finding]:
         widest = float(np.max(steps[gaps]))
         message = f"{len(samples)} gaps in time, about {lost} samples are lost; the widest is {widest:.4g} s"
         hint = f"samples follow in steps of {step:.4g} s"
-        yield finding(measurement, "gap", "time", message, hint=hint, samples=samples)
+        yield make_finding(measurement, "gap", "time", message, hint=hint, samples=samples)
     uneven = (steps > 0.0) & (counts == 1) & ~gaps & (np.abs(steps - step) > _UNEQUAL * step)
-    if np.any(uneven) and not (np.all(steps > 0.0) and not np.any(gaps) and _only_rounded(present, step)):
+    if np.any(uneven) and not (np.all(steps > 0.0) and not np.any(gaps) and _is_rounded_grid(present, step)):
         samples = indices[1:][uneven]
         spread = float(np.std(steps[(steps > 0.0) & ~gaps]) / step)
         message = (
@@ -74,10 +74,10 @@ def check_timing(measurement: Measurement) -> Iterator[Finding]:
             f"5 %, their standard deviation is {100 * spread:.2g} %"
         )
         hint = "record in equal steps, or interpolate to them"
-        yield finding(measurement, "sampling", "time", message, hint=hint, samples=samples)
+        yield make_finding(measurement, "sampling", "time", message, hint=hint, samples=samples)
 
 
-def _only_rounded(time: Array, step: float) -> bool:
+def _is_rounded_grid(time: Array, step: float) -> bool:
     """Whether steps differ only because times were written with few digits."""
     grid = (time[-1] - time[0]) / (len(time) - 1)
     off = float(np.max(np.abs(time - time[0] - grid * np.arange(len(time)))))
@@ -117,27 +117,29 @@ def check_missing(measurement: Measurement) -> Iterator[Finding]:
             share = 100.0 * samples.size / len(column)
             message = f"{samples.size} samples ({share:.2g} %) have no number"
             hint = "record them, or cut the measurement before and after"
-            yield finding(measurement, "missing", name, message, hint=hint, samples=samples)
+            yield make_finding(measurement, "missing", name, message, hint=hint, samples=samples)
 
 
 def check_constant(measurement: Measurement) -> Iterator[Finding]:
     """Find signals that never change."""
-    moving = _changes(measurement.q)
+    moving = _has_variation(measurement.q)
     if not np.any(moving):
         names = tuple(f"q.{actuator.name}" for actuator in measurement.robot.actuators)
         message = "no coordinate ever changes: nothing moves"
-        yield finding(measurement, "constant", names, message, hint="record a motion that excites the robot")
+        yield make_finding(
+            measurement, "constant", names, message, hint="record a motion that excites the robot"
+        )
         return
     for k, actuator in enumerate(measurement.robot.actuators):
         if not moving[k]:
             message = f"the coordinate of {actuator.name} never changes"
             hint = "check the encoder; fine if this actuator was held"
             names = (f"q.{actuator.name}",)
-            yield finding(measurement, "constant", names, message, hint=hint, severity="warning")
-        if not _changes(measurement.force[:, k : k + 1])[0]:
+            yield make_finding(measurement, "constant", names, message, hint=hint, severity="warning")
+        if not _has_variation(measurement.force[:, k : k + 1])[0]:
             message = f"the force of {actuator.name} never changes, though the robot moves"
             hint = "check the channel: the drive was not recorded"
-            yield finding(measurement, "constant", f"force.{actuator.name}", message, hint=hint)
+            yield make_finding(measurement, "constant", f"force.{actuator.name}", message, hint=hint)
 
 
 def check_jumps(measurement: Measurement) -> Iterator[Finding]:
@@ -163,7 +165,7 @@ def check_jumps(measurement: Measurement) -> Iterator[Finding]:
                 f"the coordinate jumps {len(samples)} times, by up to {size:.4g}{whole} within one sample"
             )
             hint = "count on over the encoder's overflow, or cut the measurement there"
-            yield finding(measurement, "jump", name, message, hint=hint, samples=samples)
+            yield make_finding(measurement, "jump", name, message, hint=hint, samples=samples)
 
 
 def check_reference(measurement: Measurement) -> Iterator[Finding]:
@@ -181,10 +183,10 @@ def check_reference(measurement: Measurement) -> Iterator[Finding]:
             message = f"the coordinate of {actuator.name} does not follow its reference"
             hint = "check column, sign and unit of the reference, and of the encoder"
             names = (f"reference.{actuator.name}", f"q.{actuator.name}")
-            yield finding(measurement, "reference", names, message, hint=hint, severity="warning")
+            yield make_finding(measurement, "reference", names, message, hint=hint, severity="warning")
 
 
-def _changes(columns: Array) -> Array:
+def _has_variation(columns: Array) -> Array:
     """Whether columns (N, k) ever change (k,)."""
     with np.errstate(invalid="ignore"):
         return np.array(
@@ -207,7 +209,7 @@ _AROUND = 21
 
 def check_clipping(measurement: Measurement) -> Iterator[Finding]:
     """Find forces that are cut off."""
-    moving = _moving(measurement.q)
+    moving = _is_moving(measurement.q)
     for actuator, column in zip(measurement.robot.actuators, measurement.force.T, strict=True):
         present = np.flatnonzero(np.isfinite(column))
         values = column[present]
@@ -222,7 +224,7 @@ def check_clipping(measurement: Measurement) -> Iterator[Finding]:
             near &= moving[present]
             plateau = _plateaus(sign * values, near, quantum)
             if not np.any(plateau) and abs(top / actuator.force - 1.0) <= _AT_LIMIT:
-                plateau = _at_limit(sign * values, actuator.force)
+                plateau = _plateaus_at_limit(sign * values, actuator.force)
             if np.any(plateau):
                 levels.append(sign * top)
             clipped |= plateau
@@ -233,10 +235,10 @@ def check_clipping(measurement: Measurement) -> Iterator[Finding]:
             name = f"force.{actuator.name}"
             message = f"the force of {actuator.name} is clipped at {at} in {len(samples)} samples{known}"
             hint = "excite the robot less (`nacelle excite --force 80%`), or raise the drive's limit"
-            yield finding(measurement, "clipped", name, message, hint=hint, samples=samples)
+            yield make_finding(measurement, "clipped", name, message, hint=hint, samples=samples)
 
 
-def _moving(q: Array) -> Array:
+def _is_moving(q: Array) -> Array:
     """Whether the robot moves (N,): at rest a force holds its value."""
     from scipy.ndimage import maximum_filter1d
 
@@ -260,13 +262,13 @@ def _quantum(values: Array) -> float:
     return float(np.percentile(gaps, 1)) if gaps.size else 0.0
 
 
-def _runs(flags: Array) -> Array:
+def _run_bounds(flags: Array) -> Array:
     """Begins and ends (runs, 2) of runs of true entries, ends excluded."""
     edges = np.diff(np.concatenate([[False], flags, [False]]).astype(int))
     return np.stack([np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)], axis=-1)
 
 
-def _at_limit(values: Array, limit: float) -> Array:
+def _plateaus_at_limit(values: Array, limit: float) -> Array:
     """Entries of plateaus, with noise, at the described limit: a natural peak may end there, too."""
     from scipy.ndimage import uniform_filter1d
 
@@ -279,7 +281,7 @@ def _at_limit(values: Array, limit: float) -> Array:
 def _plateaus(values: Array, near: Array, quantum: float) -> Array:
     """Entries of plateaus at the highest value whose slopes outside call for a higher peak."""
     result = np.zeros(len(values), dtype=bool)
-    for begin, end in _runs(near):
+    for begin, end in _run_bounds(near):
         length = end - begin
         if length < _SHORTEST:
             continue

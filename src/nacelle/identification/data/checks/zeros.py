@@ -27,27 +27,27 @@ from dataclasses import replace
 import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
-from nacelle.identification.data.checks.findings import Finding, finding
-from nacelle.identification.data.checks.judge import Correction, HypothesisFit, Judge, offset_columns
-from nacelle.identification.data.filters import lagged_products
+from nacelle.identification.data.checks.findings import Finding, make_finding
+from nacelle.identification.data.checks.judge import Correction, HypothesisFit, HypothesisTest, offset_columns
+from nacelle.identification.data.filters import long_run_covariance
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.data.poses import encoder_gaps
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_scales
 
 # Deviations from which on a shift is reported.
-_BELIEVED = 5.0
+_SIGNIFICANT = 5.0
 # Part of the record over which residuals may be correlated.
 _CORRELATED = 0.1
 # Shifts below this, rad or robot sizes, may be errors of the geometry; what one must leave at most.
-_SMALLEST, _LEFT = 0.005, 0.5
+_SMALLEST, _REMAINING = 0.005, 0.5
 # Independent samples, and the part of the samples that may have no pose.
 _INDEPENDENT, _LOST = 60.0, 0.05
 # Offsets that are tried, rad or robot sizes.
-_WIDELY = (0.08, 0.2, 0.4, 0.8, 1.6)
+_TRIED_OFFSETS = (0.08, 0.2, 0.4, 0.8, 1.6)
 
 
-def zeros_of_gaps(judge: Judge, correction: Correction) -> Array:
+def zeros_from_redundancy(judge: HypothesisTest, correction: Correction) -> Array:
     """The shift of zeros (actuators,) that makes redundant encoders agree, rad or robot sizes.
 
     Zero if none is to be reported.
@@ -74,21 +74,23 @@ def zeros_of_gaps(judge: Judge, correction: Correction) -> Array:
         r = e - s * d
         freedom = max(len(e) * (m - n) - 1.0, 1.0)
         floor = np.sum(r**2) / freedom * max(len(e) / _INDEPENDENT, 1.0) / square
-        correlated = float(lagged_products([np.sum(d * r, axis=1, keepdims=True)], lags)[0, 0]) / square**2
-        least = max(_BELIEVED * float(np.sqrt(max(floor, correlated))), _SMALLEST)
-        if abs(s) > least and np.sum(r**2) < min(best, _LEFT**2 * np.sum(e**2)):
+        correlated = (
+            float(long_run_covariance([np.sum(d * r, axis=1, keepdims=True)], lags)[0, 0]) / square**2
+        )
+        least = max(_SIGNIFICANT * float(np.sqrt(max(floor, correlated))), _SMALLEST)
+        if abs(s) > least and np.sum(r**2) < min(best, _REMAINING**2 * np.sum(e**2)):
             zeros, best = s * u, np.sum(r**2)
     return zeros
 
 
-def check_gaps(
-    measurement: Measurement, judge: Judge, correction: Correction
+def check_redundant_zeros(
+    measurement: Measurement, judge: HypothesisTest, correction: Correction
 ) -> tuple[list[Finding], Correction]:
     """Find zeros that make redundant encoders disagree; give the corrected reading, too."""
-    zeros = zeros_of_gaps(judge, correction)
+    zeros = zeros_from_redundancy(judge, correction)
     if not np.any(zeros):
         return [], correction
-    shift = _correction(judge, zeros)
+    shift = _zero_correction(judge, zeros)
     gaps = tuple(
         float(np.sqrt(np.nanmean(judge.path(c).gap ** 2))) for c in (correction, correction.then(shift))
     )
@@ -96,13 +98,13 @@ def check_gaps(
     return [zero_finding(measurement, shift, reason)], correction.then(shift)
 
 
-def _correction(judge: Judge, zeros: Array) -> Correction:
+def _zero_correction(judge: HypothesisTest, zeros: Array) -> Correction:
     """The correction by zeros (actuators,), rad or robot sizes."""
     shift = offset_columns(len(zeros), zeros * actuator_scales(judge.robot))
     return replace(shift, kind="zero", columns=tuple(np.flatnonzero(zeros).tolist()))
 
 
-def best_offset(judge: Judge, current: Correction) -> tuple[Correction, HypothesisFit]:
+def best_offset(judge: HypothesisTest, current: Correction) -> tuple[Correction, HypothesisFit]:
     """The offset of one encoder, or of all of them, with which forces are explained best, and how well.
 
     Args:
@@ -113,8 +115,8 @@ def best_offset(judge: Judge, current: Correction) -> tuple[Correction, Hypothes
 
     m = len(judge.robot.actuators)
     tried = [
-        _correction(judge, sign * size * chosen)
-        for size in _WIDELY
+        _zero_correction(judge, sign * size * chosen)
+        for size in _TRIED_OFFSETS
         for sign in (1.0, -1.0)
         for chosen in (*np.eye(m), *([np.ones(m)] if m > 1 else []))
     ]
@@ -133,7 +135,7 @@ def best_offset(judge: Judge, current: Correction) -> tuple[Correction, Hypothes
     return best, judge.verdict(current.then(best))
 
 
-def explained(before: float, after: float) -> str:
+def improvement_message(before: float, after: float) -> str:
     """What a shift is good for, from the unexplained parts of the forces without and with it."""
     if not np.isfinite(before):
         return "coordinates belong to poses, as read they do not"
@@ -148,6 +150,6 @@ def zero_finding(measurement: Measurement, correction: Correction, reason: str) 
     unit = "rad" if robot.revolute_actuators[k] else "m"
     subject = "all encoders count" if len(correction.columns) > 1 else f"{robot.actuators[k].name} counts"
     message = f"{subject} from another zero: with about {correction.offsets[k]:+.3g} {unit} {reason}"
-    return finding(
+    return make_finding(
         measurement, "zero", names, message, hint="find the zeros anew, or correct `zero` in the map"
     )
