@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle import UnknownRobotError, robots
+from nacelle import robots
+from nacelle.errors import UnknownRobotError
 from nacelle.kinematics.mechanism.assembly import assemble
 from nacelle.kinematics.mechanism.mobility import mobility
 from nacelle.spatial.inertia import inertia_about_com

@@ -33,7 +33,7 @@ from nacelle.files import write_atomically
 from nacelle.identification.excitation import excite as excitation
 from nacelle.one_thread import one_blas_thread
 from nacelle.progress import report_progress_to, task
-from nacelle.results import _DRAWN
+from nacelle.results import PLOTS
 from support.api_pages import main as write_api_pages
 from support.browser import chromium_page, fits, until
 from support.house import ROOT, House, bare_tuples, draw, many_arguments, read_house
@@ -241,7 +241,7 @@ def test_it_runs(notebook: Any, monkeypatch: pytest.MonkeyPatch, cells: int | No
 def test_every_result_is_on_the_page() -> None:
     page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     drawn, alone = page.split("These have a table alone:")
-    for name in _DRAWN:
+    for name in PLOTS:
         assert f"`{name}`" in drawn, name
     for name in nacelle.__all__:
         public = getattr(nacelle, name)

@@ -1,3 +1,16 @@
+from nacelle import (
+    control as control,
+    dynamics as dynamics,
+    elastic as elastic,
+    errors as errors,
+    identification as identification,
+    io as io,
+    kinematics as kinematics,
+    papers as papers,
+    simulation as simulation,
+    trajectory as trajectory,
+    vision as vision,
+)
 from nacelle.compile import compile_function as compile
 from nacelle.datasheet import data_sheet as data_sheet
 from nacelle.dynamics import (

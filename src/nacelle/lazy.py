@@ -27,8 +27,8 @@ class Home(NamedTuple):
 
 
 @functools.cache
-def public_names(package: str) -> dict[str, Home]:
-    """The public names of a package, in the order of its stub, each with its home."""
+def _stub_names(package: str) -> dict[str, Home]:
+    """What the stub of a package imports, each name with its home."""
     stub = pkgutil.get_data(package, "__init__.pyi")
     assert stub is not None, f"{package} has no __init__.pyi"
     return {
@@ -37,6 +37,12 @@ def public_names(package: str) -> dict[str, Home]:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
+
+
+@functools.cache
+def public_names(package: str) -> dict[str, Home]:
+    """The public names of a package, in the order of its stub, each with its home; not its packages."""
+    return {name: home for name, home in _stub_names(package).items() if home.module != package}
 
 
 def attach(package: str) -> None:
@@ -64,7 +70,7 @@ class _LazyPackage(ModuleType):
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__, *public_names(self.__name__)})
+        return sorted({*self.__dict__, *_stub_names(self.__name__)})
 
     def __setattr__(self, name: str, value: object) -> None:
         """Keep a public name where a module of the package has the same one.

@@ -48,7 +48,7 @@ def test_runs_are_those_of_each_alone(comparison: Comparison, fivebar: Robot, tu
 
 
 def test_table_and_summary(comparison: Comparison) -> None:
-    table = comparison.table
+    table = comparison.rows
     assert [row[0] for row in table[::2]] == ["sj", "cf-rb", "cf-rb-friction"]
     assert all(len(row) == len(comparison.columns) for row in table)
     place = comparison.columns.index("right.motor (rad)")

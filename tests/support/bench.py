@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import nacelle
-from nacelle import DescriptionError, Problem
+from nacelle.errors import DescriptionError, Problem
 from support.described import description_text
 
 # A planar robot of three legs with two bars each.

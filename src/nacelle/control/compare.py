@@ -48,7 +48,7 @@ class Comparison(Plottable):
 
     @property
     def columns(self) -> list[str]:
-        """Headings of `table`, with units."""
+        """Headings of `rows`, with units."""
         robot = self.runs[0].robot
         units = ["rad" if revolute else "m" for revolute in robot.revolute_actuators]
         names = [f"{a.name} ({unit})" for a, unit in zip(robot.actuators, units, strict=True)]
@@ -57,7 +57,7 @@ class Comparison(Plottable):
         return ["controller", "figure", *names, *tool, "energy (J)", "saturated", "status"]
 
     @property
-    def table(self) -> list[list[Any]]:
+    def rows(self) -> list[list[Any]]:
         """Two rows a controller, rms and largest errors: label, figure, actuators, tool, energy, saturation.
 
         The energy and the largest share of saturated samples are in the first of them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -398,7 +399,7 @@ def test_without_consistent_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise IdentificationError("no <parameters> meet the bounds")
 
-    monkeypatch.setattr("nacelle.identification.identify.lifted", refuse)
+    monkeypatch.setattr(sys.modules["nacelle.identification.identify"], "project_estimate", refuse)
     fresh = dataclasses.replace(identification_result("fivebar"))
     read = PageReader(identification_page(fresh))
     assert "no <parameters> meet the bounds" in read.text

@@ -8,7 +8,7 @@ import pytest
 import nacelle
 from nacelle.errors import NacelleError
 from nacelle.report.draw import canvas
-from nacelle.report.notebook import tables
+from nacelle.report.notebook import command_parts
 from nacelle.report.results import names
 from nacelle.report.results.quantities import (
     inverse_dynamics,
@@ -18,6 +18,7 @@ from nacelle.report.results.quantities import (
     trajectory,
 )
 from nacelle.report.results.quantity import make_quantity, make_single_quantity
+from nacelle.report.table import parts_html
 from support.flexible_robots import prrrp
 from support.library import library_robot
 from support.page_reader import PageReader
@@ -56,11 +57,11 @@ def test_tables() -> None:
     """Tables of results that have more to say."""
     robot = library_robot("fivebar")
     mobility = nacelle.kinematics.mobility(robot)
-    text = tables(mobility)
+    text = parts_html(command_parts(mobility))
     assert all(nacelle.page.markup.escape_text(words) in text for words in mobility.describe())
     base = nacelle.base_parameters(robot)
-    assert f"{len(base.kept)} base parameters" in tables(base)
-    assert tables(nacelle.reference_pose(robot)) == ""
+    assert f"{len(base.kept)} base parameters" in parts_html(command_parts(base))
+    assert command_parts(nacelle.reference_pose(robot)) == []
 
 
 def test_a_robot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
