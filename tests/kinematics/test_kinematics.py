@@ -26,7 +26,7 @@ from nacelle.kinematics.underactuated import (
 )
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_from_matrices
-from nacelle.trajectory.along import motion_samples, solved_mask
+from nacelle.trajectory.sampling import motion_samples, solved_mask
 from nacelle.tree.actuation import actuator_biases, actuator_rows
 from support.compare import assert_same
 from support.described import mechanism

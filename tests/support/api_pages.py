@@ -188,7 +188,7 @@ def signature(name: str, thing: Any) -> str:
             star = True
         star = star or parameter.kind is parameter.VAR_POSITIONAL
         if parameter.name != "self":
-            default = parameter.default_solids
+            default = parameter.default
             shown = str(default) if isinstance(default, enum.Enum) else repr(default)
             if " at 0x" in shown or "<factory>" in shown or len(shown) > 60:
                 shown = "..."

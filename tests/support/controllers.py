@@ -14,7 +14,7 @@ from nacelle.control.kind import DesiredMotion
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import twist_scales
 from nacelle.simulation.flow import pose_from_coordinates, reference_orientation
-from support.packages import compile_package
+from support import packages
 
 QUICK = ("-O1", "-fno-math-errno", "-fno-trapping-math")
 Array = np.ndarray
@@ -62,7 +62,7 @@ class CController:
 
 def compile_package(folder: Path, flags: Any = QUICK) -> ctypes.CDLL:
     """A package as a library."""
-    return compile_package(folder, flags)
+    return packages.compile_package(folder, flags)
 
 
 def macro_value(folder: Path, name: str) -> int:

@@ -15,8 +15,8 @@ from nacelle.identification.estimation.regression import Regression
 from nacelle.identification.rehearsal import perturb_parameters
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
-from nacelle.trajectory.along import sample_trajectory
 from nacelle.trajectory.base import Trajectory
+from nacelle.trajectory.sampling import sample_trajectory
 from nacelle.tree.actuation import unwrap_angles
 from support.library import library_robot
 

@@ -11,7 +11,7 @@ import nacelle
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.identify import Identification, identify
 from nacelle.identification.validation import Validation, validate
-from nacelle.trajectory.along import motion_samples
+from nacelle.trajectory.sampling import motion_samples
 from support.library import library_robot
 
 REDUNDANT = Path(__file__).parents[1] / "robots" / "redundant.yaml"

@@ -19,7 +19,7 @@ from nacelle.kinematics.jacobian import NEAR_CONDITIONING
 from nacelle.kinematics.shapes import twist_scales
 from nacelle.model.robot import Robot
 from nacelle.trajectory import Fourier, Sample
-from nacelle.trajectory.along import sample_trajectory
+from nacelle.trajectory.sampling import sample_trajectory
 from nacelle.tree.actuation import unwrap_angles
 
 Array = np.ndarray

@@ -18,7 +18,7 @@ from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory.along import sample_trajectory
+from nacelle.trajectory.sampling import sample_trajectory
 from support.compare import assert_same
 from support.forty_digits import precise
 from support.pinocchio_tree import pinocchio_snapshot

@@ -409,7 +409,7 @@ def with_options_of(kind: type[Any]) -> Callable[[Callable[..., None]], Callable
         )
         parameters = [
             inspect.Parameter(
-                f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default_solids, annotation=hints[f.name]
+                f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name]
             )
             for f in dataclasses.fields(kind)
         ]

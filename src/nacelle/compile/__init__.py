@@ -26,11 +26,11 @@ __all__ = [
     "Compiled",
     "Parametric",
     "Specification",
+    "cached_search",
     "compile_function",
     "compile_irk5",
     "compile_newton",
     "compile_rk4",
     "make_program",
-    "refused_form",
-    "remembered",
+    "refusal_reason",
 ]

@@ -167,7 +167,7 @@ def _compiled_driver(
         plain,
         probe,
         rows=rows,
-        beside=tuple(others),
+        companions=tuple(others),
     )
     return load_or_compile(form, first, make, store, part)
 

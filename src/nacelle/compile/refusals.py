@@ -13,7 +13,8 @@ from nacelle.compile.packed import package_hash
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import Form, refusal_reason, refuse_form
+from nacelle.spatial import physics
+from nacelle.spatial.physics import Form, refuse_form
 
 
 def record_refusal(robot: Robot, also: tuple[Robot, ...], form: Form, reason: str) -> None:
@@ -26,7 +27,7 @@ def record_refusal(robot: Robot, also: tuple[Robot, ...], form: Form, reason: st
 def refusal_reason(robot: Robot) -> str:
     """Why the compact form of a robot is out of use, found now or earlier; empty where it is in use."""
     _load_refusals(robot.hash, str(Store().folder))
-    reason = refusal_reason(robot.hash)
+    reason = physics.refusal_reason(robot.hash)
     if reason:
         warn_once(f"{robot.name}: {reason}; another form is taken")
     return reason

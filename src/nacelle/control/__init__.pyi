@@ -6,7 +6,7 @@ from nacelle.control.named import controller as controller
 from nacelle.control.scenario.scenario import Scenario as Scenario, read_scenario as read_scenario
 from nacelle.control.vision.camera_file import read_camera as read_camera
 from nacelle.control.vision.comparison import (
-    VisualFeedbackBench as LookingBench,
-    VisualFeedbackComparison as LookingComparison,
-    compare_visual_feedback as compare_looking,
+    VisualFeedbackBench as VisualFeedbackBench,
+    VisualFeedbackComparison as VisualFeedbackComparison,
+    compare_visual_feedback as compare_visual_feedback,
 )

@@ -38,5 +38,5 @@ from nacelle.model.linear_parameters import (
     linear_parameters as linear_parameters,
     with_linear_parameters as with_linear_parameters,
 )
-from nacelle.model.payload import with_payloads as carrying, with_payload as with_payload
+from nacelle.model.payload import with_payloads as with_payloads, with_payload as with_payload
 from nacelle.spatial.physics import physics as physics

@@ -73,7 +73,7 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, cross, pack
 from nacelle.spatial.screw import Wrench
 from nacelle.trajectory import Trajectory
-from nacelle.trajectory.along import SampledMotion, counting_start, motion_samples, solved_mask
+from nacelle.trajectory.sampling import SampledMotion, counting_start, motion_samples, solved_mask
 from nacelle.tree.actuation import closure_axes
 from nacelle.tree.closure import closure_frames, coupling_rates
 from nacelle.tree.rates import IdleSpin, rate_equations

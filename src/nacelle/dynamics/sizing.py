@@ -24,7 +24,7 @@ from nacelle.kinematics.motion import joint_motion
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Trajectory
-from nacelle.trajectory.along import SampledMotion, counting_start, motion_samples, solved_mask
+from nacelle.trajectory.sampling import SampledMotion, counting_start, motion_samples, solved_mask
 
 
 @dataclass(frozen=True)

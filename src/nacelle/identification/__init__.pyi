@@ -33,7 +33,7 @@ from nacelle.identification.excitation.result import Excitation as Excitation
 from nacelle.identification.identify import Identification as Identification, identify as identify
 from nacelle.identification.rehearsal.rehearsal import (
     Experiment as Experiment,
-    SimulatedExperiment as Rehearsal,
-    simulate_experiment as rehearse,
+    SimulatedExperiment as SimulatedExperiment,
+    simulate_experiment as simulate_experiment,
 )
 from nacelle.identification.validation import Validation as Validation, validate as validate

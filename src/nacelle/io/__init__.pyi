@@ -1,7 +1,7 @@
 from nacelle.control.scenario.scenario import read_scenario as read_scenario
 from nacelle.control.vision.camera_file import read_camera as read_camera
 from nacelle.exchange.exported import ExportedRobot as ExportedRobot, export_robot as export_robot
-from nacelle.exchange.imported import ImportedRobot as Imported, import_robot as import_robot
+from nacelle.exchange.imported import ImportedRobot as ImportedRobot, import_robot as import_robot
 from nacelle.export.export import Export as Export, export as export
 from nacelle.identification.data.read import read_measurement as read_measurement
 from nacelle.model.description.schema import shipped_schema as schema

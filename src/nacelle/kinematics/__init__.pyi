@@ -26,7 +26,7 @@ from nacelle.kinematics.motion import (
     JointMotion as JointMotion,
     body_motion as body_motion,
     joint_motion as joint_motion,
-    integrate_pose as moved,
+    integrate_pose as integrate_pose,
 )
 from nacelle.kinematics.pose import pose as pose
 from nacelle.kinematics.pose_input import reference_pose as reference_pose
@@ -37,8 +37,8 @@ from nacelle.kinematics.solve.inverse import (
 )
 from nacelle.kinematics.tools import ToolPose as ToolPose, tool_pose as tool_pose
 from nacelle.kinematics.workspace import (
-    WorkspaceBoundary as Reach,
+    WorkspaceBoundary as WorkspaceBoundary,
     Workspace as Workspace,
-    workspace_boundary as reach,
+    workspace_boundary as workspace_boundary,
     workspace as workspace,
 )

@@ -28,7 +28,7 @@ from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.pose import Pose, identity
 from nacelle.spatial.rotation import quat_from_matrices
 from nacelle.spatial.scalar import Array
-from nacelle.tree.spanning_tree import coordinate_from_transform, frame_step, wrap_angles
+from nacelle.tree.spanning_tree import coordinate_from_transform, joint_transform_between, wrap_angles
 
 _SLACK = 1e-9
 
@@ -47,7 +47,7 @@ def closure_coordinates(joint: Joint, R: Array, p: Array) -> Array:
         if primitive is Primitive.SPHERICAL:
             parts.append(quat_from_matrices(R))
         else:
-            step = frame_step(joint, identity(), second, number)
+            step = joint_transform_between(joint, identity(), second, number)
             parts.append(to_samples([coordinate_from_transform(step, joint, number)]))
     return np.concatenate(parts, axis=-1)
 

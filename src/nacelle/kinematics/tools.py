@@ -484,6 +484,6 @@ def _moving_coordinates(robot: Robot, tool: Tool, axes: list[str], names: list[s
     probe = ToolTarget(robot, tool, Motion(tuple(axes)), tuple(names), ())
     steps = np.array([[0.05, -0.03, 0.04][k % 3] for k in range(len(names))])
     x = reference_pose(robot)[None]
-    J = probe._jacobian(np.concatenate([x, probe._moved(x, steps[None] * probe._units)]))
+    J = probe._jacobian(np.concatenate([x, probe._integrate(x, steps[None] * probe._units)]))
     size = np.max(np.abs(np.nan_to_num(J)), axis=(0, 1))
     return [name for name, moves in zip(names, size, strict=True) if moves > _RANK]

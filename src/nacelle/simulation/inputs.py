@@ -24,7 +24,7 @@ def _argument_count(function: Callable[..., Any]) -> int:
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return 3
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(1 for p in parameters if p.kind in plain and p.default_solids is inspect.Parameter.empty)
+    return sum(1 for p in parameters if p.kind in plain and p.default is inspect.Parameter.empty)
 
 
 def _check_size(value: Any, size: int, what: str, t: float, *, finite: bool = True) -> Array:

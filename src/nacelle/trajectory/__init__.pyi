@@ -1,4 +1,4 @@
-from nacelle.trajectory.along import sample_trajectory as along
+from nacelle.trajectory.sampling import sample_trajectory as sample_trajectory
 from nacelle.trajectory.base import (
     Chain as Chain,
     Reversed as Reversed,

@@ -31,6 +31,7 @@ from nacelle.tree.spanning_tree import (
     JointTransform,
     TreeKinematics,
     TreeVelocity,
+    joint_transform_between,
     point_acceleration,
     point_velocity,
 )

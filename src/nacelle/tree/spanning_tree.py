@@ -151,7 +151,7 @@ def coordinate_from_transform(step: JointTransform, joint: Joint, number: int) -
     return angle_near(step, joint.centre(number)) if isinstance(step, CosineSine) else step
 
 
-def frame_step(joint: Joint, first: Pose, second: Pose, number: int) -> JointTransform:
+def joint_transform_between(joint: Joint, first: Pose, second: Pose, number: int) -> JointTransform:
     """Where an axis of a joint is, from its two frames in common axes: m, or the (cos, sin) of an angle.
 
     A universal joint is Rx(a) Ry(b), with the rows [cb, 0, sb], [sa sb, ca, -sa cb], [-ca sb, sa, ca cb]; an

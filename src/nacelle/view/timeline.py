@@ -28,8 +28,8 @@ from nacelle.spatial.pose import identity
 from nacelle.spatial.rotation import quat_conjugate, quat_exp, quat_log, quat_multiply
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Sample, Trajectory
-from nacelle.trajectory.along import sample_trajectory
 from nacelle.trajectory.base import displacements, nearest_signs
+from nacelle.trajectory.sampling import sample_trajectory
 from nacelle.trajectory.waypoints import read_poses
 
 # Samples of a trajectory, and of the trace of a tool.

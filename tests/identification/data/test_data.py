@@ -30,7 +30,7 @@ from nacelle.identification.data.read import (
 )
 from nacelle.kinematics.flags import Flag
 from nacelle.model.robot import Robot
-from nacelle.trajectory.along import sample_trajectory
+from nacelle.trajectory.sampling import sample_trajectory
 from support.closed_loop import FIVEBAR
 from support.identification import fourier
 from support.library import library_robot

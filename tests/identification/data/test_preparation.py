@@ -25,8 +25,8 @@ from nacelle.identification.data.poses import path_poses
 from nacelle.identification.data.preparation import Preparation, Samples, encoder_noise, prepare
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from nacelle.identification.estimation.regression import regression
-from nacelle.trajectory.along import sample_trajectory
 from nacelle.trajectory.base import Trajectory
+from nacelle.trajectory.sampling import sample_trajectory
 from support.identification import (
     ExactRun,
     exact_run,

@@ -37,9 +37,7 @@ def noisy(seed: int = 0) -> Regression:
 def test_options_are_those_of_the_constructor(kind: type[Estimator]) -> None:
     """All by keyword, with defaults, kept as they were given: what scikit-learn's `clone` needs."""
     signature = inspect.signature(kind)
-    assert all(
-        p.kind is p.KEYWORD_ONLY and p.default_solids is not p.empty for p in signature.parameters.values()
-    )
+    assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in signature.parameters.values())
     prior = CadPrior(0.3)
     estimator = kind(prior=prior, parameters=fivebar_base())
     assert estimator.get_params().keys() == signature.parameters.keys()

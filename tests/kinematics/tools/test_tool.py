@@ -21,7 +21,7 @@ from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.trajectory import Circle, Line
-from nacelle.trajectory.along import sample_trajectory
+from nacelle.trajectory.sampling import sample_trajectory
 from nacelle.trajectory.tool import ToolTrajectory
 from support.uncompiled import named_robot, poses_around
 

@@ -236,7 +236,7 @@ def _path_poses(robot: Robot, options: MotionOptions, points: int) -> Array:
     """Poses (points, nx) along a path."""
     import numpy as np
 
-    from nacelle.trajectory.along import sample_trajectory
+    from nacelle.trajectory.sampling import sample_trajectory
 
     if points < 2:
         raise NacelleError(f"--points {points}: a path has at least 2")

@@ -26,8 +26,8 @@ from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory.along import counting_start, sample_trajectory
 from nacelle.trajectory.base import Sample, Trajectory, reason_not_periodic
+from nacelle.trajectory.sampling import counting_start, sample_trajectory
 
 # Twists below this are rest, m/s and rad/s.
 _REST_TWIST = 1e-9

@@ -28,7 +28,7 @@ from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.rotation import quat_from_matrices, quat_log
 from nacelle.spatial.scalar import Array
 from nacelle.tables.csv import write_table
-from nacelle.trajectory.along import sample_trajectory
+from nacelle.trajectory.sampling import sample_trajectory
 from nacelle.tree.actuation import unwrap_angles
 
 

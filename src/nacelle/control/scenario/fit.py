@@ -35,8 +35,8 @@ from nacelle.model.platform import Motion
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
-from nacelle.trajectory.along import sample_trajectory
 from nacelle.trajectory.base import Sample, Trajectory, sample_about_pose
+from nacelle.trajectory.sampling import sample_trajectory
 from nacelle.trajectory.timing import Quintic, Timing
 
 

@@ -181,9 +181,9 @@ class _Writer:
         lines = []
         for k in part.operations:
             op = self.program.code[k][0]
-            operands = operands(self.program, k)
-            texts = [self.value(a, here) for a in operands]
-            if all(self.program.code[a][0] == "const" for a in operands):
+            arguments = operands(self.program, k)
+            texts = [self.value(a, here) for a in arguments]
+            if all(self.program.code[a][0] == "const" for a in arguments):
                 # Compilers warn of an overflow in an expression of constants.
                 names = [f"{self.local[k]}_{letter}" for letter in "abc"[: len(texts)]]
                 pairs = zip(names, texts, strict=True)

@@ -483,7 +483,7 @@ class Estimator(ABC, HasTable):
 
     def __repr__(self) -> str:
         """Give the class and the options that are not the default."""
-        defaults = {option.name: option.default_solids for option in fields(self)}
+        defaults = {option.name: option.default for option in fields(self)}
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()

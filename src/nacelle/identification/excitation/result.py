@@ -32,7 +32,7 @@ from nacelle.model.source.yaml import read_yaml
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Chain, Line, Sample, Trajectory, Trapezoid
-from nacelle.trajectory.along import sample_trajectory
+from nacelle.trajectory.sampling import sample_trajectory
 
 # Times of the check for each time of the optimisation.
 FINE_SAMPLING = 8

@@ -14,9 +14,9 @@ __all__ = [
     "Effects",
     "Experiment",
     "JointServo",
-    "Rehearsal",
     "Sensors",
-    "moved",
-    "rehearse",
+    "SimulatedExperiment",
+    "perturb_parameters",
+    "simulate_experiment",
     "with_stribeck",
 ]

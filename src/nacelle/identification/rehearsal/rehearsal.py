@@ -69,7 +69,7 @@ from nacelle.tables.csv import write_table
 from nacelle.trajectory.base import Sample, Trajectory, reason_not_periodic
 from nacelle.tree.actuation import unwrap_angles
 
-__all__ = ["moved", "with_stribeck"]
+__all__ = ["perturb_parameters", "with_stribeck"]
 
 _COULOMB = ("coulomb", "coulomb-smooth")
 
