@@ -68,7 +68,7 @@ def test_axes_of_bars_are_those_that_make_the_program_short(name: str, bar_axes:
     shapes = input_shapes(general.inverse, robot)
     sizes = {
         way: count(
-            make_program(general.inverse, robot, shapes, minimised=False, options={"bar_axes": way})
+            make_program(general.inverse, robot, shapes, minimise=False, options={"bar_axes": way})
         ).total
         for way in (False, True)
     }

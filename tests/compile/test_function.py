@@ -249,7 +249,7 @@ def test_what_changes_the_key(store):
     moved = robot.with_parameters(robot.parameter_vector("gravity") + 1.0, "gravity")
     assert not compile_function(closures, moved, store=store).from_cache
     assert not compile_function(closures, robot, parameters="input", store=store).from_cache
-    assert not compile_function(closures, robot, minimised=False, store=store).from_cache
+    assert not compile_function(closures, robot, minimise=False, store=store).from_cache
     assert not compile_function(closures, robot, use_cache=False).from_cache
     scope = {}
     for number in ("2.0", "3.0"):
@@ -295,8 +295,8 @@ def test_identities_of_declared_samples(store):
     assert found.count.total == 1
     assert found(0.6, 0.8, 3.0) == pytest.approx(9.0)
     assert compile_function(known, inputs=shapes, store=store).from_cache
-    assert make_program(known, None, shapes, minimised=False) == make_program(
-        rotated_length, None, shapes, minimised=False
+    assert make_program(known, None, shapes, minimise=False) == make_program(
+        rotated_length, None, shapes, minimise=False
     )
     other = draw_inputs_with(seen_otherwise)(
         types.FunctionType(rotated_length.__code__, globals(), "rotated_length")
@@ -368,4 +368,4 @@ def test_programs_are_checked():
     robot = nacelle.load("fivebar")
     shapes = {"position": (3,), "quat_xyzw": (4,), "q": (robot.nq,)}
     for minimised in (False, True):
-        make_program(closures, robot, shapes, minimised=minimised).check()
+        make_program(closures, robot, shapes, minimise=minimised).check()

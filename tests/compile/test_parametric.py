@@ -61,7 +61,7 @@ def test_equals_the_constant_form(name, what):
     found, constant = model(robot, what), model(other, what)
     given = {"inputs": found.inputs, "options": found.options, "minimised": False, "target": "numpy"}
     general = compile_function(found.function, robot, parameters="input", **given)
-    special = constant.compile(minimised=False, target="numpy")
+    special = constant.compile(minimise=False, target="numpy")
     arrays = states_of(other, constant)
     got, expected = general(parameters=vector, **arrays), special(**arrays)
     got, expected = (r if isinstance(r, dict) else {"out": r} for r in (got, expected))
@@ -95,7 +95,7 @@ def test_identities_hold_for_all_numbers(name, what):
     found, constant = model(robot, what), model(other, what)
     shapes = {"parameters": (len(vector),), **found.inputs}
     parts = Specification(found.function, robot, shapes, groups=GROUPS, options=found.options).split()
-    exact = constant.program(minimised=False)
+    exact = constant.program(minimise=False)
     arrays = states_of(other, constant)
     for k in range(4):
         state = [value for array in arrays.values() for value in array[k].ravel().tolist()]
@@ -235,14 +235,14 @@ def test_compiled_derivatives(name):
     found = model(robot, "inverse_dynamics")
     compiled = compile_function(
         found.function, robot, inputs=found.inputs, options=found.options, parameters="input",
-        derivatives=("force",), minimised=False, target="numpy",
+        derivatives=("force",), minimise=False, target="numpy",
     )  # fmt: skip
     arrays = states_of(robot, found, 1)
     vector = robot.numbers.vector()
     got = compiled(parameters=vector, **arrays)["d_force_d_parameters"][0]
     plain = compile_function(
         found.function, robot, inputs=found.inputs, options=found.options, parameters="input",
-        minimised=False, target="numpy",
+        minimise=False, target="numpy",
     ).program  # fmt: skip
     rest = [mpmath.mpf(float(v)) for a in arrays.values() for v in np.ravel(a)]
     with mpmath.workdps(40):
@@ -287,7 +287,7 @@ def test_numbers_that_must_be_equal(store):
     robot = nacelle.loads(text)
     with pytest.raises(CompileError, match="one constant of the description"):
         compile_function(reference.inverse, robot, parameters=["geometry"], store=store)
-    compile_function(reference.inverse, robot, parameters=["friction"], store=store, minimised=False)
+    compile_function(reference.inverse, robot, parameters=["friction"], store=store, minimise=False)
 
 
 def test_derivatives_need_parameters():

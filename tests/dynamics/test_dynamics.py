@@ -275,7 +275,7 @@ def test_rates_are_those_of_the_coordinates() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_inputs_are_those_of_the_program(name: str) -> None:
     found = model(named_robot("fivebar"), name)
-    program = found.program(minimised=False)
+    program = found.program(minimise=False)
     assert {variable.name: variable.shape for variable in program.inputs} == dict(found.inputs)
     assert set(found.meaning) >= set(found.inputs)
 

@@ -179,9 +179,9 @@ def test_the_inverse_dynamics_of_a_robot(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_drivers_of_a_robot(name: str) -> None:
     robot, options = nacelle.load("fivebar"), jit.JitOptions(machine=MACHINES[name])
     step = newton_steps.forward_step
-    program = make_program(step, robot, input_shapes(step, robot), minimised=False)
+    program = make_program(step, robot, input_shapes(step, robot), minimise=False)
     check_image("newton", compile_newton(program, options), name)
-    program = make_program(flow, robot, input_shapes(flow, robot), minimised=False)
+    program = make_program(flow, robot, input_shapes(flow, robot), minimise=False)
     check_image("rk4", compile_rk4(program, options), name)
     check_image("irk5", compile_irk5(program, options), name)
 

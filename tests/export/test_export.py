@@ -332,7 +332,7 @@ def test_tolerances() -> None:
 
 def test_inputs_of_a_function_of_its_own() -> None:
     """(1 + x) - 1 loses the digits that the numbers below 1 have in a precision."""
-    program = make_program(lambda x: {"y": (1.0 + x[0] * x[0]) - 1.0}, None, {"x": (1,)}, minimised=False)
+    program = make_program(lambda x: {"y": (1.0 + x[0] * x[0]) - 1.0}, None, {"x": (1,)}, minimise=False)
     given = {"x": np.full((3, 1), 1e-3)}
     entry = Entry("lossy", "", program, {}, None, at=lambda states: given)
     found = reference_vectors(entry, random_states(library_robot("fivebar"), 3))
@@ -354,7 +354,7 @@ def test_unknowns_are_off_by_the_condition_at_most(name: str) -> None:
     robot = nacelle.load(WALKLEG) if name == "walkleg" else library_robot(name)
     states = random_states(robot, 2)
     shapes = {"y": (states.y.shape[1],), "x": (states.x.shape[1],)}
-    step = make_program(loop_closing_step, robot, shapes, minimised=False)
+    step = make_program(loop_closing_step, robot, shapes, minimise=False)
     condition = closing_condition(robot, states.x, states.y)
     rng, count = np.random.default_rng(0), 200
     for x, y, c in zip(states.x, states.y, condition, strict=True):

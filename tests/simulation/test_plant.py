@@ -329,7 +329,8 @@ def test_the_implicit_method_with_either_jacobian() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
     ends = [
         simulate(
-            RigidPlant(robot, smooth=1e-3, exact_jacobian=exact), x, random_twist(robot), until=0.2, method="radau",
+            RigidPlant(robot, smooth=1e-3, exact_jacobian=exact), x, random_twist(robot), until=0.2,
+            method="radau",
             rtol=1e-8, atol=1e-10, events=[],
         ).states[-1]
         for exact in (True, False)

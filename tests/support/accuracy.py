@@ -208,7 +208,7 @@ def errors_of(row: Row, count: int, seed: int = 0) -> Errors:
     compiled = found.compile()
     values = _result(compiled(**inputs), row.name)
     unit = output_units(robot)[row.name]
-    literal = _single_result(found.program(minimised=False), row.name)
+    literal = _single_result(found.program(minimise=False), row.name)
     flat = _flat(list(inputs.values()))
     own = evaluate_exactly(literal, wide.split_into_parts(flat))
     relative = {"own": relative_errors(values, own, unit)}

@@ -44,7 +44,7 @@ class Loop:
     Attributes:
         controller: the controller.
         delay: from a sample to the time at which its forces act, s.
-        swing: how far the desired pose swings along the twist (n,), as sin^3; at rest if None.
+        swing_amplitude: how far the desired pose swings along the twist (n,), as sin^3; at rest if None.
         rate: of that, rad/s.
     """
 

@@ -74,7 +74,7 @@ def record(program: Program) -> dict[str, Any]:
 
 def records(robot: Robot, models: tuple[str, ...] = MODELS, *, minimised: bool = True) -> dict[str, Any]:
     """Records of some models of a robot."""
-    return {name: record(model(robot, name).program(minimised=minimised)) for name in models}
+    return {name: record(model(robot, name).program(minimise=minimised)) for name in models}
 
 
 def stored_hashes() -> dict[str, dict[str, Any]]:

@@ -279,7 +279,7 @@ class CountedRobot(NamedTuple):
 
     Attributes:
         make: the robot from a seed.
-        bar: what inverse dynamics may take; None where it is only reported.
+        operation_limit: what inverse dynamics may take; None where it is only reported.
     """
 
     make: Callable[[int], nacelle.Robot]

@@ -150,7 +150,7 @@ class Recorder:
         """One of the three phases of a test has ended."""
         if report.when == "call" or report.outcome != "passed":
             line = {"test": report.nodeid, "outcome": report.outcome, "seconds": round(report.duration, 3)}
-            if report.skipped_checks:
+            if report.skipped:
                 line["reason"] = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else "")
             self._write(line)
 

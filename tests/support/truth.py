@@ -99,7 +99,7 @@ def truth(states: Sample, *, friction: bool = True, confirmed: int = 3) -> Truth
     robot, mechanism = states.robot, mechanism_of(states.robot)
     sizes = {"x": mechanism.layout.nx, "y": mechanism.unknown_count, "v": robot.motion.n, "a": robot.motion.n}
     shapes = {name: (size,) for name, size in sizes.items()} | {"tau": (len(robot.actuators),)}
-    program = make_program(tree, robot, shapes, minimised=False, options={"friction": friction})
+    program = make_program(tree, robot, shapes, minimise=False, options={"friction": friction})
     closing = _newton_program(robot)
     x = wide.split_into_parts(states.x)
     y = closing(wide.split_into_parts(states.y), x)
@@ -157,7 +157,7 @@ def _newton_program(robot: Robot) -> Callable[..., Array]:
         """The same with every entry of every frame as an input."""
         return refine_unknowns(robot.with_symbols(parameters, "geometry"), y, x)
 
-    program = make_program(at_frames, None, shapes, minimised=False)
+    program = make_program(at_frames, None, shapes, minimise=False)
 
     def closed(y: Array, x: Array, rng: np.random.Generator | None = None) -> Array:
         further = None if rng is None else PERTURBATION * size * rng.choice([-1.0, 1.0], frames.shape)

@@ -18,7 +18,7 @@ _compiled = home.compile_native
 @cache
 def traced(function: Any, robot: Any, **options: Any) -> Compiled:
     """A physics function as NumPy, line by line as it was traced: made in tenths of a second."""
-    return compile_function(function, robot, options=options, target="numpy", minimised=False)
+    return compile_function(function, robot, options=options, target="numpy", minimise=False)
 
 
 @pytest.fixture

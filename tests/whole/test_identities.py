@@ -28,7 +28,7 @@ def tree(robot: Robot) -> tuple[Program, PreciseInputs]:
     """Inverse dynamics by the equivalent tree as it is traced, and samples of its inputs."""
     shapes = input_shapes(reference.inverse, robot)
     assert shapes is not None
-    program = make_program(reference.inverse, robot, shapes, minimised=False)
+    program = make_program(reference.inverse, robot, shapes, minimise=False)
     samples = input_samples(robot, shapes)
     assert samples is not None
     return program, samples

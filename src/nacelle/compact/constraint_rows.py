@@ -39,7 +39,7 @@ class Row:
         direction: (3,), along which the far point is felt, or about which the rotation of the far side is.
         unit: what it counts in: rad, m, m^2 for a rod, the largest factor of a coupling.
         turns: whether it feels the rotation: its multiplier is a moment (N m), else a force (N).
-        price: what it costs as a pivot, among others that are as good.
+        pivot_price: what it costs as a pivot, among others that are as good.
     """
 
     coefficients: dict[int, Scalar]
@@ -71,7 +71,8 @@ class RelativeMotion(NamedTuple):
         near: angular velocity and its derivative on the leg's side.
         far: the same on the other side.
         first: whether the leg carries the joint's first frame.
-        slip: gives the velocity of the far point less that of the leg's, m/s, where a row needs it.
+        relative_velocity: gives the velocity of the far point less that of the leg's, m/s, where a row needs
+            it.
     """
 
     gap: Array

@@ -91,7 +91,7 @@ class Constraint(ABC):
         sides: the points that it joins.
         key: which constraint it is.
         start: index of its first row among those of its leg.
-        reports_gaps: whether what its rows leave open tells how far loops are from closed.
+        reports_closure_error: whether what its rows leave open tells how far loops are from closed.
     """
 
     rows: Sequence[Row]

@@ -115,7 +115,7 @@ class MechanismMotion:
         u_dot: their derivatives; none where these are constant.
         nodes: motion of the nodes in their own axes, gravity taken off the accelerations.
         frames: motion of the nacelle's bodies in base axes, gravity taken off.
-        weightless: the same nodes without gravity.
+        weightless_nodes: the same nodes without gravity.
         free: the same bodies without gravity.
         gravity: (3,), base axes, m/s^2; it is taken off the accelerations of nodes and nacelle alike.
         w: rates of the nacelle by place, m/s and rad/s.

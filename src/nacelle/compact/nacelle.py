@@ -239,7 +239,7 @@ class PlatformState:
         pole: where moments on the platform are counted from; its origin if None.
         spread: whether the points where legs hold the platform lie in no plane across one of its axes.
         given: bodies of which some points are given.
-        grounded: bodies that the platform does not move: the base, and what hangs on it alone.
+        base_bodies: bodies that the platform does not move: the base, and what hangs on it alone.
     """
 
     robot: Robot

@@ -72,7 +72,7 @@ class FormOptions(NamedTuple):
     Attributes:
         direct: whether legs that are bars are known by their line; then the rates of their passive joints
             are not found.
-        bar_axes: whether bars are written in axes of their own.
+        line_axes: whether bars are written in axes of their own.
         asymmetric: whether rods on universal joints with any inertia are bars, too.
     """
 
@@ -92,7 +92,7 @@ class Parts:
         mechanism: the robot's analysis.
         rods: bodies that are rods (`find_rods`).
         bars: legs that are bars (`find_line_legs`).
-        omitted: bodies of rods and bars, which have no frames.
+        omitted_bodies: bodies of rods and bars, which have no frames.
         spins: for every leg idle spins of other bodies.
         way: how the form is written.
         up: entry of the directions of struts that never vanishes.
@@ -118,12 +118,12 @@ class CompactPlan:
     Attributes:
         parts: rods, bars and idle spins.
         legs: for every leg its order.
-        own_rows: rows of the nacelle's own loops that decide dependent rates.
+        loop_rows: rows of the nacelle's own loops that decide dependent rates.
         solve: how the nacelle's balance is solved; None for up to three unknowns.
         determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
         margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
-        complete: whether the rows that were not chosen say nothing of the rates, at any state.
+        is_complete: whether the rows that were not chosen say nothing of the rates, at any state.
         unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
         idle: for constraints a direction in which their force does no work on the nacelle.
     """

@@ -36,7 +36,7 @@ class ForceAccumulator:
         force: for every node a force at its origin, its axes.
         moment: for every node a moment about its origin.
         gamma: forces along rates of legs.
-        at_constraint: for every constraint the wrench at the nacelle's point, in its axes.
+        constraint_wrenches: for every constraint the wrench at the nacelle's point, in its axes.
         nacelle: forces along the moving rates of the nacelle.
     """
 

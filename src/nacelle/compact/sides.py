@@ -210,7 +210,7 @@ class LegSides(LegPoint):
 
     Attributes:
         other: the node of the far side.
-        other_point: its point (3,) in the axes of that node, m.
+        far_point: its point (3,) in the axes of that node, m.
     """
 
     other: int

@@ -42,11 +42,11 @@ class CachedForm(Generic[_T]):
         load: loads an object for a program, of which the code is packed where it came from the cache, and
             for those beside it.
         plain: does the same with NumPy.
-        probe: results (K, results) of what was loaded, at rows (K, size) of the first program's inputs.
+        results_at: results (K, results) of what was loaded, at rows (K, size) of the first program's inputs.
         is_program: whether these are the results of the program itself, not of a loop around it.
         rows: the rows at which a loop is checked, from the loop in NumPy and the rows of its first program.
         note: puts the check down on what was loaded.
-        beside: what other programs are made of that are compiled with it.
+        companions: what other programs are made of that are compiled with it.
     """
 
     kind: str

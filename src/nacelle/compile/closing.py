@@ -58,7 +58,7 @@ class DerivableProgram:
 
     Attributes:
         program: the program.
-        derived: gives a program that follows from it, by a name of its own, from the cache or made anew.
+        derive: gives a program that follows from it, by a name of its own, from the cache or made anew.
         part: its name in the cache.
     """
 

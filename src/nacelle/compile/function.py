@@ -122,7 +122,8 @@ def compile_function(
         options: keyword arguments for the function that shape the program: numbers, texts, frozen dataclasses
             of them.
         target: "jit"; "numpy", which needs no compiler and is taken with a warning where llvmlite is
-            missing; "cuda", on arrays of a device (`nacelle.compile.run_on_device`), which needs CuPy; or "jax"
+            missing; "cuda", on arrays of a device (`nacelle.compile.run_on_device`), which needs CuPy; or
+            "jax"
             and "torch", on arrays of these libraries, with derivatives (`nacelle.compile.on_jax`).
         precision: "double", or "float" on a device.
         ieee: on a device, whether quotients, roots and sines are IEEE's at their bounds too; else NaN

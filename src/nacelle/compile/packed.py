@@ -116,7 +116,7 @@ class CacheEntry(NamedTuple):
 
     Attributes:
         signature: the program without its code.
-        packed: its code, to be read only when it is needed.
+        packed_code: its code, to be read only when it is needed.
         check: what it gives at some states, by the tree; None for a program that was not checked.
         image: the native object.
     """

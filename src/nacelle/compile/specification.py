@@ -80,11 +80,11 @@ class Specification:
         shapes: names and shapes of the inputs, "parameters" among them if there are groups.
         groups: groups of the robot's free numbers that are the first input, "parameters".
         derivatives: outputs whose derivatives by the parameters are outputs too.
-        minimised: whether the program is minimised.
+        minimise: whether the program is minimised.
         options: keyword arguments for the function.
         states: how inputs are drawn at which the program is checked, as for `@sampled`, where the function
             does not declare it; at random if None.
-        checked: whether the program is checked against the function.
+        verify: whether the program is checked against the function.
     """
 
     function: Callable[..., Any]
@@ -159,7 +159,7 @@ class Specification:
                     traced = with_parameter_jacobians(traced, self.derivatives)
                 except KeyError as error:
                     raise CompileError(f"{self.name} has {error.args[0]}") from error
-            raw = split(traced, minimised=False)
+            raw = split(traced, minimise=False)
             samples = None if self.derivatives or not minimised else self._identity_samples
             if samples is not None:
                 made = apply_split_identities(raw, tuple(sample), samples)

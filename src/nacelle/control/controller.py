@@ -119,7 +119,8 @@ def law_function(
 
     Args:
         kind: the kind.
-        branch_tolerance: how far relations of a branch's unknowns may be off, rad or robot's sizes: more in single
+        branch_tolerance: how far relations of a branch's unknowns may be off, rad or robot's sizes: more in
+            single
             precision.
     """
 

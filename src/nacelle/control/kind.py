@@ -214,7 +214,8 @@ class ControlLaw(ABC):
     """A kind of controller. Subclasses are frozen dataclasses: their fields shape the program.
 
     Attributes:
-        by_masses: whether it takes account of the robot's masses, so that heavy motions are damped as light
+        uses_mass_matrix: whether it takes account of the robot's masses, so that heavy motions are damped as
+            light
             ones.
         labels: what the parts of memory and gains are, with units: by "memory.NAME" and "gains.NAME".
     """

@@ -66,7 +66,7 @@ class Model(HasTable):
 
     def program(self, *, minimised: bool = True) -> Program:
         """The straight-line program, under the model's own name."""
-        raw = make_program(self.function, self.robot, self.inputs, minimised=minimised, options=self.options)
+        raw = make_program(self.function, self.robot, self.inputs, minimise=minimised, options=self.options)
         return Program(self.name, raw.inputs, raw.outputs, raw.code, raw.results)
 
     def compile(self, **settings: Any) -> Compiled:

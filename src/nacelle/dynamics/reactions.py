@@ -202,9 +202,10 @@ class BalanceStructure:
 
     Attributes:
         beyond: which bodies it carries (joints + 1, bodies): those beyond a tree joint; none for closures.
-        brings: for every lock, what a unit of it adds to the joint's wrench (joints + 1, locks): -s_jc for
+        lock_signs: for every lock, what a unit of it adds to the joint's wrench (joints + 1, locks): -s_jc
+            for
             tree joints and the platform, 1 for the closure's own.
-        carries: the same for the efforts of closures (joints + 1, closures).
+        closure_signs: the same for the efforts of closures (joints + 1, closures).
         joint_of: for every rate of u the row of its tree joint, or of the platform (rates,).
         lock_scale: (locks,) what makes forces and moments alike: 1 for forces, the robot's size for moments.
         rate_scale: (rates,) 1 for translations, the robot's size for rotations.

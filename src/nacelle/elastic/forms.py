@@ -298,7 +298,7 @@ def native_unminimised(function: Callable[..., Any], robot: Robot, **options: An
     """A physics function as native code, not minimised: for large robots that would take long."""
     from nacelle.compile import compile_function
 
-    return compile_function(function, robot, options=options, minimised=False)
+    return compile_function(function, robot, options=options, minimise=False)
 
 
 @dataclass(frozen=True, eq=False)

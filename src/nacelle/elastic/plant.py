@@ -278,7 +278,8 @@ class ElasticPlant(CompiledPlant):
         return (
             f"steps of {step:g} s are unstable: the fastest vibration of {self.name} has "
             f"{w / 2.0 / np.pi:.4g} Hz; "
-            f"take steps of at most {_STABILITY_LIMIT / w:.2g} s (step=None chooses one), or method='irk5', which is "
+            f"take steps of at most {_STABILITY_LIMIT / w:.2g} s (step=None chooses one), or "
+            "method='irk5', which is "
             "stable with every step"
         )
 

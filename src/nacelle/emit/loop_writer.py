@@ -48,7 +48,8 @@ class Writer(ABC):
     """Writes values and branches.
 
     Operators of `real` are + - * / and the comparisons < <= > >= == !=; of `whole` + - * / % << >> and the
-    comparisons == != < > >=; of `bits` & and |; of `unary` "-", "abs", "sqrt", "finite" of numbers, "not" of
+    comparisons == != < > >=; of `combine_bits` & and |; of `unary` "-", "abs", "sqrt", "finite" of numbers,
+    "not" of
     bits, "real" of an integer as a number. Comparisons with NaN are false, but for !=.
 
     Attributes:

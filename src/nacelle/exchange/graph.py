@@ -85,7 +85,7 @@ class Motor:
         gear: turns of the motor for one of the joint.
         force: largest force or torque at the joint, N or N m.
         speed: largest rate at the joint, m/s or rad/s.
-        sure: whether the file says that it is there; otherwise a limit of effort only suggests it.
+        is_certain: whether the file says that it is there; otherwise a limit of effort only suggests it.
         place: in the vector of forces.
     """
 
@@ -261,7 +261,7 @@ class ExchangeReport:
 
     Attributes:
         steps: what was done without a change of the dynamics.
-        left_out: what was left out or changed, with the names of all that each concerns.
+        losses_by_message: what was left out or changed, with the names of all that each concerns.
     """
 
     steps: list[str] = field(default_factory=list)
@@ -293,7 +293,7 @@ class Graph:
         file: from which it was read.
         gravity: m/s^2 in base axes.
         bodies: by their names, without the base, in the order of the tree.
-        joints: of the tree: every body is the child of one of them, but for `floating` and `loose`.
+        joints: of the tree: every body is the child of one of them, but for `floating` and `free_bodies`.
         closures: joints that close loops.
         couplings: between joints of the tree.
         struts: springs between bodies.
@@ -301,7 +301,7 @@ class Graph:
         floating: the body that moves freely; None if there is none.
         parts: other bodies of an articulated nacelle, of which `floating` is the one that is placed.
         pose: of the floating body in the assembly.
-        loose: other bodies that move freely, with their poses in the assembly; none after the passes.
+        free_bodies: other bodies that move freely, with their poses in the assembly; none after the passes.
         shapes: of the base.
         marks: named frames on bodies.
         report: what was done and lost, shared by all passes.

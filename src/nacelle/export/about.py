@@ -49,7 +49,10 @@ class Package:
     @property
     def origin(self) -> str:
         """Where the package comes from, in a line of a comment."""
-        return f"nacelle {self.version}, robot {comment_text(self.robot.name)}, hash {self.robot.described.hash[:16]}"
+        return (
+            f"nacelle {self.version}, robot {comment_text(self.robot.name)}, hash "
+            f"{self.robot.described.hash[:16]}"
+        )
 
     @property
     def closing_entry(self) -> Entry | None:
@@ -85,7 +88,8 @@ def monitoring_notes(entry: Entry) -> list[str]:
     if "margins" in names:
         lines.append(
             f"margins: below {NEAR_MARGIN:g} a leg is near a serial singularity (stretched, folded, an inner "
-            f"loop flat), below {SINGULAR_MARGIN:g} its results mean nothing, below 0 it does not reach, and they "
+            f"loop flat), below {SINGULAR_MARGIN:g} its results mean nothing, below 0 it does not "
+            "reach, and they "
             "are NaN."
         )
     if "branch" in names:

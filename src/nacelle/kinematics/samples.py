@@ -121,7 +121,7 @@ class PreciseStates:
             if self._groups:
                 shapes = {"parameters": (len(self.parameters),), **shapes}
             program = make_program(
-                function, self._described, shapes, groups=self._groups, minimised=False, checked=False
+                function, self._described, shapes, groups=self._groups, minimise=False, verify=False
             )
             self._programs[function.__name__] = program
         return program

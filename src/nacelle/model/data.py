@@ -120,7 +120,7 @@ class RobotData:
         notes: more about it.
         sources: where its numbers come from.
         folder: where its description is, for the meshes beside it; "" for a text; no part of the hash.
-        counting: whether its unknowns y hold angles that count their turns along a motion
+        counts_turns: whether its unknowns y hold angles that count their turns along a motion
             (`nacelle.kinematics.mechanism.mechanism.counting`); no part of its text.
         shared: legs that share their parameters (`nacelle.model.shared`); no part of the hash.
         declaration: what its description says about its numbers; no part of the hash.

@@ -175,7 +175,8 @@ class GraphUses:
         roots: what is needed.
         order: the nodes that the roots need, in order.
         shared: for every node whether it is used several times.
-        alone: for every node whether it is used once, seen through negations and constant factors used once.
+        used_once: for every node whether it is used once, seen through negations and constant factors used
+            once.
     """
 
     graph: Graph

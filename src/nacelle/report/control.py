@@ -346,7 +346,8 @@ def sweep_verdicts(comparison: VisualFeedbackComparison) -> list[str]:
         crossings = [crossing for crossing in comparison.crossings if crossing.sweep == sweep]
         if crossings:
             sides = " and ".join(
-                f"{'above' if crossing.vision_wins_above else 'below'} {float(f'{factor * crossing.value:.2g}'):g} {unit}"
+                f"{'above' if crossing.vision_wins_above else 'below'} "
+                f"{float(f'{factor * crossing.value:.2g}'):g} {unit}"
                 for crossing in crossings
             )
             lines.append(f"{label}: vision wins {sides}")

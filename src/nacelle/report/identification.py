@@ -486,7 +486,8 @@ def body_section(consistent: ConsistentParameters | str) -> str:
             "body's principal moments exceeds the sum of the other two. Of all that fit the estimates these "
             "are closest to the description, so what the forces do not show is as described; the data "
             "determine only the combinations of the table above. They are "
-            f"{format_number(consistent.distance, 2)} standard deviations from the ordinary estimates, all together."
+            f"{format_number(consistent.distance, 2)} standard deviations from the ordinary "
+            "estimates, all together."
         ),
         _body_table(consistent),
     ]
@@ -725,7 +726,8 @@ def _consistency_answer(identification: Identification, consistent: ConsistentPa
     if distance <= math.sqrt(chi2.ppf(_CHANCE, len(identification.base))):
         return (
             "good",
-            f"A robot can have them, {format_number(distance, 2)} standard deviations from the estimates{bodies}.",
+            f"A robot can have them, {format_number(distance, 2)} standard deviations from the "
+            f"estimates{bodies}.",
         )
     return (
         "poor",

@@ -46,7 +46,7 @@ class Operations(Plottable):
         stages: by stage; empty where the form has none.
         inputs: names and shapes of the inputs.
         includes: what the count includes.
-        published: what others have published.
+        published_counts: what others have published.
         iteration: operations of one iteration (a step of Newton's method) that finds y, where legs have no
             closed form; they are not in the count, and come once for every iteration. None without y.
     """

@@ -15,7 +15,7 @@ class PublishedCount(NamedTuple):
     Attributes:
         total: operations; additions and products together.
         source: where it is published.
-        contains: what it contains, as far as that is said.
+        content: what it contains, as far as that is said.
         stages: by stage (+/-, x/÷), where they are printed.
     """
 

@@ -507,7 +507,8 @@ def _platform_lines(data: dict[str, Any]) -> list[Part]:
             for s in data["springs"]
         ),
         *(
-            f"damper {d['name']} between {' and '.join(d['between'])}, {_format_short(d['damping'])} N m s/rad"
+            f"damper {d['name']} between {' and '.join(d['between'])}, {_format_short(d['damping'])} "
+            "N m s/rad"
             for d in data["dampers"]
         ),
         *(

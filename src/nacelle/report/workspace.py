@@ -139,7 +139,8 @@ def reach_lines(boundary: WorkspaceBoundary) -> list[str]:
     ]
     if data["endless"]:
         lines.append(
-            f"{data['endless']} of {data['rays']} rays meet no boundary within {boundary.furthest:.4g} m: the "
+            f"{data['endless']} of {data['rays']} rays meet no boundary within "
+            f"{boundary.furthest:.4g} m: the "
             "size is what was walked (give limits to the joints or drives)"
         )
     return lines

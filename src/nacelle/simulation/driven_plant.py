@@ -282,7 +282,8 @@ class DrivenPlant(CompiledPlant):
             return ""
         return (
             f"steps of {step:g} s are unstable: the {what} of {self.name} have a time constant of "
-            f"{1.0 / rates[what]:.2g} s; take steps of at most {_STABILITY_LIMIT / rates[what]:.2g} s (step=None "
+            f"{1.0 / rates[what]:.2g} s; take steps of at most {_STABILITY_LIMIT / rates[what]:.2g} s "
+            "(step=None "
             "chooses one), or method='irk5', which is stable with every step"
         )
 

@@ -163,7 +163,7 @@ def compiled_jacobian(function: Callable[..., Any], robot: Robot, options: Optio
     vars(jacobian)["made_from"] = (function,)
     # Minimising so long a program takes longer than it saves.
     return compile_function(
-        jacobian, robot, inputs=input_shapes(function, robot), options=dict(options), minimised=False
+        jacobian, robot, inputs=input_shapes(function, robot), options=dict(options), minimise=False
     )
 
 

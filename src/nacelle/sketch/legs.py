@@ -144,7 +144,8 @@ def _read_leg(text: str) -> LegLetters:
     for k in active:
         if letters[k] not in "RP":
             raise NacelleError(
-                f"{text!r}: a {JOINT_KINDS[letters[k]]} joint cannot be actuated; write its revolute and prismatic "
+                f"{text!r}: a {JOINT_KINDS[letters[k]]} joint cannot be actuated; write its revolute "
+                "and prismatic "
                 "parts, such as RR for U or PR for C"
             )
     if not active:

@@ -62,7 +62,7 @@ class LegScrews:
         active: columns of the actuated joints.
         locked: (6 - rank, 6), wrenches that the leg resists, as rows.
         idle: freedoms that do not move the platform.
-        regular: smallest singular value of T over the largest, idle ones left out.
+        regularity: smallest singular value of T over the largest, idle ones left out.
     """
 
     posture: Posture
@@ -130,8 +130,8 @@ class PlatformMotion:
 
     Attributes:
         freedoms: dimension of its motion in this pose.
-        spanned: whether the coordinates of the motion determine it.
-        pure: whether it is the motion of those coordinates alone.
+        is_spanned: whether the coordinates of the motion determine it.
+        is_pure: whether it is the motion of those coordinates alone.
         conditioning: smallest singular value of J_a over the largest; 0 where actuators leave a motion free.
     """
 
@@ -254,7 +254,8 @@ def _check_counts(legs: list[LegLetters], motion: tuple[str, ...]) -> None:
     label = f"the {format_count(n, 'motion')} {', '.join(motion)}"
     if actuators < n:
         raise NacelleError(
-            f"{label} need{'s' if n == 1 else ''} {format_count(n, 'actuator')}, and {legs_notation(legs)} has "
+            f"{label} need{'s' if n == 1 else ''} {format_count(n, 'actuator')}, and "
+            f"{legs_notation(legs)} has "
             f"{actuators}; use more legs, or mark more "
             "joints as actuated, such as R*P*S"
         )
@@ -273,7 +274,8 @@ def _check_counts(legs: list[LegLetters], motion: tuple[str, ...]) -> None:
     least = 6 - sum(6 - leg.rank for leg in legs)
     if least > n:
         raise NacelleError(
-            f"{legs_notation(legs)} leaves the platform at least {least} motions, more than {label}; use more legs, "
+            f"{legs_notation(legs)} leaves the platform at least {least} motions, more than {label}; "
+            "use more legs, "
             "legs of fewer freedoms, or another --motion"
         )
 

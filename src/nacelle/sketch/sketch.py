@@ -76,7 +76,8 @@ def write_description(name: str, arrangement: Arrangement, motion: tuple[str, ..
         "nacelle:",
         "  name: platform",
         f"  mass: {_PLATFORM:g} kg",
-        f"  inertia: {_disc_inertia(_PLATFORM, shape.platform / 1e3)} kg*m^2    # a disc; about its centre of mass",
+        f"  inertia: {_disc_inertia(_PLATFORM, shape.platform / 1e3)} kg*m^2    # a disc; about its "
+        "centre of mass",
         "",
         "templates:",
     ]

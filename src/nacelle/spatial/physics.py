@@ -17,7 +17,8 @@ reference of the others. The first is taken unless a program written in it has d
 
 Physics is written by the tree. `compact(function)` is the one entry to the compact form: the function as
 `nacelle.compact` writes it with fewer operations, where it supports the robot, and the function itself
-elsewhere. `nacelle.compact.registration` says which functions have one, by `@register_compact_form`; nothing else
+elsewhere. `nacelle.compact.registration` says which functions have one, by `@register_compact_form`; nothing
+else
 knows of it.
 """
 

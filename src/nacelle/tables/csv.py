@@ -53,7 +53,7 @@ class Entries:
     Attributes:
         values: the numbers (rows, columns); NaN where an entry is empty, "nan", or wrong.
         wrong: row and column (places in the table) of entries that are texts.
-        ragged: rows that have more or fewer entries than the header.
+        ragged_rows: rows that have more or fewer entries than the header.
     """
 
     values: Array

@@ -4,7 +4,8 @@
     q(t) = q_0 exp(F_1(t) r_1) exp(F_2(t) r_2) ...,      exp(r_k) = q_(k-1)^-1 q_k
 
 c_i control points, B_i B-splines of degree p on rising knots t_i (s), which sum up to 1, and C_i = sum over
-j >= i of B_j: the form in differences alone, in which orientations are splined as well. F_k (`StepFunctions`) step
+j >= i of B_j: the form in differences alone, in which orientations are splined as well. F_k (`StepFunctions`)
+step
 from 0 to 1, so that q passes q_k where F_1 .. F_k are 1 and all later ones 0. Derivatives are those of C_i
 and F_k: each factor of q turns about a fixed axis with F_k' r_k, so w and w' follow from the rule for
 products of rotations.

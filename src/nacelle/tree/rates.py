@@ -71,8 +71,8 @@ class RateStructure:
         robot: the robot, with its own numbers.
         legs: rates and rows of each leg.
         parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
-        nacelle_rows: closure equations of the nacelle's own loops that are not always zero.
-        nacelle_spins: bodies of the nacelle with an idle spin, which is set to zero.
+        platform_rows: closure equations of the nacelle's own loops that are not always zero.
+        platform_idle_spins: bodies of the nacelle with an idle spin, which is set to zero.
         row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 

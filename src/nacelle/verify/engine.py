@@ -101,7 +101,7 @@ class Engine(Protocol):
     Attributes:
         name: of the engine.
         version: of the engine.
-        rotors_inside: whether mass matrix, forces and kinetic energy have the rotors of tree joints.
+        includes_rotors: whether mass matrix, forces and kinetic energy have the rotors of tree joints.
         notes: for the user, in words.
     """
 

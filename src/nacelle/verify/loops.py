@@ -70,7 +70,7 @@ class ClosureAtState:
     """A closure at a state.
 
     Attributes:
-        forbidden: rates that are zero, over the rates of the tree (k, rates).
+        constraint_rows: rates that are zero, over the rates of the tree (k, rates).
         bias: their derivatives where the rates of the tree are constant.
         axes: the axes of the joint.
         gap: what is left open (entries of a rotation matrix, metres over the robot's size).

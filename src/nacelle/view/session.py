@@ -115,10 +115,16 @@ def _joint_limit_message(joint: Joint, q: np.ndarray) -> str:
         if primitive is Primitive.SPHERICAL:
             tilt = math.acos(min(1.0, max(-1.0, 1.0 - 2.0 * float(q[offset] ** 2 + q[offset + 1] ** 2))))
             if tilt > high:
-                return f"{joint.name} tilted by {_format_coordinate(tilt, True)} ({_format_range(low, high, True)})"
+                return (
+                    f"{joint.name} tilted by {_format_coordinate(tilt, True)} "
+                    f"({_format_range(low, high, True)})"
+                )
         elif not low - 1e-9 <= float(q[offset]) <= high + 1e-9:
             angle = primitive.is_rotation
-            return f"{joint.name} at {_format_coordinate(float(q[offset]), angle)} ({_format_range(low, high, angle)})"
+            return (
+                f"{joint.name} at {_format_coordinate(float(q[offset]), angle)} "
+                f"({_format_range(low, high, angle)})"
+            )
         offset += primitive.nq
     return joint.name
 
@@ -149,7 +155,7 @@ class Verdict:
     """What is said about a requested pose.
 
     Attributes:
-        standing: whether it can be taken.
+        status: whether it can be taken.
         words: why, in words.
         nearest: kind of the nearest singularity.
         measure: its distance: 1 is best, 0 is singular; NaN where the pose has no solution.
@@ -242,7 +248,10 @@ class Session:
         kind, measure = nearest_singularity(measures)
         near = int(Flag.NEAR_SINGULAR | Flag.SINGULAR)
         if measure < NEAR_SINGULAR_MEASURE or (int(solution.flags) | int(measures.flags)) & near:
-            message = f"near a {kind} singularity: {measure:.2g} (0 is singular, below {NEAR_SINGULAR_MEASURE:g} is near)"
+            message = (
+                f"near a {kind} singularity: {measure:.2g} (0 is singular, below "
+                f"{NEAR_SINGULAR_MEASURE:g} is near)"
+            )
             return Verdict(PoseStatus.NEAR, message, kind, measure)
         return Verdict(
             PoseStatus.GOOD, f"reachable; nearest singularity {kind}: {measure:.2g}", kind, measure

@@ -36,7 +36,7 @@ class ColouredPoints:
         colour: their colour.
         vertices: corners of rectangles (4 N, 3), m, base axes.
         faces: triangles (2 N, 3) of them.
-        faint: whether it is drawn faintly: poses that are reached beyond limits only.
+        is_faint: whether it is drawn faintly: poses that are reached beyond limits only.
     """
 
     label: str

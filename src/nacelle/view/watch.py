@@ -31,7 +31,8 @@ class WatchedRobot:
     Attributes:
         source: the name or the file.
         mode: the mode of operation in which it is wanted; "" for the first.
-        payload: which payloads it carries (`nacelle.dynamics.with_payloads`); those of the description if none.
+        payload: which payloads it carries (`nacelle.dynamics.with_payloads`); those of the description if
+            none.
         robot: the robot as it was read last; None before that.
     """
 

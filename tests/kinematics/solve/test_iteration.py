@@ -269,7 +269,7 @@ def test_loops_are_closed(name: str, bound: Decimal) -> None:
     assert shapes is not None
     found = draw_states(name)
     program = make_program(
-        iterated_residual, robot, input_shapes(iterated_residual, robot) or {}, minimised=False
+        iterated_residual, robot, input_shapes(iterated_residual, robot) or {}, minimise=False
     )
     reference = mechanism_of(robot).reference[0]
     for row in (*found.proof, *found.check):

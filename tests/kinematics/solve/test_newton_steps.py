@@ -63,7 +63,7 @@ class Truth:
 def truth(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> Truth:
     shapes = input_shapes(dynamics.inverse, robot)
     assert shapes is not None
-    program: Program = make_program(precise, robot, shapes, minimised=False)
+    program: Program = make_program(precise, robot, shapes, minimise=False)
     inputs = np.concatenate([x, y, v, a, np.zeros_like(v)], axis=1)
     values = wide.evaluate(program, inputs)[..., 0]
     parts, start = {}, 0

@@ -182,7 +182,8 @@ def joints_along_path(robot: Robot, desired: DesiredSamples, guess: Any = None) 
     if not np.all(joints.ok):
         k = int(np.argmin(joints.ok))
         raise UnreachableError(
-            f"at {desired.time[k]:.4g} s {robot.name} cannot follow the path: {_unreachable_message(joints, k)}"
+            f"at {desired.time[k]:.4g} s {robot.name} cannot follow the path: "
+            f"{_unreachable_message(joints, k)}"
         )
     return joints
 
@@ -281,7 +282,8 @@ def drive_limit_notes(robot: Robot, time: Array, required: PathRequirement, limi
         if rate[k, i] > actuator.speed:
             lines.append(
                 f"the path requires {rate[k, i]:.4g} {_coordinate_unit(robot, i)}/s of {actuator.name} at "
-                f"{time[k]:.4g} s, its limit is {actuator.speed:.4g} {_coordinate_unit(robot, i)}/s: the controller "
+                f"{time[k]:.4g} s, its limit is {actuator.speed:.4g} {_coordinate_unit(robot, i)}/s: "
+                "the controller "
                 "stops there"
             )
     return lines

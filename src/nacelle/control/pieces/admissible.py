@@ -13,7 +13,8 @@ its determinant and s the sign of d at the start: like the margins p is a square
 small factor, and below zero beyond the singularity. Drives that are redundant have no such sign: the
 independence of the columns of J is p.
 
-The desired motion is checked as it is stated (`_DESIRED_TOLERANCE`), the measured state with more room (`_MEASURED_TOLERANCE`):
+The desired motion is checked as it is stated (`_DESIRED_TOLERANCE`), the measured state with more room
+(`_MEASURED_TOLERANCE`):
 controllers overshoot, encoders have noise. Of the desired motion the numbers must be finite, quaternions of
 unit length, loops closed by the steps of a sample, and coordinates of drives with a described speed change by
 no more than that within a sample. Of the measured state the readings are within the limits of the drives; its

@@ -125,7 +125,7 @@ class Crossing(NamedTuple):
         sweep: what is swept.
         value: where, by interpolation of logarithms between cases; next to zero, of squares, since errors
             that are independent add up so.
-        wins: whether vision wins above it; else below.
+        vision_wins_above: whether vision wins above it; else below.
     """
 
     sweep: str

@@ -60,7 +60,7 @@ class ParameterChoice:
         names: of the chosen parameters.
         E: (parameters of the robot, chosen) with p = E z.
         values: z of the robot's own numbers (chosen,).
-        assumed: names of parameters of the robot that are left out as zero.
+        assumed_zero: names of parameters of the robot that are left out as zero.
     """
 
     names: tuple[str, ...]

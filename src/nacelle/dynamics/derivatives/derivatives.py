@@ -329,7 +329,7 @@ def _compile_residual(
         return input_samples(robot, shapes, derived=lambda *_: {"p": numbers})
 
     # Minimising so long a program takes longer than it saves.
-    return compile_function(function, robot, inputs=inputs, options=options, minimised=False, states=states)
+    return compile_function(function, robot, inputs=inputs, options=options, minimise=False, states=states)
 
 
 def differentiate(

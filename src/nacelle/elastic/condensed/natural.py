@@ -111,7 +111,7 @@ class CondensedStructure:
     Attributes:
         extended: the whole robot as a tree of frames.
         links: the links that were taken out.
-        stumps: what is left: the platform and the legs' stumps, without a loop.
+        subchains: what is left: the platform and the legs' stumps, without a loop.
         joints: passive joints with friction at the ends of links.
         normal: normal of the plane of a planar robot, else None.
         free: rates of the stumps that are not zero throughout: platform, joints, elastic.

@@ -336,7 +336,7 @@ class StaticDeflection(Plottable):
         factor: by which the load may grow before the robot buckles (...), to first order; below 1 it has
             buckled.
         flags: for every pose what was found (`Flag`); SINGULAR where there is no stable equilibrium.
-        balances: the equilibrium at each pose, by its place in the batch.
+        equilibria: the equilibrium at each pose, by its place in the batch.
         starts: the straight robot there.
         planar: in which directions links deform, as given.
     """

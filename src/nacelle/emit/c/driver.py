@@ -145,7 +145,8 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
         or not program.inputs[0].size
     ):
         raise TargetError(
-            f"a Newton step has inputs y, ... and outputs dy (size of y), error (1): {describe_sizes(program)}"
+            "a Newton step has inputs y, ... and outputs dy (size of y), error (1): "
+            f"{describe_sizes(program)}"
         )
     interface = Interface(program, options)
     driver = f"{interface.name}_newton"

@@ -248,7 +248,7 @@ class Launch:
         states: that a thread computes at a time.
         blocks: on a multiprocessor.
         shared_bytes: of a block's shared memory.
-        aside: values of a thread that are put aside in it.
+        spilled_values: values of a thread that are put aside in it.
     """
 
     kernel: str

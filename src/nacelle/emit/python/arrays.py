@@ -124,7 +124,8 @@ def function_source(program: Program, dialect: Dialect) -> str:
         lines += ["    Args:"]
         for name, variable in zip(inputs, program.inputs, strict=True):
             lines.append(
-                f"        {name}: {describe_variable(variable)}{'' if dialect.scalars else ' in the last axis'}."
+                f"        {name}: "
+                f"{describe_variable(variable)}{'' if dialect.scalars else ' in the last axis'}."
             )
         lines.append("")
     lines += ["    Returns:", *([] if dialect.scalars else ["        columns of each of"])]

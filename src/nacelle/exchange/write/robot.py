@@ -139,8 +139,8 @@ class PointFreeClosures:
 
     Attributes:
         closures: between bodies of the legs; couplings among them.
-        shares: for each body its share of the point's inertia, ten parameters in its frame.
-        holder: a body that has the point, and the point in it: what else is at the point goes there.
+        point_inertias: for each body its share of the point's inertia, ten parameters in its frame.
+        point_body: a body that has the point, and the point in it: what else is at the point goes there.
     """
 
     closures: tuple[Joint, ...]

@@ -125,7 +125,8 @@ def assemble_declaration(package: Package, reals: tuple[str, ...]) -> list[str]:
     if ny:
         lines += [
             f" * {name}_assemble: closes the legs at a pose x, from the reference pose on; y is what is",
-            f" * found. At most 85 calls of {name}_{CLOSING_STEP}_newton with 20 steps each: for a start, not for",
+            f" * found. At most 85 calls of {name}_{CLOSING_STEP}_newton with 20 steps each: for a "
+            "start, not for",
             " * a sample.",
         ]
     else:

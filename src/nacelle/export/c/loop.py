@@ -340,7 +340,8 @@ def _field_rows(controller: Controller) -> list[str]:
                 first += ", ..." if size > _SHOWN else ""
             description = escape_markdown(labels.get(f"{what}.{name}", ""))
             rows.append(
-                f"| {what} | {escape_markdown(name)} | {fields.place(name).start} | {size} | {first} | {description} |"
+                f"| {what} | {escape_markdown(name)} | {fields.place(name).start} | {size} | {first} "
+                f"| {description} |"
             )
     return rows
 

@@ -361,7 +361,8 @@ def _usage(package: Package, precisions: Sequence[str], batch: bool, closed: Clo
         lines += [
             "",
             f"Legs of this robot are found by iteration. Before a function that takes `y`, call `{name}_"
-            f"{package.closing_entry.label}_newton(y, x, {tolerance['double']:g}, {CAP}, NULL, 0, NULL, NULL)` "
+            f"{package.closing_entry.label}_newton(y, x, {tolerance['double']:g}, {CAP}, NULL, 0, "
+            "NULL, NULL)` "
             f"(in float with {tolerance['float']:g}): it improves y, from that of the sample before or from "
             "the start below, and returns 0 if the legs are closed. This is the one loop in the package; its "
             "cap is an argument. Its worst case is cap + 1 times the count of the step.",
@@ -390,7 +391,8 @@ def _notes(package: Package, stack: Mapping[str, Mapping[str, int]]) -> dict[str
     for entry in package.entries:
         arrays = ", ".join(f"{count} bytes in {real}" for real, count in stack[entry.label].items())
         notes[entry.label] = (
-            f"C function `{package.name}_{entry.label}`. On the stack: at most {entry.max_live_values} intermediate "
+            f"C function `{package.name}_{entry.label}`. On the stack: at most "
+            f"{entry.max_live_values} intermediate "
             f"values alive at once in the order written, and arrays of {arrays} between its parts; no heap. "
             "What a compiler makes of it `gcc -fstack-usage` tells."
         )

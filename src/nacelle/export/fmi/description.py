@@ -179,7 +179,7 @@ class FmuDescription:
         title: what it is, in words.
         token: by which description and code know each other.
         tool: what made it.
-        exchanged: whether there is an interface for Model Exchange.
+        model_exchange: whether there is an interface for Model Exchange.
         step: step size that suits co-simulation, s.
         period: of a sampled model, s; None for others.
     """

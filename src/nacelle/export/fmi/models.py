@@ -36,7 +36,7 @@ class FmuModel:
         begin: body of `model_begin`.
         evaluate: body of `model_evaluate`.
         advance: body of `model_advance`.
-        exchanged: whether there is an interface for Model Exchange.
+        model_exchange: whether there is an interface for Model Exchange.
         period: of a sampled model, s.
     """
 

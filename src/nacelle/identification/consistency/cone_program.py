@@ -38,7 +38,7 @@ class ConeSolution:
 
     Attributes:
         z: in the set (chosen,).
-        pushes: size of the multipliers of every cone.
+        multiplier_sizes: size of the multipliers of every cone.
         status: what the solver says.
         accuracy: bound on the distance of z from the true solution, in t, or as a part of |t| where that is
             above one.

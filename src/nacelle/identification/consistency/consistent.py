@@ -104,7 +104,8 @@ def consistent_parameters(
         base: the base parameters, whose robot is the description.
         estimate: beta_hat (base parameters,), SI units.
         root: R (rows, base parameters) with R^T R the inverse of the estimate's covariance: the triangular
-            factor of the weighted regressor (`information_root_of_regression`, also `information_root_of_covariance`).
+            factor of the weighted regressor (`information_root_of_regression`, also
+            `information_root_of_covariance`).
         prior: what the result is closest to where the data determine nothing: linear parameters
             (parameters,), or a robot; the description if None.
         weight: w, the inverse square of the relative standard deviation with which the prior is believed.

@@ -204,7 +204,8 @@ def measured_path(robot: Robot, q: Array, *, largest_lost_fraction: float = 1.0)
     Args:
         robot: the robot.
         q: the coordinates, in order of time.
-        largest_lost_fraction: part of the samples that may have no pose; once more have none, the others are not sought:
+        largest_lost_fraction: part of the samples that may have no pose; once more have none, the others are
+            not sought:
             they have NaN, and no flag.
     """
     beyond = _is_beyond_limits(robot, q)

@@ -508,7 +508,7 @@ class EssentialParameters:
 
     Attributes:
         names: of the base parameters that remain.
-        removed: names of those that do not.
+        removed_names: names of those that do not.
         coef: all base parameters (base parameters,), zero where they were removed.
         covariance: of all, zero where they were removed.
         chi_square: what the removal adds to the weighted squares of the residuals.

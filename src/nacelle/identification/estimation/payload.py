@@ -85,9 +85,9 @@ class PayloadEstimate(HasTable):
         body: index of the body that carries it.
         frame: the tool's frame on the body.
         values: ten parameters that a body can have (10,), in Pinocchio's order; SI units.
-        ordinary: the same by least squares alone (10,); zero where nothing determines them.
-        covariance: of `ordinary` (10, 10); infinite variances where nothing determines them.
-        distance: how far `values` are from `ordinary`, in standard deviations.
+        least_squares_values: the same by least squares alone (10,); zero where nothing determines them.
+        covariance: of `least_squares_values` (10, 10); infinite variances where nothing determines them.
+        distance: how far `values` are from `least_squares_values`, in standard deviations.
         chi_square: weighted squares that the best payload leaves of the difference of both runs.
         freedom: their degrees of freedom, which is the mean of chi_square if only the payload differs.
         residual_freedom: degrees of freedom of the residuals from which covariances were estimated, of both
@@ -183,7 +183,8 @@ def payload_from_runs(
         base: base parameters of the robot, of which both runs have estimates.
         unloaded: the estimate from the run without the payload.
         loaded: the estimate from the run with it.
-        carrier_name: the tool or body of the nacelle that carries it, whose frame it is given in; the platform if None.
+        carrier_name: the tool or body of the nacelle that carries it, whose frame it is given in; the
+            platform if None.
 
     Raises:
         ParameterError: if there is no such tool or body.

@@ -214,7 +214,8 @@ def _require_centre(robot: Robot, bounds: Limits, weight: Array) -> None:
     if kind == "conditioning":
         raise IdentificationError(
             f"the conditioning limit {bounds.conditioning:.4g} is above what the robot has at the centre, "
-            f"{(_FALL_RATIO - (_FALL_RATIO - 1.0) * uses[worst]) * bounds.conditioning:.4g}: give a lower limit, or "
+            f"{(_FALL_RATIO - (_FALL_RATIO - 1.0) * uses[worst]) * bounds.conditioning:.4g}: give a "
+            "lower limit, or "
             "another centre"
         )
     raise IdentificationError(

@@ -4,7 +4,8 @@ The best motion: random motions within the limits, then sequential quadratic pro
 
 A random motion has normal coefficients Z; z -> s z with the largest s that keeps all limits makes it use them
 fully, so that the best of many is a fair start and a fair rival. From there SLSQP minimises the criterion
-with exact gradients (`MotionDesign`). What it gives is checked at many more times than it was optimised at, and
+with exact gradients (`MotionDesign`). What it gives is checked at many more times than it was optimised at,
+and
 drawn towards the centre, where the robot rests within all limits, until all of them hold: z -> s z again.
 
 Dry friction changes its sign within less than the time between two samples, so that the criterion is rugged:
@@ -123,7 +124,7 @@ class MotionSamples(NamedTuple):
 
     Attributes:
         motion: c, c', c'' (..., n) and y (..., ny), closed.
-        bad: samples (...) that have no configuration.
+        failed: samples (...) that have no configuration.
     """
 
     motion: tuple[Array, Array, Array, Array]
@@ -411,8 +412,8 @@ class OptimisationStage(NamedTuple):
         kept: part of the starts that are improved in it, the best ones; two at least.
         order: of the smooth condition.
         part: of the iterations, at most.
-        wide: factor of the rate over which Coulomb friction changes its sign.
-        skip: every so many of the samples count.
+        friction_widening: factor of the rate over which Coulomb friction changes its sign.
+        sample_stride: every so many of the samples count.
     """
 
     kept: float

@@ -5,7 +5,8 @@ with a rotation vector r in the place of a quaternion, q = exp(r) q_0, so
 
     v = c',  dv/dt = c''        w = J(r) r',  dw/dt = J r'' + bias(r, r')        (`rotation_vector`)
 
-and, for tilts beside parasitic motion, v = T(x) c' (`nacelle.trajectory.sample_trajectory`). Unknowns y that iteration
+and, for tilts beside parasitic motion, v = T(x) c' (`nacelle.trajectory.sample_trajectory`). Unknowns y that
+iteration
 finds are constants at which the loops are closed; one Newton step y - r_y^-1 r(x, y) added to them is nothing
 there, but has dy/dx = -r_y^-1 r_x, the implicit function theorem. So everything is a function of c, c', c''.
 
@@ -219,4 +220,4 @@ def compile_sample_function(
     shapes |= dict.fromkeys(("c", "dc", "ddc"), twist_shape(robot))
     shapes |= {"y": unknowns_shape(robot), "quat_0": (4,)}
     # Minimising so long a program takes longer than it saves.
-    return compile_function(function, robot, inputs=shapes, options=dict(options), minimised=False)
+    return compile_function(function, robot, inputs=shapes, options=dict(options), minimise=False)

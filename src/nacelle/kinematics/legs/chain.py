@@ -82,7 +82,7 @@ class ChainBody(NamedTuple):
 
     Attributes:
         body: its index.
-        behind: how many letters move it.
+        letter_count: how many letters move it.
         pose: its frame in the moved frame of the last of these letters.
     """
 
@@ -97,7 +97,7 @@ class LegChain:
 
     Attributes:
         letters: "R", "P" or "S" for each.
-        owners: the joint that each belongs to.
+        joints: the joint that each belongs to.
         X: frames before, between and behind them.
         target: the closure at the end.
         bodies: the bodies that the letters move.

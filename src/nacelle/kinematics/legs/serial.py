@@ -14,7 +14,8 @@ component c / sqrt(h) along (a, b), so +-sqrt(h - c^2) / sqrt(h) across it,
 
     cos q = (a c - b w) / h,      sin q = (b c + a w) / h,      w = sign sqrt(h - c^2)
 
-Angles are found as cosine and sine (`CosineSine`), without trigonometry. Where two solutions exist `sign` picks
+Angles are found as cosine and sine (`CosineSine`), without trigonometry. Where two solutions exist `sign`
+picks
 one. A `margin` comes with every root: the radicand over the square of the length that it belongs to, here
 (h - c^2) / h. It is below zero where there is no solution and zero where two solutions meet, a serial
 singularity. Lengths in m, vectors in the axes of the joint, whose axis is z.

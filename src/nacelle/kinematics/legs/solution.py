@@ -51,7 +51,7 @@ class ClosedFormSolution:
     Attributes:
         form: name of the closed form, a key of `forms.FORMS`.
         signs: which root is taken, in the order in which roots are met.
-        references: for each spherical joint of the leg its reference orientation, quat_xyzw.
+        reference_quaternions: for each spherical joint of the leg its reference orientation, quat_xyzw.
     """
 
     form: str

@@ -87,7 +87,7 @@ class Assembly:
         motion: poses and twists of the tree.
         closures: residual and Jacobian of the closures.
         open: for each closure that is not closed its name and its gap.
-        unreached: indices of the legs that do not reach the platform where it is.
+        unreached_legs: indices of the legs that do not reach the platform where it is.
         missed: indices of the legs for which no solution on the given branch was found.
     """
 
@@ -518,7 +518,8 @@ def sample_closed_configuration(
         start: a closed configuration, and its branch.
         reach: how far it is moved along each coordinate at most, over the robot's size or in rad.
         rng: random numbers.
-        perturbation: how far idle motions and passive joints are moved: a special posture of theirs must not count.
+        perturbation: how far idle motions and passive joints are moved: a special posture of theirs must not
+            count.
     """
     held = independent_rate_mask(robot)
     step = np.where(held, rng.uniform(0.4, 1.0, held.size) * rng.choice([-1, 1], held.size), 0.0)

@@ -332,7 +332,8 @@ class _Checker:
             self.report(
                 self.body_path(spin.body),
                 f"{self.robot.bodies[spin.body].name!r} spins idly about its axis, but its inertia is "
-                f"not symmetric about it (by {value:.2g}, more than {NEGLECTED_ASYMMETRY:g}), so its motion is not "
+                f"not symmetric about it (by {value:.2g}, more than {NEGLECTED_ASYMMETRY:g}), so its "
+                "motion is not "
                 "determined",
                 "make one of its spherical joints universal (spin: universal does), its inertia "
                 "axisymmetric, or write spin: neglect",
@@ -544,7 +545,10 @@ def _motion_hint(robot: Robot, assembly: Assembly, m: Mobility) -> str:
             robot, scaled_closures(robot, assembly.closures), independent_rate_mask(robot)
         )
         if len(holding) > 1:
-            return f"check the ratios of {', '.join(holding)}: without one of them the {m.moving_part} could move"
+            return (
+                f"check the ratios of {', '.join(holding)}: without one of them the {m.moving_part} could "
+                "move"
+            )
         freer = "leave out closures or couplings" if m.moving_part != "nacelle" else "use fewer legs"
         return f"give the legs more freedoms, or {freer}: as it is, the {m.moving_part} cannot move"
     if m.moving_part != "nacelle":

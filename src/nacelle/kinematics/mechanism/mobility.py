@@ -129,9 +129,10 @@ class Mobility(HasTable):
         declared: the declared motion type.
         spinning: bodies that spin idly, with their axes.
         stretched: legs that are stretched or folded in the reference pose (serial singularities there).
-        mover: what moves, in a word: nacelle, or mechanism for a robot without one.
+        moving_part: what moves, in a word: nacelle, or mechanism for a robot without one.
         undriven: coordinates of the declared motion that nothing drives.
-        unfelt: whether no actuator moves with them, so that they are free by design and not by a singularity.
+        is_unobserved: whether no actuator moves with them, so that they are free by design and not by a
+            singularity.
         joints: joints that could be the coordinates of a robot without a nacelle, active ones first.
     """
 
@@ -193,12 +194,16 @@ class Mobility(HasTable):
         """What the nacelle can do, as part of a sentence."""
         has_locked = self.locked and self.moving_part == "nacelle"
         locked = f"; locked: {', '.join([_AXIS_LABELS[a] for a in self.locked])}" if has_locked else ""
-        return f"the {self.moving_part} has {format_count(self.platform, 'motion')}: {self._describe_motions()}{locked}"
+        return (
+            f"the {self.moving_part} has {format_count(self.platform, 'motion')}: "
+            f"{self._describe_motions()}{locked}"
+        )
 
     def describe(self) -> list[str]:
         """The same in words."""
         lines = [
-            f"The {self.moving_part} has {format_count(self.platform, 'independent motion')}: {self._describe_motions()}."
+            f"The {self.moving_part} has {format_count(self.platform, 'independent motion')}: "
+            f"{self._describe_motions()}."
         ]
         for name, axes in self.tools if self.inside else ():
             moves = ", ".join([_AXIS_LABELS[a] for a in axes]) or "motions that couple axes"
@@ -211,7 +216,8 @@ class Mobility(HasTable):
             lines.append(f"{count} {verb} the {self.moving_part} at rest: {', '.join(self.idle)}.")
         if self.overconstrained:
             lines.append(
-                f"The loops are overconstrained {_describe_times(self.overconstrained)}: {', '.join(self.redundant)}."
+                f"The loops are overconstrained {_describe_times(self.overconstrained)}: "
+                f"{', '.join(self.redundant)}."
             )
         if self.actuation > 0:
             lines.append(f"The actuation is redundant: {format_count(self.actuation, 'actuator')} to spare.")

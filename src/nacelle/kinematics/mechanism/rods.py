@@ -157,7 +157,7 @@ class MassPointRod:
         points: A and B in the frames of these bodies.
         masses: at A, at B, and between them, kg.
         length2: square of the distance of A and B, m^2.
-        rubs: whether its joints have friction.
+        has_friction: whether its joints have friction.
     """
 
     body: int

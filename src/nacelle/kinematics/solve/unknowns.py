@@ -97,7 +97,8 @@ def search_start(robot: Robot, guess: Any) -> SearchStart | None:
     if not fits or (start.x is not None and start.x.shape[-1:] != (mechanism.layout.nx,)):
         raise KinematicsError(
             f"the guess is a solution of {robot.name} as inverse_kinematics or inverse_dynamics gives it, "
-            f"with {mechanism.layout.nx} coordinates and {mechanism.unknown_count} unknowns, or its y alone, got "
+            f"with {mechanism.layout.nx} coordinates and {mechanism.unknown_count} unknowns, or its y "
+            "alone, got "
             f"{type(guess).__name__}"
         )
     return start

@@ -69,7 +69,7 @@ class Node:
         mark: where the value starts.
         keys: for a mapping, where each key is.
         block: for a text in block style (| or >), the line before its first line; 0 otherwise.
-        made_from: what it was made from, if it was not written as it is.
+        origin_if_derived: what it was made from, if it was not written as it is.
     """
 
     value: PlainScalar | list[Node] | dict[str, Node]

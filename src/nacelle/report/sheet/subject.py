@@ -244,7 +244,8 @@ class Subject:
         check: what the checks say of the robot.
         source: name of a robot of the library or a file, as a command takes it.
         mode: one of its modes of operation; empty for its own.
-        payload: which payloads it carries (`nacelle.dynamics.with_payloads`); those of the description if none.
+        payload: which payloads it carries (`nacelle.dynamics.with_payloads`); those of the description if
+            none.
         problems: errors and warnings of the description, in none of its modes.
         described: whether `source` is there; otherwise the robot was made in Python, and has no file yet.
     """
@@ -305,7 +306,8 @@ def subject_of(robot: Robot | str, mode: str = "", payload: Sequence[str] = ()) 
     Args:
         robot: a robot, the name of one of the library, or a YAML file.
         mode: one of its modes of operation; empty for its own.
-        payload: which payloads it carries (`nacelle.dynamics.with_payloads`); those of the description if none.
+        payload: which payloads it carries (`nacelle.dynamics.with_payloads`); those of the description if
+            none.
 
     Raises:
         NacelleError: if there is no such robot, mode or payload, or its description is wrong.

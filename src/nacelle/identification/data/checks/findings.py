@@ -90,7 +90,7 @@ class Findings(HasTable):
     Attributes:
         file: the measurement's file.
         entries: the findings, in the order of the checks.
-        skipped: checks that could not be made, and why, in words.
+        skipped_checks: checks that could not be made, and why, in words.
     """
 
     file: str

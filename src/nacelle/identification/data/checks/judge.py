@@ -57,7 +57,7 @@ class Correction:
         places: for each column the one that holds it (2 m).
         factors: what it is multiplied with (2 m).
         offsets: what is added to it (2 m).
-        pace: what time is multiplied with.
+        time_scale: what time is multiplied with.
         kind: kind of the fault that it corrects, as in `findings`.
         columns: places of the columns that it is about.
         words: what is wrong.
