@@ -290,7 +290,7 @@ def test_excitation_has_it(monkeypatch):
         seen.append(_threads())
         raise KeyError
 
-    monkeypatch.setattr(excitation, "limits", stopped)
+    monkeypatch.setattr(excitation, "motion_limits", stopped)
     with threadpool_limits(2, user_api="blas"), pytest.raises(KeyError):
         nacelle.identification.excite(library_robot("fivebar"))
     assert seen == [{1}]

@@ -21,10 +21,10 @@ _PLOTS = {
     ("draw.matrix", "plot_jacobian"): ("Jacobian",),
     ("draw.matrix", "plot_regressor"): ("Regressor",),
     ("draw.vibrations", "plot_poles"): ("LinearModel",),
-    ("draw.workspace", "plot_reach"): ("Reach",),
+    ("draw.workspace", "plot_reach"): ("WorkspaceBoundary",),
     ("draw.compared", "plot_balance"): ("GravityBalance",),
     ("draw.compared", "plot_validation"): ("Validation",),
-    ("draw.compared", "plot_rehearsal"): ("Rehearsal",),
+    ("draw.compared", "plot_rehearsal"): ("SimulatedExperiment",),
     ("draw.compared", "plot_identification"): ("Identification",),
     ("draw.compared", "plot_operations"): ("Operations",),
     ("draw.compared", "plot_agreement"): ("Report",),
@@ -32,7 +32,7 @@ _PLOTS = {
     ("draw.vibrations", "plot_frequency_map"): ("FrequencyMap",),
     ("draw.vibrations", "plot_response"): ("FrequencyResponse",),
     ("control", "plot_runs"): ("ControlRun", "Comparison"),
-    ("control", "plot_looking"): ("LookingComparison",),
+    ("control", "plot_visual_comparison"): ("VisualFeedbackComparison",),
     ("vision", "plot_observation"): ("Observation",),
     ("draw.result", "plot_result"): (
         *("InverseKinematics", "ForwardKinematics", "Singularities", "BodyMotion", "JointMotion"),
@@ -82,7 +82,7 @@ class Plot:
 
 def html(result: Any) -> str:
     """A result as a table for notebooks; `_repr_html_` of classes that cannot be `HasTable`."""
-    text: str = _report("notebook", "html_of")(result)
+    text: str = _report("notebook", "result_html")(result)
     return text
 
 

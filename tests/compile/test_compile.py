@@ -223,7 +223,7 @@ def test_native_cached_and_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     native = compile_irk5(flow, robot, options=options, store=store)
     again = compile_irk5(flow, robot, options=options, store=store)
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
-    monkeypatch.setattr(drivers, "target_that_runs", lambda name: target("numpy"))
+    monkeypatch.setattr(drivers, "runnable_target", lambda name: target("numpy"))
     plain = compile_irk5(flow, robot, options=options, store=store)
     assert isinstance(plain, NumpyIrk5)
     first, second, third = (driver.integrate(*arguments, **how) for driver in (native, again, plain))

@@ -59,7 +59,7 @@ def test_equals_the_constant_form(name, what):
     vector = other_numbers(robot)
     other = robot.with_numbers(vector)
     found, constant = model(robot, what), model(other, what)
-    given = {"inputs": found.inputs, "options": found.options, "minimised": False, "target": "numpy"}
+    given = {"inputs": found.inputs, "options": found.options, "minimise": False, "target": "numpy"}
     general = compile_function(found.function, robot, parameters="input", **given)
     special = constant.compile(minimise=False, target="numpy")
     arrays = states_of(other, constant)
@@ -136,7 +136,7 @@ def test_other_robots_of_a_kind(seed, name):
     second = first.with_numbers(vector)
     states = random_states(second, 3, seed=seed)
     rows = (states.x, states.y, states.v, states.a, np.zeros_like(states.a))
-    settings_ = {"minimised": False, "target": "numpy"}
+    settings_ = {"minimise": False, "target": "numpy"}
     got = compile_function(reference.inverse, first, parameters="input", **settings_)(vector, *rows)
     expected = compile_function(reference.inverse, second, **settings_)(*rows)
     for key in ("force", "generalised"):
@@ -155,7 +155,7 @@ def test_random_hexapods(seed, kinds):
     other = robot.with_numbers(vector, *groups)
     states = random_states(robot, 2)
     rows = (states.x, states.y, states.v)
-    settings_ = {"minimised": False, "target": "numpy"}
+    settings_ = {"minimise": False, "target": "numpy"}
     got = compile_function(reference.bias, robot, parameters=groups, **settings_)(vector, *rows)
     expected = compile_function(reference.bias, other, **settings_)(*rows)
     for key in ("h", "M", "A"):

@@ -143,7 +143,7 @@ def test_a_stiff_servo_is_part_of_the_step() -> None:
     plant = ElasticPlant(prrrp((0.0, 0.0, 9.81), **DAMPED))
     x = nacelle.reference_pose(plant.robot)
     run = nacelle.simulate(
-        plant, x, None, nacelle.simulation.feedback_law(servo), until=0.2, method="irk5", step=1e-3
+        plant, x, None, nacelle.simulation.feedback(servo), until=0.2, method="irk5", step=1e-3
     )
     assert run.ok
     q, _ = plant.encoders(run.states[-1])

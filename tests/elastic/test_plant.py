@@ -146,7 +146,7 @@ def test_compiled_feedback_measures_encoders() -> None:
         plant,
         start_of(robot),
         None,
-        nacelle.simulation.feedback_law(spring),
+        nacelle.simulation.feedback(spring),
         until=h * count,
         method="rk4",
         step=h,
@@ -178,7 +178,7 @@ def test_feedback_in_python() -> None:
 
 def test_feedback_that_is_refused() -> None:
     robot = prrrp()
-    law = nacelle.simulation.feedback_law(spring)
+    law = nacelle.simulation.feedback(spring)
     with pytest.raises(KinematicsError, match="prescribed=False"):
         ElasticPlant(robot, prescribed=True).closed(law)
     with pytest.raises(KinematicsError, match="plain function"):
@@ -193,7 +193,7 @@ def test_feedback_that_is_refused() -> None:
             ElasticPlant(robot),
             start_of(robot),
             None,
-            nacelle.simulation.feedback_law(by_pose),
+            nacelle.simulation.feedback(by_pose),
             until=0.01,
             method="rk4",
         )

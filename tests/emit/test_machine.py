@@ -50,7 +50,7 @@ AARCH64, X86_64, MACH_ARM64 = 183, 62, 0x0100000C
 @pytest.fixture
 def no_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is compiled for another machine never looks at this one."""
-    monkeypatch.setattr(jit, "host", lambda: pytest.fail("the host was looked at"))
+    monkeypatch.setattr(jit, "host_machine", lambda: pytest.fail("the host was looked at"))
 
 
 def undefined_symbols(image: bytes) -> set[str]:

@@ -213,7 +213,7 @@ def test_a_robot_with_a_controller(tmp_path: Any, monkeypatch: pytest.MonkeyPatc
     assert any(path.is_file() for path in tmp_path.rglob("*"))
     kept = compile_driver(flow, robot, control=follow, sampled=True, store=store)
     other = compile_driver(flow, robot, control=follow_less, sampled=True, store=store)
-    monkeypatch.setattr(compiled_drivers, "target_that_runs", lambda _: target("numpy"))
+    monkeypatch.setattr(compiled_drivers, "runnable_target", lambda _: target("numpy"))
     plain = compile_driver(flow, robot, control=follow, sampled=True, store=store)
     assert (type(native), type(plain)) == (Rk4, NumpyRk4)
     x = nacelle.reference_pose(robot)

@@ -144,7 +144,7 @@ def test_native_steps_are_of_order_five(kind: str) -> None:
 
     steps = (0.02, 0.01)
     if kind == "feedback":
-        force, steps = nacelle.simulation.feedback_law(springs, moving), (0.005, 0.0025)
+        force, steps = nacelle.simulation.feedback(springs, moving), (0.005, 0.0025)
     settings: Any = {"until": 0.2, "events": []}
     exact = simulate(plant, x, random_twist(robot), force, **settings)
     runs = [simulate(plant, x, random_twist(robot), force, method="irk5", step=h, **settings) for h in steps]
@@ -166,7 +166,7 @@ def test_held_forces_are_those_of_the_explicit_method() -> None:
 
     for force, hold in (
         (rows, False),
-        (nacelle.simulation.feedback_law(springs, moving), True),
+        (nacelle.simulation.feedback(springs, moving), True),
         (in_python, True),
     ):
         settings: Any = {"until": 0.02, "step": 0.002, "hold": hold, "events": []}

@@ -197,7 +197,7 @@ def test_computed_force_in_one_native_loop(hold: bool) -> None:
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
     settings = {"until": 0.2, "method": "rk4", "step": 1e-3, "hold": hold}
-    law = nacelle.simulation.feedback_law(computed_force, reference=circle)
+    law = nacelle.simulation.feedback(computed_force, reference=circle)
     native = simulate(plant, x0, circle(0.0)[2:4], law, **settings)
     asked = simulate(plant, x0, circle(0.0)[2:4], lambda t, x, v: in_python(robot, t, x, v), **settings)
     np.testing.assert_allclose(native.states, asked.states, rtol=0.0, atol=1e-12)
@@ -212,14 +212,10 @@ def test_a_reference_in_rows_is_held() -> None:
     plant, x0, v0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot), circle(0.0)[2:4]
     rows = np.array([circle(1e-3 * k) for k in range(100)])
     settings = {"until": 0.1, "method": "rk4", "step": 1e-3}
-    held = simulate(
-        plant, x0, v0, nacelle.simulation.feedback_law(computed_force, circle), hold=True, **settings
-    )
-    table = simulate(
-        plant, x0, v0, nacelle.simulation.feedback_law(computed_force, rows), hold=True, **settings
-    )
+    held = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, circle), hold=True, **settings)
+    table = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, rows), hold=True, **settings)
     np.testing.assert_array_equal(table.states, held.states)
-    staged = simulate(plant, x0, v0, nacelle.simulation.feedback_law(computed_force, rows), **settings)
+    staged = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, rows), **settings)
 
     def late(t: float, x: Array, v: Array) -> Array:
         r = rows[min(int(np.floor(t * 1e3 + 1e-9)), 99)]
@@ -236,7 +232,7 @@ def test_options_shape_the_law() -> None:
     """Critically damped, so the tip comes to its circle as e(t) = e0 (1 + w t) exp(-w t)."""
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
-    law = nacelle.simulation.feedback_law(computed_force, circle, stiffness=100.0, damping=20.0)
+    law = nacelle.simulation.feedback(computed_force, circle, stiffness=100.0, damping=20.0)
     run = simulate(plant, x0 + np.array([0.01, 0.0]), circle(0.0)[2:4], law, until=0.3, method="rk4")
     end = np.linalg.norm(run.x[-1] - circle(0.3)[:2])
     assert end == pytest.approx(0.01 * 4.0 * np.exp(-3.0), rel=1e-6)
@@ -301,10 +297,10 @@ def wrong_result(robot, x):
         (unknown_signal, "takes 'speed'"),
         (wrong_size, r"takes x with the shape \(3,\); of fivebar it is \(2,\)"),
         (wrong_result, r"gives the shape \(1,\); fivebar has 2 actuators"),
-        (nacelle.simulation.feedback_law(computed_force), "the reference of 'computed_force' is missing"),
-        (nacelle.simulation.feedback_law(computed_force, np.zeros((3, 6))), "for 1000 steps of fivebar"),
+        (nacelle.simulation.feedback(computed_force), "the reference of 'computed_force' is missing"),
+        (nacelle.simulation.feedback(computed_force, np.zeros((3, 6))), "for 1000 steps of fivebar"),
         (
-            nacelle.simulation.feedback_law(computed_force, lambda t: np.zeros(5)),
+            nacelle.simulation.feedback(computed_force, lambda t: np.zeros(5)),
             r"gives \(6,\) numbers, got the shape \(5,\)",
         ),
     ],
@@ -317,14 +313,14 @@ def test_mistakes_of_feedback(law, words: str) -> None:
 
 def test_a_plain_function_is_no_law() -> None:
     with pytest.raises(nacelle.KinematicsError, match="does not declare its inputs"):
-        nacelle.simulation.feedback_law(lambda t: np.zeros(2))
+        nacelle.simulation.feedback(lambda t: np.zeros(2))
 
 
 def test_a_slow_controller_on_short_steps() -> None:
     """Held over three steps of the method: as forces that are given by row for each of them."""
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, smooth=0.01), nacelle.reference_pose(robot)
-    law = nacelle.simulation.feedback_law(computed_force, reference=circle)
+    law = nacelle.simulation.feedback(computed_force, reference=circle)
     settings = {"until": 0.1, "method": "rk4", "hold": True}
     slow = simulate(plant, x0, circle(0.0)[2:4], law, step=1e-3, substeps=3, **settings)
     rows = np.repeat(slow.inputs[:-1], 3, axis=0)

@@ -39,7 +39,7 @@ def test_blocks_with_and_without_odd_entries(separator: str, monkeypatch: pytest
     assert np.array_equal(read_table(text).entries([0, 1, 2]).values, values)
     monkeypatch.setattr("nacelle.tables.csv._BLOCK", 9)
     assert np.array_equal(read_table(text).entries([2, 0]).values, values[:, [2, 0]])
-    monkeypatch.setattr(Table, "_plain", lambda *_: None)
+    monkeypatch.setattr(Table, "_read_numeric_block", lambda *_: None)
     assert np.array_equal(read_table(text).entries([0, 1, 2]).values, values)
 
 

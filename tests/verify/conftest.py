@@ -26,5 +26,5 @@ def run_without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the physics as it is written, without minimising and compiling it: the other tests do that."""
     import_module("nacelle.verify.ours")
     for name, module in list(sys.modules.items()):
-        if name.startswith("nacelle.") and getattr(module, "native", None) is _compiled:
-            monkeypatch.setattr(module, "native", traced)
+        if name.startswith("nacelle.") and getattr(module, "compile_native", None) is _compiled:
+            monkeypatch.setattr(module, "compile_native", traced)

@@ -47,7 +47,7 @@ def agrees(report: Report) -> None:
         assert {"gaps of the closures", "accelerations of joints", *DYNAMIC} <= set(names)
 
 
-@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.usefixtures("run_without_compiler")
 class TestAgreement:
     @pytest.mark.slow
     @pytest.mark.parametrize("name", QUICK_LIBRARY)
@@ -195,7 +195,7 @@ def tilted_gravity(robot: Robot) -> Robot:
     return dataclasses.replace(robot, gravity=(robot.gravity[0] + 1e-6, *robot.gravity[1:]))
 
 
-@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.usefixtures("run_without_compiler")
 class TestSensitivity:
     @pytest.mark.slow
     @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ class TestErrors:
         with pytest.raises(VerifyError, match="first moment but no mass"):
             verify(dataclasses.replace(robot, bodies=tuple(bodies)))
 
-    @pytest.mark.usefixtures("uncompiled")
+    @pytest.mark.usefixtures("run_without_compiler")
     def test_motions_that_nothing_drives(self) -> None:
         robot = library_robot("prrrp")
         agrees(verify(dataclasses.replace(robot, actuators=robot.actuators[:1]), states=2))
@@ -328,7 +328,7 @@ QUICK = (
 
 @pytest.mark.thinned
 @pytest.mark.costly
-@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.usefixtures("run_without_compiler")
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MAKERS]
 )

@@ -37,7 +37,7 @@ from support.uncompiled import ALL, named_robot
 # ---- Coupled joints and screws against Pinocchio and MuJoCo, whose rows and matrices are projected
 
 
-@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.usefixtures("run_without_compiler")
 class TestCoupled:
     @pytest.mark.slow
     @pytest.mark.parametrize("name", COUPLED_NAMES)
@@ -78,7 +78,7 @@ def test_in_a_spherical_joint() -> None:
         )
 
 
-@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.usefixtures("run_without_compiler")
 @pytest.mark.parametrize("name", ["fivebar", "3rps"])
 def test_closures_forbid_what_our_states_do_not_do(name: str) -> None:
     """Loops as another engine sees them: closed at our states, their rates zero, axes as our joints."""
@@ -101,7 +101,7 @@ def test_closures_forbid_what_our_states_do_not_do(name: str) -> None:
             assert len(found.constraint_rows) + freedoms == 6
 
 
-@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.usefixtures("run_without_compiler")
 def test_rates_and_energies() -> None:
     """What nacelle says of states: rates and Jacobians agree with differences of its own poses."""
     robot = library_robot("fivebar")

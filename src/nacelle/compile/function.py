@@ -102,7 +102,7 @@ def compile_function(
     target: str = "jit",
     precision: str = "double",
     ieee: bool = False,
-    minimised: bool = True,
+    minimise: bool = True,
     closing: PoseClosure | None = None,
     states: Callable[..., Any] | None = None,
     use_cache: bool = True,
@@ -128,7 +128,7 @@ def compile_function(
         precision: "double", or "float" on a device.
         ieee: on a device, whether quotients, roots and sines are IEEE's at their bounds too; else NaN
             where IEEE gives infinities (`nacelle.emit.cuda.plan`), twice as fast.
-        minimised: whether to minimise the program.
+        minimise: whether to minimise the program.
         closing: for "jax" and "torch", what is done with a robot's pose before the program runs.
         states: how inputs are drawn at which the program is checked (`Specification`).
         use_cache: whether to look into and write to the user's cache.
@@ -153,7 +153,7 @@ def compile_function(
         resolve_input_shapes(function, robot, inputs, groups),
         groups=groups,
         derivatives=tuple(derivatives),
-        minimise=minimised,
+        minimise=minimise,
         options=dict(options or {}),
         states=states,
     )

@@ -159,7 +159,7 @@ class Specification:
                     traced = with_parameter_jacobians(traced, self.derivatives)
                 except KeyError as error:
                     raise CompileError(f"{self.name} has {error.args[0]}") from error
-            raw = split(traced, minimise=False)
+            raw = split(traced, minimised=False)
             samples = None if self.derivatives or not minimised else self._identity_samples
             if samples is not None:
                 made = apply_split_identities(raw, tuple(sample), samples)

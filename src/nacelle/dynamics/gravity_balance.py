@@ -370,7 +370,7 @@ def _static_forces(
         raise KinematicsError(f"an external wrench has the shape (6,), or ({len(poses)}, 6): one a pose")
     # A program that runs once: minimising it takes longer than it saves.
     program = compile_function(
-        balance_columns, robot, options={"axes": axes, "places": positions}, minimise=False
+        balance_columns, robot, options={"axes": axes, "positions": positions}, minimise=False
     )
     at_rest = program(poses, y)
     columns = [

@@ -64,9 +64,9 @@ class Model(HasTable):
     meaning: Mapping[str, str]
     includes: str
 
-    def program(self, *, minimised: bool = True) -> Program:
+    def program(self, *, minimise: bool = True) -> Program:
         """The straight-line program, under the model's own name."""
-        raw = make_program(self.function, self.robot, self.inputs, minimise=minimised, options=self.options)
+        raw = make_program(self.function, self.robot, self.inputs, minimise=minimise, options=self.options)
         return Program(self.name, raw.inputs, raw.outputs, raw.code, raw.results)
 
     def compile(self, **settings: Any) -> Compiled:

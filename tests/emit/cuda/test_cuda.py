@@ -213,7 +213,7 @@ def test_what_the_driver_is_given() -> None:
         return 0
 
     rows = fake_module().asarray(np.zeros((9, 300)))[:, :260]
-    with mock.patch.object(tensor_map, "_encode", return_value=encode):
+    with mock.patch.object(tensor_map, "_encoder", return_value=encode):
         assert tensor_map.has_tensor_maps()
         made = tensor_map.tensor_map(rows, 128)
     place, kind, rank, address, sizes, strides, box, steps = given[:8]
@@ -231,7 +231,7 @@ def test_what_the_driver_is_given() -> None:
 def test_a_refusal() -> None:
     rows = fake_module().asarray(np.zeros((2, 8)))
     with (
-        mock.patch.object(tensor_map, "_encode", return_value=lambda *arguments: 1),
+        mock.patch.object(tensor_map, "_encoder", return_value=lambda *arguments: 1),
         pytest.raises(DeviceError, match="error 1"),
     ):
         tensor_map.tensor_map(rows, 128)

@@ -106,7 +106,7 @@ CASES: dict[str, Callable[[Any, Store | None], bool]] = {
 def fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Let the compiler of this process fail, and forget what it failed on."""
     registry.warn_once.cache_clear()
-    monkeypatch.setattr(attempts, "_failed", {})
+    monkeypatch.setattr(attempts, "_failures", {})
     with contextlib.ExitStack() as stack:
 
         def chosen(fault: str, where: str = "True") -> None:
@@ -237,13 +237,13 @@ def test_failures_are_forgotten_in_time(fails, tmp_path: Path, monkeypatch: pyte
     fails("refused")
     with expect_warnings("refuses"):
         assert function_case(robot, store)
-    monkeypatch.setattr(attempts, "_failed", {})
+    monkeypatch.setattr(attempts, "_failures", {})
     with expect_warnings():
         assert function_case(robot, store)
     assert len(logged_requests(tmp_path)) == 2
     fails("")
-    monkeypatch.setattr(attempts, "_failed", {})
-    monkeypatch.setattr(attempts, "_LASTS", 0.0)
+    monkeypatch.setattr(attempts, "_failures", {})
+    monkeypatch.setattr(attempts, "_FAILURE_LIFETIME", 0.0)
     with expect_warnings():
         assert not function_case(robot, store)
 

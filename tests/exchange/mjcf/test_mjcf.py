@@ -140,7 +140,7 @@ TEXT_OF_STRIP = """<mujoco>
 def test_what_is_seen_is_counted() -> None:
     report = ExchangeReport()
     spec = rigid_specification(parse_xml(TEXT_OF_STRIP.encode(), "a.xml"), report)
-    assert [len(kept) for kept in (spec.check_meshes, spec.lights, spec.cameras, spec.sensors)] == [
+    assert [len(kept) for kept in (spec.meshes, spec.lights, spec.cameras, spec.sensors)] == [
         0,
         0,
         0,

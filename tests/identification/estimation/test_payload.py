@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from tests.support.library import library_robot
-from tests.support.noisy_estimates import states
 
 import nacelle
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.estimation.payload import payload_from_runs
 from nacelle.model.payload import with_payload
 from nacelle.spatial.inertia import inertia_faults
+from support.noisy_estimates import random_motion_states
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Run:
 def _runs(robot, load, *, noise=0.05, common=0.0, count=60, seed=5, **options):
     """Estimates without and with a payload on the same motion, with the same forces beside the model."""
     base = nacelle.base_parameters(robot, **options)
-    x, v, a = states(robot, count, seed)
+    x, v, a = random_motion_states(robot, count, seed)
     rng = np.random.default_rng(seed + 1000)
     Y = nacelle.regressor(robot, x, v, a, parameters=base).Y
     others = [nacelle.inverse_dynamics(each, x, v, a).force for each in (robot, with_payload(robot, **load))]

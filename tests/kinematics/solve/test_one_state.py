@@ -267,7 +267,7 @@ def test_nothing_is_compiled_for_wrong_shapes(monkeypatch: pytest.MonkeyPatch) -
     def refuse(*_: Any) -> Any:
         raise AssertionError("compiled")
 
-    monkeypatch.setattr(one_state, "native", refuse)
+    monkeypatch.setattr(one_state, "compile_native", refuse)
     for x in ([1.0], [[1.0, 2.0, 3.0]], "12", None, 7.0, [[1.0], [2.0]]):
         with pytest.raises((KinematicsError, TypeError, ValueError)):
             nacelle.mass_matrix(robot, x)

@@ -102,7 +102,7 @@ def hidden(p: Array, x: Array) -> Array:
 
 def test_products_that_are_equal_for_all_numbers_are_one() -> None:
     sample = (0.3, 0.8)
-    parts = split(trace(hidden, {"p": (2,), "x": (2,)}), sample, minimise=False)
+    parts = split(trace(hidden, {"p": (2,), "x": (2,)}), sample, minimised=False)
     random = np.random.default_rng(0)
 
     def rows(count: int) -> tuple[tuple[Decimal, ...], ...]:

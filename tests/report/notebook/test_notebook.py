@@ -70,7 +70,7 @@ def test_a_robot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> object:
         raise NacelleError('pictures need matplotlib: pip install "nacelle[plot]"')
 
-    monkeypatch.setattr(canvas, "mpl", missing)
+    monkeypatch.setattr(canvas, "import_matplotlib", missing)
     text = library_robot("fivebar")._repr_html_()
     assert "no picture: pictures need matplotlib" in text
     assert "left.motor" in text

@@ -9,7 +9,7 @@ constant on its body; the closure joint makes some of its coordinates agree,
 
 The margins say how far each leg is from a serial singularity (`nacelle.kinematics.margins`), where dr_i/dq_i
 loses rank: below zero the pose is out of reach, near zero two solutions meet. One ordinary pose takes a
-shorter way to the same bits (`nacelle.kinematics.solve.single_sample`).
+shorter way to the same bits (`nacelle.kinematics.solve.one_state`).
 """
 
 from __future__ import annotations

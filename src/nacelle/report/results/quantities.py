@@ -378,7 +378,7 @@ def samples(result: Samples) -> list[ResultQuantity]:
     ]
 
 
-def rehearsal(result: SimulatedExperiment) -> list[ResultQuantity]:
+def simulated_experiment(result: SimulatedExperiment) -> list[ResultQuantity]:
     """True forces of the motors, and how far the coordinates are from the reference."""
     robot, over = result.robot, sample_axis(result.time)
     lengths = names.actuators(robot, "coordinate")
