@@ -220,7 +220,7 @@ def test_override_of_a_repeat_is_a_mapping() -> None:
 def test_the_schema_knows_overrides() -> None:
     schema = nacelle.io.schema()
     assert "override" in schema["$defs"]["RepeatSpec"]["properties"]
-    assert "override" in schema["$defs"]["WrittenLegSpec"]["properties"]
+    assert "override" in schema["$defs"]["LegSourceSpec"]["properties"]
     assert set(schema["$defs"]["OverrideSpec"]["properties"]) >= {"bodies", "joints", "closures", "elements"}
 
 
