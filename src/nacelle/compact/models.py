@@ -112,7 +112,7 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
 def form_options(
     robot: Robot, physics: Physics, bar_axes: bool | None, *, asymmetric: bool = True
 ) -> FormOptions:
-    """How the form is written; bars are `line_axes`, where that is shorter if None."""
+    """How the form is written; bars are `bar_axes`, where that is shorter if None."""
     if bar_axes is None:
         bar_axes = prefers_line_axes(robot, friction=physics.friction)
     return FormOptions(True, bar_axes, asymmetric)
@@ -130,7 +130,7 @@ def inverse(
     physics: Physics = ALL_TERMS,
     bar_axes: bool | None = None,
 ) -> dict[str, Array]:
-    """Actuator forces (N, N m), smallest pivot and margins; `line_axes` as in `form_options`."""
+    """Actuator forces (N, N m), smallest pivot and margins; `bar_axes` as in `form_options`."""
     options = form_options(robot, physics, bar_axes, asymmetric=False)
     legs = eliminated_legs(robot, x, y, pole=has_square_balance(plan_of(robot, options)), options=options)
     moving = _motion_for_forces(legs, v, a, friction=physics.friction)

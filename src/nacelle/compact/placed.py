@@ -90,7 +90,7 @@ class Parts:
 
     Attributes:
         mechanism: the robot's analysis.
-        rods: bodies that are rods (`find_rods`).
+        rods: bodies that are rods (`rods`).
         bars: legs that are bars (`find_line_legs`).
         omitted_bodies: bodies of rods and bars, which have no frames.
         spins: for every leg idle spins of other bodies.

@@ -38,7 +38,7 @@ def fingerprint(function: Callable[..., Any]) -> str | None:
 
     Functions of this package are covered by the hash of its source. None for functions whose
     behaviour depends on things that cannot be seen: closures, bound objects, unusual globals. A closure of
-    this package may name what it was made from, functions and plain values, as `origin_if_derived`.
+    this package may name what it was made from, functions and plain values, as `made_from`.
     """
     parts: tuple[Any, ...] | None = getattr(function, "made_from", None)
     if parts is not None:

@@ -408,7 +408,7 @@ def test_a_value_is_not_made_by_cancellation() -> None:
         assert abs(found - true) <= 4e-15 * abs(true)
 
 
-# Open: some seeds (636, 3922173) do not agree; identity or comparison, the cause is not known yet.
+# Open, and not new: some seeds (636, 3922173) do not agree; identity or comparison, the cause is unknown.
 @pytest.mark.xfail(reason="open: seeds 636 and 3922173 do not agree", strict=False)
 @settings(max_examples=30, deadline=None)
 @given(seeds)

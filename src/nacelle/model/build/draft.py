@@ -149,7 +149,7 @@ class SiNumber(float):
 
 
 def draft_chain(spec: ChainSpec, path: KeyPath, on_nacelle: Collection[str] = ()) -> ChainDraft:
-    """Draft what is written body by body and joint by joint; `add_to_platform` are bodies where legs end."""
+    """Draft what is written body by body and joint by joint; `on_nacelle` are bodies where legs end."""
     chain = ChainDraft({name: (body, (*path, "bodies", name)) for name, body in spec.bodies.items()})
     for name, joint in spec.joints.items():
         closes = joint.child in on_nacelle and joint.child not in chain.bodies

@@ -102,7 +102,7 @@ JointType = Literal[
 ]
 AnyJointType = Literal[JointType, "screw", "constant-velocity"]
 SERIES = ("screw", "constant-velocity")
-"""Types that are built as a series of revolute and prismatic joints with a coupling, see `add_joint`."""
+"""Types that are built as a series of revolute and prismatic joints with a coupling, see `joint`."""
 TWO_AXES = ("universal", "constant-velocity")
 """Types with two axes, perpendicular to each other."""
 

@@ -52,7 +52,7 @@ def expand_table(
     """Turn the table of a leg into joints and bodies, keeping the place of every cell.
 
     What the leg says itself under `joints` and `bodies` is added to what the table says; a row with the name
-    of one of the bodies `add_to_platform` ends there.
+    of one of the bodies `on_nacelle` ends there.
     """
     assert isinstance(leg.value, dict)
     items = dict(leg.value)

@@ -26,7 +26,7 @@ With k = round(2 |x| / π) and r = |x| - k π/2 in [-π/4, π/4],
 
 and the two change places and signs with the quarter turns k. π/2 is taken away in three parts (Cody & Waite),
 the first two so short that their products by k are exact; r keeps what its rounding loses as a second double.
-So the results are right next to multiples of π/2, too. Angles beyond `LARGEST_CORRECTION` go through
+So the results are right next to multiples of π/2, too. Angles beyond `LARGEST` go through
 `large_angles`.
 """
 
