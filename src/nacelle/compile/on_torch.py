@@ -31,17 +31,17 @@ class Operator:
 
     def evaluate(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Its results, without derivatives."""
-        raise NotImplementedError
+        raise NotImplementedError  # each operator has its own
 
     @cached_property
     def tangent(self) -> Operator:
         """From the inputs and their tangents to the tangents of the results."""
-        raise NotImplementedError
+        raise NotImplementedError  # each operator has its own
 
     @cached_property
     def cotangent(self) -> Operator:
         """From the inputs and the cotangents of the results to those of the inputs."""
-        raise NotImplementedError
+        raise NotImplementedError  # each operator has its own
 
 
 class ProgramOperator(Operator):

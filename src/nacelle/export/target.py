@@ -64,4 +64,4 @@ class ExportTarget:
 
     def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files of a package by their path in it, from reference vectors by label."""
-        raise NotImplementedError
+        raise NotImplementedError  # each target has its own

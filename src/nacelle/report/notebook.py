@@ -263,11 +263,11 @@ def text_of(result: Any) -> str:
         content = [plain_table("attribute", "value", "meaning", rows=rows)]
     flags = getattr(result, "flags", None)
     note = flag_line(np.asarray(flags), "samples") if flags is not None else ""
-    console = Console(file=io.StringIO(), width=_COLUMNS, highlight=False)
+    printed = io.StringIO()
+    console = Console(file=printed, width=_COLUMNS, highlight=False)
     for part in [*content, *([note] if note else [])]:
         console.print(escape(part) if isinstance(part, str) else part)
-    printed: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return printed.rstrip("\n")
+    return printed.getvalue().rstrip("\n")
 
 
 def plain_data(result: Any) -> dict[str, Any]:
