@@ -48,7 +48,7 @@ class Pinocchio:
     def _rates(self, D, tree):
         """Pinocchio's accelerations: the platform's velocity has components in moving axes there."""
         rate = np.array(tree.u_dot, dtype=float)
-        if self.robot.nacelle.kind != "point":
+        if self.robot.platform.kind != "point":
             rate[:3] -= np.cross(tree.u[3:6], tree.u[:3])
         return D @ rate
 
@@ -172,7 +172,7 @@ class Pinocchio:
     def platform(self, k, a, u):
         """Derivative of the platform's twist, base axes, from accelerations of the tree at rates u."""
         rate = self.D[k].T @ a
-        if self.robot.nacelle.kind != "point":
+        if self.robot.platform.kind != "point":
             rate[:3] += np.cross(u[3:6], u[:3])
         return rate
 

@@ -16,7 +16,7 @@ from support.library import NAMES, library_robot
 
 FOLDER = Path(__file__).parent / "robots"
 
-# robot: leg types, motions of the nacelle, idle motions, overconstraint, actuators
+# robot: leg types, motions of the platform, idle motions, overconstraint, actuators
 LIBRARY = {
     "3rps": (["RPS"] * 3, 3, 0, 0, 3),
     "3rrr": (["RRR"] * 3, 3, 0, 6, 3),
@@ -114,7 +114,7 @@ def test_bodies_with_mass_have_inertia_and_a_shape(name):
     robot = library_robot(name)
     for body in robot.bodies[1:]:
         ten = np.array(body.inertia)
-        if ten[0] and (robot.nacelle.kind != "point" or body is not robot.bodies[1]):
+        if ten[0] and (robot.platform.kind != "point" or body is not robot.bodies[1]):
             assert np.linalg.eigvalsh(inertia_about_com(ten)).min() > 0.0, body.name
             assert body.display, body.name
 

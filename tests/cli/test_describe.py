@@ -37,7 +37,7 @@ def run_process(*arguments: str | bytes, code: int = 0, **settings: Any) -> subp
     return result
 
 
-BROKEN = "format: nacelle/1\nname: a\nmoton: xyz\nnacelle: {mass: 1}\nlegs: [{name: b}]\n"
+BROKEN = "format: nacelle/1\nname: a\nmoton: xyz\nplatform: {mass: 1}\nlegs: [{name: b}]\n"
 
 
 def broken(file: str = "broken.yaml") -> str:
@@ -70,7 +70,7 @@ def test_show_as_json(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("3rps", "the nacelle has parasitic motion"), ("delta", ""), ("dymo", "")]
+    ("name", "reason"), [("3rps", "the platform has parasitic motion"), ("delta", ""), ("dymo", "")]
 )
 def test_show_says_why_a_leg_has_no_closed_form(name: str, reason: str) -> None:
     data = run_json("show", name)
@@ -112,7 +112,7 @@ def test_check_as_json() -> None:
     assert run_json("check", "delta") == {"file": "delta", "ok": True, "count": 0, "problems": []}
     data = run_json("check", broken(), code=1)
     assert (data["file"], data["ok"]) == ("broken.yaml", False)
-    assert [(p["line"], p["column"]) for p in data["problems"]] == [(1, 1), (3, 1), (4, 11)]
+    assert [(p["line"], p["column"]) for p in data["problems"]] == [(1, 1), (3, 1), (4, 12)]
     assert set(data["problems"][0]) == {"file", "line", "column", "path", "message", "hint", "severity"}
     several = run_json("check", "delta", "nope", "broken.yaml", code=1)
     assert [(entry["ok"], bool(entry["problems"])) for entry in several] == [

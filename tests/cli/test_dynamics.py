@@ -75,7 +75,7 @@ def test_samples_out_of_reach_are_counted() -> None:
 
 @pytest.mark.slow
 def test_only_joints_that_were_written_are_listed() -> None:
-    """A robot without a nacelle has a ground that nobody wrote; couplings transmit through joints."""
+    """A robot without a platform has a ground that nobody wrote; couplings transmit through joints."""
     text = (Path(described.__file__).parent / "coupled_gripper.yaml").read_text()
     Path("gripper.yaml").write_text(text)
     robot = nacelle.loads(text)

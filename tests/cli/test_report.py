@@ -75,7 +75,7 @@ def test_pages_are_written_once() -> None:
     out = run("report", "fivebar", "--section", "mobility").output
     assert "wrote fivebar.html: 1 section" in out
     page = Path("fivebar.html").read_text(encoding="utf-8")
-    assert "The actuators control every motion of the nacelle." in page
+    assert "The actuators control every motion of the platform." in page
     assert "exists already" in run("report", "fivebar", "--section", "mobility", code=1).output
 
 

@@ -24,13 +24,13 @@ from support.stress_robots import STRESS
 # How far the pose is moved, over the robot's size or in rad.
 MOVED = (1e-3, 1e-4)
 
-# Robots with legs or nacelles that have no closed form.
+# Robots with legs or platforms that have no closed form.
 NAMES = (
     *("h4", "3rps", "delta4", "3-PRRRR", "3-PRS"),
     *("spherical 3-RRR, right angles", "spherical 3-RRR, any angles"),
     *("Delta with tolerances in one leg, loaded", "H4 with a rod 0.1 mm longer", "leg with an inner loop"),
     *("drives, springs and rotors at closures", "friction in every joint", "fixed joints", "tilting head"),
-    *("nacelle with a loop", "shared carriage", "loop inside a leg", "cut at the motor"),
+    *("platform with a loop", "shared carriage", "loop inside a leg", "cut at the motor"),
 )
 
 
@@ -83,7 +83,7 @@ def test_step(name: str) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 5, 6, 7])
-def test_arms_without_a_nacelle_have_the_general_form(count: int) -> None:
+def test_arms_without_a_platform_have_the_general_form(count: int) -> None:
     """With any number of motions, six as of a hexapod among them."""
     names = ["base", *(f"b{k}" for k in range(count))]
     joints = {

@@ -98,7 +98,7 @@ QUICK = (
     "drives, springs and rotors at closures",
     "shared carriage",
     "loop inside a leg",
-    "nacelle with a loop",
+    "platform with a loop",
 )
 
 
@@ -279,7 +279,7 @@ def test_friction_of_all_kinds(name: str, physics: Physics) -> None:
     ),
 )
 def test_external_wrenches(name: str) -> None:
-    """By name, on the nacelle and on a body of a leg; on the nacelle's own wrench they act as a load."""
+    """By name, on the platform and on a body of a leg; on the platform's own wrench they act as a load."""
     robot = robot_of(name)
     states = sample_states_of(robot)
     rng = np.random.default_rng(4)
@@ -377,7 +377,7 @@ def test_other_engines_agree(name: str) -> None:
     assert report.ok, report.text()
 
 
-# ---- Dampers and springs between bodies: of legs, of the nacelle and what hangs on it, of the base
+# ---- Dampers and springs between bodies: of legs, of the platform and what hangs on it, of the base
 
 
 @pytest.mark.parametrize("what", ["damper", "spring"])
@@ -390,7 +390,7 @@ def test_what_acts_between_bodies_of_every_kind(name: str, what: str) -> None:
     v, a, none = rng.normal(size=n), rng.normal(size=n), np.zeros(n)
     last = len(robot.bodies) - 1
     # A point has no orientation that a damper could act on.
-    first = 2 if robot.nacelle.kind == "point" and what == "damper" else 1
+    first = 2 if robot.platform.kind == "point" and what == "damper" else 1
     plain = np.asarray(tree.inverse(robot, x, y, v, a, none)["force"], dtype=float)
     for bodies in ((first, 0), (0, 2), (last, first), (2, last)):
         spring = LineSpring("s", bodies, (rng.normal(size=3), rng.normal(size=3)), 500.0, 0.2, 7.0)

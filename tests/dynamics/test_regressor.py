@@ -102,7 +102,7 @@ def test_payload_has_the_columns_of_its_body():
 @pytest.mark.slow
 @pytest.mark.parametrize("module", [general, tree])
 @pytest.mark.parametrize(
-    "name", ["3rrr", "palida", "3rps", "dymo", "nacelle with a loop", "redundant planar 4-RRR"]
+    "name", ["3rrr", "palida", "3rps", "dymo", "platform with a loop", "redundant planar 4-RRR"]
 )
 def test_along_a_reference(name, module):
     robot = stress_robots.STRESS[name](1) if name in stress_robots.STRESS else nacelle.load(name)

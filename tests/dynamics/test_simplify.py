@@ -55,7 +55,7 @@ def total_mass(robot: Robot) -> float:
 
 
 def pick_and_place(duration: float, samples: int = 101) -> tuple[Array, Array, Array]:
-    """x, v and a of the DELTA's nacelle over 316 mm and back down 25 mm, rest to rest by a quintic."""
+    """x, v and a of the Delta's platform over 316 mm and back down 25 mm, rest to rest by a quintic."""
     t = np.linspace(0.0, 1.0, samples)[:, None]
     s = t**3 * (10.0 - 15.0 * t + 6.0 * t**2)
     ds = 30.0 * t**2 * (1.0 - t) ** 2 / duration
@@ -123,7 +123,7 @@ def test_neglected_bodies_by_name_and_index() -> None:
 
 
 @pytest.mark.slow
-def test_a_rod_that_hangs_on_the_nacelle_is_lumped_the_same_way() -> None:
+def test_a_rod_that_hangs_on_the_platform_is_lumped_the_same_way() -> None:
     """The same DELTA, its loops cut at the elbows in place of the wrists."""
     data = rod_pairs()
     ordinary = nacelle.build(data)

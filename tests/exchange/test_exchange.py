@@ -259,12 +259,12 @@ def hexapod(folder: Path) -> Path:
     return write_file(folder, HEXAPOD.format(sites, legs, ends, motors), "robot.xml")
 
 
-def test_a_free_platform_on_six_legs_is_a_nacelle(tmp_path: Path) -> None:
+def test_a_free_platform_on_six_legs_is_a_platform(tmp_path: Path) -> None:
     done = nacelle.import_robot(hexapod(tmp_path))
     assert done.robot.motion.name == "se3"
     assert {joint.kind.value for joint in done.robot.joints} == {"universal", "prismatic", "spherical"}
     assert done.losses[-1] == "the free body 'apple' left out: nothing ties it to the robot"
-    assert nacelle.import_robot(hexapod(tmp_path), nacelle="plate").robot.hash == done.robot.hash
+    assert nacelle.import_robot(hexapod(tmp_path), platform="plate").robot.hash == done.robot.hash
 
 
 @pytest.mark.slow

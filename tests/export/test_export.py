@@ -521,7 +521,7 @@ def test_a_leg_of_bad_condition(tmp_path: Path) -> None:
     np.testing.assert_allclose([double / most, single / most], [2e-12, 2.3e-5], rtol=0.1)
 
 
-OTHERS = ("3rps", "quattro", "nacelle with a loop", "loop inside a leg", "tilting head")
+OTHERS = ("3rps", "quattro", "platform with a loop", "loop inside a leg", "tilting head")
 
 
 @needs_compiler

@@ -134,8 +134,8 @@ def test_strut_row_is_its_line() -> None:
 def test_platform_jacobian_of_parasitic_motion() -> None:
     """S(x) of 3-RPS by differences: the platform moves along each entry of v = [vz, wx, wy].
 
-    The path is a chain of poses of the nacelle, so the twist is read from its poses: v gives three of the six
-    entries, the others are the parasitic ones.
+    The path is a chain of poses of the platform, so the twist is read from its poses: v gives three of the
+    six entries, the others are the parasitic ones.
     """
     robot = named_robot("3rps")
     rng = np.random.default_rng(0)

@@ -112,7 +112,7 @@ def stretched_exactly() -> tuple[Robot, np.ndarray]:
         joints[0]["at"], joints[1]["at"] = foot, [0.5, 0.0, 0.0]
         joints[0]["guess"], joints[1]["guess"] = guess
         leg["closures"]["end"]["at"] = [0.5, 0.0, 0.0]
-    pin = description["nacelle"]["closures"]["pin0"]
+    pin = description["platform"]["closures"]["pin0"]
     pin["at"] = pin["child_at"] = [0.5, 0.0, 0.0]
     return read_data(description)[0], np.array([0.0, 1.0])
 
@@ -281,7 +281,7 @@ name: arm
 motion: xy
 gravity: 0 -9.81 0 m/s^2
 reference: {position: 400 0 0 mm}
-nacelle: {name: tip, type: point, mass: 0.1 kg}
+platform: {name: tip, type: point, mass: 0.1 kg}
 legs:
   - name: leg
     bodies:

@@ -62,7 +62,7 @@ def test_dampers_are_numbers_of_the_robot_and_keep_their_hash_in_text() -> None:
 
 
 def test_a_ground_and_couplings_are_not_written_parts() -> None:
-    """Without a nacelle everything stands on a ground that is in no file, and so is its joint."""
+    """Without a platform everything stands on a ground that is in no file, and so is its joint."""
     robot = mechanism("digger")
     assert [robot.bodies[b].name for b in robot.described_bodies][:2] == ["arm.post", "arm.boom"]
     assert len(robot.described_bodies) == len(robot.bodies) - 2 == 7
@@ -72,7 +72,7 @@ def test_a_ground_and_couplings_are_not_written_parts() -> None:
     assert list(robot.described_joints) == list(range(len(robot.joints)))
 
 
-# ---- Chains of the nacelle's mechanism: written as legs, read as its bodies, written again
+# ---- Chains of the platform's mechanism: written as legs, read as its bodies, written again
 
 
 def test_chains_keep_the_order_of_the_tree_whatever_order_they_are_written_in() -> None:

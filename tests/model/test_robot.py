@@ -113,11 +113,11 @@ def test_numbers_in_other_units_give_the_same_robot():
     assert read_text(inches)[0].hash == read_text(text)[0].hash
 
 
-# ---- Payloads are bodies fixed to the nacelle, or to any other body; which of them count
+# ---- Payloads are bodies fixed to the platform, or to any other body; which of them count
 
 
 @pytest.mark.slow
-def test_a_payload_is_a_body_fixed_to_the_nacelle() -> None:
+def test_a_payload_is_a_body_fixed_to_the_platform() -> None:
     """Inertia in the tool's frame, moved to the platform's by the parallel axes and the rotation."""
     robot = nacelle.load("gough-stewart")
     (tool,) = robot.tools

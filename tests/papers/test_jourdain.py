@@ -55,7 +55,7 @@ def test_friction_of_every_joint_takes_its_power(name: str) -> None:
             alone = with_joints(state, joints)
             each.append(float((jourdain.generalised_force(alone, a, Physics()) - without) @ v))
         assert min(each) >= -1e-9 * total
-        if robot.nacelle.kind != "point":
+        if robot.platform.kind != "point":
             assert min(each) > 0.0
         assert_same([sum(each)], [total], 1e-11, name)
 

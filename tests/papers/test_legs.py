@@ -50,7 +50,7 @@ REFUSED = {
     "delta4": "joints of its own",
     "h4": "joints of its own",
     "quattro": "joints of its own",
-    "c5-slides": "hangs on the nacelle",
+    "c5-slides": "hangs on the platform",
 }
 SERVED = tuple(name for name in ALL if name not in REFUSED)
 # Those with square J_i; the others have more equations than rates, or idle spins.
@@ -106,10 +106,10 @@ def test_which_robots_are_served() -> None:
     reported = legs.reason_not(mechanism_of(named_robot("delta4")))
     assert (
         reported
-        == "its nacelle has joints of its own (turn), and F_p of [KI2007] (12) is that of one rigid body"
+        == "its platform has joints of its own (turn), and F_p of [KI2007] (12) is for one rigid body"
     )
     reported = legs.reason_not(mechanism_of(named_robot("c5-slides")))
-    assert reported == "body leg1.outer hangs on the nacelle, and the legs of [KI2007] start from the base"
+    assert reported == "body leg1.outer hangs on the platform, and the legs of [KI2007] start from the base"
 
 
 def test_which_legs_are_square() -> None:

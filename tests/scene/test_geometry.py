@@ -131,7 +131,7 @@ AGILE_EYE = """
 format: nacelle/1
 name: eye
 motion: [rx, ry, rz]
-nacelle: {name: camera, mass: 0.3 kg, com: 0 0 5 mm, inertia: 0.0003 0.0003 0.0002 kg*m^2}
+platform: {name: camera, mass: 0.3 kg, com: 0 0 5 mm, inertia: 0.0003 0.0003 0.0002 kg*m^2}
 templates:
   leg:
     bodies:
@@ -171,7 +171,7 @@ trimesh = pytest.importorskip("trimesh")
 CARRIAGE = """format: nacelle/1
 name: carriage
 motion: [x, y]
-nacelle:
+platform:
   name: plate
   mass: 1 kg
   inertia: 0.01 0.01 0.01 kg*m^2

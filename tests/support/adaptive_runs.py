@@ -86,7 +86,7 @@ def perturbed_model(robot: Robot, seed: int | None) -> Robot:
 
 
 def parameters_with_payload(robot: Robot, loaded: Robot) -> Array:
-    """The base parameters of a robot with its payload counted to the nacelle's bodies."""
+    """The base parameters of a robot with its payload counted to the platform's bodies."""
     base, own = adapted_parameters(robot), linear_parameters(robot)
     values, column = own.values.copy(), {name: k for k, name in enumerate(own.names)}
     for load in loaded.payload[len(robot.payload) :]:

@@ -13,7 +13,7 @@ format: nacelle/1
 name: cart
 motion: [x]
 gravity: 0 0 0 m/s^2
-nacelle: {name: cart, mass: 1 kg}
+platform: {name: cart, mass: 1 kg}
 legs:
   - name: rail
     bodies: {slider: {}}

@@ -133,7 +133,7 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
     bodies = nacelle.inverse_kinematics(robot, drawn.x).bodies
     motion = nacelle.kinematics.body_motion(robot, drawn.x, drawn.v, a)
     own = body_mapping(robot, file.names)
-    point = {1} if robot.nacelle.kind == "point" else set()
+    point = {1} if robot.platform.kind == "point" else set()
     assert set(range(len(robot.bodies))) - set(own.values()) <= mergeable_bodies(robot) | point
     drive_indices = [file.drives[name] for name in actuator_names(robot)]
     worst = {"poses": 0.0, "rates": 0.0, "closures": 0.0, "inverse": 0.0}

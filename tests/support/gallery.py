@@ -159,9 +159,9 @@ def gallery_page(shown: Sequence[Robot], pictures: str, maps: Sequence[tuple[str
     cells = [_cell(f"{pictures}/{robot.name}.png", robot.name, robot.title) for robot in shown]
     text = (
         "# Gallery\n\n"
-        "The robots of the library at their reference poses. Each leg has its own colour and the nacelle is\n"
-        "orange; joints with a drive are red, the others dark; lengths are in metres. `make gallery` draws\n"
-        "them again, and `robot.plot(x)` draws any robot at any pose.\n\n" + _grid(cells)
+        "The robots of the library at their reference poses. Each leg has its own colour and the\n"
+        "platform is orange; joints with a drive are red, the others dark; lengths are in metres.\n"
+        "`make gallery` draws them again, and `robot.plot(x)` draws any robot at any pose.\n\n" + _grid(cells)
     )
     if maps:
         text += (

@@ -51,7 +51,7 @@ class Truth:
 
 
 def fourier_motion(robot: Robot, rng: np.random.Generator, truth: Truth) -> tuple[Array, Sample, Array]:
-    """Times, the motion of the nacelle and the coordinates of the actuators."""
+    """Times, the motion of the platform and the coordinates of the actuators."""
     t = np.arange(int(truth.duration * truth.rate)) / truth.rate
     x0 = nacelle.reference_pose(robot)
     a, b = rng.normal(size=(2, 5, robot.motion.n)) / np.arange(1, 6)[None, :, None]

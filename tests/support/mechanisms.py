@@ -37,7 +37,7 @@ def mechanism_description(
 ) -> Data:
     """A mechanism with its platform at a place."""
     reference = {"position": [float(c) for c in place]}
-    return {"name": name, "motion": motion, "nacelle": PLATE, "legs": legs, "reference": reference, **more}
+    return {"name": name, "motion": motion, "platform": PLATE, "legs": legs, "reference": reference, **more}
 
 
 def planar_leg(
@@ -110,7 +110,7 @@ def planar_point() -> Data:
         at = point_on_circle(0.4, np.degrees(turned))
         legs.append(planar_leg(f"leg{k}", at, (0.25, 0.25), (turned + 2.5, 1.3)))
     return mechanism_description(
-        "planar-point", "xy", legs, (0.02, -0.03, 0.0), nacelle=point_platform(legs, 0.25)
+        "planar-point", "xy", legs, (0.02, -0.03, 0.0), platform=point_platform(legs, 0.25)
     )
 
 
@@ -121,7 +121,7 @@ def five_bar_stretched() -> Data:
         planar_leg("right", [0.1, 0.0], (0.2, 0.1), (np.pi / 2, np.pi / 2)),
     ]
     return mechanism_description(
-        "five-bar-stretched", "xy", legs, (0.0, 0.2, 0.0), nacelle=point_platform(legs, 0.1)
+        "five-bar-stretched", "xy", legs, (0.0, 0.2, 0.0), platform=point_platform(legs, 0.1)
     )
 
 

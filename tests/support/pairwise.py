@@ -21,7 +21,7 @@ FAMILIES = {
     "articulated": ("quattro", "delta4", "h4"),
     "parasitic": ("3rps",),
 }
-"""Robots of the library by what their legs and nacelles need."""
+"""Robots of the library by what their legs and platforms need."""
 
 ONE_OF_EACH = tuple(names[-1] for names in FAMILIES.values())
 """A robot of each family."""

@@ -40,7 +40,7 @@ def _six_legs(
 def _three_legs(name: str, motion: str | list[str], leg: Data, plate: Data, **more: object) -> nacelle.Robot:
     """Three instances of a leg at 120 degrees about z."""
     data = {"templates": {"leg": leg}, "legs": [{"repeat": "leg", "count": 3}], **more}
-    return nacelle.build({"name": name, "motion": motion, "nacelle": {"name": "plate", **plate}, **data})
+    return nacelle.build({"name": name, "motion": motion, "platform": {"name": "plate", **plate}, **data})
 
 
 _AT_A = {"translation": "$A", "rotation": {"axis": "z", "angle": "$heading"}}
@@ -72,7 +72,7 @@ def six_ups(seed: int) -> nacelle.Robot:
         strut,
         (0.5, 0.17, 0.02, 0.013),
         reference={"position": [0.02, -0.03, 0.7], "rotation": {"rpy": [0.06, -0.08, 0.1]}},
-        nacelle={"name": "platform", **n.body(8.0, (0.01, -0.014, 0.022), (0.09, 0.11, 0.05))},
+        platform={"name": "platform", **n.body(8.0, (0.01, -0.014, 0.022), (0.09, 0.11, 0.05))},
     )
 
 
@@ -102,7 +102,7 @@ def six_rus(seed: int) -> nacelle.Robot:
         leg,
         (0.25, 0.14, 0.01, 0.008),
         reference={"position": [0.02, -0.015, -0.48], "rotation": {"rpy": [0.05, -0.07, 0.12]}},
-        nacelle={"name": "platform", **n.body(2.0, (0.008, -0.006, -0.012), (0.06, 0.07, 0.03))},
+        platform={"name": "platform", **n.body(2.0, (0.008, -0.006, -0.012), (0.06, 0.07, 0.03))},
     )
 
 
@@ -196,7 +196,7 @@ def spherical_three_rrr(seed: int, *, right_angles: bool = False) -> nacelle.Rob
         {
             "name": "spherical-three-rrr",
             "motion": ["rx", "ry", "rz"],
-            "nacelle": {"name": "camera", **n.body(0.3, (0.004, -0.003, 0.006), (0.02, 0.03, 0.025))},
+            "platform": {"name": "camera", **n.body(0.3, (0.004, -0.003, 0.006), (0.02, 0.03, 0.025))},
             "templates": {"leg": leg},
             "legs": [{"repeat": "leg", "placements": [{}, *thirds]}],
         }

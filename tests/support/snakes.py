@@ -7,7 +7,8 @@ from nacelle.model.robot import Robot
 
 
 def snake_robot(cells: int, free: int = 6) -> Robot:
-    """A robot without a nacelle of 3 cells bodies and a loop in every cell; every `free`-th cell has a drive.
+    """A robot without a platform of 3 cells bodies and a loop in every cell; every `free`-th cell has a
+    drive.
 
     A cell is two bars side by side and the plate at their ends, not quite a parallelogram (40 and 41 mm).
     """

@@ -65,7 +65,7 @@ def _furnished_from_text(make: Callable[[int], nacelle.Robot]) -> Callable[[int]
 def _planar(name: str, n: VariedNumbers, legs: list[Data], **more: Any) -> nacelle.Robot:
     """A robot in a vertical plane."""
     plate = {"name": "plate", **n.body(1.5, (0.012, -0.017, 0.006), (0.06, 0.07, 0.03))}
-    data = {"name": name, "motion": "xy+rz", "gravity": [0.0, -9.81, 0.0], "nacelle": plate, "legs": legs}
+    data = {"name": name, "motion": "xy+rz", "gravity": [0.0, -9.81, 0.0], "platform": plate, "legs": legs}
     return nacelle.build({**data, **more})
 
 
@@ -181,14 +181,14 @@ def sprung_five_bar(seed: int) -> nacelle.Robot:
     hinge = revolute("left.lower", "right.lower", lower, "z", child_at=lower, friction=DRY)
     tip = {"type": "point", "name": "tip", "mass": n(0.5), "closures": {"hinge": hinge}}
     reference = {"position": [0.02, 0.3, 0.0]}
-    return _planar("sprung-five-bar", n, legs, motion="xy", nacelle=tip, reference=reference)
+    return _planar("sprung-five-bar", n, legs, motion="xy", platform=tip, reference=reference)
 
 
-# ---- nacelles that fold, tilt or only rise
+# ---- platforms that fold, tilt or only rise
 
 
-def folding_nacelle(seed: int) -> nacelle.Robot:
-    """A planar nacelle of four bars in a loop, an RRR leg on each: x, y, rz and the swing of the loop."""
+def folding_platform(seed: int) -> nacelle.Robot:
+    """A planar platform of four bars in a loop, an RRR leg on each: x, y, rz and the swing of the loop."""
     n = VariedNumbers(seed)
     corners = [
         np.array([*n.vector(x, y), 0.0]) for x, y in ((0.1, 0.08), (-0.1, 0.09), (-0.09, -0.1), (0.11, -0.09))
@@ -220,7 +220,7 @@ def folding_nacelle(seed: int) -> nacelle.Robot:
     }
     reference = {"position": corners[0].tolist(), "rotation": {"axis": "z", "angle": headings[0]}}
     motion = ["x", "y", "rz", "swing"]
-    return _planar("folding-nacelle", n, legs, motion=motion, nacelle=bars, reference=reference)
+    return _planar("folding-platform", n, legs, motion=motion, platform=bars, reference=reference)
 
 
 def tilting_head(seed: int) -> nacelle.Robot:
@@ -259,7 +259,7 @@ def tilting_head(seed: int) -> nacelle.Robot:
             "name": "tilting-head",
             "motion": "xyz",
             "reference": {"position": [0.05, -0.04, -1.0]},
-            "nacelle": {"name": "head", **n.body(60.0, (0.02, -0.03, -0.15), (0.12, 0.14, 0.1))},
+            "platform": {"name": "head", **n.body(60.0, (0.02, -0.03, -0.15), (0.12, 0.14, 0.1))},
             "legs": legs,
         }
     )
@@ -272,10 +272,10 @@ STRESS: dict[str, Callable[[int], nacelle.Robot]] = {
     "SPS struts": _furnished_from_text(partial(random_robot, "6 SPS")),
     "friction in every joint": _furnished_from_text(partial(hexapod, kinds=("UPS", "PCS", "RUS"))),
     "fixed joints": fixed_joints,
-    "planar-spherical joints": _furnished_from_text(partial(hexapod, kinds=("P-C5", "P-C5 on the nacelle"))),
+    "planar-spherical joints": _furnished_from_text(partial(hexapod, kinds=("P-C5", "P-C5 on the platform"))),
     "sprung five-bar": sprung_five_bar,
     "point on sliders": _furnished_from_text(partial(random_robot, "point PRR")),
-    "nacelle with a loop": folding_nacelle,
+    "platform with a loop": folding_platform,
     "shared carriage": _varied_file_robot("shared"),
     "tilting head": tilting_head,
     "loop inside a leg": _furnished_from_text(partial(random_robot, "inner loop")),

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / ".results"
 TIERS = ("test", "all", "soak")
 QUICK = ("fivebar", "delta", "palida", "quattro")
-"""Robots of `make test`: closed forms, parallelograms, a hexapod, an articulated nacelle."""
+"""Robots of `make test`: closed forms, parallelograms, a hexapod, an articulated platform."""
 FEW = 4
 """How many cases of one test `make test` runs."""
 _OTHERS = frozenset(NAMES) - frozenset(QUICK)

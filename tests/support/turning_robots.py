@@ -54,7 +54,7 @@ def four_bar(springs: Springs, limits: Limits | None = None) -> nacelle.Robot:
 
 
 def telescope(springs: Springs | None = None, limits: Limits | None = None) -> nacelle.Robot:
-    """A chain R-P-R to a nacelle in the plane, in closed form; a stiff spring holds its length.
+    """A chain R-P-R to a platform in the plane, in closed form; a stiff spring holds its length.
 
     The hip is a joint of the tree, the wrist a closure.
     """
@@ -70,7 +70,7 @@ def telescope(springs: Springs | None = None, limits: Limits | None = None) -> n
             "guess": 0.4,
         },
     }
-    closures: dict[str, Any] = {"wrist": {**hinge, "parent": "b", "child": "nacelle"}}
+    closures: dict[str, Any] = {"wrist": {**hinge, "parent": "b", "child": "platform"}}
     _add_springs_and_limits(joints, closures, {"slide": (4000.0, 0.4), **(springs or {})}, limits or {})
     bodies = {"a": {"mass": 0.3, "com": [0.15, 0, 0]}, "b": {"mass": 0.2, "com": [-0.1, 0, 0]}}
     leg = {"name": "arm", "bodies": bodies, "joints": joints, "closures": closures}
@@ -79,7 +79,7 @@ def telescope(springs: Springs | None = None, limits: Limits | None = None) -> n
             "format": "nacelle/2",
             "name": "telescope",
             "motion": ["x", "y", "rz"],
-            "nacelle": {"mass": 0.5, "com": [0.02, 0, 0], "inertia": [0.01, 0.01, 0.015]},
+            "platform": {"mass": 0.5, "com": [0.02, 0, 0], "inertia": [0.01, 0.01, 0.015]},
             "gravity": [0, -G, 0],
             "reference": {"position": [0.35, 0.2, 0]},
             "legs": [leg],

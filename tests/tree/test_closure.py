@@ -309,10 +309,10 @@ def test_assembly_closes_a_disturbed_robot(made: RandomRobot, seed: int) -> None
 
 
 @pytest.mark.parametrize(("seed", "size"), [(1105, 0.03), (1118, 0.01), (1391, 0.03), (1583, 0.03)])
-def test_assembly_with_a_loose_nacelle(seed: int, size: float) -> None:
-    """Nacelles with more joints than the motion declares: legs cannot be closed one by one.
+def test_assembly_with_a_loose_platform(seed: int, size: float) -> None:
+    """Platforms with more joints than the motion declares: legs cannot be closed one by one.
 
-    The nacelle's joints are passive here, so a leg reaches only after they have moved; a solution over
+    The platform's joints are passive here, so a leg reaches only after they have moved; a solution over
     all loops at once from the same start exists.
     """
     check_assembly_of_a_disturbed_robot(closed_robot(seed).robot, seed, size)
@@ -387,7 +387,7 @@ def one_closure(kind: JointKind) -> Robot:
         {
             "name": "one",
             "motion": "se3",
-            "nacelle": {"name": "plate", "mass": 1.0},
+            "platform": {"name": "plate", "mass": 1.0},
             "legs": [
                 {
                     "name": "leg",

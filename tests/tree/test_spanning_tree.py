@@ -25,7 +25,7 @@ seeds = st.integers(0, 2**32 - 1)
 def random_state(robot: Robot, seed: int) -> tuple[Pose, np.ndarray, np.ndarray, np.random.Generator]:
     rng = np.random.default_rng(seed)
     platform = random_pose(rng)
-    if robot.nacelle.kind == "point":
+    if robot.platform.kind == "point":
         # A point does not turn.
         platform = Pose(np.eye(3), platform.p)
     return platform, random_coordinates(robot, rng), rng.normal(size=robot.platform_nv + robot.nv), rng

@@ -30,7 +30,7 @@ ROBOTS = Path(__file__).parent.parent / "robots"
 # A few of every family: these are traced in a second or so.
 QUICK_LIBRARY = ("3rps", "3rrr", "c5", "delta", "dymo", "fivebar", "orthoglide", "palida", "prrrp", "space")
 QUICK_RANDOM = (
-    "6 P-C5 on the nacelle",
+    "6 P-C5 on the platform",
     "6 PSPP",
     "6 UPS + PUS + RUS + SPS + P-C5 + URS",
     "point RRR + PRR",

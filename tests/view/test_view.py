@@ -101,7 +101,7 @@ def test_a_free_orientation_is_that_of_the_grip() -> None:
 
 @pytest.mark.slow
 def test_rings_of_single_angles_add_their_turn() -> None:
-    """A joint of the nacelle turns by the angle about the grip's z-axis, whatever its name."""
+    """A joint of the platform turns by the angle about the grip's z-axis, whatever its name."""
     session = Session(nacelle.load("h4"))
     grip = grips(session)[1]
     assert grip.coordinate == "turn"
@@ -266,7 +266,7 @@ def test_the_box_holds_all_joints() -> None:
     assert robot_offsets([robot, robot], [x, x])[1][0] > high[0] - low[0]
 
 
-def test_rectangles_lie_where_the_nacelle_can_be_and_cover_the_area() -> None:
+def test_rectangles_lie_where_the_platform_can_be_and_cover_the_area() -> None:
     robot = nacelle.load("fivebar")
     session = Session(robot)
     shown = workspace_slice(robot, SliceCoordinates("x", "y"), session.x, session.platform.p, 0.5)

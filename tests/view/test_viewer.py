@@ -123,7 +123,7 @@ def the_mouse_moves_the_legs(page: Any, viewer: Viewer) -> None:
 
 
 def out_of_reach_is_red(page: Any, viewer: Viewer) -> None:
-    """The robot stays, the nacelle is red, and the page says why."""
+    """The robot stays, the platform is red, and the page says why."""
     (member,) = viewer._members
     field = page.get_by_role("textbox").first
     field.fill("330")

@@ -36,13 +36,13 @@ format: nacelle/1
 name: small
 motion: [x]
 constants: {L: 100 mm}
-nacelle: {mass: 1 kg}
+platform: {mass: 1 kg}
 legs:
   - name: a
     bodies: {b: {mass: 1 kg, com: [$L/2, 0, 0], inertia: 0.1 0.1 0.1 kg*m^2}}
     joints:
       slide: {type: prismatic, parent: base, child: b, axis: x, actuator: {name: m}}
-    closures: {weld: {type: fixed, parent: b, child: nacelle}}
+    closures: {weld: {type: fixed, parent: b, child: platform}}
 """
 
 few = settings(max_examples=50, derandomize=True, deadline=None, database=None)
@@ -311,7 +311,7 @@ KEYS = set(
         r"\w+",
         """
         format name title notes sources motion gravity reference position constants templates parameters
-        nacelle tools legs repeat table placements angles names count mass com inertia display bodies joints
+        platform tools legs repeat table placements angles names count mass com inertia display bodies joints
         closures elements end type parent child at child_at axis guess actuator rotor_inertia gear_ratio
         limits speed force friction viscous coulomb length input body placement translation cylinder radius
         sphere box size plane
@@ -408,7 +408,7 @@ def test_any_quantity(text: str) -> None:
 
 # ---------------------------------------------------------------------------- deep, large, slow
 
-START = "format: nacelle/1\nname: a\nmotion: xyz\nnacelle: {mass: 1 kg}\n"
+START = "format: nacelle/1\nname: a\nmotion: xyz\nplatform: {mass: 1 kg}\n"
 LONG = MAX_BYTES - 500  # characters that a text may have beside its start
 FULL = MAX_NODES - 100  # values that a text may hold beside its start
 LEG = START + "legs:\n  - name: a\n"
@@ -427,7 +427,7 @@ def chain(bodies: int, legs: int) -> str:
     ]
     return (
         f"{START}templates:\n  t:\n    bodies:\n{repeat_line('      b#: {}', bodies)}    joints:\n"
-        f"{''.join(joints)}    closures: {{e: {{type: spherical, parent: b{bodies - 1}, child: nacelle}}}}\n"
+        f"{''.join(joints)}    closures: {{e: {{type: spherical, parent: b{bodies - 1}, child: platform}}}}\n"
         f"legs: [{{repeat: t, count: {legs}}}]\n"
     )
 
@@ -534,7 +534,7 @@ SLOW = {
     "64 legs": chain(12, 64),
     "many closures": f"{LEG}    bodies: {{b: {{}}}}\n"
     "    joints: {j: {type: revolute, parent: base, child: b, active: true}}\n    closures:\n"
-    + repeat_line("      c#: {type: spherical, parent: b, child: nacelle}", FULL // 8),
+    + repeat_line("      c#: {type: spherical, parent: b, child: platform}", FULL // 8),
 }
 
 

@@ -220,7 +220,7 @@ def test_arrays_and_tuples_are_as_good_as_lists() -> None:
 
 def test_texts_of_subclasses_are_plain_texts() -> None:
     data = copy.deepcopy(in_full("fivebar"))
-    hinge = data["nacelle"]["closures"]["hinge"]
+    hinge = data["platform"]["closures"]["hinge"]
     assert hinge["type"] == "revolute"
     for word in (Word.REVOLUTE, np.str_("revolute"), Loud("revolute")):
         hinge["type"] = word
@@ -248,7 +248,7 @@ def test_lists_that_hold_themselves() -> None:
     ("data", "words"),
     [
         ({"gravity": [0, 0, object()]}, "gravity[2]: object objects cannot be part of a description"),
-        ({"nacelle": {"mass": 1j}}, "nacelle.mass: complex objects"),
+        ({"platform": {"mass": 1j}}, "platform.mass: complex objects"),
         ({"title": "\ud800"}, "title: the text holds half a character"),
         ({"legs": [{None: 1}]}, "legs[0]: a key must be a plain name"),
         ({1: 2, "1": 3}, "the key '1' is given twice"),

@@ -177,7 +177,7 @@ def with_other_frames(robot: Robot, seed: int) -> Robot:
     rng = np.random.default_rng(seed)
     bodies, joints = list(robot.bodies), list(robot.joints)
     for body in range(PLATFORM + 1, len(bodies)):
-        if body in robot.nacelle.bodies:
+        if body in robot.platform.bodies:
             continue
         R = Rotation.random(random_state=rng.integers(1 << 30)).as_matrix()
         move = Pose(R, robot.size * rng.normal(size=3))
@@ -256,7 +256,7 @@ def test_mirror_images(name: str) -> None:
     flip = np.array([-1.0, 1.0, 1.0])
     x, y, z = (robot.reference.p * flip).tolist()
     data["reference"]["position"] = f"{x!r} {y!r} {z!r} m"
-    bodies = [robot.bodies[b] for b in robot.nacelle.bodies]
+    bodies = [robot.bodies[b] for b in robot.platform.bodies]
     assert all(body.inertia[1] == body.inertia[5] == body.inertia[7] == 0.0 for body in bodies)
     other = nacelle.build(data)
     rng = np.random.default_rng(2)

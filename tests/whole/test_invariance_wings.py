@@ -59,7 +59,7 @@ def test_flexible_links(name: str, change: RobotTransform) -> None:
 
 
 def frequencies_and_deflection(robot: Robot, scale: float) -> tuple[NaturalFrequencies, StaticDeflection]:
-    """Frequencies, and the equilibrium under gravity and a millinewton, times a scale, on the nacelle."""
+    """Frequencies, and the equilibrium under gravity and a millinewton, times a scale, on the platform."""
     x, wrench = nacelle.reference_pose(robot), scale * np.array([3e-4, 8e-4, 0.0, 0.0, 0.0, 0.0])
     at_rest = nacelle.elastic.static_deflection(robot, x, external={robot.bodies[PLATFORM].name: wrench})
     return nacelle.elastic.natural_frequencies(robot, x, modes=4), at_rest

@@ -55,12 +55,12 @@ A robot and its description
     $ nacelle import cassie.xml --out cassie.yaml
   schema describe
     Print the JSON schema of descriptions, for editors.
-    $ nacelle schema > nacelle.io.schema.json
+    $ nacelle schema > nacelle.schema.json
   draw view
     Draw a robot at a pose.
     $ nacelle draw delta --at z=-600mm --out delta.png
   view view
-    Show robots in the browser: drag the nacelle, see forces, play motions; or write one page.
+    Show robots in the browser: drag the platform, see forces, play motions; or write one page.
     $ nacelle view delta
     $ nacelle view delta --trajectory circle --out delta-circle.html
   report report
@@ -75,7 +75,7 @@ Kinematics
     Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv).
     $ nacelle fk fivebar --q left.motor=130deg --q right.motor=50deg
   workspace kinematics
-    Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is.
+    Workspace: where the platform can go within all limits, its size, and how well conditioned it is.
     $ nacelle workspace delta --over x=-0.4:0.4 --over z=-0.8:-0.4 --out map.png
 Forces and vibrations
   dynamics dynamics.dynamics

@@ -266,8 +266,9 @@ def import_command(
     name: Annotated[
         str | None, typer.Option("--name", help="Name of the robot; the file's if missing.")
     ] = None,
-    nacelle: Annotated[
-        str | None, typer.Option("--nacelle", help="Body that is the nacelle; chosen if missing, none if ''.")
+    platform: Annotated[
+        str | None,
+        typer.Option("--platform", help="Body that is the platform; chosen if missing, none if ''."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -276,7 +277,7 @@ def import_command(
 
     check_output_file(out)
     done = import_robot(
-        file, closures=closures, floating=floating, keyframe=keyframe, name=name, nacelle=nacelle
+        file, closures=closures, floating=floating, keyframe=keyframe, name=name, platform=platform
     )
     done.save(out)
     # Their lines are those of what was written.

@@ -426,7 +426,7 @@ def identify_command(
         ),
     ] = None,
     on: Annotated[
-        str, typer.Option("--on", help="Body or tool that carries the payload; the nacelle if none.")
+        str, typer.Option("--on", help="Body or tool that carries the payload; the platform if none.")
     ] = "",
     out: Annotated[
         Path | None,

@@ -31,7 +31,7 @@ PayloadOption = Annotated[
     typer.Option(
         "--payload",
         metavar="NAME|none|'mass=2kg; com=0 0 50 mm; on=TOOL'",
-        help="Only this payload of the description, or none of them; or one more: a mass on the nacelle, a "
+        help="Only this payload of the description, or none of them; or one more: a mass on the platform, a "
         "tool or a body ('2kg' alone will do); repeat.",
     ),
 ]
@@ -41,7 +41,7 @@ ExternalOption = Annotated[
         "--external",
         metavar="'NAME=0 0 -50 N; 0 0 2 N*m'",
         help="Force and moment from outside on a body or tool, in base axes, about its origin; without "
-        "NAME on the nacelle; repeat.",
+        "NAME on the platform; repeat.",
     ),
 ]
 
@@ -210,7 +210,7 @@ def coordinate_kinds(robot: Robot) -> dict[str, bool | None]:
 
 
 def read_pose(robot: Robot, at: list[str] | None, tool: str = "") -> Array:
-    """The pose that `--at` describes, of the nacelle or a tool; rx, ry, rz are a rotation vector."""
+    """The pose that `--at` describes, of the platform or a tool; rx, ry, rz are a rotation vector."""
     from nacelle.kinematics.pose import pose
     from nacelle.model.reduced import ROTATIONS, layout_of
 

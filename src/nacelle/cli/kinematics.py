@@ -1,7 +1,7 @@
 """Commands of positions: `ik`, `fk`, `workspace`.
 
 `ik`: inverse kinematics at a pose or along a table of poses. `fk`: forward kinematics of given actuators or
-along a table of them. `workspace`: where the nacelle can go, and how well conditioned it is there.
+along a table of them. `workspace`: where the platform can go, and how well conditioned it is there.
 """
 
 from __future__ import annotations
@@ -408,7 +408,7 @@ def workspace_command(
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Workspace: where the nacelle can go within all limits, its size, and how well conditioned it is."""
+    """Workspace: where the platform can go within all limits, its size, and how well conditioned it is."""
     from nacelle.kinematics.workspace import workspace, workspace_boundary
     from nacelle.report.workspace import reach_data, reach_lines, workspace_data, workspace_lines
 

@@ -55,7 +55,7 @@ class MotionOptions:
         to: settings of the end of a line.
         radius: of a circle; a tenth of the robot's size if empty.
         duration: s.
-        tool: the tool that moves; the nacelle if empty.
+        tool: the tool that moves; the platform if empty.
     """
 
     trajectory: TrajectoryOption = "circle"
@@ -94,7 +94,7 @@ class MotionRun(MotionOptions):
 
 
 def make_trajectory(robot: Robot, options: MotionOptions) -> Trajectory:
-    """The trajectory of the nacelle or of a tool.
+    """The trajectory of the platform or of a tool.
 
     That of a tool is in the robot's coordinates, or in x, y and z where it moves along one that the robot's
     motion lacks.

@@ -110,7 +110,7 @@ def view_command(
     payload: PayloadOption = None,
     mode: ModeOption = "",
 ) -> None:
-    """Show robots in the browser: drag the nacelle, see forces, play motions; or write one page."""
+    """Show robots in the browser: drag the platform, see forces, play motions; or write one page."""
     if out is not None:
         check_output_file(out)
         if out.suffix.lower() not in (".html", ".htm"):

@@ -6,7 +6,7 @@ has, e (3,) its axis, v and w velocities at its point and angular velocities,
     revolute   q' = e . (w_2 - w_1), rad/s          prismatic   q' = e . (v_2 - v_1), m/s
 
 so a unit force along it is +e on body 2 and -e on body 1 (a moment or a force). Along a rate of the leg with
-columns (v, w) on one side that is e . w or e . v with its sign, on the nacelle a wrench at the closure's
+columns (v, w) on one side that is e . w or e . v with its sign, on the platform a wrench at the closure's
 point. By equal power a unit force of actuator k alone is along the reduced twist what row k of J_r^-1 is:
 
     F . v = 1 q_k' = (J_r^-1 v)_k          J_r^-1 (actuators, n)          [KI2007] (80)
@@ -70,10 +70,10 @@ def actuator_jacobian(legs: Legs) -> Array:
     """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
     robot = legs.placed.robot
     rows: dict[int, list[Scalar]] = {}
-    nacelle_rates = set(legs.plan.mechanism.nacelle_rates)
+    platform_joint_rates = set(legs.plan.mechanism.platform_joint_rates)
     for index, k in active_rates(robot).items():
         unit: Rates = {index: 1.0}
-        rows[k] = legs.project_held_forces(*(({}, unit) if index in nacelle_rates else (unit, {})))
+        rows[k] = legs.project_held_forces(*(({}, unit) if index in platform_joint_rates else (unit, {})))
     for rate in driven_closure_rates(legs.placed).values():
         if rate.actuator is not None:
             rows[rate.actuator] = legs.project_held_forces(*rate.unit_force(legs))

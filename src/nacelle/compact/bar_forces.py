@@ -1,4 +1,4 @@
-"""Bars in the compact form: what they require of the nacelle and of their drives, and their inertia.
+"""Bars in the compact form: what they require of the platform and of their drives, and their inertia.
 
 With d = B - A (3,), v_A and v_B the velocities of its ends, a bar that does not spin has the kinetic energy
 

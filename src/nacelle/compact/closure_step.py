@@ -1,7 +1,7 @@
 """Newton's step towards closed loops, with the factors of the compact form.
 
 At open loops a row says M u = g(w) + r, where r is what it leaves open along its direction (`constraints`).
-The rows that the legs leave over, and the nacelle's own loops, give the steps of what is dependent; the legs
+The rows that the legs leave over, and the platform's own loops, give the steps of what is dependent; the legs
 follow. A rod then turns to where its ends will be: with s its present direction of length l, in the axes of
 its joint, which turn with the body that carries it, w = s x (d + d') / l^2; it does not spin in them.
 
@@ -18,8 +18,8 @@ import numpy as np
 from nacelle.compact.constraints import Constraint, PlatformLoop, SphericalRod
 from nacelle.compact.legs import Legs, Rates
 from nacelle.compact.motion import node_twist, point_unit_twists
-from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import CompactPlan, ConfiguredRobot
+from nacelle.compact.platform import MovingFrame
 from nacelle.compact.vectors import ZERO, add, cross_nonzero, inner, scale
 from nacelle.model.joint import Primitive
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, pack, plus, product
@@ -33,7 +33,7 @@ class ClosureStep:
 
     Attributes:
         dependent: steps of the dependent numbers.
-        rates: steps of all rates that were found: nacelle and legs, rods left out.
+        rates: steps of all rates that were found: platform and legs, rods left out.
         rods: for the joint of every rod its rotation, in the axes of the joint on the body that carries it.
         open: what the loops leave open, metres over the robot's size, or radians.
     """
@@ -49,7 +49,7 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
 
     Args:
         legs: the robot, eliminated.
-        basis: the nacelle's rates (nw, d) at unit rates of the d dependent numbers.
+        basis: the platform's rates (nw, d) at unit rates of the d dependent numbers.
     """
     placed, mechanism = legs.placed, legs.plan.mechanism
     chosen = mechanism.iterated_legs
@@ -62,7 +62,7 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     flat_gaps = [value for values in loops for value in values]
     step = _dependent_step(legs, basis, sides, flat_gaps)
     w: Rates = {rate: inner(row, step) for rate, row in zip(mechanism.platform_rates, basis, strict=True)}
-    frames = placed.nacelle.frames(w, {})
+    frames = placed.platform.frames(w, {})
     rates = dict(w)
     for k in chosen:
         far = [g for constraint in placed.constraints[k] for g in constraint.rates(placed.trees, frames)]
@@ -122,7 +122,7 @@ def _rod_rotation(
         R = body_pose.R
     else:
         d, d_dot = (trees.up(axes, v) for v in vectors)
-        w, R = frames[rod.bodies[0]].w, placed.nacelle.poses[rod.bodies[0]].R
+        w, R = frames[rod.bodies[0]].w, placed.platform.poses[rod.bodies[0]].R
     # The joint's axes turn with the body that carries them.
     d_next = add(d, add(d_dot, -cross_nonzero(w, d)))
     back = joint.frame_predecessor.R.T
@@ -131,7 +131,7 @@ def _rod_rotation(
 
 
 def is_step_determined(plan: CompactPlan, count: int) -> bool:
-    """Whether the step can be found so, for `count` dependent numbers of the nacelle.
+    """Whether the step can be found so, for `count` dependent numbers of the platform.
 
     Legs that leave rows over must themselves be found by iteration.
     """

@@ -1,6 +1,6 @@
 """Rows of constraints: what a joint that closes a loop, a rod or a coupling demands of the rates of a leg.
 
-    sum over rates of M_ik u_k = f . v + n . w          rates u of the leg; v, w of the nacelle, far side
+    sum over rates of M_ik u_k = f . v + n . w          rates u of the leg; v, w of the platform, far side
 
 Differentiated, M u' = b, with all accelerations taken at constant u, v_rel = v_s - v_r and a_rel = a_s - a_r;
 r marks the leg's side and s the far one. The rows of a joint that closes a loop, with e a direction it locks:

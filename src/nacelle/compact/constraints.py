@@ -1,11 +1,11 @@
 """Constraints: what the closures, rods, struts and idle spins of a leg demand of its rates, in local axes.
 
-    sum over rates of M_ik u_k = g_i(w)          rates u of the leg, rates w of the nacelle
+    sum over rates of M_ik u_k = g_i(w)          rates u of the leg, rates w of the platform
 
-A constraint joins a point of a leg to one of the nacelle, or of the same leg (`sides`). It locks components
+A constraint joins a point of a leg to one of the platform, or of the same leg (`sides`). It locks components
 of the velocity v and of the angular velocity w of its far side relative to the near one, a row for each
 (`constraint_rows`); what the leg's own rates move of it is the left side, M_ik that of rate k alone, and what
-the nacelle moves is g_i. Rows onto the nacelle are written in the axes of the leg's last link, those of a
+the platform moves is g_i. Rows onto the platform are written in the axes of the leg's last link, those of a
 loop inside a leg in the axes of the last link that both sides have in common. A multiplier of a row (N or
 N m) is the force that the other side puts on the leg along it. Beside joints that close loops there are
 
@@ -13,9 +13,9 @@ N m) is the force that the other side puts on the leg along it. Beside joints th
     rod          d . v           d . a_rel + v_rel . v_rel                    d = B - A, d . d constant
     strut        d . v / d_k     (d . a_rel + v_rel . v_rel - l'^2) / d_k     d . d = l^2
     spin         e . w           -e . w'                                      an idle spin is set to zero
-    coupling     factors         0                                            nothing of the nacelle is felt
+    coupling     factors         0                                            nothing of the platform is felt
 
-Gravity is taken off both sides alike; m/s, rad/s, N, N m. Loops of the nacelle itself are constraints of its
+Gravity is taken off both sides alike; m/s, rad/s, N, N m. Loops of the platform itself are constraints of its
 own rates, in base axes: each row with direction f (3,) of a force and n (3,) of a moment locks
 
     f . (v_2 - v_1) + n . (w_2 - w_1) = 0
@@ -49,7 +49,7 @@ from nacelle.compact.constraint_rows import (
 )
 from nacelle.compact.leg_trees import LegTrees, NodeFrame
 from nacelle.compact.motion import Columns, MechanismMotion, point_unit_twists
-from nacelle.compact.nacelle import PlatformState
+from nacelle.compact.platform import PlatformState
 from nacelle.compact.sides import Frames, LegSides, PlatformSides, PrescribedLine, Sides
 from nacelle.compact.vectors import ZERO, add, scale
 from nacelle.kinematics.configuration import Configuration
@@ -108,7 +108,7 @@ class Constraint(ABC):
 
     @property
     def platform(self) -> PlatformSides | None:
-        """Its sides, where it joins a leg to the nacelle."""
+        """Its sides, where it joins a leg to the platform."""
         return self.sides if isinstance(self.sides, PlatformSides) else None
 
     @property
@@ -154,7 +154,7 @@ class Coupling(Constraint):
 
     Attributes:
         joint: its index among the joints.
-        of_leg: whether it couples coordinates of a leg, else those of the nacelle.
+        of_leg: whether it couples coordinates of a leg, else those of the platform.
     """
 
     joint: int
@@ -258,7 +258,7 @@ class Rod(Constraint):
 
             d.a_B + |v|^2 - d.a_A = d.a_B + v_B.v_B - u (2 v_B.c - u k),      k = c.c + d.r
 
-        with r from the axis to A: v_B.v_B is the same for all legs of a nacelle that does not turn.
+        with r from the axis to A: v_B.v_B is the same for all legs of a platform that does not turn.
         """
         sides, trees, d = self.platform, motion.trees, self.d
         assert sides is not None
@@ -362,10 +362,10 @@ LineConstraint = DrivenRod | Strut
 
 @dataclass(frozen=True, eq=False)
 class PlatformLoop:
-    """A loop between two bodies of the nacelle, or between one and the base; forces are on the second body.
+    """A loop between two bodies of the platform, or between one and the base; forces are on the second body.
 
     Attributes:
-        rows: the rows, over the moving rates of the nacelle, base axes.
+        rows: the rows, over the moving rates of the platform, base axes.
         bodies: the first and the second body.
         point: where both meet (3,), base axes, m.
         joint: the joint that closes it; None of an idle spin.
@@ -392,16 +392,16 @@ class PlatformLoop:
             return [0.0] * len(self.rows)
         return _joint_closure_errors(now.robot.joints[self.joint], self.rows, *frames(self.joint, 0), 1.0)
 
-    def over_rates(self, nacelle: PlatformState) -> PlatformLoop:
-        """The same with its rows over the moving rates of the nacelle."""
-        rows = [replace(row, coefficients=self._coefficients(nacelle, row)) for row in self.rows]
+    def over_rates(self, platform: PlatformState) -> PlatformLoop:
+        """The same with its rows over the moving rates of the platform."""
+        rows = [replace(row, coefficients=self._coefficients(platform, row)) for row in self.rows]
         return replace(self, rows=rows)
 
-    def _coefficients(self, nacelle: PlatformState, row: Row) -> dict[int, Scalar]:
-        """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the nacelle, by rate."""
-        common, f, n = nacelle.common(*self.bodies), row.force, row.moment
+    def _coefficients(self, platform: PlatformState, row: Row) -> dict[int, Scalar]:
+        """A row f . (v_2 - v_1) + n . (w_2 - w_1) over the moving rates of the platform, by rate."""
+        common, f, n = platform.common(*self.bodies), row.force, row.moment
         first, coefficients = (
-            nacelle.generalised_forces(k, self.point, f, n, without=common) for k in self.bodies
+            platform.generalised_forces(k, self.point, f, n, without=common) for k in self.bodies
         )
         for rate, value in first.items():
             coefficients[rate] = coefficients[rate] - value if rate in coefficients else -value
@@ -516,7 +516,7 @@ def _leg_side(trees: LegTrees, first: int, second: int) -> int:
     return 0 if first in trees.place and (second not in trees.place or trees.place[first].node) else 1
 
 
-def closure_constraint(robot: Robot, trees: LegTrees, nacelle: PlatformState, index: int) -> JointClosure:
+def closure_constraint(robot: Robot, trees: LegTrees, platform: PlatformState, index: int) -> JointClosure:
     """A joint that closes a loop of a leg."""
     joint = robot.joints[index]
     bodies = (joint.predecessor, joint.successor)
@@ -529,17 +529,17 @@ def closure_constraint(robot: Robot, trees: LegTrees, nacelle: PlatformState, in
         near, outer = NodeFrame(node, near_frame), NodeFrame(far_node, far @ frames[1 - side])
         rows, inside = _closure_inside_leg(trees, joint, size, near, outer, first)
         return JointClosure(rows, inside, index, first)
-    far_frame = nacelle.poses[body] @ frames[1 - side]
+    far_frame = platform.poses[body] @ frames[1 - side]
     far_axes = np.stack([trees.down(node, far_frame.R[:, k]) for k in range(3)], axis=1)
     offsets, locked, _ = locked_axes(joint)
     near_point, point = near_frame.p, far_frame.p
     local: Array | None = frames[1 - side].p
     if 0 < len(offsets) < 3:
         if first:
-            # The leg carries the plane or line: its material point under the nacelle's point.
+            # The leg carries the plane or line: its material point under the platform's point.
             near_point = trees.seen(node, point)
         else:
-            # The nacelle carries it: its material point under the leg's point.
+            # The platform carries it: its material point under the leg's point.
             point, local = trees.point(node, near_frame.p), None
     axes, free = ClosureAxes(near_frame.R, far_axes, first), near_frame.R[:, 2] if len(locked) == 2 else None
     twists = point_unit_twists(trees, node, near_point)
@@ -581,13 +581,13 @@ def _relative_unit_twists(trees: LegTrees, sides: LegSides) -> Columns:
 
 
 def rod_constraint(
-    trees: LegTrees, nacelle: PlatformState, rod: MassPointRod, line: PrescribedLine | None = None
+    trees: LegTrees, platform: PlatformState, rod: MassPointRod, line: PrescribedLine | None = None
 ) -> SphericalRod:
-    """A rod; its point A is on the leg, or on the nacelle where B is on the leg.
+    """A rod; its point A is on the leg, or on the platform where B is on the leg.
 
     Args:
         trees: the legs' frames.
-        nacelle: the nacelle.
+        platform: the platform.
         rod: the rod.
         line: how it moves, base axes, where that is given.
     """
@@ -603,9 +603,9 @@ def rod_constraint(
         sides = LegSides(top, node, A, far_node, Q)
         twists = _relative_unit_twists(trees, sides)
     else:
-        given_point = body in nacelle.given
-        point = nacelle.point(body, B) if given_point else (nacelle.poses[body] @ Pose(np.eye(3), B)).p
-        # Beside a single joint the base's axes are cheaper: nothing of the nacelle's is turned.
+        given_point = body in platform.given
+        point = platform.point(body, B) if given_point else (platform.poses[body] @ Pose(np.eye(3), B)).p
+        # Beside a single joint the base's axes are cheaper: nothing of the platform's is turned.
         axes = 0 if len(trees.path(node)) <= 1 else node
         if line is not None:
             line = line.through(lambda vector: trees.down(axes, vector))
@@ -616,18 +616,18 @@ def rod_constraint(
             d = np.asarray(plus(trees.seen(node, point), -A))
         sides = PlatformSides(axes, node, A, body, B, point, line)
         twists = sides.near(trees)
-    return SphericalRod((_rod_row(nacelle, d, twists),), sides, rod, side == 0)
+    return SphericalRod((_rod_row(platform, d, twists),), sides, rod, side == 0)
 
 
-def _rod_row(nacelle: PlatformState, d: Array, twists: Columns) -> Row:
+def _rod_row(platform: PlatformState, d: Array, twists: Columns) -> Row:
     """The row d . v of a rod that lies along d, m^2/s."""
-    size = nacelle.robot.numeric.size
+    size = platform.robot.numeric.size
     return Row(_translation_coefficients(d, twists), d, size * size)
 
 
 def line_constraint(
     trees: LegTrees,
-    nacelle: PlatformState,
+    platform: PlatformState,
     leg: int,
     bar: LineLeg,
     line: PrescribedLine | None = None,
@@ -637,7 +637,7 @@ def line_constraint(
 
     Args:
         trees: the legs' frames.
-        nacelle: the nacelle.
+        platform: the platform.
         leg: index of the leg.
         bar: the bar.
         line: how it moves, base axes, where that is given.
@@ -649,7 +649,7 @@ def line_constraint(
     else:
         node, frame = trees.place[bar.carrier]
         A = (frame @ Pose(np.eye(3), bar.A)).p
-    point = nacelle.point(bar.form.body, bar.form.B)
+    point = platform.point(bar.form.body, bar.form.B)
     form = bar.seen(trees.node(axes).G.R if axes else None)
     if line is not None:
         line = line.through(lambda vector: project_to_plane(form, trees.down(axes, vector)))
@@ -658,13 +658,13 @@ def line_constraint(
         d = project_to_plane(form, np.asarray(plus(trees.seen(axes, point), -trees.point(node, A, axes))))
     sides = PlatformSides(axes, node, A, form.body, form.B, point, line)
     if not bar.is_strut:
-        return DrivenRod((_rod_row(nacelle, d, point_unit_twists(trees, node, A, axes)),), sides, bar, form)
+        return DrivenRod((_rod_row(platform, d, point_unit_twists(trees, node, A, axes)),), sides, bar, form)
     # Of a line that is given the direction alone counts: its length is 1.
     d, length = (d, sqrt(dot(d, d))) if line is None else (line.direction[0], 1.0)
     reciprocal = divide(1.0, d[bar.up])
     gain = form.drive.side * (length * reciprocal)
     d = pack([1.0 if k == bar.up else d[k] * reciprocal for k in range(3)])
-    row = Row({bar.rate: gain}, d, nacelle.robot.numeric.size)
+    row = Row({bar.rate: gain}, d, platform.robot.numeric.size)
     return Strut((row,), sides, bar, form, foot)
 
 
@@ -672,7 +672,7 @@ _NO_POINTS = LegSides(0, 0, ZERO, 0, ZERO)
 
 
 def coupling_constraint(robot: Robot, index: int, moving: Container[int] | None = None) -> Coupling:
-    """A coupling: its factors over the rates of the coupled joints; of the nacelle, over its moving rates."""
+    """A coupling: its factors over the rates of its joints; of the platform, over its moving rates."""
     joint = robot.joints[index]
     factors: dict[int, Scalar] = dict(coupling_rates(robot, joint))
     if moving is not None:
@@ -689,25 +689,25 @@ def spin_constraint(trees: LegTrees, body: int, axis: Sequence[float]) -> LegSpi
     return LegSpin((row,), LegSides(node, node, ZERO, node, ZERO))
 
 
-def platform_loops(robot: Robot, nacelle: PlatformState) -> list[PlatformLoop | Coupling]:
-    """All loops of the nacelle itself."""
+def platform_loops(robot: Robot, platform: PlatformState) -> list[PlatformLoop | Coupling]:
+    """All loops of the platform itself."""
     loops: list[PlatformLoop | Coupling] = []
-    for c in robot.nacelle.closures:
+    for c in robot.platform.closures:
         joint = robot.joints[c]
         if joint.at_point:
             continue
         if joint.is_coupling:
-            loops.append(coupling_constraint(robot, c, nacelle.moving))
+            loops.append(coupling_constraint(robot, c, platform.moving))
             continue
-        first = nacelle.poses[joint.predecessor] @ joint.frame_predecessor
-        second: Pose = nacelle.poses[joint.successor] @ joint.frame_successor
+        first = platform.poses[joint.predecessor] @ joint.frame_predecessor
+        second: Pose = platform.poses[joint.successor] @ joint.frame_successor
         _, locked, _ = locked_axes(joint)
         axes, size = ClosureAxes(first.R, second.R, True), robot.numeric.size
         rows = closure_rows(joint, size, {}, axes, rotation_basis(first.R, locked))
         loop = PlatformLoop(rows, (joint.predecessor, joint.successor), second.p, c)
-        loops.append(loop.over_rates(nacelle))
-    for spin in nacelle.mechanism.platform_idle_spins:
-        pose = nacelle.poses[spin.body]
+        loops.append(loop.over_rates(platform))
+    for spin in platform.mechanism.platform_idle_spins:
+        pose = platform.poses[spin.body]
         row = SpinRow({}, product(pose.R, np.array(spin.axis)), 1.0)
-        loops.append(PlatformLoop((row,), (BASE, spin.body), pose.p, None).over_rates(nacelle))
+        loops.append(PlatformLoop((row,), (BASE, spin.body), pose.p, None).over_rates(platform))
     return loops

@@ -63,7 +63,7 @@ def _twist(placed: ConfiguredRobot, motion: MechanismMotion, body: int, local: A
     """Velocity (3,), m/s, of a point of a body, `local` in its frame, and its angular velocity, base axes."""
     if body == BASE:
         return Twist(ZERO, ZERO)
-    if body in placed.nacelle.poses:
+    if body in placed.platform.poses:
         return Twist(motion.frames[body].velocity(local), motion.frames[body].w)
     node, at = _node_and_point(placed, body, local)
     unit_twists = point_unit_twists(placed.trees, node, at)
@@ -77,7 +77,7 @@ def _add_wrench(
     """Add a wrench (N, N m), base axes, on a point of a body, `local` (3,) in its frame, m."""
     if body == BASE:
         return
-    if body in placed.nacelle.poses:
+    if body in placed.platform.poses:
         forces.add_to_platform(body, _position(placed, body, local), *wrench, local)
         return
     node, point = _node_and_point(placed, body, local)
@@ -106,8 +106,8 @@ def _position(placed: ConfiguredRobot, body: int, local: Array) -> Array:
     """A point of a body in base axes."""
     if body == BASE:
         return local
-    if body in placed.nacelle.poses:
-        return placed.nacelle.point(body, local)
+    if body in placed.platform.poses:
+        return placed.platform.point(body, local)
     node, at = _node_and_point(placed, body, local)
     return placed.trees.point(node, at)
 
@@ -154,8 +154,8 @@ def add_joint_efforts(
         joint = robot.joints[j]
         if joint.successor in placed.parts.omitted_bodies:
             continue
-        of_nacelle = j in robot.nacelle.joints
-        rates, along_rates = (motion.w, forces.nacelle) if of_nacelle else (motion.u, forces.gamma)
+        of_platform = j in robot.platform.joints
+        rates, along_rates = (motion.w, forces.platform) if of_platform else (motion.u, forces.gamma)
         start = robot.platform_nv + robot.v_slices[j].start
         for number, primitive in enumerate(joint.primitives):
             indices = range(start, start + primitive.nv)
@@ -237,7 +237,7 @@ def add_closure_efforts(
 def _add_spherical_end_friction(
     legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, closure: JointClosure, physics: Physics
 ) -> None:
-    """Friction of a spherical joint onto the nacelle, in base axes: nothing is turned there and back."""
+    """Friction of a spherical joint onto the platform, in base axes: nothing is turned there and back."""
     sides = closure.platform
     assert sides is not None
     twists = point_unit_twists(legs.placed.trees, sides.node, sides.own, 0)
@@ -253,10 +253,10 @@ def _add_spherical_end_friction(
 def add_platform_closure_efforts(
     legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
 ) -> None:
-    """Friction and springs of joints between legs at a point nacelle, and of the nacelle's own loops."""
+    """Friction and springs of joints between legs at a point platform, and of the platform's own loops."""
     placed = legs.placed
     trees = placed.trees
-    for c in placed.robot.nacelle.closures:
+    for c in placed.robot.platform.closures:
         joint = placed.robot.joints[c]
         bodies = (joint.predecessor, joint.successor)
         if not _has_effort(joint, physics):
@@ -298,7 +298,7 @@ def add_rotor_inertia(legs: Legs, motion: MechanismMotion, forces: ForceAccumula
     """Rotors behind gears, i^2 J q'' (N or N m), in the tree and at closures."""
     for rate, inertia in tree_rotors(legs.placed).items():
         acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
-        add_forces(forces.gamma if rate in motion.u_dot else forces.nacelle, {rate: inertia * acceleration})
+        add_forces(forces.gamma if rate in motion.u_dot else forces.platform, {rate: inertia * acceleration})
     for closing in rotor_rates(legs.placed):
         forces.add_along_closure(legs, closing, closing.rotor * closure_acceleration(legs, motion, closing))
 

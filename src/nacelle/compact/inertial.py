@@ -6,9 +6,9 @@ w' x r + w x (w x r) over r, the motion requires
 
     f = m a + T h,      n = h x a + sum over i, j of S_ij e_i x T e_j             [KI2007] (12)
 
-- on a link of a leg in the link's own axes. The reference point of a link that holds the nacelle is that
-  point, so that f goes straight to the nacelle and loads no joint of the leg;
-- on a body of the nacelle in its own axes, or by the columns c_i of its orientation, base axes:
+- on a link of a leg in the link's own axes. The reference point of a link that holds the platform is that
+  point, so that f goes straight to the platform and loads no joint of the leg;
+- on a body of the platform in its own axes, or by the columns c_i of its orientation, base axes:
   f = m a + sum h_j c_j'', n = sum c_i x (sum S_ij c_j'' + h_i a);
 - rods and bars as masses at their ends; rotors as i^2 J q'' along their rate (`efforts`).
 
@@ -20,13 +20,13 @@ are sums of that and of r x (a + T r) over the mass. Each second moment costs as
 it meets.
 
 What lies on the axis of a revolute joint moves as the link before it does, and so do the second moments of a
-link on a prismatic joint; the point where a link holds the nacelle moves with the nacelle. Of the numbers m,
-h, S of a link about its reference point
+link on a prismatic joint; the point where a link holds the platform moves with the platform. Of the numbers
+m, h, S of a link about its reference point
 
     revolute    m, h along the axis, S along the axis        count on the link before, where the joint is
     prismatic   S                                            counts on the link before: both turn alike
     spherical   m                                            counts on the link before
-    at the end  m                                            counts on the nacelle's body, at that point
+    at the end  m                                            counts on the platform's body, at that point
 
 ([AGH2005] (21)-(23)). What is passed on to the base does nothing. Nothing is decided by numbers.
 """
@@ -43,8 +43,8 @@ from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import ConstraintKey
 from nacelle.compact.legs import Legs
 from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import ConfiguredRobot
+from nacelle.compact.platform import MovingFrame
 from nacelle.compact.required import ForceAccumulator
 from nacelle.compact.sides import PlatformSides
 from nacelle.compact.vectors import ZERO, acceleration_matrix, add, all_zero, cross_nonzero, scale
@@ -121,7 +121,7 @@ class InertialNumbers:
 
     Attributes:
         nodes: for every node its ten numbers about its reference point.
-        bodies: for every nacelle body its ten numbers about its origin, own axes.
+        bodies: for every platform body its ten numbers about its origin, own axes.
         rates: for every rate an inertia along it.
     """
 
@@ -161,7 +161,7 @@ def inertial_numbers(placed: ConfiguredRobot) -> InertialNumbers:
 
 
 def end_constraints(placed: ConfiguredRobot) -> dict[int, tuple[ConstraintKey, PlatformSides]]:
-    """For every node that a locked point joins to the nacelle, the first such constraint, and its sides."""
+    """For every node that a locked point joins to the platform, the first such constraint, and its sides."""
     ends: dict[int, tuple[ConstraintKey, PlatformSides]] = {}
     for constraint in placed.all_constraints:
         sides = constraint.platform
@@ -171,7 +171,7 @@ def end_constraints(placed: ConfiguredRobot) -> dict[int, tuple[ConstraintKey, P
 
 
 def ends_with_inertia(placed: ConfiguredRobot, numbers: InertialNumbers) -> frozenset[int]:
-    """Nodes whose inertia needs all of the acceleration where they hold the nacelle: m a, h x a."""
+    """Nodes whose inertia needs all of the acceleration where they hold the platform: m a, h x a."""
     ends = end_constraints(placed)
     return frozenset(
         node
@@ -181,7 +181,7 @@ def ends_with_inertia(placed: ConfiguredRobot, numbers: InertialNumbers) -> froz
 
 
 def reference_point(placed: ConfiguredRobot, node: int) -> Array:
-    """The point (3,), node axes, m, about which a node's inertia counts: at the nacelle, else its origin."""
+    """The point (3,), node axes, m, about which a node's inertia counts: at the platform, else its origin."""
     ends = end_constraints(placed)
     return ends[node][1].own if node in ends else ZERO
 
@@ -193,7 +193,7 @@ def add_inertial_forces(
 
     Args:
         legs: the robot's legs, eliminated.
-        motion: of nodes and nacelle, gravity taken off the accelerations.
+        motion: of nodes and platform, gravity taken off the accelerations.
         numbers: inertial numbers.
         forces: where forces (N) and moments (N m) are gathered.
     """
@@ -205,7 +205,7 @@ def add_inertial_forces(
             f, n = wrench_in_own_axes(values, moving.a, moving.w, moving.acceleration_matrix)
             forces.add_to_node(node, f, n)
             continue
-        # What acts at the point where the leg holds the nacelle goes straight to the nacelle.
+        # What acts at the point where the leg holds the platform goes straight to the platform.
         key, sides = ends[node]
         a = sides.end_acceleration(motion)
         f, n = wrench_in_own_axes(values, a, moving.w, moving.acceleration_matrix)
@@ -222,7 +222,7 @@ def add_inertial_forces(
 
 
 def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
-    """Wrench of a nacelle body about its origin from the columns of its axes, base axes.
+    """Wrench of a platform body about its origin from the columns of its axes, base axes.
 
     f = m a + sum h_j c_j'',  n = sum over i of c_i x t_i,  t_i = sum S_ij c_j'' + h_i a; and since the sum of
     c_i x c_i'' is 2 w', one of three second moments on the diagonal costs three products alone.
@@ -245,7 +245,7 @@ def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
 
 
 def _prefers_columns(values: Array, placed: ConfiguredRobot, body: int) -> bool:
-    """Whether a nacelle body's wrench is cheaper from the columns of its axes than in its own axes.
+    """Whether a platform body's wrench is cheaper from the columns of its axes than in its own axes.
 
     The columns are there already where legs hold the body at points off its origin.
     """
@@ -255,7 +255,7 @@ def _prefers_columns(values: Array, placed: ConfiguredRobot, body: int) -> bool:
 
 
 def _wrench_from_body_axes(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
-    """Wrench of a nacelle body about its origin, found in its own axes; base axes."""
+    """Wrench of a platform body about its origin, found in its own axes; base axes."""
     R = frame.pose.R
     w, w_dot, a = (product(R.T, vector) for vector in (frame.w, frame.w_dot, frame.a))
     f, n = wrench_in_own_axes(values, a, w, acceleration_matrix(w, w_dot))
@@ -275,7 +275,7 @@ def condensed_numbers(placed: ConfiguredRobot) -> InertialNumbers:
             body, local = sides.held
             at_point = transform_inertia(mass, np.eye(3), local)
             bodies[body] = plus(bodies[body], at_point) if body in bodies else at_point
-    # What counts about the point where a leg holds the nacelle stays there.
+    # What counts about the point where a leg holds the platform stays there.
     for index in reversed(range(1, len(trees.nodes))):
         if index not in nodes or index in trees.roots or index in ends:
             continue

@@ -193,7 +193,7 @@ def absorb_own_rotation(node: TreeNode) -> TreeNode:
             return node
         A = cheapest_rotation(node.G.R, node.primitive.axis)
     except TypeError:
-        # The axis of a leg that hangs on the nacelle moves.
+        # The axis of a leg that hangs on the platform moves.
         return node
     if A is None:
         return node
@@ -228,7 +228,7 @@ class LegTrees:
     Attributes:
         nodes: all nodes; the first is the base and None.
         place: for every body of a leg and the base its node, and the pose of its frame there.
-        roots: nodes that are the origin of a nacelle body in base axes, and the body: legs may hang there.
+        roots: nodes that are the origin of a platform body in base axes, and the body: legs may hang there.
         joined: whether joints with parallel axes turn a vector at once: pays for several vectors.
         runs: what `down` and `up` go through between two nodes, kept once it is made.
     """
@@ -247,7 +247,7 @@ class LegTrees:
         return node
 
     def root(self, index: int) -> int | None:
-        """The nacelle body that a node hangs on; None if it is on the base."""
+        """The platform body that a node hangs on; None if it is on the base."""
         path = self.path(index)
         return self.roots.get(path[0]) if path else None
 
@@ -381,7 +381,7 @@ def leg_trees(
             if joint.successor in omitted:
                 continue
             if joint.predecessor not in frame_of:
-                # A leg that hangs on the nacelle: its first node is the body's origin in base axes.
+                # A leg that hangs on the platform: its first node is the body's origin in base axes.
                 pose = now.motion.poses[joint.predecessor]
                 nodes.append(
                     TreeNode(0, (), Pose(np.eye(3), pose.p), Primitive.RZ, CosineSine(1.0, 0.0), False)
@@ -409,7 +409,7 @@ def leg_trees(
             frame_of[joint.successor] = NodeFrame(
                 index, G @ _with_constant_floats(joint.frame_successor).inverse()
             )
-    # Bodies of the nacelle are not part of the legs.
+    # Bodies of the platform are not part of the legs.
     frame_of = {body: at for body, at in frame_of.items() if at.node not in roots}
     for body, frame in _last_axes(robot, frame_of):
         index, node_pose = frame_of[body]

@@ -1,11 +1,11 @@
 """The compact form: rates, accelerations and forces of any robot, each leg on its own.
 
-    rates          M u = g(w)                          leg by leg, from the nacelle
+    rates          M u = g(w)                          leg by leg, from the platform
     accelerations  M u' = g(w') + bias
-    forces         M^T lambda = Gamma                  leg by leg, onto the nacelle
-    nacelle        sum N^T lambda + Gamma_w = load     the only solve, for what passive joints leave free
+    forces         M^T lambda = Gamma                  leg by leg, onto the platform
+    platform       sum N^T lambda + Gamma_w = load     the only solve, for what passive joints leave free
 
-Dependent rates of the nacelle follow from the rows that the legs leave over: w_dep = W v.
+Dependent rates of the platform follow from the rows that the legs leave over: w_dep = W v.
 
 A leg whose rows are eliminated as M = L R with pivots p_k has det M = +- product p_k. It vanishes where the
 leg is singular, to first order as the smallest singular value does, so
@@ -13,7 +13,7 @@ leg is singular, to first order as the smallest singular value does, so
     margin = s (product p_k)^2
 
 with s so that the margin is the squared inverse condition of the leg's own Jacobian at sample states. The
-nacelle's dependent rates have the same for the rows D that the legs leave over. Where a leg has more rows
+platform's dependent rates have the same for the rows D that the legs leave over. Where a leg has more rows
 than rates the determinant of those that were chosen may vanish alone: the margin is then too small, never too
 large. Below `TRUSTED_MARGIN` the dense margins decide (`nacelle.kinematics.margins`).
 
@@ -34,8 +34,8 @@ import numpy as np
 
 from nacelle.compact.constraints import Coupling, JointClosure, PlatformLoop, Strut, platform_loops
 from nacelle.compact.motion import MechanismMotion, propagate_motion
-from nacelle.compact.nacelle import MovingFrame, PoleFrame
 from nacelle.compact.placed import CompactPlan, ConfiguredRobot
+from nacelle.compact.platform import MovingFrame, PoleFrame
 from nacelle.compact.solve import Factors, determinant, eliminate_rows, product_of
 from nacelle.compact.vectors import ZERO, inner
 from nacelle.kinematics.margins import closed_form_margin
@@ -63,21 +63,23 @@ def _leg_pivots(legs: Legs, leg: int) -> list[Scalar]:
     return [factors.pivots[row] for row, _ in factors.order.pivots]
 
 
-def nacelle_determinant(legs: Legs) -> Scalar:
-    """Determinant of the rows that decide the dependent rates of the nacelle."""
+def platform_determinant(legs: Legs) -> Scalar:
+    """Determinant of the rows that decide the dependent rates of the platform."""
     if legs.dependent is not None:
         return product_of(legs.dependent.pivots.values())
     return determinant(legs.D.tolist())
 
 
 def margins(legs: Legs) -> Array:
-    """The margins (legs,), or (legs + 1,) where the nacelle has dependent rates."""
+    """The margins (legs,), or (legs + 1,) where the platform has dependent rates."""
     plan = legs.plan
     values: list[Scalar] = [closed_form_margin(roots) for roots in legs.placed.now.root_margins]
     for k in plan.mechanism.iterated_legs:
         values[k] = _margin(_leg_pivots(legs, k), plan.margins[k])
     if plan.mechanism.dependent:
-        pivots = legs.dependent.pivots.values() if legs.dependent is not None else [nacelle_determinant(legs)]
+        pivots = (
+            legs.dependent.pivots.values() if legs.dependent is not None else [platform_determinant(legs)]
+        )
         values.append(_margin(list(pivots), plan.margins[-1]))
     return pack(values)
 
@@ -97,7 +99,7 @@ def _margin(pivots: Sequence[Scalar], scale: float) -> Scalar:
 def iterated_distances(legs: Legs) -> list[Scalar]:
     """Squares that vanish at serial singularities alone, and smoothly, of what is found by iteration.
 
-    One for each leg on its own, and one for all legs that the nacelle's dependent rates hang on, together
+    One for each leg on its own, and one for all legs that the platform's dependent rates hang on, together
     with these: det of the whole, which does not depend on the rows that were chosen. For plans that are
     `complete`.
     """
@@ -107,7 +109,7 @@ def iterated_distances(legs: Legs) -> list[Scalar]:
     for k in plan.mechanism.iterated_legs:
         (coupled if plan.legs[k].kept else values).append(leg_determinant(legs, k))
     if plan.mechanism.dependent:
-        values.append(product_of([*coupled, nacelle_determinant(legs)]))
+        values.append(product_of([*coupled, platform_determinant(legs)]))
     return [value * value for value in values]
 
 
@@ -161,25 +163,25 @@ class Legs:
     factors: tuple[Factors, ...]
 
     def wrench(self, leg: int, multipliers: Rates, *, whole: bool = False) -> Rates:
-        """What multipliers of a leg's rows are along the moving rates of the nacelle.
+        """What multipliers of a leg's rows are along the moving rates of the platform.
 
         Parts that do no work in motions that the legs allow are dropped, unless the `whole` is wanted.
         """
         forces: Rates = {}
-        trees, nacelle = self.placed.trees, self.placed.nacelle
+        trees, platform = self.placed.trees, self.placed.platform
         for constraint in self.placed.constraints[leg]:
             values = [multipliers.get(row) for row in constraint.span]
             if all(value is None for value in values):
                 continue
             idle = None if whole else self.plan.idle.get(constraint.key)
             wrench, sides = constraint.wrench(values), constraint.multiplier_sides
-            add_forces(forces, sides.platform_forces(trees, nacelle, wrench, idle))
+            add_forces(forces, sides.platform_forces(trees, platform, wrench, idle))
         return forces
 
     @cached_property
     def loops(self) -> list[PlatformLoop | Coupling]:
-        """The nacelle's own loops."""
-        return platform_loops(self.placed.robot, self.placed.nacelle)
+        """The platform's own loops."""
+        return platform_loops(self.placed.robot, self.placed.platform)
 
     @cached_property
     def free_multipliers(self) -> dict[tuple[int, int], Rates]:
@@ -192,7 +194,7 @@ class Legs:
 
     @cached_property
     def platform_rows(self) -> dict[tuple[int, int], Rates]:
-        """For every leg and free row that counts, the row over the moving rates of the nacelle."""
+        """For every leg and free row that counts, the row over the moving rates of the platform."""
         return {
             (leg, row): self.wrench(leg, values, whole=row in self.plan.legs[leg].kept)
             for (leg, row), values in self.free_multipliers.items()
@@ -214,9 +216,9 @@ class Legs:
     def dependent_rows(self) -> list[Rates]:
         """Rows that decide the dependent rates."""
         rows = [row for loop in self.loops for row in loop.rows]
-        of_nacelle = [rows[k].coefficients for k in self.plan.loop_rows]
+        of_platform = [rows[k].coefficients for k in self.plan.loop_rows]
         legs = [self.platform_rows[k, row] for k, leg in enumerate(self.plan.legs) for row in leg.kept]
-        return of_nacelle + legs
+        return of_platform + legs
 
     @cached_property
     def D(self) -> Array:
@@ -232,7 +234,7 @@ class Legs:
 
     @cached_property
     def W(self) -> Array:
-        """Dependent rates of the nacelle from v (dependent, n): w_dep = W v."""
+        """Dependent rates of the platform from v (dependent, n): w_dep = W v."""
         mechanism = self.plan.mechanism
         if not mechanism.dependent:
             return np.zeros((0, len(mechanism.independent)))
@@ -247,8 +249,8 @@ class Legs:
             return self.dependent.solution(right.tolist())
         return np.stack([self.dependent.solution(column.tolist()) for column in right.T], axis=1)
 
-    def nacelle_rates(self, v: Array, bias: Array | None = None) -> Rates:
-        """Rates w of the nacelle from v (n,), m/s and rad/s: v itself, and W v for the dependent ones.
+    def platform_rates(self, v: Array, bias: Array | None = None) -> Rates:
+        """Rates w of the platform from v (n,), m/s and rad/s: v itself, and W v for the dependent ones.
 
         Their derivatives follow so from a = dv/dt and the bias of the motion itself: a, W a + bias.
         """
@@ -259,7 +261,7 @@ class Legs:
         return rates
 
     def rates(self, frames: dict[int, MovingFrame], active: Rates | None = None) -> Rates:
-        """Rates of all legs where the nacelle moves as given; active ones too, unless a leg's are given."""
+        """Rates of all legs where the platform moves as given; active ones too, unless a leg's are given."""
         rates: Rates = {}
         for constraints, factors in zip(self.placed.constraints, self.factors, strict=True):
             right = [g for constraint in constraints for g in constraint.rates(self.placed.trees, frames)]
@@ -289,7 +291,7 @@ class Legs:
         """Right-hand sides of the rows that decide the dependent rates.
 
         Args:
-            loop_sides: of all rows of the nacelle's own loops.
+            loop_sides: of all rows of the platform's own loops.
             sides: of all rows of legs.
         """
         right = [loop_sides[k] for k in self.plan.loop_rows]
@@ -300,15 +302,15 @@ class Legs:
         return pack(right)
 
     def accelerations(self, motion: MechanismMotion, active: Rates | None = None) -> Rates:
-        """Derivatives of the rates of all legs; `motion` has the nacelle's full accelerations."""
+        """Derivatives of the rates of all legs; `motion` has the platform's full accelerations."""
         accelerations: Rates = {}
         for sides, factors in zip(self.right_hand_sides(motion), self.factors, strict=True):
             accelerations |= factors.rates(sides, _given_active_rates(factors, active))
         return accelerations
 
-    def project_held_forces(self, gamma: Rates, nacelle: Rates) -> list[Scalar]:
-        """Forces along rates of legs and nacelle as a force (n,) along v: the legs follow the nacelle."""
-        total = dict(nacelle)
+    def project_held_forces(self, gamma: Rates, platform: Rates) -> list[Scalar]:
+        """Forces along rates of legs and platform as a force (n,) along v: the legs follow the platform."""
+        total = dict(platform)
         for k, factors in enumerate(self.factors):
             leg_forces = {rate: gamma[rate] for _, rate in factors.order.pivots if rate in gamma}
             if leg_forces:
@@ -316,7 +318,7 @@ class Legs:
         return self.project_on_twist(total)
 
     def project_on_twist(self, forces: Rates) -> list[Scalar]:
-        """Forces along the moving rates of the nacelle as forces (n,) along v: F_v + W^T F_dep, N or N m."""
+        """Forces along the moving rates of the platform as forces (n,) along v: F_v + W^T F_dep, N or N m."""
         mechanism = self.plan.mechanism
         dependent = [forces.get(rate, 0.0) for rate in mechanism.dependent]
         return [
@@ -366,18 +368,18 @@ def mechanism_motion(
         pole_held: whether it is the platform's pole that has no acceleration; a is zero.
     """
     placed = legs.placed
-    w = legs.nacelle_rates(v)
-    still = placed.nacelle.frames(w, {})
+    w = legs.platform_rates(v)
+    still = placed.platform.frames(w, {})
     u = legs.rates(still)
-    w_dot = legs.nacelle_rates(a, legs.bias(u, still))
-    free = placed.nacelle.frames(w, w_dot)
+    w_dot = legs.platform_rates(a, legs.bias(u, still))
+    free = placed.platform.frames(w, w_dot)
     return _motion_at_rates(legs, PrescribedMotion(u, {}, w, w_dot, free), heavy, friction, pole_held)
 
 
 def _motion_at_rates(
     legs: Legs, prescribed: PrescribedMotion, heavy: frozenset[int], friction: bool, pole_held: bool = False
 ) -> MechanismMotion:
-    """The motion at given rates, and derivatives of those of the nacelle and of some joints."""
+    """The motion at given rates, and derivatives of those of the platform and of some joints."""
     gravity = np.asarray(legs.placed.robot.gravity)
     free = dict(prescribed.frames)
     frames = {body: frame.with_gravity(gravity) for body, frame in free.items()}
@@ -404,9 +406,9 @@ class PrescribedMotion(NamedTuple):
     Attributes:
         u: rates of legs by place, those of all active joints among them.
         u_dot: their derivatives.
-        w: rates of the nacelle by place.
+        w: rates of the platform by place.
         w_dot: their derivatives.
-        frames: motion of the nacelle's bodies, without gravity.
+        frames: motion of the platform's bodies, without gravity.
     """
 
     u: Rates
@@ -419,7 +421,7 @@ class PrescribedMotion(NamedTuple):
 def prescribed_mechanism_motion(
     legs: Legs, prescribed: PrescribedMotion, heavy: frozenset[int] = frozenset(), *, friction: bool = True
 ) -> MechanismMotion:
-    """The motion of everything from that of the nacelle and of some joints; the other joints follow.
+    """The motion of everything from that of the platform and of some joints; the other joints follow.
 
     M u = g(w) and M u' = g(w') + bias for the rates that are not given.
     """
@@ -446,7 +448,7 @@ class ClosureRate:
     rotor: Scalar
 
     def unit_force(self, legs: Legs) -> tuple[Rates, Rates]:
-        """A unit force along it, N or N m: forces along the rates of the leg, and along those of the nacelle.
+        """A unit force along it, N or N m: forces along the rates of leg and platform.
 
         -e on the first body and +e on the second: e . v or e . w for the columns (v, w) of every rate.
         """
@@ -458,4 +460,4 @@ class ClosureRate:
             add_forces(gamma, {rate: side * value for rate, value in along.items()})
         e = sign * self.e
         wrench = Wrench(ZERO, e) if self.revolute else Wrench(e, ZERO)
-        return gamma, sides.platform_forces(placed.trees, placed.nacelle, wrench)
+        return gamma, sides.platform_forces(placed.trees, placed.platform, wrench)

@@ -8,9 +8,9 @@ bodies, that is u_l^T H_l u_l / 2,
 
 and with u_l = U_l v, U_l the leg's rates at unit reduced twist v (n,), the energy is v^T M v / 2:
 
-    M = sum over legs of U_l^T H_l U_l  +  nacelle               (n, n); kg, kg m, kg m^2
+    M = sum over legs of U_l^T H_l U_l  +  platform              (n, n); kg, kg m, kg m^2
 
-A leg that holds the nacelle by a point alone is condensed there: K = X^T H X (3, 3) over the velocity of the
+A leg that holds the platform by a point alone is condensed there: K = X^T H X (3, 3) over the velocity of the
 point in local axes, u_l = X v_point.
 """
 
@@ -27,7 +27,7 @@ from nacelle.compact.constraints import DrivenRod, Rod, SphericalRod
 from nacelle.compact.inertial import PAIRS, InertialNumbers, reference_point, second_moments
 from nacelle.compact.legs import Legs, Rates
 from nacelle.compact.motion import MechanismMotion, node_twist, point_unit_twists
-from nacelle.compact.nacelle import MovingFrame
+from nacelle.compact.platform import MovingFrame
 from nacelle.compact.sides import LegSides, PlatformSides
 from nacelle.compact.vectors import ZERO, add, add_product, all_zero, cross_nonzero, inner, scale
 from nacelle.model.leg import PLATFORM
@@ -89,7 +89,7 @@ def _power(v: Array, linear: Array, w: Array, angular: Array) -> Scalar:
 
 
 def platform_point(legs: Legs, leg: int) -> tuple[int, PlatformSides] | None:
-    """Where a leg holds the nacelle, if that is a point and nothing else: its first row there, and the sides.
+    """Where a leg holds the platform, if that is a point alone: its first row there, and the sides.
 
     None also where the leg has no fewer rates than v: then its rates are the shorter way.
     """
@@ -110,7 +110,7 @@ def platform_point(legs: Legs, leg: int) -> tuple[int, PlatformSides] | None:
 def end_inertia(
     legs: Legs, leg: int, start: int, sides: PlatformSides, H: dict[tuple[int, int], Scalar]
 ) -> Array:
-    """Inertia (3, 3) of a leg at the point where it holds the nacelle by the rows from `start`, base axes.
+    """Inertia (3, 3) of a leg at the point where it holds the platform by the rows from `start`, base axes.
 
     K = X^T H X in the axes of the sides, X the leg's rates at unit velocities of the point.
     """
@@ -159,7 +159,7 @@ class _MassSum:
         # Legs that are condensed with their bars.
         self.condensed: set[int] = set()
         for k in range(self.n):
-            self.frames.append(self.placed.nacelle.frames(legs.nacelle_rates(_unit_twist(legs, k)), {}))
+            self.frames.append(self.placed.platform.frames(legs.platform_rates(_unit_twist(legs, k)), {}))
             self.rates.append(legs.rates(self.frames[k]))
 
     def matrix(self) -> Array:
@@ -179,7 +179,7 @@ class _MassSum:
                 self.put(i, j, _power(v, linear, w, angular))
 
     def add_end_inertia(self, K: Array, sides: PlatformSides) -> None:
-        """Inertia K (3, 3), base axes, at the nacelle's point of a constraint."""
+        """Inertia K (3, 3), base axes, at the platform's point of a constraint."""
         body, local = sides.held
         points = [frame[body].velocity(local) for frame in self.frames]
         for i, point in enumerate(points):
@@ -211,7 +211,7 @@ class _MassSum:
                 self.put(i, j, value)
 
     def add_hanging_nodes(self, numbers: InertialNumbers) -> None:
-        """Nodes of legs that hang from the nacelle."""
+        """Nodes of legs that hang from the platform."""
         trees = self.placed.trees
         for node, values in numbers.nodes.items():
             if trees.root(node) is None:
@@ -235,16 +235,16 @@ class _MassSum:
                     self.put(i, j, rod.link.masses[2] * cross)
 
     def add_platform_bodies(self, numbers: InertialNumbers) -> None:
-        """Bodies of the nacelle."""
+        """Bodies of the platform."""
         for body, values in numbers.bodies.items():
-            based = _numbers_in_base_axes(values, self.placed.nacelle.poses[body].R)
+            based = _numbers_in_base_axes(values, self.placed.platform.poses[body].R)
             self.add_body(based, [Twist(frames[body].v, frames[body].w) for frames in self.frames])
 
     def add_platform_rotors(self, numbers: InertialNumbers) -> None:
-        """Rotors at joints of the nacelle."""
+        """Rotors at joints of the platform."""
         for rate, inertia in numbers.rates.items():
             if rate in self.legs.plan.mechanism.platform_rates:
-                row = [self.legs.nacelle_rates(unit).get(rate, 0.0) for unit in np.eye(self.n)]
+                row = [self.legs.platform_rates(unit).get(rate, 0.0) for unit in np.eye(self.n)]
                 for i in range(self.n):
                     for j in range(i + 1):
                         self.put(i, j, inertia * row[i] * row[j])
@@ -252,17 +252,17 @@ class _MassSum:
 
 def _unit_twist(legs: Legs, k: int) -> Array:
     """The twist v (n,) at a unit rate k, which is that of the pole where points are counted from it."""
-    nacelle, independent = legs.placed.nacelle, legs.plan.mechanism.independent
+    platform, independent = legs.placed.platform, legs.plan.mechanism.independent
     unit: Array = np.eye(len(independent))[k]
-    if nacelle.pole is None or nacelle.pole.local is None or independent[k] < 3:
+    if platform.pole is None or platform.pole.local is None or independent[k] < 3:
         return unit
-    arm = product(nacelle.poses[PLATFORM].R, nacelle.pole.local)
+    arm = product(platform.poses[PLATFORM].R, platform.pole.local)
     shift = cross_nonzero(np.eye(3)[independent[k] - 3], arm)
     return pack([-shift[rate] if rate < 3 else unit[i] for i, rate in enumerate(independent)])
 
 
 def _numbers_in_base_axes(values: Array, R: Array) -> Array:
-    """Numbers of a nacelle body about its origin, in base axes."""
+    """Numbers of a platform body about its origin, in base axes."""
     h = ZERO
     for k in range(3):
         h = add(h, scale(values[1 + k], R[:, k]))
@@ -308,9 +308,9 @@ def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers
             K = end_inertia_of_bar(legs, bar, 0.0)
             total = add_product(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
     for closing in rotor_rates(placed):
-        gamma, nacelle = closing.unit_force(legs)
+        gamma, platform = closing.unit_force(legs)
         speed: Scalar = 0.0
-        for rates, factors in ((motion.u, gamma), (motion.w, nacelle)):
+        for rates, factors in ((motion.u, gamma), (motion.w, platform)):
             speed = inner(factors.values(), (rates[rate] for rate in factors), speed)
         total = add_product(total, 0.5 * closing.rotor, speed * speed)
     return total

@@ -1,14 +1,14 @@
 """The compact form as physics functions: one formulation for every robot and every model.
 
-    place -> eliminate -> motion -> required forces -> nacelle's balance
+    place -> eliminate -> motion -> required forces -> platform's balance
 
-    M_l u_l = g_l(w)                 rates u_l of each leg from those of the nacelle w, which v (n,) gives
+    M_l u_l = g_l(w)                 rates u_l of each leg from those of the platform w, which v (n,) gives
     M_l u_l' = g_l(w') + bias        and their derivatives
     M_l^T lambda_l = Gamma_l         multipliers of the leg's constraints that hold what its motion requires
     sum N_l^T lambda_l + Gamma_w = J_r^-T tau + load          the balance along v, for the actuator forces tau
 
 All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
-twist from outside. Legs are written in the axes of their own links, the nacelle in base axes; SI units.
+twist from outside. Legs are written in the axes of their own links, the platform in base axes; SI units.
 """
 
 from __future__ import annotations
@@ -75,20 +75,20 @@ def force_terms(
 
 
 def project_forces(legs: Legs, forces: ForceAccumulator) -> list[Scalar]:
-    """Required forces as a force (n,) along v, N or N m; all rates of the legs follow the nacelle."""
+    """Required forces as a force (n,) along v, N or N m; all rates of the legs follow the platform."""
     gamma = propagate_forces(forces)
     multipliers = [factors.forces(gamma, active_rates_held=True)[0] for factors in legs.factors]
     return legs.project_on_twist(forces_on_platform(legs, forces, multipliers))
 
 
 def _about_pole(legs: Legs, load: Array) -> Array:
-    """A force along v with its moment about the nacelle's pole."""
-    nacelle, mechanism = legs.placed.nacelle, legs.plan.mechanism
-    if nacelle.pole is None or all_zero(load):
+    """A force along v with its moment about the platform's pole."""
+    platform, mechanism = legs.placed.platform, legs.plan.mechanism
+    if platform.pole is None or all_zero(load):
         return load
     place_of = {rate: k for k, rate in enumerate(mechanism.independent)}
     force = pack([load[place_of[k]] if k in place_of else 0.0 for k in range(3)])
-    shift = cross_nonzero(plus(nacelle.poses[PLATFORM].p, -nacelle.pole.point), force)
+    shift = cross_nonzero(plus(platform.poses[PLATFORM].p, -platform.pole.point), force)
     return pack(
         [
             load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]]
@@ -99,13 +99,13 @@ def _about_pole(legs: Legs, load: Array) -> Array:
 
 def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     """Derivative of the reduced twist from that of the pole: a - w' x r - w x (w x r), r to the pole."""
-    nacelle, mechanism = legs.placed.nacelle, legs.plan.mechanism
-    if nacelle.pole is None or nacelle.pole.local is None:
+    platform, mechanism = legs.placed.platform, legs.plan.mechanism
+    if platform.pole is None or platform.pole.local is None:
         return a
     rates = dict(zip(mechanism.independent, a.tolist(), strict=True))
     now = dict(zip(mechanism.independent, v.tolist(), strict=True))
     w, w_dot = (pack([values.get(k, 0.0) for k in (3, 4, 5)]) for values in (now, rates))
-    shift = product(acceleration_matrix(w, w_dot), product(nacelle.poses[PLATFORM].R, nacelle.pole.local))
+    shift = product(acceleration_matrix(w, w_dot), product(platform.poses[PLATFORM].R, platform.pole.local))
     return pack([rates[r] - shift[r] if r < 3 else rates[r] for r in mechanism.independent])
 
 
@@ -150,7 +150,7 @@ def actuator_forces(legs: Legs, moving: MechanismMotion, physics: Physics, load:
 
 
 def _forces_from_balance(legs: Legs, forces: ForceAccumulator, load: Array) -> tuple[Array, Scalar]:
-    """Actuator forces from the nacelle's balance for what the passive joints leave free."""
+    """Actuator forces from the platform's balance for what the passive joints leave free."""
     plan, robot = legs.plan, legs.placed.robot
     gamma = propagate_forces(forces)
     solved = [factors.forces(gamma) for factors in legs.factors]

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.compact.leg_trees import LegTrees, TreeNode
-from nacelle.compact.nacelle import MovingFrame
+from nacelle.compact.platform import MovingFrame
 from nacelle.compact.vectors import ZERO, acceleration_matrix, add, all_zero, cross_nonzero, scale
 from nacelle.spatial.scalar import Array, Scalar, plus, product
 from nacelle.spatial.screw import Twist
@@ -77,7 +77,7 @@ def propagate_motion(
         trees: the trees.
         u: rates by place.
         u_dot: their derivatives.
-        frames: motion of the nacelle's bodies, for legs that hang there; nodes on others are left out.
+        frames: motion of the platform's bodies, for legs that hang there; nodes on others are left out.
         top: a node.
         gravity: acceleration of gravity (3,) in the axes of `top`, m/s^2.
     """
@@ -114,13 +114,13 @@ class MechanismMotion:
         u: rates of the legs by place, rad/s or m/s.
         u_dot: their derivatives; none where these are constant.
         nodes: motion of the nodes in their own axes, gravity taken off the accelerations.
-        frames: motion of the nacelle's bodies in base axes, gravity taken off.
+        frames: motion of the platform's bodies in base axes, gravity taken off.
         weightless_nodes: the same nodes without gravity.
         free: the same bodies without gravity.
-        gravity: (3,), base axes, m/s^2; it is taken off the accelerations of nodes and nacelle alike.
-        w: rates of the nacelle by place, m/s and rad/s.
+        gravity: (3,), base axes, m/s^2; it is taken off the accelerations of nodes and platform alike.
+        w: rates of the platform by place, m/s and rad/s.
         w_dot: their derivatives.
-        heavy: nodes whose inertia needs the acceleration, gravity taken off, where they hold the nacelle.
+        heavy: nodes whose inertia needs the acceleration, gravity taken off, where they hold the platform.
         friction: whether friction will need the velocities of rods and bars.
     """
 
@@ -199,7 +199,7 @@ def node_twist(
     u: dict[int, Scalar],
     frames: Mapping[int, MovingFrame],
 ) -> Twist:
-    """The twist (v, w), (3,) each, of a node at a point, its axes, with that of the nacelle body it hangs on.
+    """The twist (v, w), (3,) each, of a node at a point, in its axes; it is held by a body of the platform.
 
     sum of v_k u_k + E^T (v_b + w_b x arm) and sum of w_k u_k + E^T w_b, E from the node's axes to the base's.
 
@@ -209,7 +209,7 @@ def node_twist(
         point: the point (3,), m.
         unit_twists: of that point (`columns`).
         u: rates of the legs.
-        frames: motion of the nacelle's bodies.
+        frames: motion of the platform's bodies.
     """
     twist = Twist(velocity(unit_twists, u), angular_velocity(unit_twists, u))
     body = trees.root(index)

@@ -1,13 +1,13 @@
-"""A robot placed at a configuration, with the decisions of its plan: frames, nacelle, constraints.
+"""A robot placed at a configuration, with the decisions of its plan: frames, platform, constraints.
 
 A leg is a tree of nodes, each in its own axes: E_k = G_R R_k(q) takes them to those of the parent, G the
-constant frame of the joint. A constraint joins a node to the nacelle, or to another node, and forbids some
+constant frame of the joint. A constraint joins a node to the platform, or to another node, and forbids some
 components of their relative twist,
 
     f . (v_2 - v_1) + n . (w_2 - w_1) = 0            a row [f; n] (6,) of it, in its own axes
 
 with v at its point. What of a robot is known by points alone, rods and bars (`Parts`), has no nodes. Moments
-of the nacelle may be taken about the point where the first leg holds it (the pole), which takes that leg out
+of the platform may be taken about the point where the first leg holds it (the pole), which takes that leg out
 of them. What is decided, and how, is in `plan`, above the elimination of the legs.
 """
 
@@ -33,7 +33,7 @@ from nacelle.compact.constraints import (
     spin_constraint,
 )
 from nacelle.compact.leg_trees import LegTrees, WorklessDirection, leg_trees
-from nacelle.compact.nacelle import MomentPole, PlatformState, PrescribedFrame, platform_state
+from nacelle.compact.platform import MomentPole, PlatformState, PrescribedFrame, platform_state
 from nacelle.compact.sides import PrescribedLine
 from nacelle.compact.solve import EliminationOrder, SolveOrder
 from nacelle.kinematics.configuration import Configuration
@@ -56,7 +56,7 @@ class LegOrder:
     Attributes:
         order: pivots and rows that are left.
         zeros: entries (row, rate) of M that are always zero.
-        kept: rows that are left and decide dependent rates of the nacelle.
+        kept: rows that are left and decide dependent rates of the platform.
         units: what the rows count in.
     """
 
@@ -118,14 +118,14 @@ class CompactPlan:
     Attributes:
         parts: rods, bars and idle spins.
         legs: for every leg its order.
-        loop_rows: rows of the nacelle's own loops that decide dependent rates.
-        solve: how the nacelle's balance is solved; None for up to three unknowns.
+        loop_rows: rows of the platform's own loops that decide dependent rates.
+        solve: how the platform's balance is solved; None for up to three unknowns.
         determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
         margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
         is_complete: whether the rows that were not chosen say nothing of the rates, at any state.
         unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
-        idle: for constraints a direction in which their force does no work on the nacelle.
+        idle: for constraints a direction in which their force does no work on the platform.
     """
 
     parts: Parts
@@ -159,7 +159,7 @@ class ConfiguredRobot:
         parts: what of it is known by points alone.
         now: all positions.
         trees: the legs' frames.
-        nacelle: the nacelle.
+        platform: the platform.
         rods: its rods.
         constraints: for every leg its constraints.
     """
@@ -168,7 +168,7 @@ class ConfiguredRobot:
     parts: Parts
     now: Configuration
     trees: LegTrees
-    nacelle: PlatformState
+    platform: PlatformState
     rods: tuple[MassPointRod, ...]
     constraints: tuple[tuple[Constraint, ...], ...]
 
@@ -202,7 +202,7 @@ class ConfiguredRobot:
             node, pose = trees.place[body]
             at, top = pose @ frame, trees.common(node, axes)
         else:
-            node, at, top = 0, self.nacelle.poses[body] @ frame, 0
+            node, at, top = 0, self.platform.poses[body] @ frame, 0
         R = [trees.down(axes, trees.up(node, at.R[:, k], top), top) for k in range(3)]
         return Pose(np.stack(R, axis=1), trees.seen(axes, trees.point(node, at.p, top), top))
 
@@ -212,7 +212,7 @@ class MeasuredElements(Protocol):
 
     @property
     def frames(self) -> Mapping[int, PrescribedFrame]:
-        """Motion of the nacelle's bodies, without gravity."""
+        """Motion of the platform's bodies, without gravity."""
 
     def line(self, leg: int, closure: int | None) -> PrescribedLine | None:
         """How the rod of a leg that ends at a closure moves, or a leg's only one."""
@@ -227,48 +227,48 @@ def configure_for_rates(parts: Parts, now: Configuration) -> ConfiguredRobot:
 def configure_robot(
     parts: Parts, now: Configuration, *, pole: bool = False, sensed: MeasuredElements | None = None
 ) -> ConfiguredRobot:
-    """Place a robot at a configuration: frames, nacelle and constraints.
+    """Place a robot at a configuration: frames, platform and constraints.
 
     Args:
         parts: what of it is known by points alone.
         now: all positions.
-        pole: whether moments count about the point where the first leg holds the nacelle.
-        sensed: its rods, struts and points of the nacelle, where these are given by themselves.
+        pole: whether moments count about the point where the first leg holds the platform.
+        sensed: its rods, struts and points of the platform, where these are given by themselves.
     """
     robot = now.robot
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
     frames = leg_trees(robot, now, parts.omitted_bodies, line_leg_axes(bars) if parts.way.line_axes else {})
     given_frames = {} if sensed is None else sensed.frames
-    nacelle = replace(platform_state(now), spread=_is_nonplanar(robot), given=given_frames)
+    platform = replace(platform_state(now), spread=_is_nonplanar(robot), given=given_frames)
     feet = _coplanar_anchors(parts, bars) if pole else None
     if pole and _has_pole(mechanism):
         first = _first_point(robot)
         if feet is not None:
-            nacelle = replace(nacelle, pole=MomentPole(feet[0]))
+            platform = replace(platform, pole=MomentPole(feet[0]))
         elif first is not None:
-            local = first if nacelle.spread and _are_struts(parts, bars) else None
-            nacelle = replace(nacelle, pole=MomentPole(nacelle.point(PLATFORM, first), local))
+            local = first if platform.spread and _are_struts(parts, bars) else None
+            platform = replace(platform, pole=MomentPole(platform.point(PLATFORM, first), local))
     rods = {rod.closure: rod for rod in mass_point_rods(robot, parts.rods).values()}
 
     def of_leg(k: int) -> Iterator[Constraint]:
         """The constraints of a leg."""
         if k in bars:
             foot, line = None if feet is None else feet[k], None if sensed is None else sensed.line(k, None)
-            yield line_constraint(frames, nacelle, k, bars[k], line, foot)
+            yield line_constraint(frames, platform, k, bars[k], line, foot)
             return
         for c in robot.legs[k].closures:
             if c in rods:
                 line = None if sensed is None else sensed.line(k, c)
-                yield rod_constraint(frames, nacelle, rods[c], line)
+                yield rod_constraint(frames, platform, rods[c], line)
             elif robot.joints[c].is_coupling:
                 yield coupling_constraint(robot, c)
             elif not robot.joints[c].at_point:
-                yield closure_constraint(robot, frames, nacelle, c)
+                yield closure_constraint(robot, frames, platform, c)
         for spin in parts.spins[k]:
             yield spin_constraint(frames, spin.body, spin.axis)
 
     constraints = tuple(tuple(_number_constraints(k, of_leg(k))) for k in range(len(robot.legs)))
-    return ConfiguredRobot(robot, parts, now, frames, nacelle, tuple(rods.values()), constraints)
+    return ConfiguredRobot(robot, parts, now, frames, platform, tuple(rods.values()), constraints)
 
 
 def _number_constraints(leg: int, constraints: Iterable[Constraint]) -> Iterator[Constraint]:
@@ -291,7 +291,7 @@ def _has_pole(mechanism: Mechanism) -> bool:
 def _coplanar_anchors(parts: Parts, bars: dict[int, LineLeg]) -> list[Array] | None:
     """Points of the base that all legs join as struts, if they lie in a plane across their direction.
 
-    Moments about one of them make three rows of the nacelle's balance constant.
+    Moments about one of them make three rows of the platform's balance constant.
     """
     if len(parts.mechanism.independent) != 6 or parts.way.line_axes or not _are_struts(parts, bars):
         return None
@@ -362,5 +362,5 @@ def active_rates(robot: Robot) -> dict[int, int]:
 
 
 def has_square_balance(plan: CompactPlan) -> bool:
-    """Whether the nacelle's balance gives the actuators' forces at once: as many as motions, in the tree."""
+    """Whether the platform's balance gives the actuators' forces at once: as many as motions, in the tree."""
     return len(plan.active_rows) == len(plan.mechanism.independent) == len(plan.mechanism.robot.actuators)

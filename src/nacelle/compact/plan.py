@@ -1,25 +1,25 @@
 """What is decided from numbers before anything is traced: rods, orders of elimination, dependent rates.
 
-The rows of a leg over its own rates u_l and the nacelle's rates w are
+The rows of a leg over its own rates u_l and the platform's rates w are
 
     A_l u_l + B_l w = 0          at every configuration
 
 and are eliminated in a fixed order of pivots, so that a traced program has no branches. The order is chosen
 at sample states, closed configurations around the reference: a pivot is large, without units, at the worst of
 them, and entries that are zero at all of them are zero for good. Rows that remain decide the dependent rates
-of the nacelle. Every decision has a margin far above rounding, and the first of equals is taken, so that it
+of the platform. Every decision has a margin far above rounding, and the first of equals is taken, so that it
 is the same on every machine. A plan holds only if the compact form then gives the rates of the equivalent
 tree at the samples (`reason_for_tree`).
 
-The rows that the legs do not use up, and those of the nacelle's own loops, hold for its dependent rates z:
+The rows that the legs do not use up, and those of the platform's own loops, hold for its dependent rates z:
 
     D z = -(the same rows) over the independent ones            D (d, d), one row for each dependent rate
 
 Of all such rows those d are kept that are most independent at the worst of some generic poses (Gram and
-Schmidt at every sample, sparse rows first). The balance of the nacelle, C f = load (n, n), has a column for
+Schmidt at every sample, sparse rows first). The balance of the platform, C f = load (n, n), has a column for
 each actuator's unknown f: what its unit is along the reduced twist. For both systems an order of pivots is
 found that is strong at all samples (`solve`), rows over their units and columns over their size. Where a
-constraint's force along a constant direction does no work on the nacelle, a multiple of it is dropped.
+constraint's force along a constant direction does no work on the platform, a multiple of it is dropped.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nacelle.compact.bars.known import find_line_legs, line_leg_axes, line_leg_b
 from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import ConstraintKey, Strut
 from nacelle.compact.leg_trees import WorklessDirection
-from nacelle.compact.legs import Legs, eliminate_legs, leg_determinant, nacelle_determinant
+from nacelle.compact.legs import Legs, eliminate_legs, leg_determinant, platform_determinant
 from nacelle.compact.placed import (
     ALL_JOINTS,
     CompactPlan,
@@ -82,7 +82,7 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
 
 
 def dependent_order(plan: CompactPlan, placed: list[ConfiguredRobot]) -> SolveOrder | None:
-    """Pivots for the dependent rates of the nacelle that are strong at all samples."""
+    """Pivots for the dependent rates of the platform that are strong at all samples."""
     count = len(plan.mechanism.dependent)
     if count < 2:
         return None
@@ -93,7 +93,7 @@ def dependent_order(plan: CompactPlan, placed: list[ConfiguredRobot]) -> SolveOr
 
 
 def solve_order(plan: CompactPlan, placed: list[ConfiguredRobot]) -> tuple[SolveOrder | None, float]:
-    """Pivots of the nacelle's balance that are strong at all samples; for up to three, its determinant."""
+    """Pivots of the platform's balance that are strong at all samples; for up to three, its determinant."""
     mechanism = plan.mechanism
     n = len(mechanism.independent)
     if len(plan.active_rows) != n:
@@ -139,9 +139,9 @@ def _gains_constants(columns: Array) -> bool:
 def choose_dependent_rows(
     parts: Parts, placed: list[ConfiguredRobot], legs: list[LegOrder]
 ) -> tuple[list[LegOrder], tuple[int, ...], bool]:
-    """Choose the rows that decide the dependent rates of the nacelle: those that are most independent.
+    """Choose the rows that decide the dependent rates of the platform: those that are most independent.
 
-    Beside them it says whether the nacelle's own rows that were not chosen are zero for good.
+    Beside them it says whether the platform's own rows that were not chosen are zero for good.
     """
     mechanism = parts.mechanism
     if not mechanism.dependent:
@@ -185,9 +185,9 @@ def choose_dependent_rows(
 def workless_directions(
     plan: CompactPlan, placed: list[ConfiguredRobot]
 ) -> dict[ConstraintKey, WorklessDirection]:
-    """Directions, constant in base axes, along which the force of a constraint does no work on the nacelle.
+    """Directions, constant in base axes, along which the force of a constraint does no work on the platform.
 
-    A point of the nacelle that no rate of its leg moves along n stays in a plane: of the leg's force there
+    A point of the platform that no rate of its leg moves along n stays in a plane: of the leg's force there
     a multiple of n may be dropped, so that an entry vanishes.
     """
     directions: dict[ConstraintKey, WorklessDirection] = {}
@@ -210,7 +210,7 @@ def workless_directions(
                 if any(eliminate_legs(plan, at).factors[leg].lower[row].values()):
                     break
             idle = _workless_direction(np.array(samples), trees.node(path[0]).G.R)
-            if len(samples) == len(placed) and idle is not None and idle.entry in placed[0].nacelle.moving:
+            if len(samples) == len(placed) and idle is not None and idle.entry in placed[0].platform.moving:
                 directions.setdefault(constraint.key, idle)
     return directions
 
@@ -272,9 +272,9 @@ def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
         return "its numbers are open"
     if form_for(numeric.hash) is Form.TREE:
         return refusal_reason(numeric.hash) or "the tree is wanted"
-    if _drives_nacelle_closures(numeric):
+    if _drives_platform_closures(numeric):
         return (
-            "a loop of the nacelle's own, or one between legs, is closed by a joint with a drive or a rotor"
+            "a loop of the platform's own, or one between legs, is closed by a joint with a drive or a rotor"
         )
     if numeric.torsion_springs:
         return f"it has torsion springs between bodies ({numeric.torsion_springs[0].name})"
@@ -286,10 +286,10 @@ def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
     return _disagreement(numeric, numeric.all_names, _allowed_options(numeric, options))
 
 
-def _drives_nacelle_closures(robot: Robot) -> bool:
-    """Whether a closure of the nacelle's own has an actuator or a rotor, one between legs at a point too."""
+def _drives_platform_closures(robot: Robot) -> bool:
+    """Whether a closure of the platform's own has an actuator or a rotor, one between legs at a point too."""
     driven = {actuator.joint for actuator in robot.actuators}
-    return any(c in driven or robot.joints[c].rotor_inertia for c in robot.nacelle.closures)
+    return any(c in driven or robot.joints[c].rotor_inertia for c in robot.platform.closures)
 
 
 @lru_cache(maxsize=64)
@@ -301,8 +301,8 @@ def _disagreement(robot: Robot, names: tuple[str, ...], options: FormOptions) ->
             legs = eliminate_legs(plan, configure_for_rates(plan.parts, now))
             U = np.asarray(rate_map(now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
-                w = legs.nacelle_rates(unit)
-                rates = {**w, **legs.rates(legs.placed.nacelle.frames(w, {}))}
+                w = legs.platform_rates(unit)
+                rates = {**w, **legs.rates(legs.placed.platform.frames(w, {}))}
                 error = max(abs(float(value) - U[rate, k]) for rate, value in rates.items())
                 if not error <= _SAME * np.max(np.abs(U[:, k])):
                     return f"its rates would be off by {error:.1e} at a sample state"
@@ -362,7 +362,7 @@ def _margin_scales(plan: CompactPlan, placed: list[ConfiguredRobot]) -> tuple[fl
     for at in placed:
         legs = eliminate_legs(plan, at)
         values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
-        values += [float(nacelle_determinant(legs))] if mechanism.dependent else []
+        values += [float(platform_determinant(legs))] if mechanism.dependent else []
         dense = np.asarray(margins(at.now), dtype=float)
         ratios.append(dense / np.maximum(np.square(values), 1e-300))
     return tuple(float(ratio) for ratio in median(np.array(ratios)))

@@ -2,9 +2,9 @@
 
 The force of actuator k is the power of everything that the motion requires at the virtual motion in which
 this actuator has unit rate and the others have none: with v_k the reduced twist of that motion, u_k the rates
-of the legs and w_k those of the nacelle,
+of the legs and w_k those of the platform,
 
-    force_k = sum over rates of legs of Gamma_r u_rk + sum over rates of the nacelle of Gamma_r w_rk.
+    force_k = sum over rates of legs of Gamma_r u_rk + sum over rates of the platform of Gamma_r w_rk.
 
 What is required runs on linear forms in the place of the parameters (`nacelle.spatial.linear_form`): the
 physics of inverse dynamics, one pass, whose results are the columns. Of a body whose origin has the
@@ -16,8 +16,8 @@ A rod between two spherical joints is known by three masses, linear in its ten p
 
 Along a reference inertial forces are a weighted sum of those of three motions (`dynamics.reference_motion`).
 
-Of a nacelle with few rates u_rk is found from the transposed equations, once for a passive rate: it is what a
-unit force along the rate requires of actuator k. Where actuators are redundant, v_k is row k of the matrix
+Of a platform with few rates u_rk is found from the transposed equations, once for a passive rate: it is what
+a unit force along the rate requires of actuator k. Where actuators are redundant, v_k is row k of the matrix
 from forces along v to forces of the actuators of least norm.
 """
 
@@ -33,9 +33,9 @@ from nacelle.compact.actuators import least_norm
 from nacelle.compact.efforts import JOINT_FORCE_TERMS, add_rod_forces, add_rotor_inertia
 from nacelle.compact.legs import Legs, Rates, growth_figure, margins, mechanism_motion
 from nacelle.compact.motion import MechanismMotion, NodeMotion, node_twist, point_unit_twists
-from nacelle.compact.nacelle import MovingFrame
 from nacelle.compact.placed import active_rates, has_square_balance
 from nacelle.compact.plan import eliminated_legs
+from nacelle.compact.platform import MovingFrame
 from nacelle.compact.required import ForceAccumulator, forces_on_platform, propagate_forces
 from nacelle.compact.solve import determinant
 from nacelle.compact.vectors import ZERO, add, add_product, all_zero, cross_nonzero, inner, scale
@@ -51,14 +51,14 @@ from nacelle.spatial.scalar import Array, Scalar, minimum, pack, product, sqrt
 from nacelle.spatial.screw import Twist
 from nacelle.spatial.solve import solve
 
-# Up to so many rates of the nacelle the transposed equations are the shorter way.
-_FEW_NACELLE_RATES = 3
-# A rate of a leg (or of the nacelle), its place, and a sign.
+# Up to so many rates of the platform the transposed equations are the shorter way.
+_FEW_PLATFORM_RATES = 3
+# A rate of a leg (or of the platform), its place, and a sign.
 SignedRate = tuple[bool, int, float]
 
 
 class VirtualMotion(NamedTuple):
-    """The robot with unit rate of one actuator: frames of the nacelle, its rates, rates of the legs."""
+    """The robot with unit rate of one actuator: frames of the platform, its rates, rates of the legs."""
 
     frames: dict[int, MovingFrame]
     w: Rates
@@ -82,10 +82,10 @@ class VirtualPower:
         self.force: list[Scalar] = [0.0] * len(twists)
         self.motions: list[VirtualMotion] = []
         drives = {k: rate for rate, k in active_rates(legs.placed.robot).items()}
-        transposed = direct and len(legs.placed.nacelle.moving) <= _FEW_NACELLE_RATES
+        transposed = direct and len(legs.placed.platform.moving) <= _FEW_PLATFORM_RATES
         for k, twist in enumerate(twists):
-            w = legs.nacelle_rates(twist)
-            frames = legs.placed.nacelle.frames(w, {})
+            w = legs.platform_rates(twist)
+            frames = legs.placed.platform.frames(w, {})
             active = {rate: 1.0 if drive == k else 0.0 for drive, rate in drives.items()} if direct else None
             u = dict(active or {}) if transposed else legs.rates(frames, active)
             self.motions.append(VirtualMotion(frames, w, u))
@@ -102,9 +102,9 @@ class VirtualPower:
                     w = (at.w[index] for index in platform_forces)
                     at.u[rate] = inner(platform_forces.values(), w, drive_forces.get(drives[k], 0.0))
 
-    def add(self, gamma: Rates, nacelle: Rates, weight: float = 1.0) -> None:
-        """Forces along rates of legs and of the nacelle, linear forms."""
-        for parameter, groups in _group_coefficients(gamma, nacelle).items():
+    def add(self, gamma: Rates, platform: Rates, weight: float = 1.0) -> None:
+        """Forces along rates of legs and of the platform, linear forms."""
+        for parameter, groups in _group_coefficients(gamma, platform).items():
             for value, acting in groups:
                 form = LinearForm({parameter: value * weight})
                 for k, at in enumerate(self.motions):
@@ -127,13 +127,13 @@ def wrench_power(v: Array, w: Array, f: Array, n: Array) -> Scalar:
     return inner([*v.tolist(), *w.tolist()], [*f.tolist(), *n.tolist()])
 
 
-def _group_coefficients(gamma: Rates, nacelle: Rates) -> dict[int, list[tuple[Scalar, list[SignedRate]]]]:
+def _group_coefficients(gamma: Rates, platform: Rates) -> dict[int, list[tuple[Scalar, list[SignedRate]]]]:
     """For every parameter its coefficients, each with the rates that it acts along.
 
     A moment in a joint acts along several rates by one and the same number: their sum comes first.
     """
     coefficients: dict[int, list[tuple[Scalar, list[SignedRate]]]] = {}
-    for of_leg, forces in ((True, gamma), (False, nacelle)):
+    for of_leg, forces in ((True, gamma), (False, platform)):
         for rate, form in forces.items():
             for parameter, value in form.terms.items() if isinstance(form, LinearForm) else ():
                 groups = coefficients.setdefault(parameter, [])
@@ -236,7 +236,7 @@ def _platform_angular_velocity(legs: Legs, v: Array) -> Array:
     """Angular velocity of the platform at a reduced twist; zero for a point."""
     if legs.placed.robot.platform_nv < 6:
         return ZERO
-    rates = legs.nacelle_rates(v)
+    rates = legs.platform_rates(v)
     return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
 
 
@@ -304,8 +304,8 @@ def _node_body(legs: Legs, part: MechanismMotion, body: int) -> _BodyAcceleratio
     return _BodyAcceleration(a, NodeMotion(w, w_dot, a).acceleration_matrix, w_dot, _outer(w))
 
 
-def _nacelle_body(part: MechanismMotion, body: int) -> _BodyAcceleration:
-    """A body of the nacelle, forces in base axes: its second derivatives are there already."""
+def _platform_body(part: MechanismMotion, body: int) -> _BodyAcceleration:
+    """A body of the platform, forces in base axes: its second derivatives are there already."""
     frame = part.frames[body]
     w, w_dot = (product(frame.pose.R.T, v) for v in (frame.w, frame.w_dot))
     return _BodyAcceleration(frame.a, np.stack(frame.columns_ddot, axis=1), w_dot, _outer(w))
@@ -344,13 +344,13 @@ def _add_body_power(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         if body in placed.parts.omitted_bodies or node == 0:
             continue
         parts = [
-            (weight, _nacelle_body(part, body) if node < 0 else _node_body(legs, part, body))
+            (weight, _platform_body(part, body) if node < 0 else _node_body(legs, part, body))
             for weight, part in motions
         ]
         moving = _BodyAcceleration(
             *(_weighted_sum([(weight, part[i]) for weight, part in parts]) for i in range(4))
         )
-        R = placed.nacelle.poses[body].R if node < 0 else np.eye(3)
+        R = placed.platform.poses[body].R if node < 0 else np.eye(3)
         f, n = _wrench(body_parameters(robot, body), moving, R)
         if node < 0:
             power.add_wrench([Twist(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
@@ -381,6 +381,6 @@ def _add_rod_end_forces(legs: Legs, part: MechanismMotion, forces: ForceAccumula
                     at = np.asarray(frame.p + frame.R @ point)
                     forces.add_to_node(node, scale(mass, part.nodes[node].acceleration(at)), ZERO, at)
             else:
-                pose = placed.nacelle.poses[body]
+                pose = placed.platform.poses[body]
                 f = scale(mass, part.frames[body].acceleration(point))
                 forces.add_to_platform(body, pose.p + pose.R @ point, f, ZERO)

@@ -1,4 +1,4 @@
-"""What a motion requires of a robot, gathered: wrenches on nodes, forces along rates, and on the nacelle.
+"""What a motion requires of a robot, gathered: wrenches on nodes, forces along rates, and on the platform.
 
 A node (link) has a force f (3,), N, at its origin and a moment n (3,), N m, about it, in its own axes. From
 the ends of the legs to the base (the inward recursion of Newton and Euler), with e the axis of its joint, E
@@ -8,7 +8,7 @@ the ends of the legs to the base (the inward recursion of Newton and Euler), wit
     f_parent += E f,      n_parent += E n + o x (E f)
 
 which leaves a force Gamma along every rate of the legs. The constraints are then solved, M^T lambda = Gamma
-(`legs`), and their multipliers lambda put forces and moments on the nacelle, added to its own along its
+(`legs`), and their multipliers lambda put forces and moments on the platform, added to its own along its
 rates.
 """
 
@@ -36,8 +36,8 @@ class ForceAccumulator:
         force: for every node a force at its origin, its axes.
         moment: for every node a moment about its origin.
         gamma: forces along rates of legs.
-        constraint_wrenches: for every constraint the wrench at the nacelle's point, in its axes.
-        nacelle: forces along the moving rates of the nacelle.
+        constraint_wrenches: for every constraint the wrench at the platform's point, in its axes.
+        platform: forces along the moving rates of the platform.
     """
 
     placed: ConfiguredRobot
@@ -45,7 +45,7 @@ class ForceAccumulator:
     moment: dict[int, Array] = field(default_factory=dict)
     gamma: Rates = field(default_factory=dict)
     constraint_wrenches: dict[ConstraintKey, Wrench] = field(default_factory=dict)
-    nacelle: Rates = field(default_factory=dict)
+    platform: Rates = field(default_factory=dict)
 
     def add_to_node(self, node: int, force: Array = ZERO, moment: Array = ZERO, point: Array = ZERO) -> None:
         """Add a force (3,), N, at a point (3,), m, of a node, and a moment (3,), N m, its axes."""
@@ -54,26 +54,26 @@ class ForceAccumulator:
             self.moment[node] = add(self.moment.get(node, ZERO), add(moment, cross_nonzero(point, force)))
 
     def add_to_constraint(self, key: ConstraintKey, force: Array = ZERO, moment: Array = ZERO) -> None:
-        """Add a force (3,), N, at the nacelle's point of a constraint and a moment (3,), N m, in its axes."""
+        """Add a force (3,), N, at the platform's point of a constraint and a moment (3,), N m, its axes."""
         f, n = self.constraint_wrenches.get(key, _NO_WRENCH)
         self.constraint_wrenches[key] = Wrench(add(f, force), add(n, moment))
 
     def along(self, rate: int, value: Scalar) -> None:
-        """Add a force along a rate of a leg or of a joint of the nacelle, N or N m."""
-        nacelle_rates = self.placed.nacelle.mechanism.nacelle_rates
-        add_forces(self.nacelle if rate in nacelle_rates else self.gamma, {rate: value})
+        """Add a force along a rate of a leg or of a joint of the platform, N or N m."""
+        platform_joint_rates = self.placed.platform.mechanism.platform_joint_rates
+        add_forces(self.platform if rate in platform_joint_rates else self.gamma, {rate: value})
 
     def add_along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
         """Add a force along the rate of a closure, N or N m: -e on its first body and +e on its second."""
-        gamma, nacelle = rate.unit_force(legs)
+        gamma, platform = rate.unit_force(legs)
         add_forces(self.gamma, {key: value * factor for key, factor in gamma.items()})
-        add_forces(self.nacelle, {key: value * factor for key, factor in nacelle.items()})
+        add_forces(self.platform, {key: value * factor for key, factor in platform.items()})
 
     def add_to_platform(
         self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
     ) -> None:
-        """Add a wrench (N, N m) on a nacelle body at a point (3,), base axes, m; `local` in its frame."""
-        add_forces(self.nacelle, self.placed.nacelle.generalised_forces(body, point, force, moment, local))
+        """Add a wrench (N, N m) on a platform body at a point (3,), base axes, m; `local` in its frame."""
+        add_forces(self.platform, self.placed.platform.generalised_forces(body, point, force, moment, local))
 
 
 def add_to_both_sides(forces: ForceAccumulator, constraint: Constraint, near: Wrench, far: Wrench) -> None:
@@ -83,7 +83,7 @@ def add_to_both_sides(forces: ForceAccumulator, constraint: Constraint, near: Wr
         forces: where they are gathered.
         constraint: the constraint.
         near: the wrench on the leg's side.
-        far: that on the other side, the nacelle's or that of another node.
+        far: that on the other side, the platform's or that of another node.
     """
     trees, sides = forces.placed.trees, constraint.sides
     if isinstance(sides, PlatformSides):
@@ -116,7 +116,7 @@ def propagate_forces(forces: ForceAccumulator) -> Rates:
             add_forces(gamma, {rate: dot(axis, n if node.primitive.is_rotation else f)})
         if index in trees.roots:
             body = trees.roots[index]
-            forces.add_to_platform(body, forces.placed.nacelle.poses[body].p, f, n)
+            forces.add_to_platform(body, forces.placed.platform.poses[body].p, f, n)
         elif node.parent:
             up_f = node.up(f) if not all_zero(f) else ZERO
             up_n = node.up(n) if not all_zero(n) else ZERO
@@ -127,16 +127,16 @@ def propagate_forces(forces: ForceAccumulator) -> Rates:
 
 
 def forces_on_platform(legs: Legs, forces: ForceAccumulator, multipliers: list[Rates]) -> Rates:
-    """What the legs put on the nacelle along its moving rates: multipliers and forces at constraints.
+    """What the legs put on the platform along its moving rates: multipliers and forces at constraints.
 
-    `inward` comes before: it brings what hangs on the nacelle there.
+    `inward` comes before: it brings what hangs on the platform there.
     """
     placed = legs.placed
-    total = dict(forces.nacelle)
+    total = dict(forces.platform)
     for constraint in placed.all_constraints:
         values = multipliers[constraint.key.leg]
         force, moment = constraint.wrench([values.get(row) for row in constraint.span])
         f, n = forces.constraint_wrenches.get(constraint.key, _NO_WRENCH)
         wrench, idle = Wrench(add(force, f), add(moment, n)), legs.plan.idle.get(constraint.key)
-        add_forces(total, constraint.sides.platform_forces(placed.trees, placed.nacelle, wrench, idle))
+        add_forces(total, constraint.sides.platform_forces(placed.trees, placed.platform, wrench, idle))
     return total

@@ -1,8 +1,8 @@
 """The two sides of a constraint: a point of a leg and the one that it is joined to, and how they move.
 
-A constraint joins a point of a leg to one of the nacelle (`PlatformSides`), or to another one of the same leg
-(`LegSides`). Vectors are in the axes of a node of the leg, (3,) each, m/s, m/s^2, rad/s, N and N m; near is
-the leg's side and far the other, so that
+A constraint joins a point of a leg to one of the platform (`PlatformSides`), or to another one of the same
+leg (`LegSides`). Vectors are in the axes of a node of the leg, (3,) each, m/s, m/s^2, rad/s, N and N m; near
+is the leg's side and far the other, so that
 
     slip = v_far - v_near          gap = a_far - a_near, with all rates of the leg constant
 
@@ -26,7 +26,7 @@ from nacelle.compact.motion import (
     propagate_motion,
     velocity,
 )
-from nacelle.compact.nacelle import MovingFrame, PlatformState
+from nacelle.compact.platform import MovingFrame, PlatformState
 from nacelle.compact.vectors import ZERO, add, scale
 from nacelle.spatial.scalar import Array, Scalar, plus
 from nacelle.spatial.screw import AngularMotion, Twist, Wrench
@@ -76,12 +76,12 @@ class PrescribedLine(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlatformSides(LegPoint):
-    """A point of a leg, and one of the nacelle.
+    """A point of a leg, and one of the platform.
 
     Attributes:
-        body: nacelle body on the far side.
-        local: the nacelle's point in the body's frame, where it is fixed there; else None.
-        point: the nacelle's point, base axes, m.
+        body: platform body on the far side.
+        local: the platform's point in the body's frame, where it is fixed there; else None.
+        point: the platform's point, base axes, m.
         line: how the line between them moves, where that is given.
     """
 
@@ -92,7 +92,7 @@ class PlatformSides(LegPoint):
 
     @property
     def held(self) -> tuple[int, Array]:
-        """The nacelle body on the far side, and the point (3,), m, that is fixed in its frame."""
+        """The platform body on the far side, and the point (3,), m, that is fixed in its frame."""
         assert self.local is not None
         return self.body, self.local
 
@@ -101,11 +101,11 @@ class PlatformSides(LegPoint):
         return point_unit_twists(trees, self.node, self.own, None if self.axes == self.node else self.axes)
 
     def far(self, trees: LegTrees) -> Columns:
-        """None: no rate of the leg moves the nacelle's point."""
+        """None: no rate of the leg moves the platform's point."""
         return {}
 
     def platform_twist(self, trees: LegTrees, frames: Frames) -> Twist:
-        """Velocity (3,) of the nacelle's point, m/s, and its angular velocity (3,), rad/s."""
+        """Velocity (3,) of the platform's point, m/s, and its angular velocity (3,), rad/s."""
         frame = frames[self.body]
         if self.local is None:
             v = frame.velocity_at(plus(self.point, -frame.pose.p))
@@ -114,18 +114,18 @@ class PlatformSides(LegPoint):
         return Twist(trees.down(self.axes, v), trees.down(self.axes, frame.w))
 
     def relative_velocity(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> Array:
-        """Velocity (3,), m/s, of the nacelle's point relative to the leg's."""
+        """Velocity (3,), m/s, of the platform's point relative to the leg's."""
         if self.line is not None:
             return self.line.v
         near, far = self.end_velocities(trees, u, frames)
         return add(far, -near)
 
     def end_velocities(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> tuple[Array, Array]:
-        """Velocities (3,), m/s, of the leg's point and of the nacelle's."""
+        """Velocities (3,), m/s, of the leg's point and of the platform's."""
         return velocity(self.near(trees), u), self.platform_twist(trees, frames).v
 
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
-        """How both sides move, gravity taken off: of the leg's point and of the nacelle's."""
+        """How both sides move, gravity taken off: of the leg's point and of the platform's."""
         trees, node, frame = motion.trees, motion.nodes[self.node], motion.frames[self.body]
         near_vectors = (node.w, node.w_dot, node.acceleration(self.own))
         near = NodeMotion(*(trees.up(self.node, vector, self.axes) for vector in near_vectors))
@@ -139,7 +139,7 @@ class PlatformSides(LegPoint):
         return self.gap(motion), AngularMotion(node.w, node.w_dot), far
 
     def gap(self, motion: MechanismMotion) -> Array:
-        """Acceleration (3,) of the nacelle's point less that of the leg's, m/s^2.
+        """Acceleration (3,) of the platform's point less that of the leg's, m/s^2.
 
         Gravity cancels, and would be turned into the axes for nothing, unless inertia needs it there, or the
         axes are those of the base.
@@ -160,7 +160,7 @@ class PlatformSides(LegPoint):
         return self.axes != self.node or self.node in motion.heavy
 
     def _far_acceleration(self, frames: Frames) -> Array:
-        """Acceleration (3,) of the nacelle's point, base axes, m/s^2."""
+        """Acceleration (3,) of the platform's point, base axes, m/s^2."""
         frame = frames[self.body]
         if self.local is None:
             return frame.acceleration_at(plus(self.point, -frame.pose.p))
@@ -183,25 +183,25 @@ class PlatformSides(LegPoint):
         return self._minus_gravity(motion, motion.trees.up(self.node, bare, self.axes))
 
     def end_acceleration(self, motion: MechanismMotion) -> Array:
-        """Acceleration (3,) of the nacelle's point, m/s^2, gravity taken off."""
+        """Acceleration (3,) of the platform's point, m/s^2, gravity taken off."""
         if self._includes_gravity(motion):
             return motion.trees.down(self.axes, self._far_acceleration(motion.frames))
         return self._minus_gravity(motion, motion.trees.down(self.axes, self._far_acceleration(motion.free)))
 
     def platform_forces(
-        self, trees: LegTrees, nacelle: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
+        self, trees: LegTrees, platform: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
     ) -> dict[int, Scalar]:
-        """What a wrench (N, N m) on the nacelle's point does along its rates.
+        """What a wrench (N, N m) on the platform's point does along its rates.
 
         Args:
             trees: the trees.
-            nacelle: the nacelle.
+            platform: the platform.
             wrench: force and moment (3,), in the axes of the sides.
             idle: direction in which the force does no work.
         """
         f, n = wrench
         up = trees.up(self.axes, f) if idle is None else trees.force_to_base_without(self.axes, f, idle)
-        return nacelle.generalised_forces(self.body, self.point, up, trees.up(self.axes, n), self.local)
+        return platform.generalised_forces(self.body, self.point, up, trees.up(self.axes, n), self.local)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +225,7 @@ class LegSides(LegPoint):
         return point_unit_twists(trees, self.other, self.far_point, self.axes)
 
     def is_on_platform(self, trees: LegTrees) -> bool:
-        """Whether a side hangs on the nacelle, and the other does not hang on the same body."""
+        """Whether a side hangs on the platform, and the other does not hang on the same body."""
         return self.axes == 0 and any(trees.root(node) is not None for node in (self.node, self.other))
 
     def _platform_bodies(self, trees: LegTrees) -> list[tuple[int, Array, float]]:
@@ -237,7 +237,7 @@ class LegSides(LegPoint):
         return [(body, point, sign) for body, point, sign in ends if body is not None]
 
     def platform_twist(self, trees: LegTrees, frames: Frames) -> Twist:
-        """Velocity and angular velocity of the far side against the near one, by the nacelle alone."""
+        """Velocity and angular velocity of the far side against the near one, by the platform alone."""
         v, w = ZERO, ZERO
         for body, point, sign in self._platform_bodies(trees):
             frame = frames[body]
@@ -295,13 +295,13 @@ class LegSides(LegPoint):
         return motion.trees.up(self.other, a, self.axes)
 
     def platform_forces(
-        self, trees: LegTrees, nacelle: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
+        self, trees: LegTrees, platform: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
     ) -> dict[int, Scalar]:
-        """What forces on both points do along the rates of the nacelle that they hang on."""
+        """What forces on both points do along the rates of the platform that they hang on."""
         forces: dict[int, Scalar] = {}
         for body, point, sign in self._platform_bodies(trees):
             signed = (scale(sign, vector) for vector in wrench)
-            for rate, value in nacelle.generalised_forces(body, point, *signed).items():
+            for rate, value in platform.generalised_forces(body, point, *signed).items():
                 forces[rate] = forces[rate] + value if rate in forces else value
         return forces
 

@@ -2,14 +2,14 @@
 
 The rows of a leg, sum_k M_ik u_k = g_i, are reduced by Gauss with pivots (row, rate) in a fixed order, so
 that a traced program has no branches: passive rates first, then active ones; rows that are left demand
-something of the nacelle alone. With L the multipliers and R the reduced rows, M = L R:
+something of the platform alone. With L the multipliers and R the reduced rows, M = L R:
 
     rates     L z = g,    R u = z
     forces    M^T lambda = Gamma:    R^T kappa = Gamma over the passive rates,    L^T lambda = kappa
 
 kappa is free for the rows of active rates and for the rows that are left: lambda = lambda_0 + sum mu_r
-Lambda_r, with Lambda_r = L^-T e_r. The matrix of the rates over the nacelle's motion is never formed. A small
-square system A x = b is solved in the same way, all of its columns passive.
+Lambda_r, with Lambda_r = L^-T e_r. The matrix of the rates over the platform's motion is never formed. A
+small square system A x = b is solved in the same way, all of its columns passive.
 
 An order is chosen once, from samples at generic states. A pivot of a square system counts over the units of
 its row and column, so the smallest of them is a pure number: where it is weak, fixed pivots lose digits, and

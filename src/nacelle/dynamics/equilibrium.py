@@ -11,8 +11,8 @@ iteration along the tangent of the pose e (n,), the small motion whose rate is t
     (dR/de) e = -R,      x <- x moved by e         dR/de (n, n) exact, from the traced program
 
 with e in base axes: translations, a rotation vector applied in front of the quaternion, joints of the
-nacelle. dR/de is the stiffness that gravity, springs and constant forces give the robot; where it is singular
-the forces do not determine a pose.
+platform. dR/de is the stiffness that gravity, springs and constant forces give the robot; where it is
+singular the forces do not determine a pose.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ Coordinates = Literal["platform", "actuators"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForwardDynamics(Plottable):
-    """Accelerations of the nacelle.
+    """Accelerations of the platform.
 
     Attributes:
         robot: the robot.
@@ -71,7 +71,7 @@ def forward_dynamics(
     smooth: float | None = None,
     guess: Any = None,
 ) -> ForwardDynamics:
-    """Find the acceleration of the nacelle under actuator forces: dv/dt = M^-1 (J_r^-T tau + L - h).
+    """Find the acceleration of the platform under actuator forces: dv/dt = M^-1 (J_r^-T tau + L - h).
 
     M(x) a = J_a^T tau - h(x, v) + sum J_b^T w_b.
 

@@ -173,7 +173,7 @@ class InverseDynamics(Plottable):
         x: poses (..., nx).
         y: what was found by iteration (..., ny).
         force: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
-        margins: how far every leg, and the nacelle where it has dependent coordinates, is from a serial
+        margins: how far every leg, and the platform where it has dependent coordinates, is from a serial
             singularity (..., legs), as in `inverse_kinematics`.
         parallel_margin: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
         flags: for every state what was found (`Flag`).
@@ -229,7 +229,7 @@ def inverse_dynamics(
     free: Sequence[str] | str = (),
     guess: Any = None,
 ) -> InverseDynamics:
-    """Find the actuator forces that give the nacelle, or the mechanism, a motion.
+    """Find the actuator forces that give the platform, or the mechanism, a motion.
 
     J_a^T tau = M(x) a + h(x, v) - sum J_b^T w_b ([KI2007] (22)).
 
@@ -467,7 +467,7 @@ def flag_parallel_singularities(
         near = (margin < NEAR_PARALLEL) & ~singular & ~has_failed(flags)
     if np.ndim(margin) == 0 and singular:
         kind, legs = nearest_kind(robot, poses, y)
-        why = "the forces are not determined" if legs else "where no actuator forces hold the nacelle"
+        why = "the forces are not determined" if legs else "where no actuator forces hold the platform"
         raise SingularError(f"{robot.name}: {describe_singularity(kind, legs)}, {why}", kind)
     apply_flags(robot, poses, results, flags)
     flags |= np.where(singular, int(Flag.SINGULAR), 0) | np.where(near, int(Flag.NEAR_SINGULAR), 0)

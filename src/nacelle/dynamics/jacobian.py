@@ -1,4 +1,4 @@
-"""The Jacobians between the nacelle and the actuators, by the model that is counted and exported.
+"""The Jacobians between the platform and the actuators, by the model that is counted and exported.
 
     q_a' = J_r^-1 v,      v = J_r q_a'                           [KI2007] (10), (80)
 
@@ -12,9 +12,10 @@ From the reference pose x_0 (nx,) steps e (n,) along the tangent of the pose are
 
     |e_i| <= 0.2 u_i / 2^k,      u_i the robot's size (m) for lengths, 1 rad for angles,      k = 0, 1, ...
 
-and x = x_0 moved by e (translations and a rotation vector in base axes, joints of the nacelle). A pose counts
-if inverse kinematics reaches it within all limits, and if the inverse condition number of the scaled J_r^-1
-is above 0.2 of that in x_0: it is far from a parallel singularity. The box is halved until enough count.
+and x = x_0 moved by e (translations and a rotation vector in base axes, joints of the platform). A pose
+counts if inverse kinematics reaches it within all limits, and if the inverse condition number of the scaled
+J_r^-1 is above 0.2 of that in x_0: it is far from a parallel singularity. The box is halved until enough
+count.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ _MODELS = {
         model_functions.inverse,
         "force",
         True,
-        "positions of the legs, their motion, nacelle and the solve for the actuators' forces",
+        "positions of the legs, their motion, platform and the solve for the actuators' forces",
     ),
     "forward_dynamics": _ModelEntry(
         model_functions.forward,

@@ -416,7 +416,7 @@ def joint_reactions(
 ) -> Reactions:
     """Find the force and moment that every joint transmits in a motion.
 
-    Joints are those of the tree, closures, and joints of a point nacelle. At a point, each leg's force goes
+    Joints are those of the tree, closures, and joints of a point platform. At a point, each leg's force goes
     through its joint with the point, and a joint between two legs there transmits moments only.
 
     Args:

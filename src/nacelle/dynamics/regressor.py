@@ -75,7 +75,7 @@ def regressor(
     parameters: ParameterSet | None = None,
     shared: object = None,
 ) -> Regressor:
-    """Find Y (actuators, parameters) with force = Y p at a motion of the nacelle.
+    """Find Y (actuators, parameters) with force = Y p at a motion of the platform.
 
     tau = Y(x, v, a) p.
 

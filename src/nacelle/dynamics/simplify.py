@@ -2,7 +2,7 @@
 
 A rod is a leg body between two joints, each spherical or universal, in the tree or closing a loop. Its
 mass may be left out, or split into two point masses that belong to the bodies at its ends: of a DELTA's
-forearm [CB1997] gives 2/3 to the arm and 1/3 to the nacelle. Both keep the geometry, so that the simpler
+forearm [CB1997] gives 2/3 to the arm and 1/3 to the platform. Both keep the geometry, so that the simpler
 robot is a robot like any other.
 
 A slender uniform rod between points that accelerate with a_1 and a_2 requires m (a_1 / 3 + a_2 / 6) at the
@@ -33,7 +33,7 @@ class RodEnd(NamedTuple):
 
 
 class TwoEndRod(NamedTuple):
-    """A rod: its body, its end towards the base, and its end towards the nacelle."""
+    """A rod: its body, its end towards the base, and its end towards the platform."""
 
     body: int
     inner: RodEnd
@@ -97,7 +97,7 @@ def lump_rods(robot: Robot, share: float = 2.0 / 3.0) -> Robot:
     Args:
         robot: the robot.
         share: of a rod's mass that goes to the body towards the base ([CB1997]: 2/3 to the arm); the rest
-            goes to the body towards the nacelle. What goes to the base itself does not move and is left out.
+            goes to the body towards the platform. What goes to the base itself does not move and is left out.
 
     Raises:
         ParameterError: if the share is not between 0 and 1, or the robot has no rods.

@@ -107,7 +107,7 @@ class ElasticForm(ABC):
         return [self._position_index(actuator.joint) for actuator in self.frames.robot.actuators]
 
     def joint(self, p: Array, name: str) -> Array:
-        """Coordinate (...) of a joint of the nacelle at positions (..., size)."""
+        """Coordinate (...) of a joint of the platform at positions (..., size)."""
         return np.asarray(p[..., self._position_index(self.frames.robot.joint(name))])
 
     @abstractmethod

@@ -68,7 +68,7 @@ def leg_pieces(graph: Graph) -> list[LegPiece]:
     outside = {BASE, graph.floating, *graph.parts}
     links = [(link.parent, link.child) for link in graph.links]
     parts = connected_components([body for body in graph.bodies if body not in outside], links)
-    names = UniqueNames(["nacelle", *(body for body in outside if body is not None)])
+    names = UniqueNames(["platform", *(body for body in outside if body is not None)])
     pieces = []
     for number, bodies in enumerate(parts, 1):
         members = set(bodies)
@@ -255,7 +255,7 @@ class _Writer:
         if graph.shapes:
             data["base"] = {"display": [self.shape(shape) for shape in graph.shapes]}
         if graph.floating is not None:
-            data["nacelle"] = self.nacelle(graph.floating)
+            data["platform"] = self.platform(graph.floating)
         data["legs"] = [self.leg(leg) for leg in self.legs]
         if graph.couplings:
             data["couplings"] = {c.name: self.coupling(c) for c in graph.couplings}
@@ -287,7 +287,7 @@ class _Writer:
             data["rotation"] = rotation_data(pose.R)
         return data
 
-    def nacelle(self, main: str) -> dict[str, Any]:
+    def platform(self, main: str) -> dict[str, Any]:
         if not self.graph.parts:
             return {"name": main, **self.body(main)}
         data: dict[str, Any] = {"type": "articulated", "name": main}
@@ -416,7 +416,7 @@ class _Writer:
 
 
 def _joint_name_beside_motions(joint: str) -> str:
-    """The name of a nacelle's joint, which is no word for a motion."""
+    """The name of a platform's joint, which is no word for a motion."""
     return f"{joint}-joint" if joint in AXES + tuple(NAMED_MOTIONS) else joint
 
 

@@ -29,7 +29,7 @@ from nacelle.spatial.scalar import Array
 class UniqueNames:
     """The names that were given."""
 
-    def __init__(self, reserved: Iterable[str] = ("base", "nacelle")) -> None:
+    def __init__(self, reserved: Iterable[str] = ("base",)) -> None:
         """None yet; the words of the format are taken."""
         self._used: set[str] = set(reserved)
 
@@ -299,7 +299,7 @@ class Graph:
         struts: springs between bodies.
         dampers: angular dampers between bodies.
         floating: the body that moves freely; None if there is none.
-        parts: other bodies of an articulated nacelle, of which `floating` is the one that is placed.
+        parts: other bodies of an articulated platform, of which `floating` is the one that is placed.
         pose: of the floating body in the assembly.
         free_bodies: other bodies that move freely, with their poses in the assembly; none after the passes.
         shapes: of the base.

@@ -15,7 +15,7 @@ from nacelle.exchange.par import read_par
 from nacelle.exchange.passes.bodies import without_fixed_joints, without_massless_ends
 from nacelle.exchange.passes.groups import group_hinges, join_spherical_pairs
 from nacelle.exchange.passes.motion import ChosenMotion, choose_motion, without_dependent_motors
-from nacelle.exchange.passes.nacelle import with_articulated_platform, with_platform
+from nacelle.exchange.passes.platform import with_articulated_platform, with_platform
 from nacelle.exchange.passes.roots import without_floating, without_free_bodies
 from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.urdf.gepetto import NO_CLOSURE_FILE, read_closure_file
@@ -62,7 +62,7 @@ def import_robot(
     floating: bool = False,
     keyframe: str | None = None,
     name: str | None = None,
-    nacelle: str | None = None,
+    platform: str | None = None,
 ) -> ImportedRobot:
     """Read a robot from MJCF, URDF, SDF or a parameter file of SYMORO+.
 
@@ -73,7 +73,7 @@ def import_robot(
         keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
             if empty.
         name: of the robot; the file's if None.
-        nacelle: the body that is the nacelle; chosen if None, none if empty.
+        platform: the body that is the platform; chosen if None, none if empty.
 
     Returns:
         The robot, its description and the report.
@@ -82,7 +82,7 @@ def import_robot(
         DescriptionError: with the place of what is wrong; what cannot be imported says why.
     """
     side = None if closures is None else Path(closures)
-    return _robot_from_graph(_read_graph(Path(file), side, floating, keyframe), name, nacelle)
+    return _robot_from_graph(_read_graph(Path(file), side, floating, keyframe), name, platform)
 
 
 def _read_graph(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
@@ -111,12 +111,12 @@ def _read_graph(path: Path, closures: Path | None, floating: bool, keyframe: str
     return read_mjcf(path, keyframe)
 
 
-def _robot_from_graph(graph: Graph, name: str | None, nacelle: str | None) -> ImportedRobot:
+def _robot_from_graph(graph: Graph, name: str | None, platform: str | None) -> ImportedRobot:
     graph = without_massless_ends(
         without_fixed_joints(without_free_bodies(join_spherical_pairs(without_fixed_joints(graph))))
     )
     try:
-        coordinates = _choose_motion(without_dependent_motors(graph), nacelle)
+        coordinates = _choose_motion(without_dependent_motors(graph), platform)
     except DescriptionError as error:
         raise _error_in_file(graph, error) from None
     graph = group_hinges(coordinates.graph, coordinates.joints)
@@ -139,28 +139,28 @@ def _robot_from_graph(graph: Graph, name: str | None, nacelle: str | None) -> Im
     return ImportedRobot(check.robot, text, tuple(report.steps), tuple(report.losses), check.problems)
 
 
-def _choose_motion(graph: Graph, nacelle: str | None) -> ChosenMotion:
-    """The graph with its nacelle and its independent coordinates.
+def _choose_motion(graph: Graph, platform: str | None) -> ChosenMotion:
+    """The graph with its platform and its independent coordinates.
 
-    Legs between base and nacelle have no coordinates of their own. Where they move by themselves a nacelle of
-    several bodies is looked for; where there is none (the spin of a rod that is not axisymmetric) all
-    coordinates are joints, and no nacelle is chosen.
+    Legs between base and platform have no coordinates of their own. Where they move by themselves a platform
+    of several bodies is looked for; where there is none (the spin of a rod that is not axisymmetric) all
+    coordinates are joints, and no platform is chosen.
     """
-    single = with_platform(_with_own_report(graph), nacelle)
+    single = with_platform(_with_own_report(graph), platform)
     coordinates = None if single.floating is None else choose_motion(single)
     if coordinates is not None and not coordinates.left and (coordinates.axes or coordinates.joints):
         return coordinates
     grounded = without_floating(_with_own_report(graph))
-    if nacelle != "" and grounded is not None:
-        articulated = with_articulated_platform(grounded, nacelle)
+    if platform != "" and grounded is not None:
+        articulated = with_articulated_platform(grounded, platform)
         several = None if articulated is None else choose_motion(articulated)
         if several is not None and not several.left:
             return several
     if coordinates is None:
         coordinates = choose_motion(single)
-    elif not nacelle and (grounded := without_floating(_with_own_report(graph))) is not None:
+    elif not platform and (grounded := without_floating(_with_own_report(graph))) is not None:
         grounded.report.done(
-            "no nacelle: legs have motions that its pose does not give; joints are coordinates"
+            "no platform: legs have motions that its pose does not give; joints are coordinates"
         )
         coordinates = choose_motion(grounded)
     if coordinates.left:

@@ -1,7 +1,7 @@
 """Branches: numbers that change their sign where the solution of an iteration changes its branch.
 
 The closures that are solved by iteration say K dy = -residual, dy the unknown joints of legs and the
-dependent coordinates of the nacelle. Along a path without singularities det K keeps its sign. K is sparse:
+dependent coordinates of the platform. Along a path without singularities det K keeps its sign. K is sparse:
 rows and columns can be arranged so that square blocks are on the diagonal and nothing below them (the
 decomposition of Dulmage and Mendelsohn), a block for each loop that is solved once those before it are, and
 
@@ -251,7 +251,7 @@ def branch_determinants(now: Configuration, y: Array, wrong: float = RELATION_TO
 def is_on_branch(mechanism: Mechanism, x: Array, y: Array) -> bool:
     """Whether a closed configuration is on the branch of the reference, and near no serial singularity.
 
-    Newton's iteration may have gone elsewhere: a nacelle that only translates may have tilted.
+    Newton's iteration may have gone elsewhere: a platform that only translates may have tilted.
     """
     now = configuration(mechanism.robot, x, y)
     near = np.asarray(margins(now), dtype=float)
@@ -271,7 +271,7 @@ def _iteration_matrix(robot: Robot, motion: TreeKinematics, rates: Sequence[int]
 
 def _names_of_rates(robot: Robot) -> list[str]:
     """The name that a rate of the tree belongs to."""
-    names = ["the nacelle"] * robot.platform_nv
+    names = ["the platform"] * robot.platform_nv
     for joint in robot.tree_joints:
         names += [joint.name] * joint.nv
     return names

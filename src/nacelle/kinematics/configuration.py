@@ -3,7 +3,7 @@
 Over any scalar, positions follow in this order:
 
     x (nx,) -> pose (R, p) of the platform        by the chart of the robot's motion
-            -> joints of the nacelle              entries of x, or found by iteration in y
+            -> joints of the platform              entries of x, or found by iteration in y
             -> each leg on its own                q_i from the pose of its end, W = X_0 M_1(q_1) X_1 ...
             -> all bodies                         T_child = T_parent X_pre M(q) X_suc^-1
 
@@ -135,7 +135,7 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
     for j, value in mechanism.followers.coordinates(coordinate_of).items():
         steps[j], coordinate_of[j] = joint_transforms(robot.joints[j], pack([value])), value
     poses: dict[int, Pose] = {BASE: identity(), PLATFORM: platform}
-    for j in robot.nacelle.joints:
+    for j in robot.platform.joints:
         joint = robot.joints[j]
         pose = poses[joint.predecessor] @ joint.frame_predecessor
         for primitive, step in zip(joint.primitives, steps[j], strict=True):

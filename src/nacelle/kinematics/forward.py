@@ -1,4 +1,4 @@
-"""Forward kinematics: from the actuators to the pose of the nacelle, or to all assemblies.
+"""Forward kinematics: from the actuators to the pose of the platform, or to all assemblies.
 
 In closed form where spheres or circles meet (`nacelle.kinematics.solve.spheres`); otherwise by continuation
 with Newton's iteration and the exact Jacobian (`BranchSearch`): on the pose alone where the inverse
@@ -389,7 +389,7 @@ class ForwardKinematics(Plottable):
 def forward_kinematics(
     robot: Robot, q: Any, guess: Any = None, *, follow: bool = False, assemblies: bool = False
 ) -> ForwardKinematics:
-    """Find the pose of the nacelle from the coordinates of the actuators.
+    """Find the pose of the platform from the coordinates of the actuators.
 
     Solves phi(x, q) = 0 for x, by a closed form where there is one, else by Newton's method.
 

@@ -1,4 +1,4 @@
-"""Jacobians, from the motion of the nacelle to actuators, bodies, joints and legs; and singularities.
+"""Jacobians, from the motion of the platform to actuators, bodies, joints and legs; and singularities.
 
 Once positions are known, all rates are linear in the reduced twist v (n,), m/s and rad/s in base axes. With u
 (rates,) the rates of the tree, U (rates, n), A (actuators, rates) the rows of the actuators and J_b (6,
@@ -12,13 +12,13 @@ rows and columns of unlike units, lengths count in the robot's size L: J_r^-1 be
 and D_v diagonal with L for lengths and 1 for angles, and its inverse condition number (1 at best, 0 if
 singular) has no units.
 
-With u_l the rates of leg l and w those of the nacelle, the closures say M_l u_l + N_l w = 0, scaled likewise.
-Singularities are of three kinds:
+With u_l the rates of leg l and w those of the platform, the closures say M_l u_l + N_l w = 0, scaled
+likewise. Singularities are of three kinds:
 
-- *serial*: M_l loses rank. The leg moves while the nacelle rests; it is stretched or folded.
-- *parallel*: with the actuators locked the nacelle moves. The rows of N_l across the passive joints of
+- *serial*: M_l loses rank. The leg moves while the platform rests; it is stretched or folded.
+- *parallel*: with the actuators locked the platform moves. The rows of N_l across the passive joints of
   M_l, of all legs together, lose rank: wrenches of the actuators and of the constraints.
-- *constraint*: the nacelle gains a motion that its legs should lock. The same with all joints of the legs
+- *constraint*: the platform gains a motion that its legs should lock. The same with all joints of the legs
   free: wrenches of the constraints alone.
 
 The measure of each is the smallest singular value that should not be zero over the largest one.
@@ -205,13 +205,13 @@ def _measures(
     w = list(mechanism.platform_rates)
     closures = mechanism.assembly.closures
     locked_rates = tree_actuator_rates(robot)
-    platform_rows = closures.rows_of(robot, robot.nacelle.closures)
+    platform_rows = closures.rows_of(robot, robot.platform.closures)
     locked, driven = ([J[..., platform_rows, :][..., w]] if platform_rows else [] for _ in range(2))
     serial = np.ones((*batch, len(robot.legs)))
     first_spin = 0
-    # The spins of the nacelle's own bodies come last.
-    for rows_of_nacelle in (locked, driven):
-        rows_of_nacelle.append(spins[..., spins.shape[-2] - len(mechanism.platform_idle_spins) :, :][..., w])
+    # The spins of the platform's own bodies come last.
+    for rows_of_platform in (locked, driven):
+        rows_of_platform.append(spins[..., spins.shape[-2] - len(mechanism.platform_idle_spins) :, :][..., w])
     for k, (leg, plan) in enumerate(zip(robot.legs, mechanism.legs, strict=True)):
         leg_rows = closures.rows_of(robot, leg.closures)
         idle = range(first_spin, first_spin + len(plan.spins))
@@ -225,9 +225,9 @@ def _measures(
             A = np.concatenate([A, active[..., held, :]], axis=-2)
             N = A[..., w]
         driven.append(_complement_rows(A[..., [rate for rate in plan.rates if rate not in locked_rates]], N))
-    at_nacelle = [k for k, a in enumerate(robot.actuators) if a.joint in robot.nacelle.joints]
-    at_nacelle += closure_actuators(robot, robot.nacelle.closures)
-    driven.append(active[..., at_nacelle, :][..., w])
+    at_platform = [k for k, a in enumerate(robot.actuators) if a.joint in robot.platform.joints]
+    at_platform += closure_actuators(robot, robot.platform.closures)
+    driven.append(active[..., at_platform, :][..., w])
     free = len(w) - robot.motion.n
     constraint = _rank_ratio(np.concatenate(locked, axis=-2), free) if free else np.ones(batch)
     rank = len(w) - len(undriven_coordinates(robot))
@@ -263,7 +263,7 @@ SINGULAR = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Jacobian(Plottable):
-    """The Jacobians between the nacelle and the actuators.
+    """The Jacobians between the platform and the actuators.
 
     Attributes:
         robot: the robot.
@@ -402,7 +402,7 @@ class LegJacobian(HasTable):
     Attributes:
         name: of the leg.
         J: J_i (6, leg rates): twist [v; w] of the leg's last body at the end of the leg from its own rates.
-        Jv: J_vi (6, 6 or 3): twist of the nacelle there from the platform's twist.
+        Jv: J_vi (6, 6 or 3): twist of the platform there from the platform's twist.
         rates: places of the leg's rates among those of all joints.
     """
 
@@ -413,7 +413,7 @@ class LegJacobian(HasTable):
 
 
 def leg_jacobians(robot: Robot, x: Any) -> list[LegJacobian]:
-    """J_i and J_vi of all legs at one pose, base axes; for legs with one end on the nacelle.
+    """J_i and J_vi of all legs at one pose, base axes; for legs with one end on the platform.
 
     J_i q_i' = J_vi V_p ([KI2007] (18), (19)): both sides are the twist [v; w] (6,), m/s and rad/s, of the
     leg's end. The rows that the last joint leaves free do not agree between the two sides; a spherical joint,

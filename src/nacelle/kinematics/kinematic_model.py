@@ -94,7 +94,7 @@ def singularity_distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 
 def iterated_distances(now: Configuration) -> list[Scalar]:
-    """Squares that vanish at serial singularities, of the legs that iteration finds and of the nacelle."""
+    """Squares that vanish at serial singularities, of the legs that iteration finds and of the platform."""
     mechanism, dense = now.mechanism, margins(now)
     return [dense[k] for k in (*mechanism.iterated_legs, *range(len(mechanism.legs), len(dense)))]
 

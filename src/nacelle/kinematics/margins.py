@@ -1,4 +1,4 @@
-"""Margins: how far every leg, and the nacelle on all of them, is from a serial singularity.
+"""Margins: how far every leg, and the platform on all of them, is from a serial singularity.
 
 A leg's rates follow from its closures, M u + N w = 0. Near a singularity of M they grow beyond all bounds,
 and at it they are not determined: the leg is stretched or folded, a loop inside it is flat or at a dead
@@ -9,7 +9,7 @@ units of the robot's size: 1 at best, 0 at a singularity, below 0 out of reach.
 - Legs found by iteration: the columns of M are made perpendicular one after the other, M = Q R; the smallest
   of the squares that are left over the largest of those before, min_k |q_k|^2 / max_k |m_k|^2. It is
   above the squared inverse condition, and seldom by more than a factor of the number of columns.
-- The nacelle, where coordinates of it are found by iteration (parasitic motion, its own loops): the same
+- The platform, where coordinates of it are found by iteration (parasitic motion, its own loops): the same
   for the rows that the legs leave over for these coordinates.
 """
 
@@ -35,13 +35,13 @@ TRUSTED_MARGIN = 1e-4
 
 
 def margin_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """To whom the margins belong: the legs in order, and the nacelle where it has dependent coordinates."""
+    """To whom the margins belong: the legs in order, and the platform where it has dependent coordinates."""
     legs = tuple(f"leg {leg.name!r}" for leg in mechanism.robot.legs)
-    return (*legs, "the nacelle") if mechanism.dependent else legs
+    return (*legs, "the platform") if mechanism.dependent else legs
 
 
 def margins(now: Configuration) -> Array:
-    """The margins (legs,), or (legs + 1,) where the nacelle has dependent coordinates."""
+    """The margins (legs,), or (legs + 1,) where the platform has dependent coordinates."""
     mechanism = now.mechanism
     values = [closed_form_margin(roots) for roots in now.root_margins]
     if not (mechanism.iterated_legs or mechanism.dependent):
@@ -108,7 +108,7 @@ def failure_error(robot: Robot, x: Array, margins: Array, flags: Array) -> Unrea
         verb = "are" if len(singular) > 1 else "is"
         return SingularError(
             f"{robot.name}: {who} {verb} at a serial singularity at the pose [{values}]: stretched, folded, "
-            "or with a flat inner loop, so that the motion of the nacelle does not determine all joints",
+            "or with a flat inner loop, so that the motion of the platform does not determine all joints",
             "serial",
         )
     if not missed or not mechanism_of(robot).has_closed_form:

@@ -1,4 +1,4 @@
-"""Velocities and accelerations of all bodies and all joints, from the motion of the nacelle.
+"""Velocities and accelerations of all bodies and all joints, from the motion of the platform.
 
 All rates u of the tree are linear in the reduced twist v (`nacelle.kinematics.configuration`), and so are
 twists V and accelerations of bodies, with C_k the columns of the rates that move body k:

@@ -2,7 +2,8 @@
 
 x (nx,) has the coordinates of the robot's motion alone: translations of the platform frame's origin in the
 base (m), a unit quaternion where the orientation is free, else single angles (rad), then joints of the
-nacelle. An orientation R (3, 3) of the platform in the base may be given in four ways, all made a quaternion:
+platform. An orientation R (3, 3) of the platform in the base may be given in four ways, all made a
+quaternion:
 
     quat_xyzw (x, y, z, w)      rotation_matrix R      rotation_vector r, R = exp(skew(r))
     cardan (a, b, c), R = Rx(a) Ry(b) Rz(c)
@@ -39,7 +40,7 @@ def pose(
     tool: str | None = None,
     **coordinates: Any,
 ) -> Array:
-    """Make a reduced pose x (..., nx) of a robot, from the pose of its nacelle or of a tool.
+    """Make a reduced pose x (..., nx) of a robot, from the pose of its platform or of a tool.
 
     Args:
         robot: the robot.
@@ -51,9 +52,9 @@ def pose(
         cardan: the same as angles (..., 3) about x, the new y and the newest z, rad: R = Rx Ry Rz.
         tool: name of a tool. Position, x, y, z and orientation are then those of its frame; all of them that
             are given must be met, by iteration where there is parasitic motion. Angles and joints of the
-            nacelle keep their meaning; those that are not given stay as in the reference pose, or follow
+            platform keep their meaning; those that are not given stay as in the reference pose, or follow
             where the place or the orientation of the tool needs them (a tilting table, a spherical robot).
-        **coordinates: single coordinates by name: "x", "rz", a joint of the nacelle.
+        **coordinates: single coordinates by name: "x", "rz", a joint of the platform.
 
     Raises:
         KinematicsError: if an orientation is given twice, or a name is not a coordinate.
@@ -101,7 +102,7 @@ def pose(
 
 
 def _pose_for_tool(robot: Robot, tool: str, values: Mapping[str, Array], quat_xyzw: Array | None) -> Array:
-    """Poses of the nacelle from named coordinates of a tool, as `pose` takes them."""
+    """Poses of the platform from named coordinates of a tool, as `pose` takes them."""
     names_of_tool = [*TRANSLATIONS, *(n for n in robot.motion.coordinates if n not in TRANSLATIONS)]
     free = layout_of(robot.motion).quaternion is not None
     if free:

@@ -1,15 +1,15 @@
-"""Tools, named frames on the nacelle: their pose, the way back to that of the nacelle, trajectories.
+"""Tools, named frames on the platform: their pose, the way back to that of the platform, trajectories.
 
-The frame of a tool is fixed to a body b of the nacelle at F = (R_F, p_F), constant in the body's frame. In
+The frame of a tool is fixed to a body b of the platform at F = (R_F, p_F), constant in the body's frame. In
 the base, with (R_b, p_b) the pose of the body,
 
     R_t = R_b R_F,      p_t = p_b + R_b p_F                    R (3, 3), p (3,) in m
 
 Coordinates of a tool are those of the robot's motion, read for the tool: x, y, z are its origin's, a free
-orientation (quat_xyzw) is that of its frame; plain angles and joints of the nacelle keep their meaning, as
+orientation (quat_xyzw) is that of its frame; plain angles and joints of the platform keep their meaning, as
 the tool turns with them. Where the tool is on the platform's own body and all other numbers of the platform's
 pose are constant, the way back is one subtraction, p_b = p_t - R_b p_F. With parasitic motion, on bodies that
-the nacelle's own joints move, and where rotations put the origin at a place (a tilting table, a spherical
+the platform's own joints move, and where rotations put the origin at a place (a tilting table, a spherical
 robot), Newton's iteration finds the pose: with the exact Jacobian J_t of the tool by the coordinates c,
 
     c <- c + J_t^+ (s - s(c)),
@@ -89,7 +89,7 @@ def find_tool(robot: Robot, name: str) -> Tool:
 
 
 def tool_pose(robot: Robot, x: Any, tool: str) -> ToolPose:
-    """Find where a tool is at poses of the nacelle: R_t = R_b R_F, p_t = p_b + R_b p_F in the base.
+    """Find where a tool is at poses of the platform: R_t = R_b R_F, p_t = p_b + R_b p_F in the base.
 
     Args:
         robot: the robot.
@@ -112,7 +112,7 @@ def tool_pose(robot: Robot, x: Any, tool: str) -> ToolPose:
 
 
 def tool_coordinates(robot: Robot, x: Any, tool: str, motion: Motion | None = None) -> Array:
-    """Coordinates of a tool (..., nx of the motion) at poses x of the nacelle; the inverse of `tool_to_pose`.
+    """Coordinates of a tool (..., nx of the motion) at poses x of the platform: inverse of `tool_to_pose`.
 
     Args:
         robot: the robot.
@@ -134,7 +134,7 @@ def tool_coordinates(robot: Robot, x: Any, tool: str, motion: Motion | None = No
     return result
 
 
-# ---- where the nacelle must be for a tool to be somewhere
+# ---- where the platform must be for a tool to be somewhere
 
 
 _ITERATIONS = 60
@@ -148,12 +148,12 @@ _RANK = 1e-9
 
 
 def tool_to_pose(robot: Robot, coordinates: Any, tool: str, motion: Motion | None = None) -> Array:
-    """Poses (..., nx) of the nacelle that give a tool its coordinates (..., nx of the motion).
+    """Poses (..., nx) of the platform that give a tool its coordinates (..., nx of the motion).
 
     Args:
         robot: the robot.
         coordinates: of the tool: x, y, z of its origin, quat_xyzw of its frame; angles and joints of the
-            nacelle as they are.
+            platform as they are.
         tool: name of the tool.
         motion: which coordinates are given; those of the robot's motion if None. Others stay as in the
             reference pose, or follow where they are needed to reach the place (see `nacelle.pose`).
@@ -178,7 +178,7 @@ def tool_to_pose(robot: Robot, coordinates: Any, tool: str, motion: Motion | Non
 
 @dataclass(frozen=True, eq=False)
 class ToolTarget:
-    """Which coordinates of a tool are given, and which coordinates of the nacelle follow.
+    """Which coordinates of a tool are given, and which coordinates of the platform follow.
 
     Attributes:
         robot: the robot.
@@ -259,13 +259,13 @@ class ToolTarget:
         return position, quat, start
 
     def at(self, x: Array) -> ToolPose:
-        """Pose of the tool at poses x (..., nx) of the nacelle, in the base."""
+        """Pose of the tool at poses x (..., nx) of the platform, in the base."""
         return tool_pose(self.robot, x, self.tool.name)
 
     # -------------------------------------------------------------------------- solution
 
     def solve(self, values: Array) -> tuple[Array, Array]:
-        """Poses (..., nx) of the nacelle, NaN where none was found, and what they leave open (...,)."""
+        """Poses (..., nx) of the platform, NaN where none was found, and what they leave open (...,)."""
         layout = layout_of(self.motion)
         rows = values.reshape(-1, layout.nx)
         x, error = self._solve_directly(rows) if self._is_direct else self._iterate(rows)
@@ -396,7 +396,7 @@ class ToolTarget:
         """Twist [v; w] (..., 6) of the tool at its origin and its derivative, from rates of the coordinates.
 
         Args:
-            x: poses (..., nx) of the nacelle.
+            x: poses (..., nx) of the platform.
             dx: rates (..., n) of its coordinates; of a quaternion the angular velocity.
             ddx: their derivatives (..., n).
         """
@@ -415,10 +415,10 @@ class ToolTarget:
         return twist, change
 
     def coordinate_rates(self, x: Array, v: Array, a: Array) -> tuple[Array, Array]:
-        """Rates (N, n) of the nacelle's coordinates and their derivatives from those of the tool.
+        """Rates (N, n) of the platform's coordinates and their derivatives from those of the tool.
 
         Args:
-            x: poses (N, nx) of the nacelle.
+            x: poses (N, nx) of the platform.
             v: rates (N, n of the motion) of the given coordinates; of a quaternion the angular velocity.
             a: their derivatives.
         """

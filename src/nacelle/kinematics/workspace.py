@@ -1,14 +1,14 @@
-"""Workspaces: where the nacelle can go, and how well conditioned it is there.
+"""Workspaces: where the platform can go, and how well conditioned it is there.
 
 On a grid over one to three coordinates of the pose (a line, a slice or a volume), or along rays from a
 centre, where the boundary is found by bisection.
 
 Where the orientation is free (x holds a quaternion), the coordinates rx, ry, rz of a grid are the components
-of a rotation vector r in base axes that turns the nacelle from the pose in which the grid is centred:
+of a rotation vector r in base axes that turns the platform from the pose in which the grid is centred:
 
     R = exp(r) R_at,   r = [rx, ry, rz], zero where a component does not vary.
 
-So a grid over rx and ry tilts the nacelle about horizontal axes at the torsion of that pose, as the chart of
+So a grid over rx and ry tilts the platform about horizontal axes at the torsion of that pose, as the chart of
 robots with two rotations does. Where angles are plain numbers in x, they are these numbers.
 """
 
@@ -54,7 +54,7 @@ class Workspace(Plottable):
         at: the pose that gives the others.
         flags: for every point of the grid what was found (`Flag`), one axis for each name.
         conditioning: inverse condition number of the scaled Jacobian; NaN out of reach.
-        tool: name of the tool whose coordinates vary; those of the nacelle if None.
+        tool: name of the tool whose coordinates vary; those of the platform if None.
     """
 
     robot: Robot
@@ -248,7 +248,7 @@ def _grid_poses(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorkspaceBoundary(Plottable):
-    """How far the nacelle reaches from a centre.
+    """How far the platform reaches from a centre.
 
     Attributes:
         robot: the robot.
@@ -299,7 +299,7 @@ def workspace_boundary(
         names: the translations that span the directions; all that the motion has if None.
         rays: how many rays, spread evenly over the circle or (spiral of Fibonacci) the sphere.
         steps: how many steps a ray may take, each a fiftieth of the robot's size.
-        tool: name of a tool that moves along the rays; the nacelle if None.
+        tool: name of a tool that moves along the rays; the platform if None.
     """
     layout = layout_of(robot.motion)
     spanned = names or tuple(name for name in layout.x_names if name in AXES[:3])

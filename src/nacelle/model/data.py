@@ -1,4 +1,4 @@
-"""A robot as data: bodies, joints, legs, nacelle and drives, frozen and hashed."""
+"""A robot as data: bodies, joints, legs, platform and drives, frozen and hashed."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Actuator:
 
 @dataclass(frozen=True, eq=False)
 class RobotData:
-    """What a robot is: a graph of bodies and joints, its legs and its nacelle.
+    """What a robot is: a graph of bodies and joints, its legs and its platform.
 
     Body 0 is the base and body 1 the platform body, placed by the platform coordinates. The joints
     of the spanning tree come first, each after the joint that places its predecessor; the closures
@@ -105,12 +105,12 @@ class RobotData:
         joints: all joints, tree joints first.
         tree: number of tree joints.
         legs: the legs.
-        nacelle: the moving platform.
+        platform: the moving platform.
         motion: its independent motion.
         actuators: the drives, in order.
         gravity: acceleration of gravity in base axes, m/s^2.
         reference: reference pose of the platform frame in the base.
-        tools: named frames on the nacelle.
+        tools: named frames on the platform.
         payload: what the robot carries.
         springs: springs between two bodies.
         dampers: angular dampers between two bodies.
@@ -131,7 +131,7 @@ class RobotData:
     joints: tuple[Joint, ...]
     tree: int
     legs: tuple[Leg, ...]
-    nacelle: MovingPlatform
+    platform: MovingPlatform
     motion: Motion
     actuators: tuple[Actuator, ...]
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
@@ -152,13 +152,13 @@ class RobotData:
 
     @property
     def has_platform(self) -> bool:
-        """Whether it has a nacelle; otherwise `motion` names joints, and the platform body is the ground."""
-        return self.nacelle.kind != "none"
+        """Whether it has a platform; otherwise `motion` names joints, and the platform body is the ground."""
+        return self.platform.kind != "none"
 
     @property
     def moving_part(self) -> str:
-        """What `motion` moves, in a word: the nacelle, or the mechanism of a robot without one."""
-        return "nacelle" if self.has_platform else "mechanism"
+        """What `motion` moves, in a word: the platform, or the mechanism of a robot without one."""
+        return "platform" if self.has_platform else "mechanism"
 
     @property
     def tree_joints(self) -> tuple[Joint, ...]:
@@ -182,7 +182,7 @@ class RobotData:
 
     @property
     def described_bodies(self) -> range:
-        """Bodies that a description has beside the base: not the ground of a robot without a nacelle."""
+        """Bodies that a description has beside the base: not the ground of a robot without a platform."""
         return range(PLATFORM if self.has_platform else PLATFORM + 1, len(self.bodies))
 
     @cached_property
@@ -249,7 +249,7 @@ class RobotData:
     @property
     def platform_nv(self) -> int:
         """Number of rates of the platform body on its own: 6, or 3 for a point."""
-        return 3 if self.nacelle.kind == "point" else 6
+        return 3 if self.platform.kind == "point" else 6
 
     def body(self, name: str) -> int:
         """Index of a body by name."""
@@ -319,7 +319,8 @@ class RobotData:
             ],
             "tree": self.tree,
             "legs": [[leg.bodies, leg.joints, leg.closures, leg.branch] for leg in self.legs],
-            "nacelle": dataclasses.astuple(self.nacelle),
+            # The key's older name: what was hashed before keeps its hash.
+            "nacelle": dataclasses.astuple(self.platform),
             "motion": motion(self.motion),
             "actuators": [dataclasses.astuple(a)[1:] for a in self.actuators],
             "gravity": self.gravity,
@@ -359,31 +360,31 @@ def _canonical_value(value: Any) -> Any:
     return value
 
 
-# ---- chains of the nacelle's mechanism: written as legs, they hang on it alone, or on the base alone
+# ---- chains of the platform's mechanism: written as legs, they hang on it alone, or on the base alone
 
-# All chains of a robot without a nacelle are such. Their bodies and joints have the names of legs
+# All chains of a robot without a platform are such. Their bodies and joints have the names of legs
 # ("arm.hip"), and are bodies and joints of `robot.nacelle`.
 
 
 def chain_name(name: str) -> str:
-    """The chain in which a body or joint of the nacelle is written: "arm" of "arm.hip"; "" if in none."""
+    """The chain in which a body or joint of the platform is written: "arm" of "arm.hip"; "" if in none."""
     return name.partition(".")[0] if "." in name else ""
 
 
 def platform_branches(robot: RobotData) -> tuple[Leg, ...]:
-    """The chains of the nacelle's mechanism, in an order that gives the same tree when they are read.
+    """The chains of the platform's mechanism, in an order that gives the same tree when they are read.
 
     The tree is read layer by layer (`nacelle.model.build.graph`), in each layer in the order of the chains:
     the chains come in the order that they have in every layer.
     """
-    nacelle = robot.nacelle
-    if nacelle.kind not in ("articulated", "none"):
+    platform = robot.platform
+    if platform.kind not in ("articulated", "none"):
         return ()
-    names = {b: chain_name(robot.bodies[b].name) for b in nacelle.bodies}
+    names = {b: chain_name(robot.bodies[b].name) for b in platform.bodies}
     depth = dict.fromkeys(range(len(robot.bodies)), 0)
     order: dict[str, dict[str, None]] = {name: {} for name in names.values() if name}
     last: dict[int, str] = {}
-    for j in nacelle.joints:
+    for j in platform.joints:
         joint = robot.joints[j]
         depth[joint.successor] = layer = depth[joint.predecessor] + 1
         name = names[joint.successor]
@@ -395,10 +396,10 @@ def platform_branches(robot: RobotData) -> tuple[Leg, ...]:
 
 
 def _platform_branch(robot: RobotData, name: str) -> Leg:
-    nacelle = robot.nacelle
+    platform = robot.platform
     return Leg(
         name,
-        tuple(b for b in nacelle.bodies if chain_name(robot.bodies[b].name) == name),
-        tuple(j for j in nacelle.joints if chain_name(robot.joints[j].name) == name),
-        tuple(c for c in nacelle.closures if chain_name(robot.joints[c].name) == name),
+        tuple(b for b in platform.bodies if chain_name(robot.bodies[b].name) == name),
+        tuple(j for j in platform.joints if chain_name(robot.joints[j].name) == name),
+        tuple(c for c in platform.closures if chain_name(robot.joints[c].name) == name),
     )

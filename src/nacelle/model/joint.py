@@ -216,7 +216,7 @@ class Joint:
         drive_damping: beside this spring, N m s/rad or N s/m.
         limits: for each friction axis (lower, upper), infinite where there is none.
         guess: reference value of the coordinates (`nq` of them), picks the branch.
-        at_point: a joint between legs at a point nacelle; the point locks the position already.
+        at_point: a joint between legs at a point platform; the point locks the position already.
         terms: of a coupling, (joint, factor) for each coordinate of the tree in it, the dependent one with 1
             first: sum factor q = offset.
         offset: of a coupling, rad or m.

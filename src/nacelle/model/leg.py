@@ -49,7 +49,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Leg:
-    """One leg: a connected component of the graph without base and nacelle.
+    """One leg: a connected component of the graph without base and platform.
 
     Attributes:
         name: its name.
@@ -71,11 +71,11 @@ class MovingPlatform:
     """The moving platform: body 1 and what hangs on it.
 
     Attributes:
-        kind: "rigid", "point", "articulated", or "none": a robot without a nacelle, whose bodies hang on the
+        kind: "rigid", "point", "articulated", or "none": a robot without a platform, whose bodies hang on the
             platform body, massless and fixed to the base.
         bodies: indices of its bodies; the first is placed by the platform coordinates.
         joints: indices of its tree joints.
-        closures: indices of its own closures (loops of the nacelle, joints between legs at a point).
+        closures: indices of its own closures (loops of the platform, joints between legs at a point).
     """
 
     kind: str

@@ -131,7 +131,7 @@ def payload_frame(robot: Robot, on: str | None) -> tuple[int, Pose]:
     """
     if on is None:
         if not robot.has_platform:
-            raise ParameterError(f"{robot.name} has no nacelle to carry it: say on which body")
+            raise ParameterError(f"{robot.name} has no platform to carry it: say on which body")
         return PLATFORM, identity()
     tools = {tool.name: tool for tool in robot.tools}
     if on in tools:

@@ -32,7 +32,7 @@ class Motion:
 
     Attributes:
         coordinates: the n independent coordinates: axes of the platform frame's twist ("x" to "rz"),
-            or names of joints of an articulated nacelle, of chains that hang on it, of a robot without one.
+            or names of joints of an articulated platform, of chains that hang on it, of a robot without one.
     """
 
     coordinates: tuple[str, ...]
@@ -57,7 +57,7 @@ class Motion:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the nacelle's joints among the coordinates."""
+        """Names of the platform's joints among the coordinates."""
         return tuple(name for name in self.coordinates if name not in AXES)
 
 
@@ -88,7 +88,7 @@ def parse_motion(value: str | list[str]) -> Motion:
 
 @dataclass(frozen=True)
 class Tool:
-    """A named frame on a body of the nacelle."""
+    """A named frame on a body of the platform."""
 
     name: str
     body: int
@@ -97,7 +97,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Payload:
-    """What the robot carries: ten inertial parameters about the frame of a nacelle body."""
+    """What the robot carries: ten inertial parameters about the frame of a platform body."""
 
     name: str
     body: int

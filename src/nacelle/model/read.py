@@ -14,7 +14,7 @@ from nacelle.model.build.assemble import build_robot
 from nacelle.model.build.declared import ParametricDescription
 from nacelle.model.description.description import Description
 from nacelle.model.description.fields import message_and_hint
-from nacelle.model.description.version import NEWEST, problems_of_version
+from nacelle.model.description.version import NEWEST, problems_of_version, rename_older_keys
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import FailedValue, Node, Source, file_error, node_from_python
 from nacelle.model.source.template import Expander
@@ -55,12 +55,13 @@ def read_data(data: Any) -> tuple[Robot, Source]:
 
 def read_source(source: Source) -> tuple[Robot, Source]:
     """Expand templates, check the shape, build the robot; give it with the expanded source."""
+    source, double = rename_older_keys(source)
     expander = Expander(source)
     try:
         expanded = Source(source.file, expander.expand())
     except DescriptionError as error:
         raise DescriptionError(unique_problems(list(error.problems))) from None
-    problems = list(expander.problems) or problems_of_version(expanded)
+    problems = double + list(expander.problems) or problems_of_version(expanded)
     description: Description | None = None
     units = _units(expanded, problems)
     if isinstance(source.root.value, dict):

@@ -30,7 +30,7 @@ class ReducedLayout:
 
     Raises:
         ValueError: if rx, ry, rz are all there but not side by side in this order, or if a joint of the
-            nacelle is named as an entry of the quaternion.
+            platform is named as an entry of the quaternion.
     """
 
     motion: Motion
@@ -121,12 +121,12 @@ class ReducedLayout:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """SI units of the entries of x: "m", "rad", "" for the quaternion and for joints of the nacelle."""
+        """SI units of the entries of x: "m", "rad", "" for the quaternion and for joints of the platform."""
         return tuple(self._unit(name) for name in self.x_names)
 
     @property
     def v_units(self) -> tuple[str, ...]:
-        """SI units of the coordinates that v is the rate of: "m", "rad", "" for joints of the nacelle."""
+        """SI units of the coordinates that v is the rate of: "m", "rad", "" for joints of the platform."""
         return tuple(self._unit(name) for name in self.motion.coordinates)
 
     @staticmethod

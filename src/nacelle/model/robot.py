@@ -21,7 +21,7 @@ from nacelle.spatial.scalar import Array
 
 
 class Robot(RobotData, Plottable):
-    """A parallel robot: a graph of bodies and joints, its legs and its nacelle.
+    """A parallel robot: a graph of bodies and joints, its legs and its platform.
 
     Its attributes are those of `RobotData`.
     """
@@ -39,7 +39,7 @@ class Robot(RobotData, Plottable):
         joints: dict[int, list[Array]] = {}
         ground = {BASE} if self.has_platform else {BASE, PLATFORM}
         for joint in self.joints:
-            # What holds the ground of a robot without a nacelle is no joint of the robot.
+            # What holds the ground of a robot without a platform is no joint of the robot.
             if not joint.is_coupling and not {joint.predecessor, joint.successor} <= ground:
                 joints.setdefault(joint.predecessor, []).append(joint.frame_predecessor.p)
                 joints.setdefault(joint.successor, []).append(joint.frame_successor.p)

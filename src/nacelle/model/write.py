@@ -42,9 +42,9 @@ class _Writer:
         if robot.bodies[0].display:
             data["base"] = {"display": list(robot.bodies[0].display)}
         if robot.has_platform:
-            data["nacelle"] = self.nacelle()
+            data["platform"] = self.platform()
         data["legs"] = [self.leg(chain) for chain in self.chains]
-        if not robot.has_platform and (cuts := self.joints_outside_chains(robot.nacelle.closures[1:])):
+        if not robot.has_platform and (cuts := self.joints_outside_chains(robot.platform.closures[1:])):
             data["closures"] = {self.joint_name(c): self.joint(c, None) for c in cuts}
         data |= _nonempty(
             {
@@ -104,7 +104,7 @@ class _Writer:
         return None
 
     def joints_outside_chains(self, joints: tuple[int, ...]) -> list[int]:
-        """The joints of the nacelle that are written by themselves, not in a chain that hangs on it."""
+        """The joints of the platform that are written by themselves, not in a chain that hangs on it."""
         return [j for j in joints if self.joint_leg(j) is None and not self.robot.joints[j].is_coupling]
 
     def joint_name(self, index: int) -> str:
@@ -116,8 +116,8 @@ class _Writer:
     def reference(self, pose: Pose) -> dict[str, Any]:
         return {"position": [float(v) for v in pose.p], **_rotation_entry(pose)}
 
-    def nacelle(self) -> dict[str, Any]:
-        robot, spec = self.robot, self.robot.nacelle
+    def platform(self) -> dict[str, Any]:
+        robot, spec = self.robot, self.robot.platform
         data: dict[str, Any] = {"type": spec.kind, "name": self.platform_body_name(PLATFORM)}
         if spec.kind == "articulated":
             own = [b for b in spec.bodies if b not in self.leg_of]

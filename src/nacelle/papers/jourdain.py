@@ -9,8 +9,8 @@ body; nothing is computed in base axes. Rates of the joints, dq/dtheta and q'' c
 kinematics of each leg. Friction acts in all joints, active and passive, (24)-(28), also where
 the loops are cut.
 
-[AGH2005] has serial legs; a body that carries two (a pair of rods), bodies that hang on the nacelle, and
-nacelles with joints follow by the same recursion, so the formulation supports every robot.
+[AGH2005] has serial legs; a body that carries two (a pair of rods), bodies that hang on the platform, and
+platforms with joints follow by the same recursion, so the formulation supports every robot.
 """
 
 from __future__ import annotations

@@ -41,11 +41,9 @@ from nacelle.tree.closure import closure_frames
 def reason_not(mechanism: Mechanism) -> str:
     """Why the formulation does not support a robot; empty if it does."""
     robot = mechanism.robot
-    if robot.nacelle.joints:
-        names = ", ".join(robot.joints[j].name for j in robot.nacelle.joints)
-        return (
-            f"its nacelle has joints of its own ({names}), and F_p of [KI2007] (12) is that of one rigid body"
-        )
+    if robot.platform.joints:
+        names = ", ".join(robot.joints[j].name for j in robot.platform.joints)
+        return f"its platform has joints of its own ({names}), and F_p of [KI2007] (12) is for one rigid body"
     if robot.couplings:
         names = ", ".join(robot.joints[k].name for k in robot.couplings)
         return f"its joints are coupled ({names}), and J_i of [KI2007] (18) has the closures of a leg alone"
@@ -53,7 +51,7 @@ def reason_not(mechanism: Mechanism) -> str:
         for j in leg.joints:
             if robot.joints[j].predecessor == PLATFORM:
                 body = robot.bodies[robot.joints[j].successor].name
-                return f"body {body} hangs on the nacelle, and the legs of [KI2007] start from the base"
+                return f"body {body} hangs on the platform, and the legs of [KI2007] start from the base"
     return ""
 
 

@@ -403,7 +403,7 @@ def _upstream_elements(page: LegPage, member: ElementBody) -> list[int]:
 def _offset_matrix(page: LegPage, member: ElementBody, j: int) -> str:
     """The skew matrix of c if a body's input lies at c from the end of an element's line; else empty.
 
-    On a part of the nacelle c counts from its input.
+    On a part of the platform c counts from its input.
     """
     if j >= len(page.leg.elements):
         return format_formula(r"[<c#>]_{\times}", page.lines[member.line].label)
@@ -435,7 +435,7 @@ def leg_sections(pages: list[LegPage]) -> list[FormulaSection]:
     numbers = ", ".join(f"{each.number} ({each.leg.leg.name})" for each in pages)
     title = f"Legs i = {numbers}" if len(pages) > 1 else f"Leg i = {numbers}"
     kinds = " ".join(element.letter for element in page.leg.elements)
-    motion = f"Elements {kinds}, with the nacelle's part n; a leg's end is B, its input on the base P."
+    motion = f"Elements {kinds}, with the platform's part n; a leg's end is B, its input on the base P."
     partial = "Partial velocities of centres of mass S and angular velocities ([OAM] Table 1)."
     local = "What acts on each body ([OAM] Table 2); friction of a joint acts on both its bodies."
     dynamic = "Forces along the motion basis ([OAM] (52), (53)); f, tau: the sums of what acts on a body."
@@ -566,8 +566,8 @@ def _joint_forces(page: LegPage, body: int) -> tuple[str, str, str, str]:
     """What the joints of a body do to it: actuators, friction as driven and as driving body, rotors."""
     active = {actuator.joint for actuator in page.robot.actuators}
     acting: tuple[list[str], ...] = ([], [], [], [])
-    nacelle = page.robot.nacelle
-    joints = {*page.leg.leg.joints, *page.leg.leg.closures, *nacelle.joints, *nacelle.closures}
+    platform = page.robot.platform
+    joints = {*page.leg.leg.joints, *page.leg.leg.closures, *platform.joints, *platform.closures}
     for j in sorted(joints):
         joint = page.robot.joints[j]
         if body not in (joint.predecessor, joint.successor):
@@ -662,7 +662,7 @@ def _element_section(pages: list[LegPage]) -> FormulaSection:
     header = ("leg", "element", "bodies", "type", "attached to", "by", "varying state")
     sentence = (
         "An element goes from its input point A along its direction x over its length d and turns by theta "
-        "about it ([OAM] section 3); the nacelle is split evenly among the legs that hold it."
+        "about it ([OAM] section 3); the platform is split evenly among the legs that hold it."
     )
     return FormulaSection("Kinematic elements", sentence, (FormulaTable(header, tuple(rows)),))
 
@@ -719,9 +719,9 @@ def _parameter_section(pages: list[LegPage]) -> FormulaSection:
 
 def _motion_section(robot: Robot) -> FormulaSection:
     entries = ", ".join(robot.motion.coordinates)
-    rotation = "" if robot.nacelle.kind == "point" else r" + \boldsymbol{\omega} \times (B_{i} - E)"
+    rotation = "" if robot.platform.kind == "point" else r" + \boldsymbol{\omega} \times (B_{i} - E)"
     return FormulaSection(
-        "Motion of the nacelle",
+        "Motion of the platform",
         f"The reduced twist v has the entries {entries}; E is the platform frame's origin, B a leg's end.",
         equations=(rf"\dot{{B}}_{{i}} = \dot{{E}}{rotation} = \mathbf{{M}}_{{B_{{i}}}} \mathbf{{v}}",),
     )

@@ -115,7 +115,7 @@ def reaction_parts(result: PeakReactions) -> list[Part]:
 
 
 def _peaks_by_leg(result: PeakReactions) -> list[Peak]:
-    """Peaks in the order of the legs, those of the nacelle's own joints last."""
+    """Peaks in the order of the legs, those of the platform's own joints last."""
     robot = result.robot
     order = [j for leg in robot.legs for j in (*leg.joints, *leg.closures)]
     order += [j for j in range(len(robot.joints)) if j not in order]

@@ -69,11 +69,11 @@ def summary(check: Check) -> dict[str, Any]:
             }
             for leg, kind, (method, reason) in zip(robot.legs, types, methods, strict=True)
         ],
-        "nacelle": {
-            "kind": robot.nacelle.kind,
-            "bodies": [robot.bodies[b].name for b in robot.nacelle.bodies if b in robot.described_bodies],
-            "joints": [robot.joints[j].name for j in robot.nacelle.joints],
-            "closures": _closure_names(robot, robot.nacelle.closures),
+        "platform": {
+            "kind": robot.platform.kind,
+            "bodies": [robot.bodies[b].name for b in robot.platform.bodies if b in robot.described_bodies],
+            "joints": [robot.joints[j].name for j in robot.platform.joints],
+            "closures": _closure_names(robot, robot.platform.closures),
         },
         "bodies": [_body_data(robot, k) for k in robot.described_bodies],
         "joints": [_joint_data(robot, k) for k in robot.described_joints],
@@ -122,7 +122,7 @@ def _leg_methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
     except NacelleError:
         return [(kind.method, kind.reason) for kind in types]
     if mechanism.parasitic:
-        return [("Newton", "the nacelle has parasitic motion, so that all legs are solved together")] * len(
+        return [("Newton", "the platform has parasitic motion, so that all legs are solved together")] * len(
             types
         )
     missed = "no root of its closed form is the reference configuration"
@@ -164,7 +164,7 @@ def _coupling_data(robot: Robot, k: int) -> dict[str, Any]:
 
 
 def body_name(robot: Robot, body: int) -> str:
-    """Name of a body as it is written: the ground of a robot without a nacelle is the base."""
+    """Name of a body as it is written: the ground of a robot without a platform is the base."""
     return robot.bodies[BASE if body == PLATFORM and not robot.has_platform else body].name
 
 
@@ -319,7 +319,7 @@ def _tree_diagram(robot: Robot) -> Tree:
                 body_closed = joint.predecessor
             else:
                 continue
-            if body == PLATFORM and robot.nacelle.kind in ("rigid", "point"):
+            if body == PLATFORM and robot.platform.kind in ("rigid", "point"):
                 continue
             node.add(f"{describe(k)} [magenta]closes on[/] {escape(body_name(robot, body_closed))}")
 
@@ -328,7 +328,7 @@ def _tree_diagram(robot: Robot) -> Tree:
     if not robot.has_platform:
         grow(root, PLATFORM)
         return root
-    platform = f"[bold]{escape(robot.bodies[PLATFORM].name)}[/] [dim]{robot.nacelle.kind} nacelle[/]"
+    platform = f"[bold]{escape(robot.bodies[PLATFORM].name)}[/] [dim]{robot.platform.kind} nacelle[/]"
     motion = escape(robot.motion.name)
     grow(root.add(f"[cyan]platform coordinates[/] {motion} > {platform}"), PLATFORM)
     return root

@@ -1,6 +1,6 @@
 """Colours of pictures in space: of robots, arrows and verdicts; names and #rrggbb to numbers.
 
-Legs, nacelle, base and joints have their own. Those of arrows and traces are Okabe and Ito's, which
+Legs, platform, base and joints have their own. Those of arrows and traces are Okabe and Ito's, which
 colour-blind eyes tell apart.
 """
 

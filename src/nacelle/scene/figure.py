@@ -95,7 +95,7 @@ class SceneItem:
         arrows: sets of arrows, with as many times as the motion or one.
         offset: where its base is in the figure (3,), m, as for robots side by side.
         label: written below it where there are several.
-        traces: lines (points, 3) in its base, m, such as the path of the nacelle.
+        traces: lines (points, 3) in its base, m, such as the path of the platform.
     """
 
     geometry: RobotGeometry

@@ -402,7 +402,7 @@ class RobotGeometry:
 
     Attributes:
         robot: the robot.
-        parts: everything to draw: the base, the legs, the nacelle, the joints; a joint whose mark is in
+        parts: everything to draw: the base, the legs, the platform, the joints; a joint whose mark is in
             pieces on both bodies has two parts of one name.
         across: for a robot that moves in a plane of two base axes, the third (0 to 2); None otherwise.
         extent: diagonal of the box around all joints at the reference pose, m.
@@ -438,14 +438,15 @@ def robot_geometry(robot: Robot, motion: PosesOverTime | None = None) -> RobotGe
 
 def _body_parts(placed: ConfiguredRobot) -> list[BodyPart]:
     robot = placed.robot
-    # Chains of the nacelle's mechanism are drawn as legs; a robot without a nacelle has nothing else to draw.
+    # Chains of the platform's mechanism are drawn as legs; a robot without a platform has nothing else to
+    # draw.
     chains = (*platform_branches(robot), *robot.legs)
     in_chains = {b for chain in chains for b in chain.bodies}
-    nacelle = set(robot.nacelle.bodies) - in_chains
+    platform = set(robot.platform.bodies) - in_chains
     colour = {b: LEG_COLOURS[k % len(LEG_COLOURS)] for k, leg in enumerate(chains) for b in leg.bodies}
-    colour |= dict.fromkeys(nacelle, PLATFORM_COLOUR)
+    colour |= dict.fromkeys(platform, PLATFORM_COLOUR)
     unseen = set() if robot.has_platform else {PLATFORM}
-    order = [BASE, *sorted(set(range(1, len(robot.bodies))) - unseen, key=lambda b: (b in nacelle, b))]
+    order = [BASE, *sorted(set(range(1, len(robot.bodies))) - unseen, key=lambda b: (b in platform, b))]
     bodies = [_body_part(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
     # A base that nothing is held by is not to be seen.
     parts = [part for part in bodies if part.solids]

@@ -35,7 +35,7 @@ class PosesOverTime:
 
 
 def poses_along(robot: Robot, times: Any, x: Any) -> PosesOverTime:
-    """Poses of all bodies along poses of the nacelle.
+    """Poses of all bodies along poses of the platform.
 
     Args:
         robot: the robot.

@@ -146,7 +146,7 @@ def body_solids(
         slides: tubes, rods and rails of its sliding joints.
         origin: of the body (3,), for one without joints.
         extent: of the robot, m.
-        platform: whether the body belongs to the nacelle.
+        platform: whether the body belongs to the platform.
     """
     solids: list[Solid] = [*slides]
     points = distinct_points([*centres], 1e-3 * extent)
@@ -282,8 +282,8 @@ class ConfiguredRobot:
         return body_solids(centres, slides, self.poses[b].p, self.extent, platform=platform)
 
     def is_platform(self, b: int) -> bool:
-        """Whether a body is drawn as a platform: of the nacelle, but no link of a chain there."""
-        return b in self.robot.nacelle.bodies and not chain_name(self.robot.bodies[b].name)
+        """Whether a body is drawn as a platform: of the platform, but no link of a chain there."""
+        return b in self.robot.platform.bodies and not chain_name(self.robot.bodies[b].name)
 
     def ends_a_chain(self, b: int) -> bool:
         """Whether a body is the last link of a chain: it ends at its mass, for want of anything else."""
@@ -345,7 +345,7 @@ class ConfiguredRobot:
 
     @property
     def ground_bodies(self) -> tuple[int, ...]:
-        """The base, and the body fixed to it on which a robot without a nacelle hangs."""
+        """The base, and the body fixed to it on which a robot without a platform hangs."""
         return (BASE,) if self.robot.has_platform else (BASE, PLATFORM)
 
     def rails(self) -> list[Rod]:

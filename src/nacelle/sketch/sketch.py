@@ -73,7 +73,7 @@ def write_description(name: str, arrangement: Arrangement, motion: tuple[str, ..
             else [f"  platform_radius: {shape.platform} mm    # circle of the anchors on it"]
         ),
         "",
-        "nacelle:",
+        "platform:",
         "  name: platform",
         f"  mass: {_PLATFORM:g} kg",
         f"  inertia: {_disc_inertia(_PLATFORM, shape.platform / 1e3)} kg*m^2    # a disc; about its "

@@ -504,7 +504,7 @@ def round_entries(R: Array) -> Array:
     try:
         number = sample_values(R)
     except TypeError:
-        # Of a leg that hangs on the nacelle: it moves.
+        # Of a leg that hangs on the platform: it moves.
         return R
     whole = np.round(number)
     near = np.abs(number - whole) < ALIGNED

@@ -60,7 +60,7 @@ class SampledMotion(Plottable):
     Attributes:
         robot: the robot.
         times: (N,), s.
-        sample: poses, twists and accelerations of the nacelle.
+        sample: poses, twists and accelerations of the platform.
     """
 
     robot: Robot

@@ -10,9 +10,9 @@ from nacelle.trajectory.base import Sample, Trajectory
 
 
 class ToolTrajectory(Trajectory):
-    """The motion of the nacelle that moves a tool along a trajectory.
+    """The motion of the platform that moves a tool along a trajectory.
 
-    With the tool's coordinates s(t), its Jacobian J_t by the coordinates c of the nacelle, and the bias b
+    With the tool's coordinates s(t), its Jacobian J_t by the coordinates c of the platform, and the bias b
     that the rates alone give,
 
         c' = J_t^-1 s',   c'' = J_t^-1 (s'' - b).
@@ -24,7 +24,7 @@ class ToolTrajectory(Trajectory):
         Args:
             robot: the robot.
             trajectory: of the tool: x, y, z are its origin's, the orientation that of its frame; angles and
-                joints of the nacelle are as they are. Its motion is the robot's, or has coordinates of the
+                joints of the platform are as they are. Its motion is the robot's, or has coordinates of the
                 tool that determine the pose (x, y, z for a table that lifts and tilts).
             tool: name of the tool.
 

@@ -1,10 +1,10 @@
-"""All rates of the tree from those of the nacelle: after positions everything is linear.
+"""All rates of the tree from those of the platform: after positions everything is linear.
 
     u = U(x) v,    du/dt = U dv/dt + bias(x, v)
 
-u are the rates of the tree, w those of the nacelle among them (`RateStructure`). Each leg l satisfies
+u are the rates of the tree, w those of the platform among them (`RateStructure`). Each leg l satisfies
 M_l u_l + N_l w = 0 (its closures) and idle spins are zero; the dependent entries of w satisfy what the legs
-and the nacelle's own loops leave over. Split w = G g + D z into given numbers g and dependent ones z:
+and the platform's own loops leave over. Split w = G g + D z into given numbers g and dependent ones z:
 
     u_l = -M_l^+ N_l (G g + D z),     (1 - M_l M_l^+) N_l (G g + D z) = 0 over all l gives z
 
@@ -70,9 +70,9 @@ class RateStructure:
     Attributes:
         robot: the robot, with its own numbers.
         legs: rates and rows of each leg.
-        parasitic: whether dependent coordinates of the nacelle follow from the closures of the legs.
-        platform_rows: closure equations of the nacelle's own loops that are not always zero.
-        platform_idle_spins: bodies of the nacelle with an idle spin, which is set to zero.
+        parasitic: whether dependent coordinates of the platform follow from the closures of the legs.
+        platform_rows: closure equations of the platform's own loops that are not always zero.
+        platform_idle_spins: bodies of the platform with an idle spin, which is set to zero.
         row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 
@@ -85,22 +85,22 @@ class RateStructure:
 
     @property
     def spins(self) -> tuple[tuple[IdleSpin, ...], ...]:
-        """Idle spins that are set to zero: for every leg, then those of the nacelle."""
+        """Idle spins that are set to zero: for every leg, then those of the platform."""
         return (*(leg.spins for leg in self.legs), self.platform_idle_spins)
 
     @cached_property
-    def nacelle_rates(self) -> tuple[int, ...]:
-        """Places in u of the rates of the nacelle's joints."""
-        return joint_rate_indices(self.robot, self.robot.nacelle.joints)
+    def platform_joint_rates(self) -> tuple[int, ...]:
+        """Places in u of the rates of the platform's joints."""
+        return joint_rate_indices(self.robot, self.robot.platform.joints)
 
     @cached_property
     def platform_rates(self) -> tuple[int, ...]:
-        """Places in u of all rates of the nacelle: the platform's and those of its own joints."""
-        return (*range(self.robot.platform_nv), *self.nacelle_rates)
+        """Places in u of all rates of the platform: the platform's and those of its own joints."""
+        return (*range(self.robot.platform_nv), *self.platform_joint_rates)
 
     @property
     def platform_rate_count(self) -> int:
-        """Number of rates of the nacelle."""
+        """Number of rates of the platform."""
         return len(self.platform_rates)
 
     @cached_property
@@ -110,13 +110,13 @@ class RateStructure:
 
     @cached_property
     def dependent_joints(self) -> tuple[int, ...]:
-        """Joints of the nacelle that are not coordinates."""
+        """Joints of the platform that are not coordinates."""
         names = self.robot.motion.joint_names
-        return tuple(j for j in self.robot.nacelle.joints if self.robot.joints[j].name not in names)
+        return tuple(j for j in self.robot.platform.joints if self.robot.joints[j].name not in names)
 
     @cached_property
     def dependent(self) -> tuple[int, ...]:
-        """Places in u of the rates of the nacelle that depend on v and are not zero."""
+        """Places in u of the rates of the platform that depend on v and are not zero."""
         platform = range(self.robot.platform_nv) if self.parasitic else ()
         rates = [k for k in platform if k not in self.independent]
         return (*rates, *joint_rate_indices(self.robot, self.dependent_joints))
@@ -142,7 +142,7 @@ class ClosureEquations:
     Attributes:
         structure: which rates follow from which.
         closures: residual and Jacobian of all closures.
-        rows: for each leg, then for the nacelle, further rows over all rates that are zero: idle spins.
+        rows: for each leg, then for the platform, further rows over all rates that are zero: idle spins.
     """
 
     structure: RateStructure
@@ -155,7 +155,7 @@ class RightHandSides(NamedTuple):
 
     Attributes:
         closures: one number a closure equation (rows,).
-        spins: the same for the further rows of each leg, then of the nacelle; zeros if None.
+        spins: the same for the further rows of each leg, then of the platform; zeros if None.
     """
 
     closures: Array
@@ -201,7 +201,7 @@ def solve_rates(
 
     Args:
         system: the equations of the robot.
-        basis: (nw, n): the nacelle's rates w for unit values of n given numbers.
+        basis: (nw, n): the platform's rates w for unit values of n given numbers.
         dependent: (nw, d): w for unit values of d unknown ones.
         right: right-hand sides; none if None.
         zero_rates: rates of legs that are zero.
@@ -210,7 +210,7 @@ def solve_rates(
     """
     structure, d = system.structure, dependent.shape[1]
     known = _PlatformTerms(system, np.concatenate([dependent, basis], axis=1), right)
-    left = known.nacelle() if d else []
+    left = known.platform() if d else []
     solved = [
         _solve_leg(system, k, known, zero_rates, actuators_held)
         for k in (range(len(structure.legs)) if legs is None else legs)
@@ -235,7 +235,7 @@ def solve_rates(
 
 
 class _PlatformTerms(NamedTuple):
-    """What the equations say of the nacelle's rates: columns [basis | right], rows over their scales."""
+    """What the equations say of the platform's rates: columns [basis | right], rows over their scales."""
 
     system: ClosureEquations
     basis: Array
@@ -250,15 +250,15 @@ class _PlatformTerms(NamedTuple):
         return np.asarray(N / structure.row_scale[list(rows)].reshape(-1, 1))
 
     def spins(self, k: int) -> Array:
-        """Of the further rows of a leg, or of the nacelle (-1)."""
+        """Of the further rows of a leg, or of the platform (-1)."""
         S = _product(np.stack(self.system.rows[k])[:, list(self.system.structure.platform_rates)], self.basis)
         if self.right is None:
             return np.asarray(S)
         values: Sequence[Scalar] = (0.0,) * len(S) if self.right.spins is None else self.right.spins[k]
         return np.concatenate([S, np.array(values).reshape(-1, 1)], axis=1)
 
-    def nacelle(self) -> list[Array]:
-        """Of the nacelle's own loops and spins."""
+    def platform(self) -> list[Array]:
+        """Of the platform's own loops and spins."""
         rows = self.system.structure.platform_rows
         return [*([self.closures(rows)] if rows else []), *([self.spins(-1)] if self.system.rows[-1] else [])]
 
@@ -295,14 +295,14 @@ def _product(A: Array, B: Array) -> Array:
 
 
 def platform_constraint_rows(system: ClosureEquations, dependent: Array) -> Array:
-    """What the closures say of d unknown numbers of the nacelle (rows, d) without the legs' rates.
+    """What the closures say of d unknown numbers of the platform (rows, d) without the legs' rates.
 
     Args:
         system: the equations of the robot.
-        dependent: (nw, d): the nacelle's rates w for unit values of the numbers.
+        dependent: (nw, d): the platform's rates w for unit values of the numbers.
     """
     known = _PlatformTerms(system, dependent, None)
-    left = known.nacelle()
+    left = known.platform()
     for k in range(len(system.structure.legs)) if system.structure.parasitic else ():
         leg = _solve_leg(system, k, known, frozenset(), hold=False)
         left += [] if leg.left is None else [leg.left]
@@ -341,7 +341,7 @@ def tree_rates(robot: Robot, structure: RateStructure, motion: TreeKinematics, v
 def idle_spin_biases(
     structure: RateStructure, motion: TreeKinematics, velocity: TreeVelocity
 ) -> tuple[tuple[Scalar, ...], ...]:
-    """Derivatives of the idle spins of each leg, then of the nacelle, at constant rates: axis . dw/dt."""
+    """Derivatives of the idle spins of each leg, then of the platform, at constant rates: axis . dw/dt."""
     return tuple(
         tuple(
             dot(product(motion.poses[spin.body].R, np.array(spin.axis)), velocity.biases[spin.body][3:])

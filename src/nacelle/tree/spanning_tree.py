@@ -317,7 +317,7 @@ def _twist_column(pose: Pose, axis: int, is_rotation: bool) -> Array:
 def _platform_columns(robot: Robot, platform: Pose) -> list[Array]:
     axes = np.eye(3)
     translations = [pack([*axes[k], 0.0, 0.0, 0.0]) for k in range(3)]
-    if robot.nacelle.kind == "point":
+    if robot.platform.kind == "point":
         return translations
     return translations + [pack([*cross(platform.p, axes[k]), *axes[k]]) for k in range(3)]
 
@@ -383,7 +383,7 @@ class NumericTree:
         platform_rows: _PoseRows = platform.R.tolist(), platform.p.tolist()
         poses: dict[int, _PoseRows] = {BASE: _IDENTITY, PLATFORM: platform_rows}
         columns: list[Vector] = [(*axis, *_ZERO) for axis in _AXES]
-        if robot.nacelle.kind != "point":
+        if robot.platform.kind != "point":
             columns += [(*_cross(platform_rows[1], axis), *axis) for axis in _AXES]
         for predecessor, successor, before, primitives, after in self._joints:
             pose = _compose(poses[predecessor], before)

@@ -421,7 +421,7 @@ def _compare_kinematics(
 
 
 def _platform_coordinates(robot: Robot, state: TreeState, x: Array) -> tuple[Array, Array]:
-    """What x says of the pose, and what the platform and the nacelle's joints show; lengths over the size.
+    """What x says of the pose, and what the platform and the platform's joints show; lengths over the size.
 
     One or two rotations are left out: their convention is nacelle's own.
     """

@@ -1,7 +1,7 @@
 """The protocol of an engine: what it computes of a robot's tree; and how engines are loaded.
 
 The tree is the robot cut open at its closures: the platform body moves freely, legs grow from the base, and
-bodies beyond a cut hang on the nacelle. Its rates are
+bodies beyond a cut hang on the platform. Its rates are
 
     u = [platform twist [v; w] at its origin, base axes (a point: v alone); rates of the tree's joints]
 

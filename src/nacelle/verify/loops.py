@@ -12,7 +12,7 @@ and the rates of the joint's own axes are r = S^+ V. J and bias come from the en
 
 All rates of the tree from the independent ones, by an engine's own closure Jacobian.
 
-The independent rates v are entries of u (components of the platform's twist, rates of the nacelle's joints).
+The independent rates v are entries of u (components of the platform's twist, rates of the platform's joints).
 With the rows of the closures, of idle spins, and the choice of v on top of each other,
 
     K u = [0; 0; v],    K u' = [-bias; -bias; a]
@@ -304,12 +304,12 @@ def _spin_rows(
 ) -> tuple[Array, Array]:
     """Idle spins, which are zero by convention: rows over the rates, and biases.
 
-    A leg that can move while the nacelle rests has bodies that spin, and so has the nacelle's own mechanism
+    A leg that can move while the platform rests has bodies that spin, and so has the platform's own mechanism
     if it can move while the chosen rates rest; of each such motion the first body that turns in it does not
     turn about that axis.
     """
     parts: list[tuple[Leg | MovingPlatform, Array]] = [(leg, closing) for leg in robot.legs]
-    parts.append((robot.nacelle, np.concatenate([closing, independent_rows])))
+    parts.append((robot.platform, np.concatenate([closing, independent_rows])))
     spins = [spin for part, rows_zero in parts for spin in _idle_spins(robot, part, now, rows_zero)]
     rows = np.array([row for row, _ in spins]).reshape(-1, closing.shape[1])
     return rows, np.array([bias for _, bias in spins])
@@ -318,7 +318,7 @@ def _spin_rows(
 def _idle_spins(
     robot: Robot, part: Leg | MovingPlatform, now: TreeSnapshot, rows_zero: Array
 ) -> list[tuple[Array, float]]:
-    """Spins of a leg's or the nacelle's bodies by its own joints while rows (rows, rates) are zero."""
+    """Spins of a leg's or the platform's bodies by its own joints while rows (rows, rates) are zero."""
     columns = list(joint_rate_indices(robot, part.joints))
     if not columns:
         return []

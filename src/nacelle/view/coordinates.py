@@ -23,7 +23,7 @@ class PoseCoordinate:
     """One coordinate of a robot's pose.
 
     Attributes:
-        name: its name: x, rz, or a joint of the nacelle.
+        name: its name: x, rz, or a joint of the platform.
         angle: whether it is an angle, rad; otherwise it is a length, m.
         low: lower end of what is offered, rad or m.
         high: upper end.

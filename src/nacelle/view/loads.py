@@ -3,7 +3,7 @@
     actuator k      force or torque Gamma_k along the axis of its joint, on the joint's successor
     joint j         force f_j and moment n_j from predecessor to successor, at the joint
 
-N and N m. At rest, or in the motion that is played: twist v and acceleration a of the nacelle.
+N and N m. At rest, or in the motion that is played: twist v and acceleration a of the platform.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def state_loads(robot: Robot, kind: str, bodies: BodyPoses, x: Array, *rates: An
         kind: "actuator forces" or "joint reactions".
         bodies: where all bodies are at this pose.
         x: the pose (nx,).
-        *rates: twist v (n,) and acceleration a (n,) of the nacelle; at rest if none are given.
+        *rates: twist v (n,) and acceleration a (n,) of the platform; at rest if none are given.
     """
     try:
         return (_actuator_loads if kind == ACTUATORS else _reaction_loads)(robot, bodies, x, *rates)

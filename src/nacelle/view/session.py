@@ -1,10 +1,10 @@
 """One robot in the viewer: the pose that is requested, the pose that is shown, what is said about it.
 
 The robot stays at the last pose that it can take; the request may be elsewhere, and is then drawn as a red
-ghost of the nacelle with the reason in words: why the pose cannot be taken, or how near a singularity is.
+ghost of the platform with the reason in words: why the pose cannot be taken, or how near a singularity is.
 Nothing here knows a browser.
 
-Grips are where the nacelle is held with the mouse, limited to the motions that the robot has. A grip is a
+Grips are where the platform is held with the mouse, limited to the motions that the robot has. A grip is a
 frame with arrows (translations along its axes) and rings (rotations about them):
 
     x, y, z and a free orientation    one grip in the platform's frame: it is the pose itself
@@ -260,7 +260,7 @@ class Session:
     def ghost_pose(self) -> Pose | None:
         """Where the platform would be in a request that cannot be taken; None if it can.
 
-        Coordinates that the request does not have (parasitic motion, joints of the nacelle) stay as shown.
+        Coordinates that the request does not have (parasitic motion, joints of the platform) stay as shown.
         """
         if self.verdict.status is not PoseStatus.OUT:
             return None
@@ -344,7 +344,7 @@ def grips(session: Session) -> tuple[Grip, ...]:
 
 
 def _joint_grip(session: Session, name: str) -> Grip:
-    """The grip of a joint of the nacelle: a ring about its axis, or an arrow along it."""
+    """The grip of a joint of the platform: a ring about its axis, or an arrow along it."""
     robot, (R, p) = session.robot, session.bodies
     joint = robot.joints[robot.joint(name)]
     at = Pose(R[joint.predecessor], p[joint.predecessor]) @ joint.frame_predecessor

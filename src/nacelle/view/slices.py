@@ -1,4 +1,4 @@
-"""Slices of the workspace in space: where the nacelle can go over two coordinates, coloured by conditioning.
+"""Slices of the workspace in space: where the platform can go over two coordinates, coloured by conditioning.
 
 Each point of the grid is a small rectangle. Two translations lie where they are, in base axes; an angle has
 no place in space, so it is drawn as a length along a base axis that is free: 45 deg are a quarter of the

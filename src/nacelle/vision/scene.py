@@ -1,7 +1,7 @@
 """What a camera has before it: all solids of a robot at a pose, in camera axes.
 
-The legs' solids come first in meaning: each cylinder of `visible_cylinders` is one of them. The nacelle and a
-base that is described hide what is behind them; the frame that joins the anchors of a base without a
+The legs' solids come first in meaning: each cylinder of `visible_cylinders` is one of them. The platform and
+a base that is described hide what is behind them; the frame that joins the anchors of a base without a
 description is drawn in pictures but is not there.
 
 Where rays from the camera's centre enter and leave convex solids, all in camera axes.
@@ -155,7 +155,7 @@ class SceneSolid:
     Attributes:
         solid: in camera axes, m.
         body: index of its body.
-        leg: index of its leg; -1 for the nacelle and the base.
+        leg: index of its leg; -1 for the platform and the base.
         cylinder: index in `visible_cylinders(robot)`; -1 for what is none.
     """
 

@@ -152,7 +152,7 @@ def test_mistakes(fivebar: Robot, turn: Circle) -> None:
         desired_motion(nacelle.load("3rrr"), turn, 1e-3, Schedule())
 
 
-def test_nacelle_and_tool() -> None:
+def test_platform_and_tool() -> None:
     robot = nacelle.load("gough-stewart")
     x = np.stack([nacelle.pose(robot, rotation_vector=[0.0, 0.0, angle]) for angle in (0.0, 1e-9, 0.2)])
     at = frame_poses(robot, x)
@@ -295,8 +295,8 @@ def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
     """The controller's memory goes on over the change; its integral then balances the wrench."""
     x = nacelle.reference_pose(fivebar)
     hold = Line(x, x, motion=fivebar.motion, duration=0.8)
-    nacelle_body = fivebar.bodies[1].name
-    wrench = {nacelle_body: np.array([0.0, -8.0, 0.0, 0.0, 0.0, 0.0])}
+    platform_body = fivebar.bodies[1].name
+    wrench = {platform_body: np.array([0.0, -8.0, 0.0, 0.0, 0.0, 0.0])}
     plants = [RigidPlant(fivebar, friction=False, external=given) for given in ({}, wrench)]
     law = controller(fivebar, "sj", period=1e-3)
     run = closed_loop(plants[0], law, hold, changes=[(0.1, plants[1])], sensors=Sensors.ideal(), settle=0.3)

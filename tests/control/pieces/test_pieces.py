@@ -130,7 +130,7 @@ def test_scales_of_units_do_not_matter():
 
 @pytest.mark.parametrize(("name", "com"), [("fivebar", (0.0, 0.0, 0.0)), ("3rrr", (0.02, -0.01, 0.0))])
 def test_a_payload_is_within_what_is_adapted(name, com):
-    """Forces of a robot with a payload are Y times the parameters that count it to the nacelle.
+    """Forces of a robot with a payload are Y times the parameters that count it to the platform.
 
     The point of a five-bar has no mass of its own; legs that are described alike share their parameters.
     """

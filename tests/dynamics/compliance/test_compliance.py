@@ -50,7 +50,7 @@ def _same(mine: Array, other: Array) -> None:
 
 
 def damped_robot(robot: Robot) -> Robot:
-    """A robot with dampers: nacelle and base, leg and base, leg and nacelle, leg and leg."""
+    """A robot with dampers: platform and base, leg and base, leg and platform, leg and leg."""
     last = len(robot.bodies) - 1
     pairs = ((1, 0), (0, 2), (last, 1), (2, last))
     return replace(robot, dampers=tuple(Damper(f"d{k}", pair, 0.3 + k) for k, pair in enumerate(pairs)))

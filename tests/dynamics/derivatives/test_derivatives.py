@@ -92,7 +92,7 @@ def state(name: str) -> State:
     rng = np.random.default_rng(9)
     n = robot.motion.n
     wrench = rng.normal(size=6)
-    if robot.nacelle.kind == "point":
+    if robot.platform.kind == "point":
         wrench[3:] = 0.0
     return State(
         robot,

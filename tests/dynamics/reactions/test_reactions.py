@@ -108,7 +108,7 @@ class Case:
             v, a = found["v"], found["a"]
         external = np.random.default_rng(7).normal(size=(len(TIMES), len(robot.bodies), 6))
         external[:, 0] = 0.0
-        if robot.nacelle.kind == "point":
+        if robot.platform.kind == "point":
             external[:, 1, 3:] = 0.0
         # Nothing holds a rod that spins idly against a moment about its axis.
         for spin in mechanism.mobility.spinning:
@@ -214,7 +214,7 @@ def check_balance(robot: nacelle.Robot) -> None:
                 axis = R[:, body] @ np.array(spin.axis)
                 open_[:, 3:] -= axis * np.sum(axis * open_[:, 3:], axis=1, keepdims=True)
         open_[:, 3:] /= robot.size
-        rows = slice(0, 3 if body == 1 and robot.nacelle.kind == "point" else 6)
+        rows = slice(0, 3 if body == 1 and robot.platform.kind == "point" else 6)
         assert np.max(np.abs(open_[:, rows])) < 1e-10 * largest, robot.bodies[body].name
     if not spins:
         assert np.max(case.unbalanced) < 1e-10 * largest

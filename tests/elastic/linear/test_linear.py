@@ -216,7 +216,7 @@ def test_places() -> None:
 
 
 def test_bodies_move_as_the_modes_say_and_links_hold_together() -> None:
-    """Twists are those of `displacement`; the free ends of both distal links stay at the nacelle's point."""
+    """Twists are those of `displacement`; the free ends of both distal links stay at the platform's point."""
     robot = nacelle.load("fivebar-flexible")
     modes = nacelle.elastic.natural_frequencies(robot, nacelle.reference_pose(robot))
     shape = ModeShape(modes, 0)

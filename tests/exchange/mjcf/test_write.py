@@ -87,7 +87,7 @@ def test_what_comes_back_is_the_robot(name: str, tmp_path: Path) -> None:
     nacelle.export_robot(robot, "mjcf", out=out)
     again = nacelle.import_robot(out)
     assert again.losses == ()
-    if robot.nacelle.kind in ("rigid", "articulated"):
+    if robot.platform.kind in ("rigid", "articulated"):
         assert set(again.robot.motion.coordinates) == {*robot.motion.coordinates}
     found = round_trips.errors(robot, again.robot)
     assert max(found["poses"], found["forces"]) < 1e-12

@@ -1,4 +1,4 @@
-"""Passes: articulated, drives, freedom, groups, lines, merge, motion, nacelle, roots, weightless."""
+"""Passes: articulated, drives, freedom, groups, lines, merge, motion, platform, roots, weightless."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nacelle.exchange.graph import BASE, Axis, Coupling, Graph, Link, Motor, Sol
 from nacelle.exchange.passes.bodies import without_fixed_joints, without_massless_ends
 from nacelle.exchange.passes.groups import group_hinges, join_spherical_pairs
 from nacelle.exchange.passes.motion import assemble_graph, choose_motion, without_dependent_motors
-from nacelle.exchange.passes.nacelle import (
+from nacelle.exchange.passes.platform import (
     count_legs,
     is_last_leg_body,
     mobility,
@@ -71,9 +71,9 @@ def shuffle_file(text: str, seed: int) -> tuple[str, dict[str, str]]:
     return ET.tostring(root, encoding="unicode"), {new: old for old, new in given.items()}
 
 
-# ---- Nacelles of several bodies, found without names: other orders, other numbers, tolerances
+# ---- Platforms of several bodies, found without names: other orders, other numbers, tolerances
 
-# The bodies of the nacelles, by the descriptions of the library.
+# The bodies of the platforms, by the descriptions of the library.
 BODIES = {
     "delta4": {"plate", "tool"},
     "h4": {"side-1", "bar", "side-2"},
@@ -88,8 +88,8 @@ def test_names_and_orders_do_not_matter(name: str, tmp_path: Path) -> None:
     file = tmp_path / "robot.xml"
     file.write_text(text, encoding="utf-8")
     robot = nacelle.import_robot(file).robot
-    assert robot.nacelle.kind == "articulated"
-    assert {names[robot.bodies[body].name] for body in robot.nacelle.bodies} == BODIES[name]
+    assert robot.platform.kind == "articulated"
+    assert {names[robot.bodies[body].name] for body in robot.platform.bodies} == BODIES[name]
     assert robot.motion.coordinates[:3] == ("x", "y", "z")
     assert len(robot.motion.coordinates) == 4
     assert len(robot.legs) == 4
@@ -97,7 +97,7 @@ def test_names_and_orders_do_not_matter(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_legs_with_tolerances(tmp_path: Path) -> None:
-    """Side parts that tilt a little as they move are still one nacelle."""
+    """Side parts that tilt a little as they move are still one platform."""
     robot = library_robot("h4")
     rng = np.random.default_rng(1)
     joints = []
@@ -111,7 +111,7 @@ def test_legs_with_tolerances(tmp_path: Path) -> None:
     file = tmp_path / "robot.xml"
     nacelle.export_robot(robot, "mjcf", out=file)
     again = nacelle.import_robot(file).robot
-    assert {again.bodies[body].name for body in again.nacelle.bodies} == BODIES["h4"]
+    assert {again.bodies[body].name for body in again.platform.bodies} == BODIES["h4"]
     assert again.motion.coordinates == ("x", "y", "z", "turn")
 
 
@@ -119,10 +119,10 @@ def test_legs_with_tolerances(tmp_path: Path) -> None:
 def test_the_body_that_is_placed_may_be_named(tmp_path: Path) -> None:
     file = tmp_path / "h4.xml"
     nacelle.export_robot(library_robot("h4"), "mjcf", out=file)
-    done = nacelle.import_robot(file, nacelle="side-2")
+    done = nacelle.import_robot(file, platform="side-2")
     assert done.robot.bodies[1].name == "side-2"
     assert done.robot.motion.coordinates == ("x", "y", "z", "turn-2")
-    assert "the nacelle is 'side-2' with 'side-1', 'bar', which 4 driven legs carry" in done.steps
+    assert "the platform is 'side-2' with 'side-1', 'bar', which 4 driven legs carry" in done.steps
 
 
 def test_robots_without_one() -> None:
@@ -565,7 +565,7 @@ def test_a_rod_that_feels_its_spin_has_it_as_a_coordinate(bent: float, damping: 
     )
 
 
-def test_coordinates_of_a_nacelle_are_those_that_move() -> None:
+def test_coordinates_of_a_platform_are_those_that_move() -> None:
     graph = driven_four_bar()
     carried = replace(graph, floating="b", pose=graph.poses()["b"], joints=(graph.joints[0], graph.joints[2]))
     chosen = choose_motion(replace(carried, closures=(*graph.closures, graph.joints[1])))
@@ -598,24 +598,24 @@ def legged_graph(legs: int) -> Graph:
     return Graph("g", "g.xml", np.zeros(3), {**bodies, "plate": Solid(1.0)}, tuple(joints), tuple(closures))
 
 
-def test_three_driven_legs_make_a_nacelle() -> None:
+def test_three_driven_legs_make_a_platform() -> None:
     made = with_platform(legged_graph(3))
     assert made.floating == "plate"
     assert [closure.name for closure in made.closures] == ["end1", "end2", "end0"]
-    assert made.report.steps == ["the nacelle is 'plate', which 3 driven legs carry"]
+    assert made.report.steps == ["the platform is 'plate', which 3 driven legs carry"]
     assert with_platform(legged_graph(2)).floating is None
     assert with_platform(legged_graph(3), "").floating is None
     assert with_platform(legged_graph(2), "rod1").floating == "rod1"
 
 
-def test_two_driven_legs_and_a_guide_make_a_nacelle() -> None:
+def test_two_driven_legs_and_a_guide_make_a_platform() -> None:
     graph = legged_graph(3)
     joints = tuple(
         replace(joint, axes=(Axis(Z),)) if joint.name == "shoulder2" else joint for joint in graph.joints
     )
     made = with_platform(replace(graph, joints=joints))
     assert made.floating == "plate"
-    assert made.report.steps == ["the nacelle is 'plate', which 2 driven legs and 1 other carry"]
+    assert made.report.steps == ["the platform is 'plate', which 2 driven legs and 1 other carry"]
     one = tuple(replace(joint, axes=(Axis(Z),)) if joint.axes else joint for joint in graph.joints[2:])
     assert with_platform(replace(graph, joints=(*graph.joints[:2], *one))).floating is None
 

@@ -335,13 +335,11 @@ def test_bodies_and_joints_are_read_as_they_are(name: str, tmp_path: Path) -> No
     np.testing.assert_allclose(read.gravity, robot.gravity)
     assert (read.floating is None) == (graph.floating is None)
     for body, solid in graph.bodies.items():
-        # A word of descriptions is not a body's name there.
-        there = "nacelle-2" if body == "nacelle" else body
-        np.testing.assert_allclose(placed[there].R, poses[body].R, atol=1e-14)
-        np.testing.assert_allclose(placed[there].p, poses[body].p, atol=1e-14)
-        np.testing.assert_allclose(read.bodies[there].com, solid.com, atol=1e-15)
+        np.testing.assert_allclose(placed[body].R, poses[body].R, atol=1e-14)
+        np.testing.assert_allclose(placed[body].p, poses[body].p, atol=1e-14)
+        np.testing.assert_allclose(read.bodies[body].com, solid.com, atol=1e-15)
         if not solid.is_massless:
-            np.testing.assert_allclose(read.bodies[there].inertia, solid.inertia, atol=1e-11)
+            np.testing.assert_allclose(read.bodies[body].inertia, solid.inertia, atol=1e-11)
     loops = len(graph.joints) + len(graph.closures) - len(graph.bodies)
     # The visible base is one more body, on one more joint.
     assert len(read.joints) + len(read.closures) - len(read.bodies) == loops

@@ -96,7 +96,7 @@ def test_loops_and_couplings_in_the_file_move_as_in_pinocchio(tmp_path: Path, fl
     assert max(errors(file, 10).values()) < 1e-12
 
 
-def test_a_floating_root_is_the_nacelle(tmp_path: Path) -> None:
+def test_a_floating_root_is_the_platform(tmp_path: Path) -> None:
     path = write_file(tmp_path, robot_document(TREE + LOOPS["loop"] + DRIVES))
     done = nacelle.import_robot(path, floating=True)
     assert done.robot.motion.coordinates[-2:] == ("bars.left_motor", "bars.right_motor")

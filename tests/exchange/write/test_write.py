@@ -190,7 +190,7 @@ def _solids(robot: Robot) -> list[Solid]:
     return [replace(Solid(), mass=body.mass) for body in robot.bodies]
 
 
-# ---- Point nacelles: joints between the legs' own bodies, and the point's mass at the same place
+# ---- Point platforms: joints between the legs' own bodies, and the point's mass at the same place
 
 
 def test_the_mass_is_divided_at_the_point() -> None:

@@ -248,7 +248,7 @@ def test_numbers_that_are_none():
 
 # ---- unusual robots
 #
-# Robots that are no families: redundant drives, springs, loops in nacelles and legs, idle struts.
+# Robots that are no families: redundant drives, springs, loops in platforms and legs, idle struts.
 
 QUICK = ("redundant point on three legs", "sprung five-bar", "shared carriage", "loop inside a leg")
 

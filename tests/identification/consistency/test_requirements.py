@@ -47,7 +47,7 @@ def _solve_consistent(robot, noise=0.1, **options):
 def _delta(plate, rod):
     """A Delta with other inertias, about the centres of mass."""
     description = copy.deepcopy(as_written("delta"))
-    description["nacelle"]["inertia"] = plate
+    description["platform"]["inertia"] = plate
     bodies = description["templates"]["leg"]["bodies"]
     for name in ("rod-a", "rod-b"):
         bodies[name]["inertia"] = rod
@@ -108,7 +108,7 @@ def test_a_platform_that_is_described_by_its_mass_alone():
     """Its inertia is free: data of a platform with one find it, with the struts' masses beside it."""
     description = copy.deepcopy(as_written("palida"))
     true = nacelle.build(description)
-    description["nacelle"]["inertia"] = [0.0, 0.0, 0.0]
+    description["platform"]["inertia"] = [0.0, 0.0, 0.0]
     data = noisy_estimate(nacelle.build(description), truth=true, noise=1e-3, count=40, shared="legs")
     result = consistent_parameters(data.base, data.beta, data.root)
     place = data.base.names.index("platform.Izz")

@@ -215,7 +215,7 @@ def test_what_cannot_be_read(robot: Robot, spec: dict[str, Any], key: str, words
     assert caught.value.key == key
 
 
-# ---- The motion of the nacelle from that of the actuators, against motions that are known
+# ---- The motion of the platform from that of the actuators, against motions that are known
 
 Array = np.ndarray
 ROBOTS = Path(__file__).parents[2] / "robots"

@@ -143,7 +143,7 @@ def test_energy() -> None:
     "name", slow("redundant planar 4-RRR", "redundant point on three legs", "3rps", "quattro")
 )
 def test_other_robots(name: str) -> None:
-    """Redundant drives, a nacelle with a loop, platforms with parasitic motion, legs that need iteration."""
+    """Redundant drives, a platform with a loop, platforms with parasitic motion, legs that need iteration."""
     robot = STRESS[name](0) if name in STRESS else library_robot(name)
     run = simulate_experiment(robot, excitation(robot, 0.01), smooth=0.02)
     truth = nacelle.inverse_dynamics(run.true, run.x, run.v, run.a, smooth=0.02)

@@ -135,10 +135,10 @@ def renamed(robot: Robot, rng: np.random.Generator) -> Robot:
 
 
 def other_order(robot: Robot, rng: np.random.Generator) -> Robot:
-    """The legs one after the other in another order; those of the nacelle stay behind them."""
+    """The legs one after the other in another order; those of the platform stay behind them."""
     legs = [robot.legs[k] for k in rng.permutation(len(robot.legs))]
-    tree = [j for leg in legs for j in leg.joints] + list(robot.nacelle.joints)
-    cuts = [c for leg in legs for c in leg.closures] + list(robot.nacelle.closures)
+    tree = [j for leg in legs for j in leg.joints] + list(robot.platform.joints)
+    cuts = [c for leg in legs for c in leg.closures] + list(robot.platform.closures)
     place = {j: k for k, j in enumerate([*tree, *cuts])}
 
     def placed(listed: tuple[int, ...]) -> tuple[int, ...]:
@@ -151,8 +151,8 @@ def other_order(robot: Robot, rng: np.random.Generator) -> Robot:
             dataclasses.replace(leg, joints=placed(leg.joints), closures=placed(leg.closures))
             for leg in robot.legs
         ),
-        nacelle=dataclasses.replace(
-            robot.nacelle, joints=placed(robot.nacelle.joints), closures=placed(robot.nacelle.closures)
+        platform=dataclasses.replace(
+            robot.platform, joints=placed(robot.platform.joints), closures=placed(robot.platform.closures)
         ),
         actuators=tuple(
             dataclasses.replace(actuator, joint=place[actuator.joint]) for actuator in robot.actuators

@@ -227,7 +227,7 @@ def test_spins(name: str, count: int) -> None:
         assert np.linalg.norm(np.cross(line, np.array(spin.point) - ends[0])) < 1e-9
 
 
-def test_spins_of_a_robot_without_a_nacelle() -> None:
+def test_spins_of_a_robot_without_a_platform() -> None:
     known = mechanism_of(mechanism("tied_arm"))
     rod, mobility = known.robot.body("arm.rod"), known.mobility
     assert [spin.body for spin in known.platform_idle_spins] == [rod]
@@ -260,7 +260,7 @@ def test_a_rod_that_carries_the_rest_of_the_tree_spins_too() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_rates_of_the_nacelle_are_independent_dependent_or_zero(name: str) -> None:
+def test_rates_of_the_platform_are_independent_dependent_or_zero(name: str) -> None:
     robot = named_robot(name)
     mechanism = mechanism_of(robot)
     assert len(mechanism.independent) == robot.motion.n
@@ -401,7 +401,7 @@ def test_over_batches(motion: tuple[str, ...]) -> None:
 
 
 @given(seeds)
-def test_point_nacelle_has_no_orientation(seed: int) -> None:
+def test_point_platform_has_no_orientation(seed: int) -> None:
     robot = named_robot("fivebar")
     chart = Chart(robot)
     x = np.random.default_rng(seed).normal(size=2)

@@ -29,7 +29,7 @@ from support.random_robots.described import RandomRobot, closed_robots
 
 
 class Counts(NamedTuple):
-    """Motions of a mechanism; the others follow: every motion is one of the nacelle or idle."""
+    """Motions of a mechanism; the others follow: every motion is one of the platform or idle."""
 
     counted: int
     platform: int
@@ -44,7 +44,7 @@ class Counts(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """Along and about which axes the nacelle moves freely, not at all, or only together with others."""
+    """Along and about which axes the platform moves freely, not at all, or only together with others."""
 
     free: str = ""
     locked: str = ""
@@ -63,7 +63,7 @@ class ExpectedMobility:
 
 
 def six_motions(why: str) -> ExpectedMobility:
-    """A nacelle with all motions, none of them idle, and no equation too many."""
+    """A platform with all motions, none of them idle, and no equation too many."""
     return ExpectedMobility(
         why,
         Counts(counted=6, platform=6),
@@ -149,7 +149,7 @@ LIBRARY = {
         "10, of which 6 rods spin; the fourth leg has six freedoms and locks nothing",
         Counts(counted=10, platform=4, idle=6, inside=1),
         Axes(free="x y z", locked="rx ry rz"),
-        words=("1 motion inside the nacelle", "Tool tip moves by"),
+        words=("1 motion inside the platform", "Tool tip moves by"),
         absent=("overconstrained",),
     ),
     "dymo": ExpectedMobility(
@@ -168,11 +168,11 @@ LIBRARY = {
     ),
     "gough-stewart": six_motions("6 + 6 x 3 = 24 rates, 6 balls lock 18: 6"),
     "h4": ExpectedMobility(
-        "6 + 2 (nacelle) + 4 x 7 = 36 rates, 8 balls lock 24: 12, of which 8 rods spin; four pairs of rods "
+        "6 + 2 (platform) + 4 x 7 = 36 rates, 8 balls lock 24: 12, of which 8 rods spin; four pairs of rods "
         "lock two common rotations and those of the two sides about z, none too many",
         Counts(counted=12, platform=4, idle=8, inside=1),
         Axes(free="x y z", locked="rx ry rz"),
-        words=("1 motion inside the nacelle", "Tool gripper moves by"),
+        words=("1 motion inside the platform", "Tool gripper moves by"),
         absent=("overconstrained",),
     ),
     "hexa": six_motions("6 + 6 (1 + 2) = 24 rates, 6 balls lock 18: 6"),
@@ -194,14 +194,14 @@ LIBRARY = {
         absent=("idle", "rotation"),
     ),
     "quattro": ExpectedMobility(
-        "6 + 3 (nacelle) + 4 x 7 = 37 rates, 5 + 8 x 3 = 29 equations: 8; the nacelle's planar loop has 3 "
+        "6 + 3 (platform) + 4 x 7 = 37 rates, 5 + 8 x 3 = 29 equations: 8; the platform's planar loop has 3 "
         "too many, and four pairs of rods lock three rotations (the plates turn together): 1 too many",
         Counts(counted=8, platform=4, idle=8, inside=1),
         Axes(free="x y z", locked="rx ry rz"),
         words=(
-            "3 in the loops of the nacelle",
+            "3 in the loops of the platform",
             "1 between the legs",
-            "1 motion inside the nacelle",
+            "1 motion inside the platform",
             "gripper",
         ),
     ),
@@ -220,7 +220,7 @@ def test_library(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "tool"), [("quattro", "gripper"), ("h4", "gripper"), ("delta4", "tip")])
 def test_tools_turn(name: str, tool: str) -> None:
-    """The first body of the nacelle only translates; the tool turns too."""
+    """The first body of the platform only translates; the tool turns too."""
     found = mobility(library_robot(name))
     assert dict(found.tools)[tool] == ("x", "y", "z", "rz")
 
@@ -249,7 +249,7 @@ KNOWN = {
         "6 + 6 x 4 = 30 rates, 6 balls lock 18: 12, of which 6 struts spin",
         Counts(counted=12, platform=6, idle=6),
         Axes(free="x y z rx ry rz"),
-        words=("6 idle motions leave the nacelle at rest", "strut6"),
+        words=("6 idle motions leave the platform at rest", "strut6"),
         absent=("overconstrained", "redundant"),
     ),
     "sarrus": ExpectedMobility(
@@ -399,12 +399,12 @@ def ranks_by_pinocchio(robot: Robot) -> Ranks:
     ]
     C = np.vstack(rows) if rows else np.zeros((0, width))
     rank, N, gap = rank_and_null_space(C)
-    in_nacelle = [*range(robot.platform_nv)]
-    for j in robot.nacelle.joints:
+    in_platform = [*range(robot.platform_nv)]
+    for j in robot.platform.joints:
         first = robot.platform_nv + sum(joint.nv for joint in robot.joints[:j])
-        in_nacelle += range(first, first + robot.joints[j].nv)
-    rest = [k for k in range(width) if k not in in_nacelle]
-    platform, _, gap_platform = rank_and_null_space(N[in_nacelle])
+        in_platform += range(first, first + robot.joints[j].nv)
+    rest = [k for k in range(width) if k not in in_platform]
+    platform, _, gap_platform = rank_and_null_space(N[in_platform])
     idle_rank, _, gap_idle = rank_and_null_space(C[:, rest])
     # With the actuators locked: their rates are further rows.
     driven = []
@@ -413,7 +413,7 @@ def ranks_by_pinocchio(robot: Robot) -> Ranks:
         first = robot.platform_nv + sum(joint.nv for joint in robot.joints[: actuator.joint])
         driven.append(np.eye(width)[first])
     _, locked, gap_locked = rank_and_null_space(np.vstack([C, *driven]))
-    left, _, gap_left = rank_and_null_space(locked[in_nacelle])
+    left, _, gap_left = rank_and_null_space(locked[in_platform])
     return Ranks(
         counted=width - C.shape[0],
         true=N.shape[1],
@@ -589,13 +589,13 @@ legs:
     [
         ("child_at: 200 0 0 mm", "child_at: 2 0 0 mm", "tip:", "do not close"),
         ("guess: 40 deg", "guess: 40 deg, limits: [-1 deg, 1 deg]", "one:", "outside its limits"),
-        ("motion: [one]", "motion: [one]\nreference: {position: 1 0 0 m}", "reference:", "no nacelle"),
+        ("motion: [one]", "motion: [one]\nreference: {position: 1 0 0 m}", "reference:", "no platform"),
     ],
 )
 def test_without_a_reference_problems_are_told_where_they_are(
     tmp_path: Path, old: str, new: str, where: str, words: str
 ) -> None:
-    """A robot without a nacelle mostly has no key `reference`: the joint is named by its line, not line 1."""
+    """A robot without a platform often has no key `reference`: the joint is named by its line, not line 1."""
     text = _ARM.replace(old, new)
     path = tmp_path / "arm.yaml"
     path.write_text(text)

@@ -25,7 +25,7 @@ name: knee
 motion: xy
 gravity: 0 -9.81 0 m/s^2
 reference: {position: 50 -600 0 mm}
-nacelle: {name: foot, type: point, mass: 0.2 kg}
+platform: {name: foot, type: point, mass: 0.2 kg}
 legs:
   - name: leg
     bodies:
@@ -47,7 +47,7 @@ SPHERICAL = """
 format: nacelle/1
 name: wrist
 motion: [rx, ry, rz]
-nacelle: {name: eye, mass: 0.3 kg, inertia: 0.0003 0.0003 0.0002 kg*m^2}
+platform: {name: eye, mass: 0.3 kg, inertia: 0.0003 0.0003 0.0002 kg*m^2}
 templates:
   leg:
     bodies:
@@ -68,7 +68,7 @@ name: digger
 motion: xy+rz
 gravity: 0 -9.81 0 m/s^2
 reference: {position: 2.2 0.5 0 m, rotation: {rpy: 0 0 -60 deg}}
-nacelle: {name: bucket, mass: 30 kg, com: 200 0 0 mm, inertia: 3 4 5 kg*m^2}
+platform: {name: bucket, mass: 30 kg, com: 200 0 0 mm, inertia: 3 4 5 kg*m^2}
 legs:
   - name: arm
     bodies:
@@ -220,7 +220,7 @@ def test_numbers_are_determinants(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_articulated_nacelle_does_not_tilt() -> None:
+def test_articulated_platform_does_not_tilt() -> None:
     """The platform of an H4 stays level on the branch of its reference; tilted solutions are flagged."""
     robot = nacelle.load("h4")
     rng = np.random.default_rng(0)

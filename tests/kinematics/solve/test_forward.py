@@ -256,7 +256,7 @@ def test_shapes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fixed joints", "nacelle with a loop"])
+@pytest.mark.parametrize("name", ["fixed joints", "platform with a loop"])
 def test_the_assembly_may_count_whole_turns(name: str) -> None:
     """Poses beside the reference are on its branch, whichever turn the joints of the assembly are in."""
     robot = STRESS[name](0)

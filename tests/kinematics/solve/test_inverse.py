@@ -204,7 +204,7 @@ def test_mobility_stays_on_the_branch(seed: int) -> None:
     """A DELTA of random numbers is a DELTA: it only translates, however near its other assemblies are.
 
     The poses at which the mobility is judged are found from shaken joints; they must not jump to an assembly
-    in which the nacelle is turned.
+    in which the platform is turned.
     """
     case = CASES["3 R[SS|SS]"](seed)
     assert mechanism_of(case.robot).mobility.coupled == ()
@@ -214,7 +214,7 @@ def test_mobility_stays_on_the_branch(seed: int) -> None:
 @pytest.mark.slow
 def test_compiled_random_robot() -> None:
     """A mixed hexapod through the public API, iteration and all: the same as over batches."""
-    robot = CASES["6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU"](1).robot
+    robot = CASES["6 RSS + PSPP + PSS + RRPS + P-C5 on the platform + RUPU"](1).robot
     x = poses_around(robot, 9, seed=3)
     found = inverse_kinematics(robot, x)
     assert np.all(found.ok)

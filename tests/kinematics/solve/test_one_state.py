@@ -17,7 +17,8 @@ from nacelle.kinematics.solve.one_state import SingleSample
 from nacelle.model.robot import Robot
 from support.uncompiled import named_robot, poses_around
 
-# With a quaternion, with angles, without rotations, redundant, found by iteration (legs, nacelle, parasitic).
+# With a quaternion, with angles, without rotations, redundant, found by iteration (legs, platform,
+# parasitic).
 ROBOTS = ("palida", "3rrr", "delta", "redundant", "3rps", "quattro")
 CALLS: dict[str, Callable[..., Any]] = {
     "inverse_kinematics": lambda robot, x, v, tau, **o: nacelle.inverse_kinematics(robot, x, **o),

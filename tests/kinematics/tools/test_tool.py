@@ -48,7 +48,7 @@ def same_pose(robot: Robot, a: np.ndarray, b: np.ndarray, atol: float) -> None:
         np.testing.assert_allclose(np.abs(np.sum(qa * qb, axis=-1)), 1.0, atol=atol)
 
 
-# On the platform's own body, on a body behind joints of the nacelle, and beside parasitic motion.
+# On the platform's own body, on a body behind joints of the platform, and beside parasitic motion.
 ROBOTS = ("gough-stewart", "delta", "3rrr", "fivebar", "delta4", "quattro", "3rps", "dymo/orientational")
 
 
@@ -82,7 +82,7 @@ def test_coordinates_of_a_tool_mean_the_tool() -> None:
     np.testing.assert_allclose(lifted.R, reference.R, atol=1e-14)
     np.testing.assert_allclose(lifted.p, [*reference.p[:2], 0.8], atol=1e-14)
     same_pose(robot, pose(robot, tool="t"), reference_pose(robot), 1e-15)
-    # Plain angles and joints of the nacelle keep their meaning.
+    # Plain angles and joints of the platform keep their meaning.
     quattro = named_robot("quattro")
     x = pose(quattro, z=-0.75, swing=0.3, tool="gripper")
     assert x[layout_of(quattro.motion).x_index("swing")] == 0.3
@@ -105,7 +105,7 @@ def test_wrong_tools(name: str, options: dict, words: str) -> None:
 
 
 def test_workspaces_of_a_tool() -> None:
-    """Where the nacelle keeps its orientation, the tool's workspace is the nacelle's, shifted."""
+    """Where the platform keeps its orientation, the tool's workspace is the platform's, shifted."""
     robot = named_robot("delta")
     own = workspace(robot, {"x": (-0.4, 0.4, 17), "z": (-0.9, -0.4, 11)})
     shifted = workspace(robot, {"x": (-0.4, 0.4, 17), "z": (-0.93, -0.43, 11)}, tool="flange")
@@ -115,7 +115,7 @@ def test_workspaces_of_a_tool() -> None:
     assert workspace_boundary(robot, rays=20, tool="flange").volume == pytest.approx(
         workspace_boundary(robot, rays=20).volume
     )
-    # Turned about the tip, the nacelle moves.
+    # Turned about the tip, the platform moves.
     hexapod = named_robot("gough-stewart")
     tilted = workspace(hexapod, {"rx": (-0.3, 0.3, 5)}, tool="spindle")
     tips = tool_pose(hexapod, tilted.x, "spindle").p
@@ -123,7 +123,7 @@ def test_workspaces_of_a_tool() -> None:
     assert np.ptp(tilted.x[:, 1]) > 0.01
 
 
-# ---- Where the nacelle must be for a tool to be somewhere, and what is impossible
+# ---- Where the platform must be for a tool to be somewhere, and what is impossible
 
 
 @pytest.mark.slow
@@ -231,7 +231,7 @@ def test_paths_of_tools_have_exact_derivatives(name: str) -> None:
             place = motion.coordinates.index(axis)
             np.testing.assert_allclose(v[:, k], wanted.v[:, place], atol=1e-10)
             np.testing.assert_allclose(acc[:, k], wanted.a[:, place], atol=1e-9)
-    # And the coordinates of the nacelle by differences.
+    # And the coordinates of the platform by differences.
     own = layout_of(robot.motion)
     before, now, after = path(t - h), path(t), path(t + h)
     linear = [own.split_x(sample.x)[0] for sample in (before, after)]

@@ -80,7 +80,7 @@ _BY_HAND = """\
       y1: {type: revolute, parent: c1, child: shaft, axis: y, friction: {viscous: 0.8 N*m*s}}
       y2: {type: revolute, parent: shaft, child: c2, axis: y}
       x2: {type: revolute, parent: c2, child: end, axis: x}
-    closures: {hold: {type: fixed, parent: end, child: nacelle}}
+    closures: {hold: {type: fixed, parent: end, child: platform}}
     couplings: {inner: {joint: y2, follows: y1}, outer: {joint: x2, follows: x1}}
 """
 
@@ -210,7 +210,7 @@ def test_random_robots(made):
 # Joints of a robot: their frames are placed with the leg, a C5 closure has its plane on the predecessor.
 
 
-def robot(end: dict[str, Any], placement: dict[str, Any] | None = None, **nacelle: Any) -> Robot:
+def robot(end: dict[str, Any], placement: dict[str, Any] | None = None, **platform: Any) -> Robot:
     hip = {"type": "revolute", "parent": "base", "child": "arm", "at": [1.0, 0.0, 0.0], "axis": "y"}
     leg = {
         "name": "a",
@@ -219,11 +219,11 @@ def robot(end: dict[str, Any], placement: dict[str, Any] | None = None, **nacell
         "joints": {"hip": {**hip, "active": True}},
         "closures": {"end": {"parent": "arm", "child": "plate", **end}},
     }
-    data = {"name": "one", "motion": "xyz", "nacelle": {"name": "plate", **nacelle}, "legs": [leg]}
+    data = {"name": "one", "motion": "xyz", "platform": {"name": "plate", **platform}, "legs": [leg]}
     return read_data(data)[0]
 
 
-def test_frames_on_base_and_nacelle_are_placed_with_the_leg() -> None:
+def test_frames_on_base_and_platform_are_placed_with_the_leg() -> None:
     made = robot({"type": "spherical", "at": [0.3, 0, 0], "child_at": [0.2, 0, 0]}, {"angle": "90 deg"})
     hip, end = made.joints
     assert (hip.name, end.name) == ("a.hip", "a.end")
@@ -268,7 +268,7 @@ DATA: dict[str, Any] = {
     "name": "three",
     "motion": "xyz",
     "reference": {"position": [0.0, 0.0, 0.5]},
-    "nacelle": {"name": "plate", "mass": 1.0},
+    "platform": {"name": "plate", "mass": 1.0},
     "legs": [
         {
             "name": name,
@@ -319,9 +319,9 @@ def test_modes_have_the_branch_of_their_legs() -> None:
         ({"legs": [DATA["legs"][0], DATA["legs"][0]]}, "the name 'a' is taken"),
         ({"motion": ["x", "yy"]}, "'yy' is not a coordinate"),
         ({"modes": {"other": {"branch": {"d": 1}}}}, "no leg is called 'd'"),
-        ({"tools": {"tip": {"body": "plat"}}}, "the nacelle has no body 'plat'"),
+        ({"tools": {"tip": {"body": "plat"}}}, "the platform has no body 'plat'"),
         (
-            {"nacelle": {"name": "plate", "type": "point"}, "motion": ["x", "y", "rz"]},
+            {"platform": {"name": "plate", "type": "point"}, "motion": ["x", "y", "rz"]},
             "a point does not turn",
         ),
     ],
@@ -334,7 +334,7 @@ def test_what_is_wrong(changes: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize("kind", ["point", "rigid"])
 def test_the_reference_of_a_point_has_no_orientation(kind: str) -> None:
     robot = built(
-        nacelle={"name": "plate", "type": kind},
+        platform={"name": "plate", "type": kind},
         reference={"position": [0.0, 0.0, 0.5], "rotation": {"rpy": [0.0, 0.0, 0.1]}},
     )
     assert (np.max(np.abs(robot.reference.R - np.eye(3))) < 1e-12) == (kind == "point")
@@ -357,7 +357,7 @@ def test_a_mistake_in_a_coupling_is_told_alone() -> None:
     assert [problem.path for problem in caught.value.problems] == ["legs[0].couplings.belt", "motion"]
 
 
-def test_axes_of_a_nacelle_that_is_not_there_are_told_once() -> None:
+def test_axes_of_a_platform_that_is_not_there_are_told_once() -> None:
     joint = {"type": "revolute", "axis": "z", "parent": "base", "child": "a", "active": True}
     leg = {"name": "arm", "bodies": {"a": {"mass": 1}}, "joints": {"one": joint}}
     with pytest.raises(DescriptionError, match="has no coordinates x, y, z, rx, ry, rz") as caught:
@@ -438,7 +438,7 @@ def test_an_end_belongs_to_elements() -> None:
         draft_leg(leg(end={"type": "spherical"}), ("leg",))
 
 
-# ---- The graph of a robot: legs are the connected components that remain without base and nacelle
+# ---- The graph of a robot: legs are the connected components that remain without base and platform
 
 Joints = Sequence[tuple[str, str, str]]
 
@@ -458,7 +458,7 @@ def chain(bodies: str, joints: Joints, closures: Joints = ()) -> ChainDraft:
 
 def graph(*legs: tuple[str, ChainDraft]) -> tuple[BodyGraph, list[str]]:
     faults: list[str] = []
-    parts = [PartDraft("", ("nacelle",), chain("plate", []), Placement(), None)]
+    parts = [PartDraft("", ("platform",), chain("plate", []), Placement(), None)]
     for name, own in legs:
         parts.append(PartDraft(name, (name,), own, Placement(), LegSpec(name=name)))
     spec = PlatformSpec(name="plate")

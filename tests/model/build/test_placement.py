@@ -58,7 +58,7 @@ def two_legs(kind: str, *, plane: str = "parent", modes: Any = None, **drive: An
             {
                 "name": "pair",
                 "motion": "xyz",
-                "nacelle": {"name": "plate", "mass": 1.0},
+                "platform": {"name": "plate", "mass": 1.0},
                 "legs": [leg("plain", {}), leg("image", {"mirror": "x"})],
                 "modes": modes or {},
             }

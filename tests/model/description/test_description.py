@@ -54,7 +54,7 @@ def check_mistake(mistake: Mistake) -> None:
 
 
 KEYS = [
-    Mistake("  mass: 1 kg", "  §mas: 1 kg", "nacelle.mas", "unknown key 'mas'", "did you mean 'mass'?"),
+    Mistake("  mass: 1 kg", "  §mas: 1 kg", "platform.mas", "unknown key 'mas'", "did you mean 'mass'?"),
     Mistake("axis: z # of the d", "§axs: z # of the d", "joints.shoulder.axs", "unknown key", "mean 'axis'?"),
     Mistake("constants:", "§constant:", "constant", "unknown key", "did you mean 'constants'?"),
     Mistake("templates:", "§template:", "template", "unknown key", "did you mean 'templates'?"),
@@ -72,15 +72,15 @@ KEYS = [
 
 UNITS = [
     Mistake(
-        "  mass: 1 kg", "  §mass: 1", "nacelle.mass", "the mass 1 has no unit", "write for example '1.2 kg'"
+        "  mass: 1 kg", "  §mass: 1", "platform.mass", "the mass 1 has no unit", "write for example '1.2 kg'"
     ),
-    Mistake("  mass: 1 kg", "  §mass: 1 mm", "nacelle.mass", "'mm' is not a unit of mass", "'1.2 kg'"),
-    Mistake("  mass: 1 kg", "  §mass: 1 kgs", "nacelle.mass", "unknown unit 'kgs'", "did you mean 'kg'?"),
-    Mistake("  mass: 1 kg", "  §mass: -1 kg", "nacelle.mass", "must not be below 0"),
-    Mistake("  mass: 1 kg", "  §mass: heavy", "nacelle.mass", "'heavy' is not a mass", "'1.2 kg'"),
-    Mistake("  mass: 1 kg", "  §mass: [1 kg]", "nacelle.mass", "expected a mass, got a list", "'1.2 kg'"),
-    Mistake("  mass: 1 kg", "  §mass:", "nacelle.mass", "expected a mass, got nothing", "'1.2 kg'"),
-    Mistake("  mass: 1 kg", "  §mass: .nan", "nacelle.mass", "not finite"),
+    Mistake("  mass: 1 kg", "  §mass: 1 mm", "platform.mass", "'mm' is not a unit of mass", "'1.2 kg'"),
+    Mistake("  mass: 1 kg", "  §mass: 1 kgs", "platform.mass", "unknown unit 'kgs'", "did you mean 'kg'?"),
+    Mistake("  mass: 1 kg", "  §mass: -1 kg", "platform.mass", "must not be below 0"),
+    Mistake("  mass: 1 kg", "  §mass: heavy", "platform.mass", "'heavy' is not a mass", "'1.2 kg'"),
+    Mistake("  mass: 1 kg", "  §mass: [1 kg]", "platform.mass", "expected a mass, got a list", "'1.2 kg'"),
+    Mistake("  mass: 1 kg", "  §mass:", "platform.mass", "expected a mass, got nothing", "'1.2 kg'"),
+    Mistake("  mass: 1 kg", "  §mass: .nan", "platform.mass", "not finite"),
     Mistake("-9.81 0 m/s^2", "-9.81 0 N", "gravity", "'N' is not a unit of acceleration", at="gravity"),
     Mistake("-9.81 0 m/s^2", "-9.81 m/s^2", "gravity", "expected 3 numbers, got 2", "0 0", at="gravity"),
     Mistake("0 -9.81 0 m/s^2", "1e14 0 0 m/s^2", "gravity", "beyond any robot", "its unit", at="gravity"),
@@ -102,7 +102,7 @@ UNITS = [
 ]
 
 SHAPES = [
-    Mistake("com: 0 0 0 mm", "§com: [0 mm, 0 mm]", "nacelle.com", "expected 3 numbers, got 2", "0 0 300 mm"),
+    Mistake("com: 0 0 0 mm", "§com: [0 mm, 0 mm]", "platform.com", "expected 3 numbers, got 2", "0 0 300 mm"),
     Mistake("tools: {tip: {body: plate, at: 0 0 50 mm}}", "§tools: [tip]", "tools", "expected a mapping"),
     Mistake(
         "payload: {part: {mass: 0.1 kg}}", "payload: {§part: heavy}", "payload.part", "expected a mapping"
@@ -126,13 +126,13 @@ SHAPES = [
 
 INERTIA = [
     Mistake(
-        "zz: 0.002", "zz: -0.002", "nacelle.inertia", "is not positive", "units and axes", at="inertia: {xx"
+        "zz: 0.002", "zz: -0.002", "platform.inertia", "is not positive", "units and axes", at="inertia: {xx"
     ),
-    Mistake("zz: 0.002", "zz: 0.02", "nacelle.inertia", "breaks the triangle inequality", at="inertia: {xx"),
-    Mistake("  mass: 1 kg\n", "", "nacelle.inertia", "the mass is zero but", at="inertia: {xx"),
+    Mistake("zz: 0.002", "zz: 0.02", "platform.inertia", "breaks the triangle inequality", at="inertia: {xx"),
+    Mistake("  mass: 1 kg\n", "", "platform.inertia", "the mass is zero but", at="inertia: {xx"),
     Mistake("inertia: 0.0001 0.001 0.001 kg", "§inertia: 1 1 kg", "arm.inertia", "3 numbers (xx yy zz) or 6"),
     Mistake(
-        "  com: 0 0 0 mm", "  §first_moment: 0 0 0 kg*m\n  com: 0 0 0 mm", "nacelle", "say the same", "one"
+        "  com: 0 0 0 mm", "  §first_moment: 0 0 0 kg*m\n  com: 0 0 0 mm", "platform", "say the same", "one"
     ),
     Mistake(
         "mass: 0.1 kg", "mass: 0.1 kg, §inertia: 1 1 9 kg*m^2", "payload.part.inertia", "triangle inequality"
@@ -158,7 +158,7 @@ NAMES = [
     Mistake(
         "side: 60 mm", "side: null", "legs[0]", "parameter 'side' is not given", "side: ...", at="repeat: l"
     ),
-    Mistake("body: plate", "§body: arm", "tools.tip.body", "the nacelle has no body 'arm'", "known: plate"),
+    Mistake("body: plate", "§body: arm", "tools.tip.body", "the platform has no body 'arm'", "known: plate"),
     Mistake("{leg1: 1}", "{§leg9: 1}", "modes.upper.branch.leg9", "no leg is called 'leg9'", "did you mean"),
     Mistake("{leg1: 1}", "{§leg1: 2}", "modes.upper.branch.leg1", "expected 1 or -1"),
     Mistake("branch: {leg1: 1}", "guess: {§leg1.elbo: 3 deg}", "modes.upper.guess", "no joint", "leg1.elbow"),
@@ -193,7 +193,7 @@ GRAPH = [
         "child: rod", "§child: base", "elbow.child", "the base is nobody's child", "swap parent and child"
     ),
     Mistake(
-        "child: plate", "child: base", "legs[0]", "does not end on the nacelle", "closure", at="repeat: l"
+        "child: plate", "child: base", "legs[0]", "does not end on the platform", "closure", at="repeat: l"
     ),
 ]
 
@@ -266,23 +266,23 @@ ROTATIONS = [
     ),
 ]
 
-NACELLES = [
+PLATFORMS = [
     Mistake(
         "  name: plate",
         "  name: plate\n  type: point",
-        "nacelle",
+        "platform",
         "a point has no",
         "only a mass",
-        at="nacelle:",
+        at="platform:",
     ),
     Mistake(
         "  name: plate",
         "  name: plate\n  type: articulated",
-        "nacelle",
+        "platform",
         "place the body 'plate'",
-        at="nacelle:",
+        at="platform:",
     ),
-    Mistake("  name: plate", "  bodies: {a: {}}", "nacelle", "has no bodies", "articulated", at="nacelle:"),
+    Mistake("  name: plate", "  bodies: {a: {}}", "platform", "has no bodies", "articulated", at="platform:"),
     Mistake("xy+rz\ng", "x+w\ng", "motion", "'x+w' is not a motion type", "se3, xyz", at="motion"),
     Mistake("xy+rz\ng", "[x, x]\ng", "motion", "a coordinate is given twice", at="motion"),
     Mistake("xy+rz\ng", "[x, y, q]\ng", "motion", "'q' is not a coordinate", "known: x, y, z", at="motion"),
@@ -350,7 +350,7 @@ LIBRARY = [
 
 MISTAKES = [
     *(*KEYS, *UNITS, *SHAPES, *INERTIA, *NAMES, *GRAPH),
-    *(*DRIVES, *ROTATIONS, *NACELLES, *WHOLE, *LIBRARY),
+    *(*DRIVES, *ROTATIONS, *PLATFORMS, *WHOLE, *LIBRARY),
 ]
 
 
@@ -381,7 +381,7 @@ def test_all_mistakes_of_a_file_are_told_at_once() -> None:
     assert [(p.line, p.column, p.path) for p in problems_of(text)] == [
         (4, 1, "gravity"),
         (5, 43, "reference.rotation.quat_xyzw"),
-        (9, 3, "nacelle.mas"),
+        (9, 3, "platform.mas"),
         (12, 15, "tools.tip.bdy"),
         (20, 33, "legs[0].bodies.rod.com[0]"),
         (34, 49, "legs[0].joints.shoulder.actuator.limits.speed"),
@@ -446,14 +446,14 @@ def test_problems_in_a_file_carry_its_name(tmp_path: Path) -> None:
     file.write_text(BENCH.replace("  mass: 1 kg", "  mass: 1"), encoding="utf-8")
     with pytest.raises(DescriptionError) as caught:
         nacelle.load(file)
-    assert str(caught.value.problems[0]).startswith(f"{file}:9:3: nacelle.mass: ")
+    assert str(caught.value.problems[0]).startswith(f"{file}:9:3: platform.mass: ")
 
 
 def test_problems_of_data_carry_their_path() -> None:
     with pytest.raises(DescriptionError) as caught:
-        nacelle.build({"name": "a", "motion": "xyz", "nacelle": {"mas": 1}, "legs": [{"name": "b"}]})
+        nacelle.build({"name": "a", "motion": "xyz", "platform": {"mas": 1}, "legs": [{"name": "b"}]})
     assert [str(problem) for problem in caught.value.problems] == [
-        "<python>: nacelle.mas: unknown key 'mas' (did you mean 'mass'?)"
+        "<python>: platform.mas: unknown key 'mas' (did you mean 'mass'?)"
     ]
 
 

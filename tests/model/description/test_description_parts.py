@@ -197,7 +197,7 @@ def test_the_plane_of_a_c5_joint_is_on_either_body() -> None:
         JointSpec(type="planar-spherical", **BETWEEN, plane=plane).kind() for plane in ("parent", "child")
     ]
     assert kinds == [JointKind.PLANAR_SPHERICAL, JointKind.SPHERICAL_PLANAR]
-    # The end of a leg of elements meets a plane of the nacelle.
+    # The end of a leg of elements meets a plane of the platform.
     assert EndSpec(type="planar-spherical").kind() is JointKind.SPHERICAL_PLANAR
     assert EndSpec(type="universal").kind() is JointKind.UNIVERSAL
 
@@ -234,7 +234,7 @@ format: nacelle/2
 name: sprung
 motion: xy
 reference: {position: 0 0.28 0 m}
-nacelle: {type: point, mass: 0.5 kg}
+platform: {type: point, mass: 0.5 kg}
 templates:
   leg:
     bodies:
@@ -243,7 +243,7 @@ templates:
     joints:
       motor: {type: revolute, parent: base, child: crank, active: true, axis: z, guess: 100 deg}
       knee: {type: revolute, parent: crank, child: rod, at: 160 0 0 mm, axis: z, guess: -70 deg}
-    closures: {end: {type: revolute, parent: rod, child: nacelle, at: 220 0 0 mm, axis: z}}
+    closures: {end: {type: revolute, parent: rod, child: platform, at: 220 0 0 mm, axis: z}}
     springs:
       return: {between: [rod, base], at: [50 0 0 mm, 0 -100 0 mm], stiffness: 300 N/m, length: 80 mm}
 legs:
@@ -255,6 +255,26 @@ legs:
 springs:
   cross: {between: [left.crank, right.crank], stiffness: 2 kN/m, length: 0.1 m, damping: 10 N*s/m}
 """
+
+
+def test_nacelle_is_the_older_key_of_the_platform_and_the_name_of_its_body() -> None:
+    """Files of users stay valid: at the top and in placements; the body has the key's name by default."""
+    older = _SPRINGS.replace("platform:", "nacelle:").replace("child: platform", "child: nacelle")
+    older = older.replace("translation: 100 0 0 mm}", "translation: 100 0 0 mm, nacelle: {angle: 3 deg}}")
+    newer = older.replace("nacelle:", "platform:").replace("child: nacelle", "child: platform")
+    first, second = nacelle.loads(older), nacelle.loads(newer)
+    names = [[body.name for body in robot.bodies] for robot in (first, second)]
+    assert [name.replace("nacelle", "platform") for name in names[0]] == names[1] != names[0]
+    x = nacelle.reference_pose(first)
+    np.testing.assert_array_equal(nacelle.mass_matrix(first, x), nacelle.mass_matrix(second, x))
+    assert "platform:" in first.to_yaml()
+    assert nacelle.loads(first.to_yaml()).bodies[1].name == "nacelle"
+    both = older.replace("legs:\n", "platform: {type: point}\nlegs:\n", 1)
+    with pytest.raises(DescriptionError, match=r":5:1: nacelle: 'nacelle' is the older name of 'platform'"):
+        nacelle.loads(both)
+    wrong = older.replace("nacelle: {angle", "platform: {}, nacelle: {angle")
+    with pytest.raises(DescriptionError, match=r"placement.nacelle: 'nacelle' is the older name"):
+        nacelle.loads(wrong)
 
 
 def test_springs_of_the_robot_and_of_legs_with_their_placement() -> None:
@@ -313,7 +333,7 @@ def test_what_is_new_in_an_old_file_is_located() -> None:
         nacelle.loads(_PENDULUM.replace("nacelle/2", "nacelle/1"))
     places = [(p.line, p.path, p.hint) for p in caught.value.problems]
     assert places == [
-        (1, "nacelle", "robots without a nacelle need format: nacelle/2"),
+        (1, "platform", "robots without a platform need format: nacelle/2"),
         (3, "motion[0]", "write format: nacelle/2"),
     ]
 
@@ -337,8 +357,8 @@ def test_an_unknown_version_names_those_that_exist() -> None:
 
 def test_every_new_thing_has_words_and_the_absent_ones_are_keys_of_the_document() -> None:
     assert all(new.words and (not new.absent or len(new.path) == 1) for new in NEW)
-    assert oldest_format({"nacelle": {"mass": 1}, "legs": [{}], "motion": ["x", "y"]}) == OLDEST
-    assert oldest_format({"nacelle": {"mass": 1}, "legs": [{}], "motion": ["xy", "rz"]}) == NEWEST
+    assert oldest_format({"platform": {"mass": 1}, "legs": [{}], "motion": ["x", "y"]}) == OLDEST
+    assert oldest_format({"platform": {"mass": 1}, "legs": [{}], "motion": ["xy", "rz"]}) == NEWEST
 
 
 @pytest.mark.parametrize(
@@ -361,6 +381,6 @@ def test_every_new_thing_has_words_and_the_absent_ones_are_keys_of_the_document(
     ],
 )
 def test_what_is_wrong_has_its_place(text: str, old: str, new: str, words: str) -> None:
-    with pytest.raises(nacelle.DescriptionError) as caught:
+    with pytest.raises(DescriptionError) as caught:
         nacelle.loads(text.replace(old, new))
     assert any(words in str(problem) and problem.line for problem in caught.value.problems)

@@ -20,7 +20,7 @@ def robot(legs):
         "name": "gough-stewart",
         "motion": "se3",
         "reference": {"position": [0.02, 0.01, 0.6]},
-        "nacelle": {"mass": 5.0, "inertia": [0.1, 0.1, 0.2]},
+        "platform": {"mass": 5.0, "inertia": [0.1, 0.1, 0.2]},
         "legs": legs,
     }
 
@@ -82,7 +82,7 @@ def test_every_element(kind, entry):
         element["length"] = 0.5
     leg = {"name": "leg", "elements": [element], "end": {"type": "spherical"}}
     slide = {"type": "prismatic", "parent": "base", "child": "x", "active": True}
-    ball = {"type": "spherical", "parent": "x", "child": "nacelle"}
+    ball = {"type": "spherical", "parent": "x", "child": "platform"}
     drive = {"name": "drive", "bodies": {"x": {}}, "joints": {"slide": slide}, "closures": {"ball": ball}}
     built, _ = read_data(robot([leg, drive]))
     q = np.concatenate([joint.guess for joint in built.tree_joints])
@@ -121,7 +121,7 @@ def test_angles_are_placements():
                 "type": "planar-spherical",
                 "parent": "arm",
                 "at": [0.2, 0, 0],
-                "child": "nacelle",
+                "child": "platform",
                 "plane": "child",
             }
         },
@@ -183,7 +183,7 @@ def test_a_mirrored_leg_is_the_mirror_image(kind, axis):
             "D": {"type": "prismatic", "parent": "base", "child": "drive", "active": True},
         },
         "closures": {
-            "C": {"type": "spherical", "parent": "arm", "child": "nacelle", "child_at": [0.1, 0.2, 0.3]},
+            "C": {"type": "spherical", "parent": "arm", "child": "platform", "child_at": [0.1, 0.2, 0.3]},
             "E": {"type": "spherical", "parent": "drive", "child": "arm"},
         },
     }

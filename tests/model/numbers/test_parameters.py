@@ -55,7 +55,7 @@ motion: xy
 gravity: 0 -9.81 0 m/s^2
 reference: {position: 150 200 0 mm}
 constants: {L: 200 mm}
-nacelle: {type: point, name: tip}
+platform: {type: point, name: tip}
 templates:
   arm:
     parameters: {place: null}

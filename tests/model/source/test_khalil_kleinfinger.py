@@ -14,7 +14,7 @@ format: nacelle/1
 name: space
 motion: se3
 reference: {position: 0.1 0.1 0.8 m}
-nacelle: {mass: 5 kg, inertia: 0.1 0.1 0.15 kg*m^2}
+platform: {mass: 5 kg, inertia: 0.1 0.1 0.15 kg*m^2}
 templates:
   leg:
     parameters: {γ_1i: 0, d_1i: 0, P: null}
@@ -29,7 +29,7 @@ templates:
       2i: {guess: 80 deg}
       3i: {guess: 800 mm}
     closures:
-      ball: {type: spherical, parent: 3i, child: nacelle, child_at: $P}
+      ball: {type: spherical, parent: 3i, child: platform, child_at: $P}
 legs:
   - repeat: leg
     table:
@@ -45,7 +45,7 @@ name: prrrp
 motion: [x, z]
 gravity: 0 0 -9.81 m/s^2
 reference: {position: 0.3 0 0.2645751311064591 m}
-nacelle: {type: point, name: 3, mass: 1 kg}
+platform: {type: point, name: 3, mass: 1 kg}
 legs:
   - name: legs
     table: |

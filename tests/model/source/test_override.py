@@ -81,7 +81,7 @@ name: two-sliders
 motion: xy
 gravity: 0 -9.81 0 m/s^2
 reference: {position: 0 -0.3 0 m}
-nacelle: {type: point, mass: 0.5 kg}
+platform: {type: point, mass: 0.5 kg}
 constants: {heavy: 3 kg}
 templates:
   leg:
@@ -93,7 +93,7 @@ templates:
       slide: {type: prismatic, parent: base, child: slider, at: $A, axis: x, active: true}
       hinge: {type: revolute, parent: slider, child: rod, axis: z, guess: -90 deg}
     closures:
-      tip: {type: revolute, parent: rod, at: 400 0 0 mm, child: nacelle, axis: z}
+      tip: {type: revolute, parent: rod, at: 400 0 0 mm, child: platform, axis: z}
 legs:
   - repeat: leg
     table:

@@ -70,7 +70,7 @@ REFUSED = {
     "6 UPS cut at the slide": "is cut at its joint",
     "6 RUS cut at the arm": "is cut at its joint",
     "6 UPS + PUS + RUS + SPS + P-C5 + URS": "none of the covered kinds",
-    "6 RSS + PSPP + PSS + RRPS + P-C5 on the nacelle + RUPU": "none of the covered kinds",
+    "6 RSS + PSPP + PSS + RRPS + P-C5 on the platform + RUPU": "none of the covered kinds",
     "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": (
         "none of the covered kinds"
     ),

@@ -52,7 +52,7 @@ def test_where_iteration_is_needed() -> None:
 def test_a_leg_that_is_cut_elsewhere_says_so() -> None:
     reason = reason_without_elements(mechanism_of(CASES["6 UPS cut at the slide"](1).robot))
     assert "is cut at its joint" in reason
-    assert "from the base to the nacelle" in reason
+    assert "from the base to the platform" in reason
 
 
 # ---- A robot placed by its element state, against the tree at the pose
@@ -110,7 +110,7 @@ def test_reasons_are_sentences() -> None:
     ("name", "parts"),
     [("gough-stewart", 6), ("h4", 8), ("quattro", 12), ("delta", 3), ("fivebar", 2), ("delta4", 4)],
 )
-def test_nacelle_is_split_evenly(name: str, parts: int) -> None:
+def test_platform_is_split_evenly(name: str, parts: int) -> None:
     """[OAM] figure 2: six elements for the Gough-Stewart platform, eight for the H4."""
     legs = element_legs(mechanism_of(named_robot(name)))
     shares: dict[int, list[float]] = {}
@@ -119,7 +119,7 @@ def test_nacelle_is_split_evenly(name: str, parts: int) -> None:
             shares.setdefault(part.element.body, []).append(part.element.share)
     assert sum(len(listed) for listed in shares.values()) == parts
     assert all(abs(sum(listed) - 1.0) < 1e-15 for listed in shares.values())
-    assert set(shares) == set(named_robot(name).nacelle.bodies)
+    assert set(shares) == set(named_robot(name).platform.bodies)
 
 
 # ---- Elements and their motion basis: names, and where each state is in u

@@ -102,7 +102,7 @@ def forces(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> tuple[Array,
     return elements.implicit_model(state_at(robot, x, y, v), a, Physics())
 
 
-# A nacelle is shared among its legs in equal parts: a half is a float, a third and a sixth are rounded. So
+# A platform is shared among its legs in equal parts: a half is a float, a third and a sixth are rounded. So
 # are the references of balls (delta).
 @pytest.mark.parametrize(
     ("name", "agree"),

@@ -102,7 +102,7 @@ def symbols(page: LegPage) -> dict[str, Array | float]:
     for k, line in enumerate(page.lines):
         values[f"x{line.label}"] = line.x
         if k >= len(leg.elements):
-            # On a part of the nacelle c counts from the input of the part before.
+            # On a part of the platform c counts from the input of the part before.
             values[f"c{line.label}"] = line.A - page.lines[len(leg.elements)].A
     for k, rod in enumerate(leg.rods if leg.form != "plane" else (), start=page.first):
         line = page.lines[k]

@@ -113,7 +113,7 @@ def test_coordinates_and_motions() -> None:
 
 
 def test_units() -> None:
-    """Units of actuators and coordinates, joints of the nacelle included."""
+    """Units of actuators and coordinates, joints of the platform included."""
     robot = library_robot("palida")
     assert {unit for _, unit in names.actuators(robot)} == {"N"}
     assert names.pose(robot.motion)[2:5] == [("z", "m"), ("qx", "-"), ("qy", "-")]

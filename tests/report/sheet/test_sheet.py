@@ -231,7 +231,7 @@ def test_warnings_beyond_the_first_are_counted() -> None:
 
 
 def test_hatched_where_limits_are_exceeded_empty_out_of_reach() -> None:
-    """Maps of slices: cells are coloured where the nacelle can be."""
+    """Maps of slices: cells are coloured where the platform can be."""
     grid = nacelle.workspace(nacelle.load("fivebar"), {"x": (-0.5, 0.5, 21), "y": (-0.5, 0.5, 21)})
     page = slice_map(grid)
     assert 'fill="url(#hatch)" shape-rendering' in page
@@ -252,7 +252,7 @@ def test_the_nearest_is_named_with_its_leg() -> None:
     words = describe_nearest_singularity([one, two], ("x",), "mechanism")
     assert "a serial singularity is met: measure 1e-09 at x = 0.5, leg right" in words
     assert "it moves while the mechanism rests" in words
-    assert "nothing was measured" in describe_nearest_singularity([], ("x",), "nacelle")
+    assert "nothing was measured" in describe_nearest_singularity([], ("x",), "platform")
 
 
 # ---- Slices: which coordinates, and ranges that hold all that is within limits
@@ -300,7 +300,7 @@ def test_a_robot_without_legs_has_no_table_of_them() -> None:
     made = structure_section(subject_of(str(Path(described.__file__).with_name("differential_wrist.yaml"))))
     assert "0 legs" not in made.markup
     assert '<th scope="col">leg</th>' not in made.markup
-    assert "no nacelle" in made.markup
+    assert "no platform" in made.markup
 
 
 def test_commands_name_the_robot_so_that_a_shell_runs_them() -> None:

@@ -1,4 +1,4 @@
-"""Mechanisms beyond parallel robots: without a nacelle, on a free base, with motions that nothing drives."""
+"""Mechanisms beyond parallel robots: without a platform, on a free base, with motions that nothing drives."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class _Model(ABC):
         """Add everything."""
         robot = self.at.robot
         for body in rigid_bodies(robot, self.at.beams):
-            point = body == PLATFORM and robot.nacelle.kind == "point"
+            point = body == PLATFORM and robot.platform.kind == "point"
             made = self.point(body) if point else self.rigid(body)
             self.carriers[body] = (made, made)
         for body, beam in self.at.beams.items():

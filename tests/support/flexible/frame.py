@@ -151,9 +151,9 @@ def relative_motion(placed: PlacedJoint, count: int, block_of: Blocks) -> Array:
 
 
 def _free_basis(at: Structure, count: int, platform: int) -> Array:
-    """Motions of `count` frames that plane and point nacelle admit; `platform`: number of the platform's."""
+    """Motions of `count` frames that plane and point platform admit; `platform`: number of the platform's."""
     basis = np.kron(np.eye(count), _planar(at.normal))
-    if at.robot.nacelle.kind == "point":  # a point has no orientation
+    if at.robot.platform.kind == "point":  # a point has no orientation
         turns = np.linalg.norm(basis[6 * platform + 3 : 6 * platform + 6], axis=0) > 0.5
         basis = basis[:, ~turns]
     return basis

@@ -275,19 +275,19 @@ def mirror_matrix(placement: Data) -> Array:
 def _placement(work: _Work) -> Data:
     placement = _side_placement(work)
     if work.choices.pick((False, True)):
-        placement["nacelle"] = _side_placement(work)
+        placement["platform"] = _side_placement(work)
     mirror = work.choices.pick(("none", "none", "x", "y", "z"))
     if mirror != "none":
         placement["mirror"] = mirror
     return placement
 
 
-def _leg(work: _Work, name: str, nacelle_bodies: Sequence[str], point: bool) -> Data:
+def _leg(work: _Work, name: str, platform_bodies: Sequence[str], point: bool) -> Data:
     """One leg of a random shape."""
     placement = _placement(work)
     S = mirror_matrix(placement)
     Q_base = side_rotation(placement) @ S
-    Q_nacelle = side_rotation(placement["nacelle"]) @ S if "nacelle" in placement else Q_base
+    Q_platform = side_rotation(placement["platform"]) @ S if "platform" in placement else Q_base
     leg: Data = {"name": name, "placement": placement, "bodies": {}, "joints": {}, "closures": {}}
 
     def body(key: str) -> str:
@@ -299,23 +299,23 @@ def _leg(work: _Work, name: str, nacelle_bodies: Sequence[str], point: bool) -> 
         return key
 
     def cut(key: str, parent: str, child: str, types: Sequence[str] = JOINT_TYPES) -> None:
-        on_nacelle = child in nacelle_bodies
-        if on_nacelle and point:
+        on_platform = child in platform_bodies
+        if on_platform and point:
             types = POINT_TYPES
         written = _joint(work, parent, child, types, closes=True)
         leg["closures"][key] = written
-        Q_child = Q_base if child == "base" else Q_nacelle if on_nacelle else S
-        full = child if child == "base" or on_nacelle else f"{name}.{child}"
+        Q_child = Q_base if child == "base" else Q_platform if on_platform else S
+        full = child if child == "base" or on_platform else f"{name}.{child}"
         work.cuts.append(
-            _Cut(f"{name}.{key}", written, f"{name}.{parent}", full, S, Q_child, on_nacelle and point)
+            _Cut(f"{name}.{key}", written, f"{name}.{parent}", full, S, Q_child, on_platform and point)
         )
-        if on_nacelle and point:
+        if on_platform and point:
             # A point has no extent: the joint is at its origin.
             written["child_at"] = {}
 
     shapes = tuple(s for s in LEG_SHAPES if not (point and s == "beyond"))
     shape = work.choices.pick(shapes)
-    target = work.choices.pick(tuple(nacelle_bodies))
+    target = work.choices.pick(tuple(platform_bodies))
     if shape in ("serial", "base-loop"):
         length = work.choices.count(1, 4) if shape == "serial" else work.choices.count(2, 3)
         active = work.choices.count(0, length - 1)
@@ -329,7 +329,7 @@ def _leg(work: _Work, name: str, nacelle_bodies: Sequence[str], point: bool) -> 
         arm = tree("base", "arm", driven=True)
         for k in range(2):
             rod = tree(arm, f"rod{k}", types=("spherical", "universal", "cylindrical"))
-            cut(f"end{k}", rod, work.choices.pick(tuple(nacelle_bodies)))
+            cut(f"end{k}", rod, work.choices.pick(tuple(platform_bodies)))
     elif shape == "parallelogram":
         hub = tree("base", "hub", driven=True)
         first = tree(hub, "rod0", types=("revolute", "universal"))
@@ -348,8 +348,8 @@ def _leg(work: _Work, name: str, nacelle_bodies: Sequence[str], point: bool) -> 
     return leg
 
 
-def _nacelle(work: _Work) -> tuple[Data, list[str]]:
-    """A nacelle and the names of its bodies."""
+def _platform(work: _Work) -> tuple[Data, list[str]]:
+    """A platform and the names of its bodies."""
     kind = work.choices.pick(("rigid", "point", "articulated", "articulated-loop"))
     unmoved = np.eye(3)
     if kind == "rigid":
@@ -359,7 +359,7 @@ def _nacelle(work: _Work) -> tuple[Data, list[str]]:
         work.inertias["plate"] = BodyInertia(mass, np.zeros(3), np.zeros((3, 3)))
         return {"type": "point", "name": "plate", "mass": mass}, ["plate"]
     names = ["plate", "link", "half"]
-    nacelle: Data = {
+    platform: Data = {
         "type": "articulated",
         "name": "plate",
         "joints": {
@@ -369,28 +369,28 @@ def _nacelle(work: _Work) -> tuple[Data, list[str]]:
     }
     if kind == "articulated-loop":
         names.append("twin")
-        nacelle["joints"]["swing-2"] = _joint(work, "plate", "twin")
+        platform["joints"]["swing-2"] = _joint(work, "plate", "twin")
         written = _joint(work, "twin", "half", closes=True)
-        nacelle["closures"] = {"fold-2": written}
+        platform["closures"] = {"fold-2": written}
         work.cuts.append(_Cut("fold-2", written, "twin", "half", unmoved, unmoved))
-    nacelle["bodies"] = {name: _body(work, name, unmoved) for name in names}
-    return nacelle, names
+    platform["bodies"] = {name: _body(work, name, unmoved) for name in names}
+    return platform, names
 
 
 def _describe(choices: Choices) -> tuple[Data, _Work]:
     """A description whose closures have any frames."""
     work = _Work(choices, choices.numbers())
-    nacelle, nacelle_bodies = _nacelle(work)
-    point = nacelle.get("type") == "point"
-    legs = [_leg(work, f"leg{k + 1}", nacelle_bodies, point) for k in range(choices.count(1, 4))]
+    platform, platform_bodies = _platform(work)
+    point = platform.get("type") == "point"
+    legs = [_leg(work, f"leg{k + 1}", platform_bodies, point) for k in range(choices.count(1, 4))]
     axes = ["x", "y", "z"] if point else ["x", "y", "z", "rx", "ry", "rz"]
     motion = axes[: choices.count(1, len(axes))]
-    if nacelle.get("type") == "articulated" and choices.pick((False, True)):
+    if platform.get("type") == "articulated" and choices.pick((False, True)):
         motion = [*motion, "swing"]
     description: Data = {
         "name": "random",
         "motion": motion,
-        "nacelle": nacelle,
+        "platform": platform,
         "legs": legs,
         "gravity": random_position(work.rng, 9.0).tolist(),
         "reference": {
@@ -406,7 +406,7 @@ def _describe(choices: Choices) -> tuple[Data, _Work]:
 
 
 def _join_legs(work: _Work, description: Data, legs: list[Data], point: bool) -> None:
-    """Sometimes a joint between two legs: at a point the nacelle's, otherwise it makes them one leg."""
+    """Sometimes a joint between two legs: at a point the platform's, otherwise it makes them one leg."""
     if not work.choices.pick((False, False, True)):
         return
     ends = []
@@ -417,7 +417,7 @@ def _join_legs(work: _Work, description: Data, legs: list[Data], point: bool) ->
     written = _joint(work, ends[0], ends[1], types, closes=True)
     if point:
         written["at"] = write_frame(work.choices, random_rotation(work.rng), np.zeros(3))
-        description["nacelle"]["closures"] = {"hinge": written}
+        description["platform"]["closures"] = {"hinge": written}
     else:
         description["closures"] = {"bridge": written}
     name = "hinge" if point else "bridge"

@@ -54,7 +54,7 @@ def random_planar(seed: int, *, point: bool = False, turned_plate: bool = False)
                 "position": [*position.tolist(), 0.0],
                 **({} if point else {"rotation": {"matrix": R.tolist()}}),
             },
-            "nacelle": {"name": "plate", **body, **({"type": "point"} if point else {})},
+            "platform": {"name": "plate", **body, **({"type": "point"} if point else {})},
             "legs": legs,
         }
     )

@@ -160,7 +160,7 @@ def _robot(rng: np.random.Generator, leg: Leg, hip: float, q: float) -> nacelle.
             "motion": "xy",
             "gravity": [0.0, -9.81, 0.0],
             "reference": {"position": [*map(float, foot), 0.0]},
-            "nacelle": {"name": "foot", "type": "point", "mass": 0.3},
+            "platform": {"name": "foot", "type": "point", "mass": 0.3},
             "legs": [written_leg("leg", bodies, joints, closures)],
         }
     )[0]

@@ -255,7 +255,7 @@ def p_c5(d: Draft, A: Array, W: Array, *, on_plate: bool) -> None:
 
 
 def cross_slide(d: Draft, A: Array, W: Array) -> None:
-    """A driven slide on the base, two cross slides on the nacelle, a ball between them (PSPP)."""
+    """A driven slide on the base, two cross slides on the platform, a ball between them (PSPP)."""
     slider, first, second = d.body(), d.body(), d.body()
     axis = d.near(W - A)
     e = d.across(d.near(axis))
@@ -305,7 +305,7 @@ def rrrs(d: Draft, A: Array, W: Array) -> None:
 
 
 def ups_cut(d: Draft, A: Array, W: Array) -> None:
-    """A strut cut at its drive: the tube hangs on the base, the rod on the nacelle, the slide closes."""
+    """A strut cut at its drive: the tube hangs on the base, the rod on the platform, the slide closes."""
     tube, rod = d.body(), d.body()
     strut = W - A
     d.pair(BASE, tube, A, strut, False)
@@ -322,7 +322,7 @@ def ups_cut(d: Draft, A: Array, W: Array) -> None:
 
 
 def rus_cut(d: Draft, A: Array, W: Array) -> None:
-    """An arm and a rod cut at the drive: everything hangs on the nacelle."""
+    """An arm and a rod cut at the drive: everything hangs on the platform."""
     E = W - d.rng.uniform(0.4, 0.6) * d.near(W - A, 0.8)
     way = d.near(W - E, 0.7)
     axis = d.across(way)
@@ -349,7 +349,7 @@ HEXAPOD_LEGS: dict[str, tuple[Callable[..., None], dict[str, object], str | None
     "URS": (urs, {}, "universal-revolute"),
     "RRRS with a pair first": (urs, {"split": True}, "universal-revolute"),
     "P-C5": (p_c5, {"on_plate": False}, "prismatic-planar"),
-    "P-C5 on the nacelle": (p_c5, {"on_plate": True}, "prismatic-planar"),
+    "P-C5 on the platform": (p_c5, {"on_plate": True}, "prismatic-planar"),
     "PSPP": (cross_slide, {}, "three-prismatic"),
     "PCS": (pcs, {}, None),
     "RUPU": (rupu, {}, None),
@@ -406,10 +406,10 @@ PLANAR_LEGS = {"RRR": "elbow-revolute", "PRR": "elbow-revolute", "RPR": "revolut
 
 
 def planar_robot(seed: int, kinds: Sequence[str]) -> Robot:
-    """Three legs in a plane on a rigid nacelle."""
+    """Three legs in a plane on a rigid platform."""
     rng = np.random.default_rng(seed)
     turned = Rotation.from_euler("z", rng.uniform(-1, 1)).as_matrix()
-    # The frame of the nacelle is not aligned with the plane.
+    # The frame of the platform is not aligned with the plane.
     d = draft(
         rng, turned @ random_rotation(rng), np.array([*rng.uniform(-0.05, 0.05, 2), rng.uniform(-0.2, 0.2)])
     )
@@ -437,7 +437,7 @@ def planar_point(seed: int, kinds: Sequence[str]) -> Robot:
         def end(body: int) -> None:
             ends.append(body)
             d.join("point", body, PLATE, Pose(random_rotation(rng), W), [0.0, 0.0, 0.0, 1.0], cut=True)
-            # The point has no orientation of its own: its frame is the nacelle's.
+            # The point has no orientation of its own: its frame is the platform's.
             last = d.closures[-1]
             frames = (d.poses[body].inverse() @ Pose(np.eye(3), W), Pose(np.eye(3), np.zeros(3)))
             d.closures[-1] = bare_joint(last.name, "point", body, PLATE, *frames)
@@ -521,7 +521,7 @@ TRANSLATING_LEGS: dict[str, tuple[Callable[..., None], dict[str, object], str | 
 
 
 def translating_robot(seed: int, kinds: Sequence[str], **more: Any) -> Robot:
-    """Three legs, of the given types in turn, that keep the orientation of the nacelle."""
+    """Three legs, of the given types in turn, that keep the orientation of the platform."""
     rng = np.random.default_rng(seed)
     d = draft(rng)
     for k in range(3):
@@ -536,7 +536,7 @@ def translating_robot(seed: int, kinds: Sequence[str], **more: Any) -> Robot:
 
 
 def three_rps(seed: int) -> Robot:
-    """3-RPS with legs that differ: x, y and rz of the nacelle depend on z, rx and ry."""
+    """3-RPS with legs that differ: x, y and rz of the platform depend on z, rx and ry."""
     rng = np.random.default_rng(seed)
     d = draft(rng, Rotation.from_rotvec([*rng.uniform(-0.2, 0.2, 2), 0.0]).as_matrix())
     for k in range(3):
@@ -566,7 +566,7 @@ def _hexapod_forms(kinds: Sequence[str]) -> tuple[str | None, ...]:
 
 MIXED_LEGS = (
     ("UPS", "PUS", "RUS", "SPS", "P-C5", "URS"),
-    ("RSS", "PSPP", "PSS", "RRPS", "P-C5 on the nacelle", "RUPU"),
+    ("RSS", "PSPP", "PSS", "RRPS", "P-C5 on the platform", "RUPU"),
     ("UPS cut at the slide", "RUS cut at the arm", "RRRS", "PRRS", "UPS with an offset slide", "PSPP"),
 )
 

@@ -51,7 +51,7 @@ def with_random_inertias(robot: Robot, seed: int) -> Robot:
     spinning = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
     values = [np.zeros(10)]
     for body in range(1, len(robot.bodies)):
-        if body == 1 and robot.nacelle.kind == "point":
+        if body == 1 and robot.platform.kind == "point":
             values.append(np.array([rng.uniform(0.5, 2.0), *np.zeros(9)]))
         elif body in spinning:
             spin = spinning[body]
@@ -97,9 +97,9 @@ def with_friction_and_drives(robot: Robot, seed: int) -> Robot:
         joints.append(
             joint if joint.kind is JointKind.POINT else dataclasses.replace(joint, springs=springs, **extra)
         )
-    is_point = robot.nacelle.kind == "point"
+    is_point = robot.platform.kind == "point"
     load = np.array([1.5, *np.zeros(9)]) if is_point else random_inertia(rng, 0.3 * robot.size)
-    payload = (Payload("load", robot.nacelle.bodies[-1], tuple(load.tolist())),)
+    payload = (Payload("load", robot.platform.bodies[-1], tuple(load.tolist())),)
     return dataclasses.replace(robot, joints=tuple(joints), payload=payload)
 
 

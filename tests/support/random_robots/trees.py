@@ -14,7 +14,7 @@ from support.random_robots.written import joint, leg, random_body, random_joint
 
 
 def coupled_tree(seed: int) -> Robot:
-    """A tree of bodies without a nacelle: revolute, prismatic and screw joints, some of them coupled.
+    """A tree of bodies without a platform: revolute, prismatic and screw joints, some of them coupled.
 
     The couplings have two or three terms and are independent; the joints that are left are the motion, and
     as many others are driven.
@@ -96,7 +96,7 @@ def free_base_tree(seed: int, *, spins: bool = False) -> Robot:
         "units": "SI",
         "gravity": rng.uniform(-10.0, 10.0, 3).tolist(),
         "motion": ["se3", *(f"arm.{name}" for name in free)],
-        "nacelle": {"name": "trunk", **random_body(rng)},
+        "platform": {"name": "trunk", **random_body(rng)},
         "legs": [leg("arm", bodies, joints, {"end": end}, springs={"band": band})],
     }
     for length in np.linspace(0.2, 1.0, 17).tolist():

@@ -1,7 +1,7 @@
 """Reading legs as bars, struts and driven rods: what of a leg is known by the line between two points.
 
 A *strut* is joined to the base at A and changes its length, a *rod* of constant length hangs on an arm or
-slider at A. Both end on the nacelle at B, r = B - A (3,), m:
+slider at A. Both end on the platform at B, r = B - A (3,), m:
 
     strut    q = side |r| + zero                    side 1 or -1, A on the base
     rod      |r| = L, A + q axis or R(axis, q) A    on a slider, or at the end of an arm, in the drive's frame
@@ -126,8 +126,8 @@ class LegForm:
         kind: "strut" or "rod".
         joint_at_a: type of the joint at A: "U", "S" or "R".
         A: the anchor of a strut (3,), base axes; of a rod A in the frame behind its drive, m.
-        B: the anchor on the nacelle (3,), in the axes of its body, m.
-        body: the nacelle's body that carries it.
+        B: the anchor on the platform (3,), in the axes of its body, m.
+        body: the platform's body that carries it.
         axis: of the drive (rods): its unit direction, prismatic or revolute (3,); base.
         first: first axis at A, or the axis of the hinge, unit vector (3,); base.
         length: of a rod, m; 0 for a strut.
@@ -240,7 +240,7 @@ def sample_motions(mechanism: Mechanism) -> tuple[TreeKinematics, ...]:
 
 
 def body_rotates(mechanism: Mechanism, body: int) -> bool:
-    """Whether a body of the nacelle turns when the robot moves."""
+    """Whether a body of the platform turns when the robot moves."""
     orientations = [motion.poses[body].R for motion in sample_motions(mechanism)]
     return any(float(np.max(np.abs(R - orientations[0]))) > 1e-9 for R in orientations)
 
@@ -357,7 +357,7 @@ def _check(robot: Robot, name: str, p: Parallelogram) -> None:
         if np.max(np.abs(parameters[1:3])) > TOLERANCE * max(parameters[0] * robot.size, 1e-300):
             raise NotALineLegError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
     if body_rotates(mechanism_of(robot), wrist.successor):
-        raise NotALineLegError(f"the nacelle turns at the end of leg {name!r}")
+        raise NotALineLegError(f"the platform turns at the end of leg {name!r}")
     for j in (p.hub, p.rod_a, p.rod_b, p.end, p.fold, p.wrist):
         if any(term.basis == "constant" for term in _friction(robot, j)):
             raise NotALineLegError(f"leg {name!r} has constant friction in a passive joint")

@@ -1,7 +1,7 @@
 """Bars: legs between two points, which the form knows by the line between them.
 
 A *rod* of constant length hangs at A on a driven arm or slider, a *strut* joins the base at A and changes
-its length; both end on the nacelle at B and turn about A in a universal joint, a revolute joint across the
+its length; both end on the platform at B and turn about A in a universal joint, a revolute joint across the
 plane of a planar robot, or, struts, in a spherical joint. With d = B - A and v = v_B - v_A the leg has one
 row,
 
@@ -139,7 +139,7 @@ def _is_line_leg(mechanism: Mechanism, form: LegForm) -> bool:
     if form.joint_at_a == "R":
         planar = form.body == PLATFORM and not mechanism.dependent and not mechanism.parasitic
         return planar and end.end_kind in (JointKind.REVOLUTE, JointKind.POINT)
-    # A joint at B that holds more than the point says something of the nacelle's rotation.
+    # A joint at B that holds more than the point says something of the platform's rotation.
     locks = end.end_kind not in (JointKind.SPHERICAL, JointKind.POINT)
     if locks and (mechanism.dependent or end.end):
         return False

@@ -87,7 +87,7 @@ class RodRotation(NamedTuple):
 
     Attributes:
         G: force at B, and its opposite at A, N.
-        moment: on the nacelle, N m.
+        moment: on the platform, N m.
         force: at A, beside that, N.
         about_a: moment about A in a plane, N m, still to be made a force at B (`lean`).
         reaction: on the drive, N m.
@@ -176,7 +176,7 @@ def rod_rotation(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -
     Args:
         form: the leg.
         at: how it moves.
-        w_end: angular velocity (3,), rad/s, of the nacelle's body at B, in the same axes.
+        w_end: angular velocity (3,), rad/s, of the platform's body at B, in the same axes.
         physics: what is included.
     """
     if form.joint_at_a == "R":
@@ -317,7 +317,7 @@ def _planar_rod(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) ->
 def add_end_friction(
     form: LegForm, about_a: Scalar, rate: Scalar, w_end: Array, physics: Physics
 ) -> tuple[Scalar, Array]:
-    """A moment about A (N m) of a planar bar with friction at B added, and the moment (3,) on the nacelle."""
+    """The moment about A (N m) of a planar bar with friction at B, and the moment (3,) on the platform."""
     if form.passive.end_kind is not JointKind.REVOLUTE:
         return about_a, ZERO
     side = form.passive.end_side

@@ -37,7 +37,7 @@ What keeps it in bounds in a real loop:
 - parameters rest where readings are missing or a drive is at its limit.
 
 The parameters are base parameters beta = K z (`nacelle.dynamics.base_parameters`): no column of the linear
-form depends on others. Bodies of the nacelle take part even if they have no mass, so that a payload does.
+form depends on others. Bodies of the platform take part even if they have no mass, so that a payload does.
 Legs that are described alike share their parameters.
 
 What a parameter may be wrong by is counted in its *scale*. Of a body with the mass m and the radius of
@@ -151,8 +151,8 @@ def adapted_parameters(robot: Robot, shared: Any = None) -> BaseParameters:
         shared: as in `base_parameters`; if None as the description says, or legs that are described alike.
     """
     names = linear_parameters(robot).names
-    nacelle = {robot.bodies[body].name for body in robot.nacelle.bodies}
-    massless = {body.name for body in robot.bodies if body.massless} - nacelle
+    platform = {robot.bodies[body].name for body in robot.platform.bodies}
+    massless = {body.name for body in robot.bodies if body.massless} - platform
     without = [name for name in names if name.rpartition(".")[0] in massless]
     values = linear_parameters(robot).values
     without += [n for n, v in zip(names, values, strict=True) if n.endswith(".rotor_inertia") and v == 0.0]
@@ -168,7 +168,7 @@ def parameter_scales(robot: Robot, base: BaseParameters, payload: float) -> Arra
     for index, body in enumerate(robot.bodies):
         if f"{body.name}.m" in order:
             ten = body_parameters(robot, index)
-            extra = payload if index in robot.nacelle.bodies else 0.0
+            extra = payload if index in robot.platform.bodies else 0.0
             sizes = _body_scales(ten, extra, robot.size)
             for part, size in zip(INERTIA_NAMES, sizes, strict=True):
                 scales[order[f"{body.name}.{part}"]] = size
@@ -188,11 +188,11 @@ def _body_scales(ten: Array, payload: float, size: float) -> Array:
 def default_payload(robot: Robot) -> float:
     """The mass of a payload that is thought of if nothing is said, kg.
 
-    That of the nacelle; if it has none the heaviest of the bodies.
+    That of the platform; if it has none the heaviest of the bodies.
     """
     masses = [float(body_parameters(robot, k)[0]) for k in range(1, len(robot.bodies))]
-    nacelle = sum(float(body_parameters(robot, k)[0]) for k in robot.nacelle.bodies)
-    return nacelle if nacelle > 0.0 else max(masses, default=0.0)
+    platform = sum(float(body_parameters(robot, k)[0]) for k in robot.platform.bodies)
+    return platform if platform > 0.0 else max(masses, default=0.0)
 
 
 class Bounds(NamedTuple):
@@ -356,7 +356,7 @@ class Adaptive(ControlLaw):
         resolution: of the encoders, rad or m, or what their noise is if that is more; of it follows the dead
             zone. If None a turn, or the robot's size, has 2^20 counts.
         margin: how far parameters may be from those of the model, in their scales.
-        payload: the largest mass that the nacelle takes up, kg; if None as much as its own.
+        payload: the largest mass that the platform takes up, kg; if None as much as its own.
     """
 
     uses_mass_matrix: ClassVar[bool] = True

@@ -52,7 +52,7 @@ def contour_error(path: Array, points: Array) -> Array:
     return result
 
 
-# ---- where a tool is, or the frame of the nacelle, at poses of a run
+# ---- where a tool is, or the frame of the platform, at poses of a run
 
 
 class FramePoses(NamedTuple):
@@ -71,7 +71,7 @@ class FramePoses(NamedTuple):
 
 
 def frame_poses(robot: Robot, x: Array, tool: str = "") -> FramePoses:
-    """Where a tool, or the nacelle's frame, is at reduced poses (N, nx)."""
+    """Where a tool, or the platform's frame, is at reduced poses (N, nx)."""
     if tool:
         at = tool_pose(robot, x, tool)
         return FramePoses(at.p, at.R)
@@ -116,7 +116,7 @@ class ControlRun(Plottable):
         delay: from a sample to the time at which its forces act, s.
         seed: of noise and losses.
         notes: what was said before the run.
-        tool: the name of the tool that is looked at; the nacelle's frame if empty.
+        tool: the name of the tool that is looked at; the platform's frame if empty.
     """
 
     controller: Controller
@@ -228,16 +228,16 @@ class ControlRun(Plottable):
         """What the controller's model requires along the desired motion (N, actuators), N or N m."""
         return self.required.force[self._desired_rows]
 
-    # ---- the nacelle and the tool
+    # ---- the platform and the tool
 
     @property
     def x(self) -> Array:
-        """True reduced poses of the nacelle (N, nx), m and rad or quat_xyzw, base axes."""
+        """True reduced poses of the platform (N, nx), m and rad or quat_xyzw, base axes."""
         return self.simulation.x[self._sample_indices]
 
     @property
     def estimated_poses(self) -> Array:
-        """Where the controller took the nacelle to be (N, nx), by one that remembers a pose.
+        """Where the controller took the platform to be (N, nx), by one that remembers a pose.
 
         Raises:
             KinematicsError: if it remembers none.

@@ -337,9 +337,9 @@ def _round_coefficients(reduced: ColumnReduction, unit: Array) -> Array:
 
 
 def _elimination_order(robot: Robot, choice: ParameterChoice) -> list[int]:
-    """Which parameters rather lead: of the nacelle, then of links from the base outwards, then all others."""
+    """Which parameters lead: of the platform, then of links from the base outwards, then all others."""
     bodies = {body.name: k for k, body in enumerate(robot.bodies)}
-    depth = dict.fromkeys(robot.nacelle.bodies, 0)
+    depth = dict.fromkeys(robot.platform.bodies, 0)
     for joint in robot.tree_joints:
         if joint.successor not in depth:
             depth[joint.successor] = depth.get(joint.predecessor, 0) + 1

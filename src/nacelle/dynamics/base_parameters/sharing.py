@@ -1,8 +1,8 @@
 """Legs that share their parameters: which parameters are one, and with which sign.
 
 What is shared is what a caller says, or else the description's key `shared` (`nacelle.model.shared`). Of legs
-that are mirror images the parameters are equal up to signs: at a symmetric pose of the nacelle a reflection M
-of space, x -> x - 2 n (n . x - d), takes the frames of the bodies of one leg to those of the other: origins
+that are mirror images the parameters are equal up to signs: at a symmetric pose of the platform a reflection
+M of space, x -> x - 2 n (n . x - d), takes the frames of the bodies of one leg to those of the other: origins
 to origins, and axes to axes or their opposites,
 
     R_b'^T M R_b = diag(s),        s = +-1 for each axis of the body,
@@ -161,7 +161,7 @@ def _refusal(first: Leg, other: Leg, reason: str) -> ParameterError:
 
 
 def _positions_at(robot: Robot, x: Array) -> TreeKinematics:
-    """The tree at a pose (nx,) of the nacelle."""
+    """The tree at a pose (nx,) of the platform."""
     with np.errstate(all="ignore"):
         pose, y, _ = solve_loops(robot, x)
         return configuration(robot, pose, y).motion

@@ -167,14 +167,14 @@ def sampled_twists(robot: Robot) -> BodyMotions:
 def body_pairs(robot: Robot) -> list[tuple[int, int, int | None]]:
     """Pairs of bodies (a, b), those that a joint joins first, with that joint, each pair once.
 
-    b is the successor of the joint, or the body of a leg where it ends at the nacelle, so that a is nearer to
-    the base or on the nacelle.
+    b is the successor of the joint, or the body of a leg where it ends at the platform, so that a is nearer
+    to the base or on the platform.
     """
-    nacelle = set(robot.nacelle.bodies)
+    platform = set(robot.platform.bodies)
     pairs: dict[frozenset[int], tuple[int, int, int | None]] = {}
     for number, joint in enumerate(robot.joints):
         a, b = joint.predecessor, joint.successor
-        if b in nacelle and a not in nacelle and a != BASE:
+        if b in platform and a not in platform and a != BASE:
             a, b = b, a
         pairs.setdefault(frozenset((a, b)), (a, b, number))
     for b in range(1, len(robot.bodies)):

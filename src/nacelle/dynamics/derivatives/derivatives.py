@@ -19,7 +19,7 @@ forward dynamics a otherwise. There
     inverse   A^T dtau = dR        forward   M da = -dR        a held pose   dR/dpose e = -R.
 
 A function of the pose is differentiated along its tangent, the n entries of the reduced twist: translations,
-small rotations about the base's axes, joints of the nacelle,
+small rotations about the base's axes, joints of the platform,
 
     d f / d pose [:, k]  =  d/de f(x (+) e e_k).
 
@@ -408,7 +408,7 @@ class DynamicsDerivatives(HasTable):
     Attributes:
         kind: "inverse" or "forward".
         value: actuator forces (..., actuators), or accelerations (..., n).
-        pose: (..., m, n), by translations, small rotations about the base's axes, joints of the nacelle.
+        pose: (..., m, n), by translations, small rotations about the base's axes, joints of the platform.
         twist: (..., m, n), by the reduced twist.
         acceleration: (..., m, n), by the acceleration; None for forward dynamics.
         force: (..., m, actuators), by the actuator forces; None for inverse dynamics.

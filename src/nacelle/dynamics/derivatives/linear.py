@@ -3,7 +3,7 @@
     ds/dt = A s + B dtau,   dq = C s + D dtau
 
 In platform coordinates s = [e; dv], e the small motion from the nominal pose to the true one along the
-tangent (translations, rotation vector in base axes, joints of the nacelle) and dv the deviation of the
+tangent (translations, rotation vector in base axes, joints of the platform) and dv the deviation of the
 reduced twist:
 
     A = [K, 1; -M^-1 R_x, -M^-1 R_v],   B = [0; M^-1 J_r^-T],   C = [J_r^-1, 0],   D = 0,

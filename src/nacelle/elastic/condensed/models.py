@@ -380,7 +380,7 @@ def reason_no_closed_form(natural: ReducedCoordinates) -> str:
     structure = natural.structure
     needed = 3 if structure.normal is None else 2
     ends = [link for link in structure.links if link.end.body == PLATFORM and link.start.body != PLATFORM]
-    if structure.robot.nacelle.kind != "point" or len(ends) != needed or len(structure.links) != needed:
+    if structure.robot.platform.kind != "point" or len(ends) != needed or len(structure.links) != needed:
         return f"its platform is no point on {needed} flexible links"
     if structure.normal is None:
         return "links in space carry directions of their own"

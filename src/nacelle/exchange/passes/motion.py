@@ -1,13 +1,13 @@
 """Independent coordinates of a mechanism, by rank, and the motors that they leave.
 
-The nacelle's coordinates are taken first, then driven joints, then others. With the rows J of all closures at
-the assembly, scaled to be without units, the rates that keep the loops closed are u = N z, N a basis of the
-null space of J. Coordinates are independent as long as their rows of N are. Of the nacelle's six the first is
-taken whose row has at least half of the largest part that those before do not span; a joint where its row has
-a part of at least 0.05 that those before do not span, and in a second round where it has any. The spin of an
-axisymmetric rod between two balls is idle and counts for nothing; it stays where nothing acts on it. Another
-spherical joint has no coordinate that could be independent: where its rotations are among the motions (a ball
-pendulum, the spin of an uneven rod) it is written as three hinges, the last along the rod.
+The platform's coordinates are taken first, then driven joints, then others. With the rows J of all closures
+at the assembly, scaled to be without units, the rates that keep the loops closed are u = N z, N a basis of
+the null space of J. Coordinates are independent as long as their rows of N are. Of the platform's six the
+first is taken whose row has at least half of the largest part that those before do not span; a joint where
+its row has a part of at least 0.05 that those before do not span, and in a second round where it has any. The
+spin of an axisymmetric rod between two balls is idle and counts for nothing; it stays where nothing acts on
+it. Another spherical joint has no coordinate that could be independent: where its rotations are among the
+motions (a ball pendulum, the spin of an uneven rod) it is written as three hinges, the last along the rod.
 
 What is driven where a file does not say: joints with a limit of effort that loops leave independent.
 
@@ -41,7 +41,7 @@ from nacelle.spatial.scalar import Array
 # Singular values below this part of the largest are digits of the file.
 _RANK = 1e-5
 _CLEAR, _MINIMAL = 0.05, 1e-4
-# A nacelle that moves by less than this part of all rates stands still.
+# A platform that moves by less than this part of all rates stands still.
 _STILL = 1e-6
 # A rod is axisymmetric to this part of its size and inertia, as a description requires.
 _AXISYMMETRIC = 1e-9
@@ -53,9 +53,9 @@ class ChosenMotion:
 
     Attributes:
         graph: the graph.
-        axes: of the nacelle.
+        axes: of the platform.
         joints: names of joints.
-        left: how many motions these leave: those of legs between base and nacelle, which have none.
+        left: how many motions these leave: those of legs between base and platform, which have none.
     """
 
     graph: Graph
@@ -144,11 +144,11 @@ def assemble_graph(graph: Graph) -> AssembledGraph:
 
 
 def _independent_coordinates(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
-    """The motions that all chosen coordinates leave (rates, left), axes of the nacelle, names of joints."""
+    """The motions that all chosen coordinates leave (rates, left), axes of the platform, names of joints."""
     graph, N = closed.graph, _motion_basis(closed)
     span = _RowSpace(N.shape[1])
     axes: list[str] = []
-    # Screws turn much where the nacelle moves little, so its coordinates are compared with each other alone.
+    # Screws turn much where the platform moves little, so its coordinates are compared with each other alone.
     largest = max((float(np.linalg.norm(row)) for row in N[:6]), default=0.0)
     while graph.floating is not None and largest > _STILL:
         parts = [0.0 if axis in axes else span.part(row) for axis, row in zip(AXES, N[:6], strict=True)]
@@ -260,7 +260,7 @@ def _balls_to_split(closed: AssembledGraph, left: Array) -> list[str]:
 
 
 def _leg_joints(graph: Graph) -> set[str]:
-    """Joints of legs between base and nacelle: the nacelle's pose gives them, so they are no coordinates."""
+    """Joints of legs between base and platform: no coordinates, since the platform's pose gives them."""
     if graph.floating is None:
         return set()
     aboard = (graph.floating, *graph.parts)
@@ -269,7 +269,7 @@ def _leg_joints(graph: Graph) -> set[str]:
 
 
 def _coordinates_beside_platform(graph: Graph) -> tuple[str, ...]:
-    """A joint of each chain that stands on the base and does not reach the nacelle."""
+    """A joint of each chain that stands on the base and does not reach the platform."""
     alone = [leg for leg in leg_pieces(graph) if not leg.is_joined_to((graph.floating, *graph.parts))]
     singles = [[joint.name for joint in leg.joints if len(joint.axes) == 1] for leg in alone]
     return tuple(names[0] for names in singles if names)

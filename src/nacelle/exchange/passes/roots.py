@@ -3,7 +3,7 @@
 A free joint transmits nothing, so a free body with a closure to the rest moves as if the closure's joint
 carried it: the closure becomes a joint of the tree and the free one goes. Where the closure holds another
 body of its tree, the joints on the way are turned round (re-rooting). The body at which the most comes
-together stays free: it is the nacelle. Free bodies that nothing ties to the robot are objects, and are left
+together stays free: it is the platform. Free bodies that nothing ties to the robot are objects, and are left
 out.
 """
 

@@ -2,7 +2,7 @@
 
 A model is a graph: joints may form loops, and a link has a pose of its own. The spanning tree is chosen here;
 what is welded, driven, sprung or coupled is in it first. A model that no joint holds to the world floats,
-with its canonical link as the nacelle.
+with its canonical link as the platform.
 
 Frames of an SDF model: links, joints, frames and nested models, each placed in another.
 

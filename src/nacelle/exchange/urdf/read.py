@@ -4,7 +4,7 @@ The XML is read as it is, not through an engine's model of it: an engine merges 
 the frames that closures name, and keeps neither transmissions nor closures nor the lines of the file. A joint
 frame is the child's own frame; its coordinate is zero in the drawn pose.
 
-The base is the link that is nobody's child. A floating robot has it as its nacelle.
+The base is the link that is nobody's child. A floating robot has it as its platform.
 
 What drives the joints of a URDF: a closure file, transmissions, ros2_control, or limits of effort.
 

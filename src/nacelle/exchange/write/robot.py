@@ -10,7 +10,7 @@ Joints of a robot as joints of one kind of motion, one after the other, with wha
 A revolute, prismatic, universal, spherical or fixed joint is one link of the graph; a cylindrical joint is a
 stroke and a hinge, a spherical joint on a plane two strokes and a ball, with massless bodies between.
 
-A point nacelle taken away: the joints that meet in it act between the bodies of the legs themselves.
+A point platform taken away: the joints that meet in it act between the bodies of the legs themselves.
 
 Bodies 1 to k have a common point. Where a joint of the description acts between two of them it becomes a
 joint in full (a revolute one there locks the position, too); bodies that are not yet joined so are joined
@@ -126,7 +126,7 @@ def _scaled_solid(whole: Solid, share: float) -> Solid:
     return Solid(share * whole.mass, whole.com, share * whole.inertia)
 
 
-# ---- a point nacelle taken away
+# ---- a point platform taken away
 
 
 # What is left of a joint where the point locks the position already.
@@ -149,7 +149,7 @@ class PointFreeClosures:
 
 
 def is_one_point(robot: Robot) -> bool:
-    """Whether all that acts on a point nacelle acts in one point; if not it is a body that never turns."""
+    """Whether all that acts on a point platform acts in one point; if not it is a body that never turns."""
     meeting = [joint for joint in robot.closures if PLATFORM in _joint_bodies(joint)]
     points = [_point_frame(joint).p for joint in meeting]
     points += [
@@ -163,7 +163,7 @@ def is_one_point(robot: Robot) -> bool:
 
 
 def without_point(robot: Robot) -> PointFreeClosures:
-    """The closures of a robot whose nacelle is a point."""
+    """The closures of a robot whose platform is a point."""
     points = {
         _leg_body(joint): _leg_frame(joint) for joint in robot.closures if PLATFORM in _joint_bodies(joint)
     }
@@ -411,7 +411,7 @@ def assembled_graph(robot: Robot) -> Graph:
 class _Builder:
     def __init__(self, robot: Robot, assembly: Assembly) -> None:
         self.robot, self.assembly, self.report = robot, assembly, ExchangeReport()
-        is_point = robot.nacelle.kind == "point"
+        is_point = robot.platform.kind == "point"
         self.point: PointFreeClosures | None = (
             without_point(robot) if is_point and is_one_point(robot) else None
         )
@@ -475,11 +475,11 @@ class _Builder:
         )
 
     def _strokes(self) -> list[Link]:
-        """A nacelle that never turns, on three strokes along the axes of the base."""
+        """A platform that never turns, on three strokes along the axes of the base."""
         name = self.bodies[numbers.PLATFORM]
         if any(joint.at_point for joint in self.closures):
             raise ExportError(
-                f"{self.robot.name} has joints between legs at a nacelle that is no single point, which no "
+                f"{self.robot.name} has joints between legs at a platform that is no single point, which no "
                 "other format holds"
             )
         axes = [Axis(np.eye(3)[k], turns=False, value=float(self.assembly.platform.p[k])) for k in range(3)]

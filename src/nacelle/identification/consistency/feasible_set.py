@@ -18,7 +18,7 @@ z are the chosen parameters of a set of base parameters, p = E z all linear para
 
     payloads                     keep their values
     bodies without mass          stay so
-    a nacelle that is a point    has a mass alone
+    a platform that is a point    has a mass alone
     a body that spins idly       is axisymmetric: seen from a point of its axis, with z along it,
                                  h_x = h_y = 0, I_xx = I_yy, I_xy = I_xz = I_yz = 0
     a moment I_xx that is zero   leaves mass on the x axis alone: h_y = h_z = 0, I_yy = I_zz, no products
@@ -184,7 +184,7 @@ def shape_constraints(base: BaseParameters) -> list[BodyShape]:
         rows, axes = _face_equations(indices)
         if massless:
             rows, axes = list(np.eye(_TEN)), ()
-        elif body == PLATFORM and robot.nacelle.kind == "point":
+        elif body == PLATFORM and robot.platform.kind == "point":
             rows, axes = list(np.eye(_TEN)[1:]), ()
         elif body in spinning:
             rows += list(axisymmetry_rows(robot, spinning[body]))

@@ -70,7 +70,7 @@ def consistency_faults(robot: Robot, values: Any = None) -> dict[str, str]:
     tens = checked[: 10 * (len(robot.bodies) - 1 + len(robot.payload))].reshape(-1, 10)
     for body, ten in enumerate(tens[: len(robot.bodies) - 1], start=1):
         reasons = inertia_faults(ten)
-        if not reasons and body == PLATFORM and robot.nacelle.kind == "point" and np.any(ten[1:]):
+        if not reasons and body == PLATFORM and robot.platform.kind == "point" and np.any(ten[1:]):
             reasons = ["a point has a mass alone, and this one has a first moment or an inertia"]
         if (
             not reasons

@@ -1,4 +1,4 @@
-"""From the actuators to the motion of the nacelle.
+"""From the actuators to the motion of the platform.
 
 The pose x follows from the actuators' coordinates by forward kinematics along the path; then
 
@@ -7,7 +7,7 @@ The pose x follows from the actuators' coordinates by forward kinematics along t
 Encoders of redundant actuators never agree exactly: there the pose is that of least squares, by Gauss-Newton
 steps e = J_r (q - q(x)) with the pseudo-inverse J_r in units in which all encoders count alike.
 
-The path of the nacelle along coordinates that may be wrong, for the checks: poses, and which are sound.
+The path of the platform along coordinates that may be wrong, for the checks: poses, and which are sound.
 
 With redundant actuation the poses are those of least squares, and what remains says how well encoders agree.
 """
@@ -44,7 +44,7 @@ _BLOCK = 32
 
 @dataclass(frozen=True, eq=False)
 class PlatformMotion:
-    """A motion of the nacelle.
+    """A motion of the platform.
 
     Attributes:
         x: reduced poses (N, nx).
@@ -64,7 +64,7 @@ class PlatformMotion:
 
 
 def motion_from_rates(robot: Robot, x: Array, q_rate: Array, q_acceleration: Array) -> PlatformMotion:
-    """The motion of the nacelle at poses (N, nx) from rates and accelerations of the actuators.
+    """The motion of the platform at poses (N, nx) from rates and accelerations of the actuators.
 
     Args:
         robot: the robot.
@@ -154,7 +154,8 @@ def least_squares_twists(robot: Robot, J: Array, rates: Array) -> Array:
     return np.asarray(np.einsum("...ij,...j->...i", np.linalg.pinv(weighted), rates * weights))
 
 
-# ---- the path of the nacelle along coordinates that may be wrong, for the checks: poses, and which are sound
+# ---- the path of the platform along coordinates that may be wrong, for the checks: poses, and which are
+# sound
 
 
 # How far beyond its limits, as a part of their range, a coordinate may be measured.

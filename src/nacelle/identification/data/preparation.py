@@ -1,6 +1,6 @@
 """From a measurement to samples of motion and force that an estimator takes.
 
-Encoders are filtered without phase (`filters`), differentiated, and turned into the motion of the nacelle
+Encoders are filtered without phase (`filters`), differentiated, and turned into the motion of the platform
 (`poses`). What the filters take away is chosen from the data, from the band f_b of the measured motion and
 the noise of the encoders. Joints with dry friction move with jumps of acceleration, which a low cutoff blurs:
 the cutoff is as high as keeps the noise of the rates below 0.3 %, but at least 5 f_b. The decimation keeps
@@ -155,7 +155,7 @@ class Samples(Plottable):
     Attributes:
         robot: the robot.
         time: (N,), s.
-        motion: of the nacelle, from the encoders.
+        motion: of the platform, from the encoders.
         force: of the actuators (N, actuators), N or N m.
         instruments: the motion without errors of encoders.
         used: whether a sample counts (N,).
@@ -352,7 +352,7 @@ def _prepare_part(part: Measurement, chosen: Preparation, width: float) -> Sampl
 
 
 def _part_motion(part: Measurement, q: Array, inner: slice) -> PlatformMotion:
-    """The motion of the nacelle from coordinates (N, actuators) over the time of a part."""
+    """The motion of the platform from coordinates (N, actuators) over the time of a part."""
     rates, accelerations = derivatives(q, part.rate)
     x = path_poses(part.robot, q[inner])
     motion = motion_from_rates(part.robot, x, rates[inner], accelerations[inner])

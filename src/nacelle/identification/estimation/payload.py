@@ -11,7 +11,7 @@ motion twice. Of theta, ten numbers out of many equations,
 
     min |R (K_b theta - beta_loaded + beta_unloaded)|^2
 
-determines what moves: of a nacelle that does not rotate only the mass. R^T R would best be
+determines what moves: of a platform that does not rotate only the mass. R^T R would best be
 (C_loaded + C_unloaded)^-1. But where C says, from sums over a few lags, that a direction is known much better
 than white noise allows, its inverse would count on that; so R^T R is the inverse of what white residuals of
 the same size would give, and cov theta follows from C. With S = R C R^T, H = R K_b and N = 1 - H H^+, what
@@ -183,7 +183,7 @@ def payload_from_runs(
         base: base parameters of the robot, of which both runs have estimates.
         unloaded: the estimate from the run without the payload.
         loaded: the estimate from the run with it.
-        carrier_name: the tool or body of the nacelle that carries it, whose frame it is given in; the
+        carrier_name: the tool or body of the platform that carries it, whose frame it is given in; the
             platform if None.
 
     Raises:

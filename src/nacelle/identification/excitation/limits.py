@@ -55,7 +55,7 @@ class Limits:
         force: of the actuators (actuators,), N m or N.
         margin: part of the range of actuators and joints that is kept free at each end.
         conditioning: smallest inverse condition of the scaled J_r^-1, Frobenius norm.
-        leg_margins: smallest margins of the legs (legs,), and of the nacelle where it has one.
+        leg_margins: smallest margins of the legs (legs,), and of the platform where it has one.
         centre: `limited_values` at rest at the centre.
         origin: where the numbers come from, by kind, in words.
     """

@@ -1,6 +1,6 @@
 """Motions as linear combinations of functions of time: band-limited Fourier series and B-splines at rest.
 
-The n coordinates of the nacelle move about a centre,
+The n coordinates of the platform move about a centre,
 
     c(t) = c_0 + sum over j of f_j(t) Z_j,      c' = sum of f_j' Z_j,      c'' = sum of f_j'' Z_j
 

@@ -118,7 +118,7 @@ def end_frames(closure: Joint, body: int) -> tuple[Pose, int, Pose]:
 
 
 def platform_end(leg: Leg, closure: Joint) -> tuple[int, Pose, bool]:
-    """A closure of a leg at the nacelle: body there, frame there, whether the nacelle is the successor."""
+    """A closure of a leg at the platform: body there, frame there, whether the platform is the successor."""
     outward = closure.predecessor in leg.bodies
     _, body, frame = end_frames(closure, closure.predecessor if outward else closure.successor)
     return body, frame, outward

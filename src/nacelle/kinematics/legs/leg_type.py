@@ -1,9 +1,9 @@
 """Leg types: what each leg of a robot is, recognised once, and which legs have a closed form.
 
 Inverse kinematics, the formulations of dynamics and the reports read the legs from here and recognise nothing
-on their own. From the base through a leg to the nacelle each joint is passed once, from body to body, forward
-or against its direction, with its frames on both. For neighbours X = far^-1 near is the constant frame
-between them; they act as one joint where X says so, within 1e-12 of the robot's size:
+on their own. From the base through a leg to the platform each joint is passed once, from body to body,
+forward or against its direction, with its frames on both. For neighbours X = far^-1 near is the constant
+frame between them; they act as one joint where X says so, within 1e-12 of the robot's size:
 
     R R     -> U    axes that meet at a right angle, in a point c
     R R R   -> S    the third one meets the second at a right angle in c, too
@@ -14,7 +14,7 @@ R[SS|SS]. Fixed joints are left out: the body behind one is seen from the body b
 
 A leg that is a chain of revolute and prismatic joints about z (R, P) and spherical ones (S), with constant
 frames X_0, X_1, ... before, between and behind them (`chain`), ends at a joint that holds a point W of the
-nacelle. Its inverse kinematics has a closed form (`solution`) for
+platform. Its inverse kinematics has a closed form (`solution`) for
 
     U P, S P             telescopic legs: the length is a distance            UPS, SPS
     R U, P U, R S, P S   a driven elbow at a constant distance from W         RUS, PUS, RSS, PSS
@@ -162,7 +162,7 @@ def is_three_prismatic(robot: Robot, leg: Leg) -> bool:
     return kinds == [JointKind.PRISMATIC] * 3
 
 
-# ---- the way from the base through a leg to the nacelle: its joints, and those that act as one
+# ---- the way from the base through a leg to the platform: its joints, and those that act as one
 
 
 class PassedJoint(NamedTuple):
@@ -217,8 +217,8 @@ class Route:
     """All ways through a leg.
 
     Attributes:
-        trunk: from the base to the nacelle, or to the body where branches begin.
-        branches: from there to the nacelle, side by side; empty for a chain.
+        trunk: from the base to the platform, or to the body where branches begin.
+        branches: from there to the platform, side by side; empty for a chain.
         reason: why the leg is not of this shape; empty if it is.
     """
 
@@ -246,7 +246,7 @@ def leg_route(robot: Robot, leg: Leg) -> Route:
         if j in left:
             branches.append(_walk_joints(robot, leg, end, left, j))
     if left or len(branches) < 2 or any(b[-1].after in (BASE, *leg.bodies) for b in branches):
-        return Route(reason="not all of its joints lie on ways from the base to the nacelle")
+        return Route(reason="not all of its joints lie on ways from the base to the platform")
     groups = (joint_groups(robot, [*fixed, *branch]) for branch in branches)
     return Route(joint_groups(robot, trunk), tuple(groups))
 
@@ -353,7 +353,7 @@ class LegLink(NamedTuple):
     Attributes:
         body: its index.
         inner: the joint at the end towards the base.
-        outer: the joint at the end towards the nacelle.
+        outer: the joint at the end towards the platform.
         spherical: whether both joints are spherical, so that the body may spin about the line between them.
     """
 
@@ -368,12 +368,12 @@ class LegType(HasTable):
     """The type of a leg.
 
     Attributes:
-        name: letters of its joints from base to nacelle, "UPS"; branches in brackets.
+        name: letters of its joints from base to platform, "UPS"; branches in brackets.
         elements: its kinematic elements ([OAM]), "BB"; empty where it has none.
         form: its closed form, one of `forms.FORMS`; empty where it has none.
         reason: why it has no closed form, in words; empty where it has one.
         trunk: its joints from the base on, as far as it is one chain; empty for legs of other shapes.
-        branches: the joints of its branches side by side, each to the nacelle; empty for a chain.
+        branches: the joints of its branches side by side, each to the platform; empty for a chain.
         planar: whether it is a chain that moves in a plane.
         parallelogram: the joints of its parallelogram, if it is a leg with one.
         links: its bodies between two points.
@@ -500,7 +500,7 @@ def _closed_form(
     if way.branches:
         return _rods_form(leg, way)
     if chain is None:
-        return "", "its loop is closed inside the leg, not at the nacelle"
+        return "", "its loop is closed inside the leg, not at the platform"
     form = chain_form(chain, robot.size)
     return form, "" if form else _reason_unknown(chain, robot.size)
 
@@ -510,7 +510,7 @@ def _reason_unknown(chain: LegChain, size: float) -> str:
     for k in range(1, len(labels)):
         if "S" not in chain.letters[k - 1 : k + 1]:
             labels[k] = f"{axis_relation(chain.X[k], size)} {labels[k]}"
-    return f"none is known for {', '.join(labels)} before a {chain.target.kind} joint at the nacelle"
+    return f"none is known for {', '.join(labels)} before a {chain.target.kind} joint at the platform"
 
 
 def _rods_form(leg: Leg, way: Route) -> tuple[str, str]:
@@ -525,7 +525,7 @@ def _rods_form(leg: Leg, way: Route) -> tuple[str, str]:
         and all(r[1].joint in leg.closures for r in rods)
     ):
         return "rods", ""
-    return "", "its branches are not rods on a driven arm or slider, with spherical joints at the nacelle"
+    return "", "its branches are not rods on a driven arm or slider, with spherical joints at the platform"
 
 
 def _links(robot: Robot, leg: Leg) -> tuple[LegLink, ...]:
@@ -534,9 +534,9 @@ def _links(robot: Robot, leg: Leg) -> tuple[LegLink, ...]:
         joints = robot.joints_at(body)
         kinds = [robot.joints[j].kind for j in joints]
         if len(joints) == 2 and all(kind in _HOLDS_POINT for kind in kinds):
-            # Tree joints come first: the inner end, unless the body hangs on the nacelle.
+            # Tree joints come first: the inner end, unless the body hangs on the platform.
             first = robot.joints[joints[0]]
-            hangs = bool({first.predecessor, first.successor} & set(robot.nacelle.bodies))
+            hangs = bool({first.predecessor, first.successor} & set(robot.platform.bodies))
             inner, outer = joints[::-1] if hangs else joints
             links.append(LegLink(body, inner, outer, all(kind in _SPHERICAL for kind in kinds)))
     return tuple(links)

@@ -36,7 +36,7 @@ class Parallelogram:
 
 
 def recognise_parallelogram(robot: Robot, leg: Leg) -> Parallelogram | None:
-    """Read a leg as arm or slider, hub, parallelogram and a hinge on the nacelle parallel to the hub's.
+    """Read a leg as arm or slider, hub, parallelogram and a hinge on the platform parallel to the hub's.
 
     The two rods are equal and the two hinge lines as well, the hubs' axes lie along the short sides, so the
     end moves parallel to the hub, and the middle of the parallelogram's sides form an arm on a universal

@@ -198,7 +198,7 @@ class RootSelection:
 
 
 class EndPoint(NamedTuple):
-    """The point of the nacelle where a leg ends, in the base: p + offset, with a constant offset if any."""
+    """The point of the platform where a leg ends, in the base: p + offset, with a constant offset if any."""
 
     p: Array
     offset: Array | None

@@ -1,13 +1,13 @@
-"""Legs in closed form: the coordinates of a leg's joints from the pose of the nacelle.
+"""Legs in closed form: the coordinates of a leg's joints from the pose of the platform.
 
-A leg from the base to the nacelle is flattened to a chain of single revolute and prismatic axes along z (R,
+A leg from the base to the platform is flattened to a chain of single revolute and prismatic axes along z (R,
 P) and spherical joints (S), with constant frames X between them; its last joint, the closure, puts its end W
-on the nacelle:
+on the platform:
 
     W = X_0 M_1(q_1) X_1 ... M_k(q_k) X_k
 
-The pose of the nacelle gives W (3,), m, in the base, and a few subproblems (`subproblem`) the q_i: rad, m, or
-quaternions. Which form a leg has is recognised from numbers once (`forms`, `leg_type`); the solution runs
+The pose of the platform gives W (3,), m, in the base, and a few subproblems (`subproblem`) the q_i: rad, m,
+or quaternions. Which form a leg has is recognised from numbers once (`forms`, `leg_type`); the solution runs
 over any scalar.
 """
 
@@ -163,7 +163,7 @@ def solve_leg(robot: Robot, leg: Leg, recipe: ClosedFormSolution, poses: Mapping
         robot: the robot; its numbers may be symbols.
         leg: the leg.
         recipe: how to solve it.
-        poses: poses of the nacelle's bodies in the base.
+        poses: poses of the platform's bodies in the base.
     """
     roots = RootSelection(recipe.signs, recipe.reference_quaternions, robot.numeric.size)
     if recipe.form == "rods":
@@ -193,7 +193,7 @@ def solve_leg(robot: Robot, leg: Leg, recipe: ClosedFormSolution, poses: Mapping
 
 
 def _end_point(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
-    """The point of the nacelle where a leg ends at a closure."""
+    """The point of the platform where a leg ends at a closure."""
     body, frame, _ = platform_end(leg, closure)
     pose = poses[body]
     if pose.R.dtype == object or frame.p.dtype == object:
@@ -202,7 +202,7 @@ def _end_point(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
 
 
 def _solve_three_prismatic(robot: Robot, leg: Leg, poses: Mapping[int, Pose]) -> LegSolution:
-    """Three prismatic joints, on the base and on the nacelle, close a spherical joint between them.
+    """Three prismatic joints, on the base and on the platform, close a spherical joint between them.
 
     The margin is the square of the volume that their directions span.
     """

@@ -14,7 +14,7 @@ supports the checks of a description and works for every mechanism.
 The reference pose itself may be special, and there J may have less rank than at a generic pose. So ranks are
 taken at closed configurations near it: the independent coordinates are moved at random by 0.4 to 1 of a reach
 (over the robot's size, rad), all other rates a little (1e-2), and the loops are closed again, first the legs
-with the nacelle held, then all joints. Matrices count without units: J_ik s_k / z_i with s_k the scale of a
+with the platform held, then all joints. Matrices count without units: J_ik s_k / z_i with s_k the scale of a
 rate and z_i that of a row.
 """
 
@@ -242,10 +242,10 @@ def solve_closures(
 
 
 def isolate_leg(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
-    """Give the robot with one leg only (or none: the nacelle alone), and where its q is."""
-    joints = [*robot.nacelle.joints, *(leg.joints if leg else ())]
+    """Give the robot with one leg only (or none: the platform alone), and where its q is."""
+    joints = [*robot.platform.joints, *(leg.joints if leg else ())]
     closures = (
-        leg.closures if leg else tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
+        leg.closures if leg else tuple(c for c in robot.platform.closures if not robot.joints[c].at_point)
     )
     bodies = [BASE, PLATFORM, *(robot.joints[j].successor for j in joints)]
     index = {body: k for k, body in enumerate(bodies)}
@@ -273,7 +273,7 @@ def isolate_leg(robot: Robot, leg: Leg | None) -> tuple[Robot, Array]:
     return part, np.concatenate(indices) if indices else np.zeros(0, dtype=int)
 
 
-def leg_branch(part: Robot, state: ClosureState, nacelle_nv: int) -> int:
+def leg_branch(part: Robot, state: ClosureState, platform_joint_nv: int) -> int:
     """Sign of the determinant of a leg's Jacobian J_i ([KI2007] (18)), 0 if it is not square.
 
     The determinant changes its sign where two solutions of the leg meet (serial singularity), so the
@@ -281,11 +281,11 @@ def leg_branch(part: Robot, state: ClosureState, nacelle_nv: int) -> int:
     count; signs are those of the leg's end moving against the platform.
     """
     J = scaled_closures(part, state)
-    in_nacelle = set(range(2 + len(part.nacelle.joints)))
+    in_platform = set(range(2 + len(part.platform.joints)))
     for joint, rows in zip(part.closures, state.rows, strict=True):
-        if joint.predecessor not in in_nacelle:
+        if joint.predecessor not in in_platform:
             J[rows] = -J[rows]
-    J = J[:, part.platform_nv + nacelle_nv :]
+    J = J[:, part.platform_nv + platform_joint_nv :]
     J = J[np.max(np.abs(J), axis=1, initial=0.0) > 1e-12]
     if J.shape[0] != J.shape[1] or J.shape[0] == 0:
         return 0
@@ -324,7 +324,7 @@ def _assemble(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
     rng = np.random.default_rng(seed)
     unreached: list[int] = []
     missed: list[int] = []
-    if robot.nacelle.closures and robot.nacelle.joints:
+    if robot.platform.closures and robot.platform.joints:
         _close_part(robot, None, pose, q, rng)
     for k, leg in enumerate(robot.legs):
         # Where several legs fail the pose is out of reach, and searching long for the others is in vain.
@@ -338,7 +338,7 @@ def _assemble(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
     solution = solve_closures(robot, pose, q, held)
     gaps = _closure_gaps(robot, *solution[2:])
     if gaps:
-        # Legs that share a nacelle with joints of its own may only close all together.
+        # Legs that share a platform with joints of its own may only close all together.
         together = solve_closures(robot, pose, start, held)
         gaps_together = _closure_gaps(robot, *together[2:])
         if not gaps_together:
@@ -366,8 +366,8 @@ def _on_branch(robot: Robot, leg: Leg, platform: Pose, q: Array) -> bool:
         return True
     part, indices = isolate_leg(robot, leg)
     state = closure_state(part, tree_kinematics(part, platform, q[indices]))
-    nacelle_nv = sum(robot.joints[j].nv for j in robot.nacelle.joints)
-    return leg_branch(part, state, nacelle_nv) == leg.branch
+    platform_joint_nv = sum(robot.joints[j].nv for j in robot.platform.joints)
+    return leg_branch(part, state, platform_joint_nv) == leg.branch
 
 
 class _AttemptRank(NamedTuple):
@@ -402,23 +402,23 @@ def _close_part(
     rng: np.random.Generator,
     starts: int = _STARTS,
 ) -> tuple[bool, bool]:
-    """Close one leg (or the nacelle's loops) with the platform held; put the solution into q."""
+    """Close one leg (or the platform's loops) with the platform held; put the solution into q."""
     part, indices = isolate_leg(robot, leg)
     m = part.platform_nv
-    nacelle_nv = sum(robot.joints[j].nv for j in robot.nacelle.joints)
+    platform_joint_nv = sum(robot.joints[j].nv for j in robot.platform.joints)
     held = np.zeros(m + part.nv, dtype=bool)
     held[:m] = True
     if leg is None:
         held[[m + part.v_slices[part.joint(name)].start for name in robot.motion.joint_names]] = True
     else:
-        held[m : m + nacelle_nv] = True
+        held[m : m + platform_joint_nv] = True
     start = q[indices]
     best, best_rank = start, _AttemptRank(math.inf, True, True)
     for attempt in range(_BRANCH_STARTS):
         q_part = start if attempt == 0 else _random_start(part, pose, start, held, attempt, rng)
         _, q_part, motion, state = solve_closures(part, pose, q_part, held)
         gap = sum(gap.distance / part.size + gap.angle for gap in _closure_gaps(part, motion, state).values())
-        wrong = leg is not None and leg.branch not in (0, leg_branch(part, state, nacelle_nv))
+        wrong = leg is not None and leg.branch not in (0, leg_branch(part, state, platform_joint_nv))
         rank = _AttemptRank(gap, wrong, _is_beyond_limits(part, q_part))
         if rank.is_better_than(best_rank):
             best, best_rank = q_part, rank
@@ -542,17 +542,17 @@ def close_after_step(
         closed: what the loops may leave open, over the robot's size or in rad.
     """
     held = independent_rate_mask(robot)
-    nacelle = held.copy()
-    nacelle[platform_rate_indices(robot)] = True
+    platform = held.copy()
+    platform[platform_rate_indices(robot)] = True
     pose, q = integrate_tree(robot, start.platform, start.q, step * motion_scale(robot))
-    # The legs come to the nacelle before it comes to them, so that the loops stay in the assembly of the
+    # The legs come to the platform before it comes to them, so that the loops stay in the assembly of the
     # reference pose.
-    pose, q, _, _ = solve_closures(robot, pose, q, nacelle, patience=1)
+    pose, q, _, _ = solve_closures(robot, pose, q, platform, patience=1)
     pose, q, motion, state = solve_closures(robot, pose, q, held)
     gap = np.max(np.abs(state.residual / row_scale(robot)), initial=0.0)
     return (pose, q, motion, state) if gap < closed + 8.0 * robot.coordinate_rounding else None
 
 
 def platform_rate_indices(robot: Robot) -> Array:
-    """Places in u (nw,) of the rates that move the nacelle: the platform's and those of its own joints."""
-    return np.array([*range(robot.platform_nv), *joint_rate_indices(robot, robot.nacelle.joints)])
+    """Places in u (nw,) of the rates that move the platform: the platform's and those of its own joints."""
+    return np.array([*range(robot.platform_nv), *joint_rate_indices(robot, robot.platform.joints)])

@@ -109,7 +109,7 @@ class Chart:
 
     @cached_property
     def reference(self) -> tuple[Array, Array]:
-        """The reference pose as x (nx,), joints of the nacelle at zero, and r (dependent,)."""
+        """The reference pose as x (nx,), joints of the platform at zero, and r (dependent,)."""
         _, torsion, tilt = self._reference_rotation
         x = np.zeros(self.layout.nx)
         for axis in self.moves:
@@ -223,7 +223,7 @@ class Chart:
         return pack([0.0, 0.0, 0.0, *(left_jacobian_bias(tilt, tilt_rate) + axis_turn)])
 
     def coordinates(self, pose: Pose) -> tuple[Array, Array]:
-        """Reduced poses x (..., nx) (joints of the nacelle zero) and dependent numbers of poses of floats."""
+        """Reduced poses x (..., nx), joints of the platform zero, and dependent numbers of numeric poses."""
         p = np.asarray(pose.p, dtype=float)
         batch = p.shape[:-1]
         x = np.zeros((*batch, self.layout.nx))

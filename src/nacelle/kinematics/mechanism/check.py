@@ -1,7 +1,7 @@
 """The checks of a robot: do the legs reach, does the motion fit, can the masses be meant?
 
     reach      the loops close at the reference pose: their gaps (m, rad) are rounding
-    motion     the declared coordinates are independent motions of the nacelle, as many as its mobility, and
+    motion     the declared coordinates are independent motions of the platform, as many as its mobility, and
                the actuators control all of them
     stretched  no leg is at full stretch in the reference pose, where its branch is not determined
     idle       a body that spins idly is axisymmetric about its axis, so that nothing feels the spin (`idle`)
@@ -414,7 +414,7 @@ class _Checker:
         if inside:
             self.warn(
                 ("legs",),
-                f"motions of legs leave the nacelle at rest and are driven by nothing: {', '.join(inside)}",
+                f"motions of legs leave the platform at rest and are driven by nothing: {', '.join(inside)}",
                 "lock a joint, or make one active",
             )
 
@@ -435,12 +435,12 @@ class _Checker:
         return ("reference",)
 
     def joint_path(self, joint: str) -> Path:
-        """Where a joint is described: in a leg, of the nacelle or beside them; or else its leg."""
+        """Where a joint is described: in a leg, of the platform or beside them; or else its leg."""
         leg, _, name = joint.partition(".")
         path = self.described_path({leg}, leg) if name else ()
         paths = [(*path, key) for key in ("joints", "closures")] + [
-            ("nacelle", "joints"),
-            ("nacelle", "closures"),
+            ("platform", "joints"),
+            ("platform", "closures"),
         ]
         for candidate in paths:
             entries = self.source.root.find(candidate)[1].value
@@ -458,9 +458,9 @@ class _Checker:
                 if isinstance(node.value, dict) and str(node.value["name"].value) == name:
                     return (*path, "elements", k, "body")
             return (*path, "bodies", name)
-        if body and self.robot.nacelle.joints:
-            return ("nacelle", "bodies", self.robot.bodies[body].name)
-        return ("nacelle",)
+        if body and self.robot.platform.joints:
+            return ("platform", "bodies", self.robot.bodies[body].name)
+        return ("platform",)
 
     def pose(self, assembly: Assembly) -> None:
         """Warn where the loops put the platform elsewhere than the reference says."""
@@ -472,7 +472,7 @@ class _Checker:
         if not self.robot.has_platform:
             self.warn(
                 ("reference",),
-                "there is no nacelle to be at a position or rotation, which do not count",
+                "there is no platform to be at a position or rotation, which do not count",
                 "say where joints are, reference: {guess: {arm.hip: 30 deg}}",
             )
         else:
@@ -549,9 +549,9 @@ def _motion_hint(robot: Robot, assembly: Assembly, m: Mobility) -> str:
                 f"check the ratios of {', '.join(holding)}: without one of them the {m.moving_part} could "
                 "move"
             )
-        freer = "leave out closures or couplings" if m.moving_part != "nacelle" else "use fewer legs"
+        freer = "leave out closures or couplings" if m.moving_part != "platform" else "use fewer legs"
         return f"give the legs more freedoms, or {freer}: as it is, the {m.moving_part} cannot move"
-    if m.moving_part != "nacelle":
+    if m.moving_part != "platform":
         if len(m.joints) < m.platform:
             return (
                 "joints of one coordinate cannot describe it: write a spherical joint that moves freely as "
@@ -561,4 +561,4 @@ def _motion_hint(robot: Robot, assembly: Assembly, m: Mobility) -> str:
     axes = [*m.free, *m.coupled]
     if m.platform == len(m.free) and not m.inside:
         return "write motion: " + ("se3" if len(m.free) == 6 else f"[{', '.join(m.free)}]")
-    return f"declare {m.platform} coordinates, from {', '.join(axes)} or joints of the nacelle"
+    return f"declare {m.platform} coordinates, from {', '.join(axes)} or joints of the platform"

@@ -21,7 +21,7 @@ from nacelle.kinematics.mechanism.rank import RANK_TOLERANCE, null_space
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar
 
-# A joint is fast where it moves by so much (rad, or the robot's size) while the nacelle moves by 1.
+# A joint is fast where it moves by so much (rad, or the robot's size) while the platform moves by 1.
 _FAST_JOINT = 10.0
 
 
@@ -54,10 +54,10 @@ class CoupledFollowers:
 
 
 def rate_amplification(J: Array, independent: Sequence[int]) -> Array:
-    """How much faster than the nacelle rates move (rates,), 1 for all but those that couplings make fast.
+    """How much faster than the platform rates move (rates,), 1 for all but those that couplings make fast.
 
     u = U v over rates without units, where J u = 0: a joint whose row of U is large turns by so much while
-    the nacelle moves by its own size, as a screw of small pitch and the bearing behind it do.
+    the platform moves by its own size, as a screw of small pitch and the bearing behind it do.
 
     Args:
         J: Jacobian of the closures (rows, rates), without units.

@@ -1,10 +1,10 @@
-"""Idle motions: those that leave the nacelle at rest, and the bodies that spin in them.
+"""Idle motions: those that leave the platform at rest, and the bodies that spin in them.
 
 With u (rates of the leg,) the joint rates of a leg and J (rows, rates) their columns in the Jacobian of the
 closures, its idle motions are the null space J u = 0. One that moves a body (or several as one) by a twist
 [v; w] (6,) at the base's origin with v . w = 0 is a pure rotation: the points r with v + w x r = 0 are the
 line along w through w x v / |w|^2, the axis of the spin. Rods between two spherical joints have one, in a leg
-or among the bodies of the nacelle's own mechanism. It does not act on anything else, so the models set it to
+or among the bodies of the platform's own mechanism. It does not act on anything else, so the models set it to
 zero:
 
     (R axis)^T w = 0         R (3, 3) the body's orientation, axis (3,) in its frame, w its angular velocity
@@ -57,7 +57,7 @@ _AXIS_ROUNDING = 1e-12
 
 
 def idle_count(J: Array, top: Array) -> int:
-    """Number of motions with the nacelle at rest: dim ker of J (rows, rates) without the columns `top`."""
+    """Number of motions with the platform at rest: dim ker of J (rows, rates) without the columns `top`."""
     joints = np.delete(np.arange(J.shape[1]), top)
     return int(null_space(J[:, joints]).shape[1]) if joints.size else 0
 
@@ -88,7 +88,7 @@ def idle_motions(
 ) -> tuple[tuple[str, ...], tuple[IdleSpin, ...]]:
     """Name the idle motions leg by leg: bodies that spin alone or together, then what is left.
 
-    Those of the nacelle's own mechanism are bodies that spin between spherical joints.
+    Those of the platform's own mechanism are bodies that spin between spherical joints.
     """
     messages: list[str] = []
     spinning: list[IdleSpin] = []
@@ -103,7 +103,7 @@ def idle_motions(
                 idle -= 1
         if idle > 0:
             messages.append(f"{format_count(idle, 'motion')} inside leg {leg.name}")
-    for group in _groups_between_spherical(robot, robot.nacelle.bodies):
+    for group in _groups_between_spherical(robot, robot.platform.bodies):
         spins = _group_spins(robot, J, motion, group)
         messages += [_describe_spins(robot, spins)] if spins else []
         spinning += spins

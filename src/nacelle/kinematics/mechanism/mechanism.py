@@ -1,13 +1,13 @@
 """The analysis of a robot before any pose: how each leg is solved, and which rates depend on which.
 
 It is made once from the robot's numbers and holds for every pose, every scalar and every target. The rates of
-the tree are u = [w; leg rates], w (nw,) = [platform twist; rates of the nacelle's joints], base axes, m/s and
-rad/s. The closures demand J u = 0, row by row; those of leg l have the form
+the tree are u = [w; leg rates], w (nw,) = [platform twist; rates of the platform's joints], base axes, m/s
+and rad/s. The closures demand J u = 0, row by row; those of leg l have the form
 
     M_l u_l + N_l w = 0          so u_l follows from w where M_l has full column rank
 
 The reduced twist v (n,) gives n of the entries of w; the others depend on them: they are zero, follow from
-the nacelle's own loops, or, with parasitic motion, from the closures of all legs. Rows of J that are zero at
+the platform's own loops, or, with parasitic motion, from the closures of all legs. Rows of J that are zero at
 generic poses are left out; idle spins, which M_l does not see, are set to zero.
 """
 
@@ -136,7 +136,7 @@ class Mechanism(RateStructure):
 
     @cached_property
     def iterated_rows(self) -> tuple[int, ...]:
-        """Closure equations that iteration solves: of the nacelle's own loops, then of these legs."""
+        """Closure equations that iteration solves: of the platform's own loops, then of these legs."""
         return (*self.platform_rows, *(row for k in self.iterated_legs for row in self.legs[k].rows))
 
     @cached_property
@@ -280,15 +280,15 @@ def _analyse_mechanism(robot: Robot, assembly: Assembly, moves: Mobility) -> Mec
 
     names = robot.motion.joint_names
     dependent = joint_rate_indices(
-        robot, tuple(j for j in robot.nacelle.joints if robot.joints[j].name not in names)
+        robot, tuple(j for j in robot.platform.joints if robot.joints[j].name not in names)
     )
     coupled = [axis for axis in moves.coupled if axis not in robot.motion.coordinates]
-    platform_closures = tuple(c for c in robot.nacelle.closures if not robot.joints[c].at_point)
+    platform_closures = tuple(c for c in robot.platform.closures if not robot.joints[c].at_point)
     all_own = assembly.closures.rows_of(robot, platform_closures)
-    # Joints of the nacelle that its own loops do not determine are left to the legs.
-    own_spins = [spin for spin in moves.spinning if spin.body in robot.nacelle.bodies]
+    # Joints of the platform that its own loops do not determine are left to the legs.
+    own_spins = [spin for spin in moves.spinning if spin.body in robot.platform.bodies]
     rows_of_spins = [(spin, idle_spin_row(poses[-1][0], spin)[list(dependent)]) for spin in own_spins]
-    nacelle_spins, held = select_idle_spins(J[-1][all_own][:, list(dependent)], rows_of_spins)
+    platform_spins, held = select_idle_spins(J[-1][all_own][:, list(dependent)], rows_of_spins)
     loose = len(dependent) > 0 and rank_of(held) < len(dependent)
     parasitic = bool(coupled) or loose
     # Rates of the platform that are always zero do not count: equations across the plane of a planar
@@ -302,7 +302,7 @@ def _analyse_mechanism(robot: Robot, assembly: Assembly, moves: Mobility) -> Mec
     def rows_of(closures: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(k for k in assembly.closures.rows_of(robot, closures) if used[k])
 
-    nacelle_rows = rows_of(platform_closures)
+    platform_rows = rows_of(platform_closures)
     legs = []
     for leg in robot.legs:
         rates = joint_rate_indices(robot, leg.joints)
@@ -315,7 +315,7 @@ def _analyse_mechanism(robot: Robot, assembly: Assembly, moves: Mobility) -> Mec
         rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
         legs.append(LegAnalysis(rates, rows, spins, recipe))
     return Mechanism(
-        robot, tuple(legs), parasitic, nacelle_rows, tuple(nacelle_spins), scale, assembly, moves
+        robot, tuple(legs), parasitic, platform_rows, tuple(platform_spins), scale, assembly, moves
     )
 
 
@@ -330,8 +330,8 @@ def _leg_idle_spins(
     )
     if rank_of(held) < M.shape[1]:
         raise KinematicsError(
-            f"the motion of the nacelle of {robot.name} does not determine the joints of leg {leg.name!r}: "
-            f"{', '.join(moves.idle) or 'its joints'} can move while the nacelle rests; lock a joint, or "
+            f"the motion of the platform of {robot.name} does not determine the joints of leg {leg.name!r}: "
+            f"{', '.join(moves.idle) or 'its joints'} can move while the platform rests; lock a joint, or "
             "make one active"
         )
     return tuple(chosen)

@@ -6,7 +6,7 @@ Kutzbach); the rank, taken at generic poses where all loops are closed, says the
 rates) the rows of the actuators' rates:
 
     motions               dim N                    overconstrained      rows of J - rank J
-    of the nacelle        rank of N's rows of w    left, all locked     null space of [J; A]
+    of the platform        rank of N's rows of w    left, all locked     null space of [J; A]
     idle                  null space of J's columns without w
 
 Coordinates whose rows in the null space of [J; A] are a basis are those that nothing drives: held, they and
@@ -75,7 +75,7 @@ def are_unobserved(robot: Robot, A: Array, N: Array, names: tuple[str, ...]) -> 
 
 
 def candidate_coordinates(robot: Robot, N: Array) -> tuple[str, ...]:
-    """Joints of a robot without a nacelle that determine its motion: those declared, active ones, others."""
+    """Joints of a robot without a platform that determine its motion: those declared, active ones, others."""
     driven = {actuator.joint for actuator in robot.actuators}
     index_of = {
         joint.name: robot.platform_nv + robot.v_slices[j].start
@@ -108,18 +108,18 @@ class Mobility(HasTable):
         counted: by Chebyshev-Gruebler-Kutzbach in space.
         counted_planar: the same in the plane, for a planar mechanism; None otherwise.
         true: dimension of all motions at a generic pose.
-        platform: dimension of the motions of the nacelle.
-        idle: motions that leave the nacelle at rest, in words.
+        platform: dimension of the motions of the platform.
+        idle: motions that leave the platform at rest, in words.
         idle_count: their number.
         free: axes along which the platform moves independently.
-        inside: motions inside an articulated nacelle beside those of its platform frame.
+        inside: motions inside an articulated platform beside those of its platform frame.
         tools: for each tool, the axes along which it moves independently.
         locked: axes along which it cannot move.
         coupled: axes along which it moves only together with others (parasitic motion).
         overconstrained: closure equations beyond those needed.
         redundant: where the superfluous equations are, in words.
         actuators: number of actuators.
-        controlled: dimension of the nacelle's motions that the actuators control.
+        controlled: dimension of the platform's motions that the actuators control.
         uncontrolled: motions left with all actuators locked, in words.
         still: joints that never move.
         singular_reference: whether the reference pose is singular where generic poses are not.
@@ -129,11 +129,11 @@ class Mobility(HasTable):
         declared: the declared motion type.
         spinning: bodies that spin idly, with their axes.
         stretched: legs that are stretched or folded in the reference pose (serial singularities there).
-        moving_part: what moves, in a word: nacelle, or mechanism for a robot without one.
+        moving_part: what moves, in a word: platform, or mechanism for a robot without one.
         undriven: coordinates of the declared motion that nothing drives.
         is_unobserved: whether no actuator moves with them, so that they are free by design and not by a
             singularity.
-        joints: joints that could be the coordinates of a robot without a nacelle, active ones first.
+        joints: joints that could be the coordinates of a robot without a platform, active ones first.
     """
 
     counted: int
@@ -160,14 +160,14 @@ class Mobility(HasTable):
     declared: str = ""
     spinning: tuple[IdleSpin, ...] = ()
     stretched: tuple[str, ...] = ()
-    moving_part: str = "nacelle"
+    moving_part: str = "platform"
     undriven: tuple[str, ...] = ()
     is_unobserved: bool = False
     joints: tuple[str, ...] = ()
 
     @property
     def actuation(self) -> int:
-        """Number of actuators beyond the nacelle's motions; negative if they are too few."""
+        """Number of actuators beyond the platform's motions; negative if they are too few."""
         return self.actuators - self.platform
 
     @property
@@ -177,7 +177,7 @@ class Mobility(HasTable):
 
     def _describe_motions(self) -> str:
         """The independent motions in words; those that couple several axes together at the end."""
-        if self.moving_part != "nacelle":
+        if self.moving_part != "platform":
             return ", ".join(self.joints) or "none"
         moves = [_AXIS_LABELS[a] for a in self.free]
         mixed = self.platform - self.inside - len(self.free)
@@ -187,12 +187,12 @@ class Mobility(HasTable):
                 f"{format_count(mixed, 'motion')} that {'couples' if mixed == 1 else 'couple'} {axes}"
             )
         if self.inside:
-            moves.append(f"{format_count(self.inside, 'motion')} inside the nacelle")
+            moves.append(f"{format_count(self.inside, 'motion')} inside the platform")
         return ", ".join(moves) or "none"
 
     def describe_motion(self) -> str:
-        """What the nacelle can do, as part of a sentence."""
-        has_locked = self.locked and self.moving_part == "nacelle"
+        """What the platform can do, as part of a sentence."""
+        has_locked = self.locked and self.moving_part == "platform"
         locked = f"; locked: {', '.join([_AXIS_LABELS[a] for a in self.locked])}" if has_locked else ""
         return (
             f"the {self.moving_part} has {format_count(self.platform, 'motion')}: "
@@ -208,7 +208,7 @@ class Mobility(HasTable):
         for name, axes in self.tools if self.inside else ():
             moves = ", ".join([_AXIS_LABELS[a] for a in axes]) or "motions that couple axes"
             lines.append(f"Tool {name} moves by {moves}.")
-        if self.locked and self.moving_part == "nacelle":
+        if self.locked and self.moving_part == "platform":
             lines.append(f"Locked: {', '.join([_AXIS_LABELS[a] for a in self.locked])}.")
         if self.idle_count:
             verb = "leaves" if self.idle_count == 1 else "leave"
@@ -251,7 +251,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
         start: its closed configuration in the reference pose; found here if None.
 
     Returns:
-        Freedoms of the robot and its nacelle, idle motions and superfluous closure equations, with the count
+        Freedoms of the robot and its platform, idle motions and superfluous closure equations, with the count
         of Chebyshev, Gruebler and Kutzbach beside.
     """
     return _mobility(robot, robot.all_names, assemble(robot) if start is None else start)
@@ -267,11 +267,11 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
     motion, state = poses[int(np.argmax(ranks))]
     J = scaled_closures(robot, state)
     idle_words, spinning = idle_motions(robot, J, motion)
-    # Idle spins of the nacelle's own bodies are held; those of legs do not move it.
-    nacelle_spins = [spin for spin in spinning if spin.body in robot.nacelle.bodies]
+    # Idle spins of the platform's own bodies are held; those of legs do not move it.
+    platform_spins = [spin for spin in spinning if spin.body in robot.platform.bodies]
 
     def held(J: Array, motion: TreeKinematics) -> Array:
-        rows = [(spin, idle_spin_row(motion, spin) * rate_scale(robot)) for spin in nacelle_spins]
+        rows = [(spin, idle_spin_row(motion, spin) * rate_scale(robot)) for spin in platform_spins]
         return select_idle_spins(J, rows)[1]
 
     rounding = 64.0 * robot.coordinate_rounding
@@ -332,7 +332,7 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
 def _stretched_legs(robot: Robot, reference: Array, generic: Array) -> tuple[str, ...]:
     """Names of legs whose own closures lose rank in the reference pose and keep it at a generic one.
 
-    With M the columns of the leg's own joints, its rates follow from the nacelle's where M has full column
+    With M the columns of the leg's own joints, its rates follow from the platform's where M has full column
     rank but for the leg's idle motions. At full stretch a closure that holds to 1e-15 leaves a singular value
     of 1e-7 to 1e-8.
     """
@@ -385,8 +385,8 @@ def _describe_redundancy(robot: Robot, J: Array, state: ClosureState) -> tuple[s
         inside = excess(leg.closures) if leg.closures else 0
         if inside:
             counts[f"leg {leg.name}"] = inside
-    if robot.nacelle.closures and robot.nacelle.joints:
-        inside = excess(robot.nacelle.closures)
+    if robot.platform.closures and robot.platform.joints:
+        inside = excess(robot.platform.closures)
         if inside:
             counts[f"the {robot.moving_part}"] = inside
     messages = [f"{count} in the loops of {name}" for name, count in counts.items()]
@@ -396,7 +396,7 @@ def _describe_redundancy(robot: Robot, J: Array, state: ClosureState) -> tuple[s
 
 
 def _describe_motions(robot: Robot, left: Array, top: Array) -> tuple[str, ...]:
-    """Name the motions of the nacelle that are left with all actuators locked."""
+    """Name the motions of the platform that are left with all actuators locked."""
     if not robot.has_platform:
         return undriven_coordinates(robot, left)
     if left.shape[1] == 0 or rank_of(left[top].T) == 0:
@@ -458,5 +458,5 @@ def _planar_count(robot: Robot, motion: TreeKinematics) -> int | None:
         ):
             return None
         rows += 0 if joint.at_point else _PLANAR_LOCKS[joint.kind]
-    platform = 2 if robot.nacelle.kind == "point" else 3
+    platform = 2 if robot.platform.kind == "point" else 3
     return platform + robot.nv - rows

@@ -115,9 +115,9 @@ def _correctable_frames(robot: Robot) -> list[FrameIndex]:
     """The frames that may change: of the tree's joints on predecessors, both of closures; none on a point."""
     frames = [(j, "predecessor", joint.predecessor) for j, joint in enumerate(robot.joints)]
     frames += [(j, "successor", joint.successor) for j, joint in enumerate(robot.closures, start=robot.tree)]
-    fixed = {PLATFORM} if robot.nacelle.kind == "point" else set()
-    # What holds the ground of a robot without a nacelle is written by nobody.
-    ground = set() if robot.has_platform else {robot.nacelle.closures[0]}
+    fixed = {PLATFORM} if robot.platform.kind == "point" else set()
+    # What holds the ground of a robot without a platform is written by nobody.
+    ground = set() if robot.has_platform else {robot.platform.closures[0]}
     return [(j, side) for j, side, body in frames if body not in fixed and j not in ground]
 
 

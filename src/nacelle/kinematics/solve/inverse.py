@@ -1,6 +1,6 @@
-"""Inverse kinematics: from the pose of the nacelle to all joints and all bodies.
+"""Inverse kinematics: from the pose of the platform to all joints and all bodies.
 
-Leg i ends at the frame W_i(q_i) of its own joints, and the nacelle at pose x (nx,) puts it at P(x) B_i, B_i
+Leg i ends at the frame W_i(q_i) of its own joints, and the platform at pose x (nx,) puts it at P(x) B_i, B_i
 constant on its body; the closure joint makes some of its coordinates agree,
 
     r_i(q_i, x) = 0          for each leg on its own, q_i its coordinates: rad, m, quaternions
@@ -68,7 +68,7 @@ class InverseKinematics(Plottable):
         y: what was found by iteration (..., ny); empty for robots in closed form.
         q: coordinates of all tree joints (..., nq); NaN where a pose has none.
         actuators: coordinates of the actuators (..., actuators), rad or m.
-        margins: how far every leg, and the nacelle where it has dependent coordinates, is from a serial
+        margins: how far every leg, and the platform where it has dependent coordinates, is from a serial
             singularity (..., legs): about the squared inverse condition of the leg's own Jacobian
             (`nacelle.kinematics.margins`); 0 where two solutions meet, below 0 out of reach.
         flags: for every pose what was found (`Flag`).
@@ -153,7 +153,7 @@ class InverseKinematics(Plottable):
 def inverse_kinematics(
     robot: Robot, x: Any, *, guess: Any = None, follow: bool = False, limits: bool = True
 ) -> InverseKinematics:
-    """Find all joints at poses of the nacelle.
+    """Find all joints at poses of the platform.
 
     Solves phi(x, q) = 0 for all joints q.
 

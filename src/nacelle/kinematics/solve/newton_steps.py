@@ -1,6 +1,6 @@
 """Steps of Newton's iterations as physics functions: from the unknowns and what is given to (dy, error).
 
-    closing_step       y at a pose x: legs without a closed form, loops of the nacelle, parasitic motion
+    closing_step       y at a pose x: legs without a closed form, loops of the platform, parasitic motion
                        (closing_gaps: what is open there)
     forward_step       x at actuator coordinates q, for robots in closed form
     assembling_step    the platform's pose and all joints at q, for every robot
@@ -179,11 +179,11 @@ def assembly_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     steps = tree_transforms(robot, tree)
     motion = tree_kinematics_from_transforms(robot, Pose(R, y[:3]), steps)
     motion = replace(motion, coordinates=coupled_coordinates(robot, tree))
-    # Actuators where a loop is cut are held by further rows of their leg or of the nacelle.
+    # Actuators where a loop is cut are held by further rows of their leg or of the platform.
     gaps = _actuator_gaps(q, actuator_transforms(robot, motion, steps))
     system, right = rate_equations(robot, mechanism, motion), []
     rows = []
-    closures = [*(leg.closures for leg in robot.legs), robot.nacelle.closures]
+    closures = [*(leg.closures for leg in robot.legs), robot.platform.closures]
     for indices, spins in zip(closures, system.rows, strict=True):
         held = closure_actuators(robot, indices)
         rows.append((*spins, *(joint_rate_row(robot, motion, robot.actuators[k].joint) for k in held)))

@@ -6,7 +6,7 @@ end W (3,) of the leg keeps its distance from it: W lies on a sphere.
     rod on a driven joint     |W - c(q)| = |d|         c(q) the elbow, behind the driven joint; d the rod
     strut                     |W - A| = |o + q z|      A the foot; o + q z from it to the end, in the strut
 
-q is the coordinate of the driven joint, rad or m; points in the base, m. Where the nacelle only translates,
+q is the coordinate of the driven joint, rad or m; points in the base, m. Where the platform only translates,
 the spheres, moved by the ends' constant places R b_j on it, all pass through the platform's origin p (3,):
 
     |p - c_j|^2 = r_j^2          c_j = centre in the base less R b_j, m

@@ -1,6 +1,6 @@
 """What iteration finds at poses: y, on the branch of the reference pose.
 
-Legs without a closed form, loops of the nacelle and parasitic motion are solved by Newton's iteration. Their
+Legs without a closed form, loops of the platform and parasitic motion are solved by Newton's iteration. Their
 equations have several solutions; the one that is meant is connected with the reference pose:
 
 0. with a guess near by, as in a control loop: by plain iteration, where a few short steps close the loops;

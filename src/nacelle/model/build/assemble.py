@@ -74,12 +74,12 @@ class _Builder:
         self.source = source
         self.problems: list[Problem] = []
         units = (units_for_bare_numbers(description.units) or {}) if source.root.value else SI
-        self.nacelle = self.platform_part()
+        self.platform = self.platform_part()
         self.legs = self.leg_parts()
         motions = [description.motion, *(mode.motion for mode in description.modes.values())]
         coordinates = {name for motion in motions if isinstance(motion, list) for name in motion}
-        parts = [self.nacelle, *self.legs]
-        self.graph = graph = BodyGraph(description.nacelle, parts, self.report, coordinates)
+        parts = [self.platform, *self.legs]
+        self.graph = graph = BodyGraph(description.platform, parts, self.report, coordinates)
         self.joint_builder = JointBuilder(graph, DriveReader(units, self.report))
         self.tree, self.closing = graph.sort_by_leg(graph.tree), graph.sort_by_leg(graph.closing)
         self.edges = [*self.tree, *self.closing]
@@ -98,23 +98,23 @@ class _Builder:
         return self.assemble(motion)
 
     def platform_part(self) -> PartDraft:
-        spec = self.description.nacelle
+        spec = self.description.platform
         if spec is None:
             chain = ChainDraft({GROUND: (BodySpec(), ())})
             chain.closures.append(draft_joint(f"base-{GROUND}", _GROUND_JOINT, ()))
         else:
-            chain = draft_chain(spec, ("nacelle",))
+            chain = draft_chain(spec, ("platform",))
             if spec.type != "articulated":
-                chain.bodies[spec.name] = (spec, ("nacelle",))
+                chain.bodies[spec.name] = (spec, ("platform",))
         for name, joint in self.description.closures.items():
             add_joint(chain, name, joint, ("closures", name), closes=True)
         chain.couplings += draft_couplings(self.description.couplings, ("couplings",))
-        return PartDraft("", ("nacelle",), chain, Placement(), None)
+        return PartDraft("", ("platform",), chain, Placement(), None)
 
     def leg_parts(self) -> list[PartDraft]:
         parts: list[PartDraft] = []
         names: set[str] = set()
-        spec = self.description.nacelle
+        spec = self.description.platform
         main = GROUND if spec is None else spec.name
         for index, leg in enumerate(self.description.legs):
             path: KeyPath = ("legs", index)
@@ -123,7 +123,7 @@ class _Builder:
                 continue
             names.add(leg.name)
             try:
-                chain = draft_leg(leg, path, self.nacelle.chain.bodies)
+                chain = draft_leg(leg, path, self.platform.chain.bodies)
             except DraftError as error:
                 self.report(error.path, str(error), error.hint)
                 continue
@@ -164,7 +164,7 @@ class _Builder:
             joints=(*self.joints, *couplings),
             tree=len(self.tree),
             legs=tuple(legs),
-            nacelle=self.build_platform(),
+            platform=self.build_platform(),
             motion=motion,
             actuators=actuators,
             gravity=description.gravity,
@@ -186,7 +186,7 @@ class _Builder:
         return None if self.problems else with_beam_masses(robot)
 
     def members(self, group: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Indices of the tree joints and of the closures of a leg by its number, or of the nacelle (None).
+        """Indices of the tree joints and of the closures of a leg by its number, or of the platform (None).
 
         Couplings, which are closures, come after all other joints.
         """
@@ -197,7 +197,7 @@ class _Builder:
         cuts = []
         for j, groups in enumerate([*touched, *coupled], len(self.tree)):
             at_point = j < len(joints) and joints[j].at_point
-            # What touches no leg is the nacelle's; what is coupled is one leg.
+            # What touches no leg is the platform's; what is coupled is one leg.
             legs = set() if at_point else set(groups) - {None}
             cuts += [j] if group in (legs or {None}) else []
         return joints_of_group, tuple(cuts)
@@ -226,28 +226,28 @@ class _Builder:
     def build_platform(self) -> MovingPlatform:
         joints, cuts = self.members(None)
         bodies = (PLATFORM, *(self.joints[j].successor for j in joints))
-        spec = self.description.nacelle
+        spec = self.description.platform
         kind = "none" if spec is None else "articulated" if self.graph.platform_branches else spec.type
         return MovingPlatform(kind, bodies, joints, cuts)
 
     def check_platform_branches(self) -> None:
-        """What chains of the nacelle's mechanism, and of a robot without a nacelle, cannot have."""
+        """What chains of the platform's mechanism, and of a robot without a platform, cannot have."""
         graph = self.graph
         for part in (part for part in self.legs if part.name in graph.platform_branch_names):
             spec = part.spec
             assert spec is not None
             if self.description.format == OLDEST and graph.has_platform:
-                ends = "ends on the base and on the nacelle"
+                ends = "ends on the base and on the platform"
                 hint = f"legs that do not need format: {NEWEST}"
                 self.report(part.path, f"a leg {ends}, leg {part.name!r} does not", hint)
             if spec.branch is not None:
-                message = "only a leg between base and nacelle has a branch"
+                message = "only a leg between base and platform has a branch"
                 self.report((*part.path, "branch"), message, "give guesses for its joints")
-            if spec.placement.nacelle is not None and not graph.has_platform:
-                self.report((*part.path, "placement", "nacelle"), "the robot has no nacelle", "remove it")
+            if spec.placement.platform is not None and not graph.has_platform:
+                self.report((*part.path, "placement", "platform"), "the robot has no platform", "remove it")
 
     def check_legs(self, legs: list[Leg]) -> None:
-        """Demand that every leg is joined to the base and reaches the nacelle."""
+        """Demand that every leg is joined to the base and reaches the platform."""
         in_legs = {body for leg in legs for body in leg.bodies}
         for leg, group in zip(legs, self.graph.groups, strict=True):
             part = self.graph.owner(group[0])
@@ -259,7 +259,7 @@ class _Builder:
             if not ends - in_legs - {BASE}:
                 self.report(
                     path,
-                    f"leg {leg.name!r} does not end on the nacelle",
+                    f"leg {leg.name!r} does not end on the platform",
                     "give it a closure with it; if it moves by itself, name its joints in motion",
                 )
 
@@ -329,14 +329,14 @@ class _Builder:
             joints = [full_name(edge) for edge in self.graph.tree if edge.draft.path]
             self.report(
                 path,
-                f"a robot without a nacelle has no coordinate{'s' * (len(axes) > 1)} {', '.join(axes)}",
-                f"name joints that move it, of {', '.join(joints[:12])}; or describe a nacelle",
+                f"a robot without a platform has no coordinate{'s' * (len(axes) > 1)} {', '.join(axes)}",
+                f"name joints that move it, of {', '.join(joints[:12])}; or describe a platform",
             )
             return None
         return Motion(tuple(self.coordinate(name, path) for name in motion.coordinates))
 
     def coordinate(self, name: str, path: KeyPath) -> str:
-        """A coordinate of the motion: an axis of the nacelle, or a joint by its full name."""
+        """A coordinate of the motion: an axis of the platform, or a joint by its full name."""
         graph = self.graph
         joints = {full_name(edge): edge for edge in graph.tree if edge.successor not in graph.group_of}
         if graph.has_platform and name in AXES:
@@ -360,7 +360,7 @@ class _Builder:
         if edge is not None and edge.closes:
             reason = f"the joint {name!r} closes a loop, so it is not a coordinate"
         elif edge is not None:
-            reason = f"the leg of the joint {name!r} ends on the nacelle, so it is not a coordinate"
+            reason = f"the leg of the joint {name!r} ends on the platform, so it is not a coordinate"
         else:
             reason = f"{name!r} is not a coordinate"
         near = did_you_mean(name, [*axes, *joints])
@@ -368,14 +368,14 @@ class _Builder:
         return reason, near or f"coordinates are {known}"
 
     def carrier_body(self, name: str | None, path: KeyPath, *, of_legs: bool = False) -> int:
-        """Index of a body of the nacelle, or also of a leg, that a tool or payload names."""
+        """Index of a body of the platform, or also of a leg, that a tool or payload names."""
         if name is None:
             if not self.graph.has_platform:
-                self.report(path[:-1], "there is no nacelle to carry it", "say which body: body: arm.hand")
+                self.report(path[:-1], "there is no platform to carry it", "say which body: body: arm.hand")
             return PLATFORM
         bodies = [n for n in self.graph.bodies if (of_legs or n not in self.graph.group_of) and n != GROUND]
         if name not in bodies:
-            whose = "nacelle" if self.graph.has_platform and not of_legs else "robot"
+            whose = "platform" if self.graph.has_platform and not of_legs else "robot"
             self.report(path, f"the {whose} has no body {name!r}", did_you_mean(name, bodies))
             return PLATFORM
         return self.index[name]

@@ -48,7 +48,7 @@ class CouplingDraft:
 
 @dataclass
 class ChainDraft:
-    """The bodies and joints of a leg or a nacelle, in one form whatever way it was written."""
+    """The bodies and joints of a leg or a platform, in one form whatever way it was written."""
 
     bodies: dict[str, tuple[BodySpec, KeyPath]] = field(default_factory=dict)
     joints: list[JointDraft] = field(default_factory=list)
@@ -148,11 +148,11 @@ class SiNumber(float):
     """A number in SI units, where others have units."""
 
 
-def draft_chain(spec: ChainSpec, path: KeyPath, on_nacelle: Collection[str] = ()) -> ChainDraft:
-    """Draft what is written body by body and joint by joint; `on_nacelle` are bodies where legs end."""
+def draft_chain(spec: ChainSpec, path: KeyPath, on_platform: Collection[str] = ()) -> ChainDraft:
+    """Draft what is written body by body and joint by joint; `on_platform` are bodies where legs end."""
     chain = ChainDraft({name: (body, (*path, "bodies", name)) for name, body in spec.bodies.items()})
     for name, joint in spec.joints.items():
-        closes = joint.child in on_nacelle and joint.child not in chain.bodies
+        closes = joint.child in on_platform and joint.child not in chain.bodies
         add_joint(chain, name, joint, (*path, "joints", name), closes=closes and joint.type in SERIES)
     for name, joint in spec.closures.items():
         add_joint(chain, name, joint, (*path, "closures", name), closes=True)
@@ -168,9 +168,9 @@ def draft_couplings(specs: Mapping[str, CouplingSpec], path: KeyPath) -> list[Co
     ]
 
 
-def draft_leg(leg: LegSpec, path: KeyPath, on_nacelle: Collection[str] = ()) -> ChainDraft:
+def draft_leg(leg: LegSpec, path: KeyPath, on_platform: Collection[str] = ()) -> ChainDraft:
     """Draft a leg: what is written joint by joint, and its elements."""
-    chain = draft_chain(leg, path, on_nacelle)
+    chain = draft_chain(leg, path, on_platform)
     if leg.elements:
         _draft_elements(leg, chain, path)
     elif leg.end is not None:

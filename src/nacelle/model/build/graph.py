@@ -17,7 +17,7 @@ from nacelle.model.joint import JointKind
 from nacelle.model.source.node import KeyPath, Report
 
 _Node = TypeVar("_Node", bound=Hashable)
-# Of a robot without a nacelle: the massless body, fixed to the base, on which all chains hang.
+# Of a robot without a platform: the massless body, fixed to the base, on which all chains hang.
 GROUND = "ground"
 # A mechanism of more bodies than this is no robot, and its checks would take long.
 MAX_BODIES = 240
@@ -25,7 +25,7 @@ MAX_BODIES = 240
 
 @dataclass
 class PartDraft:
-    """A leg as written, or the nacelle (`spec` is None), with its chain and placement."""
+    """A leg as written, or the platform (`spec` is None), with its chain and placement."""
 
     name: str
     path: KeyPath
@@ -60,7 +60,7 @@ class CouplingEdges:
 
 @dataclass(frozen=True)
 class BodyDraft:
-    """A body as written: what it is, where it is, the leg it belongs to (None: the nacelle)."""
+    """A body as written: what it is, where it is, the leg it belongs to (None: the platform)."""
 
     spec: BodySpec
     path: KeyPath
@@ -94,23 +94,23 @@ class BodyGraph:
 
     def __init__(
         self,
-        nacelle: PlatformSpec | None,
+        platform: PlatformSpec | None,
         parts: list[PartDraft],
         report: Report,
         coordinates: Collection[str] = (),
     ) -> None:
-        """Collect bodies and joints of the nacelle (the first part) and of the legs.
+        """Collect bodies and joints of the platform (the first part) and of the legs.
 
         Args:
-            nacelle: as written; None for a robot without one.
-            parts: what is written of the nacelle, then of the legs.
+            platform: as written; None for a robot without one.
+            parts: what is written of the platform, then of the legs.
             report: takes what is wrong.
             coordinates: names of joints that the motions of the robot name.
         """
-        self.main = GROUND if nacelle is None else nacelle.name
-        self.at_point = nacelle is not None and nacelle.type == "point"
-        self.has_platform = nacelle is not None
-        self.nacelle, self.legs = parts[0], parts[1:]
+        self.main = GROUND if platform is None else platform.name
+        self.at_point = platform is not None and platform.type == "point"
+        self.has_platform = platform is not None
+        self.platform, self.legs = parts[0], parts[1:]
         self._report = report
         self.faults = 0
         self.bodies: dict[str, BodyDraft] = {}
@@ -145,11 +145,11 @@ class BodyGraph:
         self._report(path, message, hint)
 
     def owner(self, body: str) -> PartDraft | None:
-        """The leg that a body belongs to; None for base and nacelle."""
+        """The leg that a body belongs to; None for base and platform."""
         return self.bodies[body].part if body in self.bodies else None
 
     def resolve(self, part: PartDraft, name: str, path: KeyPath) -> str | None:
-        """Find a body: in the leg itself, on the nacelle, the base, or by its full name."""
+        """Find a body: in the leg itself, on the platform, the base, or by its full name."""
         if part.full_name(name) in self.bodies:
             return part.full_name(name)
         if name == "base" or name in self.bodies:
@@ -175,12 +175,12 @@ class BodyGraph:
         if successor == "base" and not closes:
             self.report((*draft.path, "child"), "the base is nobody's child", "swap parent and child")
             return None
-        # A joint of a leg that ends on the nacelle is its terminal joint: the loop is cut there.
-        on_nacelle = successor == main or (part.spec is not None and self.owner(successor) is None)
-        return Edge(part, draft, predecessor, successor, closes or on_nacelle)
+        # A joint of a leg that ends on the platform is its terminal joint: the loop is cut there.
+        on_platform = successor == main or (part.spec is not None and self.owner(successor) is None)
+        return Edge(part, draft, predecessor, successor, closes or on_platform)
 
     def coupling(self, part: PartDraft, draft: CouplingDraft) -> CouplingEdges | None:
-        """Find the joints of a coupling: in the leg itself, on the nacelle, or by their full names."""
+        """Find the joints of a coupling: in the leg itself, on the platform, or by their full names."""
         by_full_name = {full_name(edge): edge for edge in self.edges}
         by_name = {edge.draft.name: edge for edge in self.edges if edge.part is part}
         edges = []
@@ -248,12 +248,12 @@ class BodyGraph:
         return order
 
     def components(self) -> list[list[str]]:
-        """Connected components of the graph without base and nacelle, in the order of the legs.
+        """Connected components of the graph without base and platform, in the order of the legs.
 
         Couplings join components, too.
         """
         names = [f"{part.name}.{name}" for part in self.legs for name in part.chain.bodies]
-        # Joints between legs at a point nacelle are the nacelle's, they do not join the legs.
+        # Joints between legs at a point platform are the platform's, they do not join the legs.
         joining = [edge for edge in self.edges if not (self.at_point and edge.part.spec is None)]
         pairs = [(edge.predecessor, edge.successor) for edge in joining]
         for coupling in self.couplings:
@@ -269,24 +269,24 @@ class BodyGraph:
 
     @cached_property
     def platform_branch_names(self) -> set[str]:
-        """Names of legs that belong to the mechanism of the nacelle."""
+        """Names of legs that belong to the mechanism of the platform."""
         return {body.split(".")[0] for group in self.platform_branches for body in group}
 
     def placement(self, part: PartDraft) -> Placement:
-        """Where a leg is placed: all of it on the nacelle, if it never reaches the base."""
+        """Where a leg is placed: all of it on the platform, if it never reaches the base."""
         if (
             part.name in self.platform_branch_names
             and part.spec is not None
-            and part.spec.placement.nacelle is None
+            and part.spec.placement.platform is None
         ):
-            return part.placement._replace(nacelle=part.placement.base)
+            return part.placement._replace(platform=part.placement.base)
         return part.placement
 
     def is_platform_branch(self, group: list[str], coordinates: Collection[str]) -> bool:
-        """Whether a component belongs to the mechanism of the nacelle, because it is no leg between two ends.
+        """Whether a component belongs to the mechanism of the platform: it is no leg between two ends.
 
-        It hangs on the nacelle alone; or on the base alone, and coordinates of the motion name its joints.
-        All components of a robot without a nacelle are of this kind.
+        It hangs on the platform alone; or on the base alone, and coordinates of the motion name its joints.
+        All components of a robot without a platform are of this kind.
         """
         if not self.has_platform or self.at_point:
             return not self.has_platform
@@ -310,7 +310,7 @@ class BodyGraph:
         return result
 
     def sort_by_leg(self, edges: list[Edge]) -> list[Edge]:
-        """Sort joints: those of the nacelle first, then leg by leg; otherwise as they are."""
+        """Sort joints: those of the platform first, then leg by leg; otherwise as they are."""
 
         def side(edge: Edge) -> int:
             return self.group_of.get(edge.successor, self.group_of.get(edge.predecessor, -1))

@@ -133,15 +133,15 @@ class JointBuilder:
         return JointKind.POINT
 
     def frame(self, part: PartDraft, frame: Pose, body: str, kind: JointKind) -> Pose:
-        """Place and mirror a joint's frame: base and nacelle side of a leg by its placement."""
-        base, nacelle, mirror = self.graph.placement(part)
+        """Place and mirror a joint's frame: base and platform side of a leg by its placement."""
+        base, platform, mirror = self.graph.placement(part)
         if mirror is not None:
             frame = Pose(mirror @ frame.R @ joint_mirror(kind) + 0.0, mirror @ frame.p + 0.0)
         if part.spec is not None and self.graph.owner(body) is not part:
             if body == "base":
                 frame = base @ frame
             elif self.graph.owner(body) is None:
-                frame = nacelle @ frame
+                frame = platform @ frame
         # Cosines of right angles come out as 6e-17; exact zeros make the programs traced from it smaller.
         return Pose(clean_rounding(frame.R), frame.p + 0.0)
 
@@ -191,7 +191,7 @@ class JointBuilder:
         self, key: str, description: Description
     ) -> Iterator[tuple[PartDraft, str, Any, tuple[str, str]]]:
         """Entries of the robot, then of its legs, whose bodies there are: part, full name, entry, bodies."""
-        for part in (self.graph.nacelle, *self.graph.legs):
+        for part in (self.graph.platform, *self.graph.legs):
             owner: Any = part.spec or description
             for name, spec in getattr(owner, key).items():
                 entry_path: KeyPath = (*(part.path if part.spec else ()), key, name, "between")

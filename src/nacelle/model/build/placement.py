@@ -1,4 +1,4 @@
-"""Placing a leg: turned, shifted and mirrored, on the base's side and on the nacelle's."""
+"""Placing a leg: turned, shifted and mirrored, on the base's side and on the platform's."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class Placement(NamedTuple):
 
     Attributes:
         base: placement of its frames on the base.
-        nacelle: placement of its frames on the nacelle.
+        platform: placement of its frames on the platform.
         mirror: reflection (3, 3) of the whole leg before that, or None.
     """
 
     base: Pose = identity()
-    nacelle: Pose = identity()
+    platform: Pose = identity()
     mirror: Array | None = None
 
 
 def read_placement(spec: PlacementSpec) -> Placement:
     """The placement of a leg."""
     base = spec.pose()
-    nacelle = spec.nacelle.pose() if spec.nacelle is not None else Pose(base.R, np.zeros(3))
+    platform = spec.platform.pose() if spec.platform is not None else Pose(base.R, np.zeros(3))
     mirror = None
     if spec.mirror is not None:
         mirror = np.eye(3)
         mirror["xyz".index(spec.mirror), "xyz".index(spec.mirror)] = -1.0
-    return Placement(base, nacelle, mirror)
+    return Placement(base, platform, mirror)
 
 
 def joint_mirror(kind: JointKind) -> Array:

@@ -111,21 +111,21 @@ class PlatformSpec(BodySpec, ChainSpec):
     """The moving platform: one rigid body, a point, or a small mechanism."""
 
     type: Literal["rigid", "point", "articulated"] = "rigid"
-    name: Name = "nacelle"
+    name: Name = "platform"
 
     @model_validator(mode="after")
     def _check_type(self) -> PlatformSpec:
         if self.type == "articulated" and self.name not in self.bodies:
             raise fault(
                 f"the platform coordinates place the body {self.name!r}, which is not among the bodies",
-                "set nacelle.name to one of the bodies",
+                "set platform.name to one of the bodies",
             )
         if self.type == "articulated" and (self.mass or self.com or self.display):
-            raise fault("an articulated nacelle has its masses in its bodies", "move them to bodies")
+            raise fault("an articulated platform has its masses in its bodies", "move them to bodies")
         if self.type != "articulated" and self.bodies:
-            raise fault(f"a {self.type} nacelle has no bodies of its own", "write type: articulated")
+            raise fault(f"a {self.type} platform has no bodies of its own", "write type: articulated")
         if self.type == "rigid" and (self.joints or self.closures):
-            raise fault("a rigid nacelle has no joints of its own", "write type: articulated")
+            raise fault("a rigid platform has no joints of its own", "write type: articulated")
         if self.type == "point":
             if self.com or self.first_moment or self.inertia != InertiaSpec():
                 raise fault("a point has no centre of mass and no inertia", "only a mass, or none")
@@ -152,14 +152,14 @@ class ReferenceSpec(Strict):
 
 
 class ToolSpec(Strict):
-    """A named frame on a body of the nacelle."""
+    """A named frame on a body of the platform."""
 
     body: Reference | None = None
     at: Frame = FrameSpec()
 
 
 class PayloadSpec(BodySpec):
-    """What the robot carries: a body fixed to another at a frame, to the nacelle if none is named."""
+    """What the robot carries: a body fixed to another at a frame, to the platform if none is named."""
 
     body: Reference | None = None
     at: Frame = FrameSpec()
@@ -224,7 +224,7 @@ class Description(Strict):
         WithJsonSchema({"type": ["string", "array"], "examples": ["se3", "xyz", "xyz+rz", "xy"]}),
     ]
     base: BaseSpec = BaseSpec()
-    nacelle: PlatformSpec | None = None
+    platform: PlatformSpec | None = None
     legs: list[LegSpec] = []
     closures: dict[Name, JointSpec] = {}
     couplings: dict[Name, CouplingSpec] = {}

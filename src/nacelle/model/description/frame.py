@@ -171,10 +171,10 @@ class SidePlacementSpec(Strict):
 
 
 class PlacementSpec(SidePlacementSpec):
-    """Where a leg is: its frames on base and nacelle rotated alike, unless `nacelle` says else.
+    """Where a leg is: its frames on base and platform rotated alike, unless `platform` says else.
 
     `mirror` reflects the whole leg first, in the plane through the origin perpendicular to that axis.
     """
 
     mirror: Literal["x", "y", "z"] | None = None
-    nacelle: SidePlacementSpec | None = None
+    platform: SidePlacementSpec | None = None

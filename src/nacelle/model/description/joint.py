@@ -182,7 +182,7 @@ class InputSpec(DriveSpec):
 
 
 class EndSpec(DriveSpec):
-    """The terminal joint of a leg of elements: from the last end point to the nacelle."""
+    """The terminal joint of a leg of elements: from the last end point to the platform."""
 
     type: JointType
     child: Reference | None = None
@@ -198,5 +198,5 @@ class EndSpec(DriveSpec):
         return self
 
     def kind(self) -> JointKind:
-        """Kind of the joint; a C5 joint ends on a plane of the nacelle."""
+        """Kind of the joint; a C5 joint ends on a plane of the platform."""
         return JointKind.SPHERICAL_PLANAR if self.type == "planar-spherical" else JointKind(self.type)

@@ -24,6 +24,7 @@ from nacelle.model.description.joint import (
     LineSpringSpec,
     TorsionSpringSpec,
 )
+from nacelle.model.description.version import OLDER_KEY, PLATFORM_KEY
 
 _FILE = "schema.json"
 
@@ -99,6 +100,8 @@ def make_schema() -> dict[str, Any]:
     schema = DescriptionSource.model_json_schema(by_alias=True)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "nacelle robot description, formats nacelle/1 and nacelle/2"
+    for mapping in (schema, schema["$defs"]["PlacementSpec"]):
+        mapping["properties"][OLDER_KEY] = mapping["properties"][PLATFORM_KEY] | {"deprecated": True}
     return schema
 
 

@@ -10,16 +10,18 @@ What a new key needs, beside its pydantic field, is a line in `NEW`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from nacelle.errors import Problem
 from nacelle.model.platform import NAMED_MOTIONS
-from nacelle.model.source.node import KeyPath, Source
+from nacelle.model.source.node import KeyPath, Node, Source
 
 Format = Literal["nacelle/1", "nacelle/2"]
 OLDEST: Format = "nacelle/1"
 NEWEST: Format = "nacelle/2"
+# The key of the moving body, at the top and in the placement of a leg, and its older name in both versions.
+PLATFORM_KEY, OLDER_KEY = "platform", "nacelle"
 
 
 def _accept_any(_value: Any) -> bool:
@@ -61,14 +63,14 @@ def _is_text(value: Any) -> bool:
 
 
 NEW: tuple[New, ...] = (
-    New("robots without a nacelle", ("nacelle",), absent=True),
+    New("robots without a platform", ("platform",), absent=True),
     New("robots without legs", ("legs",), absent=True),
     New("named motions in a list", ("motion", "*"), _is_named_motion),
     New("named motions in a list", ("modes", "*", "motion", "*"), _is_named_motion),
     New("joints of legs as coordinates", ("motion", "*"), _is_leg_reference),
     New("joints of legs as coordinates", ("modes", "*", "motion", "*"), _is_leg_reference),
     New("couplings", ("couplings",)),
-    New("couplings", ("nacelle", "couplings")),
+    New("couplings", ("platform", "couplings")),
     New("couplings", ("legs", "*", "couplings")),
     New("couplings", ("templates", "*", "couplings")),
     New("screw joints", ("**", "joints", "*", "type"), _equals("screw")),
@@ -89,6 +91,46 @@ NEW: tuple[New, ...] = (
     New("end stops", ("legs", "*", "end", "stop")),
     New("guesses in the reference", ("**", "reference", "guess")),
 )
+
+
+def rename_older_keys(source: Source) -> tuple[Source, list[Problem]]:
+    """The source with `platform` where `nacelle` is written, which names that body by default.
+
+    Both in one mapping are an error.
+    """
+    problems: list[Problem] = []
+
+    def rename(node: Node, path: KeyPath) -> Node:
+        assert isinstance(node.value, dict)
+        if OLDER_KEY not in node.value:
+            return node
+        if PLATFORM_KEY in node.value:
+            message = f"{OLDER_KEY!r} is the older name of {PLATFORM_KEY!r}, which is given, too"
+            problems.append(source.problem((*path, OLDER_KEY), message, "keep one of them"))
+            return node
+        items = {PLATFORM_KEY if key == OLDER_KEY else key: value for key, value in node.value.items()}
+        keys = {PLATFORM_KEY if key == OLDER_KEY else key: mark for key, mark in node.keys.items()}
+        return replace(node, value=items, keys=keys)
+
+    def below(node: Node, path: KeyPath) -> Node:
+        if isinstance(node.value, list):
+            return replace(node, value=[below(child, (*path, k)) for k, child in enumerate(node.value)])
+        if not isinstance(node.value, dict):
+            return node
+        node = replace(node, value={key: below(child, (*path, key)) for key, child in node.value.items()})
+        is_placement = "placement" in path[-1:] or "placements" in path[-2:-1]
+        return rename(node, path) if is_placement else node
+
+    written = source.root.value.get(OLDER_KEY) if isinstance(source.root.value, dict) else None
+    root = below(source.root, ())
+    if isinstance(root.value, dict):
+        root = rename(root, ())
+        assert isinstance(root.value, dict)
+        body = root.value.get(PLATFORM_KEY)
+        if written is not None and body is not None and isinstance(body.value, dict):
+            named = {"name": Node(OLDER_KEY, body.mark)} | body.value
+            root = replace(root, value=root.value | {PLATFORM_KEY: replace(body, value=named)})
+    return replace(source, root=root), problems
 
 
 def problems_of_version(source: Source) -> list[Problem]:

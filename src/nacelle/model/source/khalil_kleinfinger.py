@@ -47,12 +47,12 @@ def column_name(text: str) -> str:
 
 
 def expand_table(
-    leg: Node, scope: Scope, substitution: Substitution, path: KeyPath, on_nacelle: Collection[str]
+    leg: Node, scope: Scope, substitution: Substitution, path: KeyPath, on_platform: Collection[str]
 ) -> Node:
     """Turn the table of a leg into joints and bodies, keeping the place of every cell.
 
     What the leg says itself under `joints` and `bodies` is added to what the table says; a row with the name
-    of one of the bodies `on_nacelle` ends there.
+    of one of the bodies `on_platform` ends there.
     """
     assert isinstance(leg.value, dict)
     items = dict(leg.value)
@@ -80,7 +80,7 @@ def expand_table(
             joint = Node({**joint.value, **extra.value}, extra.mark, extra.keys)
         joints[name] = joint
         assert isinstance(joint.value, dict)
-        if name not in on_nacelle and str(joint.value["child"].value) == name:
+        if name not in on_platform and str(joint.value["child"].value) == name:
             bodies.setdefault(name, Node({}, joint.mark))
     faulty = len(substitution.problems) > faults
     for name, joint in own_joints.value.items():

@@ -387,12 +387,12 @@ def _merge_nodes(base: Node | None, change: Node) -> Node:
 
 
 def _platform_names(root: Node) -> set[str]:
-    """Names of the bodies of the nacelle; a row of a table with such a name ends there."""
-    nacelle = root.value.get("nacelle") if isinstance(root.value, dict) else None
-    if nacelle is None or not isinstance(nacelle.value, dict):
-        return {"nacelle"}
-    bodies = nacelle.value.get("bodies", Node({})).value
-    name = nacelle.value.get("name", Node("nacelle")).value
+    """Names of the bodies of the platform; a row of a table with such a name ends there."""
+    platform = root.value.get("platform") if isinstance(root.value, dict) else None
+    if platform is None or not isinstance(platform.value, dict):
+        return {"platform"}
+    bodies = platform.value.get("bodies", Node({})).value
+    name = platform.value.get("name", Node("platform")).value
     return {str(name), *(bodies if isinstance(bodies, dict) else ())}
 
 

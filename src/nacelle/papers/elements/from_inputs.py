@@ -6,10 +6,10 @@ At a pose, by the equivalent tree: a direction x fixed to a body with angular ve
 
 and lengths and angles are coordinates of joints: d = flip q + d_0.
 
-From the coordinates of the actuators, where that needs no iteration, the nacelle only translates. The driven
+From the coordinates of the actuators, where that needs no iteration, the platform only translates. The driven
 elements follow from q: an arm has x = cos q x_0 + sin q z x x_0, with y = z x x its derivatives are
 x' = q' y, x'' = q'' y - q'^2 x. The rods r_j = p - c_j then reach from c_j, their beginnings less the places
-of their ends on the nacelle, to one point p, which is where spheres or circles meet (`solve.spheres`); their
+of their ends on the platform, to one point p, which is where spheres or circles meet (`solve.spheres`); their
 constant lengths give v and a of p from two linear systems with the same rows r_j:
 
     r_j . v = r_j . c_j'          r_j . a = r_j . c_j'' - |v - c_j'|^2
@@ -43,8 +43,8 @@ from nacelle.model.robot import Robot
 from nacelle.papers.elements.jets import NO_JET, Jet, add_jets, constant_jet
 from nacelle.papers.elements.layout import StateVariable
 from nacelle.papers.elements.leg_points import Hinge, MeasuredLeg, leg_points
-from nacelle.papers.elements.nacelle_pose import orientations
 from nacelle.papers.elements.placement import element_layout
+from nacelle.papers.elements.platform_pose import orientations
 from nacelle.papers.elements.structure import ElementGeometry
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import evaluate_decimal
@@ -103,7 +103,7 @@ def reason_without_encoders(mechanism: Mechanism) -> str:
     if any(leg.driver is None or leg.form == "plane" for leg in layout.legs):
         return "its legs are not rods on driven arms or sliders"
     if any(turning.kind != "constant" for turning in orientations(mechanism).values()):
-        return "its nacelle turns"
+        return "its platform turns"
     return ""
 
 
@@ -132,7 +132,7 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
         # The direction of the rod does not count for where it begins.
         zeros = {v.name: np.zeros(layout.shapes[v.name]) for v in layout.variables if v.leg == index}
         rod = MeasuredLeg(layout, index, zeros | values).rods[0]
-        R = orientations(mechanism)[rod.points.rod.nacelle].R
+        R = orientations(mechanism)[rod.points.rod.platform].R
         centres.append(add_jets(rod.start, constant_jet(rod.points.offset - R @ rod.points.local)))
         lengths.append(rod.points.length)
     for index, line in enumerate(_lines(mechanism, centres, lengths)):

@@ -5,14 +5,15 @@ theta. What of them moves, and is not decided by the element's own joint, is a v
 
     arm       x       a driven bar on a revolute joint: perpendicular to its axis, towards the next element
     slide     d       a driven slider: the coordinate of its joint
-    rod       x       a bar from the driven element to the nacelle; rods that stay parallel are one variable
+    rod       x       a bar from the driven element to the platform; rods that stay parallel are one variable
     strut     x       a telescopic element; with its length d from the joint at its input to the one beyond
     shaft     theta   a spindle that a motor turns: the coordinate of its joint
 
 The spin of an element between universal joints follows from its direction (`docs/vision.md`), that between
-spherical joints is idle. Where the ends of the legs do not place the nacelle (`placement`), a point of a body
-of the nacelle and the directions of two of its axes are variables, too: the split platform of [OAM] figure 2,
-whose parts all have the same motion. Every variable comes with its first and second derivative; base axes.
+spherical joints is idle. Where the ends of the legs do not place the platform (`placement`), a point of a
+body of the platform and the directions of two of its axes are variables, too: the split platform of [OAM]
+figure 2, whose parts all have the same motion. Every variable comes with its first and second derivative;
+base axes.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class StateVariable(NamedTuple):
     Attributes:
         name: as an input of models: the leg's name and what it is.
         kind: "direction", "length", "coordinate" (of a joint) or "point".
-        leg: index of the leg; -1 for the nacelle.
-        number: of a direction the element's place in the leg, of the nacelle the axis of its body; of others
+        leg: index of the leg; -1 for the platform.
+        number: of a direction the element's place in the leg, of the platform the axis of its body; of others
             the joint.
         body: index of the body that moves so.
     """
@@ -123,7 +124,7 @@ def leg_layout(mechanism: Mechanism) -> ElementLayout:
             if j is not None and j >= robot.tree:
                 raise UnsupportedElementsError(
                     f"leg {leg.leg.name!r} is cut at its joint {robot.joints[j].name}; describe it "
-                    "from the base to the nacelle"
+                    "from the base to the platform"
                 )
     samples = sample_geometries(mechanism)
     for leg in legs:

@@ -166,7 +166,7 @@ class RodPoints:
         length: l; of a strut 0.
         offset: B less E + l x or A + d x, m, of a strut on the base along the axes that its joint gives, of
             others along those of the base.
-        local: its output in the frame of the nacelle's body there.
+        local: its output in the frame of the platform's body there.
         joint: at its input, a revolute one whose axis does not move or a universal one whose second axis is
             perpendicular to it; None for others.
     """
@@ -244,7 +244,7 @@ def _leg_constants(size: float, leg: ElementLeg, at: ElementGeometry) -> LegPoin
             if leg.form == "strut" and joint is not None:
                 Q = np.stack([axis[0] for axis in joint.axes(constant_jet(x))], axis=1).astype(float)
                 offset = round_to_zero(np.linalg.solve(Q, offset), size)
-        local = at.local_origin(rod.tip, rod.nacelle)
+        local = at.local_origin(rod.tip, rod.platform)
         rods.append(RodPoints(rod, round_to_zero(axes.T @ (E - root), size), l, offset, local, joint))
     return LegPoints(leg, F, z, arm, tuple(rods), length)
 

@@ -1,9 +1,9 @@
 """The compact form from the state of the kinematic elements ([OAM] (66)): another stage of motion.
 
-    pose       place -> eliminate -> motion      -> required forces -> nacelle's balance
-    elements   lines, joints, nacelle as measured -> required forces -> nacelle's balance
+    pose       place -> eliminate -> motion      -> required forces -> platform's balance
+    elements   lines, joints, platform as measured -> required forces -> platform's balance
 
-The lines of rods and struts, the driven joints and the nacelle come with their derivatives from directions
+The lines of rods and struts, the driven joints and the platform come with their derivatives from directions
 and lengths (`papers.elements.placement`), without trigonometry, forward kinematics or iteration, and
 nothing is solved for them; forces and the balance are those of `models` and `regressor`.
 """
@@ -55,7 +55,7 @@ def _measured_motion(
         plan,
         configure_robot(plan.parts, now.configuration, pole=heavy and has_square_balance(plan), sensed=now),
     )
-    prescribed = PrescribedMotion(*now.joint_rates, *now.nacelle_rates, dict(now.frames))
+    prescribed = PrescribedMotion(*now.joint_rates, *now.platform_rates, dict(now.frames))
     ends = ends_with_inertia(legs.placed, condensed_numbers(legs.placed)) if heavy else frozenset()
     return legs, prescribed_mechanism_motion(legs, prescribed, ends, friction=friction)
 
@@ -136,7 +136,7 @@ def model_from_elements(robot: Robot, name: str, options: dict[str, Any]) -> Mod
         for variable in element_layout(mechanism).variables
     }
     meaning = describe_variables(robot) | variables
-    includes = "legs, nacelle and the solve for the actuators' forces"
+    includes = "legs, platform and the solve for the actuators' forces"
     return Model(name, robot, "compact", function, inputs, options, meaning, includes)
 
 
@@ -151,7 +151,7 @@ def model_from_encoders(robot: Robot, name: str, options: dict[str, Any]) -> Mod
         robot, "encoders", reason_without_elements(mechanism) or reason_without_encoders(mechanism)
     )
     inputs = dict.fromkeys(("q", "q_dot", "q_ddot"), (len(robot.actuators),))
-    includes = "forward kinematics, legs, nacelle and the solve for the actuators' forces"
+    includes = "forward kinematics, legs, platform and the solve for the actuators' forces"
     return Model(
         name, robot, "compact", inverse_from_encoders, inputs, options, describe_variables(robot), includes
     )

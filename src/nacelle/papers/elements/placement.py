@@ -1,12 +1,12 @@
 """A robot in motion from the state of its elements: positions, rates and accelerations, all linear.
 
     legs       points of the legs from directions and lengths                            (`leg_points`)
-    nacelle    its bodies from the ends of the legs                                      (`nacelle_pose`)
+    platform   its bodies from the ends of the legs                                      (`platform_pose`)
     joints     cosine and sine of driven joints from x, their rates y . x', y = z x x    [OAM] (10), (45)
 
 This is all that the compact form needs in the place of a pose and its derivatives; what it requires of
 passive joints that elements do not give (universal joints of struts, for a regressor) follows from the
-nacelle's pose as it does there.
+platform's pose as it does there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from nacelle.compact.nacelle import PrescribedFrame
+from nacelle.compact.platform import PrescribedFrame
 from nacelle.compact.sides import PrescribedLine
 from nacelle.compact.vectors import add, cross_nonzero, scale
 from nacelle.errors import KinematicsError
@@ -29,7 +29,7 @@ from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.layout import ElementLayout, StateVariable, leg_layout
 from nacelle.papers.elements.leg_points import MeasuredLeg, leg_points
-from nacelle.papers.elements.nacelle_pose import PlatformSolver
+from nacelle.papers.elements.platform_pose import PlatformSolver
 from nacelle.papers.elements.structure import UnsupportedElementsError
 from nacelle.spatial.pose import identity
 from nacelle.spatial.scalar import Array, Scalar, cos, dot, fold_constants, sin
@@ -45,36 +45,36 @@ Rates = dict[int, Scalar]
 
 @lru_cache(maxsize=64)
 def element_layout(mechanism: Mechanism) -> ElementLayout:
-    """The variables of a robot's element state: those of its legs, and of the nacelle where these leave it.
+    """The variables of a robot's element state: those of its legs, and of the platform where these leave it.
 
     Raises:
         KinematicsError: if its legs are not made of elements.
     """
     layout = leg_layout(mechanism)
-    nacelle = PlatformSolver(mechanism)
+    platform = PlatformSolver(mechanism)
     still = {name: np.zeros(shape) for name, shape in layout.shapes.items()}
-    _add_leg_ends(nacelle, [MeasuredLeg(layout, k, still) for k in range(len(layout.legs))])
+    _add_leg_ends(platform, [MeasuredLeg(layout, k, still) for k in range(len(layout.legs))])
     extra: list[StateVariable] = []
-    left = nacelle.solve()
+    left = platform.solve()
     while left:
         # The body of which most is known, the first of equals.
-        body = max(left, key=lambda body: len(nacelle.points[body]))
+        body = max(left, key=lambda body: len(platform.points[body]))
         name = mechanism.robot.bodies[body].name
-        if not nacelle.points[body]:
+        if not platform.points[body]:
             extra.append(StateVariable(f"{name}_point", "point", -1, 0, body))
-            nacelle.add(body, np.zeros(3), np.zeros((3, 3)))
-        for axis in nacelle.missing_axes(body) if body in nacelle.solve() else ():
+            platform.add(body, np.zeros(3), np.zeros((3, 3)))
+        for axis in platform.missing_axes(body) if body in platform.solve() else ():
             extra.append(StateVariable(f"{name}_{'xyz'[axis]}", "direction", -1, axis, body))
-            nacelle.add_axis(body, axis, np.zeros((3, 3)))
-        left = nacelle.solve()
+            platform.add_axis(body, axis, np.zeros((3, 3)))
+        left = platform.solve()
     axes = (0, 1, 2) if extra else layout.axes
     return replace(layout, variables=(*layout.variables, *extra), axes=axes)
 
 
-def _add_leg_ends(nacelle: PlatformSolver, legs: list[MeasuredLeg]) -> None:
+def _add_leg_ends(platform: PlatformSolver, legs: list[MeasuredLeg]) -> None:
     for leg in legs:
         for rod in leg.rods:
-            nacelle.add(rod.points.rod.nacelle, rod.points.local, rod.end)
+            platform.add(rod.points.rod.platform, rod.points.local, rod.end)
 
 
 class ElementMotion:
@@ -84,7 +84,7 @@ class ElementMotion:
         robot: the robot; its inertia and friction may be symbols.
         layout: the variables.
         legs: the legs' points.
-        frames: of all bodies of the nacelle, without gravity.
+        frames: of all bodies of the platform, without gravity.
     """
 
     def __init__(self, robot: Robot, arrays: Mapping[str, Array]) -> None:
@@ -94,15 +94,15 @@ class ElementMotion:
         self.layout = element_layout(mechanism_of(robot.numeric))
         values = dict(arrays)
         self.legs = [MeasuredLeg(self.layout, k, values) for k in range(len(self.layout.legs))]
-        nacelle = PlatformSolver(self.layout.mechanism)
-        _add_leg_ends(nacelle, self.legs)
+        platform = PlatformSolver(self.layout.mechanism)
+        _add_leg_ends(platform, self.legs)
         for v in self.layout.variables:
             if v.leg < 0 and v.kind == "direction":
-                nacelle.add_axis(v.body, v.number, self.layout.in_space(values[v.name]))
+                platform.add_axis(v.body, v.number, self.layout.in_space(values[v.name]))
             elif v.leg < 0:
-                nacelle.add(v.body, np.zeros(3), values[v.name])
-        nacelle.solve()
-        self.frames: dict[int, PrescribedFrame] = nacelle.frames
+                platform.add(v.body, np.zeros(3), values[v.name])
+        platform.solve()
+        self.frames: dict[int, PrescribedFrame] = platform.frames
 
     # ---- positions
 
@@ -111,7 +111,7 @@ class ElementMotion:
         """All positions; joints of rods that no form needs are not there (NaN)."""
         robot, mechanism = self.robot, mechanism_of(self.robot)
         poses = {BASE: identity(), **{body: frame.pose for body, frame in self.frames.items()}}
-        steps: dict[int, list[JointTransform]] = {j: self.nacelle_step(j) for j in robot.nacelle.joints}
+        steps: dict[int, list[JointTransform]] = {j: self.platform_step(j) for j in robot.platform.joints}
         for leg, plan, measured in zip(robot.legs, mechanism.legs, self.legs, strict=True):
             steps |= {j: _unplaced_steps(robot, j) for j in leg.joints}
             if plan.closed_form is not None:
@@ -141,8 +141,8 @@ class ElementMotion:
             steps[leg.prismatic] = [(measured.length[0] - points.length_at_zero) * leg.flip]
         return steps
 
-    def nacelle_step(self, j: int) -> list[JointTransform]:
-        """Where a joint of the nacelle is, from its two bodies."""
+    def platform_step(self, j: int) -> list[JointTransform]:
+        """Where a joint of the platform is, from its two bodies."""
         joint = self.robot.joints[j]
         near, far = self.frames[joint.predecessor].pose, self.frames[joint.successor].pose
         first, second = near @ joint.frame_predecessor, far @ joint.frame_successor
@@ -180,15 +180,15 @@ class ElementMotion:
         return rates, seconds
 
     @cached_property
-    def nacelle_rates(self) -> tuple[Rates, Rates]:
-        """Rates w of the nacelle and their derivatives, by place in u: the platform's twist, its joints."""
+    def platform_rates(self) -> tuple[Rates, Rates]:
+        """Rates w of the platform and their derivatives, by place in u: the platform's twist, its joints."""
         platform, m = self.frames[PLATFORM], self.robot.platform_nv
         rates: Rates = {k: platform.v[k] for k in range(3)}
         seconds: Rates = {k: platform.a[k] for k in range(3)}
         if m == 6:
             rates |= {3 + k: platform.w[k] for k in range(3)}
             seconds |= {3 + k: platform.w_dot[k] for k in range(3)}
-        for j in self.robot.nacelle.joints:
+        for j in self.robot.platform.joints:
             joint = self.robot.joints[j]
             if joint.kind is JointKind.FIXED:
                 continue

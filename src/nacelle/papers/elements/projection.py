@@ -1,15 +1,15 @@
 """The formulation by kinematic elements ([OAM]): bars, spindles, telescopic elements and screws.
 
 Each leg is a chain of elements with directions x, lengths d and spins theta, and carries its part of the
-nacelle. Element by element the wrenches are projected on the leg's motion basis u = [x'; d'; theta'], and the
-motion constraints u = M v project the sum of all legs on the motion of the nacelle:
+platform. Element by element the wrenches are projected on the leg's motion basis u = [x'; d'; theta'], and
+the motion constraints u = M v project the sum of all legs on the motion of the platform:
 
     F_u = sum of [dS'/du; dw/du]^T [f; n]                                             [OAM] (52)
     sum over legs of M^T F_u = 0                                                      [OAM] (56)
     A Gamma + b = 0                                                                   [OAM] (58), (63)
 
 Here A^T Gamma = F: [OAM]'s A is this A transposed and its b is -F. [OAM] counts all directions of the end
-point (r rows, for the five-bar three of which one is always zero), nacelle those in which it moves (n rows).
+point (r rows, for the five-bar three of which one is always zero), platform those in which it moves (n rows).
 
 The kinematic coordinates [dS'/du; dw/du] of a body ([OAM] (49), (50), Table 1) follow from the base outwards,
 
@@ -136,7 +136,7 @@ def _motion_constraints(at: ElementGeometry, leg: ElementLeg, motion: TreeKinema
 
 
 def _carried_bodies(at: ElementGeometry, leg: ElementLeg) -> tuple[CarriedBody, ...]:
-    """The bodies of a leg from the base outwards, then its parts of the nacelle."""
+    """The bodies of a leg from the base outwards, then its parts of the platform."""
     states, lines = _basis_rows(leg), at.lines(leg)
     none = np.zeros((3, sum(len(rows) for basis in states for rows in basis.values())))
     rest = before = PartialVelocity(np.zeros(3), none, none)
@@ -270,8 +270,8 @@ def reason_not(mechanism: Mechanism) -> str:
 
     Covered are legs of a driven bar or slider with rods, with a parallelogram or with a ball on a plane,
     struts on the base, and shafts that a motor turns. Not covered are legs without elements (`leg_type`),
-    spindles between universal joint and hinge (URS), screws on cylindrical joints, slides on the nacelle
-    (PSPP), legs that share bodies, and nacelles with other joints than revolutes and slides. As a safeguard
+    spindles between universal joint and hinge (URS), screws on cylindrical joints, slides on the platform
+    (PSPP), legs that share bodies, and platforms with other joints than revolutes and slides. As a safeguard
     the motions of all bodies in sample poses are compared with those of the tree.
     """
     robot = mechanism.robot
@@ -312,7 +312,7 @@ def implicit_model(state: State, a: Array, physics: Physics) -> tuple[Array, Arr
         physics: what is included.
 
     Returns:
-        A (actuators, m) and F (m,) along the motion coordinates of the nacelle, m = n; N, N m.
+        A (actuators, m) and F (m,) along the motion coordinates of the platform, m = n; N, N m.
     """
     legs = element_motion(state.robot, state.now.motion, state.moving.U)
     # A unit force of each actuator, on both bodies of its joint ([OAM] (16)).

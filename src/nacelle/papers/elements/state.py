@@ -1,7 +1,7 @@
 """The element state {x, d, theta} of a robot with its derivatives ([OAM] (66), (67)), to and from its pose.
 
     state = element_state(robot, x, v, a)       directions, lengths and angles of all elements
-    state.pose()                                x, v, a by linear forward kinematics (`nacelle_pose`)
+    state.pose()                                x, v, a by linear forward kinematics (`platform_pose`)
     state.check()                               whether directions are unit vectors and the loops are closed
 
 The variables are redundant, so a measured state contradicts itself; `project` makes it consistent. Direction
@@ -123,7 +123,7 @@ class ElementState(MeasuredState, Plottable):
     def pose(self) -> Sample:
         """Pose, twist and its derivative by linear forward kinematics: no iteration, and one solution."""
         mechanism = mechanism_of(self.robot)
-        motion = native_elements(nacelle_motion, self.robot)(*self.arrays)
+        motion = native_elements(platform_motion, self.robot)(*self.arrays)
         x, _ = mechanism.chart.coordinates(Pose(np.asarray(motion["R"]), np.asarray(motion["p"])))
         for k, name in enumerate(self.robot.motion.joint_names):
             x[..., mechanism.layout.x_index(name)] = motion["joints"][..., k]
@@ -211,16 +211,16 @@ def native_elements(
     return compile_function(function, robot, inputs=element_shapes(robot), options=dict(options))
 
 
-def nacelle_motion(robot: Robot, *arrays: Array) -> dict[str, Array]:
+def platform_motion(robot: Robot, *arrays: Array) -> dict[str, Array]:
     """Orientation R (3, 3), origin p (3,), m, reduced twist v (n,), its derivative a (n,), and joints.
 
     Base axes, from the variables of the element state in the order of models.
     """
     mechanism = mechanism_of(robot)
     measured = ElementMotion(robot, dict(zip(element_shapes(robot), arrays, strict=True)))
-    rates, seconds = measured.nacelle_rates
+    rates, seconds = measured.platform_rates
     pose = measured.frames[PLATFORM].pose
-    joints = [measured.nacelle_step(robot.joint(name))[0] for name in robot.motion.joint_names]
+    joints = [measured.platform_step(robot.joint(name))[0] for name in robot.motion.joint_names]
     return {
         "R": pack(pose.R.tolist()),
         "p": pack(pose.p.tolist()),

@@ -3,17 +3,17 @@
 An element has an input point A, a direction x (3,), a length d and a spin theta about x; those of them that
 move are its motion basis ([OAM] (26)). A leg is one of
 
-    bars           a driven bar or slider and one or more rods to the nacelle     RRR PRR RUS PUS R[SS|SS]
+    bars           a driven bar or slider and one or more rods to the platform     RRR PRR RUS PUS R[SS|SS]
     strut          a telescopic element between two joints                        UPS SPS RPS RPR UPU
     shaft          the same, turned by a motor: the screw of [OAM] (8)            RUPU
-    plane          a slider with a spherical joint on a face of the nacelle       PC5
+    plane          a slider with a spherical joint on a face of the platform       PC5
     parallelogram  a driven bar or slider, a hub, and two bars side by side       PRPaR RRPaR
 
-read from the base to the nacelle, and its last element is its part of the nacelle: each body of the nacelle
-is split evenly among the legs that hold it ([OAM] section 3.2, figure 2), one without legs among those of its
-neighbours. The split is one of dynamics alone.
+read from the base to the platform, and its last element is its part of the platform: each body of the
+platform is split evenly among the legs that hold it ([OAM] section 3.2, figure 2), one without legs among
+those of its neighbours. The split is one of dynamics alone.
 
-A rod reaches from its input E (3,), on the driven bar or slider, to its output B on the nacelle; on a
+A rod reaches from its input E (3,), on the driven bar or slider, to its output B on the platform; on a
 revolute joint with axis z, E is the point of the axis nearest to B,
 
     E = F + z (z . (B - F))                                  F the joint's origin
@@ -79,14 +79,14 @@ class ElementRod:
         hold: what holds it at its input.
         end: what holds it at its output, seen from the element.
         tip: the joint at its output.
-        nacelle: the body of the nacelle there.
+        platform: the body of the platform there.
     """
 
     body: int
     hold: EndJoint
     end: EndJoint
     tip: int
-    nacelle: int
+    platform: int
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class KinematicElement:
         letter: "B", "Sp", "T" or "S".
         body: the body that it is, or that slides in it.
         basis: which of its states move: "x", "d", "theta", and "A" where no other element gives it.
-        share: the part of the body's wrenches that it carries: 1, or 1/k of a nacelle.
+        share: the part of the body's wrenches that it carries: 1, or 1/k of a platform.
     """
 
     name: str
@@ -108,13 +108,13 @@ class KinematicElement:
     share: float = 1.0
 
 
-class NacellePart(NamedTuple):
-    """A part of the nacelle that a leg carries.
+class PlatformPart(NamedTuple):
+    """A part of the platform that a leg carries.
 
     Attributes:
         element: it, last in the leg.
         joint: the joint at its input.
-        neighbour: the body of the nacelle that it hangs on; None if on the leg itself.
+        neighbour: the body of the platform that it hangs on; None if on the leg itself.
     """
 
     element: KinematicElement
@@ -136,7 +136,7 @@ class ElementLeg:
         flip: -1.0 if the slide's axis points towards the strut's input, else 1.0.
         fold: the joints of a parallelogram.
         elements: its own elements, from the base on.
-        parts: its parts of the nacelle.
+        parts: its parts of the platform.
     """
 
     leg: Leg
@@ -148,7 +148,7 @@ class ElementLeg:
     flip: float = 1.0
     fold: Parallelogram | None = None
     elements: tuple[KinematicElement, ...] = ()
-    parts: tuple[NacellePart, ...] = ()
+    parts: tuple[PlatformPart, ...] = ()
 
     @property
     def has_arm(self) -> bool:
@@ -167,7 +167,7 @@ class ElementLeg:
 
     @property
     def all_elements(self) -> tuple[KinematicElement, ...]:
-        """Its own elements, then its parts of the nacelle."""
+        """Its own elements, then its parts of the platform."""
         return (*self.elements, *(part.element for part in self.parts))
 
 
@@ -218,7 +218,7 @@ class ElementGeometry:
 
     def ends(self, leg: ElementLeg, rod: ElementRod) -> tuple[Array, Array]:
         """Input and output (3,), base axes, m, of a rod or strut; of a parallelogram those of its arm."""
-        B = self.origin(rod.tip, rod.nacelle)
+        B = self.origin(rod.tip, rod.platform)
         if leg.fold is not None:
             return B - (self.frame(leg.fold.end).p - self.frame(leg.fold.rod_a).p), B
         E = self.centre(rod.hold)
@@ -251,7 +251,7 @@ class ElementGeometry:
         return lines + [self._part_line(part.joint, part.element.body) for part in leg.parts]
 
     def _part_line(self, joint: int, body: int) -> Line:
-        """A part of the nacelle: from the joint at its input to the body's origin, or along an axis."""
+        """A part of the platform: from the joint at its input to the body's origin, or along an axis."""
         A = self.origin(joint, body)
         if float(np.linalg.norm(self.local_origin(joint, body))) < 1e-9 * self.robot.numeric.size:
             return Line(A, self.poses[body].R[:, 0])
@@ -278,13 +278,13 @@ def element_legs(mechanism: Mechanism) -> tuple[ElementLeg, ...]:
         UncoveredError: if it cannot be done.
     """
     robot = mechanism.robot
-    for j in (*robot.nacelle.joints, *robot.nacelle.closures):
+    for j in (*robot.platform.joints, *robot.platform.closures):
         joint = robot.joints[j]
         slides = (JointKind.PRISMATIC,) if j < robot.tree else ()
         allowed = (JointKind.REVOLUTE, JointKind.FIXED, *slides)
         if joint.kind not in allowed and not joint.at_point:
             raise UnsupportedElementsError(
-                f"{joint.kind} joints inside the nacelle ({joint.name}) are not covered by elements"
+                f"{joint.kind} joints inside the platform ({joint.name}) are not covered by elements"
             )
     legs = [_LegReader(mechanism, leg).read() for leg in robot.legs]
     return _split_platform(robot, legs)
@@ -343,12 +343,12 @@ class _LegReader:
 
     def _ends(self, first: JointGroup, last: JointGroup) -> tuple[EndJoint, EndJoint]:
         """The joints at the two ends of a rod or strut."""
-        if last.after not in self.robot.nacelle.bodies:
-            raise self.fail("does not end at the nacelle with a joint that moves")
+        if last.after not in self.robot.platform.bodies:
+            raise self.fail("does not end at the platform with a joint that moves")
         hold, end = self._hold(first), self._hold(last)
         if len(end.joints) > 1:
             raise self.fail(
-                "has a body in the universal joint at the nacelle, which is not covered by elements"
+                "has a body in the universal joint at the platform, which is not covered by elements"
             )
         return hold, end
 
@@ -364,8 +364,8 @@ class _LegReader:
 
     def _bars(self, driver: JointGroup, branches: tuple[tuple[JointGroup, ...], ...]) -> ElementLeg:
         rods = tuple(self._rod(groups) for groups in branches)
-        if len({rod.nacelle for rod in rods}) > 1:
-            raise self.fail("holds several bodies of the nacelle, which is not covered by elements")
+        if len({rod.platform for rod in rods}) > 1:
+            raise self.fail("holds several bodies of the platform, which is not covered by elements")
         joint = driver.joints[0].joint
         elements = (self._driver(joint, self.stem[driver.after]), *(self._bar(rod) for rod in rods))
         return ElementLeg(self.leg, "bars", joint, rods, elements=elements)
@@ -408,41 +408,41 @@ class _LegReader:
         axes = FrameAxis(fold.hub, False, 2), FrameAxis(fold.rod_a, True, 2)
         hold = EndJoint("U", (fold.hub, fold.rod_a), axes, hub)
         end = EndJoint("R", (fold.wrist,), (FrameAxis(fold.wrist, False, 2), FrameAxis(fold.wrist, True, 2)))
-        nacelle = joints[fold.wrist].successor
+        platform = joints[fold.wrist].successor
         rods = tuple(
-            ElementRod(joints[j].successor, hold, end, fold.wrist, nacelle) for j in (fold.rod_a, fold.rod_b)
+            ElementRod(joints[j].successor, hold, end, fold.wrist, platform) for j in (fold.rod_a, fold.rod_b)
         )
         elements = (self._driver(fold.root, arm), *(self._bar(rod) for rod in rods))
         return ElementLeg(self.leg, "parallelogram", fold.root, rods, fold=fold, elements=elements)
 
 
 class _PlatformPath(NamedTuple):
-    """How a leg reaches a body of the nacelle: by which joint, and past which other body of it."""
+    """How a leg reaches a body of the platform: by which joint, and past which other body of it."""
 
     joint: int
     neighbour: int | None = None
 
 
 def _split_platform(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, ...]:
-    """Split each body of the nacelle evenly among its legs; one without, among its neighbours' legs."""
+    """Split each body of the platform evenly among its legs; one without, among its neighbours' legs."""
     # By body and leg.
     ways: dict[int, dict[int, _PlatformPath]] = {}
     for k, leg in enumerate(legs):
-        ways.setdefault(leg.rods[0].nacelle, {})[k] = _PlatformPath(leg.rods[0].tip)
+        ways.setdefault(leg.rods[0].platform, {})[k] = _PlatformPath(leg.rods[0].tip)
     links = [
         (j, *ends)
-        for j in (*robot.nacelle.joints, *robot.nacelle.closures)
+        for j in (*robot.platform.joints, *robot.platform.closures)
         if not (joint := robot.joints[j]).at_point
         for ends in permutations((joint.predecessor, joint.successor))
     ]
-    while len(ways) < len(robot.nacelle.bodies):
+    while len(ways) < len(robot.platform.bodies):
         newly: dict[int, dict[int, _PlatformPath]] = {}
         for j, body, other in links:
             if body not in ways:
                 for k in ways.get(other, ()):
                     newly.setdefault(body, {}).setdefault(k, _PlatformPath(j, other))
         if not newly:
-            raise UnsupportedElementsError("some bodies of the nacelle hang on none of its legs")
+            raise UnsupportedElementsError("some bodies of the platform hang on none of its legs")
         ways |= newly
     return tuple(
         replace(
@@ -455,21 +455,21 @@ def _split_platform(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, .
     )
 
 
-def _platform_part(robot: Robot, leg: ElementLeg, body: int, way: _PlatformPath, count: int) -> NacellePart:
-    """A leg's part of a body of the nacelle; its input moves by itself on a plane or behind a slider."""
+def _platform_part(robot: Robot, leg: ElementLeg, body: int, way: _PlatformPath, count: int) -> PlatformPart:
+    """A leg's part of a body of the platform; its input moves by itself on a plane or behind a slider."""
     joint, neighbour = way
     kind = robot.joints[joint].kind
     hinged = leg.form != "plane" if neighbour is None else kind in (JointKind.REVOLUTE, JointKind.FIXED)
-    rotation = () if robot.nacelle.kind == "point" else ("x", "theta")
+    rotation = () if robot.platform.kind == "point" else ("x", "theta")
     name = f"{robot.bodies[body].name}/{leg.leg.name}"
     element = KinematicElement(name, "B", body, rotation if hinged else ("A", *rotation), 1.0 / count)
-    return NacellePart(element, joint, neighbour)
+    return PlatformPart(element, joint, neighbour)
 
 
 def welded_bodies(robot: Robot) -> tuple[int, ...]:
     """For each body the one that it is fixed to, by fixed joints of the tree; else itself."""
     stem = list(range(len(robot.bodies)))
     for joint in robot.tree_joints:
-        if joint.kind is JointKind.FIXED and joint.successor not in robot.nacelle.bodies:
+        if joint.kind is JointKind.FIXED and joint.successor not in robot.platform.bodies:
             stem[joint.successor] = stem[joint.predecessor]
     return tuple(stem)

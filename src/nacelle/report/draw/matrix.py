@@ -37,7 +37,7 @@ def plot_jacobian(paper: Paper, jacobian: Jacobian, *, times: Any = None) -> str
         np.asarray(jacobian.scaled, dtype=float),
         [actuator.name for actuator in robot.actuators],
         list(robot.motion.coordinates),
-        label="rate of an actuator for one of the nacelle, lengths in robot sizes (-)",
+        label="rate of an actuator for one of the platform, lengths in robot sizes (-)",
     )
     return f"{robot.name}: scaled Jacobian, inverse condition number {float(jacobian.conditioning):.3g}"
 

@@ -157,7 +157,7 @@ def plot_scene(view: Scene, ax: Axes) -> None:
 
 
 def _draw_flat(ax: Axes, view: Scene, across: int) -> None:
-    """Outlines on the plane, the base below, then the legs, the nacelle, the joints."""
+    """Outlines on the plane, the base below, then the legs, the platform, the joints."""
     patches = import_matplotlib("matplotlib.patches")
     right, up = _FLAT_AXES[across]
     for level, part in enumerate(view.parts):

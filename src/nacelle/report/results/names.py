@@ -1,4 +1,4 @@
-"""Names and SI units of what robots have: actuators, coordinates of the nacelle, legs, joints."""
+"""Names and SI units of what robots have: actuators, coordinates of the platform, legs, joints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = {
     "acceleration": ("m/s^2", "rad/s^2"),
     "force": ("N", "N m"),
 }
-# Of a joint of the nacelle whose robot is not at hand: metres or radians.
+# Of a joint of the platform whose robot is not at hand: metres or radians.
 UNKNOWN_UNIT = "SI"
 
 
@@ -28,7 +28,7 @@ def actuators(robot: Robot, kind: str = "force") -> NamesAndUnits:
 
 
 def _unit(robot: Robot | None, kind: str, name: str, unit: str) -> str:
-    """The unit of a coordinate of the nacelle or its rate; joints are looked up in the robot."""
+    """The unit of a coordinate of the platform or its rate; joints are looked up in the robot."""
     if unit:
         return _UNITS[kind][unit == "rad"]
     if robot is None:
@@ -38,7 +38,7 @@ def _unit(robot: Robot | None, kind: str, name: str, unit: str) -> str:
 
 
 def twist(motion: Motion, kind: str = "rate", robot: Robot | None = None) -> NamesAndUnits:
-    """Coordinates of the nacelle with units of their rate, acceleration or force along them."""
+    """Coordinates of the platform with units of their rate, acceleration or force along them."""
     units = layout_of(motion).v_units
     return [
         (name, _unit(robot, kind, name, unit)) for name, unit in zip(motion.coordinates, units, strict=True)
@@ -59,9 +59,9 @@ def pose(motion: Motion, robot: Robot | None = None) -> NamesAndUnits:
 
 
 def legs(robot: Robot, count: int) -> NamesAndUnits:
-    """Names of the legs, and of the nacelle where it counts as one more."""
+    """Names of the legs, and of the platform where it counts as one more."""
     names = [leg.name for leg in robot.legs]
-    names += ["nacelle"] if len(names) < count else []
+    names += ["platform"] if len(names) < count else []
     names += [f"part {k + 1}" for k in range(len(names), count)]
     return [(name, "-") for name in names[:count]]
 

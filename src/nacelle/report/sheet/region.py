@@ -151,7 +151,7 @@ def describe_nearest_singularity(
     Args:
         slices: of each the nearest one of every kind: "measure", "at" and "leg".
         coordinates: names of the entries of a pose.
-        mover: what moves, in a word: the nacelle, or the mechanism.
+        mover: what moves, in a word: the platform, or the mechanism.
     """
     entries = [(nearest["measure"], kind, nearest) for cut in slices for kind, nearest in cut.items()]
     if not entries:

@@ -61,12 +61,12 @@ def _figure(subject: Subject) -> str:
 def structure_section(subject: Subject) -> Content:
     """Describe the structure of a robot: a line of counts, the legs, and all joints in a folded table."""
     command, data, parts = subject.command("show"), subject.summary, subject.sections
-    keys = ("motion", "elements", "legs", "nacelle", "joints", "loops", "tools", "payload", "modes")
-    kind = data["nacelle"]["kind"]
-    nacelle = "no nacelle" if kind == "none" else f"{kind} nacelle"
+    keys = ("motion", "elements", "legs", "platform", "joints", "loops", "tools", "payload", "modes")
+    kind = data["platform"]["kind"]
+    platform = "no platform" if kind == "none" else f"{kind} platform"
     page = [
         command_line(command),
-        paragraph(f"{counts_line(data)}; {nacelle}."),
+        paragraph(f"{counts_line(data)}; {platform}."),
         parts_html([*parts.get("Legs", []), *parts.get("Couplings", [])]),
         details(f"All {len(data['joints'])} joints", parts_html(parts["Joints"])),
     ]

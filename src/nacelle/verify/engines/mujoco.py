@@ -66,7 +66,7 @@ class MujocoEngine:
 
     @property
     def _is_point(self) -> bool:
-        return self.robot.nacelle.kind == "point"
+        return self.robot.platform.kind == "point"
 
     def configuration(self, state: TreeState) -> Array:
         """The engine's coordinates of a state."""
@@ -193,7 +193,7 @@ def mujoco_engine(robot: Robot, spec: mj.MjSpec) -> MujocoEngine:
 def _grow_tree(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pose]]:
     """Grow the tree; give for each body the MuJoCo body that carries it, and its pose there."""
     platform = _with_general_inertia(spec.worldbody.add_body(name="platform"))
-    if robot.nacelle.kind == "point":
+    if robot.platform.kind == "point":
         for k, axis in enumerate((_X, _Y, _Z)):
             platform.add_joint(name=f"platform.{k}", type=_SLIDE, axis=axis)
     else:

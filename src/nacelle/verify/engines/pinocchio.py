@@ -79,7 +79,7 @@ class PinocchioEngine:
 
     @property
     def _is_point(self) -> bool:
-        return self.robot.nacelle.kind == "point"
+        return self.robot.platform.kind == "point"
 
     def configuration(self, state: TreeState) -> Array:
         """The engine's coordinates of a state."""
@@ -196,7 +196,7 @@ def build(robot: Robot) -> PinocchioEngine:
     model = pin.Model()
     model.gravity = pin.Motion(np.array(robot.gravity, dtype=float), np.zeros(3))
     here = pin.SE3.Identity()
-    point = robot.nacelle.kind == "point"
+    point = robot.platform.kind == "point"
     model_of_joint = pin.JointModelTranslation() if point else pin.JointModelFreeFlyer()
     # For each body the Pinocchio joint that carries it, and its pose there.
     carriers = {BASE: (0, here), PLATFORM: (model.addJoint(0, model_of_joint, here, "platform"), here)}

@@ -96,7 +96,7 @@ class Stage:
         ]
         self._ghosts = {
             b: scene.add_frame(f"{root}/ghost{b}", show_axes=False, visible=False)
-            for b in session.robot.nacelle.bodies
+            for b in session.robot.platform.bodies
         }
         self._meshes: dict[int, list[tuple[Any, str]]] = {}
         self._send_meshes()
@@ -160,21 +160,21 @@ class Stage:
                 handle.wxyz, handle.position = tuple(quaternions_wxyz(frame.R)), tuple(frame.p)
 
     def paint(self, standing: PoseStatus) -> None:
-        """Colour the robot: its nacelle red out of reach, all that moves orange near singularities."""
+        """Colour the robot: its platform red out of reach, all that moves orange near singularities."""
         if standing is self._standing:
             return
         self._standing = standing
         for body, meshes in self._meshes.items():
-            nacelle = body in self._ghosts
+            platform = body in self._ghosts
             for handle, colour in meshes:
-                if standing is PoseStatus.OUT and nacelle:
+                if standing is PoseStatus.OUT and platform:
                     colour = OUT_COLOUR
                 elif standing is PoseStatus.NEAR and body:
                     colour = NEAR_COLOUR
                 handle.color = rgb_bytes(colour)
 
     def show_ghost(self, ghost: Pose | None, bodies: BodyPoses) -> None:
-        """Show the nacelle where it was asked for, but cannot go; hide it if None."""
+        """Show the platform where it was asked for, but cannot go; hide it if None."""
         if ghost is not None:
             platform = Pose(bodies.R[PLATFORM], bodies.p[PLATFORM])
         for b, frame in self._ghosts.items():

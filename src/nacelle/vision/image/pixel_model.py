@@ -37,7 +37,7 @@ class PixelModel:
         blur: standard deviation of the point spread, px.
         background: grey level of what is behind the robot.
         leg: grey level of the legs.
-        other: grey level of the nacelle and the base.
+        other: grey level of the platform and the base.
         read_noise: standard deviation of the noise without light, grey levels.
         shot: variance per grey level, grey levels.
         quantised: whether values are whole numbers from 0 to 255.

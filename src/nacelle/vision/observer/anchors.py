@@ -1,8 +1,8 @@
 """Anchors on the base that are not where the description says: how the legs move with them.
 
 The joint j that holds a leg on the base is displaced by o_j (3,), m, base axes. All that hangs on it is
-carried along, and the leg's own joints move so that the closures stay closed while the nacelle keeps its pose
-x:
+carried along, and the leg's own joints move so that the closures stay closed while the platform keeps its
+pose x:
 
     M_l u_l + N_l w + c_j o_j' = 0,     c_j (rows, 3) what a translation of the carried bodies opens
 
@@ -148,7 +148,7 @@ def anchored_rates(now: Configuration, x: Array, y: Array, anchors: Anchors) -> 
     free, dependent = coordinate_selections(mechanism, x, y[: mechanism.dependent_count])
     columns = []
     for k, (j, _) in enumerate(anchors):
-        # The legs that move with an anchor: its own, or all where the nacelle yields too.
+        # The legs that move with an anchor: its own, or all where the platform yields too.
         own = [k for k, leg in enumerate(robot.legs) if j in leg.joints]
         legs = None if mechanism.parasitic else own
         columns.append(

@@ -71,7 +71,7 @@ def test_clean_library(name: str, truth: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRESS)
 def test_clean_stress(name: str) -> None:
-    """Robots that are no families: redundant ones, nacelles with loops, drives at closures."""
+    """Robots that are no families: redundant ones, platforms with loops, drives at closures."""
     for seed in (1, 2):
         findings = check_measurement(simulated_measurement(STRESS[name](seed), seed))
         assert len(findings) == 0, str(findings)

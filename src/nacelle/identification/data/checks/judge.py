@@ -12,7 +12,7 @@ actuator were independent, each known to 10 %: what the model lacks is correlate
 values of forces, F_i0 those of the description; ranges of coordinates are compared likewise. The cost of the
 right hypothesis is a few tens; that of a wrong one is greater by tens to thousands. Samples where an actuator
 nearly stands are left out: there friction is hardly determined. With redundant actuation forces are judged as
-they act on the nacelle, J_r^-T f.
+they act on the platform, J_r^-T f.
 
 Corrections: what a measurement would be if some of its columns were meant otherwise.
 

@@ -1,6 +1,6 @@
-"""Linear forward kinematics: the bodies of the nacelle from the ends of the legs ([OAM] (34), (35)).
+"""Linear forward kinematics: the bodies of the platform from the ends of the legs ([OAM] (34), (35)).
 
-A body of the nacelle has points b_j (3,) whose places B_j are known: ends of legs, joints with bodies that
+A body of the platform has points b_j (3,) whose places B_j are known: ends of legs, joints with bodies that
 are placed already. With g = B_2 - B_1 and l = b_2 - b_1 its orientation R and origin p are
 
     R constant             p = B_1 - R b_1
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.bars.geometry import round_to_zero
-from nacelle.compact.nacelle import PrescribedFrame, PrescribedPoint, weighted_sum
+from nacelle.compact.platform import PrescribedFrame, PrescribedPoint, weighted_sum
 from nacelle.compact.vectors import ZERO, add, cross_nonzero, scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.joint import JointKind
@@ -42,7 +42,7 @@ _SHORT = 1e-3
 
 
 class Orientation(NamedTuple):
-    """How a body of the nacelle may turn.
+    """How a body of the platform may turn.
 
     Attributes:
         kind: "constant", "axis" or "any".
@@ -57,12 +57,12 @@ class Orientation(NamedTuple):
 
 @lru_cache(maxsize=64)
 def orientations(mechanism: Mechanism) -> dict[int, Orientation]:
-    """For every body of the nacelle how it may turn, decided at sample poses."""
+    """For every body of the platform how it may turn, decided at sample poses."""
     samples = sample_geometries(mechanism)
     result = {}
     for body in platform_bodies(mechanism):
         R = np.asarray(samples[0].poses[body].R, dtype=float)
-        if mechanism.robot.nacelle.kind == "point":
+        if mechanism.robot.platform.kind == "point":
             result[body] = Orientation("constant", np.eye(3), ZERO)
             continue
         rotations = [_rotation_vector(np.asarray(at.poses[body].R, dtype=float) @ R.T) for at in samples[1:]]
@@ -82,8 +82,8 @@ def _rotation_vector(R: Array) -> Array:
 
 
 def platform_bodies(mechanism: Mechanism) -> tuple[int, ...]:
-    """The platform and the other bodies of the nacelle."""
-    return (PLATFORM, *(body for body in mechanism.robot.nacelle.bodies if body != PLATFORM))
+    """The platform and the other bodies of the platform."""
+    return (PLATFORM, *(body for body in mechanism.robot.platform.bodies if body != PLATFORM))
 
 
 class KnownPoint(NamedTuple):
@@ -94,7 +94,7 @@ class KnownPoint(NamedTuple):
 
 
 class PlatformSolver:
-    """Places the bodies of the nacelle, one after the other.
+    """Places the bodies of the platform, one after the other.
 
     Attributes:
         frames: of the bodies that are placed.
@@ -149,7 +149,7 @@ class PlatformSolver:
     def _add_neighbour_points(self, body: int) -> None:
         """Give the joints of a placed body to its neighbours."""
         robot = self.robot
-        for j in (*robot.nacelle.joints, *robot.nacelle.closures):
+        for j in (*robot.platform.joints, *robot.platform.closures):
             joint = robot.joints[j]
             if joint.at_point or joint.kind in (JointKind.PRISMATIC, JointKind.CYLINDRICAL):
                 continue

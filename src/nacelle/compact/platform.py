@@ -1,13 +1,13 @@
-"""The nacelle in base axes: its points, its rates as wrenches feel them, and its accelerations.
+"""The platform in base axes: its points, its rates as wrenches feel them, and its accelerations.
 
-The point b (3,) of a nacelle body (origin p, axes c_1, c_2, c_3 as columns of R) is at p + sum b_k c_k, so
+The point b (3,) of a platform body (origin p, axes c_1, c_2, c_3 as columns of R) is at p + sum b_k c_k, so
 that its velocity and its acceleration are those of the origin and the same sums over
 
     c_k' = w x c_k          c_k'' = w' x c_k + w x c_k'
 
 which all points of a body have in common. Where points lie in no common plane with the axes, the matrix T of
-w' x r + w x (w x r) over r = R b is shorter. Along the rates of the nacelle a wrench (f at r, n) is, by equal
-power at unit rate,
+w' x r + w x (w x r) over r = R b is shorter. Along the rates of the platform a wrench (f at r, n) is, by
+equal power at unit rate,
 
     translation k   f_k                     revolute joint, axis e at o   e . (n + (r - o) x f)
     rotation k      (n + arm x f)_k         prismatic joint               e . f
@@ -37,7 +37,7 @@ from nacelle.tree.spanning_tree import transform_pose
 
 @dataclass(frozen=True)
 class PlatformAxis:
-    """A rate of a joint of the nacelle: its axis and a point of it, base axes, and whether it turns."""
+    """A rate of a joint of the platform: its axis and a point of it, base axes, and whether it turns."""
 
     rate: int
     axis: Array
@@ -47,7 +47,7 @@ class PlatformAxis:
 
 @dataclass(frozen=True, eq=False)
 class MovingFrame:
-    """A nacelle body in motion: origin and axes with first and second derivatives, base axes, (3,) each.
+    """A platform body in motion: origin and axes with first and second derivatives, base axes, (3,) each.
 
     Attributes:
         pose: orientation (3, 3) and origin of the body, m.
@@ -116,7 +116,7 @@ class MovingFrame:
 
 
 class PrescribedPoint(NamedTuple):
-    """A point of a nacelle body whose motion is given: in the body's frame (3,), and p, p', p''."""
+    """A point of a platform body whose motion is given: in the body's frame (3,), and p, p', p''."""
 
     local: Array
     p: Array
@@ -126,7 +126,7 @@ class PrescribedPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PrescribedFrame(MovingFrame):
-    """A nacelle body of which some points are given with their motion, and need not be found from its own.
+    """A platform body of which some points are given with their motion, and need not be found from its own.
 
     Attributes:
         points: the points.
@@ -168,7 +168,7 @@ class PrescribedFrame(MovingFrame):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PoleFrame(MovingFrame):
-    """A nacelle body in motion whose points are counted from one of them, the pole b_0.
+    """A platform body in motion whose points are counted from one of them, the pole b_0.
 
         v(b) = v(b_0) + w x R (b - b_0)          a(b) = a(b_0) + T R (b - b_0)
 
@@ -227,7 +227,7 @@ def weighted_sum(columns: list[Array], b: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PlatformState:
-    """The nacelle at a configuration.
+    """The platform at a configuration.
 
     Attributes:
         robot: the robot.
@@ -273,7 +273,7 @@ class PlatformState:
         frames = {PLATFORM: MovingFrame(*motion) if local is None else PoleFrame(*motion, pole=local)}
         if self.base_bodies:
             frames[BASE] = MovingFrame(self.poses[BASE], ZERO, ZERO, ZERO, ZERO)
-        for j in self.robot.nacelle.joints:
+        for j in self.robot.platform.joints:
             joint = self.robot.joints[j]
             parent = frames[joint.predecessor]
             omega, omega_dot = parent.w, parent.w_dot
@@ -377,20 +377,20 @@ def _linear_and_angular(robot: Robot, w: dict[int, Scalar]) -> tuple[Array, Arra
 
 
 def platform_state(now: Configuration) -> PlatformState:
-    """The nacelle at a configuration."""
+    """The platform at a configuration."""
     robot, mechanism = now.robot, now.mechanism
     starts = np.cumsum([0, *(len(joint.primitives) for joint in robot.tree_joints)])
-    poses = {body: now.motion.poses[body] for body in robot.nacelle.bodies}
+    poses = {body: now.motion.poses[body] for body in robot.platform.bodies}
     poses[PLATFORM] = now.motion.poses[PLATFORM]
     axes: dict[int, tuple[PlatformAxis, ...]] = {PLATFORM: ()}
     grounded: set[int] = set()
-    joints = (*robot.nacelle.joints, *robot.nacelle.closures)
+    joints = (*robot.platform.joints, *robot.platform.closures)
     at_base = any(BASE in (robot.joints[j].predecessor, robot.joints[j].successor) for j in joints)
     if at_base or mechanism.platform_idle_spins:
         poses[BASE], axes[BASE] = now.motion.poses[BASE], ()
         grounded.add(BASE)
     steps: dict[int, tuple[tuple[PlatformAxis, ...], ...]] = {}
-    for j in robot.nacelle.joints:
+    for j in robot.platform.joints:
         joint = robot.joints[j]
         pose = poses[joint.predecessor] @ joint.frame_predecessor
         rate = robot.platform_nv + robot.v_slices[j].start

@@ -1,12 +1,12 @@
-"""The nacelle: the body, or the articulated bodies, that the legs carry.
+"""The platform: the body, or the articulated bodies, that the legs carry.
 
-It is placed by coordinates of its own, so its joint is cut. Without base and nacelle the mechanism falls
-apart into its legs. A body is taken as the nacelle where this leaves at least three pieces that touch both,
+It is placed by coordinates of its own, so its joint is cut. Without base and platform the mechanism falls
+apart into its legs. A body is taken as the platform where this leaves at least three pieces that touch both,
 at least two of them driven, and no other body has as many driven ones, or as many with as many others. Where
 legs meet in a point there is no such body: the last link of one of them, on which the others end in that
 point, is none.
 
-An articulated nacelle: several bodies on joints without drives that legs hold together.
+An articulated platform: several bodies on joints without drives that legs hold together.
 
 No single body tells how such a robot moves: the half plates of a Quattro only translate, the tool on the
 plate of a Delta turns by itself. With the twists V_b (6, n) of the bodies along the n motions of the robot,
@@ -16,7 +16,7 @@ as many as rank [V_b - V_p, b in C]. From p the set grows
 1. by bodies that show motions which it does not show yet, until it shows all;
 2. by bodies that bring no motions of their own beyond those that it has (the second half plate, links).
 
-It is a nacelle where no body of it is on the base or the last link of a leg that ends in a point, the rest
+It is a platform where no body of it is on the base or the last link of a leg that ends in a point, the rest
 leaves at least three legs between it and the base, two of them driven, and the drives move it in all n
 motions. Of several the one with the fewest motions of its own is taken, then that with the most legs; p is
 the body that the most legs hold.
@@ -50,17 +50,17 @@ from nacelle.spatial.scalar import Array
 # ---- one body
 
 
-# So many legs make a body the nacelle, so many of them driven.
+# So many legs make a body the platform, so many of them driven.
 MIN_LEGS, MIN_DRIVEN_LEGS = 3, 2
 # How near ball joints must be to act in one point, over the size of the mechanism.
 _MEET = 1e-9
 
 
 def with_platform(graph: Graph, name: str | None = None) -> Graph:
-    """The graph with its nacelle as the floating body.
+    """The graph with its platform as the floating body.
 
     Args:
-        graph: the graph; one that floats has its nacelle already.
+        graph: the graph; one that floats has its platform already.
         name: of the body; chosen if None, none if empty.
 
     Raises:
@@ -70,7 +70,7 @@ def with_platform(graph: Graph, name: str | None = None) -> Graph:
         raise file_error(graph.file, f"no body is called {name!r}", did_you_mean(name, graph.bodies))
     if graph.floating is not None:
         if name and name != graph.floating:
-            raise file_error(graph.file, f"the body {graph.floating!r} moves freely: it is the nacelle")
+            raise file_error(graph.file, f"the body {graph.floating!r} moves freely: it is the platform")
         return graph
     body = _platform_body(graph) if name is None else name
     if not body:
@@ -79,9 +79,9 @@ def with_platform(graph: Graph, name: str | None = None) -> Graph:
     if carrier.name in graph.coupled:
         if name is None:
             return graph
-        raise file_error(graph.file, f"the joint {carrier.name!r} of the nacelle is coupled to others")
+        raise file_error(graph.file, f"the joint {carrier.name!r} of the platform is coupled to others")
     if name is None:
-        graph.report.done(f"the nacelle is {body!r}, which {count_legs(graph, [body])} carry")
+        graph.report.done(f"the platform is {body!r}, which {count_legs(graph, [body])} carry")
     return replace(
         graph,
         joints=tuple(joint for joint in graph.joints if joint is not carrier),
@@ -102,19 +102,19 @@ def _platform_body(graph: Graph) -> str:
 
 @dataclass(frozen=True)
 class LegCount:
-    """How many legs a nacelle has: with a drive, and without one."""
+    """How many legs a platform has: with a drive, and without one."""
 
     driven: int
     passive: int
 
     @property
     def order(self) -> tuple[int, int]:
-        """The more, the rather it is a nacelle."""
+        """The more, the rather it is a platform."""
         return self.driven, self.passive
 
     @property
     def is_platform(self) -> bool:
-        """Whether they make a nacelle."""
+        """Whether they make a platform."""
         return self.driven >= MIN_DRIVEN_LEGS and self.driven + self.passive >= MIN_LEGS
 
     def __str__(self) -> str:
@@ -123,19 +123,19 @@ class LegCount:
         return f"{self.driven} driven legs{others}"
 
 
-def count_legs(graph: Graph, nacelle: Collection[str], at: str | None = None) -> LegCount:
+def count_legs(graph: Graph, platform: Collection[str], at: str | None = None) -> LegCount:
     """The pieces that touch both the base and some bodies when these are taken out.
 
     Args:
         graph: the graph.
-        nacelle: the bodies.
+        platform: the bodies.
         at: the one of them that counts; any if None.
     """
     counts = {True: 0, False: 0}
-    for piece in _components_without(graph, nacelle):
+    for piece in _components_without(graph, platform):
         links = _links_at(graph, piece)
         touched = {end for link in links for end in (link.parent, link.child)}
-        holds = at in touched if at is not None else bool(touched & set(nacelle))
+        holds = at in touched if at is not None else bool(touched & set(platform))
         if BASE in touched and holds:
             counts[any(link.motor is not None for link in links)] += 1
     return LegCount(counts[True], counts[False])
@@ -146,14 +146,14 @@ def _links_at(graph: Graph, piece: Collection[str]) -> list[Link]:
     return [link for link in graph.links if link.parent in piece or link.child in piece]
 
 
-def _components_without(graph: Graph, nacelle: Collection[str]) -> list[list[str]]:
+def _components_without(graph: Graph, platform: Collection[str]) -> list[list[str]]:
     """What the mechanism falls apart into when some bodies and the base are taken out."""
     links = [(link.parent, link.child) for link in graph.links]
-    return connected_components([body for body in graph.bodies if body not in nacelle], links)
+    return connected_components([body for body in graph.bodies if body not in platform], links)
 
 
 def is_last_leg_body(graph: Graph, body: str) -> bool:
-    """Whether a body is the last of a leg that meets the others in a point, so that it is no nacelle.
+    """Whether a body is the last of a leg that meets the others in a point, so that it is no platform.
 
     All legs but one are joined to it by balls in one point, and that one is as long as the others with it.
     """
@@ -269,7 +269,7 @@ def _joint_rate(link: Link, parent: Pose, twists: dict[str, Array]) -> Array:
     return np.asarray(parent.R @ link.at.R @ axis.direction @ relative[3 * axis.turns :][:3])
 
 
-# ---- an articulated nacelle
+# ---- an articulated platform
 
 
 # Motions below this part of the largest come from tolerances of the legs.
@@ -292,7 +292,7 @@ class _PlatformCluster:
 
 
 def with_articulated_platform(graph: Graph, name: str | None = None) -> Graph | None:
-    """The graph with an articulated nacelle; None if it has none.
+    """The graph with an articulated platform; None if it has none.
 
     Args:
         graph: a graph in which no body floats.
@@ -309,7 +309,7 @@ def with_articulated_platform(graph: Graph, name: str | None = None) -> Graph | 
         return None
     others = [body for body in cluster.bodies if body != cluster.main]
     graph.report.done(
-        f"the nacelle is {cluster.main!r} with {', '.join(repr(body) for body in others)}, "
+        f"the platform is {cluster.main!r} with {', '.join(repr(body) for body in others)}, "
         f"which {cluster.legs} carry"
     )
     return _with_cluster_as_platform(graph, cluster)
@@ -373,7 +373,7 @@ def _adjacent_bodies(graph: Graph, bodies: Sequence[str], barred: Iterable[str])
 
 
 def _with_cluster_as_platform(graph: Graph, cluster: _PlatformCluster) -> Graph | None:
-    """The graph with the nacelle's tree on its main body and the legs' on the base.
+    """The graph with the platform's tree on its main body and the legs' on the base.
 
     None where a coupled joint would close a loop.
     """
