@@ -25,7 +25,7 @@ def calls(robot):
     a = 2.0 * v
     before = nacelle.inverse_dynamics(robot, x, v, a)
     guess = before if before.y.size else None
-    tau, q = before.force, nacelle.inverse_kinematics(robot, x).actuators
+    tau, q = before.tau, nacelle.inverse_kinematics(robot, x).q
     return {
         "inverse": lambda: nacelle.inverse_dynamics(robot, x, v, a, guess=guess),
         "no guess": lambda: nacelle.inverse_dynamics(robot, x, v, a),

@@ -32,7 +32,7 @@ class Pinocchio:
         self.v = np.array([D @ tree.u for D, tree in zip(self.D, trees, strict=True)])
         self.a = np.array([self._rates(D, tree) for D, tree in zip(self.D, trees, strict=True)])
         joints = [actuator.joint for actuator in robot.actuators]
-        self.drives = self.engine.places.u[[robot.v_slices[j].start for j in joints]]
+        self.drives = self.engine.indices.u[[robot.v_slices[j].start for j in joints]]
         self.tau = np.zeros((len(trees), self.model.nv))
         self.tau[:, self.drives] = force
         # At a point only the point is held: hinges there forbid nothing more in these robots.
@@ -190,7 +190,7 @@ class Mujoco:
         self.model = engine.model
         self.model.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONTACT
         joints = [actuator.joint for actuator in robot.actuators]
-        drives = engine.places.u[[robot.v_slices[j].start for j in joints]]
+        drives = engine.indices.u[[robot.v_slices[j].start for j in joints]]
         self.datas, self.axes = [], []
         # Bodies without inertia make the tree's mass matrix singular: forces do not need it.
         mj.set_mju_user_warning(lambda text: None)

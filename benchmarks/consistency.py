@@ -13,13 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from tests.support.noisy_estimates import noisy_estimate, states
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
 from nacelle.identification.consistency.consistent import consistent_parameters
 from nacelle.identification.consistency.mass_matrix import smallest_inertia_ratio
+from support.noisy_estimates import noisy_estimate, states
 
 ROBOTS = ("fivebar", "delta", "hexa", "palida")
 

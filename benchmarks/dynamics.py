@@ -79,7 +79,7 @@ class Case:
         self.drawn = replace(drawn, external=0.0 * drawn.external)
         force = nacelle.inverse_dynamics(
             robot, drawn.x, drawn.v, drawn.a, formulation="tree", friction=False
-        ).force
+        ).tau
         y = np.zeros((STATES, nacelle.inverse_kinematics(robot, drawn.x[:1]).y.shape[-1]))
         self.force, tau = force, force * drawn.push
         self.states = Sample(robot, drawn.x, y, drawn.v, drawn.a, tau, drawn.condition)
@@ -122,7 +122,7 @@ class Case:
         for name, solver in solvers.items():
             for k, tree in enumerate(self.trees):
                 own = pinocchio.platform(k, np.array(solver(k)), tree.u)[places]
-                agree(name, own, mine.acceleration[k])
+                agree(name, own, mine.a[k])
         loop, _ = pinocchio.pool(LOOPED)
         peers = {name: (lambda s=s: [s(k) for k in all_states], STATES) for name, s in solvers.items()}
         if self.constrained is not None:
@@ -157,9 +157,9 @@ def ours(case, name, friction, samples, folder):
     if name == "inverse_dynamics":
         wanted = nacelle.inverse_dynamics(
             case.robot, s.x, s.v, s.a, formulation="tree", friction=friction
-        ).force
+        ).tau
     else:
-        wanted = nacelle.forward_dynamics(case.robot, s.x, s.v, s.tau, friction=friction).acceleration
+        wanted = nacelle.forward_dynamics(case.robot, s.x, s.v, s.tau, friction=friction).a
     for k in range(STATES):
         agree(f"{case.robot.name} {name}", mine[k], wanted[k])
     bound = compiled.bind(**{key: array[0].copy() for key, array in few.items()})

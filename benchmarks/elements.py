@@ -46,10 +46,8 @@ def row(name):
     pose = count(model(robot).program())
     drawn = random_states(robot, _STATES, 1)
     state = nacelle.papers.element_state(robot, drawn.x, drawn.v, drawn.a)
-    exact = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a).force
-    apart = float(
-        np.max(np.abs(nacelle.inverse_dynamics(robot, state).force - exact)) / np.max(np.abs(exact))
-    )
+    exact = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a).tau
+    apart = float(np.max(np.abs(nacelle.inverse_dynamics(robot, state).tau - exact)) / np.max(np.abs(exact)))
     say(f"{name}: elements {elements.total}, pose {pose.total}, apart {apart:.1e}")
     return {"robot": name, "elements": elements, "pose": pose, "apart": apart, **encoders(robot, drawn)}
 
@@ -65,7 +63,7 @@ def encoders(robot, drawn):
     step = count(make_program(function, robot, input_shapes(function, robot))).total
     direction = np.sign(drawn.v) * twist_scales(robot)
     before = integrate_poses(robot, drawn.x, -_PERIOD * direction)
-    q = nacelle.inverse_kinematics(robot, drawn.x, limits=False).actuators
+    q = nacelle.inverse_kinematics(robot, drawn.x, limits=False).q
     found = [
         nacelle.forward_kinematics(robot, q[k], guess=before[k]).iterations for k in range(min(20, len(q)))
     ]

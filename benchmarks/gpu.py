@@ -156,7 +156,7 @@ def evaluations(program, x0, count, sizes):
         rows[2][0, 1] = np.nan
         passes = bool(cp.isnan(fast(**named)[1]).any()) and not bool(cp.isnan(out[:1]).any())
         rows[2][0, 1] = 0.0
-        loaded = fast.loaded()
+        loaded = fast.load()
         run = fast.bind(**named).call
         row = {
             "program": program.name,
@@ -167,9 +167,9 @@ def evaluations(program, x0, count, sizes):
             "error": error,
             "nan_passes": passes,
             **loaded.used["tiled" if "tiled" in loaded.used else "plain"],
-            "aside": (loaded.made.tiled or loaded.made.plain).spilled_values,
-            "blocks": (loaded.made.tiled or loaded.made.plain).blocks,
-            "states_a_thread": (loaded.made.tiled or loaded.made.plain).states,
+            "aside": (loaded.kernels.tiled or loaded.kernels.plain).spilled_values,
+            "blocks": (loaded.kernels.tiled or loaded.kernels.plain).blocks,
+            "states_a_thread": (loaded.kernels.tiled or loaded.kernels.plain).states,
         }
         if options == CudaOptions():
             row["small"] = {size: _small(fast, named, size) for size in sizes}
@@ -186,7 +186,7 @@ def simulations(count, steps):
     cp = cupy()
     robot = nacelle.load("gough-stewart")
     x = np.asarray(nacelle.reference_pose(robot))
-    force = nacelle.inverse_dynamics(robot, x, np.zeros(6), np.zeros(6)).force
+    force = nacelle.inverse_dynamics(robot, x, np.zeros(6), np.zeros(6)).tau
     rng = np.random.default_rng(0)
     x0 = np.tile(x, (count, 1))
     x0[:, :3] += rng.uniform(-0.02, 0.02, (count, 3))

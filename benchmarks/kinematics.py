@@ -124,7 +124,7 @@ def measure(name, count, rounds):
     y = found.y
     inverse = compile_native(kinematic_model.inverse_jacobian, robot)
     row = {"robot": name, "operations (inverse and Jacobian)": inverse.count.total}
-    active = np.ascontiguousarray(found.actuators)
+    active = np.ascontiguousarray(found.q)
     if mechanism.has_closed_form:
         solver, start = compile_native_newton(newton_steps.forward_step, robot), x[:1]
     else:
@@ -140,7 +140,7 @@ def measure(name, count, rounds):
     bodies = found.bodies
 
     def configuration(k):
-        return pinocchio.tree.configuration(Pose(bodies.R[k, 1], bodies.p[k, 1]), found.q[k])
+        return pinocchio.tree.configuration(Pose(bodies.R[k, 1], bodies.p[k, 1]), found.q_tree[k])
 
     poses = [configuration(k)[:size] for k in range(few)]
     places = list(range(size))

@@ -94,7 +94,7 @@ def measure(name, samples, rounds):
     drawn = random_states(robot, STATES, 0)
     drawn = replace(drawn, external=0.0 * drawn.external)
     peer = Composition(robot, drawn)
-    force = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, friction=False).force
+    force = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, friction=False).tau
     base = nacelle.base_parameters(robot)
     Y = nacelle.regressor(robot, drawn.x, drawn.v, drawn.a, friction=False, parameters=base).Y
     for k in range(STATES):

@@ -67,7 +67,7 @@ class Case:
         motion = nacelle.kinematics.joint_motion(self.robot, self.x, self.push)
         twist = nacelle.kinematics.body_motion(self.robot, self.x, self.push).twist[1]
         rates = np.concatenate([twist, motion.rate])
-        self.start = TreeState(Pose(bodies.R[1], bodies.p[1]), motion.q, rates, _NOTHING, _NOTHING)
+        self.start = TreeState(Pose(bodies.R[1], bodies.p[1]), motion.q_tree, rates, _NOTHING, _NOTHING)
         self.reference = nacelle.simulate(
             self.plant, self.x, self.push, until=seconds, samples=round(10.0 * seconds) + 1, events=[]
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import nacelle
-from nacelle.identification.rehearsal import perturb_parameters
+from nacelle.identification.experiment import perturb_parameters
 
 PERIOD, DELAY, CURRENT = 5e-4, 1.5e-4, 2000.0
 NAMES = ("sj", "cf-rb", "cf-rb-friction")
@@ -69,7 +69,7 @@ def circle(robot, speed):
         acceleration=5.0,
         timing="trapezoid",
     )
-    return once.then(once.reversed())
+    return once.then(once.reverse())
 
 
 def rms(values):
@@ -94,8 +94,8 @@ def prediction(run, model):
     """Measured forces of a run, and those of the model without and with friction along the desired motion."""
     x, v, a = circle(model, 1.0)(run.time)
     noise = FORCE_NOISE * np.random.default_rng(4).normal(size=run.acting_forces.shape)
-    rigid = nacelle.inverse_dynamics(model, x, v, a, friction=False).force
-    whole = nacelle.inverse_dynamics(model, x, v, a, smooth=1e-3).force
+    rigid = nacelle.inverse_dynamics(model, x, v, a, friction=False).tau
+    whole = nacelle.inverse_dynamics(model, x, v, a, smooth=1e-3).tau
     return run.acting_forces + noise, rigid, whole
 
 

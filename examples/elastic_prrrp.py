@@ -66,7 +66,7 @@ def main() -> None:
         vibration = np.linalg.norm(result.v - rigid, axis=1)
         plant = result.plant
         assert isinstance(plant, nacelle.elastic.ElasticPlant)
-        forces = plant.forces(result.states, result.inputs)
+        forces = plant.forces(result.states, result.tau)
         print(
             f"{name}: peak speed {np.max(speed):.4f} m/s, "
             f"vibration up to {1e3 * np.max(vibration):.2f} mm/s, "

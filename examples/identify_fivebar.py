@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import nacelle
-from nacelle.identification.rehearsal import Effects, Experiment
+from nacelle.identification.experiment import Effects, Experiment
 
 robot = nacelle.load("fivebar")
 
@@ -33,7 +33,7 @@ for name, value, deviation in zip(
     result.base.names, result.estimator.coef_, result.estimator.std_, strict=True
 ):
     print(f"  {name:34s} {value:12.5g} +- {1.96 * deviation:.2g}")
-print(*result.words(), sep="\n")
+print(*result.describe(), sep="\n")
 
 # How well they predict a motion that they have not seen, beside the description.
 for label, model in (("described", robot), ("identified", result.estimator)):

@@ -105,7 +105,7 @@ def test_drives_have_limits_that_hold_the_reference(name):
         low, high = actuator.position
         assert np.isfinite([low, high, actuator.speed, actuator.force]).all()
         # Not at the rim either.
-        value = found.q[robot.q_slices[actuator.joint]][0]
+        value = found.q_tree[robot.q_slices[actuator.joint]][0]
         assert low + 0.05 * (high - low) < value < high - 0.05 * (high - low)
 
 
@@ -164,14 +164,14 @@ def test_the_tool_of_the_delta4_turns_as_its_motor(angle):
     )
     found = assemble(dataclasses.replace(robot, joints=joints))
     assert not found.open
-    motor = found.q[robot.q_slices[robot.joint("leg4.spin")]][0]
+    motor = found.q_tree[robot.q_slices[robot.joint("leg4.spin")]][0]
     assert np.degrees(motor) == pytest.approx(angle, abs=1e-9)
 
 
 def test_the_bar_of_the_h4_turns_against_both_sides():
     robot = library_robot("h4")
     found = assemble(robot)
-    turn, back = (found.q[robot.q_slices[robot.joint(name)]][0] for name in ("turn", "turn-2"))
+    turn, back = (found.q_tree[robot.q_slices[robot.joint(name)]][0] for name in ("turn", "turn-2"))
     assert back == pytest.approx(-turn, abs=1e-12)
     assert turn == pytest.approx(np.radians(10.0))
 
@@ -202,7 +202,7 @@ def test_the_lumped_delta_has_the_masses_of_the_delta():
     assert not inertia(lumped, "leg1.forearm").any()
     assert lumped.actuators[0].position == full.actuators[0].position
     # The same motor angles for the same place.
-    angles = [assemble(r).q[r.q_slices[r.joint("leg2.shoulder")]][0] for r in (full, lumped)]
+    angles = [assemble(r).q_tree[r.q_slices[r.joint("leg2.shoulder")]][0] for r in (full, lumped)]
     assert angles[0] == pytest.approx(angles[1], abs=1e-12)
 
 

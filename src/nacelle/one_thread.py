@@ -21,7 +21,7 @@ def one_blas_thread(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """The same function, run with one thread of BLAS."""
 
     @wraps(function)
-    def limited(*arguments: _P.args, **options: _P.kwargs) -> _R:
+    def run_limited(*arguments: _P.args, **options: _P.kwargs) -> _R:
         # SciPy has a BLAS of its own, which only has a limit once it is loaded.
         import_module("scipy.linalg")
         from threadpoolctl import threadpool_limits
@@ -29,4 +29,4 @@ def one_blas_thread(function: Callable[_P, _R]) -> Callable[_P, _R]:
         with threadpool_limits(1, user_api="blas"):
             return function(*arguments, **options)
 
-    return limited
+    return run_limited

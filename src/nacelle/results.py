@@ -24,7 +24,7 @@ _PLOTS = {
     ("draw.workspace", "plot_reach"): ("WorkspaceBoundary",),
     ("draw.compared", "plot_balance"): ("GravityBalance",),
     ("draw.compared", "plot_validation"): ("Validation",),
-    ("draw.compared", "plot_rehearsal"): ("SimulatedExperiment",),
+    ("draw.compared", "plot_simulated_experiment"): ("SimulatedExperiment",),
     ("draw.compared", "plot_identification"): ("Identification",),
     ("draw.compared", "plot_operations"): ("Operations",),
     ("draw.compared", "plot_agreement"): ("Report",),
@@ -48,8 +48,8 @@ PLOTS: dict[str, tuple[str, str]] = {name: home for home, names in _PLOTS.items(
 
 def _report(module: str, function: str) -> Callable[..., Any]:
     """A function of the reports, by its name: the layers above this module are loaded at the first call."""
-    found: Callable[..., Any] = getattr(importlib.import_module(f"nacelle.report.{module}"), function)
-    return found
+    target: Callable[..., Any] = getattr(importlib.import_module(f"nacelle.report.{module}"), function)
+    return target
 
 
 def _plot_function(module: str, function: str) -> Callable[..., Any]:

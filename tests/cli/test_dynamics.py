@@ -248,13 +248,13 @@ def test_payload_and_external_are_those_of_python() -> None:
     options = ("--payload", load, "--external", pull)
     rest = ("--trajectory", "rest", "--duration", "0.02", "--rate", "100")
     found = run_json("dynamics", "gough-stewart", *rest, *options)
-    expected = nacelle.inverse_dynamics(heavy, x, external=external).force
+    expected = nacelle.inverse_dynamics(heavy, x, external=external).tau
     np.testing.assert_allclose(
         [row["peak_force"] for row in found["actuators"]], np.abs(expected), rtol=1e-12
     )
     # Units say what a vector is: a moment alone.
     found = run_json("dynamics", "gough-stewart", *rest, "--external", "1 2 3 N*m")
-    expected = nacelle.inverse_dynamics(robot, x, external={robot.bodies[1].name: [0, 0, 0, 1, 2, 3]}).force
+    expected = nacelle.inverse_dynamics(robot, x, external={robot.bodies[1].name: [0, 0, 0, 1, 2, 3]}).tau
     np.testing.assert_allclose(
         [row["peak_force"] for row in found["actuators"]], np.abs(expected), rtol=1e-12
     )

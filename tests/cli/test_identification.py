@@ -12,7 +12,7 @@ import nacelle
 from nacelle.cli.identification import shared_legs
 from nacelle.identification.excitation.optimise import MotionDesign
 from nacelle.identification.excitation.result import read_motion
-from nacelle.identification.rehearsal import Experiment, perturb_parameters
+from nacelle.identification.experiment import Experiment, perturb_parameters
 from nacelle.tables.csv import write_table
 from support.command import run, run_json
 from support.identified import measured_run
@@ -64,7 +64,7 @@ def data() -> str:
     run_ = measured_run("fivebar")
     names = [actuator.name for actuator in run_.robot.actuators]
     header = ["time", *(f"q.{name}" for name in names), *(f"force.{name}" for name in names)]
-    table = np.column_stack([run_.time, run_.q, run_.force])
+    table = np.column_stack([run_.time, run_.q, run_.tau])
     write_table(Path("measured.csv"), header, [""] * len(header), table)
     return "measured.csv"
 

@@ -19,7 +19,7 @@ def test_ik_of_one_pose() -> None:
     found = run_json("ik", "delta", "--at", "x=100mm", "--at", "z=-0.55")
     robot = nacelle.load("delta")
     expected = nacelle.inverse_kinematics(robot, [0.1, 0.0, -0.55])
-    assert list(found["actuators"].values()) == expected.actuators.tolist()
+    assert list(found["actuators"].values()) == expected.q.tolist()
     assert set(found["joints"]) == {joint.name for joint in robot.joints}
     assert found["ok"] is True
 
@@ -94,7 +94,7 @@ def test_ctrl_c_keeps_the_blocks_that_are_done(monkeypatch: pytest.MonkeyPatch) 
 def test_fk_of_one_set_of_actuators() -> None:
     robot = nacelle.load("hexaglide")
     x = nacelle.reference_pose(robot)
-    q = nacelle.inverse_kinematics(robot, x).actuators
+    q = nacelle.inverse_kinematics(robot, x).q
     options = [
         f"--q={actuator.name}={value!r}" for actuator, value in zip(robot.actuators, q.tolist(), strict=True)
     ]
@@ -127,7 +127,7 @@ def test_a_table_of_one_row() -> None:
     Path("one.csv").write_text("x,y,z\n0,0,-0.6\n")
     robot = nacelle.load("delta")
     found = run_json("ik", "delta", "--csv", "one.csv")
-    assert found["actuators"] == [nacelle.inverse_kinematics(robot, [0, 0, -0.6]).actuators.tolist()]
+    assert found["actuators"] == [nacelle.inverse_kinematics(robot, [0, 0, -0.6]).q.tolist()]
 
 
 def test_rows_with_gaps_keep_their_place() -> None:

@@ -253,7 +253,7 @@ def test_the_whole_workspace(name: str) -> None:
     exact = nacelle.inverse_dynamics(robot, drawn.x, v, a, formulation="tree")
     found = nacelle.inverse_dynamics(robot, drawn.x, v, a)
     assert not np.any(found.flags & ~exact.flags)
-    assert largest_relative_error(found.force, exact.force) < TOLERANCE
+    assert largest_relative_error(found.tau, exact.tau) < TOLERANCE
 
 
 @pytest.mark.slow
@@ -289,11 +289,11 @@ def test_external_wrenches(name: str) -> None:
     found = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, formulation="compact", **settings)
     without = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, smooth=0.2)
     assert found.formulation == "compact"
-    assert largest_relative_error(found.force, tree.force) < TOLERANCE
+    assert largest_relative_error(found.tau, tree.tau) < TOLERANCE
     assert largest_relative_error(found.generalised_force, tree.generalised_force) < TOLERANCE
-    assert largest_relative_error(without.force, tree.force) > 1e-6
-    back = nacelle.forward_dynamics(robot, states.x, states.v, found.force, **settings)
-    assert largest_relative_error(back.acceleration, states.a) < TOLERANCE
+    assert largest_relative_error(without.tau, tree.tau) > 1e-6
+    back = nacelle.forward_dynamics(robot, states.x, states.v, found.tau, **settings)
+    assert largest_relative_error(back.a, states.a) < TOLERANCE
 
 
 # ------------------------------------------------------------------------------ identities of mechanics
@@ -312,13 +312,11 @@ def test_mechanics(name: str) -> None:
     assert largest_relative_error(np.einsum("sij,sj->si", M, a) + h, found.generalised_force) < TOLERANCE
     assert largest_relative_error(M, np.swapaxes(M, 1, 2)) < 1e-12
     J = nacelle.jacobian(robot, x).inverse
-    assert (
-        largest_relative_error(np.einsum("sij,si->sj", J, found.force), found.generalised_force) < TOLERANCE
-    )
+    assert largest_relative_error(np.einsum("sij,si->sj", J, found.tau), found.generalised_force) < TOLERANCE
 
     unit = twist_scales(robot)
     lost = np.max(1.0 / conditioning(M * np.outer(unit, unit)))
-    back = nacelle.forward_dynamics(robot, x, v, found.force).acceleration
+    back = nacelle.forward_dynamics(robot, x, v, found.tau).a
     assert largest_relative_error(back / unit, a / unit) < max(TOLERANCE, 1e-13 * lost)
 
     kinetic = nacelle.kinetic_energy(robot, x, v)
@@ -327,7 +325,7 @@ def test_mechanics(name: str) -> None:
     xs, _, vs, _ = trajectory_states(robot, around.ravel())
     total = nacelle.kinetic_energy(robot, xs, vs) + nacelle.potential_energy(robot, xs)
     rates = nacelle.kinematics.joint_motion(robot, x, v).actuators[1]
-    power = np.sum(found.force * rates, axis=1) - nacelle.dynamics.dissipation(robot, x, v)
+    power = np.sum(found.tau * rates, axis=1) - nacelle.dynamics.dissipation(robot, x, v)
     # Differences of an energy over steps of 1e-2 s keep about eleven digits of it.
     scale = np.max(np.abs(power)) + 0.1 * np.max(np.abs(total))
     assert np.max(np.abs(central_difference(total.reshape(around.shape)) - power)) < 1e-9 * scale

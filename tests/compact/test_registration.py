@@ -112,8 +112,8 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     pivot = compile_native(model_functions.inverse, robot)(x, y, v, a, load)["pivot"]
     limit = float(np.median(pivot))
     monkeypatch.setattr(weak, "WEAK_PIVOT", limit)
-    found = nacelle.inverse_dynamics(robot, x, v, a).force
-    by_tree = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree").force
+    found = nacelle.inverse_dynamics(robot, x, v, a).tau
+    by_tree = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree").tau
     below = pivot < limit
     assert 0 < np.sum(below) < 20
     np.testing.assert_array_equal(found[below], by_tree[below])
@@ -129,7 +129,7 @@ def test_very_small_robots(factor: float) -> None:
     robot = RobotTransform(length=factor).robot(library_robot("fivebar"))
     x = nacelle.reference_pose(robot)
     v, a = robot.size * np.random.default_rng(0).normal(size=(2, robot.motion.n))
-    force = nacelle.inverse_dynamics(robot, x, v, a, friction=False).force
-    expected = nacelle.inverse_dynamics(robot, x, v, a, friction=False, formulation="tree").force
+    force = nacelle.inverse_dynamics(robot, x, v, a, friction=False).tau
+    expected = nacelle.inverse_dynamics(robot, x, v, a, friction=False, formulation="tree").tau
     np.testing.assert_allclose(force, expected, rtol=1e-12)
-    assert np.all(np.isfinite(nacelle.inverse_dynamics(robot, x, v, a).force))
+    assert np.all(np.isfinite(nacelle.inverse_dynamics(robot, x, v, a).tau))

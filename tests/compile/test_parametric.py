@@ -275,7 +275,7 @@ def test_derivatives_of_the_dynamics(name):
         for steps in (-2, -1, 1, 2):
             moved = vector.copy()
             moved[k] += steps * h
-            forces[steps] = nacelle.inverse_dynamics(robot.with_numbers(moved), x, v, a).force
+            forces[steps] = nacelle.inverse_dynamics(robot.with_numbers(moved), x, v, a).tau
         slope = (8.0 * (forces[1] - forces[-1]) - (forces[2] - forces[-2])) / (12.0 * h)
         assert np.allclose(found.numbers[:, k], slope, rtol=1e-6, atol=1e-6 * np.max(np.abs(slope)) + 1e-8)
 

@@ -192,7 +192,7 @@ def test_every_kind_holds_the_robot_where_it_is(name: str) -> None:
     assert "stopped" in kind.memory(robot).names
     result = law_function(kind)(robot, z, law.coordinates(x), row, law.gains)
     assert np.shape(result["memory"]) == z.shape
-    held = nacelle.inverse_dynamics(robot, x, np.zeros(2), np.zeros(2)).force
+    held = nacelle.inverse_dynamics(robot, x, np.zeros(2), np.zeros(2)).tau
     expected = 0.0 * held if name == "sj" else held
     assert np.max(np.abs(np.asarray(result["force"], dtype=float) - expected)) < 1e-9
 
@@ -207,7 +207,7 @@ def test_the_model_of_a_name_is_fed_forward(name: str, fivebar: Robot) -> None:
     friction = name == "cf-rb-friction"
     expected = nacelle.inverse_dynamics(
         fivebar, x, v, a, friction=friction, smooth=1e-3 if friction else None
-    ).force
+    ).tau
     assert force == pytest.approx(expected, rel=1e-9)
 
 
@@ -359,7 +359,7 @@ def made_for(robot: Robot, name: str) -> Controller:
 def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, name: str) -> None:
     made = made_for(hostile_robot(robot_name), name)
     robot = made.robot
-    stopped = made.kind.memory(robot).place("stopped").start
+    stopped = made.kind.memory(robot).slice_of("stopped").start
     for seed in range(3):
         motions = path_out_of_reach(robot, seed)
         good = admissible(robot, motions)
@@ -384,7 +384,7 @@ def test_a_path_out_of_reach_stops_at_its_first_sample_there(robot_name: str, na
 def test_one_bad_number_stops_every_law_at_once(robot_name: str, name: str) -> None:
     made = made_for(hostile_robot(robot_name), name)
     robot = made.robot
-    stopped = made.kind.memory(robot).place("stopped").start
+    stopped = made.kind.memory(robot).slice_of("stopped").start
     x = np.asarray(mechanism_of(robot).reference[0], dtype=float)
     q, zero = made.coordinates(x), np.zeros(robot.motion.n)
     start = made.start(x)
@@ -426,7 +426,7 @@ def test_a_loop_ends_at_the_sample_that_is_out_of_reach(name: str) -> None:
         "at 0.01 s the controller stopped: the desired motion is not finite, out of"
     )
     late = run.t >= 0.01 - 1e-9
-    assert not run.inputs[late].any()
+    assert not run.tau[late].any()
     assert np.max(np.abs(run.x - x)) < 1e-5
 
 

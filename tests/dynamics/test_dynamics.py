@@ -56,17 +56,17 @@ def test_redundant_actuation() -> None:
     count, n = A.shape
     assert count > n
     least = nacelle.inverse_dynamics(robot, x, v, a)
-    np.testing.assert_allclose(A.T @ least.force, least.generalised_force, rtol=1e-10)
-    np.testing.assert_allclose(least.force, np.linalg.pinv(A.T) @ least.generalised_force, rtol=1e-9)
+    np.testing.assert_allclose(A.T @ least.tau, least.generalised_force, rtol=1e-10)
+    np.testing.assert_allclose(least.tau, np.linalg.pinv(A.T) @ least.generalised_force, rtol=1e-9)
     weights = np.linspace(1.0, 3.0, count)
-    weighted = nacelle.inverse_dynamics(robot, x, v, a, weights=weights).force
+    weighted = nacelle.inverse_dynamics(robot, x, v, a, weights=weights).tau
     W = np.diag(1.0 / weights)
     expected = W @ A @ np.linalg.solve(A.T @ W @ A, least.generalised_force)
     np.testing.assert_allclose(weighted, expected, rtol=1e-9)
     preload = np.arange(1.0, count + 1.0)
-    held = nacelle.inverse_dynamics(robot, x, v, a, preload=preload).force
+    held = nacelle.inverse_dynamics(robot, x, v, a, preload=preload).tau
     inner = preload - A @ np.linalg.lstsq(A, preload, rcond=None)[0]
-    np.testing.assert_allclose(held - least.force, inner, atol=1e-9)
+    np.testing.assert_allclose(held - least.tau, inner, atol=1e-9)
     np.testing.assert_allclose(A.T @ held, least.generalised_force, rtol=1e-9)
 
 
@@ -98,13 +98,13 @@ def test_as_at_the_pose() -> None:
     state = nacelle.papers.element_state(robot, x, v, a)
     exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree")
     found = nacelle.inverse_dynamics(robot, state)
-    assert_same(found.force, exact.force, 1e-12)
+    assert_same(found.tau, exact.tau, 1e-12)
     assert_same(found.x, x, 1e-12)
     assert np.array_equal(found.flags, exact.flags)
     Y = nacelle.regressor(robot, state)
-    assert_same(Y.Y @ Y.parameters.values, exact.force, 1e-11)
-    rigid = nacelle.inverse_dynamics(robot, state, friction=False).force
-    assert_same(rigid, nacelle.inverse_dynamics(robot, x, v, a, friction=False).force, 1e-12)
+    assert_same(Y.Y @ Y.parameters.values, exact.tau, 1e-11)
+    rigid = nacelle.inverse_dynamics(robot, state, friction=False).tau
+    assert_same(rigid, nacelle.inverse_dynamics(robot, x, v, a, friction=False).tau, 1e-12)
 
 
 def test_singularities_of_the_equation_are_reported() -> None:
@@ -117,7 +117,7 @@ def test_singularities_of_the_equation_are_reported() -> None:
     reached = exact.flags == 0
     found = nacelle.inverse_dynamics(robot, nacelle.papers.element_state(robot, x[reached]))
     assert np.count_nonzero(reached) > 3
-    assert_same(found.force, exact.force[reached], 1e-11)
+    assert_same(found.tau, exact.tau[reached], 1e-11)
     order = np.argsort(exact.parallel_margin[reached])
     assert np.array_equal(np.argsort(found.parallel_margin), order)
 
@@ -141,7 +141,7 @@ def test_forces_hold_the_pose_and_the_pose_the_forces() -> None:
     robot = dataclasses.replace(named_robot("fivebar"), gravity=(0.0, -9.81, 0.0))
     x = nacelle.reference_pose(robot)
     held = equilibrium(robot, x)
-    np.testing.assert_allclose(held, nacelle.inverse_dynamics(robot, x).force, rtol=1e-9)
+    np.testing.assert_allclose(held, nacelle.inverse_dynamics(robot, x).tau, rtol=1e-9)
     aside = integrate_pose(robot, x, np.array([0.004, -0.003]))
     np.testing.assert_allclose(aside - x, [0.004, -0.003], atol=1e-15)
     np.testing.assert_allclose(equilibrium_pose(robot, held, guess=aside), x, atol=1e-8)
@@ -195,7 +195,7 @@ def test_equation_of_motion(name: str) -> None:
     rng = np.random.default_rng(1)
     v = rng.normal(size=(3, robot.motion.n)) * 0.2
     tau = rng.normal(size=(3, len(robot.actuators)))
-    a = forward.forward_dynamics(robot, x, v, tau).acceleration
+    a = forward.forward_dynamics(robot, x, v, tau).a
     M, h = forward.mass_matrix(robot, x), forward.bias_forces(robot, x, v)
     A = nacelle.jacobian(robot, x).inverse
     left = np.einsum("kij,kj->ki", M, a) + h
@@ -287,7 +287,7 @@ def test_the_model_is_what_the_api_computes() -> None:
     found = model(robot)
     values = {"x": x, "y": np.zeros(0), "v": v, "a": a, "load": np.zeros(2)}
     result = evaluate(found.program(), [values[name][None] for name in found.inputs])
-    np.testing.assert_allclose(result[0][0], nacelle.inverse_dynamics(robot, x, v, a).force, rtol=1e-9)
+    np.testing.assert_allclose(result[0][0], nacelle.inverse_dynamics(robot, x, v, a).tau, rtol=1e-9)
 
 
 def test_what_there_is_not() -> None:
@@ -308,7 +308,7 @@ def test_forward_is_the_inverse_of_inverse() -> None:
     first, flags = operating_point(robot, x, v, a=a)
     again, _ = operating_point(robot, x, v, tau=first.tau)
     assert not flags.any()
-    np.testing.assert_allclose(first.tau, nacelle.inverse_dynamics(robot, x, v, a).force, rtol=1e-12)
+    np.testing.assert_allclose(first.tau, nacelle.inverse_dynamics(robot, x, v, a).tau, rtol=1e-12)
     np.testing.assert_allclose(again.a, a, atol=1e-9)
 
 
@@ -395,9 +395,9 @@ def test_sizing_counts_what_the_motion_asks_for() -> None:
     sizing = nacelle.dynamics.size_motors(robot, course, rate=400.0)
     assert len(sizing.times) == 201
     for k, load in enumerate(sizing.loads):
-        assert load.peak_force == np.max(np.abs(sizing.force[:, k]))
+        assert load.peak_force == np.max(np.abs(sizing.tau[:, k]))
         assert load.rms_force < load.peak_force
-        assert load.peak_power == np.max(sizing.force[:, k] * sizing.rate[:, k])
+        assert load.peak_power == np.max(sizing.tau[:, k] * sizing.rate[:, k])
         assert load.within
     frozen = nacelle.dynamics.size_motors(robot, nacelle.trajectory.time_scaled(course, 0.1))
     assert not all(load.within for load in frozen.loads)
@@ -412,7 +412,7 @@ def test_sizing_takes_wrenches() -> None:
     x = nacelle.reference_pose(robot)
     rest = nacelle.Line(x, x, motion=robot.motion, duration=0.1)
     found = nacelle.dynamics.size_motors(robot, rest, rate=100.0, external={"flange": WRENCH})
-    expected = nacelle.inverse_dynamics(robot, x, external={"flange": WRENCH}).force
+    expected = nacelle.inverse_dynamics(robot, x, external={"flange": WRENCH}).tau
     np.testing.assert_allclose([load.peak_force for load in found.loads], np.abs(expected), rtol=1e-12)
 
 

@@ -29,15 +29,15 @@ def test_compiled_and_uncompiled_agree(name: str) -> None:
     x, y, v, a = states(robot, np.linspace(0.1, 0.9, 7))
     batches = run_uncompiled(reference.inverse, robot, x, y, v, a, np.zeros_like(v))
     native = nacelle.inverse_dynamics(robot, x, v, a)
-    assert relative_error(native.force, batches["force"]) < 1e-11
+    assert relative_error(native.tau, batches["force"]) < 1e-11
     assert not native.flags.any()
-    back = nacelle.forward_dynamics(robot, x, v, native.force)
-    assert relative_error(back.acceleration, a) < 1e-10
+    back = nacelle.forward_dynamics(robot, x, v, native.tau)
+    assert relative_error(back.a, a) < 1e-10
     M = nacelle.mass_matrix(robot, x, coordinates="actuators")
     q_acc = nacelle.kinematics.joint_motion(robot, x, v, a).actuators[2]
     bias = nacelle.bias_forces(robot, x, v, coordinates="actuators")
     if len(robot.actuators) == robot.motion.n:
-        assert relative_error(np.einsum("nij,nj->ni", M, q_acc) + bias, native.force) < 1e-11
+        assert relative_error(np.einsum("nij,nj->ni", M, q_acc) + bias, native.tau) < 1e-11
 
 
 def test_bad_rows_are_flagged() -> None:
@@ -50,9 +50,9 @@ def test_bad_rows_are_flagged() -> None:
     assert flags[1] & nacelle.Flag.INVALID
     assert flags[2] & nacelle.Flag.UNREACHABLE
     assert flags[3] & nacelle.Flag.INVALID
-    assert np.array_equal(np.isnan(found.force).all(axis=1), [False, True, True, True, False, False])
+    assert np.array_equal(np.isnan(found.tau).all(axis=1), [False, True, True, True, False, False])
     forward = nacelle.forward_dynamics(robot, x, v, np.zeros(3))
-    assert np.array_equal(np.isnan(forward.acceleration).all(axis=1), [False, True, True, True, False, False])
+    assert np.array_equal(np.isnan(forward.a).all(axis=1), [False, True, True, True, False, False])
 
 
 @pytest.mark.slow
@@ -128,10 +128,10 @@ def test_massive_slides_of_the_c5() -> None:
         if name.endswith((".inner", ".outer")):
             inertia[k] = 0.0
     light = slides.with_parameters(inertia.ravel(), "inertia")
-    heavy_force = nacelle.inverse_dynamics(slides, x, v, a, friction=False).force
-    light_force = nacelle.inverse_dynamics(light, x, v, a, friction=False).force
+    heavy_force = nacelle.inverse_dynamics(slides, x, v, a, friction=False).tau
+    light_force = nacelle.inverse_dynamics(light, x, v, a, friction=False).tau
     rotors = [joint.rotor_inertia for joint in slides.joints]
-    expected = nacelle.inverse_dynamics(plain, x, v, a, friction=False).force
+    expected = nacelle.inverse_dynamics(plain, x, v, a, friction=False).tau
     if not any(rotors):
         accelerations = nacelle.kinematics.joint_motion(plain, x, v, a).actuators[2]
         expected = (
@@ -169,13 +169,13 @@ def test_a_wrench_on_a_tool_is_one_on_its_body(name: str, tool: str) -> None:
     arm = nacelle.kinematics.tool_pose(robot, x, tool).p - bodies.p[frame.body]
     moved = np.concatenate([WRENCH[:3], WRENCH[3:] + np.cross(arm, WRENCH[:3])])
     on_tool, on_body = {tool: WRENCH}, {robot.bodies[frame.body].name: moved}
-    free = nacelle.inverse_dynamics(robot, x, v, a).force
-    force = nacelle.inverse_dynamics(robot, x, v, a, external=on_tool).force
+    free = nacelle.inverse_dynamics(robot, x, v, a).tau
+    force = nacelle.inverse_dynamics(robot, x, v, a, external=on_tool).tau
     assert np.max(np.abs(force - free)) > 1.0
     np.testing.assert_allclose(
-        force, nacelle.inverse_dynamics(robot, x, v, a, external=on_body).force, rtol=1e-11, atol=1e-10
+        force, nacelle.inverse_dynamics(robot, x, v, a, external=on_body).tau, rtol=1e-11, atol=1e-10
     )
-    back = nacelle.forward_dynamics(robot, x, v, force, external=on_tool).acceleration
+    back = nacelle.forward_dynamics(robot, x, v, force, external=on_tool).a
     np.testing.assert_allclose(back, a, atol=1e-9)
     reactions = [nacelle.joint_reactions(robot, x, v, a, external=e).wrench for e in (on_tool, on_body)]
     np.testing.assert_allclose(reactions[0], reactions[1], atol=1e-8)
@@ -187,7 +187,7 @@ def test_the_arm_of_a_wrench_turns_with_the_tool() -> None:
     robot = nacelle.load("gough-stewart")
     x, v, a = state(robot)
     external = {"spindle": WRENCH}
-    exact = nacelle.dynamics.dynamics_derivatives(robot, x, v, a, external=external).pose
+    exact = nacelle.dynamics.dynamics_derivatives(robot, x, v, a, external=external).x
     h = 1e-6
     columns = []
     for k in range(6):
@@ -195,7 +195,7 @@ def test_the_arm_of_a_wrench_turns_with_the_tool() -> None:
         ends = [
             nacelle.inverse_dynamics(
                 robot, nacelle.kinematics.integrate_pose(robot, x, s * step), v, a, external=external
-            ).force
+            ).tau
             for s in (1, -1)
         ]
         columns.append((ends[0] - ends[1]) / (2 * h))
@@ -225,7 +225,7 @@ def test_simulations_under_a_wrench_keep_their_energy(method: str) -> None:
     np.testing.assert_allclose(still.x[-1], x, atol=1e-9)
     pushed = nacelle.simulate(plant, x, np.zeros(3), 0.0 * hold, until=0.1, method=method, step=step)
     first = nacelle.forward_dynamics(robot, x, np.zeros(3), 0.0 * hold, external=external, friction=False)
-    np.testing.assert_allclose(pushed.v[1] / pushed.t[1], first.acceleration, rtol=2e-2, atol=1e-9)
+    np.testing.assert_allclose(pushed.v[1] / pushed.t[1], first.a, rtol=2e-2, atol=1e-9)
     assert abs(pushed.work[-1]) > 1e-3
     assert abs(pushed.balance[-1]) < 1e-6 * abs(pushed.energy[0])
 
@@ -237,14 +237,14 @@ def test_external_wrenches_do_work() -> None:
     names = [robot.bodies[3].name, robot.bodies[7].name]
     rng = np.random.default_rng(0)
     external = {name: rng.normal(size=6) for name in names}
-    with_them = nacelle.inverse_dynamics(robot, x, v, external=external).force
-    without = nacelle.inverse_dynamics(robot, x, v).force
+    with_them = nacelle.inverse_dynamics(robot, x, v, external=external).tau
+    without = nacelle.inverse_dynamics(robot, x, v).tau
     rates = nacelle.kinematics.joint_motion(robot, x, v).actuators[1]
     twist = nacelle.kinematics.body_motion(robot, x, v).twist
     power = sum(external[name] @ twist[robot.body(name)] for name in names)
     assert (without - with_them) @ rates == pytest.approx(power, rel=1e-12)
-    tau = nacelle.inverse_dynamics(robot, x, v, np.ones(4), external=external).force
-    assert np.allclose(nacelle.forward_dynamics(robot, x, v, tau, external=external).acceleration, 1.0)
+    tau = nacelle.inverse_dynamics(robot, x, v, np.ones(4), external=external).tau
+    assert np.allclose(nacelle.forward_dynamics(robot, x, v, tau, external=external).a, 1.0)
 
 
 # ---- Friction in a ball: along the motion, smooth where it is asked for, with a slope at rest
@@ -344,8 +344,8 @@ def test_passive_friction_acts_on_both_bodies() -> None:
     x, v = nacelle.reference_pose(robot) + np.array([0.03, 0.01]), np.array([0.4, -0.3])
     rubbed = [k for k, joint in enumerate(robot.joints) if any(joint.friction)]
     assert len(rubbed) >= 2
-    with_friction = nacelle.inverse_dynamics(robot, x, v).force
-    without = nacelle.inverse_dynamics(robot, x, v, friction=False).force
+    with_friction = nacelle.inverse_dynamics(robot, x, v).tau
+    without = nacelle.inverse_dynamics(robot, x, v, friction=False).tau
     J = nacelle.jacobian(robot, x)
     rates = nacelle.kinematics.joint_motion(robot, x, v).rate
     G = nacelle.kinematics.joint_jacobian(robot, x)
@@ -371,12 +371,12 @@ def test_passive_friction_acts_on_both_bodies() -> None:
 def test_sign_of_zero_and_smooth_friction() -> None:
     robot = library_robot("delta")
     x = nacelle.reference_pose(robot)
-    rest = nacelle.inverse_dynamics(robot, x).force
-    np.testing.assert_allclose(rest, nacelle.inverse_dynamics(robot, x, friction=False).force, rtol=1e-14)
+    rest = nacelle.inverse_dynamics(robot, x).tau
+    np.testing.assert_allclose(rest, nacelle.inverse_dynamics(robot, x, friction=False).tau, rtol=1e-14)
     v = np.array([1e-6, 0.0, 0.0])
-    hard = nacelle.inverse_dynamics(robot, x, v).force
-    soft = nacelle.inverse_dynamics(robot, x, v, smooth=1e-3).force
-    softest = nacelle.inverse_dynamics(robot, x, v, smooth=1e-12).force
+    hard = nacelle.inverse_dynamics(robot, x, v).tau
+    soft = nacelle.inverse_dynamics(robot, x, v, smooth=1e-3).tau
+    softest = nacelle.inverse_dynamics(robot, x, v, smooth=1e-12).tau
     assert np.max(np.abs(hard - rest)) > 0.1
     assert np.max(np.abs(soft - rest)) < 0.01
     np.testing.assert_allclose(softest, hard, rtol=1e-12)
@@ -387,5 +387,5 @@ def test_smooth_friction_of_spherical_joints_is_none_at_rest() -> None:
     """In compiled programs, too: the smallest rate is not lost among equal numbers."""
     robot = nacelle.load("h4")
     x = nacelle.reference_pose(robot)
-    force = nacelle.inverse_dynamics(robot, x, smooth=1e-3).force
+    force = nacelle.inverse_dynamics(robot, x, smooth=1e-3).tau
     np.testing.assert_allclose(force, nacelle.dynamics.equilibrium(robot, x), rtol=1e-9)

@@ -55,7 +55,7 @@ def test_rotors_alone_are_enough() -> None:
     result = nacelle.forward_dynamics(robot, x, None, tau, friction=False)
     J = nacelle.jacobian(robot, x).inverse
     ratio = np.array([robot.joints[actuator.joint].gear_ratio for actuator in robot.actuators])
-    np.testing.assert_allclose(J @ result.acceleration, tau / (0.02 * ratio**2), rtol=1e-10)
+    np.testing.assert_allclose(J @ result.a, tau / (0.02 * ratio**2), rtol=1e-10)
 
 
 def test_whatever_divides_by_the_mass_matrix_says_so() -> None:
@@ -98,7 +98,7 @@ def test_a_pose_without_inertia_is_flagged(name: str) -> None:
     bad = parallel_singularity(robot)
     result = nacelle.forward_dynamics(robot, np.array([x, bad, bad + 1e-3 * (x - bad)]), None, tau)
     assert (result.flags & int(nacelle.Flag.SINGULAR)).astype(bool).tolist() == [False, True, False]
-    assert np.isfinite(result.acceleration).all(axis=1).tolist() == [True, False, True]
+    assert np.isfinite(result.a).all(axis=1).tolist() == [True, False, True]
     with pytest.raises(SingularError, match=r"mass matrix is singular at the pose .* along") as caught:
         nacelle.forward_dynamics(robot, bad, None, tau)
     assert caught.value.kind == "mass"

@@ -147,10 +147,10 @@ def test_api():
     found = nacelle.regressor(robot, x, v, a)
     force = nacelle.inverse_dynamics(robot, x, v, a)
     assert found.Y.shape == (5, 2, len(found.parameters))
-    np.testing.assert_allclose(found.Y @ found.parameters.values, force.force, rtol=1e-12)
+    np.testing.assert_allclose(found.Y @ found.parameters.values, force.tau, rtol=1e-12)
     assert np.all(found.parallel_margin > 0.1)
     again = nacelle.regressor(robot, x, v, v_ref=v, a_ref=a)
-    np.testing.assert_allclose(again.Y @ found.parameters.values, force.force, rtol=1e-12)
+    np.testing.assert_allclose(again.Y @ found.parameters.values, force.tau, rtol=1e-12)
     x[0] = 10.0
     far = nacelle.regressor(robot, x, v, a)
     assert np.all(np.isnan(far.Y[0]))
@@ -169,8 +169,8 @@ def test_weak_pivots_fall_back_to_the_tree():
     rng = np.random.default_rng(1)
     v, a = rng.normal(size=(2, 2))
     force = nacelle.inverse_dynamics(robot, poses, v, a)
-    weak = int(np.nanargmin(np.where(np.isnan(force.force[:, 0]), np.inf, force.parallel_margin)))
+    weak = int(np.nanargmin(np.where(np.isnan(force.tau[:, 0]), np.inf, force.parallel_margin)))
     assert force.parallel_margin[weak] < 1e-4
     found = nacelle.regressor(robot, poses[weak], v, a)
     np.testing.assert_allclose(found.parallel_margin, force.parallel_margin[weak], rtol=1e-6)
-    np.testing.assert_allclose(found.Y @ found.parameters.values, force.force[weak], rtol=1e-8)
+    np.testing.assert_allclose(found.Y @ found.parameters.values, force.tau[weak], rtol=1e-8)

@@ -209,7 +209,7 @@ def rotation_energy(frames: ElasticFrames, r: np.ndarray) -> float:
     xi = np.linspace(0.0, 1.0, 201)
     weights = np.array([1.0, *([4.0, 2.0] * 100)[:-1], 1.0]) / 600.0
     for k, shapes in enumerate(own.shapes):
-        pose, part = frames.floating(k), own.slices[k]
+        pose, part = frames.floating_frame(k), own.slices[k]
         w = pose.R.T @ (frames.jacobian(shapes.beam.body, pose.p) @ r)[3:]
         rates = r[nz + part.start : nz + part.stop]
         spins = np.array([w + shapes.section_motion(at)[3:] @ rates for at in xi])

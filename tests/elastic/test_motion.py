@@ -55,7 +55,7 @@ def errors(beam: dict | None, form: str | None = None) -> Errors:
     )
     kept = motion()
     np.testing.assert_allclose(run.t, kept["t"], atol=1e-9)
-    force = plant.forces(run.states, run.inputs)
+    force = plant.forces(run.states, run.tau)
     vibration = np.max(np.abs(kept["velocity"] - rigid_velocity()))
     off = np.max(np.abs(run.v - kept["velocity"]))
     # Where the acceleration jumps Exudyn's forces are left out.

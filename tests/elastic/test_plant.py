@@ -58,12 +58,12 @@ def test_states(name: str) -> None:
         np.testing.assert_allclose(found[0], np.broadcast_to(x, found[0].shape), atol=1e-12)
         np.testing.assert_allclose(found[1], np.broadcast_to(v, found[1].shape), atol=1e-12)
     q, rates = plant.encoders(s)
-    np.testing.assert_allclose(q, nacelle.inverse_kinematics(robot, x).actuators, atol=1e-12)
+    np.testing.assert_allclose(q, nacelle.inverse_kinematics(robot, x).q, atol=1e-12)
     h = 1e-6
     ahead, behind = plant.state(x, v), plant.state(x, -v)
     np.testing.assert_allclose(rates, -plant.encoders(behind)[1], atol=1e-12)
     if len(x) == len(v):
-        moved = [nacelle.inverse_kinematics(robot, x + k * h * v).actuators for k in (1.0, -1.0)]
+        moved = [nacelle.inverse_kinematics(robot, x + k * h * v).q for k in (1.0, -1.0)]
         np.testing.assert_allclose(rates, (moved[0] - moved[1]) / (2 * h), atol=1e-7)
     assert len(plant.elastic_names) == len(set(plant.elastic_names)) == plant.elastic(s).shape[-1]
     np.testing.assert_allclose(plant.elastic(ahead), 0.0, atol=1e-12)
@@ -173,16 +173,16 @@ def test_feedback_in_python() -> None:
     run = nacelle.simulate(
         plant, x0, None, lambda t, x, v: -100.0 * (x - x0) - v, until=1e-3, method="rk4", step=5e-5
     )
-    np.testing.assert_allclose(run.inputs[-1], -100.0 * (run.x[-1] - x0) - run.v[-1], rtol=0.1)
+    np.testing.assert_allclose(run.tau[-1], -100.0 * (run.x[-1] - x0) - run.v[-1], rtol=0.1)
 
 
 def test_feedback_that_is_refused() -> None:
     robot = prrrp()
     law = nacelle.simulation.feedback(spring)
     with pytest.raises(KinematicsError, match="prescribed=False"):
-        ElasticPlant(robot, prescribed=True).closed(law)
+        ElasticPlant(robot, prescribed=True).with_feedback(law)
     with pytest.raises(KinematicsError, match="plain function"):
-        ElasticPlant(robot, form="general").closed(law)
+        ElasticPlant(robot, form="general").with_feedback(law)
 
     @nacelle.dynamics.physics(x=(2,), y=(0,))
     def by_pose(robot: Robot, x: Array, y: Array) -> Array:
@@ -238,8 +238,8 @@ def test_forms_give_the_same_motion(name: str, forms: tuple[str, ...], step: flo
         np.testing.assert_allclose(
             run.plant.elastic(run.states), runs[0].plant.elastic(runs[0].states), rtol=0.0, atol=1e-13
         )
-        forces = run.plant.forces(run.states[1:-1], run.inputs[1:-1])
-        expected = runs[0].plant.forces(runs[0].states[1:-1], runs[0].inputs[1:-1])
+        forces = run.plant.forces(run.states[1:-1], run.tau[1:-1])
+        expected = runs[0].plant.forces(runs[0].states[1:-1], runs[0].tau[1:-1])
         np.testing.assert_allclose(forces, expected, rtol=0.0, atol=1e-8 * np.max(np.abs(expected)))
 
 

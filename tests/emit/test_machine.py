@@ -151,10 +151,10 @@ def programs_of(
     # Another robot of the same structure, so that nothing of it is in memory.
     robot = robot.with_parameters(robot.parameter_vector("gravity") * 1.001, "gravity")
     x, n = nacelle.reference_pose(robot), robot.motion.n
-    forces = nacelle.inverse_dynamics(robot, x, np.zeros(n), np.zeros(n)).force
+    forces = nacelle.inverse_dynamics(robot, x, np.zeros(n), np.zeros(n)).tau
     if everything:
         nacelle.kinematics.joint_motion(robot, x)
-        nacelle.forward_kinematics(robot, nacelle.inverse_kinematics(robot, x).actuators)
+        nacelle.forward_kinematics(robot, nacelle.inverse_kinematics(robot, x).q)
         nacelle.forward_dynamics(robot, x, np.zeros(n), forces)
         nacelle.simulate(robot, x, until=0.002, force=forces, method="rk4", step=0.001)
     return found

@@ -161,7 +161,7 @@ def test_robots(name: str) -> None:
     if known.unknown_count:
         start, wanted = known.reference[1], x
     else:
-        start, wanted = known.reference[0], inverse_kinematics(robot, x, limits=False).actuators
+        start, wanted = known.reference[0], inverse_kinematics(robot, x, limits=False).q
     for how in ({}, {"max_step": 0.01}, {"follow": True}, {"polish": True}):
         # Below 1e-12 the last step is decided by rounding, which differs between the two.
         native, other = (

@@ -203,7 +203,7 @@ def test_forces_are_those_of_the_api(name: str, source: str) -> None:
     inputs = model_inputs(states, {variable.name: variable.shape for variable in entry.program.inputs})
     rows = np.concatenate(list(inputs.values()), axis=1)
     found = evaluate_rounded(entry.program, rows, np.float64)[:, : len(robot.actuators)]
-    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
+    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).tau
     assert np.max(np.abs(found - wanted)) < 1e-12 * np.max(np.abs(wanted))
 
 
@@ -221,7 +221,7 @@ def test_what_nothing_drives_is_left_out_of_vectors() -> None:
     robot = mechanism("cart_pole")
     states = random_states(robot, 3)
     free = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, free=("cart.pivot",))
-    np.testing.assert_array_equal(states.tau, free.force)
+    np.testing.assert_array_equal(states.tau, free.tau)
     for entry in entries(robot, "p", ExportRequest(("forward_dynamics", "inverse_kinematics"))):
         found = reference_vectors(entry, states)
         assert all(np.isfinite(values).all() for values in found.outputs.values())

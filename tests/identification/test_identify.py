@@ -17,8 +17,8 @@ from nacelle.identification.data.preparation import Preparation, prepare
 from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.estimator import CadPrior
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares, ReweightedLeastSquares
+from nacelle.identification.experiment import Sensors, simulate_experiment
 from nacelle.identification.identify import Identification, identify
-from nacelle.identification.rehearsal import Sensors, simulate_experiment
 from nacelle.identification.validation import Validation, noise_floor, validate, validation
 from support.identification import (
     ExactRun,
@@ -66,15 +66,15 @@ def test_what_is_written_can_be_built_and_moves_like_the_true_robot() -> None:
     robot = identified().to_robot("mine")
     assert robot.name == "mine"
     x, v, a = (part[100:2000:100] for part in (run().x, run().v, run().a))
-    force = nacelle.inverse_dynamics(robot, x, v, a).force
-    true = nacelle.inverse_dynamics(run().true, x, v, a).force
-    own = nacelle.inverse_dynamics(library_robot("fivebar"), x, v, a).force
+    force = nacelle.inverse_dynamics(robot, x, v, a).tau
+    true = nacelle.inverse_dynamics(run().true, x, v, a).tau
+    own = nacelle.inverse_dynamics(library_robot("fivebar"), x, v, a).tau
     assert np.linalg.norm(force - true) < 0.1 * np.linalg.norm(own - true)
 
 
 def test_words_and_plain_data() -> None:
     result = identified()
-    words = result.words()
+    words = result.describe()
     assert any("instruments from the smooth motion" in line for line in words)
     plain = json.loads(json.dumps(result.data()))
     assert [entry["name"] for entry in plain["parameters"]] == list(result.base.names)
@@ -116,7 +116,7 @@ def test_poor_excitation_is_reported() -> None:
         k = poor.base.names.index(name)
         size = max(abs(poor.base.values[k]), abs(estimator.coef_[k]))
         assert width[k] > size
-    text = "\n".join(poor.words())
+    text = "\n".join(poor.describe())
     assert "the excitation is poor" in text
     for name in named:
         assert name in text
@@ -130,18 +130,18 @@ def test_a_short_run_with_noisy_encoders_is_reported() -> None:
         fourier(library_robot("fivebar"), 0.05, frequency=0.2),
         sensors=Sensors(noise=(20.0 * counts).tolist()),
     )
-    words = " ".join(identify(library_robot("fivebar"), run.measurement, allow=["all"]).words())
+    words = " ".join(identify(library_robot("fivebar"), run.measurement, allow=["all"]).describe())
     assert "equations are few for 21 base parameters" in words
     assert "forces shake" in words
-    assert "few" not in " ".join(identified().words())
-    assert "shake" not in " ".join(identified().words())
+    assert "few" not in " ".join(identified().describe())
+    assert "shake" not in " ".join(identified().describe())
 
 
 def test_a_smaller_motion_makes_intervals_wider() -> None:
     """With the same noise of the forces."""
     robot = library_robot("fivebar")
     small = exact_run(robot, fourier(robot, 0.005))
-    sizes = [np.sqrt(np.mean(one.measurement.force**2)) for one in (run(), small)]
+    sizes = [np.sqrt(np.mean(one.measurement.tau**2)) for one in (run(), small)]
     poor = identify(robot, small.noisy(force=0.01 * sizes[0] / sizes[1]), allow=["all"]).estimator
     good = identified().estimator
     assert len(poor.unidentified_) > len(good.unidentified_)
@@ -194,7 +194,7 @@ def test_a_method_that_there_is_not() -> None:
 def test_data_with_faults_are_refused_and_can_be_allowed() -> None:
     """Two motors swapped."""
     robot, data = library_robot("fivebar"), run().noisy(force=0.01)
-    swapped = replace(data, force=data.force[:, ::-1])
+    swapped = replace(data, tau=data.tau[:, ::-1])
     with pytest.raises(NacelleError):
         identify(robot, swapped)
     assert identify(robot, swapped, allow=["all"]).estimator.coef_.shape == identified().estimator.coef_.shape
@@ -202,7 +202,7 @@ def test_data_with_faults_are_refused_and_can_be_allowed() -> None:
 
 def test_too_short_a_run() -> None:
     data = run().measurement
-    short = replace(data, time=data.time[:12], q=data.q[:12], force=data.force[:12])
+    short = replace(data, time=data.time[:12], q=data.q[:12], tau=data.tau[:12])
     with pytest.raises(NacelleError, match=r"too few|longer"):
         identify(library_robot("fivebar"), short, allow=["all"])
 
@@ -218,10 +218,10 @@ def test_a_wrong_unit_of_time_is_named(factor: float, words: str) -> None:
 def test_parameters_that_explain_nothing_are_not_ok_and_make_no_robot() -> None:
     """Noise in the place of forces."""
     data = run().noisy(force=0.01, encoder=1e-6)
-    slow = np.cumsum(np.random.default_rng(0).normal(size=data.force.shape), axis=0)
-    result = identify(library_robot("fivebar"), replace(data, force=slow), allow=["all"])
+    slow = np.cumsum(np.random.default_rng(0).normal(size=data.tau.shape), axis=0)
+    result = identify(library_robot("fivebar"), replace(data, tau=slow), allow=["all"])
     assert not result.ok
-    assert "check the unit of time" in result.words()[0]
+    assert "check the unit of time" in result.describe()[0]
     with pytest.raises(IdentificationError, match=r"do not explain the forces: R\^2 is"):
         result.to_robot()
     assert result.to_robot(force=True).name == "fivebar"
@@ -277,7 +277,7 @@ def test_the_floor_is_that_of_the_noise() -> None:
     """Of the forces' white noise, in the band that the decimation keeps."""
     exact = library_run("fivebar", 0.05)
     samples = prepare(exact.noisy(force=NOISE))
-    sigma = NOISE * np.sqrt(np.mean(exact.measurement.force**2, axis=0))
+    sigma = NOISE * np.sqrt(np.mean(exact.measurement.tau**2, axis=0))
     kept = np.sqrt(np.sum(decimation_filter(samples[0].preparation.decimation or 1) ** 2))
     np.testing.assert_allclose(noise_floor(samples), sigma * kept, rtol=0.08)
 
@@ -290,8 +290,8 @@ def test_the_right_robot_is_predicted_down_to_the_noise() -> None:
     assert np.all(right.whiteness > 1e-3)
     assert np.all(wrong.ratio > 1.5)
     assert right.score > wrong.score
-    assert all("predicted down to the noise" in line for line in right.words())
-    assert not any("down to the noise" in line for line in wrong.words())
+    assert all("predicted down to the noise" in line for line in right.describe())
+    assert not any("down to the noise" in line for line in wrong.describe())
 
 
 def test_an_estimate_on_another_motion() -> None:
@@ -308,12 +308,12 @@ def test_an_estimate_on_another_motion() -> None:
 def test_what_is_not_in_the_model_is_told() -> None:
     exact = library_run("fivebar", 0.05, seed=1)
     data = exact.noisy(force=1e-4)
-    wave = 0.3 * np.std(data.force, axis=0) * np.sin(40.0 * data.q)
-    found = validate(exact.true, replace(data, force=data.force + wave))
-    for line in found.words():
+    wave = 0.3 * np.std(data.tau, axis=0) * np.sin(40.0 * data.q)
+    found = validate(exact.true, replace(data, tau=data.tau + wave))
+    for line in found.describe():
         assert "times the noise" in line
         assert "something systematic is not in the model" in line
-    assert any("poorly" in line for line in found.words())
+    assert any("poorly" in line for line in found.describe())
 
 
 def test_redundant_drives_have_rows_along_the_motion() -> None:
@@ -322,7 +322,7 @@ def test_redundant_drives_have_rows_along_the_motion() -> None:
     assert found.rows == ("v_x", "v_y")
     assert found.score > 0.99
     assert all(np.isfinite(found.rms))
-    assert all("nan" not in line for line in found.words())
+    assert all("nan" not in line for line in found.describe())
 
 
 def test_plain_data() -> None:
@@ -330,7 +330,7 @@ def test_plain_data() -> None:
     plain = json.loads(json.dumps(found.data()))
     assert [row["name"] for row in plain["rows"]] == list(found.rows)
     assert plain["samples"] == found.regression.count
-    assert plain["words"] == found.words()
+    assert plain["words"] == found.describe()
 
 
 def test_not_fitted() -> None:

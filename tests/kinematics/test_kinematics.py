@@ -97,7 +97,7 @@ def test_rates_of_dependent_orientations() -> None:
     line = nacelle.Line(start, start + np.array([0.02, 0.03, -0.02]), motion=robot.motion, duration=1.0)
     times, sample = motion_samples(robot, line, 2000.0)
     k = len(times) // 2
-    q = nacelle.inverse_kinematics(robot, sample.x[k - 1 : k + 2]).actuators
+    q = nacelle.inverse_kinematics(robot, sample.x[k - 1 : k + 2]).q
     rate = nacelle.kinematics.joint_motion(robot, sample.x[k], sample.v[k], sample.a[k]).actuators[1]
     np.testing.assert_allclose(rate, (q[2] - q[0]) / (times[k + 1] - times[k - 1]), rtol=1e-5, atol=1e-8)
 
@@ -259,7 +259,7 @@ def test_a_quaternion_without_a_usable_length_is_no_orientation(size: float) -> 
     assert np.all(np.isnan(poses[1]))
     result = nacelle.inverse_dynamics(robot, x)
     assert list(has_failed(result.flags)) == [False, True]
-    assert np.all(np.isnan(result.force[1]))
+    assert np.all(np.isnan(result.tau[1]))
     with pytest.raises(KinematicsError, match="no pose of palida"):
         nacelle.inverse_dynamics(robot, x[1])
 

@@ -176,7 +176,7 @@ def test_limits_of_closures_are_kept() -> None:
 
 def test_limits_of_drives() -> None:
     robot = named_robot("fivebar")
-    q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
+    q0 = inverse_kinematics(robot, reference_pose(robot)).q
     actuators = tuple(
         dataclasses.replace(a, position=(q - 0.1, q + 0.1)) for a, q in zip(robot.actuators, q0, strict=True)
     )

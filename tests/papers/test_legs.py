@@ -159,7 +159,7 @@ def test_active_forces_need_no_projection(name: str) -> None:
         assert_same(A.T @ own + rest, F, 1e-12, name)
         assert np.all(own != 0.0)
         if len(A) == len(F):
-            assert_same(own + least_norm_forces(A, rest).force, least_norm_forces(A, F).force, 1e-11, name)
+            assert_same(own + least_norm_forces(A, rest).tau, least_norm_forces(A, F).tau, 1e-11, name)
 
 
 def chain_of_all_joints(seed: int = 3) -> tuple[State, Array]:
@@ -245,7 +245,7 @@ def test_inverse_jacobian_of_the_space_robot() -> None:
     leg = legs.leg_states(state)[0]
     ball = state.robot.joints[state.robot.legs[0].closures[0]]
     R = closure_frames(ball, state.now.motion)[0].R
-    q1, q2, L = state.now.q[:3]
+    q1, q2, L = state.now.q_tree[:3]
     C1, S1, C2, S2 = np.cos(q1), np.sin(q1), np.cos(q2), np.sin(q2)
     expected = [
         [-S1 / (L * S2), 0.0, -C1 / (L * S2)],
@@ -357,5 +357,5 @@ def test_forty_digits(formulation: str, name: str) -> None:
 def test_compiled(formulation: str, name: str) -> None:
     robot = named_robot(name)
     x, _, v, a = motions(name, 3)
-    found = inverse_dynamics(robot, x, v, a, formulation=formulation).force
-    assert_same(found, inverse_dynamics(robot, x, v, a).force, 1e-11, name)
+    found = inverse_dynamics(robot, x, v, a, formulation=formulation).tau
+    assert_same(found, inverse_dynamics(robot, x, v, a).tau, 1e-11, name)

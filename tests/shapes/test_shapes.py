@@ -167,7 +167,7 @@ def test_described_shapes_become_solids() -> None:
             {"box": {"size": [1, 2, 3], "at": {"translation": [0.5, 0, 0]}}},
         ),
     )
-    rod, ball, block = (solid.moved(POSE) for solid in described_solids(body))
+    rod, ball, block = (solid.transform(POSE) for solid in described_solids(body))
     assert isinstance(rod, Rod)
     assert rod.colour == "red"
     assert np.allclose([rod.start, rod.stop], [[0, 0, 5], [0, 1, 5]])
@@ -179,7 +179,7 @@ def test_described_shapes_become_solids() -> None:
 
 
 def test_plates_move_with_all_corners() -> None:
-    plate = Plate(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]), 0.01).moved(POSE)
+    plate = Plate(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]), 0.01).transform(POSE)
     assert np.allclose(plate.corners, [[0, 1, 5], [-1, 0, 5], [0, 0, 5]])
 
 

@@ -85,7 +85,7 @@ def test_events_end_at_their_time(method: str) -> None:
     exact = (np.pi - np.arctan(6.0)) / 3.0
     assert run.t[-1] == pytest.approx(exact, rel=1e-8)
     assert abs(run.x[-1, 0]) < 1e-13
-    assert len(run.t) == len(run.states) == len(run.inputs)
+    assert len(run.t) == len(run.states) == len(run.tau)
 
 
 def test_an_event_that_comes_back_within_a_step_is_seen() -> None:
@@ -184,7 +184,7 @@ def test_rows_go_on_where_they_stopped() -> None:
     assert len(cut.t) == 1001
     both = cut.resume(progress=False)
     np.testing.assert_allclose(both.states, whole.states, rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(both.inputs, whole.inputs)
+    np.testing.assert_array_equal(both.tau, whole.tau)
     with pytest.raises(nacelle.KinematicsError, match="has rows for 2500 steps"):
         cut.resume(0.3, progress=False)
     more = whole.resume(0.3, force=np.zeros((500, 2)))
@@ -369,7 +369,7 @@ def test_an_event_before_the_first_sample(method: str, samples: int) -> None:
     assert run.status == "event"
     assert run.t[0] == 0.0
     assert run.t[-1] == pytest.approx(1e-2, abs=1e-9)
-    assert len(run.t) == len(run.x) == len(run.inputs)
+    assert len(run.t) == len(run.x) == len(run.tau)
     assert abs(run.balance[-1]) < 1e-6
 
 
@@ -426,6 +426,6 @@ def test_ctrl_c_between_the_lines_that_keep_a_block(line: str) -> None:
     finally:
         sys.settrace(before)
     assert run.status == "interrupted"
-    assert len(run.t) == len(run.states) == len(run.inputs) >= 1001
+    assert len(run.t) == len(run.states) == len(run.tau) >= 1001
     assert run.message == f"stopped at {run.t[-1]:.9g} s"
     assert len(run.balance) == len(run.t)

@@ -131,7 +131,7 @@ def test_friction_takes_what_is_missing() -> None:
 def test_feedback_holds_a_pose() -> None:
     robot = library_robot("fivebar")
     x = nacelle.reference_pose(robot)
-    target = nacelle.inverse_kinematics(robot, x).actuators
+    target = nacelle.inverse_kinematics(robot, x).q
     moved = x + np.array([0.02, 0.01])
 
     def control(t: float, pose: Array, v: Array) -> Array:
@@ -153,7 +153,7 @@ def test_events_end_the_run_and_keep_it() -> None:
         assert run.status == "event"
         assert "stretch" in run.message or "limit" in run.message or "singularity" in run.message
         assert 0.0 < run.t[-1] < 2.0
-        assert len(run.t) == len(run.x) == len(run.inputs)
+        assert len(run.t) == len(run.x) == len(run.tau)
         assert np.all(np.isfinite(run.x))
     own = user_event(plant, "the tip is high", lambda t, x, v: 0.3 - x[1])
     run = simulate(plant, x, v, until=2.0, events=[own])
@@ -344,11 +344,11 @@ def test_limits_are_met_where_the_coordinates_say(name: str) -> None:
     for j, joint in enumerate(robot.joints):
         if joint.kind is JointKind.POINT or j in driven:
             continue
-        mine = [k for k, limit in enumerate(limits) if limit.place is not None and limit.joint == j]
+        mine = [k for k, limit in enumerate(limits) if limit.primitive is not None and limit.joint == j]
         np.testing.assert_array_equal(
             bad[:, mine].any(axis=1), is_beyond_limits(joint, q[j]), err_msg=joint.name
         )
-    mine = [k for k, limit in enumerate(limits) if limit.place is None]
+    mine = [k for k, limit in enumerate(limits) if limit.primitive is None]
     np.testing.assert_array_equal(bad[:, mine].any(axis=1), is_beyond_actuator_limits(robot, active))
 
 

@@ -43,7 +43,7 @@ def test_derivative_of_the_state(name: str) -> None:
     assert state_size(robot) == s.shape
     change = np.asarray(flow(robot, s, tau, quat_0, physics=Physics(smooth=0.1)), dtype=float)
     x = np.asarray(pose_from_coordinates(mechanism, c, quat_0), dtype=float)
-    expected = nacelle.forward_dynamics(robot, x, v, tau, smooth=0.1).acceleration
+    expected = nacelle.forward_dynamics(robot, x, v, tau, smooth=0.1).a
     np.testing.assert_allclose(change[n:], expected, rtol=1e-8)
     # Along the change of the coordinates the pose moves with the twist v.
     h = 1e-6
@@ -143,11 +143,11 @@ PLAIN = RunSettings(
 
 def test_a_run_goes_on_with_its_own_steps() -> None:
     grid = first_grid(PLAIN)
-    further = next_grid(PLAIN.changed(until=1.5), grid, 1.0)
+    further = next_grid(PLAIN.with_options(until=1.5), grid, 1.0)
     assert (further.origin, further.h) == (grid.origin, grid.h)
     assert (further.first, further.last) == (100, 150)
     # A time that is on no step of the earlier run begins a new grid, which ends there exactly.
-    other = next_grid(PLAIN.changed(until=1.5037), grid, 1.0)
+    other = next_grid(PLAIN.with_options(until=1.5037), grid, 1.0)
     assert other.origin + other.h * other.last == pytest.approx(1.5037)
     assert other.origin + other.h * other.first == pytest.approx(1.0)
 
@@ -188,7 +188,7 @@ def circle(t: float) -> Array:
 def in_python(robot: nacelle.Robot, t: float, x: Array, v: Array) -> Array:
     r = circle(t)
     a = r[4:] + 400.0 * (r[:2] - x) + 40.0 * (r[2:4] - v)
-    return nacelle.inverse_dynamics(robot, x, v, a, friction=False).force
+    return nacelle.inverse_dynamics(robot, x, v, a, friction=False).tau
 
 
 @pytest.mark.costly
@@ -201,7 +201,7 @@ def test_computed_force_in_one_native_loop(hold: bool) -> None:
     native = simulate(plant, x0, circle(0.0)[2:4], law, **settings)
     asked = simulate(plant, x0, circle(0.0)[2:4], lambda t, x, v: in_python(robot, t, x, v), **settings)
     np.testing.assert_allclose(native.states, asked.states, rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(native.inputs, asked.inputs, rtol=1e-9)
+    np.testing.assert_allclose(native.tau, asked.tau, rtol=1e-9)
     off = np.max(np.abs(native.x - [circle(t)[:2] for t in native.t]))
     # At every stage the errors are those of the method; a controller that holds is half a step late.
     assert off < 1e-9 if not hold else 1e-6 < off < 1e-3
@@ -220,7 +220,7 @@ def test_a_reference_in_rows_is_held() -> None:
     def late(t: float, x: Array, v: Array) -> Array:
         r = rows[min(int(np.floor(t * 1e3 + 1e-9)), 99)]
         a = r[4:] + 400.0 * (r[:2] - x) + 40.0 * (r[2:4] - v)
-        return nacelle.inverse_dynamics(robot, x, v, a, friction=False).force
+        return nacelle.inverse_dynamics(robot, x, v, a, friction=False).tau
 
     # The last stage of a step would already see the next row: a little before its end it does not.
     asked = simulate(plant, x0, v0, lambda t, x, v: late(t - 1e-7 if t > 0.0 else t, x, v), **settings)
@@ -247,7 +247,7 @@ def test_other_methods_take_it(method: str) -> None:
     tolerance = {"rtol": 1e-9, "atol": 1e-11}
     run = simulate(plant, x0, force=swing, method=method, **settings, **tolerance)
     np.testing.assert_allclose(run.states[-1], fine.states[-1], rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(run.inputs[-1], fine.inputs[-1], rtol=1e-6)
+    np.testing.assert_allclose(run.tau[-1], fine.tau[-1], rtol=1e-6)
     assert np.max(np.abs(run.balance)) < 1e-7 * np.max(np.abs(run.work))
 
 
@@ -257,7 +257,7 @@ def test_iterated_legs_and_quaternions(name: str) -> None:
     """A law in the actuators' coordinates on robots with iterated legs and with a quaternion."""
     robot = library_robot(name)
     x0 = nacelle.reference_pose(robot)
-    q0 = nacelle.inverse_kinematics(robot, x0).actuators
+    q0 = nacelle.inverse_kinematics(robot, x0).q
     weight = nacelle.gravity_forces(robot, x0, coordinates="actuators")
     count = len(robot.actuators)
 
@@ -323,11 +323,11 @@ def test_a_slow_controller_on_short_steps() -> None:
     law = nacelle.simulation.feedback(computed_force, reference=circle)
     settings = {"until": 0.1, "method": "rk4", "hold": True}
     slow = simulate(plant, x0, circle(0.0)[2:4], law, step=1e-3, substeps=3, **settings)
-    rows = np.repeat(slow.inputs[:-1], 3, axis=0)
+    rows = np.repeat(slow.tau[:-1], 3, axis=0)
     short = simulate(plant, x0, circle(0.0)[2:4], rows, step=1e-3 / 3.0, **settings)
     np.testing.assert_allclose(slow.states, short.states[::3], rtol=0.0, atol=1e-13)
     assert slow.evaluations == short.evaluations
-    by_rows = simulate(plant, x0, circle(0.0)[2:4], slow.inputs[:-1], step=1e-3, substeps=3, **settings)
+    by_rows = simulate(plant, x0, circle(0.0)[2:4], slow.tau[:-1], step=1e-3, substeps=3, **settings)
     np.testing.assert_array_equal(slow.states, by_rows.states)
     asked = simulate(
         plant,

@@ -262,7 +262,7 @@ def test_the_usual_arrangement_comes_first() -> None:
     planar = find_arrangement(read_legs("3-RRR"), ("x", "y", "rz"), accept)
     assert {axis for leg in planar.legs for axes in leg.axes for axis in axes} == {(0, 0, 1)}
     hexapod = find_arrangement(read_legs("6-UPS"), SE3, accept)
-    assert [place.mirrored for place in hexapod.places] == [True, False] * 3
+    assert [place.mirrored for place in hexapod.placements] == [True, False] * 3
     assert hexapod.motion.is_pure
 
 

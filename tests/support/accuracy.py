@@ -243,8 +243,8 @@ def _from_api(row: Row, states: Sample) -> Array:
     """What users get."""
     robot, x, v, friction = states.robot, states.x, states.v, row.friction
     calls: dict[str, Callable[[], Array]] = {
-        "inverse_dynamics": lambda: inverse_dynamics(robot, x, v, states.a, friction=friction).force,
-        "forward_dynamics": lambda: forward_dynamics(robot, x, v, states.tau, friction=friction).acceleration,
+        "inverse_dynamics": lambda: inverse_dynamics(robot, x, v, states.a, friction=friction).tau,
+        "forward_dynamics": lambda: forward_dynamics(robot, x, v, states.tau, friction=friction).a,
         "jacobian": lambda: jacobian(robot, x).inverse,
         "mass_matrix": lambda: mass_matrix(robot, x),
         "bias_forces": lambda: bias_forces(robot, x, v, friction=friction),

@@ -184,7 +184,7 @@ class Experiment:
         if parameters is not None and first.ok:
             assert first.end.memory is not None
             memory = first.end.memory.copy()
-            memory[fields.place("parameters")] = parameters[1]
+            memory[fields.slice_of("parameters")] = parameters[1]
             first = dataclasses.replace(first, end=dataclasses.replace(first.end, memory=memory))
         return first.resume(until=2.0 * half, plant=loaded)
 
@@ -209,4 +209,4 @@ class Experiment:
     def _plain(self, x: Array) -> Array:
         from nacelle.kinematics.solve.inverse import inverse_kinematics
 
-        return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)
+        return np.asarray(inverse_kinematics(self.robot, x, limits=False).q)

@@ -24,7 +24,7 @@ def mass_points(frames: ElasticFrames) -> tuple[np.ndarray, np.ndarray]:
             masses.append(ten[0])
             positions.append(pose.p + pose.R @ ten[1:4] / (ten[0] or 1.0))
     for k, shapes in enumerate(own.shapes):
-        pose, q = frames.floating(k), frames.qe[own.slices[k]]
+        pose, q = frames.floating_frame(k), frames.qe[own.slices[k]]
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
             xi = 0.5 * (node + 1.0)
             moved = shapes.section_motion(xi)[:3] @ q

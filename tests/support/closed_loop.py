@@ -18,7 +18,7 @@ from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.least_squares import OrdinaryLeastSquares
 from nacelle.identification.estimation.regression import regression
-from nacelle.identification.rehearsal import Effects, Experiment, Sensors, perturb_parameters
+from nacelle.identification.experiment import Effects, Experiment, Sensors, perturb_parameters
 from nacelle.model.robot import Robot
 from support.identification import fourier, truth_of, without_coulomb
 from support.library import library_robot

@@ -83,7 +83,7 @@ class Loop:
         plant = RigidPlant(self.robot, friction=False) if plant is None else plant
         x = self.displaced_pose(np.zeros(self.robot.motion.n) if w is None else w)
         zero = np.zeros(self.robot.motion.n)
-        held = inverse_dynamics(self.robot, x, zero, zero, friction=False).force
+        held = inverse_dynamics(self.robot, x, zero, zero, friction=False).tau
         rows = self.rows(seconds)
         law = self.controller.digital(
             self.reference[0],
@@ -110,8 +110,8 @@ class Loop:
     def actuator_errors(self, run: Simulation, rows: Array) -> Array:
         """Desired less true coordinates of the actuators at every sample (N, actuators)."""
         x = run.x[:: self.every(run)][: len(rows)]
-        wanted = inverse_kinematics(self.robot, rows[:, : x.shape[1]], limits=False).actuators
-        return np.asarray(wanted - inverse_kinematics(self.robot, x, limits=False).actuators)
+        wanted = inverse_kinematics(self.robot, rows[:, : x.shape[1]], limits=False).q
+        return np.asarray(wanted - inverse_kinematics(self.robot, x, limits=False).q)
 
     def poles(self, w: Array, seconds: float = 0.15, *, actuators: bool = False) -> list[Poles]:
         """Poles of each error after a start w (n,) away, by identification.
@@ -148,7 +148,7 @@ def observed_disturbance(
     fields = loop.controller.kind.memory(loop.robot)
     assert run.memory is not None
     every = loop.every(run)
-    d = run.memory[1::every, fields.place("disturbance")]
+    d = run.memory[1::every, fields.slice_of("disturbance")]
     t = run.t[:-1:every] - rest
     return t[t >= 0.0], d[t >= 0.0], generalised_load(loop.robot, loop.reference[0], wrench)
 

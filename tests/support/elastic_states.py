@@ -73,5 +73,5 @@ def natural_state(robot: Robot, state: ElasticState) -> tuple[Array, Array]:
         p.append(qe[part][1:])
         y.append(r[nz:][part][1:])
         if structure.normal is None:
-            p.append(np.asarray(frames.floating(link.number).R[:, 1], dtype=float))
+            p.append(np.asarray(frames.floating_frame(link.number).R[:, 1], dtype=float))
     return np.concatenate(p), np.concatenate(y)

@@ -129,7 +129,7 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
     robot = without_losses(robot)
     drawn = random_states(robot, states, seed)
     inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven_coordinates(robot))
-    a = drawn.a if inverse.acceleration is None else inverse.acceleration
+    a = drawn.a if inverse.a is None else inverse.a
     bodies = nacelle.inverse_kinematics(robot, drawn.x).bodies
     motion = nacelle.kinematics.body_motion(robot, drawn.x, drawn.v, a)
     own = body_mapping(robot, file.names)
@@ -159,7 +159,7 @@ def errors(file: EngineFile, robot: Robot, states: int = 5, seed: int = 0) -> di
         M, constant, rows = file.dynamics(q, u)
         force = M @ u_dot + constant
         size = float(np.max(np.abs(force)))
-        force[drive_indices] -= inverse.force[k]
+        force[drive_indices] -= inverse.tau[k]
         worse("closures", _relative_error(rows @ u, u) if len(rows) else 0.0)
         _, s, Vt = np.linalg.svd(rows) if len(rows) else (None, np.zeros(0), np.eye(len(u)))
         N = Vt[int(np.sum(s > 1e-8 * np.max(s, initial=1.0))) :]

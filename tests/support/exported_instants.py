@@ -61,9 +61,9 @@ def errors(
     none = np.zeros((len(robot.bodies), 6))
 
     def at(u: Array, u_dot: Array) -> tuple[Any, ...]:
-        now = engine.at(TreeState(found.platform, found.q, u, u_dot, none))
+        now = engine.at(TreeState(found.platform, found.q_tree, u, u_dot, none))
         shut = [
-            coupling_constraint(robot, joint, found.q)
+            coupling_constraint(robot, joint, found.q_tree)
             if joint.is_coupling
             else closure_constraint(robot, joint, now, u)
             for joint in robot.closures
@@ -83,7 +83,7 @@ def errors(
     bias = np.concatenate([np.zeros(0), *(one.bias for one in shut)])
     u_dot = N @ rng.normal(size=N.shape[1]) - unit * (np.linalg.pinv(J * unit, rcond=1e-9) @ bias)
     now, shut = at(u, u_dot)
-    axes = [tree_axes(robot, k, found.q) for k in range(robot.tree)] + [one.axes for one in shut]
+    axes = [tree_axes(robot, k, found.q_tree) for k in range(robot.tree)] + [one.axes for one in shut]
     more = joint_efforts(robot, now, axes, u, engine.includes_rotors)
     force = now.force + more.friction + more.springs + more.rotor_matrix @ u_dot + more.rotor_bias
 

@@ -69,8 +69,8 @@ def search(seed: int, states: int, engine_states: int) -> SearchResult:
     theirs = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree")
     good = ours.flags == 0
     scale = np.array([1.0 if turns else 1.0 / robot.size for turns in robot.revolute_actuators])
-    error = np.max(np.abs(ours.force - theirs.force) / scale, axis=-1)
-    error = error / np.maximum(np.max(np.abs(theirs.force) / scale, axis=-1), 1e-300)
+    error = np.max(np.abs(ours.tau - theirs.tau) / scale, axis=-1)
+    error = error / np.maximum(np.max(np.abs(theirs.tau) / scale, axis=-1), 1e-300)
     condition = 1.0 / np.maximum(nacelle.jacobian(robot, x).conditioning, 1e-300)
     allowed = _error_bound(robot, 1e-9, condition)
     with np.errstate(all="ignore"):

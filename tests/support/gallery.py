@@ -38,9 +38,9 @@ def draw_lumping(path: str | os.PathLike[str]) -> Path:
     course = Circle(pose(robot, z=-0.62), 0.15, motion=robot.motion, duration=0.6)
     times = np.linspace(0.0, course.duration, 401)
     sample = course(times)
-    exact = inverse_dynamics(robot, *sample, friction=False).force[:, 0]
-    split = inverse_dynamics(lump_rods(robot), *sample, friction=False).force[:, 0]
-    without = inverse_dynamics(neglect_masses(robot), *sample, friction=False).force[:, 0]
+    exact = inverse_dynamics(robot, *sample, friction=False).tau[:, 0]
+    split = inverse_dynamics(lump_rods(robot), *sample, friction=False).tau[:, 0]
+    without = inverse_dynamics(neglect_masses(robot), *sample, friction=False).tau[:, 0]
     rms = float(np.sqrt(np.mean(exact**2)))
     shares = [100.0 * float(np.sqrt(np.mean((other - exact) ** 2))) / rms for other in (split, without)]
     ax = new_axes(flat=True, shown=False)

@@ -86,7 +86,7 @@ def _by_differences(robot: Robot, x: Array, y: Array) -> Array:
             c[j] += side * _NUDGE * unit
             quat = x[layout.quaternion] if layout.quaternion is not None else np.array([0.0, 0.0, 0.0, 1.0])
             both.append(np.asarray(pose_from_coordinates(mechanism, c, quat), dtype=float))
-        q = nacelle.inverse_kinematics(robot, np.array(both), guess=y, limits=False).actuators
+        q = nacelle.inverse_kinematics(robot, np.array(both), guess=y, limits=False).q
         columns.append(
             np.diff(unwrap_angles(q, robot.revolute_actuators)[::-1], axis=0)[0] / (2.0 * _NUDGE * unit)
         )

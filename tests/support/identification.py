@@ -12,7 +12,7 @@ import nacelle
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.identification.data.measurement import Measurement
 from nacelle.identification.estimation.regression import Regression
-from nacelle.identification.rehearsal import perturb_parameters
+from nacelle.identification.experiment import perturb_parameters
 from nacelle.model.linear_parameters import linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.trajectory.base import Trajectory
@@ -75,11 +75,11 @@ class ExactRun:
         """The measurement with white noise: `force` over each rms, `encoder` in rad or m."""
         rng = np.random.default_rng(seed)
         data = self.measurement
-        size = force * np.sqrt(np.mean(data.force**2, axis=0))
+        size = force * np.sqrt(np.mean(data.tau**2, axis=0))
         return replace(
             data,
             q=data.q + encoder * rng.normal(size=data.q.shape),
-            force=data.force + size * rng.normal(size=data.force.shape),
+            tau=data.tau + size * rng.normal(size=data.tau.shape),
         )
 
 
@@ -90,9 +90,9 @@ def exact_run(
     true = perturb_parameters(robot) if true is None else true
     t = np.arange(round(periods * path.duration * rate)) / rate
     motion = sample_trajectory(robot, path, t % path.duration)
-    q = nacelle.inverse_kinematics(robot, motion.x).actuators
+    q = nacelle.inverse_kinematics(robot, motion.x).q
     q = unwrap_angles(q, robot.revolute_actuators)
-    force = nacelle.inverse_dynamics(true, motion.x, motion.v, motion.a).force
+    force = nacelle.inverse_dynamics(true, motion.x, motion.v, motion.a).tau
     return ExactRun(Measurement(robot, t, q, force), true, motion.x, motion.v, motion.a)
 
 

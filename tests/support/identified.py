@@ -34,7 +34,7 @@ def measured_run(name: str, seed: int = 0, duration: float = 4.0) -> Measurement
     )
     time, states = motion_samples(robot, motion, 500.0)
     q = nacelle.kinematics.joint_motion(robot, states.x, states.v, states.a).actuators[0]
-    force = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
+    force = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).tau
     noise = 0.01 * np.max(np.abs(force)) * rng.normal(size=force.shape)
     return Measurement(robot, time, q + 1e-6 * rng.normal(size=q.shape), force + noise)
 

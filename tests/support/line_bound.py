@@ -64,7 +64,7 @@ def whole_band(camera: Camera, seen: EdgeVisibility, reach: float) -> PixelBand 
     u, v, patch = _candidate_pixels(camera, seen, seen.free, reach)
     use = np.zeros(len(u), dtype=bool)
     for side in (0, 1):
-        t = seen.lines.place(side, patch)
+        t = seen.lines.position_along(side, patch)
         sample = np.clip(np.nan_to_num(np.rint(t * (len(seen.t) - 1))), 0, len(seen.t) - 1).astype(int)
         near = np.abs(patch.distance_from_plane(seen.lines.normals[side]).s) < reach
         use |= near & seen.free[side, sample] & (t >= 0.0) & (t <= 1.0)

@@ -55,7 +55,7 @@ def best_place(scenery: RobotScenery, index: int) -> Array:
     Of the ten directions that see most of both edges the one with the least covariance of what is read where
     the cylinder is narrow, which is when other parts are nearest in the image.
     """
-    A, B = scenery.cylinders[index].placed(*scenery.bodies())
+    A, B = scenery.cylinders[index].ends_in_base(*scenery.bodies())
     middle, distance = 0.5 * (A + B), 2.0 * scenery.robot.size
     model = PixelModel(blur=1.0)
 
@@ -89,7 +89,7 @@ def _measured_bound(
 
 def zoomed_camera(scenery: RobotScenery, width: float, index: int, place: Array, size: int = 256) -> Camera:
     """A camera at a place, zoomed so that a cylinder is `width` px wide, off the centre; distorted."""
-    A, B = scenery.cylinders[index].placed(*scenery.bodies())
+    A, B = scenery.cylinders[index].ends_in_base(*scenery.bodies())
     middle = 0.5 * (A + B)
     distance = float(np.linalg.norm(middle - place))
     focal = width * distance / (2.0 * scenery.cylinders[index].radius)
@@ -100,7 +100,7 @@ def zoomed_camera(scenery: RobotScenery, width: float, index: int, place: Array,
     aside = 0.1 * size / focal * distance * np.cross(sight, way)
     corner = 0.5 * (size / focal) ** 2
     lens = np.array([-1.0 / corner, 0.3 / corner**2, 0.02 / corner**0.5, -0.01 / corner**0.5, 0.0])
-    return Camera.looking(
+    return Camera.look_at(
         middle + aside,
         place,
         up=up,

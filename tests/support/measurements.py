@@ -69,8 +69,8 @@ def fourier_motion(robot: Robot, rng: np.random.Generator, truth: Truth) -> tupl
         conditioning = nacelle.jacobian(robot, sparse).conditioning
         if np.min(conditioning) < max(0.4 * start, 3 * NEAR_CONDITIONING):
             continue
-        if np.all(nacelle.forward_kinematics(robot, solution.actuators, follow=True).ok):
-            q = nacelle.inverse_kinematics(robot, motion.x).actuators
+        if np.all(nacelle.forward_kinematics(robot, solution.q, follow=True).ok):
+            q = nacelle.inverse_kinematics(robot, motion.x).q
             return t, motion, unwrap_angles(q, robot.revolute_actuators)
     raise ValueError(f"{robot.name}: no motion about the reference pose")
 
@@ -108,7 +108,7 @@ def with_other_effects(clean: Measurement, seed: int) -> Measurement:
     memory (Dahl's model, over 3 % of the range), and cogging of three periods that are no multiples.
     """
     rng = np.random.default_rng(1000 + seed)
-    q, force, t = clean.q, clean.force, clean.time
+    q, force, t = clean.q, clean.tau, clean.time
     m = q.shape[1]
     rates = np.gradient(_mean(q, 11), t, axis=0)
     u = rates / np.sqrt(np.mean(rates**2, axis=0))
@@ -127,7 +127,7 @@ def with_other_effects(clean: Measurement, seed: int) -> Measurement:
     steps = np.diff(part, axis=0, prepend=part[:1]) / 0.03
     for k in range(1, len(part)):
         memory[k] = memory[k - 1] + steps[k] * (1.0 - memory[k - 1] * np.sign(steps[k]))
-    return replace(clean, force=force + rms * (effects + 0.03 * memory))
+    return replace(clean, tau=force + rms * (effects + 0.03 * memory))
 
 
 def _mean(columns: Array, width: int) -> Array:
@@ -163,32 +163,28 @@ def scale_column(columns: Array, i: int, factor: float) -> Array:
 
 def column_faults(clean: Measurement, seed: int = 0) -> Iterator[Fault]:
     """Swapped columns, wrong signs and wrong units, of columns chosen at random."""
-    robot, q, force = clean.robot, clean.q, clean.force
+    robot, q, force = clean.robot, clean.q, clean.tau
     rng = np.random.default_rng(seed)
     m = len(robot.actuators)
     i, j = (int(k) for k in rng.permutation(m)[:2])
     turns = robot.revolute_actuators
     unit = 180 / np.pi if turns[i] else 1000.0
     yield Fault("encoders", "swapped", f"enc{i}", replace(clean, q=swap_columns(q, i, j)))
-    yield Fault("currents", "swapped", f"i{i}", replace(clean, force=swap_columns(force, i, j)))
+    yield Fault("currents", "swapped", f"i{i}", replace(clean, tau=swap_columns(force, i, j)))
     both = q.copy(), force.copy()
     both[0][:, i], both[1][:, i] = force[:, i], q[:, i]
-    yield Fault("encoder and current", "swapped", f"enc{i}", replace(clean, q=both[0], force=both[1]))
+    yield Fault("encoder and current", "swapped", f"enc{i}", replace(clean, q=both[0], tau=both[1]))
     yield Fault("sign of an encoder", "sign", f"enc{i}", replace(clean, q=scale_column(q, i, -1)))
-    yield Fault("sign of a current", "sign", f"i{i}", replace(clean, force=scale_column(force, i, -1)))
-    yield Fault("sign of all currents", "sign", "i0", replace(clean, force=-force))
+    yield Fault("sign of a current", "sign", f"i{i}", replace(clean, tau=scale_column(force, i, -1)))
+    yield Fault("sign of all currents", "sign", "i0", replace(clean, tau=-force))
     yield Fault("unit of an encoder, large", "unit", f"enc{i}", replace(clean, q=scale_column(q, i, unit)))
     yield Fault(
         "unit of an encoder, small", "unit", f"enc{i}", replace(clean, q=scale_column(q, i, 1 / unit))
     )
-    yield Fault(
-        "unit of a current, large", "unit", f"i{i}", replace(clean, force=scale_column(force, i, 1e3))
-    )
-    yield Fault(
-        "unit of a current, small", "unit", f"i{i}", replace(clean, force=scale_column(force, i, 1e-3))
-    )
+    yield Fault("unit of a current, large", "unit", f"i{i}", replace(clean, tau=scale_column(force, i, 1e3)))
+    yield Fault("unit of a current, small", "unit", f"i{i}", replace(clean, tau=scale_column(force, i, 1e-3)))
     if len(set(turns)) == 1:
         yield Fault("unit of all encoders, large", "unit", "enc0", replace(clean, q=q * unit))
         yield Fault("unit of all encoders, small", "unit", "enc0", replace(clean, q=q / unit))
-    yield Fault("unit of all currents, large", "unit", "i0", replace(clean, force=force * 1e3))
-    yield Fault("unit of all currents, small", "unit", "i0", replace(clean, force=force * 1e-3))
+    yield Fault("unit of all currents, large", "unit", "i0", replace(clean, tau=force * 1e3))
+    yield Fault("unit of all currents, small", "unit", "i0", replace(clean, tau=force * 1e-3))

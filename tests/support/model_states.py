@@ -79,7 +79,7 @@ def sample(robot: Robot, count: int, seed: int = 0, *, friction: bool = True, ne
     assert len(np.unique(x, axis=0)) == count
     y = solve_loops(robot, x)[1]
     condition = 1.0 / jacobian(robot, x).conditioning
-    tau = inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).force * push
+    tau = inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).tau * push
     return Sample(robot, x, np.broadcast_to(y, (count, y.shape[-1])), v, a, tau, condition)
 
 

@@ -81,7 +81,7 @@ def accelerations(file: File, x: Array, v: Array, a: Array) -> tuple[Array, Arra
                 missing.append(j)
                 continue
             k, axis = own_joint
-            qpos[q] = joints.q[robot.q_slices[k].start + axis]
+            qpos[q] = joints.q_tree[robot.q_slices[k].start + axis]
             u[d] = joints.rate[robot.v_slices[k].start + axis]
             u_dot[d] = joints.acceleration[robot.v_slices[k].start + axis]
             continue
@@ -180,9 +180,9 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     drawn = random_states(robot, states, seed)
     free = undriven_coordinates(robot)
     inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=free)
-    a = drawn.a if inverse.acceleration is None else inverse.acceleration
-    pushed = inverse.force * drawn.push
-    ahead = nacelle.forward_dynamics(robot, drawn.x, drawn.v, pushed).acceleration
+    a = drawn.a if inverse.a is None else inverse.a
+    pushed = inverse.tau * drawn.push
+    ahead = nacelle.forward_dynamics(robot, drawn.x, drawn.v, pushed).a
     worst = {"loops": 0.0, "rates": 0.0, "inverse": 0.0, "forward": 0.0}
     drive_dofs = [
         next(int(model.jnt_dofadr[j]) for j in range(model.njnt) if file.joint(j) == (robot_joint, 0))
@@ -192,7 +192,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     own = [bool(file.bodies[body]) for body in model.dof_bodyid]
     for k in range(states):
         for what, acceleration, force in (
-            ("inverse", a[k], inverse.force[k]),
+            ("inverse", a[k], inverse.tau[k]),
             ("forward", ahead[k], pushed[k]),
         ):
             qpos, u, u_dot = accelerations(file, drawn.x[k], drawn.v[k], acceleration)

@@ -33,11 +33,11 @@ def camera_for_legs(robot):
     """A camera that looks at the legs of a robot obliquely from a distance of some sizes."""
     x = nacelle.reference_pose(robot)
     ik = nacelle.inverse_kinematics(robot, x)
-    ends = np.array([end for c in visible_cylinders(robot) for end in c.placed(*ik.bodies)])
+    ends = np.array([end for c in visible_cylinders(robot) for end in c.ends_in_base(*ik.bodies)])
     middle = 0.5 * (ends.min(axis=0) + ends.max(axis=0))
     reach = float(np.linalg.norm(ends - middle, axis=1).max())
     way = np.array([0.35, -0.5, 0.8]) / np.linalg.norm([0.35, -0.5, 0.8])
-    return Camera.looking(middle, middle + 3.5 * reach * way)
+    return Camera.look_at(middle, middle + 3.5 * reach * way)
 
 
 @dataclass

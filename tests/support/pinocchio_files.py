@@ -263,9 +263,9 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
     robot, model = file.robot, file.model
     drawn = random_states(robot, states, seed)
     inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven_coordinates(robot))
-    a = drawn.a if inverse.acceleration is None else inverse.acceleration
-    pushed = inverse.force * drawn.push
-    ahead = nacelle.forward_dynamics(robot, drawn.x, drawn.v, pushed).acceleration
+    a = drawn.a if inverse.a is None else inverse.a
+    pushed = inverse.tau * drawn.push
+    ahead = nacelle.forward_dynamics(robot, drawn.x, drawn.v, pushed).a
     drive_indices = actuator_indices(file)
     worst = dict.fromkeys(("loops", "rates", "inverse", "forward"), 0.0)
     for k in range(states):
@@ -279,7 +279,7 @@ def errors(file: File, states: int = 100, seed: int = 0) -> dict[str, float]:
         tau[list(drive_indices)] = pushed[k]
         theirs = balance.accelerations(tau)
         worst["rates"] = max(worst["rates"], missed, also)
-        worst["inverse"] = max(worst["inverse"], _relative_error(forces - inverse.force[k], forces))
+        worst["inverse"] = max(worst["inverse"], _relative_error(forces - inverse.tau[k], forces))
         worst["forward"] = max(worst["forward"], balance.size(theirs - ours) / balance.size(theirs))
     return worst
 

@@ -51,7 +51,7 @@ class PinocchioMotion:
         self.model = self.engine.with_rotors
         self.ends = [(joint, *self._ends(number, joint)) for number, joint in enumerate(robot.closures)]
         self.data = self.model.createData()
-        places, joints = self.engine.places, [actuator.joint for actuator in robot.actuators]
+        places, joints = self.engine.indices, [actuator.joint for actuator in robot.actuators]
         self.spring_q = places.q[[robot.q_slices[j].start for j in joints]]
         self.spring_v = places.u[[robot.v_slices[j].start for j in joints]]
         springs = [robot.joints[j].springs[0] for j in joints]
@@ -79,7 +79,7 @@ class PinocchioMotion:
         found = inverse_kinematics(robot, x, limits=False)
         platform = Pose(found.bodies.R[1], found.bodies.p[1])
         nothing = np.zeros(0)
-        state = TreeState(platform, found.q, nothing, nothing, nothing)
+        state = TreeState(platform, found.q_tree, nothing, nothing, nothing)
         q = self.engine.configuration(state)
         J = self.loops(q, np.zeros(self.model.nv)).J
         K = np.vstack([J, self.engine.axes(state).T[independent_rates(robot)]])

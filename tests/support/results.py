@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.identification.rehearsal import Experiment
+from nacelle.identification.experiment import Experiment
 from nacelle.model.robot import Robot
 from nacelle.verify.comparison import EngineReport, Quantity, Report, WorstState
 from support.excitation import quick_excitation
@@ -43,7 +43,7 @@ def results(robot: Robot) -> dict[str, Callable[[], Any]]:
         "InverseKinematics": lambda: nacelle.inverse_kinematics(robot, x),
         "InverseKinematics, many": lambda: nacelle.inverse_kinematics(robot, many),
         "ForwardKinematics": lambda: nacelle.forward_kinematics(
-            robot, nacelle.inverse_kinematics(robot, many[:-1]).actuators
+            robot, nacelle.inverse_kinematics(robot, many[:-1]).q
         ),
         "BodyPoses": lambda: nacelle.inverse_kinematics(robot, x).bodies,
         "Jacobian": lambda: nacelle.jacobian(robot, x),

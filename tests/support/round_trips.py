@@ -49,7 +49,7 @@ class Tree:
         self.nv = robot.platform_nv + robot.nv
         found = assemble(robot)
         assert not found.open
-        self.start = _pack_configuration(found.platform, found.q)
+        self.start = _pack_configuration(found.platform, found.q_tree)
         self.drives: dict[str, int] = {}
 
     def moved(self, q: Array, step: Array) -> Array:
@@ -115,7 +115,7 @@ def errors(
     robot = without_losses(robot)
     drawn = random_states(robot, states, seed)
     inverse = nacelle.inverse_dynamics(robot, drawn.x, drawn.v, drawn.a, free=undriven_coordinates(robot))
-    a = drawn.a if inverse.acceleration is None else inverse.acceleration
+    a = drawn.a if inverse.a is None else inverse.a
     bodies = nacelle.inverse_kinematics(robot, drawn.x).bodies
     motion = nacelle.kinematics.body_motion(robot, drawn.x, drawn.v, a)
     given = UniqueNames(("base",))
@@ -146,11 +146,11 @@ def errors(
         back = nacelle.inverse_dynamics(again, x, v, x_dot, free=undriven_coordinates(again))
         order = [named.index(_name_in_file(drive.name, named)) for drive in again.actuators]
         assert sorted(order) == list(range(len(named)))
-        force = inverse.force[k]
-        error = np.max(np.abs(back.force - force[order])) / np.max(np.abs(force))
+        force = inverse.tau[k]
+        error = np.max(np.abs(back.tau - force[order])) / np.max(np.abs(force))
         worst["forces"] = max(worst["forces"], float(error))
-        if back.acceleration is not None:
-            error = np.max(np.abs(back.acceleration - x_dot)) / np.max(np.abs(x_dot))
+        if back.a is not None:
+            error = np.max(np.abs(back.a - x_dot)) / np.max(np.abs(x_dot))
             worst["accelerations"] = max(worst["accelerations"], float(error))
     return worst
 

@@ -41,7 +41,7 @@ def point_sightings(robot, camera, rng, *, count=8, sigma=0.1, part=0.15):
         bodies = nacelle.inverse_kinematics(robot, x, limits=False).bodies
         edges = []
         for k, cylinder in enumerate(cylinders):
-            A, B = cylinder.placed(*bodies)
+            A, B = cylinder.ends_in_base(*bodies)
             normals = contour_normals(camera, A, B - A, cylinder.radius)
             for side, n in enumerate(normals):
                 axis = camera.seen(A + np.linspace(0.0, 1.0, 25)[:, None] * (B - A))

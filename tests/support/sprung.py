@@ -20,7 +20,7 @@ def sprung_robot(name: str, stiffness: float) -> tuple[nacelle.Robot, Array]:
     """A robot whose actuators hold it on springs at its reference pose, and that pose."""
     robot = library_robot(name)
     x = nacelle.reference_pose(robot)
-    q = nacelle.inverse_kinematics(robot, x).actuators
+    q = nacelle.inverse_kinematics(robot, x).q
     hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
     joints = list(robot.joints)
     for actuator, value, force in zip(robot.actuators, q, hold, strict=True):

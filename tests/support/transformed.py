@@ -205,7 +205,7 @@ class RobotTransform:
         at = Pose(np.asarray(at.R, dtype=float), np.asarray(at.p, dtype=float))
         x_new, dependent = there.chart.coordinates(self._pose(at))
         units = [self._unit(p) for joint in robot.tree_joints for p in joint.primitives for _ in range(p.nq)]
-        q = np.asarray(now.q, dtype=float) * np.array(units)
+        q = np.asarray(now.q_tree, dtype=float) * np.array(units)
         for name in robot.motion.joint_names:
             x_new[there.layout.x_index(name)] = q[robot.q_slices[robot.joint(name)]][0]
         return x_new, there.unknowns(dependent, q)

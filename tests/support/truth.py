@@ -63,7 +63,7 @@ def tree(
     M = mass_matrix(state)
     A = actuator_rows(robot, state.now.motion) @ state.moving.U
     return {
-        "inverse_dynamics": least_norm_forces(A, M @ a + h, units=jacobian_scales(robot.numeric)[1]).force,
+        "inverse_dynamics": least_norm_forces(A, M @ a + h, units=jacobian_scales(robot.numeric)[1]).tau,
         "forward_dynamics": solve(M, A.T @ tau - h, "spd"),
         "jacobian": A,
         "mass_matrix": M,

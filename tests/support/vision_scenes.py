@@ -25,7 +25,9 @@ def small_camera(size: tuple[int, int] = (160, 120), focal: float = 300.0) -> Ca
 def contour_normals(camera: Camera, point: Array, direction: Array, radius: float | Array) -> Array:
     """Unit normals (..., 2, 3), camera axes, of edges of cylinders with axes (..., 3) in the base."""
     u = direction @ camera.pose.R
-    return tangent_normals(camera.seen(point), u / np.linalg.norm(u, axis=-1, keepdims=True), radius)
+    return tangent_normals(
+        camera.in_camera_axes(point), u / np.linalg.norm(u, axis=-1, keepdims=True), radius
+    )
 
 
 def rod(start: tuple[float, ...], stop: tuple[float, ...], radius: float) -> Rod:

@@ -40,7 +40,7 @@ def visited_modules(walk: Callable[[], object]) -> set[CodeType]:
 def walks() -> dict[str, Callable[[], object]]:
     """The five walks, each a call without arguments, of a Delta; a motion is measured beforehand."""
     import nacelle
-    from nacelle.identification.rehearsal import Experiment
+    from nacelle.identification.experiment import Experiment
 
     robot = nacelle.load("delta")
     x = nacelle.reference_pose(robot)

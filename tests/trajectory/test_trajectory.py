@@ -112,12 +112,12 @@ def test_errors(a: np.ndarray, b: np.ndarray, text: str) -> None:
 def test_what_does_not_end_as_it_starts() -> None:
     line = Line([0.0, 0.0], [0.1, 0.0], motion="xy", duration=2.0)
     assert reason_not_periodic(line) == "the pose is off by 0.1 at 2 s"
-    assert reason_not_periodic(line.then(line.reversed())) == ""
+    assert reason_not_periodic(line.then(line.reverse())) == ""
     # A circle at constant speed does, and so does half of one only in its pose.
     circle = Circle([0.0, 0.0], 1.0, motion="xy", duration=1.0, timing="uniform")
     assert reason_not_periodic(circle) == ""
     there = Line([0.0, 0.0], [0.1, 0.0], motion="xy", duration=2.0, timing="uniform")
-    assert "the twist is off by 0.1" in reason_not_periodic(there.then(there.reversed()))
+    assert "the twist is off by 0.1" in reason_not_periodic(there.then(there.reverse()))
 
 
 def test_a_quaternion_may_end_with_the_other_sign() -> None:
@@ -201,7 +201,7 @@ def test_one_after_another() -> None:
 
 def test_backwards() -> None:
     chain = line(A, B).then(line(B, C, 3.0))
-    back = chain.reversed()
+    back = chain.reverse()
     t = np.linspace(0, 4, 41)
     np.testing.assert_allclose(back(t).x, chain(4 - t).x, atol=1e-14)
     np.testing.assert_allclose(back(t).v, -chain(4 - t).v, atol=1e-14)

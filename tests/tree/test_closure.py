@@ -285,20 +285,20 @@ def check_assembly_of_a_disturbed_robot(robot: Robot, seed: int, size: float = 0
     assert found.open == {}
     assert closed_state(robot, found.closures, 1e-10)
     assert not any(has_reversed_axis(joint, found.motion) for joint in robot.closures)
-    again = evaluate(robot, found.platform, found.q)
+    again = evaluate(robot, found.platform, found.q_tree)
     np.testing.assert_array_equal(again.residual, found.closures.residual)
     # Quaternions keep their length.
     for place, joint in zip(robot.q_slices, robot.tree_joints, strict=True):
         ball = {"spherical": slice(0, 4), "spherical-planar": slice(0, 4), "planar-spherical": slice(2, 6)}
         if str(joint.kind) in ball:
-            quat = found.q[place][ball[str(joint.kind)]]
+            quat = found.q_tree[place][ball[str(joint.kind)]]
             assert abs(np.linalg.norm(quat) - 1.0) < 1e-14
     # The independent coordinates are held.
     translations = [axis for axis in robot.motion.twist_axes if axis < 3]
     np.testing.assert_array_equal(found.platform.p[translations], robot.reference.p[translations])
     for name in robot.motion.joint_names:
         place = robot.q_slices[robot.joint(name)]
-        np.testing.assert_array_equal(found.q[place], guess_coordinates(robot)[place])
+        np.testing.assert_array_equal(found.q_tree[place], guess_coordinates(robot)[place])
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def test_joints_hold_together(name: str) -> None:
                 np.testing.assert_allclose(here[0], there[0], rtol=0, atol=2e-11 * robot.size)
             if joint.kind is JointKind.REVOLUTE:
                 np.testing.assert_allclose(here[1][:, 2], there[1][:, 2], rtol=0, atol=2e-11)
-        assert now.q.shape == (robot.nq,)
+        assert now.q_tree.shape == (robot.nq,)
         chart = mechanism_of(robot).chart
         if not mechanism_of(robot).parasitic:
             np.testing.assert_array_equal(poses[PLATFORM].R, chart.pose(row).R)
@@ -68,7 +68,7 @@ def test_same_bits(name: str) -> None:
     tree = NumericTree(robot)
     for _ in range(3):
         step = rng.uniform(-0.3, 0.3, robot.platform_nv + robot.nv)
-        platform, q = integrate_tree(robot, start.platform, start.q, step)
+        platform, q = integrate_tree(robot, start.platform, start.q_tree, step)
         assert_same(tree.motion(platform, q), tree_kinematics(robot, platform, q))
 
 
@@ -83,14 +83,15 @@ def test_frames_that_are_no_identity() -> None:
     )
     moved = dataclasses.replace(robot, joints=joints)
     assert_same(
-        NumericTree(moved).motion(start.platform, start.q), tree_kinematics(moved, start.platform, start.q)
+        NumericTree(moved).motion(start.platform, start.q_tree),
+        tree_kinematics(moved, start.platform, start.q_tree),
     )
 
 
 def test_other_numbers_are_left_to_the_tree() -> None:
     robot = library_robot("3rrr")
     start = mechanism_of(robot).assembly
-    q = from_samples(np.stack([start.q, start.q + 0.1]), 1)
+    q = from_samples(np.stack([start.q_tree, start.q_tree + 0.1]), 1)
     found = NumericTree(robot).motion(start.platform, q)
     assert found.columns.dtype == object
     assert found.poses[-1].R.dtype == object

@@ -140,11 +140,11 @@ def test_forces_of_struts_hold_the_platform_and_lie_along_them() -> None:
     robot = nacelle.load("gough-stewart")
     session = Session(robot)
     given = state_loads(robot, ACTUATORS, session.bodies, session.x)
-    force = nacelle.inverse_dynamics(robot, session.x).force
+    force = nacelle.inverse_dynamics(robot, session.x).tau
     np.testing.assert_allclose([row.force for row in given.rows], force)
     assert all(row.moment is None for row in given.rows)
     np.testing.assert_allclose(np.linalg.norm(given.forces, axis=1), np.abs(force))
-    lengths = nacelle.inverse_kinematics(robot, session.x).actuators
+    lengths = nacelle.inverse_kinematics(robot, session.x).q
     feet = given.points - given.forces / force[:, None] * lengths[:, None]
     anchors = [joint.frame_predecessor.p for joint in robot.joints if joint.predecessor == 0]
     np.testing.assert_allclose(feet, anchors, atol=1e-9)
@@ -208,7 +208,7 @@ def test_a_robot_follows_and_stays_at_the_last_pose_it_can_take() -> None:
     far = near + np.array([1.0, 0.0])
     verdict = session.move(far)
     assert verdict.status is PoseStatus.OUT
-    assert "left" in verdict.words
+    assert "left" in verdict.reason
     np.testing.assert_array_equal(session.x, near)
     ghost = session.ghost_pose()
     assert ghost is not None
@@ -223,7 +223,7 @@ def test_limits_are_named_and_can_be_left_aside() -> None:
     low, high = robot.actuators[0].position
     x = session.x.copy()
     x[2] += high - low
-    words = session.move(x).words
+    words = session.move(x).reason
     assert words.startswith("beyond limits: ")
     assert f"limits {low * 1e3:.1f} mm to {high * 1e3:.1f} mm" in words
     assert "leg1.drive" in words
@@ -278,7 +278,7 @@ def test_rectangles_lie_where_the_platform_can_be_and_cover_the_area() -> None:
         a, b, c = np.moveaxis(patch.vertices[patch.faces], 1, 0)
         area += 0.5 * float(np.sum(np.linalg.norm(np.cross(b - a, c - a), axis=1)))
     assert area == pytest.approx(shown.grid.volume)
-    assert "m^2" in shown.words
+    assert "m^2" in shown.message
 
 
 @pytest.mark.slow
@@ -293,7 +293,7 @@ def test_angles_are_drawn_as_lengths() -> None:
     width = (turn[-1] - turn[0]) * (61 / 60) / np.radians(45.0) * 0.25
     assert np.ptp(points[:, 1]) <= width + 1e-9
     np.testing.assert_allclose(points[:, 2], session.platform.p[2])
-    assert "angles are drawn as lengths" in shown.words
+    assert "angles are drawn as lengths" in shown.message
 
 
 def test_a_mode_moves_the_platform_along_its_displacement() -> None:
@@ -319,18 +319,18 @@ def test_a_file_is_read_when_it_has_changed(tmp_path: Path) -> None:
     file.write_text(text("fivebar"), encoding="utf-8")
     watched = WatchedRobot(file)
     robot = watched.load()
-    assert watched.changed() is None
+    assert watched.read_change() is None
     file.write_text(text("fivebar") + "\nwrong: 1\n", encoding="utf-8")
-    reading = watched.changed()
+    reading = watched.read_change()
     assert reading is not None
     assert reading.robot is None
     assert "own.yaml:" in reading.problems[0]
-    assert watched.changed() is None
+    assert watched.read_change() is None
     file.unlink()
-    assert watched.changed() is None
+    assert watched.read_change() is None
     file.write_text(text("fivebar"), encoding="utf-8")
     os.utime(file, (1.0, 1.0))
-    mended = watched.changed()
+    mended = watched.read_change()
     assert mended is not None
     assert mended.robot is not None
     assert mended.robot.hash == robot.hash
@@ -339,7 +339,7 @@ def test_a_file_is_read_when_it_has_changed(tmp_path: Path) -> None:
 def test_robots_of_the_library_never_change_and_modes_are_checked() -> None:
     watched = WatchedRobot("fivebar")
     robot = watched.load()
-    assert watched.changed() is None
+    assert watched.read_change() is None
     with pytest.raises(nacelle.NacelleError, match="nosuch"):
         in_mode(robot, "nosuch")
 

@@ -19,7 +19,7 @@ LENS = (-0.21, 0.08, 0.0012, -0.0007, -0.01)
 
 
 def camera(distortion: tuple[float, ...] = LENS) -> Camera:
-    return Camera.looking((0.1, 0.0, 0.3), (1.2, -0.9, 0.8), size=(640, 480), distortion=distortion)
+    return Camera.look_at((0.1, 0.0, 0.3), (1.2, -0.9, 0.8), size=(640, 480), distortion=distortion)
 
 
 def test_looks_at_its_point_with_up_up() -> None:
@@ -78,8 +78,8 @@ def test_holds_and_errors() -> None:
     assert held.tolist() == [True, False, True, False]
     assert not view.contains((3.0, 3.0), margin=5.0)
     with pytest.raises(KinematicsError, match="its own centre"):
-        Camera.looking((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
-    down = Camera.looking((0.0, 0.0, 0.0), (0.0, 0.0, 2.0))
+        Camera.look_at((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    down = Camera.look_at((0.0, 0.0, 0.0), (0.0, 0.0, 2.0))
     assert np.allclose(down.pose.R.T @ down.pose.R, np.eye(3))
 
 
@@ -147,7 +147,7 @@ def test_one_side_is_enough_to_be_used_alone() -> None:
 
 
 def front(field: float, at: tuple[float, ...] = (0.0, 0.15, 0.0)) -> Camera:
-    return Camera.looking(at, (at[0], at[1], 1.5), up=(0.0, 1.0, 0.0), field=field)
+    return Camera.look_at(at, (at[0], at[1], 1.5), up=(0.0, 1.0, 0.0), field=field)
 
 
 def test_subsets_determine_or_raise() -> None:
@@ -161,8 +161,8 @@ def test_subsets_determine_or_raise() -> None:
     assert half.determined
     assert set(half.reasons) == {"left.proximal", "left.distal"}
     # A proximal bar alone does not.
-    ends = scenery.cylinders[2].placed(*scenery.bodies())
-    close = Camera.looking(
+    ends = scenery.cylinders[2].ends_in_base(*scenery.bodies())
+    close = Camera.look_at(
         0.6 * ends[0] + 0.4 * ends[1], 0.6 * ends[0] + 0.4 * ends[1] + [0, 0, 1.5], field=0.06
     )
     part = judge_view(scenery, close)
@@ -171,7 +171,7 @@ def test_subsets_determine_or_raise() -> None:
         part.require()
     assert error.value.undetermined == 1
     assert error.value.reasons["left.distal"] == "out of view"
-    away = judge_view(scenery, Camera.looking((0.0, 0.0, 5.0), (0.0, 0.0, 1.0)))
+    away = judge_view(scenery, Camera.look_at((0.0, 0.0, 5.0), (0.0, 0.0, 1.0)))
     assert away.edges == ()
     with pytest.raises(UnobservableError):
         away.require()

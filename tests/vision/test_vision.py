@@ -47,10 +47,10 @@ from support.vision_scenes import contour_normals, rod, scene_of, small_camera
 
 def test_normals_bound_the_rays_that_hit() -> None:
     rng = np.random.default_rng(3)
-    camera = Camera.looking((0.0, 0.0, 0.0), (1.0, 0.7, 0.5))
+    camera = Camera.look_at((0.0, 0.0, 0.0), (1.0, 0.7, 0.5))
     point, direction, radius = np.array([0.1, -0.2, 0.1]), np.array([0.3, 0.2, 2.0]), 0.07
     n0, n1 = contour_normals(camera, point, direction, radius)
-    u, P = camera.pose.R.T @ direction / np.linalg.norm(direction), camera.seen(point)
+    u, P = camera.pose.R.T @ direction / np.linalg.norm(direction), camera.in_camera_axes(point)
     assert np.allclose([n0 @ u, n1 @ u, n0 @ P, n1 @ P, n0 @ n0, n1 @ n1], [0, 0, radius, -radius, 1, 1])
     rays = P + 0.2 * rng.standard_normal((2000, 3))
     # Distance of two lines, the ray through the centre and the axis.
@@ -70,7 +70,7 @@ def test_described_and_default_cylinders() -> None:
     assert [c.leg for c in cylinders] == [0, 0, 1, 1]
     bodies = inverse_kinematics(robot, reference_pose(robot)).bodies
     for cylinder in cylinders:
-        A, B = cylinder.placed(*bodies)
+        A, B = cylinder.ends_in_base(*bodies)
         assert np.isclose(np.linalg.norm(B - A), cylinder.length)
         assert np.allclose((B - A) / cylinder.length, bodies.R[cylinder.body] @ cylinder.direction)
     # Without a description the joints give the same axes, as thick as drawings have them.
@@ -214,7 +214,7 @@ def robot() -> nacelle.Robot:
 
 @pytest.fixture(scope="module")
 def camera() -> Camera:
-    return Camera.looking([0.0, 0.14, 0.0], [0.05, 0.1, 0.7], up=(0.0, 1.0, 0.0), size=(320, 320))
+    return Camera.look_at([0.0, 0.14, 0.0], [0.05, 0.1, 0.7], up=(0.0, 1.0, 0.0), size=(320, 320))
 
 
 def test_pose_and_directions_are_right_within_their_deviations(robot, camera) -> None:
@@ -242,7 +242,7 @@ def test_more_noise_is_less_certain(robot, camera) -> None:
 
 def test_one_leg_determines_the_tip_two_bars_out_of_view(robot) -> None:
     """A camera that sees one side alone: what is not seen is named, and what is suffices or does not."""
-    near = Camera.looking(
+    near = Camera.look_at(
         [-0.16, 0.12, 0.0], [-0.16, 0.12, 0.25], up=(0.0, 1.0, 0.0), size=(512, 512), field=0.6
     )
     seen = nacelle.vision.observe(robot, camera=near)
@@ -250,7 +250,7 @@ def test_one_leg_determines_the_tip_two_bars_out_of_view(robot) -> None:
     assert "out of view" in reasons["right.proximal"]
     summary = seen.summary()
     assert summary["cylinders"][2]["direction_sigma"] != summary["cylinders"][2]["direction_sigma"]  # NaN
-    away = Camera.looking([3.0, 0.0, 0.0], [3.0, 0.0, 1.0], up=(0.0, 1.0, 0.0), size=(256, 256))
+    away = Camera.look_at([3.0, 0.0, 0.0], [3.0, 0.0, 1.0], up=(0.0, 1.0, 0.0), size=(256, 256))
     blind = nacelle.vision.observe(robot, camera=away)
     assert blind.pose is None
     assert "2 of 2 motions undetermined" in blind.message
@@ -267,7 +267,9 @@ def test_all_legs_are_seen() -> None:
     assert {seen.cylinders[k].leg for k in seen.usable} == set(range(len(robot.legs)))
     # A planar robot is best looked at across its plane.
     assert abs(camera.pose.R[2, 2]) > 0.9
-    ends = np.concatenate([c.placed(*RobotScenery(robot).bodies()) for c in RobotScenery(robot).cylinders])
+    ends = np.concatenate(
+        [c.ends_in_base(*RobotScenery(robot).bodies()) for c in RobotScenery(robot).cylinders]
+    )
     assert np.all(camera.contains(camera.project(ends), 10.0))
 
 
@@ -293,7 +295,7 @@ def test_directions_are_spread() -> None:
 SIGMA = 1e-5
 
 
-CAMERA = Camera.looking([0.0, 0.0, 0.5], [1.8, 1.1, 0.4])
+CAMERA = Camera.look_at([0.0, 0.0, 0.5], [1.8, 1.1, 0.4])
 
 
 def edges_at(x: np.ndarray, rng: np.random.Generator | None) -> list[EdgeMeasurement]:
@@ -302,7 +304,7 @@ def edges_at(x: np.ndarray, rng: np.random.Generator | None) -> list[EdgeMeasure
     bodies = nacelle.inverse_kinematics(robot, x).bodies
     found = []
     for k, cylinder in enumerate(visible_cylinders(robot)):
-        A, B = cylinder.placed(*bodies)
+        A, B = cylinder.ends_in_base(*bodies)
         for side, n in enumerate(contour_normals(CAMERA, A, B - A, cylinder.radius)):
             if rng is not None:
                 n = n + SIGMA * rng.normal(size=3)
@@ -388,7 +390,7 @@ def test_points_within(name: str) -> None:
     assert np.array_equal(np.isfinite(entry_depth(solid, rays)), first <= last)
     assert not camera_is_within(solid)
     # The camera's centre moves inside with the solid.
-    assert camera_is_within(solid.moved(Pose(np.eye(3), -AT)))
+    assert camera_is_within(solid.transform(Pose(np.eye(3), -AT)))
 
 
 def test_corners_meet_three_planes() -> None:
@@ -413,13 +415,13 @@ def test_behind_the_camera_is_missed() -> None:
 
 def test_cylinders_of_a_robot_are_its_rods() -> None:
     scenery = RobotScenery(load("fivebar"))
-    camera = Camera.looking((0.0, 0.15, 0.0), (0.1, 0.1, 1.0))
+    camera = Camera.look_at((0.0, 0.15, 0.0), (0.1, 0.1, 1.0))
     scene = scenery.at(camera)
     assert len(scene.rods) == len(scenery.cylinders) == 4
     bodies = scenery.bodies()
     for cylinder, one in zip(scenery.cylinders, scene.rods, strict=True):
-        A, B = cylinder.placed(*bodies)
-        assert np.allclose([one.start, one.stop], camera.seen([A, B]))
+        A, B = cylinder.ends_in_base(*bodies)
+        assert np.allclose([one.start, one.stop], camera.in_camera_axes([A, B]))
         assert one.radius == cylinder.radius
     moved = scenery.at(camera, np.array([0.02, 0.25]))
     assert not np.allclose(moved.rods[1].stop, scene.rods[1].stop)
@@ -441,7 +443,7 @@ def test_edges_move_as_images_do(name: str) -> None:
     robot = load(name)
     scenery, x = RobotScenery(robot), reference_pose(robot)
     middle = np.mean(scenery.bodies()[1], axis=0)
-    camera = Camera.looking(
+    camera = Camera.look_at(
         middle,
         middle + np.array([0.3, 0.2, 1.2]),
         up=(0.0, 1.0, 0.0),
@@ -465,7 +467,7 @@ def test_edges_move_as_images_do(name: str) -> None:
 def test_motions_that_are_seen() -> None:
     robot = load("fivebar")
     scenery, x = RobotScenery(robot), reference_pose(robot)
-    camera = Camera.looking((0.0, 0.15, 0.0), (0.0, 0.15, 1.2), up=(0.0, 1.0, 0.0))
+    camera = Camera.look_at((0.0, 0.15, 0.0), (0.0, 0.15, 1.2), up=(0.0, 1.0, 0.0))
     bodies = scenery.bodies(x)
     edges = [(cylinder, side) for cylinder in scenery.cylinders for side in (0, 1)]
     all_edges = image_jacobian(robot, camera, x, bodies, edges)
@@ -565,4 +567,4 @@ def test_out_of_the_image_and_places() -> None:
     for side, points in enumerate(lines.points(t)):
         assert np.allclose(points @ lines.normals[side], 0.0)
         pixels = camera.pixels(points)
-        assert np.allclose(lines.place(side, PixelPatch.of(camera, pixels[:, 0], pixels[:, 1])), t)
+        assert np.allclose(lines.position_along(side, PixelPatch.of(camera, pixels[:, 0], pixels[:, 1])), t)

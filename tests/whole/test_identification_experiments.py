@@ -17,8 +17,8 @@ import nacelle
 from nacelle.identification.consistency.mass_matrix import smallest_inertia_ratio
 from nacelle.identification.data.preparation import prepare
 from nacelle.identification.estimation.regression import regression
+from nacelle.identification.experiment import Effects, Sensors, simulate_experiment
 from nacelle.identification.identify import Identification, identify
-from nacelle.identification.rehearsal import Effects, Sensors, simulate_experiment
 from nacelle.identification.validation import validate
 from support.closed_loop import DELTA, FIVEBAR, PALIDA, ClosedLoop, coverage
 from support.identification import fourier
@@ -99,7 +99,7 @@ def test_prediction_of_another_motion(loop: ClosedLoop, cogging: float) -> None:
     found = validate(fitted.estimator, run.measurement)
     # What the effects add, through the same filter.
     preparation = prepare(run.measurement)[0].preparation
-    beyond = regression(prepare(replace(run.measurement, force=run.unmodelled), preparation), fitted.base)
+    beyond = regression(prepare(replace(run.measurement, tau=run.unmodelled), preparation), fitted.base)
     left = np.sqrt(np.mean(beyond.force[beyond.used] ** 2, axis=0))
     assert np.all(left > 0.0)
     assert np.all(found.rms < 1.5 * np.hypot(found.floor, left))
@@ -128,4 +128,4 @@ def test_a_consistent_estimate_has_inertia_where_the_ordinary_one_has_none() -> 
     written = found.to_robot()
     M = nacelle.mass_matrix(written, x)
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
-    assert any("nearest that has is" in line for line in found.words())
+    assert any("nearest that has is" in line for line in found.describe())

@@ -133,7 +133,7 @@ def test_many_random_robots(seed: int) -> None:
 def test_assemblies(key: str) -> None:
     """Newton's longest steps are the robot's own: seeded starts lead to the same poses."""
     robot, change = library_robot("gough-stewart"), CHANGES[key]
-    q = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot)).actuators
+    q = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot)).q
     ours = nacelle.forward_kinematics(change.robot(robot), change.length * q, assemblies=True).assemblies
     theirs = nacelle.forward_kinematics(robot, q, assemblies=True).assemblies
     np.testing.assert_array_equal(ours.signs, theirs.signs)
@@ -204,7 +204,7 @@ def test_names(name: str) -> None:
     x = nacelle.reference_pose(robot)
     v = np.ones(robot.motion.n)
     np.testing.assert_array_equal(
-        nacelle.inverse_dynamics(renamed, x, v, v).force, nacelle.inverse_dynamics(robot, x, v, v).force
+        nacelle.inverse_dynamics(renamed, x, v, v).tau, nacelle.inverse_dynamics(robot, x, v, v).tau
     )
 
 
@@ -236,7 +236,7 @@ def test_order_of_legs_and_bodies(name: str) -> None:
     order = [[a.name for a in other.actuators].index(a.name) for a in robot.actuators]
     x, v = nacelle.reference_pose(robot), np.linspace(0.3, 0.7, robot.motion.n)
     ours, theirs = (nacelle.inverse_dynamics(each, x, v, 2.0 * v) for each in (other, robot))
-    same(ours.force[order], theirs.force, 1e-12)
+    same(ours.tau[order], theirs.tau, 1e-12)
     assert ours.flags == theirs.flags
     shapes = resolve_input_shapes(model_functions.inverse, robot)
     counts = [
@@ -264,5 +264,5 @@ def test_mirror_images(name: str) -> None:
     v, a = rng.normal(size=(2, 4, 3))
     ours = nacelle.inverse_dynamics(other, pose * flip, v * flip, a * flip)
     theirs = nacelle.inverse_dynamics(robot, pose, v, a)
-    same(np.abs(ours.force), np.abs(theirs.force), 1e-11)
+    same(np.abs(ours.tau), np.abs(theirs.tau), 1e-11)
     np.testing.assert_array_equal(ours.flags, theirs.flags)

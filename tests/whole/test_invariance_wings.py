@@ -72,7 +72,7 @@ def test_identification(change: RobotTransform) -> None:
     robot, run = library_robot("fivebar"), library_run("fivebar", 0.05)
     other, data = change.robot(robot), run.noisy(force=0.01, encoder=1e-6)
     own = identify(robot, data)
-    found = identify(other, Measurement(other, data.time, data.q, data.force * change.force(robot)))
+    found = identify(other, Measurement(other, data.time, data.q, data.tau * change.force(robot)))
     assert found.base.names == own.base.names
     assert found.essential.removed_names == own.essential.removed_names
     assert found.fit.score == pytest.approx(own.fit.score, abs=1e-6)
@@ -120,9 +120,9 @@ def test_closed_loop(change: RobotTransform) -> None:
     assert found.status == own.status
     tolerance = 1e-7 + 1e6 * change.robot(robot).coordinate_rounding
     np.testing.assert_allclose(found.actual_coordinates, own.actual_coordinates, rtol=0.0, atol=tolerance)
-    expected = own.commanded * change.force(robot)
+    expected = own.commanded_forces * change.force(robot)
     np.testing.assert_allclose(
-        found.commanded, expected, rtol=0.0, atol=10.0 * tolerance * np.max(np.abs(expected))
+        found.commanded_forces, expected, rtol=0.0, atol=10.0 * tolerance * np.max(np.abs(expected))
     )
 
 
@@ -148,7 +148,7 @@ def test_camera(change: RobotTransform) -> None:
     robot = without_shapes(library_robot("delta"))
     other, camera = change.robot(robot), camera_for(robot, size=(256, 256))
     place = Pose(camera.pose.R, change.length * camera.pose.p + change.t)
-    own, found = observe(robot, camera=camera), observe(other, camera=camera.placed(place))
+    own, found = observe(robot, camera=camera), observe(other, camera=camera.at_pose(place))
     rounding = other.coordinate_rounding
     np.testing.assert_allclose(found.image, own.image, rtol=0.0, atol=1e-9 + 1e5 * rounding)
     assert [one.reason for one in found.seen] == [one.reason for one in own.seen]

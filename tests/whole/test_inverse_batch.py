@@ -66,10 +66,10 @@ def check_batch(robot: Robot, count: int) -> None:
     np.testing.assert_array_equal(found.flags[kind == FAR], int(Flag.OUT_OF_LIMITS))
     np.testing.assert_array_equal(found.flags[kind == -1], 0)
     lost = (kind == INVALID) | (kind == UNREACHABLE)
+    assert np.all(np.isnan(found.q_tree[lost]))
     assert np.all(np.isnan(found.q[lost]))
-    assert np.all(np.isnan(found.actuators[lost]))
     kept = x[~lost]
-    assert np.max(np.abs(found.actuators[~lost] - lengths(robot, kept))) < 2e-15 * 8
+    assert np.max(np.abs(found.q[~lost] - lengths(robot, kept))) < 2e-15 * 8
     np.testing.assert_array_equal(found.ok, kind == -1)
     np.testing.assert_array_equal(found.reachable, ~lost)
 
@@ -78,7 +78,7 @@ def test_feet_and_heads_are_the_joints() -> None:
     """The strut's slide is its length, so plain geometry applies."""
     robot = named_robot("palida")
     x = pose(robot, [0.01, 0.02, -0.68], rotation_vector=[0.02, -0.05, 0.03])
-    assert np.allclose(inverse_kinematics(robot, x).actuators, lengths(robot, x[None])[0], rtol=0, atol=1e-15)
+    assert np.allclose(inverse_kinematics(robot, x).q, lengths(robot, x[None])[0], rtol=0, atol=1e-15)
 
 
 def test_hundred_thousand_poses() -> None:
@@ -96,9 +96,9 @@ def test_iterated_batch_with_bad_rows() -> None:
     np.testing.assert_array_equal(found.flags[bad], int(Flag.INVALID))
     assert np.all(found.reachable[~bad])
     alone = inverse_kinematics(robot, x[~bad][:50])
-    np.testing.assert_allclose(found.q[~bad][:50], alone.q, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found.q_tree[~bad][:50], alone.q_tree, rtol=0, atol=1e-14)
+    assert np.all(np.isnan(found.q_tree[bad]))
     assert np.all(np.isnan(found.q[bad]))
-    assert np.all(np.isnan(found.actuators[bad]))
 
 
 _MEASURE = """

@@ -68,8 +68,8 @@ def test_changed_robots_are_right(robot: Callable[[int], nacelle.Robot]) -> None
     x = nacelle.reference_pose(own)
     v, a = rng.normal(size=(2, n))
     for friction in (False, True):
-        exact = nacelle.inverse_dynamics(own, x, v, a, formulation="tree", friction=friction).force
-        found = nacelle.inverse_dynamics(own, x, v, a, formulation="compact", friction=friction).force
+        exact = nacelle.inverse_dynamics(own, x, v, a, formulation="tree", friction=friction).tau
+        found = nacelle.inverse_dynamics(own, x, v, a, formulation="compact", friction=friction).tau
         assert np.max(np.abs(found - exact)) < 1e-12 * np.max(np.abs(exact))
 
 

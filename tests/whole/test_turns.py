@@ -103,10 +103,10 @@ def test_formulations_along_turns(formulation: str) -> None:
     x = np.stack([0.4 * np.cos(t), 0.4 * np.sin(t), 0.3 - 0.5 * t], axis=1)
     moved = with_turn_counting(robot)
     joints = nacelle.inverse_kinematics(moved, x, follow=True)
-    np.testing.assert_allclose(joints.actuators[:, 0], t, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(joints.q[:, 0], t, rtol=0, atol=1e-12)
     np.testing.assert_allclose(joints.joint("arm.wrist")[:, 0], 0.3 - 1.5 * t, rtol=0, atol=1e-12)
-    found = nacelle.inverse_dynamics(moved, x, guess=joints, formulation=formulation).force
-    without = nacelle.inverse_dynamics(telescope(), x, formulation=formulation).force
+    found = nacelle.inverse_dynamics(moved, x, guess=joints, formulation=formulation).tau
+    without = nacelle.inverse_dynamics(telescope(), x, formulation=formulation).tau
     expected = np.stack([3.0 * (t - 0.9), 0.0 * t, 2.0 * (0.3 - 1.5 * t)], axis=1)
     np.testing.assert_allclose(found - without, expected, rtol=0, atol=1e-9)
 
@@ -120,9 +120,7 @@ def test_tables_of_a_motion(tmp_path: Path) -> None:
     plain = nacelle.dynamics.size_motors(telescope(), path, rate=100.0)
     assert np.ptp(sizing.q[:, 0]) == pytest.approx(3.0 * TURN, rel=1e-12)
     np.testing.assert_allclose(sizing.q, plain.q, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(
-        sizing.force[:, 0] - plain.force[:, 0], 3.0 * (sizing.q[:, 0] - 0.9), atol=1e-9
-    )
+    np.testing.assert_allclose(sizing.tau[:, 0] - plain.tau[:, 0], 3.0 * (sizing.q[:, 0] - 0.9), atol=1e-9)
     (tmp_path / "r.yaml").write_text(robot.to_yaml())
     t = sizing.times
     rows = np.column_stack([t, sizing.sample.x])
@@ -161,15 +159,15 @@ def test_a_motor_with_limits_beyond_half_a_turn() -> None:
     assert with_turn_counting(robot) is robot
     found = nacelle.inverse_kinematics(robot, x)
     assert found.ok
-    assert found.actuators[0] == pytest.approx(angle, abs=1e-12)
     assert found.q[0] == pytest.approx(angle, abs=1e-12)
+    assert found.q_tree[0] == pytest.approx(angle, abs=1e-12)
     assert found.joint("arm.hip")[0] == pytest.approx(angle, abs=1e-12)
-    force = nacelle.inverse_dynamics(robot, x).force - nacelle.inverse_dynamics(telescope(), x).force
+    force = nacelle.inverse_dynamics(robot, x).tau - nacelle.inverse_dynamics(telescope(), x).tau
     np.testing.assert_allclose(force, [2.0 * (angle - 0.5), 0.0, 0.0], rtol=0, atol=1e-9)
     beyond = np.deg2rad(225.0)
     assert not nacelle.inverse_kinematics(robot, [0.4 * np.cos(beyond), 0.4 * np.sin(beyond), 0.2]).ok
     # As a user of forward kinematics may have it, a turn off.
-    back = nacelle.forward_kinematics(robot, found.actuators - [TURN, 0.0, 0.0], guess=x)
+    back = nacelle.forward_kinematics(robot, found.q - [TURN, 0.0, 0.0], guess=x)
     assert back.flags == 0
 
 
@@ -184,7 +182,7 @@ def test_limits_more_than_a_turn_apart_are_met_after_their_turns() -> None:
     x = np.stack([0.4 * np.cos(t), 0.4 * np.sin(t), 0.0 * t], axis=1)
     path = nacelle.inverse_kinematics(robot, x).as_path()
     # The first pose is read about the middle of the limits, 200 degrees: at 360, not at 0.
-    np.testing.assert_allclose(path.q[:, 0], t + TURN, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(path.q_tree[:, 0], t + TURN, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(path.ok, t + TURN <= high + 1e-9)
 
 
@@ -202,10 +200,10 @@ def test_windows_of_limits_at_random(seed: int) -> None:
     robot = telescope(springs, limits)
     found = nacelle.inverse_kinematics(robot, x)
     assert np.all(found.ok), limits
-    np.testing.assert_allclose(found.actuators[:, [0, 2]], q, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(found.q[:, [0, 2]], q, rtol=0, atol=1e-11)
     for formulation in ("compact", "tree", "bodies", "legs", "jourdain"):
-        force = nacelle.inverse_dynamics(robot, x, formulation=formulation).force
-        force = force - nacelle.inverse_dynamics(telescope(), x, formulation=formulation).force
+        force = nacelle.inverse_dynamics(robot, x, formulation=formulation).tau
+        force = force - nacelle.inverse_dynamics(telescope(), x, formulation=formulation).tau
         np.testing.assert_allclose(force[:, [0, 2]], 2.0 * (q - rest), rtol=0, atol=1e-9)
 
 
@@ -275,7 +273,7 @@ def test_forms_read_the_same_turns(name: str) -> None:
         robot = dataclasses.replace(robot, joints=tuple(map(sprung, robot.joints)), declaration=None)
     states = random_states(robot, 400, 5)
     found = nacelle.inverse_dynamics(robot, *states)
-    exact = nacelle.inverse_dynamics(robot, *states, formulation="tree").force[found.flags == 0]
+    exact = nacelle.inverse_dynamics(robot, *states, formulation="tree").tau[found.flags == 0]
     assert len(exact) > 40
-    apart = np.max(np.abs(found.force[found.flags == 0] - exact), axis=1)
+    apart = np.max(np.abs(found.tau[found.flags == 0] - exact), axis=1)
     assert np.max(apart / np.max(np.abs(exact), axis=1)) < 1e-9

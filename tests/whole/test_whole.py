@@ -162,12 +162,12 @@ def test_dynamics_with_a_leg_without_freedoms() -> None:
     v, a = rng.normal(size=(2, 20, 3))
     found = nacelle.inverse_dynamics(robot, x, v, a)
     assert not np.any(found.flags)
-    moved = nacelle.forward_dynamics(robot, x, v, found.force)
-    assert relative_error(moved.acceleration, a) < 1e-10
+    moved = nacelle.forward_dynamics(robot, x, v, found.tau)
+    assert relative_error(moved.a, a) < 1e-10
     tree = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree")
-    assert relative_error(found.force, tree.force) < 1e-10
+    assert relative_error(found.tau, tree.tau) < 1e-10
     heavier = nacelle.loads(POST.replace("column: {mass: 5 kg", "column: {mass: 50 kg"))
-    assert relative_error(nacelle.inverse_dynamics(heavier, x, v, a).force, found.force) < 1e-12
+    assert relative_error(nacelle.inverse_dynamics(heavier, x, v, a).tau, found.tau) < 1e-12
 
 
 def test_a_leg_without_freedoms_is_never_singular() -> None:
@@ -244,7 +244,7 @@ PUSHED = [
 def reduced_poses(robot: nacelle.Robot, moved: PinocchioMotion, q: Array) -> tuple[Array, Array]:
     """From Pinocchio's configurations the poses x without orientation, and the orientations (quat_xyzw)."""
     joints = [robot.q_slices[robot.joint(name)].start for name in robot.motion.joint_names]
-    return np.concatenate([q[:, :3], q[:, moved.engine.places.q[joints]]], axis=1), q[:, 3:7]
+    return np.concatenate([q[:, :3], q[:, moved.engine.indices.q[joints]]], axis=1), q[:, 3:7]
 
 
 def largest(array: Array) -> float:
@@ -355,7 +355,7 @@ def chain(motion: Motion, rng: np.random.Generator) -> Trajectory:
     p = random_poses(motion, rng, 3)
     first = Line(p[0], p[1], motion=motion, duration=1.0)
     second = BSpline(p[1:], motion=motion, duration=2.0)
-    return time_scaled(first.then(second, second.reversed()), 1.4).reversed()
+    return time_scaled(first.then(second, second.reverse()), 1.4).reverse()
 
 
 def speed_limited_spline(motion: Motion, rng: np.random.Generator) -> Trajectory:

@@ -375,7 +375,7 @@ def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
-        def guarded(*arguments: Any, **options: Any) -> None:
+        def run_guarded(*arguments: Any, **options: Any) -> None:
             try:
                 function(*arguments, **options)
             except NacelleError as error:
@@ -385,7 +385,7 @@ def command(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
                 print_interrupted()
                 raise typer.Exit(INTERRUPTED_STATUS) from None
 
-        return command_registry.command(name)(guarded)
+        return command_registry.command(name)(run_guarded)
 
     return register
 

@@ -136,7 +136,7 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     """Move the machine in closed loop, measure it with noise, and identify its parameters from that."""
     import numpy as np
 
-    from nacelle.identification.rehearsal import Effects, Sensors, perturb_parameters
+    from nacelle.identification.experiment import Effects, Sensors, perturb_parameters
 
     true = perturb_parameters(robot, 10.0, seed=7, alike=True)
     write_output_file(out / TRUE_FILE, true.to_yaml())

@@ -318,8 +318,8 @@ def rehearse_command(
 ) -> None:
     """Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents."""
     from nacelle.identification.excitation.result import read_motion
-    from nacelle.identification.rehearsal.rehearsal import perturb_parameters, simulate_experiment
-    from nacelle.identification.rehearsal.settings import JointServo
+    from nacelle.identification.experiment.settings import JointServo
+    from nacelle.identification.experiment.simulated import perturb_parameters, simulate_experiment
 
     check_output_file(csv)
     robot = load_robot(robot_name, mode, payload)

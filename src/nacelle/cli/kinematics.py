@@ -112,7 +112,7 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
                 "pose": dict(zip(names, result.x.tolist(), strict=True)),
                 **dependent_data(result),
                 "actuators": {
-                    a.name: value for a, value in zip(robot.actuators, result.actuators.tolist(), strict=True)
+                    a.name: value for a, value in zip(robot.actuators, result.q.tolist(), strict=True)
                 },
                 "joints": coordinates,
                 "flags": flags,
@@ -171,7 +171,7 @@ def _ik_of_table(
         result = result.as_path()
     layout = layout_of(robot.motion)
     if as_json:
-        print_json(batch_data(robot, result) | {"actuators": result.actuators})
+        print_json(batch_data(robot, result) | {"actuators": result.q})
         if remark:
             exit_interrupted(remark)
         exit_if_failed(result.flags)
@@ -181,7 +181,7 @@ def _ik_of_table(
         table.add(["t"], ["s"], [poses.times[: len(result.x)]])
     table.add(layout.x_names, layout.units, result.x.T)
     table.add(*dependent_columns(result))
-    table.add((actuator.name for actuator in robot.actuators), actuator_units(robot), result.actuators.T)
+    table.add((actuator.name for actuator in robot.actuators), actuator_units(robot), result.q.T)
     if joints:
         driven = {robot.joints[actuator.joint].name for actuator in robot.actuators}
         for joint, columns in zip(robot.tree_joints, robot.q_slices, strict=True):
@@ -189,7 +189,7 @@ def _ik_of_table(
             if joint.name in driven:
                 continue
             names = [f"{joint.name}.{k + 1}" if joint.nq > 1 else joint.name for k in range(joint.nq)]
-            table.add(names, joint_units(joint), result.q[:, columns].T)
+            table.add(names, joint_units(joint), result.q_tree[:, columns].T)
     table.write_or_print(result, "poses", out, result.margins, remark=remark)
 
 

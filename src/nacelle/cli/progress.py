@@ -98,7 +98,7 @@ class Display:
         return ": ".join(dict.fromkeys(what for what, _ in (self._tasks[0], self._tasks[-1])))
 
     @property
-    def done(self) -> float | None:
+    def fraction(self) -> float | None:
         """How much is done of the innermost task that says so, 0 to 1."""
         return next((done for _, done in reversed(self._tasks) if done is not None), None)
 
@@ -116,7 +116,7 @@ class Display:
                     self._show()
             elif now - self._since >= self._next_line():
                 self._written += 1
-                share = "" if self.done is None else f", {100.0 * self.done:.0f} %"
+                share = "" if self.fraction is None else f", {100.0 * self.fraction:.0f} %"
                 seconds = time.monotonic() - self._since
                 print(f"nacelle {self.what}{share}, {seconds:.0f} s", file=self.stream, flush=True)
 
@@ -131,7 +131,7 @@ class Display:
             self._bar.add_task("", total=None)
         (row,) = self._bar.tasks
         row.start_time, row.description = self._since, self.what
-        row.completed, row.total = self.done or 0.0, None if self.done is None else 1.0
+        row.completed, row.total = self.fraction or 0.0, None if self.fraction is None else 1.0
         self._bar.start()
 
 

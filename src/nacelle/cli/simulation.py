@@ -279,7 +279,7 @@ def control_command(
         if value is not None and not 0.0 < value < float("inf"):
             raise NacelleError(f"{name} is above zero, got {value:g}")
     names = [name.strip() for name in controllers.split(",") if name.strip()] or None
-    case = read_scenario(scenario).changed(
+    case = read_scenario(scenario).with_changes(
         controllers=names, bandwidth=bandwidth, speed=speed, sample=period, delay=delay, seed=seed
     )
     labels = [law.label or law.name for law in case.spec.controllers]

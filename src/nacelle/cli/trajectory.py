@@ -66,7 +66,7 @@ class MotionOptions:
     tool: ToolOption = ""
 
     @property
-    def named(self) -> set[str]:
+    def named_options(self) -> set[str]:
         """Names of the coordinates that `--at` and `--to` set."""
         return {_setting_name(text) for text in [*(self.at or []), *(self.to or [])]}
 
@@ -83,7 +83,7 @@ class MotionRun(MotionOptions):
     mode: ModeOption = ""
     as_json: JsonOption = False
 
-    def prepared(self, robot_name: str) -> tuple[Robot, Trajectory, dict[str, Any]]:
+    def prepare(self, robot_name: str) -> tuple[Robot, Trajectory, dict[str, Any]]:
         """The robot with its payload, the checked motion, and options of what is evaluated along it."""
         robot = load_robot(robot_name, self.mode, self.payload)
         check_output_file(self.csv)
@@ -111,7 +111,7 @@ def make_trajectory(robot: Robot, options: MotionOptions) -> Trajectory:
     def lacks(names: Iterable[str]) -> bool:
         return any(name in names and name not in robot.motion.coordinates for name in xyz.coordinates)
 
-    def place(settings: list[str] | None) -> Array:
+    def parse_pose(settings: list[str] | None) -> Array:
         x = read_pose(robot, settings, tool)
         return tool_coordinates(robot, x, tool, motion) if tool else x
 
@@ -125,14 +125,14 @@ def make_trajectory(robot: Robot, options: MotionOptions) -> Trajectory:
     else:
         _check_motion_options(options)
         flat = kind == "circle" and sum(name in motion.coordinates for name in xyz.coordinates) < 2
-        if tool and (flat or lacks(options.named)):
+        if tool and (flat or lacks(options.named_options)):
             motion = xyz
-        start = place(options.at)
+        start = parse_pose(options.at)
         if kind == "circle":
             r = read_quantity(options.radius, angle=False) if options.radius else 0.1 * robot.size
             path = Circle(start, r, motion=motion, duration=duration)
         else:
-            end = start if kind == "rest" else place(_line_end(options.at, options.to))
+            end = start if kind == "rest" else parse_pose(_line_end(options.at, options.to))
             path = Line(start, end, motion=motion, duration=duration)
     return ToolTrajectory(robot, path, tool) if tool else path
 

@@ -106,7 +106,7 @@ def _add_strut_forces(
         )
     demand = strut_forces(form, moving, strut.link.up, physics)
     forces.add_to_constraint(strut.key, demand.G, demand.moment)
-    forces.along(strut.link.rate, demand.own)
+    forces.along(strut.link.rate, demand.residual_force)
 
 
 def _rod_motion(legs: Legs, motion: MechanismMotion, bar: LineConstraint) -> RodMotion:
@@ -121,7 +121,8 @@ def _rod_motion(legs: Legs, motion: MechanismMotion, bar: LineConstraint) -> Rod
     arm: Array = ZERO
     if bar.form.drive.revolute:
         (axis,) = trees.node(sides.node).axes
-        arm = trees.up(sides.node, sides.own - float(axis @ sample_values(sides.own)) * axis, sides.axes)
+        point = sides.leg_point
+        arm = trees.up(sides.node, point - float(axis @ sample_values(point)) * axis, sides.axes)
     reciprocal = legs.factors[bar.key.leg].reciprocals[0]
     return RodMotion(r, v, a1, a2, motion.u[bar.link.rate], reciprocal, arm)
 

@@ -70,16 +70,16 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
         rates |= legs.factors[k].rates(right)
     size = placed.robot.numeric.size
 
-    def reported(constraint: Constraint | PlatformLoop, values: list[Scalar]) -> list[Scalar]:
+    def report(constraint: Constraint | PlatformLoop, values: list[Scalar]) -> list[Scalar]:
         """What the rows of a constraint leave open, without units."""
         return [value * (1.0 / row.unit) for row, value in zip(constraint.rows, values, strict=True)]
 
     reported_gaps: list[Scalar] = []
     for k in chosen:
         for constraint, values in zip(placed.constraints[k], gaps[k], strict=True):
-            reported_gaps += reported(constraint, values) if constraint.reports_closure_error else []
+            reported_gaps += report(constraint, values) if constraint.reports_closure_error else []
     for loop, values in zip(legs.loops, loops, strict=True):
-        reported_gaps += reported(loop, values)
+        reported_gaps += report(loop, values)
     rotations = {}
     for rod in (rod for k in chosen for rod in placed.constraints[k] if isinstance(rod, SphericalRod)):
         rotations[rod.link.joint], apart = _rod_rotation(placed, rod, rates, frames)
@@ -114,8 +114,8 @@ def _rod_rotation(
     sign = 1.0 if constraint.first else -1.0
 
     vectors = [scale(sign, v) for v in (constraint.d, constraint.relative_velocity(trees, rates, frames))]
-    if rod.bodies[0] in trees.place:
-        node, body_pose = trees.place[rod.bodies[0]]
+    if rod.bodies[0] in trees.node_frames:
+        node, body_pose = trees.node_frames[rod.bodies[0]]
         top = trees.common(node, axes)
         d, d_dot = (trees.down(node, trees.up(axes, v, top), top) for v in vectors)
         w = node_twist(trees, node, ZERO, point_unit_twists(trees, node, ZERO), rates, frames).w

@@ -262,10 +262,10 @@ class Rod(Constraint):
         """
         sides, trees, d = self.platform, motion.trees, self.d
         assert sides is not None
-        body, B = sides.held
+        body, B = sides.transmitted
         node = trees.node(sides.node)
         (axis,), (rate,) = node.axes, node.rates
-        r = sides.own - dot(axis, sides.own) * axis
+        r = sides.leg_point - dot(axis, sides.leg_point) * axis
         k = dot(r, r) + dot(d, trees.up(sides.node, r, sides.axes))
         c, u = sides.near(trees)[rate][0], motion.u[rate]
         far = trees.down(sides.axes, motion.free[body].acceleration(B))
@@ -342,7 +342,7 @@ class Strut(Constraint):
 
     def _line_between_points(self, trees: LegTrees) -> Array:
         """B - A (3,), m, from the places of both points."""
-        return np.asarray(plus(trees.seen(self.sides.axes, self.sides.point), -self.sides.own))
+        return np.asarray(plus(trees.from_node(self.sides.axes, self.sides.point), -self.sides.leg_point))
 
     def accelerations(self, motion: MechanismMotion) -> list[Scalar]:
         """(d . a_rel + v_rel . v_rel - l'^2) / d_k, m/s^2."""
@@ -513,7 +513,11 @@ def _rotation_coefficients(e: Array, twists: Columns) -> dict[int, Scalar]:
 
 def _leg_side(trees: LegTrees, first: int, second: int) -> int:
     """Which of two bodies is the leg's: the only one, or the one on a node where the other is the base."""
-    return 0 if first in trees.place and (second not in trees.place or trees.place[first].node) else 1
+    return (
+        0
+        if first in trees.node_frames and (second not in trees.node_frames or trees.node_frames[first].node)
+        else 1
+    )
 
 
 def closure_constraint(robot: Robot, trees: LegTrees, platform: PlatformState, index: int) -> JointClosure:
@@ -522,10 +526,10 @@ def closure_constraint(robot: Robot, trees: LegTrees, platform: PlatformState, i
     bodies = (joint.predecessor, joint.successor)
     frames = (joint.frame_predecessor, joint.frame_successor)
     side = _leg_side(trees, *bodies)
-    (node, frame), body, first = trees.place[bodies[side]], bodies[1 - side], side == 0
+    (node, frame), body, first = trees.node_frames[bodies[side]], bodies[1 - side], side == 0
     near_frame, size = frame @ frames[side], robot.numeric.size
-    if body in trees.place:
-        far_node, far = trees.place[body]
+    if body in trees.node_frames:
+        far_node, far = trees.node_frames[body]
         near, outer = NodeFrame(node, near_frame), NodeFrame(far_node, far @ frames[1 - side])
         rows, inside = _closure_inside_leg(trees, joint, size, near, outer, first)
         return JointClosure(rows, inside, index, first)
@@ -537,7 +541,7 @@ def closure_constraint(robot: Robot, trees: LegTrees, platform: PlatformState, i
     if 0 < len(offsets) < 3:
         if first:
             # The leg carries the plane or line: its material point under the platform's point.
-            near_point = trees.seen(node, point)
+            near_point = trees.from_node(node, point)
         else:
             # The platform carries it: its material point under the leg's point.
             point, local = trees.point(node, near_frame.p), None
@@ -558,9 +562,9 @@ def _closure_inside_leg(
     if 0 < len(offsets) < 3:
         # The side that carries the plane or line: its material point under the other's point.
         if first:
-            P = trees.seen(node, trees.point(far_node, Q, top), top)
+            P = trees.from_node(node, trees.point(far_node, Q, top), top)
         else:
-            Q = trees.seen(far_node, trees.point(node, P, top), top)
+            Q = trees.from_node(far_node, trees.point(node, P, top), top)
     sides = LegSides(top, node, P, far_node, Q)
     near_axes, far_axes = (
         np.stack([trees.up(k, frame.R[:, i], top) for i in range(3)], axis=1) for k, frame in (near, far)
@@ -592,18 +596,18 @@ def rod_constraint(
         line: how it moves, base axes, where that is given.
     """
     side = _leg_side(trees, *rod.bodies)
-    (node, frame), body = trees.place[rod.bodies[side]], rod.bodies[1 - side]
+    (node, frame), body = trees.node_frames[rod.bodies[side]], rod.bodies[1 - side]
     A, B = (frame @ Pose(np.eye(3), rod.points[side])).p, rod.points[1 - side]
     sides: Sides
-    if body in trees.place:
-        far_node, far = trees.place[body]
+    if body in trees.node_frames:
+        far_node, far = trees.node_frames[body]
         Q = (far @ Pose(np.eye(3), B)).p
         top = trees.common(node, far_node)
         d = np.asarray(plus(trees.point(far_node, Q, top), -trees.point(node, A, top)))
         sides = LegSides(top, node, A, far_node, Q)
         twists = _relative_unit_twists(trees, sides)
     else:
-        given_point = body in platform.given
+        given_point = body in platform.prescribed_frames
         point = platform.point(body, B) if given_point else (platform.poses[body] @ Pose(np.eye(3), B)).p
         # Beside a single joint the base's axes are cheaper: nothing of the platform's is turned.
         axes = 0 if len(trees.path(node)) <= 1 else node
@@ -613,7 +617,7 @@ def rod_constraint(
         elif axes == 0:
             d = np.asarray(plus(point, -trees.point(node, A)))
         else:
-            d = np.asarray(plus(trees.seen(node, point), -A))
+            d = np.asarray(plus(trees.from_node(node, point), -A))
         sides = PlatformSides(axes, node, A, body, B, point, line)
         twists = sides.near(trees)
     return SphericalRod((_rod_row(platform, d, twists),), sides, rod, side == 0)
@@ -645,17 +649,19 @@ def line_constraint(
     """
     axes = trees.frames.get(leg, 0)
     if bar.is_strut:
-        node, A = axes, trees.seen(axes, bar.A)
+        node, A = axes, trees.from_node(axes, bar.A)
     else:
-        node, frame = trees.place[bar.carrier]
+        node, frame = trees.node_frames[bar.carrier]
         A = (frame @ Pose(np.eye(3), bar.A)).p
     point = platform.point(bar.form.body, bar.form.B)
-    form = bar.seen(trees.node(axes).G.R if axes else None)
+    form = bar.in_frame(trees.node(axes).G.R if axes else None)
     if line is not None:
         line = line.through(lambda vector: project_to_plane(form, trees.down(axes, vector)))
         d = line.r
     else:
-        d = project_to_plane(form, np.asarray(plus(trees.seen(axes, point), -trees.point(node, A, axes))))
+        d = project_to_plane(
+            form, np.asarray(plus(trees.from_node(axes, point), -trees.point(node, A, axes)))
+        )
     sides = PlatformSides(axes, node, A, form.body, form.B, point, line)
     if not bar.is_strut:
         return DrivenRod((_rod_row(platform, d, point_unit_twists(trees, node, A, axes)),), sides, bar, form)
@@ -683,7 +689,7 @@ def coupling_constraint(robot: Robot, index: int, moving: Container[int] | None 
 
 def spin_constraint(trees: LegTrees, body: int, axis: Sequence[float]) -> LegSpin:
     """An idle spin that is set to zero: axis . w = 0, in the axes of the body's node."""
-    node, frame = trees.place[body]
+    node, frame = trees.node_frames[body]
     e = frame.R @ np.array(axis)
     row = SpinRow(_rotation_coefficients(e, point_unit_twists(trees, node, ZERO)), e, 1.0)
     return LegSpin((row,), LegSides(node, node, ZERO, node, ZERO))

@@ -114,7 +114,7 @@ def _position(placed: ConfiguredRobot, body: int, local: Array) -> Array:
 
 def _node_and_point(placed: ConfiguredRobot, body: int, local: Array) -> tuple[int, Array]:
     """The node of a body of a leg, and a point of the body in its axes."""
-    node, frame = placed.trees.place[body]
+    node, frame = placed.trees.node_frames[body]
     return node, plus(frame.p, product(frame.R, local))
 
 
@@ -240,7 +240,7 @@ def _add_spherical_end_friction(
     """Friction of a spherical joint onto the platform, in base axes: nothing is turned there and back."""
     sides = closure.platform
     assert sides is not None
-    twists = point_unit_twists(legs.placed.trees, sides.node, sides.own, 0)
+    twists = point_unit_twists(legs.placed.trees, sides.node, sides.leg_point, 0)
     w = add(motion.frames[sides.body].w, -angular_velocity(twists, motion.u))
     # Along the relative angular velocity, whichever side counts as first.
     moment = friction_effort(legs.placed.robot.joints[closure.joint], 0, w, physics.smooth)
@@ -269,8 +269,8 @@ def add_platform_closure_efforts(
             force, moment = _closure_effort(placed, c, 0, relative, physics)
             forces.add_to_platform(bodies[1], point, force, moment)
             forces.add_to_platform(bodies[0], point, -force, -moment)
-        elif all(body in trees.place for body in bodies):
-            nodes = [trees.place[body].node for body in bodies]
+        elif all(body in trees.node_frames for body in bodies):
+            nodes = [trees.node_frames[body].node for body in bodies]
             w = [trees.up(node, motion.nodes[node].w) for node in nodes]
             _, moment = _closure_effort(placed, c, 0, Twist(ZERO, add(w[1], -w[0])), physics)
             for node, sign in zip(nodes, (-1.0, 1.0), strict=True):

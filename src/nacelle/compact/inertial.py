@@ -132,7 +132,7 @@ class InertialNumbers:
 
 def inertial_numbers(placed: ConfiguredRobot) -> InertialNumbers:
     """The numbers as the description gives them; rods are masses on what they connect."""
-    robot, frame_of = placed.robot, placed.trees.place
+    robot, frame_of = placed.robot, placed.trees.node_frames
     nodes: dict[int, Array] = {}
     bodies: dict[int, Array] = {}
 
@@ -183,7 +183,7 @@ def ends_with_inertia(placed: ConfiguredRobot, numbers: InertialNumbers) -> froz
 def reference_point(placed: ConfiguredRobot, node: int) -> Array:
     """The point (3,), node axes, m, about which a node's inertia counts: at the platform, else its origin."""
     ends = end_constraints(placed)
-    return ends[node][1].own if node in ends else ZERO
+    return ends[node][1].leg_point if node in ends else ZERO
 
 
 def add_inertial_forces(
@@ -272,7 +272,7 @@ def condensed_numbers(placed: ConfiguredRobot) -> InertialNumbers:
     for index, (_, sides) in ends.items():
         if index in nodes and sides.local is not None:
             mass, nodes[index] = _split_numbers(nodes[index], (0,))
-            body, local = sides.held
+            body, local = sides.transmitted
             at_point = transform_inertia(mass, np.eye(3), local)
             bodies[body] = plus(bodies[body], at_point) if body in bodies else at_point
     # What counts about the point where a leg holds the platform stays there.

@@ -100,14 +100,14 @@ class TreeNode:
             return [self.prismatic_axis]
         return list(unit) if self.primitive is Primitive.SPHERICAL else [unit[self.primitive.axis]]
 
-    def moved(self, vector: Array) -> Array:
+    def to_parent(self, vector: Array) -> Array:
         """A vector (3,) in the axes of the joint's frame on the parent: R_k(q) u."""
         return product(self._motion.R, vector)
 
     def up(self, vector: Array) -> Array:
         """A vector (3,) of the node's axes in the parent's: E u, E = G_R R_k(q)."""
         if self.split:
-            return product(self.G.R, self.moved(vector))
+            return product(self.G.R, self.to_parent(vector))
         return product(self.E, vector)
 
     def down(self, vector: Array) -> Array:
@@ -234,7 +234,7 @@ class LegTrees:
     """
 
     nodes: tuple[TreeNode | None, ...]
-    place: dict[int, NodeFrame]
+    node_frames: dict[int, NodeFrame]
     roots: dict[int, int]
     frames: dict[int, int] = field(default_factory=dict)
     joined: bool = True
@@ -304,7 +304,7 @@ class LegTrees:
                 for i in range(3)
             ]
         )
-        return product(round_entries(B), first.moved(vector))
+        return product(round_entries(B), first.to_parent(vector))
 
     def _combined_path(self, index: int, top: int) -> list[TreeNode]:
         """Nodes from below `top` to a node; parallel axes are one, with the sum of angles."""
@@ -323,7 +323,7 @@ class LegTrees:
             point = np.asarray(plus(node.o, node.up(point)))
         return point
 
-    def seen(self, index: int, point: Array, top: int = 0) -> Array:
+    def from_node(self, index: int, point: Array, top: int = 0) -> Array:
         """A point (3,), m, of `top`, seen from a node below it: E^T (point - o) from node to node."""
         for k in self.path(index, top):
             node = self.node(k)

@@ -180,7 +180,7 @@ class _MassSum:
 
     def add_end_inertia(self, K: Array, sides: PlatformSides) -> None:
         """Inertia K (3, 3), base axes, at the platform's point of a constraint."""
-        body, local = sides.held
+        body, local = sides.transmitted
         points = [frame[body].velocity(local) for frame in self.frames]
         for i, point in enumerate(points):
             end_momentum = pack([inner(row, point.tolist()) for row in K.tolist()])

@@ -198,13 +198,13 @@ class ConfiguredRobot:
     def _frame_from_node(self, axes: int, body: int, frame: Pose) -> Pose:
         """A frame of a body, seen from a node."""
         trees = self.trees
-        if body in trees.place:
-            node, pose = trees.place[body]
+        if body in trees.node_frames:
+            node, pose = trees.node_frames[body]
             at, top = pose @ frame, trees.common(node, axes)
         else:
             node, at, top = 0, self.platform.poses[body] @ frame, 0
         R = [trees.down(axes, trees.up(node, at.R[:, k], top), top) for k in range(3)]
-        return Pose(np.stack(R, axis=1), trees.seen(axes, trees.point(node, at.p, top), top))
+        return Pose(np.stack(R, axis=1), trees.from_node(axes, trees.point(node, at.p, top), top))
 
 
 class MeasuredElements(Protocol):
@@ -239,7 +239,7 @@ def configure_robot(
     mechanism, bars = parts.mechanism, parts.bars_of(robot)
     frames = leg_trees(robot, now, parts.omitted_bodies, line_leg_axes(bars) if parts.way.line_axes else {})
     given_frames = {} if sensed is None else sensed.frames
-    platform = replace(platform_state(now), spread=_is_nonplanar(robot), given=given_frames)
+    platform = replace(platform_state(now), spread=_is_nonplanar(robot), prescribed_frames=given_frames)
     feet = _coplanar_anchors(parts, bars) if pole else None
     if pole and _has_pole(mechanism):
         first = _first_point(robot)

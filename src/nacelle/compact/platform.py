@@ -146,18 +146,18 @@ class PrescribedFrame(MovingFrame):
         """c_k'' (3,) for the three axes, base axes, 1/s^2."""
         return super().columns_ddot if self.rates is None else list(self.rates[1])
 
-    def given(self, b: Array) -> PrescribedPoint | None:
+    def prescribed_point(self, b: Array) -> PrescribedPoint | None:
         """The given point at b (3,), m, in the body's frame; None if there is none."""
         return next((point for point in self.points if np.array_equal(point.local, b)), None)
 
     def velocity(self, b: Array) -> Array:
         """Velocity (3,), base axes, m/s, of a point b (3,) given in the body's frame."""
-        point = self.given(b)
+        point = self.prescribed_point(b)
         return super().velocity(b) if point is None else point.v
 
     def acceleration(self, b: Array) -> Array:
         """Acceleration (3,), base axes, m/s^2, of a point b (3,) given in the body's frame."""
-        point = self.given(b)
+        point = self.prescribed_point(b)
         return super().acceleration(b) if point is None else point.a
 
     def with_gravity(self, gravity: Array) -> MovingFrame:
@@ -178,7 +178,7 @@ class PoleFrame(MovingFrame):
     """
 
     pole: Array
-    given: Array | None = None
+    prescribed: Array | None = None
 
     def velocity(self, b: Array) -> Array:
         """Velocity v(b_0) + w x R (b - b_0) (3,), base axes, m/s, of a point b (3,) given in its frame."""
@@ -192,11 +192,13 @@ class PoleFrame(MovingFrame):
     def _at_pole(self) -> tuple[Array, Array]:
         """Velocity and acceleration of the pole."""
         r = product(self.pose.R, self.pole)
-        return self.velocity_at(r), add(self.a, self.relative(r)) if self.given is None else self.given
+        return self.velocity_at(r), add(
+            self.a, self.relative(r)
+        ) if self.prescribed is None else self.prescribed
 
     def with_pole_at(self, a: Array) -> PoleFrame:
         """The same motion but for the acceleration of the pole, which is a (3,), base axes, m/s^2."""
-        return replace(self, a=add(a, -self.relative(product(self.pose.R, self.pole))), given=a)
+        return replace(self, a=add(a, -self.relative(product(self.pose.R, self.pole))), prescribed=a)
 
 
 def from_pole(R: Array, b: Array, pole: Array) -> Array:
@@ -250,12 +252,14 @@ class PlatformState:
     moving: tuple[int, ...]
     pole: MomentPole | None = None
     spread: bool = False
-    given: Mapping[int, PrescribedFrame] = field(default_factory=dict)
+    prescribed_frames: Mapping[int, PrescribedFrame] = field(default_factory=dict)
     base_bodies: frozenset[int] = frozenset()
 
     def point(self, body: int, b: Array) -> Array:
         """A point of a body, given in its frame, in base axes: p + R b (3,), m."""
-        given_point = self.given[body].given(b) if body in self.given else None
+        given_point = (
+            self.prescribed_frames[body].prescribed_point(b) if body in self.prescribed_frames else None
+        )
         if given_point is not None:
             return given_point.p
         pose = self.poses[body]

@@ -168,7 +168,7 @@ def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
         pivot = determinant(C.tolist()) * (1.0 / plan.determinant)
         return [solve(C, pack(column)) for column in right], pivot
     # The plan's order is that of the transposed matrix.
-    order = plan.solve.transposed
+    order = plan.solve.transpose
     factors = order.eliminate(C.tolist())
     return [factors.solution(column) for column in right], order.smallest_pivot(factors)
 
@@ -176,7 +176,7 @@ def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
 def _balanced_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     """The twists as rows of the matrix from forces along v to those of the actuators."""
     solved = least_norm(legs, np.eye(len(legs.plan.mechanism.independent)))
-    return list(np.stack([each.force for each in solved], axis=1)), sqrt(solved[0].parallel_margin)
+    return list(np.stack([each.tau for each in solved], axis=1)), sqrt(solved[0].parallel_margin)
 
 
 # A body that so many rates move, or fewer, is felt along each of them; others along the virtual motions.
@@ -298,7 +298,7 @@ def _weighted_sum(parts: Sequence[tuple[float, Array]]) -> Array:
 
 def _node_body(legs: Legs, part: MechanismMotion, body: int) -> _BodyAcceleration:
     """A body of a leg, all in its own axes."""
-    node, frame = legs.placed.trees.place[body]
+    node, frame = legs.placed.trees.node_frames[body]
     moving = part.nodes[node]
     a, w, w_dot = (product(frame.R.T, v) for v in (moving.acceleration(frame.p), moving.w, moving.w_dot))
     return _BodyAcceleration(a, NodeMotion(w, w_dot, a).acceleration_matrix, w_dot, _outer(w))
@@ -340,7 +340,7 @@ def _add_body_power(legs: Legs, motions: Motions, power: VirtualPower) -> None:
     placed = legs.placed
     robot, trees = placed.robot, placed.trees
     for body in range(1, len(robot.bodies)):
-        node, frame = trees.place.get(body, (-1, identity()))
+        node, frame = trees.node_frames.get(body, (-1, identity()))
         if body in placed.parts.omitted_bodies or node == 0:
             continue
         parts = [
@@ -375,8 +375,8 @@ def _add_rod_end_forces(legs: Legs, part: MechanismMotion, forces: ForceAccumula
     placed = legs.placed
     for rod in placed.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
-            if body in placed.trees.place:
-                node, frame = placed.trees.place[body]
+            if body in placed.trees.node_frames:
+                node, frame = placed.trees.node_frames[body]
                 if node:
                     at = np.asarray(frame.p + frame.R @ point)
                     forces.add_to_node(node, scale(mass, part.nodes[node].acceleration(at)), ZERO, at)

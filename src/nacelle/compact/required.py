@@ -88,7 +88,7 @@ def add_to_both_sides(forces: ForceAccumulator, constraint: Constraint, near: Wr
     trees, sides = forces.placed.trees, constraint.sides
     if isinstance(sides, PlatformSides):
         if sides.axes == sides.node:
-            forces.add_to_node(sides.node, *near, sides.own)
+            forces.add_to_node(sides.node, *near, sides.leg_point)
         else:
             for rate, (v, w) in sides.near(trees).items():
                 forces.along(rate, dot(v, near.f))
@@ -96,7 +96,7 @@ def add_to_both_sides(forces: ForceAccumulator, constraint: Constraint, near: Wr
                     forces.along(rate, dot(w, near.n))
         forces.add_to_constraint(constraint.key, *far)
         return
-    for node, point, wrench in ((sides.node, sides.own, near), (sides.other, sides.far_point, far)):
+    for node, point, wrench in ((sides.node, sides.leg_point, near), (sides.other, sides.far_point, far)):
         f, n = (trees.down(node, vector, sides.axes) for vector in wrench)
         forces.add_to_node(node, f, n, point)
 

@@ -46,7 +46,7 @@ class LegPoint:
 
     axes: int
     node: int
-    own: Array
+    leg_point: Array
 
 
 class PrescribedLine(NamedTuple):
@@ -91,14 +91,16 @@ class PlatformSides(LegPoint):
     line: PrescribedLine | None = None
 
     @property
-    def held(self) -> tuple[int, Array]:
+    def transmitted(self) -> tuple[int, Array]:
         """The platform body on the far side, and the point (3,), m, that is fixed in its frame."""
         assert self.local is not None
         return self.body, self.local
 
     def near(self, trees: LegTrees) -> Columns:
         """Columns (v, w), (3,) each, of the leg's point, by rate."""
-        return point_unit_twists(trees, self.node, self.own, None if self.axes == self.node else self.axes)
+        return point_unit_twists(
+            trees, self.node, self.leg_point, None if self.axes == self.node else self.axes
+        )
 
     def far(self, trees: LegTrees) -> Columns:
         """None: no rate of the leg moves the platform's point."""
@@ -127,7 +129,7 @@ class PlatformSides(LegPoint):
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
         """How both sides move, gravity taken off: of the leg's point and of the platform's."""
         trees, node, frame = motion.trees, motion.nodes[self.node], motion.frames[self.body]
-        near_vectors = (node.w, node.w_dot, node.acceleration(self.own))
+        near_vectors = (node.w, node.w_dot, node.acceleration(self.leg_point))
         near = NodeMotion(*(trees.up(self.node, vector, self.axes) for vector in near_vectors))
         far = (frame.w, frame.w_dot, self._far_acceleration(motion.frames))
         return near, NodeMotion(*(trees.down(self.axes, vector) for vector in far))
@@ -151,7 +153,7 @@ class PlatformSides(LegPoint):
         else:
             far, near = (
                 self._far_acceleration(motion.free),
-                motion.weightless_nodes[self.node].acceleration(self.own),
+                motion.weightless_nodes[self.node].acceleration(self.leg_point),
             )
         return add(motion.trees.down(self.axes, far), -near)
 
@@ -178,8 +180,8 @@ class PlatformSides(LegPoint):
         if self.line is not None:
             return self._minus_gravity(motion, self.line.a_start)
         if self.axes == self.node:
-            return motion.nodes[self.node].acceleration(self.own)
-        bare = motion.weightless_nodes[self.node].acceleration(self.own)
+            return motion.nodes[self.node].acceleration(self.leg_point)
+        bare = motion.weightless_nodes[self.node].acceleration(self.leg_point)
         return self._minus_gravity(motion, motion.trees.up(self.node, bare, self.axes))
 
     def end_acceleration(self, motion: MechanismMotion) -> Array:
@@ -218,7 +220,7 @@ class LegSides(LegPoint):
 
     def near(self, trees: LegTrees) -> Columns:
         """Columns (v, w), (3,) each, of the first point, by rate."""
-        return point_unit_twists(trees, self.node, self.own, self.axes)
+        return point_unit_twists(trees, self.node, self.leg_point, self.axes)
 
     def far(self, trees: LegTrees) -> Columns:
         """The same of the second point."""
@@ -232,7 +234,7 @@ class LegSides(LegPoint):
         """Nacelle bodies that the sides hang on, the point (3,), base axes, m, and the rows' sign."""
         if not self.is_on_platform(trees):
             return []
-        sides = ((self.node, self.own, -1.0), (self.other, self.far_point, 1.0))
+        sides = ((self.node, self.leg_point, -1.0), (self.other, self.far_point, 1.0))
         ends = ((trees.root(node), trees.point(node, point), sign) for node, point, sign in sides)
         return [(body, point, sign) for body, point, sign in ends if body is not None]
 
@@ -254,7 +256,7 @@ class LegSides(LegPoint):
 
     def end_velocities(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> tuple[Array, Array]:
         """Velocities (3,), m/s, of both points, base axes."""
-        near = point_unit_twists(trees, self.node, self.own, 0)
+        near = point_unit_twists(trees, self.node, self.leg_point, 0)
         return velocity(near, u), velocity(point_unit_twists(trees, self.other, self.far_point, 0), u)
 
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
@@ -268,7 +270,7 @@ class LegSides(LegPoint):
             a, w, w_dot = (trees.up(node, vector, self.axes) for vector in vectors)
             return NodeMotion(w, w_dot, a)
 
-        return at(self.node, self.own), at(self.other, self.far_point)
+        return at(self.node, self.leg_point), at(self.other, self.far_point)
 
     def relative(self, motion: MechanismMotion) -> tuple[Array, AngularMotion, AngularMotion]:
         """The gap (3,), m/s^2, and angular velocities of both sides with their derivatives, rad/s.
@@ -287,7 +289,7 @@ class LegSides(LegPoint):
 
     def near_acceleration(self, motion: MechanismMotion) -> Array:
         """Acceleration (3,) of the first point, m/s^2, gravity taken off."""
-        return motion.trees.up(self.node, motion.nodes[self.node].acceleration(self.own), self.axes)
+        return motion.trees.up(self.node, motion.nodes[self.node].acceleration(self.leg_point), self.axes)
 
     def end_acceleration(self, motion: MechanismMotion) -> Array:
         """Acceleration (3,) of the second point, m/s^2, gravity taken off."""

@@ -281,7 +281,7 @@ class SolveOrder:
     left: SolveOrder | None = None
 
     @property
-    def transposed(self) -> SolveOrder:
+    def transpose(self) -> SolveOrder:
         """The order for the transposed matrix, no row of which is solved beforehand."""
         pivots = tuple((column, row) for row, column in self.pivots)
         return SolveOrder(pivots, MatrixUnits(self.units.columns, self.units.rows))

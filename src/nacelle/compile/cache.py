@@ -113,7 +113,7 @@ def load_or_compile(
     if check is not None and not form.is_program:
         check = _loop_check(form, check, form.plain(program, *beside))
 
-    def verified(result: _T) -> _T:
+    def verify(result: _T) -> _T:
         reason = _disagreement_reason(form, result, check, program)
         if reason:
             raise TargetError(f"what is compiled disagrees with the physics: {reason}")
@@ -123,7 +123,7 @@ def load_or_compile(
     def native(options: Any) -> _T:
         with task(f"compiling {program.name} ({len(program.code)} operations)"):
             image = form.emit(program, options, *beside)
-        result = verified(form.load(image, program, None, *beside))
+        result = verify(form.load(image, program, None, *beside))
         if store is not None and keys is not None:
             for k, (key, one) in enumerate(zip(keys, (program, *beside), strict=True)):
                 store.put(key, pack_entry(one, b"" if k else image, None if k else check))
@@ -131,7 +131,7 @@ def load_or_compile(
 
     programs, mark = (program, *beside), f"{form.kind} {package_hash()}"
     return attempts.compile_with_fallback(
-        specification.label, programs, native, lambda: verified(form.plain(program, *beside)), store, mark
+        specification.label, programs, native, lambda: verify(form.plain(program, *beside)), store, mark
     )
 
 

@@ -59,18 +59,18 @@ def batch_shapes(
     """The batch dimensions of the inputs of a function, arrays of any library, and what they broadcast to."""
     batches = []
     for (name, shape), array in zip(inputs.items(), arrays, strict=True):
-        own = array.ndim - len(shape)
-        if own < 0 or tuple(array.shape[own:]) != shape:
+        batch_ndim = array.ndim - len(shape)
+        if batch_ndim < 0 or tuple(array.shape[batch_ndim:]) != shape:
             raise CompileError(
                 f"the input {name!r} of {function} has shape (..., "
                 f"{', '.join(map(str, shape))}), got {tuple(array.shape)}"
             )
-        batches.append(tuple(array.shape[:own]))
+        batches.append(tuple(array.shape[:batch_ndim]))
     try:
         return batches, np.broadcast_shapes(*batches)
     except ValueError:
-        words = ", ".join(f"{name} {own}" for name, own in zip(inputs, batches, strict=True))
-        raise CompileError(f"the batch dimensions of {function} do not broadcast: {words}") from None
+        listing = ", ".join(f"{name} {batch}" for name, batch in zip(inputs, batches, strict=True))
+        raise CompileError(f"the batch dimensions of {function} do not broadcast: {listing}") from None
 
 
 def output_arrays(

@@ -158,12 +158,12 @@ def _compiled_driver(
     first, *others = parts
     make = make or first.program_with_check
     if runnable_target("jit").name != "jit":
-        return plain(make().made, *(other.program() for other in others))
+        return plain(make().value, *(other.program() for other in others))
     emit, load = native()
     form = CachedForm[_T](
         kind,
         emit,
-        lambda image, own, _, *beside: load(image, own, *beside),
+        lambda image, batch, _, *beside: load(image, batch, *beside),
         plain,
         probe,
         rows=rows,
@@ -380,13 +380,13 @@ class BatchRk4:
         p = shared
         if prepared is not None:
 
-            def filled() -> Any:
+            def fill() -> Any:
                 rows = module.empty((shared.size + prepared.shape[-1], count), dtype=kind)
                 rows[: shared.size] = shared[:, None]
                 rows[shared.size :] = prepared.T if prepared.ndim == 2 else prepared[:, None]
                 return rows
 
-            p = run_on_device(f"the numbers of {count} robots", filled)
+            p = run_on_device(f"the numbers of {count} robots", fill)
         x0, inputs = (module.ascontiguousarray(array.T) for array in (s, u))
         motion: Rk4Result = self._device_driver.integrate(x0, inputs, p, h=h, steps=steps, every=every)
         return replace(motion, x=module.moveaxis(motion.x, 2, 0), final=motion.final.T)

@@ -81,11 +81,11 @@ def compile_differentiable(
 def _derivable_program(specification: Specification, store: Store | None) -> DerivableProgram:
     """The program of a specification, with what follows from it in the cache."""
 
-    def derived(part: str, make: Callable[[], Program]) -> Program:
+    def derive(part: str, make: Callable[[], Program]) -> Program:
         return load_or_trace("differentiable", specification, lambda: minimise(make()), store, part)
 
     program = load_or_trace("differentiable", specification, specification.program, store, "program")
-    return DerivableProgram(program, derived)
+    return DerivableProgram(program, derive)
 
 
 # ---- compiling a physics function

@@ -55,7 +55,7 @@ def compile_program(
         return Compiled(program, numpy_kernel(program), "numpy")
 
     if chosen.name != "jit":
-        return plain(make().made)
+        return plain(make().value)
     from nacelle.emit.jit import target as jit
 
     def load(image: bytes, signature: Program, packed: bytes | None) -> Compiled:

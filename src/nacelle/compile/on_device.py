@@ -82,30 +82,30 @@ class DeviceFunction(Compiled):
     def _prepare_launch(self, values: Sequence[Any], out: Any) -> tuple[dict[str, Any], Callable[[], None]]:
         """Where the results go, and what evaluates them."""
         real = self.options.real
-        given = [
+        arrays = [
             (variable, device_array(value, variable.name, real))
             for variable, value in zip(self._signature.inputs, values, strict=True)
             if variable.size
         ]
-        shapes = {variable.name: variable.shape for variable, _ in given}
-        batches, batch = batch_shapes(self.name, shapes, [array for _, array in given])
+        shapes = {variable.name: variable.shape for variable, _ in arrays}
+        batches, batch = batch_shapes(self.name, shapes, [array for _, array in arrays])
         count = math.prod(batch)
-        shared = [count > 1 and math.prod(own) == 1 for own in batches]
+        shared = [count > 1 and math.prod(batch) == 1 for batch in batches]
         results = self._result_arrays(batch, out)
         if not count:
             return results, lambda: None
         passed: list[tuple[Any, str]] = []
-        for (variable, array), one in zip(given, shared, strict=True):
+        for (variable, array), one in zip(arrays, shared, strict=True):
             if one:
                 passed.append((_contiguous_copy(array.reshape(variable.size)), "shared"))
             else:
                 passed.append((_input_rows(variable, array, batch), "own"))
-        names = tuple(v.name for (v, _), one in zip(given, shared, strict=True) if one)
+        names = tuple(v.name for (v, _), one in zip(arrays, shared, strict=True) if one)
         outputs = [v for v in self._signature.outputs if v.size]
         passed += [(_output_rows(v, results[v.name], batch), "written") for v in outputs]
-        return results, self.loaded(names).prepared(passed, count)
+        return results, self.load(names).prepare(passed, count)
 
-    def loaded(self, shared: tuple[str, ...] = ()) -> LoadedKernels:
+    def load(self, shared: tuple[str, ...] = ()) -> LoadedKernels:
         """The kernels on the device for calls in which some inputs are shared by all states."""
         if shared not in self._loaded:
             kernel_texts = load_or_write_kernels(self.program, self.options, shared, self._store)

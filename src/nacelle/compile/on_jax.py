@@ -59,7 +59,7 @@ class Operation:
         return self.main.program
 
     @property
-    def given(self) -> int:
+    def primal_count(self) -> int:
         """How many inputs are where a derivative is taken, before those in which it is linear."""
         return 0 if self.base is None else len(self.base.program.inputs)
 
@@ -89,7 +89,7 @@ def _primitive() -> Any:
     primitive: Any = import_module("jax.extend.core").Primitive("nacelle")
     primitive.multiple_results = True
 
-    def evaluated(*values: Any, operation: Operation) -> list[Any]:
+    def evaluate(*values: Any, operation: Operation) -> list[Any]:
         return list(operation.evaluate(*values))
 
     def shapes(*values: Any, operation: Operation) -> list[Any]:
@@ -99,24 +99,26 @@ def _primitive() -> Any:
             for variable in operation.program.outputs
         ]
 
-    def instantiated(values: Sequence[Any]) -> list[Any]:
+    def instantiate(values: Sequence[Any]) -> list[Any]:
         return [ad.instantiate_zeros(value) for value in values]
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], *, operation: Operation) -> Any:
         results = operation(*primals)
         moving = tuple(k for k, value in enumerate(tangents) if not isinstance(value, ad.Zero))
-        if operation.base is not None and all(k >= operation.given for k in moving):
+        if operation.base is not None and all(k >= operation.primal_count for k in moving):
             # Linear in all that moves: its own derivative.
-            return results, operation(*primals[: operation.given], *instantiated(tangents[operation.given :]))
+            return results, operation(
+                *primals[: operation.primal_count], *instantiate(tangents[operation.primal_count :])
+            )
         return results, operation.tangent(moving)(*primals, *(tangents[k] for k in moving))
 
-    def transposed(weights: Sequence[Any], *values: Any, operation: Operation) -> list[Any]:
-        at, count = values[: operation.given], operation.given
+    def transpose(weights: Sequence[Any], *values: Any, operation: Operation) -> list[Any]:
+        at, count = values[: operation.primal_count], operation.primal_count
         base = operation.base
         if base is None or any(ad.is_undefined_primal(value) for value in at):
             # What JAX's own operations raise where they cannot be transposed.
             raise NotImplementedError(f"{operation.program.name} is not linear in what is transposed")
-        along = instantiated(weights)
+        along = instantiate(weights)
         if operation.moving is None:
             primitive = base.tangent(tuple(range(count)))(*at, *along)
             # Cotangents of the base's results have tangents of them.
@@ -124,7 +126,7 @@ def _primitive() -> Any:
         bars = base.cotangent(*at, *along)
         return [None] * count + [bars[k] for k in operation.moving]
 
-    def batched(values: Sequence[Any], axes: Sequence[Any], *, operation: Operation) -> Any:
+    def batch(values: Sequence[Any], axes: Sequence[Any], *, operation: Operation) -> Any:
         size = next(value.shape[axis] for value, axis in zip(values, axes, strict=True) if axis is not None)
         batched_values = [
             jax().numpy.broadcast_to(value, (size, *value.shape))
@@ -138,9 +140,9 @@ def _primitive() -> Any:
     primitive.def_impl(lambda *values, operation: jax().jit(operation.evaluate)(*values))
     primitive.def_abstract_eval(shapes)
     ad.primitive_jvps[primitive] = jvp
-    ad.primitive_transposes[primitive] = transposed
-    batching.primitive_batchers[primitive] = batched
-    mlir.register_lowering(primitive, mlir.lower_fun(evaluated, multiple_results=True))
+    ad.primitive_transposes[primitive] = transpose
+    batching.primitive_batchers[primitive] = batch
+    mlir.register_lowering(primitive, mlir.lower_fun(evaluate, multiple_results=True))
     return primitive
 
 

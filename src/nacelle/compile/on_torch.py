@@ -175,16 +175,16 @@ def _evaluation() -> Any:
                 module.zeros_like(value) if move is None else move
                 for value, move in zip(values, tangents, strict=True)
             ]
-            made: tuple[Any, ...] = Evaluation.apply(ctx.operator.tangent, *values, *moved)
-            return made
+            results: tuple[Any, ...] = Evaluation.apply(ctx.operator.tangent, *values, *moved)
+            return results
 
         @staticmethod
         def vmap(info: Any, in_dims: Any, operator: Operator, *values: Any) -> Any:
             """One more batch dimension is more samples."""
             count = info.batch_size
             rows = []
-            for value, place in zip(values, in_dims[1:], strict=True):
-                whole = value.expand(count, *value.shape) if place is None else value.movedim(place, 0)
+            for value, axis in zip(values, in_dims[1:], strict=True):
+                whole = value.expand(count, *value.shape) if axis is None else value.movedim(axis, 0)
                 rows.append(whole.reshape(count * whole.shape[1], whole.shape[2]))
             results = Evaluation.apply(operator, *rows)
             return tuple(

@@ -56,7 +56,7 @@ _FASTEST = 1e4
 class WithCheck(NamedTuple, Generic[_T]):
     """A program, or its parts, and the check that it has passed; None if it was not to be checked."""
 
-    made: _T
+    value: _T
     check: ProgramCheck | None
 
 
@@ -117,7 +117,7 @@ class Specification:
         if self.groups:
             parts = self.split()
             return join_parts(parts.prologue, parts.body)
-        return self.program_with_check().made
+        return self.program_with_check().value
 
     def program_with_check(self) -> WithCheck[Program]:
         """The program, and the check that it has passed."""
@@ -141,7 +141,7 @@ class Specification:
             CompileError: if it cannot be traced, or the robot is another mechanism where its free numbers are
                 not what they are, or it disagrees with the function in every form.
         """
-        return self.split_with_check().made
+        return self.split_with_check().value
 
     def split_with_check(self) -> WithCheck[Split]:
         """The two parts of a program whose first input are the robot's numbers, and the check of both."""
@@ -162,10 +162,10 @@ class Specification:
             raw = split(traced, minimised=False)
             samples = None if self.derivatives or not minimised else self._identity_samples
             if samples is not None:
-                made = apply_split_identities(raw, tuple(sample), samples)
+                program = apply_split_identities(raw, tuple(sample), samples)
             else:
-                made = split(traced) if minimised else raw
-            return made, join_parts(raw.prologue, raw.body)
+                program = split(traced) if minimised else raw
+            return program, join_parts(raw.prologue, raw.body)
 
         with task(f"tracing and simplifying {self.name}"):
             try:

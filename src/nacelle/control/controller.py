@@ -151,7 +151,7 @@ def law_function(
             q=q,
             branch_tolerance=branch_tolerance,
         )
-        return {"force": np.asarray(step.force), "memory": memory.join(step.memory)}
+        return {"force": np.asarray(step.tau), "memory": memory.join(step.memory)}
 
     law.__name__ = kind.name
     # All that shapes the program is in the class and in its fields.
@@ -197,7 +197,7 @@ class Controller(HasTable):
 
     def gain(self, name: str) -> Array:
         """One part of the gains by name, SI units; its size is that of `ControlLaw.gains`."""
-        return np.asarray(self.gains[self.kind.gains(self.robot).place(name)])
+        return np.asarray(self.gains[self.kind.gains(self.robot).slice_of(name)])
 
     def with_gains(self, **parts: Any) -> Controller:
         """The same with some parts of the gains changed."""
@@ -244,7 +244,7 @@ class Controller(HasTable):
             robot=self.robot,
             delay=delay,
             first_force=first_force,
-            stop=(self.kind.memory(self.robot).place("stopped").start, STOP_REASONS),
+            stop=(self.kind.memory(self.robot).slice_of("stopped").start, STOP_REASONS),
         )
 
     def step(self, memory: Array, q: Any, motion: DesiredMotion) -> tuple[Array, Array]:
@@ -266,7 +266,7 @@ class Controller(HasTable):
 
     def coordinates(self, x: Any) -> Array:
         """Coordinates (..., actuators), rad or m, of the actuators of the model at poses (..., nx)."""
-        return np.asarray(inverse_kinematics(self.robot, x, limits=False).actuators)
+        return np.asarray(inverse_kinematics(self.robot, x, limits=False).q)
 
 
 _BEYOND_LIMITS = "out of reach, beyond limits of joints or speeds, or at a singularity"

@@ -42,7 +42,7 @@ class VectorLayout:
         """Names of the parts."""
         return tuple(self.sizes)
 
-    def place(self, name: str) -> slice:
+    def slice_of(self, name: str) -> slice:
         """Where a part is.
 
         Raises:
@@ -57,7 +57,7 @@ class VectorLayout:
 
     def split(self, vector: Array) -> dict[str, Array]:
         """The parts of a vector (..., size), by name."""
-        return {name: vector[..., self.place(name)] for name in self.sizes}
+        return {name: vector[..., self.slice_of(name)] for name in self.sizes}
 
     def join(self, parts: Mapping[str, Any]) -> Array:
         """A vector (size,) of parts; a single number stands for all of its part. Any scalar.
@@ -66,7 +66,7 @@ class VectorLayout:
             KinematicsError: if a part is missing, unnamed, or of another size.
         """
         for name in parts:
-            self.place(name)
+            self.slice_of(name)
         entries: list[Any] = []
         for name, size in self.sizes.items():
             if name not in parts:
@@ -170,7 +170,7 @@ class ControlStep(NamedTuple):
         rate: rates of the actuators (actuators,), rad/s or m/s, by a law that knows no more.
     """
 
-    force: Array
+    tau: Array
     memory: dict[str, Any]
     state: tuple[Array, Array, Array] | None = None
     rate: Array | None = None

@@ -28,7 +28,7 @@ class LeastNorm(NamedTuple):
     The margin is the square of a ratio of lengths, an upper bound of the squared inverse condition number.
     """
 
-    force: Array
+    tau: Array
     parallel_margin: Scalar
 
 

@@ -72,19 +72,19 @@ def equilibrium(robot: Robot, x: Any, *, external: Mapping[str, Any] | None = No
     """
     names = undriven_coordinates(robot)
     if not names:
-        return inverse_dynamics(robot, x, external=external, friction=False).force
+        return inverse_dynamics(robot, x, external=external, friction=False).tau
     held = inverse_dynamics(robot, x, external=external, friction=False, free=names)
-    assert held.acceleration is not None
+    assert held.a is not None
     # Accelerations that are rounding of gravity alone: of a pose that Newton's iteration has found.
-    rate = np.abs(held.acceleration[~has_failed(held.flags)]) / twist_scales(robot)
+    rate = np.abs(held.a[~has_failed(held.flags)]) / twist_scales(robot)
     if np.any(rate > _AT_REST * (float(np.linalg.norm(robot.gravity)) / robot.size or 1.0)):
         raise UnderactuatedError(
             f"{robot.name} is not at rest: nothing drives {', '.join(names)}, which accelerate by up to "
-            f"{float(np.max(np.abs(held.acceleration[~has_failed(held.flags)]))):.2g} m/s^2 or rad/s^2; "
+            f"{float(np.max(np.abs(held.a[~has_failed(held.flags)]))):.2g} m/s^2 or rad/s^2; "
             "equilibrium_pose(robot, free=...) finds a pose",
             names,
         )
-    return held.force
+    return held.tau
 
 
 def equilibrium_pose(

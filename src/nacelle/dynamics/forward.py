@@ -53,7 +53,7 @@ class ForwardDynamics(Plottable):
     """
 
     robot: Robot
-    acceleration: Array
+    a: Array
     margins: Array
     flags: Array
     x: Array

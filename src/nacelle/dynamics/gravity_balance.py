@@ -162,7 +162,7 @@ class Counterweight(NamedTuple):
     """A point mass (kg) at a place (m) in the frame of a body."""
 
     body: str
-    place: tuple[float, float, float]
+    position: tuple[float, float, float]
     mass: float
 
 

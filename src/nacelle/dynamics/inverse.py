@@ -75,8 +75,8 @@ class FreeMotion(NamedTuple):
         parallel_margin: squared ratio (...) of the least to the largest rate that the actuators feel.
     """
 
-    force: Array
-    acceleration: Array
+    tau: Array
+    a: Array
     margin: Array
     parallel_margin: Array
 
@@ -186,20 +186,20 @@ class InverseDynamics(Plottable):
     robot: Robot
     x: Array
     y: Array
-    force: Array
+    tau: Array
     margins: Array
     parallel_margin: Array
     flags: Array
     formulation: str
     projected: Array | None = None
-    acceleration: Array | None = None
+    a: Array | None = None
 
     @cached_property
     def generalised_force(self) -> Array:
         """Force along the reduced twist (..., n) that the motion requires, N or N m: J_r^-T Gamma."""
         if self.projected is not None:
             return self.projected
-        return _project_forces(self.robot, self.x, self.y, self.force)
+        return _project_forces(self.robot, self.x, self.y, self.tau)
 
     @cached_property
     def condition(self) -> Array:
@@ -367,7 +367,7 @@ def _free_inverse(
     flags |= np.where(close & ~refused & ~bad, int(Flag.NEAR_SINGULAR), 0)
     if not flags.ndim and has_failed(flags):
         raise _undetermined_error(robot, solution, indices, flags)
-    force, acceleration = np.array(solution.force + held), np.array(solution.acceleration)
+    force, acceleration = np.array(solution.tau + held), np.array(solution.a)
     force[has_failed(flags)], acceleration[has_failed(flags)] = np.nan, np.nan
     return InverseDynamics(
         *(robot, x, y, force, results["margins"], np.asarray(solution.parallel_margin), flags, "compact"),

@@ -568,14 +568,14 @@ class PeakReactions(SampledMotion):
 
     def __repr__(self) -> str:
         """Give robot, duration and the joint with the largest force."""
-        most = max(self.listed, key=lambda peak: peak.force)
+        most = max(self.described_peaks, key=lambda peak: peak.force)
         return (
-            f"<PeakReactions {self.robot.name}: {self.times[-1]:g} s, {len(self.listed)} joints, "
+            f"<PeakReactions {self.robot.name}: {self.times[-1]:g} s, {len(self.described_peaks)} joints, "
             f"at most {most.force:.4g} N in {most.name}>"
         )
 
     @property
-    def listed(self) -> tuple[Peak, ...]:
+    def described_peaks(self) -> tuple[Peak, ...]:
         """The peaks of the joints that the description has: couplings transmit through theirs."""
         return tuple(self.peaks[j] for j in self.robot.described_joints)
 

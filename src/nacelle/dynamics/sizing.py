@@ -88,7 +88,7 @@ class Sizing(SampledMotion):
 
     q: Array
     rate: Array
-    force: Array
+    tau: Array
     flags: Array
     loads: tuple[ActuatorLoad, ...]
 
@@ -130,7 +130,7 @@ def size_motors(
     good = solved_mask(robot, dynamics.flags)
     loads = []
     for k, actuator in enumerate(robot.actuators):
-        f, s, p = dynamics.force[good, k], speed[good, k], q[good, k]
+        f, s, p = dynamics.tau[good, k], speed[good, k], q[good, k]
         power = f * s
         loads.append(
             ActuatorLoad(
@@ -148,4 +148,4 @@ def size_motors(
                 actuator.position,
             )
         )
-    return Sizing(robot, times, sample, q, speed, dynamics.force, dynamics.flags, tuple(loads))
+    return Sizing(robot, times, sample, q, speed, dynamics.tau, dynamics.flags, tuple(loads))

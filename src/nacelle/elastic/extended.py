@@ -187,12 +187,12 @@ def cache_by_numbers(function: Callable[[Robot, *Options], T]) -> Callable[[Robo
     """
 
     @lru_cache(maxsize=64)
-    def cached(robot: Robot, names: tuple[str, ...], *options: *Options) -> T:
+    def cache(robot: Robot, names: tuple[str, ...], *options: *Options) -> T:
         return function(robot, *options)
 
     @wraps(function)
     def call(robot: Robot, *options: *Options) -> T:
-        result: T = cached(robot.numeric, robot.all_names, *options)
+        result: T = cache(robot.numeric, robot.all_names, *options)
         return result
 
     return call
@@ -279,13 +279,13 @@ def build_flexible_tree(robot: Robot, shapes: tuple[Shapes, ...]) -> FlexibleTre
 def reference_poses(robot: Robot) -> tuple[Pose, ...]:
     """Poses of all bodies at the reference, nothing deformed."""
     assembly = mechanism_of(robot).assembly
-    return tree_kinematics(robot, assembly.platform, assembly.q).poses
+    return tree_kinematics(robot, assembly.platform, assembly.q_tree).poses
 
 
 def plane_normal(robot: Robot) -> Array | None:
     """Unit normal (3,), base axes, of the plane in which all of a robot moves; None if it moves in space."""
     assembly = mechanism_of(robot).assembly
-    motion = tree_kinematics(robot, assembly.platform, assembly.q)
+    motion = tree_kinematics(robot, assembly.platform, assembly.q_tree)
     rotations = motion.columns[3:, robot.platform_nv :].astype(float)
     turning = rotations[:, np.linalg.norm(rotations, axis=0) > 0.5]
     if not turning.size:

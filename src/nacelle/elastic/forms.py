@@ -61,7 +61,7 @@ class RigidConfiguration(NamedTuple):
     """The rigid robot in a configuration: platform, joints of its tree (nq,), all its rates u."""
 
     platform: Pose
-    q: Array
+    q_tree: Array
     u: Array
 
 
@@ -115,7 +115,7 @@ class ElasticForm(ABC):
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
 
     @abstractmethod
-    def closed(self, p: Array) -> Array:
+    def close_loops(self, p: Array) -> Array:
         """Positions p (size,) whose dependent entries close all loops."""
 
     @abstractmethod
@@ -175,9 +175,9 @@ class General(ElasticForm):
     def start(self, rigid: RigidConfiguration) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
         y = [rigid.u[index] if index < len(rigid.u) else 0.0 for index in self.plan.independent]
-        return undeformed_positions(self.plan.extended, rigid.platform, rigid.q), np.array(y)
+        return undeformed_positions(self.plan.extended, rigid.platform, rigid.q_tree), np.array(y)
 
-    def closed(self, p: Array) -> Array:
+    def close_loops(self, p: Array) -> Array:
         """Positions p (size,) whose dependent entries close all loops."""
         for _ in range(50):
             p, size = self._closing_step(p)
@@ -190,7 +190,7 @@ class General(ElasticForm):
     def step_positions(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
         result = compile_native(elastic_step, self.robot)(p, step)
-        return self.closed(np.asarray(result))
+        return self.close_loops(np.asarray(result))
 
     def _closing_step(self, p: Array) -> tuple[Array, float]:
         result = compile_native(elastic_closing_step, self.robot)(p)
@@ -224,7 +224,7 @@ class Assembled(General):
         r[list(plan.dependent)] = -np.linalg.solve(
             A[:, list(plan.dependent)], A[:, list(plan.independent)] @ step
         )
-        return self.closed(np.asarray(positions.step_positions(plan.extended, p, r)))
+        return self.close_loops(np.asarray(positions.step_positions(plan.extended, p, r)))
 
     def solve_terms(
         self, p: Array, y: Array, physics: Physics
@@ -312,16 +312,16 @@ class Condensed(ElasticForm):
     def start(self, rigid: RigidConfiguration) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
         structure, robot = self.natural.structure, self.robot
-        stumps = structure.subchains.robot
-        joints = [robot.joint(joint.name) for joint in stumps.tree_joints]
-        q = np.concatenate([np.zeros(0), *(rigid.q[robot.q_slices[j]] for j in joints)])
+        subchains = structure.subchains.robot
+        joints = [robot.joint(joint.name) for joint in subchains.tree_joints]
+        q = np.concatenate([np.zeros(0), *(rigid.q_tree[robot.q_slices[j]] for j in joints)])
         parts = [undeformed_positions(structure.subchains, rigid.platform, q)]
         whole = structure.extended
-        frames = frames_at(whole, rigid.platform, rigid.q, np.zeros(whole.ne))
+        frames = frames_at(whole, rigid.platform, rigid.q_tree, np.zeros(whole.ne))
         for link, constants in zip(structure.links, self.natural.links, strict=True):
             parts.append(np.zeros(constants.n))
             if structure.normal is None:
-                parts.append(np.asarray(frames.floating(link.number).R[:, 1], dtype=float))
+                parts.append(np.asarray(frames.floating_frame(link.number).R[:, 1], dtype=float))
         m = robot.platform_nv
         moving = [
             rigid.u[:m],
@@ -332,13 +332,13 @@ class Condensed(ElasticForm):
         y[: len(self.natural.order)] = rates[list(self.natural.order)]
         return np.concatenate(parts), y
 
-    def closed(self, p: Array) -> Array:
+    def close_loops(self, p: Array) -> Array:
         """There is nothing to close; quaternions get unit length."""
         return np.asarray(normalise_positions(self.natural, p), dtype=float)
 
     def step_positions(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
-        return self.closed(p + np.asarray(compile_native(condensed_step, self.robot)(p, step)))
+        return self.close_loops(p + np.asarray(compile_native(condensed_step, self.robot)(p, step)))
 
     def elastic(self, p: Array) -> Array:
         """Elastic coordinates (..., ne) at positions (..., size).

@@ -63,7 +63,7 @@ class ElasticFrames:
             if body != BASE and has_mass(tree, body):
                 yield body, pose, body_parameters(tree, body)
 
-    def floating(self, beam: int) -> Pose:
+    def floating_frame(self, beam: int) -> Pose:
         """Pose of the floating frame of a beam in the base."""
         link = self.extended.shapes[beam].beam
         return self.motion.poses[link.body] @ link.frame
@@ -87,7 +87,7 @@ class ElasticFrames:
         Twist of its floating frame in its axes, rates of its coordinates.
         """
         shapes = self.extended.shapes[beam]
-        pose = self.floating(beam)
+        pose = self.floating_frame(beam)
         J = self.jacobian(shapes.beam.body, pose.p)
         select = np.eye(J.shape[1])[self.extended.rate_slices[beam]]
         return np.concatenate([product(pose.R.T, J[:3]), product(pose.R.T, J[3:]), select])

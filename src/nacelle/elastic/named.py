@@ -118,7 +118,7 @@ def random_inputs(model: Model, count: int, seed: int = 0) -> dict[str, Array]:
     form = form_of(robot, model.form)
     assembly = mechanism_of(robot).assembly
     undeformed_robot = RigidConfiguration(
-        assembly.platform, assembly.q, np.zeros(robot.platform_nv + robot.nv)
+        assembly.platform, assembly.q_tree, np.zeros(robot.platform_nv + robot.nv)
     )
     start, _ = form.start(undeformed_robot)
     bent = 1e-3 * robot.size * random.standard_normal((count, form.n))

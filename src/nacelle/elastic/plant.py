@@ -109,7 +109,7 @@ def rest_positions(form: ElasticForm, p: Array, physics: Physics) -> Array:
     Raises:
         BucklingError: if there is no rest pose near, or it is not stable.
     """
-    p = form.closed(p)
+    p = form.close_loops(p)
     na = len(form.robot.actuators)
     for _ in range(_STEPS):
         J = rest_tangent(form, p, physics)
@@ -226,7 +226,9 @@ class ElasticPlant(CompiledPlant):
         joints = inverse_kinematics(self.robot, pose, limits=False)
         now = configuration(self.robot, pose, joints.y)
         u = np.asarray(rate_map(now) @ twist, dtype=float)
-        p, y = self.form.start(RigidConfiguration(now.motion.poses[1], np.asarray(now.q, dtype=float), u))
+        p, y = self.form.start(
+            RigidConfiguration(now.motion.poses[1], np.asarray(now.q_tree, dtype=float), u)
+        )
         return np.concatenate([rest_positions(self.form, p, self.physics) if self.static else p, y])
 
     def positions(self, s: Array) -> Array:

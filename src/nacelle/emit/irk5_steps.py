@@ -66,7 +66,7 @@ class StepSizes(NamedTuple):
     n: int
     m: int
     k: int
-    given: int | None = None
+    run_inputs: int | None = None
 
 
 class StepTarget(ABC):
@@ -123,7 +123,7 @@ class StepTarget(ABC):
         """Evaluate a program on its tile."""
 
     @abstractmethod
-    def given(self, c: ArrayWriter, name: str, index: Index) -> str:
+    def load_input(self, c: ArrayWriter, name: str, index: Index) -> str:
         """An entry of the arrays `x0`, `p` and `u` that a run is given."""
 
     @abstractmethod
@@ -147,7 +147,7 @@ class ImplicitSteps:
 
     def __init__(self, target: StepTarget, sizes: StepSizes) -> None:
         self.target, self.sizes = target, sizes
-        self.n, self.m, self.k, self.given = sizes
+        self.n, self.m, self.k, self.run_inputs = sizes
         self.column = column_stride(self.n, target.width)
 
     def write(self) -> None:
@@ -246,7 +246,7 @@ class ImplicitSteps:
                 column = c.whole("+", first, lane)
                 with c.when(c.whole("<", column, n)):
                     target.fill(c, DERIVATIVE, column, c.spread(c.load(x, column)))
-                    into = c.place(J, c.whole("*", column, self.column))
+                    into = c.address(J, c.whole("*", column, self.column))
                     with c.loop(0, n) as rows:
                         value = c.lane(target.result(c, DERIVATIVE, rows.index), lane)
                         change = c.real("-", value, c.load(f, rows.index))
@@ -357,12 +357,12 @@ class ImplicitSteps:
             for part, value in zip(r, right, strict=True):
                 c.store(value, part, states.index)
         E1, E2, E2i, *pivots = self._arrays(c, (*MATRICES[1:], *PIVOTS))
-        for name, matrix, own, sides in (
+        for name, matrix, pivot_rows, sides in (
             ("real_solve", [E1], pivots[0], r[:1]),
             ("complex_solve", [E2, E2i], pivots[1], r[1:]),
         ):
             parts, solved = ([("array", part) for part in several] for several in (matrix, sides))
-            self._call(c, name, *parts, ("wholes", own), *solved, memory=False)
+            self._call(c, name, *parts, ("wholes", pivot_rows), *solved, memory=False)
         with c.loop(0, self.n) as states:
             largest = states.carry("largest", c.number(0.0))
             steps = [c.load(part, states.index) for part in r]
@@ -370,23 +370,23 @@ class ImplicitSteps:
                 c.name_value("new", c.real("+", c.load(part, states.index), step))
                 for part, step in zip(w, steps, strict=True)
             ]
-            own, corrected = c.unary("abs", c.load(x, states.index)), c.number(0.0)
+            magnitude, corrected = c.unary("abs", c.load(x, states.index)), c.number(0.0)
             for i in range(3):
                 c.store(new[i], w[i], states.index)
                 stage = c.name_value("stage", c.combination(T[i], new))
                 c.store(stage, z[i], states.index)
-                own = c.name_value("own", c.maximum(own, c.unary("abs", stage)))
+                magnitude = c.name_value("own", c.maximum(magnitude, c.unary("abs", stage)))
                 corrected = c.maximum(corrected, c.unary("abs", c.combination(T[i], steps)))
                 corrected = c.name_value("corrected", corrected)
-            c.store(own, scale, states.index)
+            c.store(magnitude, scale, states.index)
             c.store(corrected, change, states.index)
-            states.set_next(largest, c.maximum(largest, own))
+            states.set_next(largest, c.maximum(largest, magnitude))
         floor = c.product_sum(largest, c.number(FLOOR), c.number(float(np.finfo(float).tiny)))
         floor = c.name_value("floor", floor)
         with c.loop(0, self.n) as states:
             size = states.carry("size", c.number(0.0))
-            own = c.real("+", c.load(scale, states.index), floor)
-            states.set_next(size, c.maximum(size, c.real("/", c.load(change, states.index), own)))
+            weight = c.real("+", c.load(scale, states.index), floor)
+            states.set_next(size, c.maximum(size, c.real("/", c.load(change, states.index), weight)))
         return size
 
     def _stage_rates(self, c: ArrayWriter, z: list[str], rates: list[str]) -> None:
@@ -485,21 +485,21 @@ class ImplicitSteps:
         x, u = self._arrays(c, ("x", "u"))
         self._set(c, **dict.fromkeys(COUNTERS, 0))
         with c.loop(0, self.n) as states:
-            c.store(target.given(c, "x0", states.index), x, states.index)
+            c.store(target.load_input(c, "x0", states.index), x, states.index)
         self._load_parameters(c, DERIVATIVE, self.n + self.m)
-        if self.given is not None:
-            self._load_parameters(c, CONTROL, self.n + self.given)
+        if self.run_inputs is not None:
+            self._load_parameters(c, CONTROL, self.n + self.run_inputs)
         with c.loop(0, steps) as step:
-            if self.given is not None:
+            if self.run_inputs is not None:
                 with c.when(c.whole("==", c.whole("%", step.index, held), 0)):
                     row = c.whole("*", c.whole("/", step.index, held), u_step)
-                    self._evaluate_control(c, self.given, row)
+                    self._evaluate_control(c, self.run_inputs, row)
             elif self.m:
                 row = c.name_value("row", c.whole("*", c.whole("/", step.index, held), u_step), "whole")
                 for stage in range(3):
                     position = c.name_value("place", c.whole("+", row, c.whole("*", u_stage, stage)), "whole")
                     with c.loop(0, self.m) as inputs:
-                        value = target.given(c, "u", c.whole("+", position, inputs.index))
+                        value = target.load_input(c, "u", c.whole("+", position, inputs.index))
                         c.store(value, u, c.whole("+", inputs.index, stage * self.m))
             good = self._call(c, "step", ("real", h), result=True)
             with c.when(c.whole("==", good, 0)):
@@ -517,7 +517,7 @@ class ImplicitSteps:
     def _load_parameters(self, c: ArrayWriter, program: str, offset: int) -> None:
         if self.k:
             with c.loop(0, self.k) as parameters:
-                value = c.spread(self.target.given(c, "p", parameters.index))
+                value = c.spread(self.target.load_input(c, "p", parameters.index))
                 self.target.fill(c, program, c.whole("+", parameters.index, offset), value)
 
     def _evaluate_control(self, c: ArrayWriter, nw: int, row: str) -> None:
@@ -527,7 +527,7 @@ class ImplicitSteps:
             target.fill(c, CONTROL, states.index, c.spread(c.load(x, states.index)))
         if nw:
             with c.loop(0, nw) as inputs:
-                value = c.spread(target.given(c, "u", c.whole("+", row, inputs.index)))
+                value = c.spread(target.load_input(c, "u", c.whole("+", row, inputs.index)))
                 target.fill(c, CONTROL, c.whole("+", inputs.index, self.n), value)
         target.evaluate(c, CONTROL)
         if self.m:

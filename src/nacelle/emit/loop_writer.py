@@ -136,7 +136,7 @@ class SampleWriter(Writer):
     """Writes loops of a sample."""
 
     @abstractmethod
-    def held(self, vector: Vector, size: int) -> Vector:
+    def load_vector(self, vector: Vector, size: int) -> Vector:
         """A vector whose entries are loaded here, once; what is put into it is not got from it."""
 
     def unless(self, a: str, b: str) -> str:
@@ -208,7 +208,7 @@ class ArrayWriter(Writer):
         """A number of a vector."""
 
     @abstractmethod
-    def place(self, array: str, index: Index) -> str:
+    def address(self, array: str, index: Index) -> str:
         """The array from an entry on."""
 
     @abstractmethod

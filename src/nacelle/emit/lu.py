@@ -102,7 +102,7 @@ class LuLoops:
 
     def _column(self, c: ArrayWriter, k: str) -> list[str]:
         offset = c.whole("*", k, self.stride)
-        return [c.place(part, offset) for part in self._arguments(c, _PARTS)]
+        return [c.address(part, offset) for part in self._arguments(c, _PARTS)]
 
     def _magnitude(self, c: ArrayWriter, column: list[str], row: str) -> str:
         sizes = [c.unary("abs", c.load(part, row)) for part in column]
@@ -121,18 +121,18 @@ class LuLoops:
         """Choose the pivot of a column, and exchange rows."""
         scales = c.argument("scales")
 
-        def scaled(row: str) -> str:
+        def scale(row: str) -> str:
             return c.name_value("scaled", c.real("*", self._magnitude(c, column, row), c.load(scales, row)))
 
-        diagonal = scaled(k)
+        diagonal = scale(k)
         with c.loop(c.whole("+", k, 1), self.n) as rows:
-            largest, place = rows.carry("largest", diagonal), rows.carry("place", k, "whole")
-            entry = scaled(rows.index)
+            largest, pivot_row = rows.carry("largest", diagonal), rows.carry("place", k, "whole")
+            entry = scale(rows.index)
             more = c.name_value("more", c.real(">", entry, largest), "bit")
             rows.set_next(largest, c.choose(more, entry, largest))
-            rows.set_next(place, c.choose(more, rows.index, place, "whole"))
+            rows.set_next(pivot_row, c.choose(more, rows.index, pivot_row, "whole"))
         enough = c.real(">=", diagonal, c.real("*", largest, c.number(_PREFERENCE)))
-        chosen = c.name_value("chosen", c.choose(enough, k, place, "whole"), "whole")
+        chosen = c.name_value("chosen", c.choose(enough, k, pivot_row, "whole"), "whole")
         c.store(chosen, c.argument("pivots"), k, "whole")
         with c.when(c.whole("!=", chosen, k)):
             with c.loop(0, self.n) as columns:

@@ -142,7 +142,7 @@ class Identifiers:
         """Mark names as taken."""
         self._taken.update(names)
 
-    def counted(self, word: str) -> str:
+    def prefix_for(self, word: str) -> str:
         """Give a prefix with which, followed by a digit, no name taken begins: the word, maybe with _."""
         prefix = word
         while any(name[len(prefix) :][:1].isdigit() for name in self._taken if name.startswith(prefix)):

@@ -231,7 +231,7 @@ def write_newton(w: SampleWriter, a: NewtonLoop) -> tuple[str, str]:
     with w.rounds("round", a.rounds) as rounds:
         status, steps = rounds.carry("status", ITERATION_CAP, "whole"), rounds.carry("taken", 0, "whole")
         a.evaluate()
-        step, error = w.held(a.step, a.n), w.name_value("left", a.error(0))
+        step, error = w.load_vector(a.step, a.n), w.name_value("left", a.error(0))
 
         def squares(j: Index, total: str) -> str:
             part = w.name_value("part", w.real("*", step.get(j), a.weights(j)))

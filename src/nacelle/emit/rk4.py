@@ -353,7 +353,7 @@ class ControlLoop:
         carried: its parts of X, z and u: each, what it becomes in a step, and its size.
     """
 
-    made: Vector
+    outputs: Vector
     evaluate: Callable[[str], None]
     held: str
     before: Vector | None = None
@@ -408,7 +408,7 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
         w.name_value("sixth", w.real("/", a.h, w.number(6.0))),
     )
     with w.rounds("step", a.steps) as steps:
-        completed, x = steps.carry("completed", 0, "whole"), w.held(a.x, a.n)
+        completed, x = steps.carry("completed", 0, "whole"), w.load_vector(a.x, a.n)
         a.begin(steps.index)
         if a.control is not None:
             _write_control(w, a, a.control, steps.index)
@@ -473,7 +473,7 @@ def _write_control(w: SampleWriter, a: Rk4Loop, control: ControlLoop, step: str)
     phase = w.name_value("phase", w.whole("-", step, w.whole("*", row, control.held)), "whole")
     with w.when(w.whole("==", phase, 0)):
         control.evaluate(row)
-    control_output, before = control.made, control.before
+    control_output, before = control.outputs, control.before
     if before is not None:
         acts = w.whole(">=", phase, control.delay)
         w.each(a.m, lambda j: a.u.put(j, w.select_if(acts, control_output.get(j), before.get(j))))

@@ -208,7 +208,7 @@ def describe_graph(
         axes: independent coordinates of the floating body, if there is one.
         exact: whether joints are guessed to the last digit, so that an assembly stays as it is.
     """
-    return _Writer(graph, _EXACT if exact else _GUESS).written(
+    return _Writer(graph, _EXACT if exact else _GUESS).to_description(
         motion, axes if graph.floating is not None else ()
     )
 
@@ -218,13 +218,15 @@ class _Writer:
         self.graph, self.near = graph, near
         self.legs = leg_pieces(graph)
         self.size = max((float(np.linalg.norm(j.at.p)) for j in graph.joints), default=1.0) or 1.0
-        self.own = {body: leg for leg in self.legs for body in leg.bodies}
+        self.leg_of_body = {body: leg for leg in self.legs for body in leg.bodies}
         self.joints = {
             j.name: f"{leg.name}.{leg.short(j.name)}"
             for leg in self.legs
             for j in (*leg.joints, *leg.closures)
         }
-        self.names = {body: f"{leg.name}.{leg.short(body)}" for body, leg in self.own.items()} | {BASE: BASE}
+        self.names = {body: f"{leg.name}.{leg.short(body)}" for body, leg in self.leg_of_body.items()} | {
+            BASE: BASE
+        }
         if graph.floating is not None:
             aboard = (graph.floating, *graph.parts)
             self.names |= {body: body for body in aboard}
@@ -240,7 +242,7 @@ class _Writer:
                 for j in (*self.platform_piece.joints, *self.platform_piece.closures)
             }
 
-    def written(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> DescriptionData:
+    def to_description(self, motion: tuple[str, ...], axes: tuple[str, ...]) -> DescriptionData:
         graph = self.graph
         motion_name = next((name for name, coordinates in NAMED_MOTIONS.items() if coordinates == axes), None)
         names = [
@@ -276,7 +278,7 @@ class _Writer:
         return short_name if len(alike) == 1 and short_name not in AXES + tuple(NAMED_MOTIONS) else full
 
     def actuator_name(self, joint: Link) -> str:
-        leg = self.own[joint.child]
+        leg = self.leg_of_body[joint.child]
         assert joint.motor is not None
         return f"{leg.name}.{leg.short(joint.motor.name)}"
 
@@ -342,7 +344,7 @@ class _Writer:
         return {"box": box | ({"at": pose} if pose is not None else {})}
 
     def body_name(self, body: str, leg: LegPiece) -> str:
-        return leg.short(body) if self.own.get(body) is leg else self.names[body]
+        return leg.short(body) if self.leg_of_body.get(body) is leg else self.names[body]
 
     def joint(self, joint: Link, leg: LegPiece, closes: bool = False) -> dict[str, Any]:
         data: dict[str, Any] = {"type": joint.kind}

@@ -94,7 +94,7 @@ class Motor:
     force: float = math.inf
     speed: float = math.inf
     is_certain: bool = True
-    place: int = 0
+    index: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,7 @@ class Link:
             pose = pose @ axis.pose(axis.value)
         return pose @ self.child_at.inverse()
 
-    def reversed(self) -> Link:
+    def reverse(self) -> Link:
         """The joint seen from its child: the same motion with the same coordinates, axes turned round."""
         axes = tuple(replace(axis, direction=-axis.direction) for axis in reversed(self.axes))
         quat = self.quat * np.array([-1.0, -1.0, -1.0, 1.0])
@@ -274,11 +274,11 @@ class ExchangeReport:
             f"{what}: {', '.join(names)}" if names else what for what, names in self.losses_by_message.items()
         ]
 
-    def done(self, sentence: str) -> None:
+    def add_step(self, sentence: str) -> None:
         """Note a step that keeps the dynamics."""
         self.steps.append(sentence)
 
-    def lost(self, sentence: str, *names: str) -> None:
+    def add_loss(self, sentence: str, *names: str) -> None:
         """Note what was left out or changed; once, with the names of what it concerns."""
         known = self.losses_by_message.setdefault(sentence, [])
         known += [name for name in names if name not in known]
@@ -335,7 +335,7 @@ class Graph:
         return (*(strut.bodies for strut in self.struts), *(damper.bodies for damper in self.dampers))
 
     @property
-    def held(self) -> set[str]:
+    def held_names(self) -> set[str]:
         """Bodies at which closures, springs or dampers act."""
         pairs = (*((link.parent, link.child) for link in self.closures), *self.between)
         return {body for pair in pairs for body in pair}

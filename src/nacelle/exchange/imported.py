@@ -159,7 +159,7 @@ def _choose_motion(graph: Graph, platform: str | None) -> ChosenMotion:
     if coordinates is None:
         coordinates = choose_motion(single)
     elif not platform and (grounded := without_floating(_with_own_report(graph))) is not None:
-        grounded.report.done(
+        grounded.report.add_step(
             "no platform: legs have motions that its pose does not give; joints are coordinates"
         )
         coordinates = choose_motion(grounded)

@@ -353,7 +353,7 @@ class _Reader:
                 f"frame {j + self.loops} closes a loop and must be fixed"
             )
         if self._index("mu", j, 1):
-            self.report.lost(f"the joint {j} closes a loop and is active in the file: here it is passive")
+            self.report.add_loss(f"the joint {j} closes a loop and is active in the file: here it is passive")
         return Link(f"joint{j}", parent, child, at, child_at, axes, line=self.columns["ant"][j - 1].line)
 
     def _solid(self, j: int) -> Solid:
@@ -375,9 +375,9 @@ class _Reader:
     def _note_losses(self) -> None:
         lists = self.table.lists
         if any(_is_nonzero(entry) for key in _LOADS for entry in lists.get(key, [])):
-            self.report.lost("forces and moments on links (FX to CZ) left out")
+            self.report.add_loss("forces and moments on links (FX to CZ) left out")
         if any(_is_nonzero(entry) for key in _BASE_MOTION for entry in lists.get(key, [])):
-            self.report.lost("the motion of the base (W0 to VP0) left out")
+            self.report.add_loss("the motion of the base (W0 to VP0) left out")
 
 
 def _steiner_matrix(c: Array) -> Array:

@@ -75,7 +75,7 @@ def _order_from_base(graph: Graph, links: Sequence[Link]) -> list[Link]:
             break
         for k in ready:
             link = left[k]
-            outwards = link if link.parent in reached else link.reversed()
+            outwards = link if link.parent in reached else link.reverse()
             joints.append(outwards)
             reached.add(outwards.child)
         left = [link for k, link in enumerate(left) if k not in ready]

@@ -53,7 +53,7 @@ class Element:
         for child in self.children:
             yield from child.all()
 
-    def named(self, tag: str) -> list[Element]:
+    def children_named(self, tag: str) -> list[Element]:
         """The children with a tag."""
         return [child for child in self.children if child.tag == tag]
 

@@ -51,7 +51,7 @@ class Package:
         """Where the package comes from, in a line of a comment."""
         return (
             f"nacelle {self.version}, robot {comment_text(self.robot.name)}, hash "
-            f"{self.robot.described.hash[:16]}"
+            f"{self.robot.as_described.hash[:16]}"
         )
 
     @property
@@ -181,6 +181,5 @@ def _section(entry: Entry, note: str) -> list[str]:
 
 def _row(variable: Variable, entry: Entry) -> str:
     shape = " × ".join(map(str, variable.shape)) or "1"
-    return (
-        f"{escape_markdown(variable.name)} | {shape} | {escape_markdown(entry.words.get(variable.name, ''))}"
-    )
+    text = escape_markdown(entry.descriptions.get(variable.name, ""))
+    return f"{escape_markdown(variable.name)} | {shape} | {text}"

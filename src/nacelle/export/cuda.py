@@ -148,7 +148,7 @@ def _array_parameters(a: KernelArgument, real: str) -> list[str]:
     return [f"{real} *{a.name}, size_t {a.name}_ld"] if a.size else []
 
 
-def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
+def launcher(layout: KernelLayout, kernel_set: Kernels, name: str) -> str:
     """The function that evaluates a program: the tiled kernel where it can run, else the plain one."""
     inputs = [a for a in layout.inputs if a.size]
     written = [a for a in layout.outputs if a.size]
@@ -162,8 +162,8 @@ def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
         "    cudaError_t error = nc_device(&processors, &capability);",
         "    if (error != cudaSuccess || n == 0) return error;",
     ]
-    if made.tiled is not None:
-        across = THREADS * made.tiled.states
+    if kernel_set.tiled is not None:
+        across = THREADS * kernel_set.tiled.states
         lines += [f"    nc_map {', '.join(f'{a.name}_map' for a in inputs)};"]
         aligned = [f"nc_aligned({a.name}, {size}, {a.name}_ld)" for a in (*inputs, *written)]
         mapped = [
@@ -173,10 +173,12 @@ def launcher(layout: KernelLayout, made: Kernels, name: str) -> str:
         joint = "\n        && "
         lines += [
             f"    if ({joint.join(['capability >= 90', *aligned, *mapped])}) {{",
-            *_launch_statements(made.tiled, [*(f"{a.name}_map" for a in inputs), *ends, "n"], across, 8),
+            *_launch_statements(
+                kernel_set.tiled, [*(f"{a.name}_map" for a in inputs), *ends, "n"], across, 8
+            ),
             "    }",
         ]
-    lines += [*_launch_statements(made.plain, [*plain, *ends, "n"], THREADS, 4), "}", ""]
+    lines += [*_launch_statements(kernel_set.plain, [*plain, *ends, "n"], THREADS, 4), "}", ""]
     return "\n".join(lines)
 
 
@@ -212,9 +214,9 @@ def newton_prototype(real: str, name: str) -> str:
     return format_call(f"cudaError_t {name}", heads)
 
 
-def newton_launcher(made: DriverKernel, real: str, name: str) -> str:
+def newton_launcher(kernel: DriverKernel, real: str, name: str) -> str:
     """The function that runs Newton's iteration around a step."""
-    bytes_of, launch = "sizeof *scratch", made.launch
+    bytes_of, launch = "sizeof *scratch", kernel.launch
     return "\n".join(
         [
             newton_prototype(real, name),
@@ -229,18 +231,18 @@ def newton_launcher(made: DriverKernel, real: str, name: str) -> str:
             f"    {real} *scratch = NULL;",
             *(
                 [
-                    f"    const size_t room = (size_t)grid * {THREADS * made.scratch} * {bytes_of};",
+                    f"    const size_t room = (size_t)grid * {THREADS * kernel.scratch} * {bytes_of};",
                     "    error = cudaMallocAsync((void **)&scratch, room, stream);",
                     "    if (error != cudaSuccess) return error;",
                 ]
-                if made.scratch
+                if kernel.scratch
                 else []
             ),
             f"    {launch.kernel}<<<grid, {THREADS}, {launch.shared_bytes}, stream>>>(",
             "        y0, y0_ld, p, p_ld, y, y_ld, iterations, status, scratch, tolerance, cap, NULL, 0,",
             "        n);",
             "    error = cudaGetLastError();",
-            *(["    cudaFreeAsync(scratch, stream);"] if made.scratch else []),
+            *(["    cudaFreeAsync(scratch, stream);"] if kernel.scratch else []),
             "    return error;",
             "}",
             "",
@@ -437,15 +439,15 @@ class CudaTarget(ExportTarget):
                 name = f"{package.name}_{entry_suffix(entry, real)}"
                 options = _options(name, real)
                 layout = array_layout(entry.program, options)
-                made = kernels(entry.program, options)
-                text = made.text + "\n" + launcher(layout, made, name)
+                kernel_set = kernels(entry.program, options)
+                text = kernel_set.text + "\n" + launcher(layout, kernel_set, name)
                 declared += [*_remark(entry, layout), f"{launch_head(layout, name)};", ""]
                 if entry.closes:
                     driver = newton_kernel(entry.program, options)
                     text += "\n" + driver.text + "\n" + newton_launcher(driver, real, f"{name}_newton")
                     declared += [*_NEWTON, f"{newton_prototype(real, f'{name}_newton')};", ""]
                 sources[f"{name}.cu"] = _source(package, text)
-                used = made.tiled or made.plain
+                used = kernel_set.tiled or kernel_set.plain
                 notes.setdefault(entry.label, []).append(f"In {real}: {_layout_note(used)}")
         name = package.name
         closed = next((vectors.closed for vectors in references.values() if vectors.closed is not None), None)
@@ -493,11 +495,8 @@ def _remark(entry: Entry, layout: KernelLayout) -> list[str]:
         f" * {count_text(entry.count)}; {layout.options.real}.",
     ]
     for kind, arrays in (("in", layout.inputs), ("out", layout.outputs)):
-        lines += [
-            f" *   {kind:4s}{a.name}: {a.size} rows; {comment_text(entry.words.get(a.variable.name, ''))}"
-            for a in arrays
-            if a.size
-        ]
+        texts = {a.name: comment_text(entry.descriptions.get(a.variable.name, "")) for a in arrays}
+        lines += [f" *   {kind:4s}{a.name}: {a.size} rows; {texts[a.name]}" for a in arrays if a.size]
     return [*lines, " */"]
 
 

@@ -243,7 +243,7 @@ def _restrict_model(
 ) -> Callable[..., dict[str, Any]]:
     """The model's function of the inputs that are left, with the outputs that are kept."""
 
-    def restricted(robot: Robot, *arrays: Any, **options: Any) -> dict[str, Any]:
+    def restrict(robot: Robot, *arrays: Any, **options: Any) -> dict[str, Any]:
         inputs = dict(zip(shapes, arrays, strict=True))
         values = [inputs.get(key, np.zeros(shape)) for key, shape in source_model.inputs.items()]
         results = dict(source_model.function(robot, *values, **options))
@@ -251,7 +251,7 @@ def _restrict_model(
             results["branch"] = branch_signs(robot, inputs["x"], inputs["y"], wrong)["branch"]
         return {key: results[key] for key in keep if key in results}
 
-    return copy_declarations(source_model.function)(restricted)
+    return copy_declarations(source_model.function)(restrict)
 
 
 def _closing_entry(robot: Robot, prefix: str) -> Entry:

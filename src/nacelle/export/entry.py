@@ -40,9 +40,9 @@ class Entry:
     label: str
     title: str
     program: Program
-    words: Mapping[str, str]
+    descriptions: Mapping[str, str]
     model: Model | None
-    given: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    fixed_inputs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     at: Callable[[SampleStates], Mapping[str, Array]] | None = None
     driver: str = ""
 

@@ -344,7 +344,7 @@ def _manifest(
     return {
         "nacelle": package.version,
         "robot": package.robot.name,
-        "hash": package.robot.described.hash,
+        "hash": package.robot.as_described.hash,
         "name": package.name,
         "target": target.name,
         "precision": target.precision,
@@ -367,7 +367,7 @@ def _controller_data(controller: Controller | None) -> dict[str, Any] | None:
         return None
     parts = {"memory": memory_fields(controller), "gains": gain_fields(controller)}
     spans = {
-        what: {name: [fields.place(name).start, size] for name, size in fields.sizes.items()}
+        what: {name: [fields.slice_of(name).start, size] for name, size in fields.sizes.items()}
         for what, fields in parts.items()
     }
     return {"name": controller.name, "period": controller.period, **spans}

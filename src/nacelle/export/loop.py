@@ -58,11 +58,11 @@ def pose_entry(
     """
     mechanism = mechanism_of(robot)
 
-    def called(robot: Robot, x: Array, *others: Array) -> Any:
+    def call(robot: Robot, x: Array, *others: Array) -> Any:
         return function(robot, x, *(others if mechanism.unknown_count else (np.zeros(0), *others)))
 
     unknown = {"y": (mechanism.unknown_count,)} if mechanism.unknown_count else {}
-    program = make_program(called, robot, {"x": (mechanism.layout.nx,), **unknown, **more})
+    program = make_program(call, robot, {"x": (mechanism.layout.nx,), **unknown, **more})
     return Entry(label, title, replace(program, name=f"{prefix}_{label}"), labels, None)
 
 
@@ -144,11 +144,11 @@ def _unpack_motion(kind: ControlLaw, wrong: float) -> Callable[..., Any]:
     """The law with the desired motion as three arrays: the same program."""
     law = law_function(kind, wrong)
 
-    def unpacked(robot: Robot, z: Array, q: Array, *others: Array) -> Any:
+    def unpack(robot: Robot, z: Array, q: Array, *others: Array) -> Any:
         *motion, gains = others
         return law(robot, z, q, pack([entry for part in motion for entry in part]), gains)
 
-    return copy_declarations(law)(unpacked)
+    return copy_declarations(law)(unpack)
 
 
 def _rest_entry(controller: Controller, prefix: str) -> Entry:
@@ -202,7 +202,7 @@ def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
         "v": "reduced twist; m/s, rad/s",
     }
 
-    def made(
+    def make(
         label: str, title: str, function: Callable[..., Any], shapes: Mapping[str, Any], driver: str = ""
     ) -> Entry:
         program = replace(make_program(function, robot, shapes), name=f"{prefix}_{label}")
@@ -230,15 +230,15 @@ def plant_entries(robot: Robot, prefix: str, physics: Physics) -> list[Entry]:
         return {"state": pack([*coordinates_from_pose(mechanism_of(robot), x, quat_0), *v, *y])}
 
     return [
-        made(
+        make(
             PLANT,
             "the robot under its actuators' forces",
             derivative,
             {"state": size, "tau": m},
             driver="rk4",
         ),
-        made("plant_encoders", "what the encoders show", encoders, {"state": size}),
-        made("plant_pose", "pose and twist of the platform", pose, {"state": size}),
+        make("plant_encoders", "what the encoders show", encoders, {"state": size}),
+        make("plant_pose", "pose and twist of the platform", pose, {"state": size}),
         pose_entry(
             robot, prefix, STATE, "the state at a pose and a twist", state, labels, v=(robot.motion.n,)
         ),

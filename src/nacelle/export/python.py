@@ -57,9 +57,9 @@ class PythonNames:
         results = Identifiers()
         self.outputs = [results.unique(variable.name, "y") for variable in entry.program.outputs]
         # No name of an argument begins as those of the values do.
-        self.prefix = names.counted("v")
+        self.prefix = names.prefix_for("v")
 
-    def docstring(self, verb: str, batch: str = "") -> list[str]:
+    def write_docstring(self, verb: str, batch: str = "") -> list[str]:
         """The docstring of a function that does this with the entry; `batch` goes before all shapes."""
         entry, watched = self.entry, monitoring_notes(self.entry)
         lines = [f'"""{verb} the {entry.title}.', "", f"{count_text(entry.count)}.", ""]
@@ -74,7 +74,7 @@ class PythonNames:
         return [f"    {line}" if line else "" for line in [*lines[:-1], '"""']]
 
     def _line(self, name: str, variable: Variable, batch: str) -> str:
-        description = comment_text(self.entry.words.get(variable.name, ""))
+        description = comment_text(self.entry.descriptions.get(variable.name, ""))
         # The name as it was, where it had to be changed.
         called = f"{comment_text(variable.name)}, " if comment_text(variable.name) != name else ""
         shape = ", ".join(part for part in (batch, *map(str, variable.shape)) if part)
@@ -307,7 +307,7 @@ def _functions(entry: Entry) -> list[str]:
     lines += [f"    {line}" for line in body]
     lines += [f"    out[{k}] = {text}" for k, text in enumerate(results)]
     lines += ["", "", f"def {entry.label}({', '.join(names.inputs)}):"]
-    lines += names.docstring("Give", "...")
+    lines += names.write_docstring("Give", "...")
     inputs = ", ".join(
         f"({name}, {variable.shape!r})" for name, variable in zip(names.inputs, program.inputs, strict=True)
     )
@@ -404,7 +404,7 @@ def _function(package: Package, entry: Entry) -> list[str]:
     ]
     body, results = program_statements(program, "casadi", _CASADI_FORMS, scalars, names.prefix)
     lines = ["", "@lru_cache(maxsize=None)", f"def {entry.label}():"]
-    lines += [*names.docstring("Build"), "    import casadi", ""]
+    lines += [*names.write_docstring("Build"), "    import casadi", ""]
     symbols = ", ".join(
         f'casadi.SX.sym("{name}", {_rows(variable)}, {_columns(variable)})'
         for name, variable in zip(names.inputs, program.inputs, strict=True)

@@ -40,7 +40,7 @@ class SampleStates:
     def tau(self) -> Array:
         """Forces of the actuators that the motion needs; what nothing drives moves as it will."""
         free = undriven_coordinates(self.robot)
-        return inverse_dynamics(self.robot, self.x, self.v, self.a, free=free, **self.options).force
+        return inverse_dynamics(self.robot, self.x, self.v, self.a, free=free, **self.options).tau
 
 
 def random_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> SampleStates:

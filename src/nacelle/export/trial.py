@@ -178,16 +178,16 @@ def run_self_test(name: str, target: str, files: Mapping[str, str]) -> SelfTestR
         return SelfTestResult(reason=f"there was no compiler of {_LANGUAGES[target].upper()}")
     working = task("compiling and running the self-test")
     with working, tempfile.TemporaryDirectory(prefix="nacelle-self-test-") as folder:
-        place = Path(folder)
+        directory = Path(folder)
         if target == "cuda":
             files = {SOURCE: host_source(name, files)}
         for path, text in files.items():
-            (place / path).parent.mkdir(parents=True, exist_ok=True)
-            (place / path).write_text(text, encoding="utf-8", newline="\n")
+            (directory / path).parent.mkdir(parents=True, exist_ok=True)
+            (directory / path).write_text(text, encoding="utf-8", newline="\n")
         sources = sorted(path for path in files if path.endswith((".c", ".cpp")))
         try:
-            compiler.build([*_FLAGS[target], *sources, "-lm", "-o", _PROGRAM], place, _COMPILING)
-            done = run_with_timeout([f"./{_PROGRAM}"], place, _RUNNING)
+            compiler.build([*_FLAGS[target], *sources, "-lm", "-o", _PROGRAM], directory, _COMPILING)
+            done = run_with_timeout([f"./{_PROGRAM}"], directory, _RUNNING)
         except TimeLimitError as error:
             return SelfTestResult(reason=str(error))
         except ExportError as error:

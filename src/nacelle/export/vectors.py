@@ -129,13 +129,13 @@ def reference_vectors(entry: Entry, states: SampleStates) -> ReferenceVectors:
         states = replace(states, y=perturb_starts(states))
     shapes = {variable.name: variable.shape for variable in program.inputs}
     if entry.at is not None:
-        given = {**entry.at(states)}
+        inputs = {**entry.at(states)}
     elif entry.model is not None and entry.model.name in ELASTIC_NAMES:
-        given = random_inputs(entry.model, len(states.x))
+        inputs = random_inputs(entry.model, len(states.x))
     else:
-        given = {**model_inputs(states, {k: s for k, s in shapes.items() if k not in entry.given})}
-    given |= {name: np.tile(values, (len(states.x), 1)) for name, values in entry.given.items()}
-    inputs = {name: np.asarray(given[name], dtype=np.float32).astype(float) for name in shapes}
+        inputs = {**model_inputs(states, {k: s for k, s in shapes.items() if k not in entry.fixed_inputs})}
+    inputs |= {name: np.tile(values, (len(states.x), 1)) for name, values in entry.fixed_inputs.items()}
+    inputs = {name: np.asarray(inputs[name], dtype=np.float32).astype(float) for name in shapes}
     rows = np.concatenate(list(inputs.values()), axis=1)
     wanted = np.array([precise.evaluate(program, row.tolist()) for row in rows])
     if not np.all(np.isfinite(wanted)):
@@ -266,7 +266,7 @@ class RecordedSamples:
     inputs: Mapping[str, Array]
     start: Array
     first: Array
-    force: Array
+    tau: Array
     memory: Array
     status: Sequence[int]
     scale: Mapping[str, float]
@@ -351,7 +351,7 @@ class _Run(NamedTuple):
     """
 
     start: Array
-    force: Array
+    tau: Array
     memory: Array
 
 
@@ -413,7 +413,7 @@ def _sensitivity(
 def _result_parts(controller: Controller, run: _Run) -> dict[str, Array]:
     """Forces, and the memory by its parts, the start among them."""
     memory = np.concatenate([run.start[None], run.memory])
-    return {"force": run.force, **memory_fields(controller).split(memory)}
+    return {"force": run.tau, **memory_fields(controller).split(memory)}
 
 
 def _status(controller: Controller, memory: Array) -> list[int]:

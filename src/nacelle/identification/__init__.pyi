@@ -31,7 +31,7 @@ from nacelle.identification.estimation.payload import (
 from nacelle.identification.excitation.excite import excite as excite
 from nacelle.identification.excitation.result import Excitation as Excitation
 from nacelle.identification.identify import Identification as Identification, identify as identify
-from nacelle.identification.rehearsal.rehearsal import (
+from nacelle.identification.experiment.simulated import (
     Experiment as Experiment,
     SimulatedExperiment as SimulatedExperiment,
     simulate_experiment as simulate_experiment,

@@ -117,7 +117,7 @@ class Identification(Plottable):
             return "poor"
         return "good" if self.estimator.condition_ <= _GOOD_CONDITION else "fair"
 
-    def words(self) -> list[str]:
+    def describe(self) -> list[str]:
         """What is not trustworthy, in plain words."""
         estimator = self.estimator
         notes = [self.fit.misfit] if self.fit.misfit else []
@@ -222,7 +222,7 @@ class Identification(Plottable):
                 "parameters": dict(zip(self.consistent.names, self.consistent.values.tolist(), strict=True)),
             },
             "fit": self.fit.data(),
-            "words": self.words(),
+            "words": self.describe(),
         }
 
 

@@ -150,7 +150,7 @@ class Validation(Plottable):
         total = np.sum(self.autocorrelation(_LAGS) ** 2 / pairs[:, None], axis=0)
         return np.asarray(chi2.sf(count * (count + 2.0) * total, _LAGS))
 
-    def words(self) -> list[str]:
+    def describe(self) -> list[str]:
         """What the numbers say, in plain words."""
         notes = []
         for k, row in enumerate(self.rows):
@@ -188,7 +188,7 @@ class Validation(Plottable):
                 }
                 for k, row in enumerate(self.rows)
             ],
-            "words": self.words(),
+            "words": self.describe(),
         }
 
 
@@ -241,7 +241,7 @@ def noise_floor(samples: Sequence[Samples]) -> Array:
         if is_redundant(part):
             return np.full(part.robot.motion.n, np.nan)
         # Normal noise has a median of 0.6745 deviations; 20 is the sum of the squared coefficients 1 3 3 1.
-        differences = np.abs(np.diff(part.force, 3, axis=0))
+        differences = np.abs(np.diff(part.tau, 3, axis=0))
         variance = (np.median(differences, axis=0) / 0.6745) ** 2 / 20.0
         coefficients = decimation_filter(part.preparation.decimation or 1)
         variances.append(variance * np.sum(coefficients**2))

@@ -286,7 +286,7 @@ def _square_blocks(nonzero: Array) -> list[tuple[list[int], list[int]]]:
     for rows, columns in _connected_blocks(nonzero):
         if len(rows) != len(columns):
             continue
-        row_of = _matching(nonzero[np.ix_(rows, columns)])
+        row_of = _find_matching(nonzero[np.ix_(rows, columns)])
         if row_of is not None:
             for group in _strongly_connected(nonzero[np.ix_([rows[i] for i in row_of], columns)]):
                 parts.append(([rows[row_of[j]] for j in group], [columns[j] for j in group]))
@@ -309,7 +309,7 @@ def _connected_blocks(nonzero: Array) -> list[tuple[list[int], list[int]]]:
     return parts
 
 
-def _matching(nonzero: Array) -> list[int] | None:
+def _find_matching(nonzero: Array) -> list[int] | None:
     """A row for every column of a square pattern, each once; None if there is no such choice."""
     n = len(nonzero)
     column_of: dict[int, int] = {}
@@ -410,7 +410,7 @@ def _struts(mechanism: Mechanism) -> tuple[TelescopicStrut, ...]:
             heights.append(float((frame.R.T @ (end.p - frame.p))[2]))
         if len(heights) == 2:
             zero = heights[0] - heights[1]
-            length = float(mechanism.assembly.q[robot.q_slices[j]][0]) - zero
+            length = float(mechanism.assembly.q_tree[robot.q_slices[j]][0]) - zero
             if length:
                 struts.append(TelescopicStrut(j, zero, 1.0 / length))
     return tuple(struts)

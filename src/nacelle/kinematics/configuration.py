@@ -72,7 +72,7 @@ class Configuration:
         return mechanism_of(self.robot)
 
     @property
-    def q(self) -> Array:
+    def q_tree(self) -> Array:
         """Coordinates of the tree (nq,): rad, m, quat_xyzw; angles as `coordinate` says."""
         entries: list[Scalar] = []
         for (j, number), step in zip(tree_axes(self.robot), self.steps, strict=True):

@@ -56,7 +56,7 @@ def _values_from_forward(result: ForwardKinematics, count: int) -> Array:
     solved = inverse_kinematics(robot, result.x.reshape(-1, result.x.shape[-1]), limits=False)
     revolute = np.array(robot.revolute_actuators, dtype=bool)
     with np.errstate(invalid="ignore"):
-        gap = solved.actuators - result.q.reshape(-1, len(robot.actuators))
+        gap = solved.q - result.q.reshape(-1, len(robot.actuators))
         gap = np.where(revolute, np.abs(np.sin(0.5 * gap)), np.abs(gap) / robot.size)
         same = np.all(gap < _ACTUATOR_TOLERANCE, axis=-1)
     return np.where(same[:, None], solved.y[:, :count], np.nan).reshape(*batch, count)

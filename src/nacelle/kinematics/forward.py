@@ -201,12 +201,12 @@ class JointSearch(PoseSearch):
         """Unknowns (N, unknowns) at poses (N, nx): the platform's pose and all joints there."""
         solution = inverse_kinematics(self.mechanism.robot, x, limits=False)
         platform = solution.bodies
-        return self._unknowns(platform.R[:, 1], platform.p[:, 1], solution.q)
+        return self._unknowns(platform.R[:, 1], platform.p[:, 1], solution.q_tree)
 
     def reference(self) -> Array:
         """Unknowns (unknowns,) at the reference pose."""
         assembly, robot = self.mechanism.assembly, self.mechanism.robot
-        q = np.array(assembly.q, dtype=float)
+        q = np.array(assembly.q_tree, dtype=float)
         # The assembly may count whole turns that the actuators' coordinates do not.
         for actuator, coordinate in zip(robot.actuators, self.reference_actuators(), strict=True):
             if actuator.joint < robot.tree and robot.joints[actuator.joint].primitives[0].is_rotation:

@@ -41,7 +41,7 @@ from nacelle.tree.spanning_tree import (
 def joint_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of all tree joints q (nq,) and of the actuators (actuators,), margins of the legs."""
     now = configuration(robot, x, y)
-    return {"q": now.q, "active": _actuator_coordinates(now), "margins": _margins(now)}
+    return {"q": now.q_tree, "active": _actuator_coordinates(now), "margins": _margins(now)}
 
 
 def _actuator_coordinates(now: Configuration) -> Array:
@@ -190,7 +190,7 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
     rows = actuator_rows(robot, now.motion)
     biases = actuator_biases(robot, now.motion, state.velocity, state.bias)
     return {
-        "q": now.q,
+        "q": now.q_tree,
         "rate": state.u[m:],
         "acceleration": (state.U @ a + state.bias)[m:],
         "active": _actuator_coordinates(now),

@@ -68,7 +68,7 @@ class JointMotion(Plottable):
     """
 
     robot: Robot
-    q: Array
+    q_tree: Array
     rate: Array
     acceleration: Array
     actuators: tuple[Array, Array, Array]
@@ -76,9 +76,9 @@ class JointMotion(Plottable):
 
     def as_path(self) -> JointMotion:
         """The same samples, in order, as a path: angles without jumps by whole turns."""
-        q = unwrap_path(self.q, angle_mask(self.robot.tree_joints))
+        q = unwrap_path(self.q_tree, angle_mask(self.robot.tree_joints))
         driven = unwrap_path(self.actuators[0], self.robot.revolute_actuators)
-        return replace(self, q=q, actuators=(driven, *self.actuators[1:]))
+        return replace(self, q_tree=q, actuators=(driven, *self.actuators[1:]))
 
 
 class EvaluatedStates(NamedTuple):

@@ -48,8 +48,8 @@ def displace_pose(robot: Robot, x: Array, step: Array) -> Array:
     """Poses (..., nx) moved by steps (..., n) of their coordinates; of a quaternion exp(step) q, rad."""
     layout = layout_of(robot.motion)
     (linear, quat), (moves, vector) = layout.split_x(x), layout.split_v(step)
-    turned = None if quat is None or vector is None else quat_multiply(quat_exp(vector), quat)
-    return layout.join_x(linear + moves, turned)
+    rotated = None if quat is None or vector is None else quat_multiply(quat_exp(vector), quat)
+    return layout.join_x(linear + moves, rotated)
 
 
 def check_poses(robot: Robot, x: Any) -> tuple[Array, Array]:

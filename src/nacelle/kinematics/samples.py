@@ -272,7 +272,7 @@ def _draw_start(
         if mechanism.has_closed_form:
             held = independent_rate_mask(robot)
             step = np.where(held, rng.uniform(-1.0, 1.0, held.size), 0.0)
-            pose, q = integrate_tree(robot, start.platform, start.q, reach * step * rate_scale(robot))
+            pose, q = integrate_tree(robot, start.platform, start.q_tree, reach * step * rate_scale(robot))
         else:
             closed = sample_closed_configuration(robot, start, reach, rng, perturbation=shaken)
             if closed is None:

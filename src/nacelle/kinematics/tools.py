@@ -235,7 +235,7 @@ class ToolTarget:
 
     # -------------------------------------------------------------------------- values
 
-    def wanted(self, values: Array) -> tuple[Array, Array | None, Array]:
+    def targets(self, values: Array) -> tuple[Array, Array | None, Array]:
         """Place (..., 3) of the origin, orientation (..., 4) if it is given, and poses to start from.
 
         In the poses the given angles and joints are set. Translations that are not given are those of the
@@ -287,7 +287,7 @@ class ToolTarget:
 
     def _solve_directly(self, values: Array) -> tuple[Array, Array]:
         """R_b = R_t R_F^T, then p_b = p_t - R_b p_F along the translations of the motion."""
-        position, quat, x = self.wanted(values)
+        position, quat, x = self.targets(values)
         x_layout = layout_of(self.robot.motion)
         if quat is not None:
             x[:, x_layout.quaternion] = quat_multiply(
@@ -302,9 +302,9 @@ class ToolTarget:
 
     def _iterate(self, values: Array) -> tuple[Array, Array]:
         """Newton's iteration (least squares, shortest steps) from the reference pose."""
-        position, quat, start = self.wanted(values)
+        position, quat, start = self.targets(values)
         x = self._start_poses(position, start)
-        gap = self._remaining(x, position, quat)
+        gap = self._error(x, position, quat)
         units = self._units
         for _ in range(_ITERATIONS):
             size = np.max(np.abs(gap), axis=1, initial=0.0)
@@ -323,7 +323,7 @@ class ToolTarget:
             for _ in range(_HALVINGS):
                 rows = todo[left]
                 trial = self._integrate(x[rows], (part[left, None] * step[left]) * units)
-                left_to_go = self._remaining(trial, position[rows], None if quat is None else quat[rows])
+                left_to_go = self._error(trial, position[rows], None if quat is None else quat[rows])
                 after = np.linalg.norm(left_to_go, axis=1)
                 with np.errstate(invalid="ignore"):
                     better = after < before[left]
@@ -360,7 +360,7 @@ class ToolTarget:
         """Indices in the reduced twist of the coordinates to solve for."""
         return [self.robot.motion.coordinates.index(name) for name in self.free]
 
-    def _remaining(self, x: Array, position: Array, quat: Array | None) -> Array:
+    def _error(self, x: Array, position: Array, quat: Array | None) -> Array:
         """What is left to go (N, rows): parts of the size, and a rotation vector."""
         at = self.at(x)
         columns = [
@@ -446,7 +446,7 @@ class ToolTarget:
 
     def unreachable_error(self, values: Array, error: float) -> UnreachableError:
         """The error for a single target that is not met."""
-        position, quat, start = self.wanted(values)
+        position, quat, start = self.targets(values)
         targets = [
             f"{name} = {position[TRANSLATIONS.index(name)]:.6g} m"
             for name in TRANSLATIONS
@@ -459,7 +459,7 @@ class ToolTarget:
             return UnreachableError(text)
         x_layout = layout_of(self.robot.motion)
         x = self._iterate(values[None])[0] if not self._is_direct else start[None]
-        gap = self._remaining(x, position[None], None if quat is None else quat[None])[0]
+        gap = self._error(x, position[None], None if quat is None else quat[None])[0]
         rows = self.rows
         off = float(np.linalg.norm([g for g, n in zip(gap, rows, strict=True) if n in TRANSLATIONS]))
         angle = float(np.linalg.norm([g for g, n in zip(gap, rows, strict=True) if n in ROTATIONS]))

@@ -23,7 +23,7 @@ from nacelle.spatial.pose import Pose, identity
 SEED = 20_110
 
 
-def perturbed(values: Any, seed: int = SEED) -> Any:
+def perturb(values: Any, seed: int = SEED) -> Any:
     """Random numbers near some others, 1 to 3 % away; zeros stay."""
     rng = np.random.default_rng(seed)
     values = np.asarray(values, dtype=float)
@@ -209,7 +209,7 @@ class RobotData:
         return tuple(self.joints[actuator.joint].primitives[0].is_rotation for actuator in self.actuators)
 
     @property
-    def described(self) -> Self:
+    def as_described(self) -> Self:
         """The robot of the description, which counts no turns."""
         return dataclasses.replace(self, counts_turns=False) if self.counts_turns else self
 

@@ -335,15 +335,15 @@ def reversed_planar_joint(joint: Joint) -> Joint:
     else:
         other_kind, axes, coordinates = JointKind.PLANAR_SPHERICAL, 1, 4
 
-    def moved(entries: tuple[_T, ...], count: int = axes) -> tuple[_T, ...]:
+    def move_entries(entries: tuple[_T, ...], count: int = axes) -> tuple[_T, ...]:
         return (*entries[count:], *entries[:count])
 
     return replace(
         joint,
         kind=other_kind,
-        friction=moved(joint.friction),
-        springs=moved(joint.springs),
-        stops=moved(joint.stops),
-        limits=moved(joint.limits),
-        guess=moved(joint.guess, coordinates),
+        friction=move_entries(joint.friction),
+        springs=move_entries(joint.springs),
+        stops=move_entries(joint.stops),
+        limits=move_entries(joint.limits),
+        guess=move_entries(joint.guess, coordinates),
     )

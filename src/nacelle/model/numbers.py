@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nacelle.errors import ParameterError, did_you_mean
-from nacelle.model.data import Record, RobotData, perturbed
+from nacelle.model.data import Record, RobotData, perturb
 from nacelle.model.joint import FrictionTerm, Joint
 from nacelle.model.leg import Body, LineSpring, TorsionSpring
 from nacelle.model.platform import Payload
@@ -48,7 +48,7 @@ class ParameterLayout:
             {group: tuple(name for name, _ in _named_values(robot, group)) for group in GROUPS}
         )
 
-    def chosen(self, groups: tuple[str, ...]) -> tuple[str, ...]:
+    def check_groups(self, groups: tuple[str, ...]) -> tuple[str, ...]:
         """Check group names; none means all of them."""
         for group in groups:
             if group not in GROUPS:
@@ -57,7 +57,7 @@ class ParameterLayout:
 
     def names(self, *groups: str) -> tuple[str, ...]:
         """Names of the numbers of some groups."""
-        return tuple(name for group in self.chosen(groups) for name in self.groups[group])
+        return tuple(name for group in self.check_groups(groups) for name in self.groups[group])
 
     def read(self, robot: RobotData, *groups: str) -> Array:
         """The numbers (k,) of some groups as one vector, SI units."""
@@ -65,7 +65,7 @@ class ParameterLayout:
 
     def entries(self, robot: RobotData, *groups: str) -> list[Any]:
         """Give the numbers of some groups as they are, symbols and recorded floats too."""
-        return [value for group in self.chosen(groups) for _, value in _named_values(robot, group)]
+        return [value for group in self.check_groups(groups) for _, value in _named_values(robot, group)]
 
     def write(self, robot: AnyRobot, vector: Any, *groups: str, symbolic: bool = False) -> AnyRobot:
         """Put a vector in the place of some groups; symbols are taken as they are."""
@@ -74,13 +74,13 @@ class ParameterLayout:
         if values.shape != (len(names),):
             raise ParameterError(
                 f"the vector has shape {values.shape}, the parameters of {robot.name} "
-                f"({', '.join(self.chosen(groups))}) are {len(names)}"
+                f"({', '.join(self.check_groups(groups))}) are {len(names)}"
             )
         bad = np.zeros(0, dtype=int) if symbolic else np.flatnonzero(~np.isfinite(values))
         if bad.size:
             raise ParameterError(f"{names[int(bad[0])]} is not finite: {values[bad[0]]}")
         numbers = iter(values.tolist())
-        for group in self.chosen(groups):
+        for group in self.check_groups(groups):
             robot = replace(robot, **_WALKS[group](robot, lambda name, value: next(numbers)))
             if group == "geometry":
                 _require_rotations(robot)
@@ -103,7 +103,7 @@ def _geometry(robot: RobotData, take: Take) -> Changes:
         prefix = f"springs.{spring.name}.{('first', 'second')[k]}"
         return pack([take(f"{prefix}.{axis}", v) for axis, v in zip("xyz", spring.points[k], strict=True)])
 
-    def turned(spring: TorsionSpring, k: int) -> Array:
+    def rotated_axis(spring: TorsionSpring, k: int) -> Array:
         prefix = f"torsion_springs.{spring.name}.{('first', 'second')[k]}"
         numbers = zip(_FRAME_NAMES[:9], np.ravel(spring.rotations[k]), strict=True)
         return pack([take(f"{prefix}.{name}", value) for name, value in numbers]).reshape(3, 3)
@@ -123,7 +123,7 @@ def _geometry(robot: RobotData, take: Take) -> Changes:
             replace(spring, points=(point(spring, 0), point(spring, 1))) for spring in robot.springs
         ),
         "torsion_springs": tuple(
-            replace(spring, rotations=(turned(spring, 0), turned(spring, 1)))
+            replace(spring, rotations=(rotated_axis(spring, 0), rotated_axis(spring, 1)))
             for spring in robot.torsion_springs
         ),
     }
@@ -171,7 +171,7 @@ def _friction(robot: RobotData, take: Take) -> Changes:
 
 
 def _drive(robot: RobotData, take: Take) -> Changes:
-    def changed(part: _T, prefix: str, *keys: str) -> _T:
+    def replace_entries(part: _T, prefix: str, *keys: str) -> _T:
         numbers = {key: take(f"{prefix}.{key}", getattr(part, key)) for key in keys}
         return replace(part, **numbers)  # type: ignore[type-var]  # all of them are dataclasses
 
@@ -179,28 +179,31 @@ def _drive(robot: RobotData, take: Take) -> Changes:
         prefix = f"torsion_springs.{spring.name}"
         entries = zip(spring.stiffness_names, spring.stiffness, strict=True)
         stiffness = tuple(take(f"{prefix}.{name}", value) for name, value in entries)
-        return changed(replace(spring, stiffness=stiffness), prefix, "rest")
+        return replace_entries(replace(spring, stiffness=stiffness), prefix, "rest")
 
     driven, joints = {actuator.joint for actuator in robot.actuators}, []
     for k, joint in enumerate(robot.joints):
         if k in driven or joint.rotor_inertia:
-            joint = changed(joint, joint.name, "rotor_inertia", "gear_ratio")
+            joint = replace_entries(joint, joint.name, "rotor_inertia", "gear_ratio")
         axes = [f"{joint.name}.{primitive}" for primitive in joint.friction_axes]
         springs = tuple(
-            spring and changed(spring, axis, "stiffness", "rest")
+            spring and replace_entries(spring, axis, "stiffness", "rest")
             for axis, spring in zip(axes, joint.springs, strict=False)
         )
         stops = tuple(
-            stop and changed(stop, f"{axis}.stop", "stiffness", "damping")
+            stop and replace_entries(stop, f"{axis}.stop", "stiffness", "damping")
             for axis, stop in zip(axes, joint.stops, strict=False)
         )
         joints.append(replace(joint, springs=springs, stops=stops))
     return {
         "joints": tuple(joints),
         "springs": tuple(
-            changed(line, f"springs.{line.name}", "stiffness", "length", "damping") for line in robot.springs
+            replace_entries(line, f"springs.{line.name}", "stiffness", "length", "damping")
+            for line in robot.springs
         ),
-        "dampers": tuple(changed(damper, f"dampers.{damper.name}", "damping") for damper in robot.dampers),
+        "dampers": tuple(
+            replace_entries(damper, f"dampers.{damper.name}", "damping") for damper in robot.dampers
+        ),
         "torsion_springs": tuple(torsion(spring) for spring in robot.torsion_springs),
     }
 
@@ -246,11 +249,11 @@ class FreeParameters:
 
     def names(self, *groups: str) -> tuple[str, ...]:
         """Names of the free numbers of some groups, or of all of them."""
-        return tuple(self.record.names[k] for k in self.chosen(groups))
+        return tuple(self.record.names[k] for k in self.indices_of(groups))
 
     def vector(self, *groups: str) -> Array:
         """The free numbers (k,) of some groups, or all of them, in SI units."""
-        return np.array([self.record.values[k] for k in self.chosen(groups)], dtype=float)
+        return np.array([self.record.values[k] for k in self.indices_of(groups)], dtype=float)
 
     def sample(self, *groups: str, seed: int | None = None) -> Array:
         """Random numbers near these, 1 to 3 % away, always the same: what holds for them holds for others.
@@ -260,11 +263,11 @@ class FreeParameters:
             seed: gives others.
         """
         vector = self.vector(*groups)
-        return np.asarray(perturbed(vector) if seed is None else perturbed(vector, seed))
+        return np.asarray(perturb(vector) if seed is None else perturb(vector, seed))
 
-    def chosen(self, groups: tuple[str, ...]) -> list[int]:
+    def indices_of(self, groups: tuple[str, ...]) -> list[int]:
         """Places of the numbers of some groups, in the order of the groups."""
-        order = self.parameters.chosen(groups)
+        order = self.parameters.check_groups(groups)
         return [k for group in order for k, own_group in enumerate(self.record.groups) if own_group == group]
 
     def entries(self, vector: Any, *groups: str) -> list[Any]:
@@ -274,12 +277,12 @@ class FreeParameters:
             vector: floats, traced symbols or other scalars.
             groups: what is given; the numbers of other groups stay.
         """
-        indices = self.chosen(groups)
+        indices = self.indices_of(groups)
         scalars_given = np.asarray(vector, dtype=object)
         if scalars_given.shape != (len(indices),):
             raise ParameterError(
                 f"the vector has shape {scalars_given.shape}, the free numbers of {self.robot.name} "
-                f"({', '.join(self.parameters.chosen(groups))}) are {len(indices)}"
+                f"({', '.join(self.parameters.check_groups(groups))}) are {len(indices)}"
             )
         scalars: list[Any] = list(self.record.values)
         for k, value in zip(indices, scalars_given.tolist(), strict=True):
@@ -290,7 +293,7 @@ class FreeParameters:
         present = self.parameters.entries(self.robot)
         return [evaluated[k] if k in moving else value for k, value in enumerate(present)]
 
-    def changed(self, vector: Any, *groups: str) -> tuple[Array, Record]:
+    def replace_free(self, vector: Any, *groups: str) -> tuple[Array, Record]:
         """All numbers of the robot and the record, with other values for the free ones of some groups.
 
         Raises:
@@ -302,7 +305,7 @@ class FreeParameters:
         if bad.size:
             raise ParameterError(f"{self.names(*groups)[int(bad[0])]} is not finite: {values[bad[0]]}")
         whole = list(self.record.values)
-        for k, value in zip(self.chosen(groups), values.tolist(), strict=True):
+        for k, value in zip(self.indices_of(groups), values.tolist(), strict=True):
             whole[k] = value
         return entries, replace(self.record, values=tuple(whole))
 
@@ -318,7 +321,7 @@ class FreeParameters:
             "forward",
         )
         rows, columns = whole.outputs[1].shape
-        indices = self.chosen(groups)
+        indices = self.indices_of(groups)
         flat = whole.roots[rows:]
         entries = [flat[i * columns + k] for i in range(rows) for k in indices]
         outputs = (Variable("jacobian", (rows, len(indices))),)

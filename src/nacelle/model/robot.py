@@ -141,7 +141,7 @@ class Robot(RobotData, Plottable):
         Raises:
             ParameterError: if the vector has the wrong length or is not finite.
         """
-        entries, record = self.numbers.changed(vector, *groups)
+        entries, record = self.numbers.replace_free(vector, *groups)
         changed = self.parameters.write(self, entries)
         return dataclasses.replace(changed, declaration=record).without_rounding_differences
 
@@ -177,13 +177,13 @@ class Robot(RobotData, Plottable):
             return self
         constants = Constants()
 
-        def settled(values: Array) -> Array:
+        def regularise(values: Array) -> Array:
             flat = [constants.one(float(value)) for value in np.ravel(values)]
             return np.array(flat).reshape(np.shape(values))
 
         vector = self.parameter_vector()
-        same = settled(vector)
-        reference = Pose(settled(self.reference.R), settled(self.reference.p))
+        same = regularise(vector)
+        reference = Pose(regularise(self.reference.R), regularise(self.reference.p))
         if np.array_equal(vector, same) and all(
             np.array_equal(a, b) for a, b in zip(reference, self.reference, strict=True)
         ):

@@ -47,7 +47,7 @@ class SharingFault(NamedTuple):
         hint: what may help.
     """
 
-    place: tuple[int, ...]
+    path: tuple[int, ...]
     message: str
     hint: str = ""
 

@@ -179,7 +179,7 @@ _UNITS: dict[str, tuple[float, Dimension]] = {
     "MPa": (1e6, (1, -1, -2, 0, 0)),
     "GPa": (1e9, (1, -1, -2, 0, 0)),
 }
-_WORDS = {
+_SPELLINGS = {
     "m": "metre metres meter meters",
     "mm": "millimetre millimetres millimeter millimeters",
     "g": "gram grams",
@@ -189,7 +189,7 @@ _WORDS = {
     "deg": "degree degrees",
     "rad": "radian radians",
 }
-_ALIASES = {word: unit for unit, words in _WORDS.items() for word in words.split()} | {
+_ALIASES = {word: unit for unit, spellings in _SPELLINGS.items() for word in spellings.split()} | {
     "°": "deg",
     "µm": "um",
     "μm": "um",

@@ -120,16 +120,16 @@ class _Writer:
         robot, spec = self.robot, self.robot.platform
         data: dict[str, Any] = {"type": spec.kind, "name": self.platform_body_name(PLATFORM)}
         if spec.kind == "articulated":
-            own = [b for b in spec.bodies if b not in self.leg_of]
-            data["bodies"] = {self.platform_body_name(b): self.body(robot.bodies[b]) for b in own}
+            loose_bodies = [b for b in spec.bodies if b not in self.leg_of]
+            data["bodies"] = {self.platform_body_name(b): self.body(robot.bodies[b]) for b in loose_bodies}
         elif spec.kind == "point":
             if robot.bodies[PLATFORM].mass:
                 data["mass"] = robot.bodies[PLATFORM].mass
         else:
             data |= self.body(robot.bodies[PLATFORM])
         for key, indices in (("joints", spec.joints), ("closures", spec.closures)):
-            if own := self.joints_outside_chains(indices):
-                data[key] = {self.joint_name(j): self.joint(j, None) for j in own}
+            if joints := self.joints_outside_chains(indices):
+                data[key] = {self.joint_name(j): self.joint(j, None) for j in joints}
         return data
 
     def leg(self, leg: Leg) -> dict[str, Any]:

@@ -302,18 +302,18 @@ class MapPoint(NamedTuple):
 class MapAxis(NamedTuple):
     """An axis of a map: centres of the cells along it (N,), ascending, and its label with unit, "x (m)"."""
 
-    places: Array
+    centres: Array
     label: str
 
     @property
     def step(self) -> float:
         """Size of a cell along it."""
-        return float(self.places[-1] - self.places[0]) / (len(self.places) - 1)
+        return float(self.centres[-1] - self.centres[0]) / (len(self.centres) - 1)
 
     @property
     def span(self) -> tuple[float, float]:
         """Where the first cell begins and the last one ends."""
-        return float(self.places[0]) - 0.5 * self.step, float(self.places[-1]) + 0.5 * self.step
+        return float(self.centres[0]) - 0.5 * self.step, float(self.centres[-1]) + 0.5 * self.step
 
     @property
     def unit(self) -> str:
@@ -367,11 +367,11 @@ def _cross(x: float, y: float) -> str:
 def _cells(panel: ChartPanel, mask: Array, x: MapAxis, y: MapAxis) -> str:
     """Cells as one path, those side by side in a row together."""
     commands = []
-    for j, centre in enumerate(y.places):
+    for j, centre in enumerate(y.centres):
         top, bottom = (float(panel.down(centre + part * y.step)) for part in (0.5, -0.5))
         for run in true_runs(mask[:, j]):
-            left = float(panel.across(x.places[run.start] - 0.5 * x.step))
-            right = float(panel.across(x.places[run.stop - 1] + 0.5 * x.step))
+            left = float(panel.across(x.centres[run.start] - 0.5 * x.step))
+            right = float(panel.across(x.centres[run.stop - 1] + 0.5 * x.step))
             commands.append(f"M{left:.1f} {top:.1f}H{right:.1f}V{bottom:.1f}H{left:.1f}Z")
     return "".join(commands)
 

@@ -63,7 +63,7 @@ class LocalMotion(NamedTuple):
     JT: Array
     JR: Array
 
-    def seen(self, frame: Pose) -> LocalMotion:
+    def in_frame(self, frame: Pose) -> LocalMotion:
         """The motion of a frame that is fixed in this one ([AGH2005] (5)-(10) without a joint)."""
         R, r = frame.R.T, frame.p
         w, dw = self.w, self.dw
@@ -110,12 +110,12 @@ def across_joint(
     joint: Joint, before: LocalMotion, steps: Sequence[JointTransform], rates: Sequence[PrimitiveRates]
 ) -> LocalMotion:
     """The motion of a joint's second body from that of its first, in the axes of each."""
-    now = before.seen(joint.frame_predecessor)
+    now = before.in_frame(joint.frame_predecessor)
     for primitive, step, rate in zip(joint.primitives, steps, rates, strict=True):
-        now = now.seen(transform_pose(primitive, step))
+        now = now.in_frame(transform_pose(primitive, step))
         axes = primitive_axes(primitive)
         now = now.after_rotation(axes, rate) if primitive.is_rotation else now.after_translation(axes, rate)
-    return now.seen(joint.frame_successor.inverse())
+    return now.in_frame(joint.frame_successor.inverse())
 
 
 def body_motions(state: State, u_dot: Array) -> dict[int, LocalMotion]:
@@ -153,8 +153,8 @@ def closure_rates(state: State, bodies: dict[int, LocalMotion], index: int) -> l
     rates = []
     for axis in joint_axes(joint, gap.inverse(), identity()):
         at = Pose(np.eye(3), axis.point)
-        far = bodies[joint.successor].seen(joint.frame_successor).seen(at)
-        near = bodies[joint.predecessor].seen(joint.frame_predecessor).seen(gap).seen(at)
+        far = bodies[joint.successor].in_frame(joint.frame_successor).in_frame(at)
+        near = bodies[joint.predecessor].in_frame(joint.frame_predecessor).in_frame(gap).in_frame(at)
         spin = relative_angular_acceleration(axis, *(AngularMotion(body.w, body.dw) for body in (near, far)))
         pairs = ((far.v - near.v, far.w - near.w), (far.dv - near.dv, spin))
         rate, acceleration = (axis.along(*pair) for pair in pairs)

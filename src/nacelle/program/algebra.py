@@ -333,7 +333,7 @@ class _Writer:
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra
         self.graph = Graph()
-        self.place: dict[int, int] = {ONE: self.graph.const(1.0)}
+        self.node_of: dict[int, int] = {ONE: self.graph.const(1.0)}
         needed = depth_first([item for _, item in algebra.roots], algebra.below)
         self.order = [item for item in needed if item != ONE]
         self.shared = self._shared_reciprocals()
@@ -346,12 +346,12 @@ class _Writer:
 
     def write(self) -> tuple[Graph, list[int]]:
         for item in self.order:
-            self.place[item] = self._write_item(item)
+            self.node_of[item] = self._write_item(item)
         return self.graph, [self._write_scaled(scaled) for scaled in self.algebra.roots]
 
     def _write_scaled(self, scaled: Scaled) -> int:
         scale, item = scaled
-        node = self.place[item]
+        node = self.node_of[item]
         return node if scale == 1.0 else self.graph.mul(self.graph.const(scale), node)
 
     def _write_item(self, item: int) -> int:
@@ -369,7 +369,7 @@ class _Writer:
 
     def _write_sum(self, terms: dict[int, float]) -> int:
         """A sum; terms with the same size of coefficient share one product."""
-        g, nodes, one = self.graph, self.place, self.algebra.constants.one
+        g, nodes, one = self.graph, self.node_of, self.algebra.constants.one
         classes: dict[float, list[tuple[bool, int]]] = {}
         constant = 0.0
         for item, c in terms.items():
@@ -404,18 +404,18 @@ class _Writer:
         under: list[tuple[int, int]] = []
         for item, k in factors.items():
             if k > 0:
-                over.append((self.place[item], k))
+                over.append((self.node_of[item], k))
             elif item in self.shared:
-                over.append((g.div(self.place[ONE], self.place[item]), -k))
+                over.append((g.div(self.node_of[ONE], self.node_of[item]), -k))
             else:
-                under.append((self.place[item], -k))
+                under.append((self.node_of[item], -k))
         top = self._write_powers(over)
         return top if not under else g.div(top, self._write_powers(under))
 
     def _write_powers(self, factors: list[tuple[int, int]]) -> int:
         """Product of whole powers by common squaring."""
         g = self.graph
-        result = self.place[ONE]
+        result = self.node_of[ONE]
         for base, k in factors:
             if k & 1:
                 result = g.mul(result, base)

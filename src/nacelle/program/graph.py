@@ -352,16 +352,16 @@ def reachable(graph: Graph, roots: list[int]) -> list[int]:
 class ParametricGraph(Graph):
     """A graph in which the first inputs have the values of a sample, recorded on a tape."""
 
-    __slots__ = ("given", "tape")
+    __slots__ = ("fixed", "tape")
 
     def __init__(self, sample: Sequence[float]) -> None:
         """Start with an empty tape; zero is zero for good."""
         super().__init__()
         self.tape = Graph()
-        self.given = [
+        self.fixed = [
             Recorded(value, self.tape, self.tape.input(k)) if value else 0.0 for k, value in enumerate(sample)
         ]
 
     def input(self, k: int) -> int:
         """The k-th input scalar, or the constant in its place."""
-        return self.const(self.given[k]) if k < len(self.given) else super().input(k)
+        return self.const(self.fixed[k]) if k < len(self.fixed) else super().input(k)

@@ -330,7 +330,7 @@ class Minimiser:
                     break
                 candidates += 1
                 spent += len(start.code)
-                graph, roots = ways.written(strategy)
+                graph, roots = ways.write(strategy)
                 candidate_cost = cost_of(graph, roots)
                 if candidate_cost < best_cost:
                     best = straight_line_program(program.name, graph, program.inputs, program.outputs, roots)
@@ -343,7 +343,7 @@ class Minimiser:
 
 def run_passes(program: Program, strategy: Strategy) -> Program:
     """Read a program into its algebraic form, run passes over it, write it back."""
-    graph, roots = ProgramReadings(program).written(strategy)
+    graph, roots = ProgramReadings(program).write(strategy)
     return straight_line_program(program.name, graph, program.inputs, program.outputs, roots)
 
 
@@ -355,7 +355,7 @@ class ProgramReadings:
         self._source: GraphUses = graph_uses(*program_graph(program))
         self._read: dict[tuple[bool, bool], Algebra] = {}
 
-    def written(self, strategy: Strategy) -> tuple[Graph, list[int]]:
+    def write(self, strategy: Strategy) -> tuple[Graph, list[int]]:
         """The graph that a strategy makes of the program, and its roots."""
         way = (strategy.keep, strategy.spread)
         algebra = self._read.get(way)

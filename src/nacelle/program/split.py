@@ -56,7 +56,7 @@ def split(trace: Trace, sample: Sequence[float] | None = None, *, minimised: boo
     """
     parameters = trace.inputs[0]
     folding = trace.graph if sample is None else ParametricGraph(sample)
-    if not isinstance(folding, ParametricGraph) or len(folding.given) != parameters.size:
+    if not isinstance(folding, ParametricGraph) or len(folding.fixed) != parameters.size:
         raise ValueError(f"{trace.name} has {parameters.size} parameters: a sample of as many is needed")
     graph = Graph() if sample is None else folding
     roots = lower_solves(trace.graph, trace.roots, graph)
@@ -139,7 +139,7 @@ def _constant_gradients(graph: ParametricGraph, nodes: list[int], size: int) -> 
     program = straight_line_program("slopes", tape, (Variable("parameters", (size,)),), (), slopes)
     # The sample's own values, without what kinks add to them: only their being zero or one matters.
     with np.errstate(all="ignore"):
-        values = dict(zip(slopes, program.evaluate([float(g) for g in graph.given]), strict=True))
+        values = dict(zip(slopes, program.evaluate([float(g) for g in graph.fixed]), strict=True))
     result: list[dict[int, float]] = [{} for _ in nodes]
     for p, column in enumerate(columns):
         for k, node in enumerate(column):
@@ -164,7 +164,7 @@ def _separate_constants(
     index_of = {value: k for k, value in enumerate(constants)}
     shift = len(constants) - parameters.size
 
-    def written(instruction: Instruction) -> Instruction:
+    def renumber(instruction: Instruction) -> Instruction:
         op, *operands = instruction
         if op == "input":
             return ("input", operands[0] + shift)
@@ -173,7 +173,7 @@ def _separate_constants(
         return instruction
 
     inputs = (Variable(PREPARED, (len(constants),)), *others)
-    code = tuple(written(instruction) for instruction in whole.code)
+    code = tuple(renumber(instruction) for instruction in whole.code)
     return Program(whole.name, inputs, whole.outputs, code, whole.results), list(constants.values())
 
 

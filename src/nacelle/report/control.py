@@ -139,7 +139,7 @@ def _draw_path(paper: Paper, runs: Sequence[ControlRun]) -> None:
         factor * path[:, first], factor * path[:, second], color=style.PALE, linewidth=3.0, label="desired"
     )
     for k, run in enumerate(runs):
-        desired, actual = _path_points(run, run.desired_tool_poses), _path_points(run, run.places)
+        desired, actual = _path_points(run, run.desired_tool_poses), _path_points(run, run.tool_poses)
         bent = desired + scale * (actual - desired)
         x, y = factor * bent[:, first], factor * bent[:, second]
         label = f"{style.printable_name(run.label)}, errors times {scale:g}"

@@ -121,7 +121,7 @@ class LegPage:
             self.leg.form,
             tuple((e.letter, e.basis) for e in self.leg.all_elements),
             tuple((rod.hold.letter, rod.hold.cross is None, rod.end.letter) for rod in self.leg.rods),
-            tuple((m.line, m.role, self.is_off_line(m), self.askew(m)) for m in self.members),
+            tuple((m.line, m.role, self.is_off_line(m), self.is_misaligned(m)) for m in self.members),
             self.is_tip_off_line,
             tuple(part.neighbour for part in self.leg.parts),
             len(self.drives()),
@@ -244,7 +244,7 @@ class LegPage:
             for name in element.basis
         ]
 
-    def askew(self, member: ElementBody) -> bool:
+    def is_misaligned(self, member: ElementBody) -> bool:
         """Whether a body hangs on the hub of a parallelogram beside the hub's axis."""
         fold, axes = self.leg.fold, self.leg.rods[0].hold.axes
         if fold is None or not axes or member.role not in ("body", "end") or member.line < self.first:
@@ -298,7 +298,7 @@ def partial_velocities(page: LegPage, member: ElementBody) -> PartialVelocities:
                 PartialVelocity(format_formula("<x#>", label), format_formula("<x#>^{T}", label)),
                 None,
             )
-    if page.askew(member):
+    if page.is_misaligned(member):
         partials |= _hub_entries(page, member, partials)
     if member.role in ("cross", "end"):
         return partials | _cross_entries(page, member, partials)
@@ -409,7 +409,7 @@ def _offset_matrix(page: LegPage, member: ElementBody, j: int) -> str:
         return format_formula(r"[<c#>]_{\times}", page.lines[member.line].label)
     if j == page.first and page.is_tip_off_line:
         return format_formula(r"[<c#>]_{\times}", page.lines[j].label)
-    several = len(page.leg.rods) > 1 and member.role in ("body", "end") and not page.askew(member)
+    several = len(page.leg.rods) > 1 and member.role in ("body", "end") and not page.is_misaligned(member)
     aside = several and j == 0 and member.line > (0 if page.leg.fold is not None else 1)
     return format_formula(r"[<c#>]_{\times}", page.lines[member.line].label) if aside else ""
 

@@ -306,7 +306,7 @@ def force_section(validation: Validation) -> str:
     """What the numbers say, the table, and figures of every row."""
     data = validation.regression
     parts = [
-        bullets(validation.words()),
+        bullets(validation.describe()),
         force_table(validation),
         paragraph(
             "The noise is that of the measured forces in the band that the filters keep; residuals of its "
@@ -785,7 +785,7 @@ def _robot_paragraph(robot: Robot) -> str:
 
 def _doubts(identification: Identification, validation: Validation | None) -> list[str]:
     """What is not trustworthy, in plain words."""
-    doubts = identification.words()
+    doubts = identification.describe()
     if validation is None:
         doubts.append("no other motion was predicted: a model that fits its own data may fail beyond them")
     doubts.append(

@@ -86,15 +86,17 @@ def reactions_data(result: PeakReactions) -> dict[str, Any]:
     return {
         **_run_data(result, result.reactions.flags),
         "redundancy": result.reactions.redundancy,
-        "joints": [dataclasses.asdict(peak) | {"determined": peak.determined} for peak in result.listed],
+        "joints": [
+            dataclasses.asdict(peak) | {"determined": peak.determined} for peak in result.described_peaks
+        ],
     }
 
 
 def reaction_parts(result: PeakReactions) -> list[Part]:
     """The largest loads leg by leg, and what inner stress leaves open."""
     redundancy = result.reactions.redundancy
-    force = max(peak.force for peak in result.listed)
-    moment = max(force * result.robot.size, *(peak.moment for peak in result.listed))
+    force = max(peak.force for peak in result.described_peaks)
+    moment = max(force * result.robot.size, *(peak.moment for peak in result.described_peaks))
     columns = ["joint", "kind", "force (N)>", "at (s)>", "mean>", "radial>", "axial>"]
     columns += ["moment (N m)>", "at (s)>", "tilting>", "torque>", *(["open"] if redundancy else [])]
     table = plain_table(*columns)
@@ -161,7 +163,7 @@ def balance_parts(result: GravityBalance) -> list[Part]:
             unit, rest = ("N/m", f"{1e3 * spring.rest:.4f} mm")
         lines.append(f"  spring in {spring.joint}: {spring.stiffness:.5g} {unit}, at rest at {rest}")
     for weight in result.counterweights:
-        at = ", ".join(f"{1e3 * value:g}" for value in weight.place)
+        at = ", ".join(f"{1e3 * value:g}" for value in weight.position)
         lines.append(f"  counterweight on {weight.body}: {weight.mass:.5g} kg at ({at}) mm")
     if not result.springs and not result.counterweights:
         lines.append("  none of them helps: all stiffnesses and masses are best at zero")

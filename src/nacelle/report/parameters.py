@@ -80,7 +80,7 @@ def identification_parts(result: Identification, validation: Validation | None =
         f"{result.robot.name}: {len(result.base)} base parameters by {type(estimator).__name__}, "
         f"R^2 {result.fit.score:.5f}, excitation {result.excitation}",
         table,
-        *(f"- {line}" for line in result.words()),
+        *(f"- {line}" for line in result.describe()),
         *validation_lines(result.fit, "fit"),
         *([] if validation is None else validation_lines(validation, "validation")),
     ]
@@ -90,7 +90,10 @@ def validation_lines(result: Validation, title: str = "") -> list[str]:
     """How well forces are predicted, a line a row."""
     head = title or f"{result.robot.name}: forces"
     count = result.regression.count
-    return [f"{head}: R^2 {result.score:.5f} over {count} samples", *(f"- {line}" for line in result.words())]
+    return [
+        f"{head}: R^2 {result.score:.5f} over {count} samples",
+        *(f"- {line}" for line in result.describe()),
+    ]
 
 
 def payload_lines(load: PayloadEstimate) -> list[str]:

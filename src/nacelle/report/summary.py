@@ -380,18 +380,18 @@ def _styled_letters(robot: Robot, leg: Leg, kind: LegType, driven: set[int]) -> 
         ]
         return [*parts[0], ("-", ""), *parts[1]]
 
-    def grouped(groups: Any) -> list[tuple[str, str]]:
+    def group_rows(groups: Any) -> list[tuple[str, str]]:
         return [
             _styled_letter(group.letter, any(joint.joint in driven for joint in group.joints))
             for group in groups
         ]
 
-    trunk = grouped(kind.trunk)
+    trunk = group_rows(kind.trunk)
     if not kind.branches:
         if kind.planar and trunk:
             trunk[-1] = ("R", trunk[-1][1])
         return trunk
-    branches = [letter for branch in kind.branches for letter in (("|", ""), *grouped(branch))][1:]
+    branches = [letter for branch in kind.branches for letter in (("|", ""), *group_rows(branch))][1:]
     return [*trunk, ("[", ""), *branches, ("]", "")]
 
 

@@ -48,8 +48,8 @@ silver c0c0c0 skyblue 87ceeb slateblue 6a5acd slategray 708090 slategrey 708090 
 springgreen 00ff7f steelblue 4682b4 tan d2b48c teal 008080 thistle d8bfd8 tomato ff6347 turquoise 40e0d0
 violet ee82ee wheat f5deb3 white ffffff whitesmoke f5f5f5 yellow ffff00 yellowgreen 9acd32
 """
-_CSS_WORDS = _CSS_COLOURS.split()
-_HEX_BY_NAME = dict(zip(_CSS_WORDS[::2], _CSS_WORDS[1::2], strict=True))
+_CSS_NAMES = _CSS_COLOURS.split()
+_HEX_BY_NAME = dict(zip(_CSS_NAMES[::2], _CSS_NAMES[1::2], strict=True))
 
 
 def hex_colour(colour: str) -> str:

@@ -283,7 +283,7 @@ def _sleeve(placed: ConfiguredRobot, j: int) -> tuple[int, Solid]:
         return joint.predecessor, Rod(centre - size * axis, centre + size * axis, r)
     spans = [
         (solid_faces(solid, placed.extent).reshape(-1, 3) - moving.p) @ axis
-        for solid in placed.described(joint.successor)
+        for solid in placed.described_solids(joint.successor)
     ]
     # Longer than a described slider, or around the ball that is drawn without one.
     r, reach = 1.65 * _JOINT * placed.extent, 1.7 * size
@@ -299,7 +299,7 @@ def _tube_mouth(placed: ConfiguredRobot, j: int) -> tuple[float | None, float]:
     if joint.predecessor == BASE:
         return None, 0.0
     axis, sign = fixed.R[:, 2], np.sign(placed.stroke(j)) or 1.0
-    for solid in placed.described(joint.predecessor):
+    for solid in placed.described_solids(joint.predecessor):
         if isinstance(solid, Rod):
             ends = [end - fixed.p for end in (solid.start, solid.stop)]
             low, high = sorted((float(axis @ end) for end in ends), key=lambda s: s * sign)
@@ -349,7 +349,7 @@ def _read_shape(data: dict[str, Any], folder: str, colour: str | None) -> Mesh:
     # A reflection turns the triangles inside out.
     order = [0, 2, 1] if np.prod(scale) < 0.0 else [0, 1, 2]
     scaled = Mesh(mesh.points * scale, mesh.triangles[:, order], colour)
-    return scaled.moved(FrameSpec.model_validate(data.get("at", {})).pose())
+    return scaled.transform(FrameSpec.model_validate(data.get("at", {})).pose())
 
 
 @lru_cache(maxsize=64)
@@ -456,7 +456,7 @@ def _body_parts(placed: ConfiguredRobot) -> list[BodyPart]:
         if joint.is_coupling or (unseen and (joint.predecessor, joint.successor) == (BASE, PLATFORM)):
             continue
         for b, solid in joint_marks(placed, j):
-            mark = _with_minimum_thickness(solid.moved(placed.poses[b].inverse()), placed.extent)
+            mark = _with_minimum_thickness(solid.transform(placed.poses[b].inverse()), placed.extent)
             colour_shown = ACTIVE_COLOUR if active else JOINT_COLOUR
             parts.append(BodyPart("joint", joint.name, b, (mark,), (colour_shown,), active))
     return parts
@@ -475,7 +475,7 @@ def _body_part(placed: ConfiguredRobot, b: int, colour: str) -> BodyPart:
     """A body with its solids, each in its own colour or that of the body."""
     back, body = placed.poses[b].inverse(), placed.robot.bodies[b]
     solids_described: list[DrawableSolid] = [*described_solids(body), *body_meshes(body, placed.robot.folder)]
-    solids_described = solids_described or [solid.moved(back) for solid in placed.solids(b)]
+    solids_described = solids_described or [solid.transform(back) for solid in placed.solids(b)]
     solids = tuple(_with_minimum_thickness(solid, placed.extent) for solid in solids_described)
     colours = tuple(hex_colour(solid.colour or colour) for solid in solids)
     return BodyPart("base" if b == BASE else "body", body.name, b, solids, colours)

@@ -96,7 +96,7 @@ def scene(robot: Robot, x: Any = None, *, frames: bool = False) -> Scene:
         ScenePart(
             part.kind,
             part.name,
-            tuple(solid_faces(solid.moved(poses[part.body]), face) for solid in part.solids),
+            tuple(solid_faces(solid.transform(poses[part.body]), face) for solid in part.solids),
             part.colours,
             part.active,
         )

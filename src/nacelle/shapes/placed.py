@@ -260,11 +260,13 @@ class ConfiguredRobot:
 
     def solids(self, b: int) -> list[Solid]:
         """The solids of a body; without any in its description, what its joints suggest."""
-        return self.described(b) or (self.default_base_solids() if b == BASE else self.default_solids(b))
+        return self.described_solids(b) or (
+            self.default_base_solids() if b == BASE else self.default_solids(b)
+        )
 
-    def described(self, b: int) -> list[Solid]:
+    def described_solids(self, b: int) -> list[Solid]:
         """The solids of a body's description."""
-        return [solid.moved(self.poses[b]) for solid in described_solids(self.robot.bodies[b])]
+        return [solid.transform(self.poses[b]) for solid in described_solids(self.robot.bodies[b])]
 
     def default_solids(self, b: int) -> list[Solid]:
         """Solids of a moving body without shapes of its own."""

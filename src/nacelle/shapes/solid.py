@@ -27,7 +27,7 @@ class Rod:
     radius: float
     colour: str | None = None
 
-    def moved(self, pose: Pose) -> Rod:
+    def transform(self, pose: Pose) -> Rod:
         """The same in another frame, in which its own is placed."""
         return replace(self, start=pose.R @ self.start + pose.p, stop=pose.R @ self.stop + pose.p)
 
@@ -40,7 +40,7 @@ class Ball:
     radius: float
     colour: str | None = None
 
-    def moved(self, pose: Pose) -> Ball:
+    def transform(self, pose: Pose) -> Ball:
         """The same in another frame, in which its own is placed."""
         return replace(self, centre=pose.R @ self.centre + pose.p)
 
@@ -53,7 +53,7 @@ class Block:
     size: Array
     colour: str | None = None
 
-    def moved(self, pose: Pose) -> Block:
+    def transform(self, pose: Pose) -> Block:
         """The same in another frame, in which its own is placed."""
         return replace(self, at=pose @ self.at)
 
@@ -66,7 +66,7 @@ class Plate:
     half: float
     colour: str | None = None
 
-    def moved(self, pose: Pose) -> Plate:
+    def transform(self, pose: Pose) -> Plate:
         """The same in another frame, in which its own is placed."""
         return replace(self, corners=self.corners @ pose.R.T + pose.p)
 
@@ -79,7 +79,7 @@ class Mesh:
     triangles: Array
     colour: str | None = None
 
-    def moved(self, pose: Pose) -> Mesh:
+    def transform(self, pose: Pose) -> Mesh:
         """The same in another frame, in which its own is placed."""
         return replace(self, points=self.points @ pose.R.T + pose.p)
 

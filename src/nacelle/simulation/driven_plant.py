@@ -307,7 +307,7 @@ class DrivenPlant(CompiledPlant):
 
     def _driven_event(self, event: EventGroup) -> EventGroup:
         """An event of the plant as one of the plant with its drives."""
-        describe = event.words
+        describe = event.describe
         return EventGroup(
             event.names,
             lambda t, s: event.values(t, self.plant_states(s)),

@@ -199,7 +199,7 @@ class CompiledPlant(NativeFlow):
         """What is compiled with a controller, or with drives around it: robot, model, options, constants."""
         return self
 
-    def closed(self, feedback: Feedback) -> CompiledLoop:
+    def with_feedback(self, feedback: Feedback) -> CompiledLoop:
         """The plant under a feedback that is compiled with it."""
         return CompiledLoop(self.loop_parts(), feedback)
 

@@ -97,7 +97,7 @@ def plant_inputs(plant: Plant, force: Any, *, hold: bool = False, steps: range |
 
 def _feedback_inputs(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> PlantInputs:
     """The drive of a compiled feedback."""
-    close: Callable[[Feedback], ClosedLoop] | None = getattr(plant, "closed", None)
+    close: Callable[[Feedback], ClosedLoop] | None = getattr(plant, "with_feedback", None)
     if close is None:
         raise KinematicsError(
             f"{plant.name} cannot be compiled with the feedback {law.name!r}: give a function f(t, x, v)"

@@ -87,7 +87,7 @@ def triggered_event(events: Events, t: float, s: Array) -> str | None:
         good = event.values(np.array([t]), s[None])[0] > 0.0
         if not good.all():
             index = int(np.argmin(good))
-            return event.names[index] if event.words is None else event.words(index, s)
+            return event.names[index] if event.describe is None else event.describe(index, s)
     return None
 
 
@@ -223,7 +223,7 @@ class FixedSteps(ABC):
         """
         drive = self.drive
         first = drive.forces(k, np.array([t]), s[None])[0] if held is None else held
-        if not drive.held:
+        if not drive.is_held:
             s = self._advance(
                 self._core_derivative, lambda part, state: drive.source(k, t + part * h, state), s, h
             )
@@ -262,9 +262,9 @@ class FixedSteps(ABC):
         begin, table = drive.table(np.arange(k, k + count), t, self.stages)
         h = (t[-1] - t[0]) / count
         states = self._states(self._driver.integrate(s, table, h=h, steps=count, substeps=drive.substeps))
-        if drive.closed is None:
+        if drive.closed_loop is None:
             return StepBlock(states, begin)
-        return StepBlock(states, drive.closed.forces(np.concatenate([s[None], states[:-1]]), begin))
+        return StepBlock(states, drive.closed_loop.forces(np.concatenate([s[None], states[:-1]]), begin))
 
 
 def _native_loop(drive: PlantInputs, name: str) -> Any:
@@ -272,7 +272,7 @@ def _native_loop(drive: PlantInputs, name: str) -> Any:
     make = getattr(drive.core, name, None) if drive.free else None
     if make is None:
         return None
-    return make(held=True) if drive.closed is not None and drive.hold else make()
+    return make(held=True) if drive.closed_loop is not None and drive.hold else make()
 
 
 class ExplicitStepper(FixedSteps):
@@ -369,7 +369,7 @@ def integrate_fixed(
             count = 1 if partial else min(stepper.most, grid.last - k)
             at = np.concatenate([[t], grid.times(k + 1, count - 1)])
             if partial:
-                after, u = stepper.step(now, k, t, float(at[1] - t), held if drive.held else None)
+                after, u = stepper.step(now, k, t, float(at[1] - t), held if drive.is_held else None)
                 part = StepBlock(after[None], u[None])
             else:
                 part = stepper.block(now, k, at)
@@ -414,7 +414,7 @@ def integrate_fixed(
     else:
         steps = np.concatenate(numbers)
         track = HermiteTrack(drive, breaks, values, steps, inputs)
-        last = inputs[-1:] if drive.held else drive.forces(steps[-1:], breaks[-1:], values[-1:])
+        last = inputs[-1:] if drive.is_held else drive.forces(steps[-1:], breaks[-1:], values[-1:])
         inputs = np.concatenate([inputs, last])
     evaluations = stepper.evaluations(len(breaks) - 1)
     return Outcome(breaks, values, inputs, track, status, message, evaluations)

@@ -154,7 +154,7 @@ def simulate_many(
     parts = [_compiled_program(coordinates_of_pose, robot, target, precision)(x, q), arrays.whole(v, count)]
     if mechanism.counted:
         parts.append(_compiled_program(counted_turns, robot, target, precision)(x))
-    s, every = arrays.joined(parts), steps // samples
+    s, every = arrays.join(parts), steps // samples
     motion = _driver(robot, numbers, Physics(friction, smooth), target, precision).integrate(
         s, arrays.whole(u, count), (quat_0,), rest[0] if rest else None, h=step, steps=steps, every=every
     )
@@ -217,6 +217,6 @@ class _Arrays:
         """An argument for every robot (N, size)."""
         return self.module.broadcast_to(array, (count, array.shape[-1]))
 
-    def joined(self, arrays: Sequence[Any]) -> Any:
+    def join(self, arrays: Sequence[Any]) -> Any:
         """Arguments (N, ...) side by side."""
         return self.module.concatenate(arrays, axis=1)

@@ -229,7 +229,7 @@ class Limit(NamedTuple):
 
     name: str
     joint: int
-    place: int | None
+    primitive: int | None
     pair: Interval
     upper: bool
     kind: str
@@ -267,7 +267,7 @@ def widen_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Li
         unit = robot.size if limit.kind == "prismatic" else 1.0
         room = share * (high - low if np.isfinite(high - low) else unit)
         pair = Interval(low - room, high + room)
-        sides = _limit_sides(limit.name, limit.joint, limit.place, pair, limit.kind)
+        sides = _limit_sides(limit.name, limit.joint, limit.primitive, pair, limit.kind)
         wider += [side for side in sides if side.upper == limit.upper]
     return wider
 
@@ -343,8 +343,8 @@ def _condition_bound(now: Configuration) -> Scalar:
 def limited_coordinate(now: Configuration, limit: Limit) -> JointTransform:
     """Where a limited coordinate is: m, an angle with its turns or by (cos, sin), the cosine of a tilt."""
     robot = now.robot
-    j = limit.joint if limit.place is not None else robot.actuators[limit.joint].joint
-    number = limit.place or 0
+    j = limit.joint if limit.primitive is not None else robot.actuators[limit.joint].joint
+    number = limit.primitive or 0
     if limit.kind == "counted":
         return now.coordinates[j, number]
     if limit.kind != "spherical":

@@ -53,7 +53,7 @@ class EventGroup(HasTable):
 
     names: tuple[str, ...]
     values: Callable[[Array, Array], Array]
-    words: Callable[[int, Array], str] | None = None
+    describe: Callable[[int, Array], str] | None = None
 
 
 class Event(EventGroup):
@@ -284,21 +284,21 @@ class PlantInputs:
         return self.source if isinstance(self.source, StepRows) else None
 
     @property
-    def closed(self) -> ClosedLoop | None:
+    def closed_loop(self) -> ClosedLoop | None:
         """The loop, if a compiled feedback closes it."""
         core: Any = self.core
         return None if core is self.plant else core
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the plant's inputs are the same throughout a step."""
-        return self.hold or (self.steady and self.closed is None)
+        return self.hold or (self.steady and self.closed_loop is None)
 
     def forces(self, k: Any, t: Array, s: Array) -> Array:
         """The plant's inputs (N, inputs) at steps k, times t (N,) and states s (N, size)."""
         steps = np.broadcast_to(np.asarray(k, dtype=int), np.shape(t))
         inputs = self._evaluate_source(steps, t, s)
-        return inputs if self.closed is None else self.closed.forces(s, inputs)
+        return inputs if self.closed_loop is None else self.closed_loop.forces(s, inputs)
 
     def table(self, k: Array, t: Array, stages: Sequence[float]) -> tuple[Array, Array]:
         """The core's inputs for steps k (N,) between times t (N + 1,), where they are free of the state.

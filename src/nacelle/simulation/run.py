@@ -61,7 +61,7 @@ class RunSettings:
         """Length of fixed steps, s: as given, or 1 ms."""
         return DEFAULT_STEP if self.step is None else self.step
 
-    def changed(self, **options: Any) -> RunSettings:
+    def with_options(self, **options: Any) -> RunSettings:
         """The same with some entries changed.
 
         Raises:
@@ -182,7 +182,7 @@ def execute(
             steps_with_rows = range(first_row, first_row + rows)
             drive = plant_inputs(plant, settings.force, hold=settings.hold, steps=steps_with_rows)
             if settings.substeps > 1:
-                if not drive.held:
+                if not drive.is_held:
                     raise KinematicsError(
                         f"{settings.substeps} substeps go with forces that are held over a step: hold=True"
                     )

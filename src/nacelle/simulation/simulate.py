@@ -172,7 +172,7 @@ class Simulation(Plottable):
     settings: RunSettings
     t: Array
     states: Array
-    inputs: Array
+    tau: Array
     status: str
     message: str
     evaluations: int
@@ -225,7 +225,7 @@ class Simulation(Plottable):
         if flat.size and not (np.min(flat) >= first and np.max(flat) <= last):
             raise KinematicsError(f"the run is from {first:g} s to {last:g} s, got times beyond: {t}")
         states = np.empty((flat.size, self.states.shape[1]))
-        inputs = np.empty((flat.size, self.inputs.shape[1]))
+        inputs = np.empty((flat.size, self.tau.shape[1]))
         left = np.ones(flat.size, dtype=bool)
         for track in self.tracks:
             chosen = left & (flat <= track.breaks[-1])
@@ -302,11 +302,11 @@ class Simulation(Plottable):
         x, v, inputs = self.plant.labels
         names = ["t", *(name for name, _ in (*x, *v, *inputs))]
         units = ["s", *(unit.replace(" ", "*") for _, unit in (*x, *v, *inputs))]
-        write_table(Path(path), names, units, np.column_stack([self.t, self.x, self.v, self.inputs]))
+        write_table(Path(path), names, units, np.column_stack([self.t, self.x, self.v, self.tau]))
 
     def to_npz(self, path: str | Path) -> None:
         """Write the same arrays, with the raw states, as npz."""
-        np.savez(path, t=self.t, x=self.x, v=self.v, inputs=self.inputs, states=self.states)
+        np.savez(path, t=self.t, x=self.x, v=self.v, inputs=self.tau, states=self.states)
 
     # ---- going on
 
@@ -336,7 +336,7 @@ class Simulation(Plottable):
             changes["until"] = float(until)
         if "events" in changes:
             changes["events"] = check_events(changes["events"])
-        settings = self.settings.changed(**changes)
+        settings = self.settings.with_options(**changes)
         if settings.until != self.settings.until:
             # Samples are spread over what is to come.
             settings = dataclasses.replace(settings, start=t)
@@ -374,7 +374,7 @@ class Simulation(Plottable):
             settings=settings,
             t=join(self.t, more.t),
             states=join(self.states, more.states),
-            inputs=join(self.inputs, more.inputs),
+            tau=join(self.tau, more.inputs),
             status=more.status,
             message=more.message,
             evaluations=self.evaluations + more.evaluations,

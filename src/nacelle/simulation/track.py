@@ -80,7 +80,7 @@ class HermiteTrack:
     def _slopes(self) -> tuple[Array, Array]:
         """Derivatives (K, size) at the begin and at the end of each interval."""
         t, s = self.breaks, self.values
-        last = self.used if self.drive.held else self.drive.forces(self.steps, t[1:], s[1:])
+        last = self.used if self.drive.is_held else self.drive.forces(self.steps, t[1:], s[1:])
         rates = derivatives_of(self.drive.plant)
         return rates(s[:-1], self.used), rates(s[1:], last)
 
@@ -97,7 +97,7 @@ class HermiteTrack:
     def inputs(self, t: Array, s: Array) -> Array:
         """Inputs (N, inputs) at times (N,), s, and states (N, size)."""
         k = _interval_index(self.breaks, t)
-        return np.asarray(self.used[k]) if self.drive.held else self.drive.forces(self.steps[k], t, s)
+        return np.asarray(self.used[k]) if self.drive.is_held else self.drive.forces(self.steps[k], t, s)
 
 
 def constant_track(drive: PlantInputs, t: float, s: Array) -> DenseTrack:

@@ -193,7 +193,7 @@ class Arrangement:
 
     shape: RobotLengths
     legs: tuple[LegScrews, ...]
-    places: tuple[LegPlacement, ...]
+    placements: tuple[LegPlacement, ...]
     motion: PlatformMotion
     cost: float
 

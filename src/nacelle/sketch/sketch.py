@@ -86,7 +86,7 @@ def write_description(name: str, arrangement: Arrangement, motion: tuple[str, ..
     for leg in types:
         lines += [f"  {names[leg]}:", *_template_lines(arrangement.legs[legs.index(leg)])]
     lines += ["", "# Where the legs are: turned about z, on the base and on the platform alike.", "legs:"]
-    lines += _leg_lines(legs, names, arrangement.places)
+    lines += _leg_lines(legs, names, arrangement.placements)
     return "\n".join(lines) + "\n"
 
 

@@ -122,13 +122,13 @@ def compact_form(function: _F) -> _F:
     """A function in its compact form where that supports the arguments, and as it is elsewhere."""
 
     @wraps(function)
-    def chosen(*arguments: Any, **options: Any) -> Any:
+    def choose(*arguments: Any, **options: Any) -> Any:
         reason = reason_for_tree(function, *arguments)
         if reason:
             _log.debug("%s by the tree: %s", function.__name__, reason)
         return (function if reason else _compact[function].function)(*arguments, **options)
 
-    return cast(_F, chosen)
+    return cast(_F, choose)
 
 
 def reason_for_tree(function: Callable[..., Any], *arguments: Any) -> str:

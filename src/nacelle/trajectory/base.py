@@ -313,7 +313,7 @@ class Trajectory(ABC, Plottable):
         """This trajectory, and the others after it; each begins at the pose where the one before ends."""
         return Chain(self, *others)
 
-    def reversed(self) -> Reversed:
+    def reverse(self) -> Reversed:
         """The same way backwards: x(T - t), -v(T - t), a(T - t), T the duration."""
         return Reversed(self)
 

@@ -343,12 +343,12 @@ class _EngineView:
 def _engine_view(engine: Engine, robot: Robot, state: TreeState) -> _EngineView:
     now = engine.at(state)
     loops = tuple(
-        coupling_constraint(robot, joint, state.q)
+        coupling_constraint(robot, joint, state.q_tree)
         if joint.is_coupling
         else closure_constraint(robot, joint, now, state.u)
         for joint in robot.closures
     )
-    in_tree = (tree_axes(robot, j, state.q) for j in range(robot.tree))
+    in_tree = (tree_axes(robot, j, state.q_tree) for j in range(robot.tree))
     axes = (*in_tree, *(entry.axes for entry in loops))
     return _EngineView(state, now, loops, axes, closure_projection(robot, now, loops, state.u))
 
@@ -436,7 +436,7 @@ def _platform_coordinates(robot: Robot, state: TreeState, x: Array) -> tuple[Arr
             from_tree.append(state.platform.p[AXES.index(name)] / robot.size)
         elif name in robot.motion.joint_names:
             from_x.append(x[layout.x_index(name)])
-            from_tree.append(state.q[robot.q_slices[robot.joint(name)].start])
+            from_tree.append(state.q_tree[robot.q_slices[robot.joint(name)].start])
     if layout.quaternion is not None:
         from_x += Rotation.from_quat(x[layout.quaternion]).as_matrix().ravel().tolist()
         from_tree += state.platform.R.ravel().tolist()

@@ -52,7 +52,7 @@ class TreeState:
     """
 
     platform: Pose
-    q: Array
+    q_tree: Array
     u: Array
     u_dot: Array
     external: Array

@@ -49,7 +49,7 @@ class Kinematics:
     p: Array
     twist: Array
     acceleration: Array
-    q: Array
+    q_tree: Array
     u: Array
     u_dot: Array
     U: Array
@@ -59,7 +59,7 @@ class Kinematics:
     def tree_state(self, k: int, states: RandomStates) -> TreeState:
         """The state of the tree at state number k."""
         platform = Pose(self.R[k, PLATFORM], self.p[k, PLATFORM])
-        return TreeState(platform, self.q[k], self.u[k], self.u_dot[k], states.external[k])
+        return TreeState(platform, self.q_tree[k], self.u[k], self.u_dot[k], states.external[k])
 
 
 def compute_kinematics(robot: Robot, states: RandomStates) -> Kinematics:
@@ -74,7 +74,7 @@ def compute_kinematics(robot: Robot, states: RandomStates) -> Kinematics:
         p=bodies.p,
         twist=bodies_motion.twist,
         acceleration=bodies_motion.acceleration,
-        q=joints.q,
+        q_tree=joints.q_tree,
         u=np.concatenate([bodies_motion.twist[:, PLATFORM, :m], joints.rate], axis=1),
         u_dot=np.concatenate([bodies_motion.acceleration[:, PLATFORM, :m], joints.acceleration], axis=1),
         U=np.concatenate([platform_jacobian(robot, x), joint_jacobian(robot, x)], axis=1),
@@ -114,17 +114,17 @@ def compute_dynamics(robot: Robot, states: RandomStates) -> Dynamics:
     names = [body.name for body in robot.bodies]
     external = {name: states.external[:, k] for k, name in enumerate(names) if k}
     inverse = inverse_dynamics(robot, x, v, a, external=external, free=undriven_coordinates(robot))
-    tau = inverse.force * states.push
+    tau = inverse.tau * states.push
     try:
         with np.errstate(all="ignore"):
-            forward = forward_dynamics(robot, x, v, tau, external=external).acceleration
+            forward = forward_dynamics(robot, x, v, tau, external=external).a
     except SingularError:
         # Without inertia nothing accelerates in a way that forces determine.
         forward = np.full(np.shape(v), np.nan)
     return Dynamics(
         mass_matrix=mass_matrix(robot, x),
-        force=inverse.force,
-        acceleration=a if inverse.acceleration is None else inverse.acceleration,
+        force=inverse.tau,
+        acceleration=a if inverse.a is None else inverse.a,
         tau=tau,
         forward=forward,
         kinetic=kinetic_energy(robot, x, v),

@@ -131,13 +131,13 @@ def _without_compliant_limits(robot: Robot) -> Robot:
     if not any(any(joint.stops) for joint in robot.joints):
         return robot
 
-    def freed(joint: Joint) -> Joint:
+    def free(joint: Joint) -> Joint:
         if not joint.stops:
             return joint
         axes = zip(joint.limits, joint.stops, strict=True)
         return replace(joint, limits=tuple(pair if stop is None else UNBOUNDED for pair, stop in axes))
 
-    joints = tuple(map(freed, robot.joints))
+    joints = tuple(map(free, robot.joints))
     actuators = tuple(
         replace(a, position=UNBOUNDED) if any(robot.joints[a.joint].stops) else a for a in robot.actuators
     )

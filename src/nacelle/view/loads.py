@@ -80,7 +80,7 @@ def state_loads(robot: Robot, kind: str, bodies: BodyPoses, x: Array, *rates: An
 
 
 def _actuator_loads(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> Loads:
-    force = inverse_dynamics(robot, x, *rates).force
+    force = inverse_dynamics(robot, x, *rates).tau
     fixed, moving = zip(
         *joint_frames(robot, [Pose(*body) for body in zip(*bodies, strict=True)]), strict=True
     )

@@ -79,7 +79,7 @@ def limit_message(solution: InverseKinematics) -> str:
             if bool(is_beyond_limits(joint, q)):
                 beyond[j] = _joint_limit_message(joint, q)
     for k, actuator in enumerate(robot.actuators):
-        value, (low, high) = float(solution.actuators[k]), actuator.position
+        value, (low, high) = float(solution.q[k]), actuator.position
         angle = robot.revolute_actuators[k]
         if not low - 1e-9 <= value <= high + 1e-9:
             beyond[actuator.joint] = (
@@ -162,7 +162,7 @@ class Verdict:
     """
 
     status: PoseStatus
-    words: str
+    reason: str
     nearest: str = ""
     measure: float = float("nan")
 

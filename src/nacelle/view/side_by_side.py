@@ -86,7 +86,7 @@ class CameraView:
         """Half the diagonal of the box, m."""
         return float(np.linalg.norm(self.half)) or 1.0
 
-    def place(self, aspect: float = 1.6, upper: float = 1.0) -> tuple[Array, Array]:
+    def camera_pose(self, aspect: float = 1.6, upper: float = 1.0) -> tuple[Array, Array]:
         """Where the camera is and what it looks at (3,), m.
 
         The camera at the distance D looks (1 - U) t D below the centre, t = tan(FOV/2), so that the centre is

@@ -52,7 +52,7 @@ class Slice:
 
     grid: Workspace | None
     patches: tuple[ColouredPoints, ...]
-    words: str
+    message: str
 
 
 class SliceCoordinates(NamedTuple):

@@ -34,7 +34,7 @@ class Vibration:
     """
 
     modes: NaturalFrequencies | None
-    words: str
+    message: str
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ class Viewer:
         view = self._view(low, high)
         server.scene.set_up_direction(tuple(view.up))
         camera = server.initial_camera
-        (camera.position, camera.look_at), camera.up = view.place(), view.up
+        (camera.position, camera.look_at), camera.up = view.camera_pose(), view.up
         camera.fov = FOV
         camera.near, camera.far = 0.01 * view.radius, 100.0 * view.radius
         step = round_step(2.0 * view.radius)
@@ -164,7 +164,9 @@ class Viewer:
             # A narrow window sees less to the sides, and on a phone the controls cover its lower part.
             camera = client.camera
             now = self._view(*self._corners())
-            camera.position, camera.look_at = now.place(*free_window(camera.image_width, camera.image_height))
+            camera.position, camera.look_at = now.camera_pose(
+                *free_window(camera.image_width, camera.image_height)
+            )
 
         server.on_client_connect(adapt)
 
@@ -191,7 +193,7 @@ class Viewer:
 
     def _reread(self, k: int, member: Member) -> None:
         """Read a description anew if it has changed."""
-        reading = None if member.watched is None else member.watched.changed()
+        reading = None if member.watched is None else member.watched.read_change()
         if reading is None:
             return
         if reading.robot is not None:
@@ -241,7 +243,7 @@ class Viewer:
             member = self._member(robot)
             self._playbar.clock.playing = False
             member.move(x)
-            return member.session.verdict.words
+            return member.session.verdict.reason
 
         return str(self._loop.call(move))
 
@@ -278,7 +280,7 @@ class Viewer:
         write_page(path, self._loop.call(self._page))
 
     def _page(self) -> str:
-        return viewer_page([member.shown() for member in self._members])
+        return viewer_page([member.page_robot() for member in self._members])
 
     def _send_page(self, client: Any) -> None:
         name = "-".join(member.session.robot.name for member in self._members)[:60]

@@ -61,7 +61,7 @@ class WatchedRobot:
         self.robot = with_payloads(robot, *self.payload)
         return self.robot
 
-    def changed(self) -> Reading | None:
+    def read_change(self) -> Reading | None:
         """What the description is, if it has changed since it was read last; None if it has not."""
         stamp = self._file_stamp()
         # An editor may take the file away for a moment while it saves.

@@ -84,7 +84,7 @@ class Camera(HasTable):
     distortion: tuple[float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0)
 
     @classmethod
-    def looking(
+    def look_at(
         cls,
         at: Any,
         position: Any,
@@ -121,17 +121,17 @@ class Camera(HasTable):
         centre = (0.5 * (width - 1), 0.5 * (height - 1))
         return cls((f, f), centre, (width, height), Pose(R, position), (k1, k2, p1, p2, k3))
 
-    def placed(self, pose: Pose) -> Camera:
+    def at_pose(self, pose: Pose) -> Camera:
         """The same camera at another pose in the base: axes R (3, 3), centre p (3,), m."""
         return replace(self, pose=pose)
 
-    def seen(self, points: Any) -> Array:
+    def in_camera_axes(self, points: Any) -> Array:
         """Points (..., 3) of the base in camera axes: R^T (P - p), m."""
         return np.asarray((np.asarray(points, dtype=float) - self.pose.p) @ self.pose.R)
 
     def project(self, points: Any) -> Array:
         """Pixels (u, v) (..., 2) of points (..., 3), m, base axes; NaN behind the camera."""
-        return self.pixels(self.seen(points))
+        return self.pixels(self.in_camera_axes(points))
 
     def pixels(self, rays: Any) -> Array:
         """Pixels (..., 2) of points or rays (..., 3) in camera axes; NaN behind the camera."""

@@ -58,7 +58,7 @@ class Cylinder:
         """Unit direction (3,) from A to B in the body's frame."""
         return np.asarray((self.B - self.A) / self.length)
 
-    def placed(self, R: Array, p: Array) -> tuple[Array, Array]:
+    def ends_in_base(self, R: Array, p: Array) -> tuple[Array, Array]:
         """Both ends in the base from the poses of bodies R (..., bodies, 3, 3), p (..., bodies, 3), m."""
         rotation, origin = R[..., self.body, :, :], p[..., self.body, :]
         return np.asarray(rotation @ self.A + origin), np.asarray(rotation @ self.B + origin)
@@ -72,7 +72,7 @@ def robot_solids(robot: Robot) -> list[list[Solid]]:
     bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
     placed = ConfiguredRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
     return [
-        solids or [solid.moved(placed.poses[b].inverse()) for solid in placed.solids(b)]
+        solids or [solid.transform(placed.poses[b].inverse()) for solid in placed.solids(b)]
         for b, solids in enumerate(described)
     ]
 

@@ -53,7 +53,7 @@ def camera_for(
     if not scenery.cylinders:
         raise KinematicsError(f"{robot.name}: its legs have no cylinders that a camera could measure")
     R, p = scenery.bodies(x)
-    ends = np.concatenate([cylinder.placed(R, p) for cylinder in scenery.cylinders])
+    ends = np.concatenate([cylinder.ends_in_base(R, p) for cylinder in scenery.cylinders])
     middle = 0.5 * (ends.min(axis=0) + ends.max(axis=0))
     radius = float(np.max(np.linalg.norm(ends - middle, axis=1))) + max(c.radius for c in scenery.cylinders)
     distance = _DISTANCE_MARGIN * radius / float(np.sin(0.5 * field))
@@ -61,7 +61,7 @@ def camera_for(
     up = up if np.any(up) else np.array([0.0, 0.0, 1.0])
     best, score = None, (-1, -1.0)
     for direction in view_directions(_DIRECTIONS):
-        camera = Camera.looking(
+        camera = Camera.look_at(
             middle, middle + distance * direction, up=up, size=size, field=field, distortion=distortion
         )
         seen = judge_view(scenery, camera, x, model)

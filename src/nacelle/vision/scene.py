@@ -200,7 +200,9 @@ class RobotScenery:
         return CameraScene(
             camera,
             self.cylinders,
-            tuple(SceneSolid(s.solid.moved(placed[s.body]), s.body, s.leg, s.cylinder) for s in self._solids),
+            tuple(
+                SceneSolid(s.solid.transform(placed[s.body]), s.body, s.leg, s.cylinder) for s in self._solids
+            ),
         )
 
     def at(self, camera: Camera, x: Any = None) -> CameraScene:

@@ -60,8 +60,8 @@ def edge_motion(camera: Camera, cylinder: Cylinder, bodies: BodyPoses, J: Array)
     Returns:
         The motion across the edges; NaN where the camera sees none.
     """
-    A, B = cylinder.placed(*bodies)
-    lines = ContactLines.of(Rod(camera.seen(A), camera.seen(B), cylinder.radius))
+    A, B = cylinder.ends_in_base(*bodies)
+    lines = ContactLines.of(Rod(camera.in_camera_axes(A), camera.in_camera_axes(B), cylinder.radius))
     X = lines.points(np.asarray(_EDGE_PLACES))
     pixels = camera.pixels(X)
     result = np.full((2, len(_EDGE_PLACES), J.shape[-1]), np.nan)

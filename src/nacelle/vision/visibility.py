@@ -53,7 +53,7 @@ class ContactLines:
         """Points (2, k, 3) at t (k,)."""
         return np.asarray(self.starts[:, None] + t[:, None] * self.way)
 
-    def place(self, side: int, patch: PixelPatch) -> Array:
+    def position_along(self, side: int, patch: PixelPatch) -> Array:
         """Where along an edge pixels (...) are: t."""
         top, below = np.cross(self.starts[side], self.normals[side]), np.cross(self.way, self.normals[side])
         x, y = patch.x, patch.y
@@ -93,7 +93,7 @@ class EdgeVisibility:
         """Lengths (2, k - 1) of the edges in the image between samples, px."""
         return np.asarray(np.linalg.norm(np.diff(self.pixels, axis=1), axis=-1))
 
-    def kept(self, clearance: float) -> Array:
+    def free_intervals(self, clearance: float) -> Array:
         """Where the edges are free (2, k), at least a clearance (px) away from where they are not."""
         free = self.free.copy()
         if clearance <= 0.0:
@@ -109,7 +109,7 @@ class EdgeVisibility:
 
     def free_length(self, clearance: float = 0.0) -> Array:
         """Length (2,) of the free parts of both edges, px."""
-        free = self.kept(clearance)
+        free = self.free_intervals(clearance)
         both = free[:, 1:] & free[:, :-1]
         return np.asarray(np.sum(np.where(both, self.steps, 0.0), axis=1))
 

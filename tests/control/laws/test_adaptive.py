@@ -117,7 +117,7 @@ def test_parameters_rest_without_readings_and_at_limits():
     # An error of 2 mm: parameters would move.
     memory, q = control.start(x), control.coordinates(x + np.array([0.0, 2e-3]))
     goal = DesiredMotion(x, np.zeros(2), np.zeros(2))
-    place = control.kind.memory(robot).place("parameters")
+    place = control.kind.memory(robot).slice_of("parameters")
     _, after = control.step(memory, q, goal)
     assert np.abs(after[place] - memory[place]).max() > 1e-6
     _, missing = control.step(memory, np.array([np.nan, q[1]]), goal)
@@ -128,7 +128,7 @@ def test_parameters_rest_without_readings_and_at_limits():
     assert np.abs(force).max() <= 1e-3
     for _ in range(11):
         force, memory = control.step(memory, np.full(2, np.nan), goal)
-    assert memory[control.kind.memory(robot).place("stopped")] > 0.0
+    assert memory[control.kind.memory(robot).slice_of("stopped")] > 0.0
     np.testing.assert_array_equal(force, 0.0)
 
 
@@ -184,7 +184,7 @@ def test_parameters_converge_where_all_are_felt():
     found = _ratios(robot, CASES["delta-codourey"])
     truth = parameters_with_payload(robot, found.experiment.loaded)
     fields = Adaptive().memory(robot)
-    off = found.run.memory[-1, fields.place("parameters")] - truth
+    off = found.run.memory[-1, fields.slice_of("parameters")] - truth
     base = adapted_parameters(robot)
     assert np.all(np.abs(off) < 0.01 * parameter_scales(robot, base, 0.0))
 

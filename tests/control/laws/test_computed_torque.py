@@ -90,16 +90,16 @@ def test_drives_at_their_limits_do_not_wind_up_the_observer() -> None:
     robot = named_robot("fivebar")
     zero = np.zeros(2)
     loop = Loop(controller(robot, "ct-observer", period=T, bandwidth=10.0))
-    held = nacelle.inverse_dynamics(robot, loop.reference[0], zero, zero, friction=False).force
+    held = nacelle.inverse_dynamics(robot, loop.reference[0], zero, zero, friction=False).tau
     push = platform_wrench(robot, "x", 12.0)
     needed = np.linalg.solve(nacelle.jacobian(robot, loop.reference[0]).inverse.T, [12.0, 0.0])
     limit = np.abs(held) + 0.5 * np.abs(needed)
     loop = Loop(loop.controller.with_gains(limit=limit))
     run = loop.run(0.05, plant=RigidPlant(robot, friction=False, external=push))
-    assert np.all(np.abs(run.inputs) <= limit + 1e-12)
-    assert np.mean(np.abs(run.inputs[-20:]) > limit - 1e-9) > 0.4
+    assert np.all(np.abs(run.tau) <= limit + 1e-12)
+    assert np.mean(np.abs(run.tau[-20:]) > limit - 1e-9) > 0.4
     assert run.memory is not None
-    d = run.memory[-1, loop.controller.kind.memory(robot).place("disturbance")]
+    d = run.memory[-1, loop.controller.kind.memory(robot).slice_of("disturbance")]
     np.testing.assert_allclose(d, generalised_load(robot, run.x[-1], push), atol=0.02 * 12.0)
 
 
@@ -123,7 +123,7 @@ def test_without_readings_it_stops() -> None:
     zero = np.zeros(2)
     motion = DesiredMotion(np.asarray(x), zero, zero)
     memory, q = own.start(x), own.coordinates(x)
-    held = nacelle.inverse_dynamics(robot, x, zero, zero, friction=False).force
+    held = nacelle.inverse_dynamics(robot, x, zero, zero, friction=False).tau
     patience = int(own.gain("patience")[0])
     for k in range(patience + 3):
         readings = np.array([np.nan, q[1]]) if k > 0 else q

@@ -39,8 +39,8 @@ def errors(robot: nacelle.Robot, law: Controller, count: int = 1000) -> Array:
     run = simulate(plant, x, None, law.digital(x, rows), until=until, method="rk4", step=T / 4)
     assert run.ok, run.message
     every = (len(run.t) - 1) // count
-    q = nacelle.inverse_kinematics(robot, run.x[:-1:every]).actuators
-    wanted = nacelle.inverse_kinematics(robot, rows[:, : len(x)]).actuators
+    q = nacelle.inverse_kinematics(robot, run.x[:-1:every]).q
+    wanted = nacelle.inverse_kinematics(robot, rows[:, : len(x)]).q
     return np.sqrt(np.mean((q - wanted) ** 2, axis=0))
 
 
@@ -74,7 +74,7 @@ def test_integral_is_that_of_the_error_and_stops_at_limits() -> None:
     law = controller(robot, "sj", period=T).with_gains(limit=1.0)
     q = law.coordinates(nacelle.reference_pose(robot)) - np.array([1e-4, 0.05])
     forces, memories = at_rest(law, q, 4000)
-    integral = memories[:, law.kind.memory(robot).place("integral")]
+    integral = memories[:, law.kind.memory(robot).slice_of("integral")]
     expected = np.arange(1, 101) * T * law.gain("integral")[0] * 1e-4
     assert np.max(np.abs(integral[:100, 0] - expected)) < 1e-10 * expected[-1]
     # The second drive is at its limit: its integral does not run away.

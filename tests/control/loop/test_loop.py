@@ -47,7 +47,7 @@ def test_a_path_out_of_reach_is_refused_with_its_time(fivebar: Robot) -> None:
 
 
 def test_a_path_beyond_limits_names_the_joint(fivebar: Robot, turn: Circle) -> None:
-    q = nacelle.inverse_kinematics(fivebar, turn(0.0).x).actuators[0]
+    q = nacelle.inverse_kinematics(fivebar, turn(0.0).x).q[0]
     tight = _with_force_limits(fivebar, position=(q - 0.02, q + 0.02))
     tight = dataclasses.replace(tight, actuators=(tight.actuators[0], fivebar.actuators[1]))
     with pytest.raises(
@@ -124,7 +124,7 @@ def test_a_run_that_is_longer_rests_at_the_end(fivebar: Robot) -> None:
     assert not np.any(at.v[301:])
     short = desired_motion(fivebar, line, 1e-3, Schedule(0.0, 1, 0.1))
     assert np.array_equal(short.x, at.x[:100])
-    back = line.then(line.reversed())
+    back = line.then(line.reverse())
     twice = desired_motion(fivebar, back, 1e-3, Schedule(0.0, 2, 2.0))
     assert twice.x[900] == pytest.approx(line(0.3).x)
     assert twice.x[1200:] == pytest.approx(np.tile(x, (800, 1)))
@@ -196,11 +196,9 @@ def test_samples_and_errors(comparison: Comparison, turn: Circle) -> None:
     assert run.time[0] == 0.0
     assert run.time[-1] == pytest.approx(turn.duration, abs=1.1e-3)
     x = run.simulation.at(run.time).x
-    q = nacelle.inverse_kinematics(run.robot, x).actuators
+    q = nacelle.inverse_kinematics(run.robot, x).q
     assert run.actual_coordinates == pytest.approx(q, abs=1e-9)
-    assert run.error == pytest.approx(
-        nacelle.inverse_kinematics(run.robot, turn(run.time).x).actuators - q, abs=1e-9
-    )
+    assert run.error == pytest.approx(nacelle.inverse_kinematics(run.robot, turn(run.time).x).q - q, abs=1e-9)
     assert run.tool_error == pytest.approx(np.linalg.norm(x - turn(run.time).x, axis=1), abs=1e-12)
     centre = nacelle.reference_pose(run.robot)
     across = np.abs(np.linalg.norm(x - centre, axis=1) - 0.05)
@@ -228,12 +226,12 @@ def test_commands_are_those_of_their_sample(fivebar: Robot, turn: Circle) -> Non
     law = law.with_gains(stiffness=0.0, damping=0.0, integral=0.0)
     for delay in (0.0, 4e-4, 1e-3):
         run = closed_loop(fivebar, law, turn, delay=delay, settle=0.0)
-        assert run.commanded[1:300] == pytest.approx(run.model_force[1:300], abs=1e-9)
+        assert run.commanded_forces[1:300] == pytest.approx(run.model_force[1:300], abs=1e-9)
     assert run.acting_forces[2:300] == pytest.approx(run.model_force[1:299], abs=1e-9)
 
 
 def test_saturation_is_counted(fivebar: Robot, turn: Circle) -> None:
-    most = 0.9 * float(np.max(np.abs(nacelle.dynamics.size_motors(fivebar, turn).force)))
+    most = 0.9 * float(np.max(np.abs(nacelle.dynamics.size_motors(fivebar, turn).tau)))
     run = closed_loop(
         DrivenPlant(fivebar, Drives(limits=most)), controller(fivebar, "cf-rb", period=1e-3), turn, settle=0.1
     )
@@ -302,8 +300,8 @@ def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
     run = closed_loop(plants[0], law, hold, changes=[(0.1, plants[1])], sensors=Sensors.ideal(), settle=0.3)
     assert run.ok
     before, after = np.searchsorted(run.time, [0.09, 0.79])
-    assert run.commanded[before] == pytest.approx(nacelle.dynamics.equilibrium(fivebar, x), rel=1e-2)
-    assert run.commanded[after] == pytest.approx(
+    assert run.commanded_forces[before] == pytest.approx(nacelle.dynamics.equilibrium(fivebar, x), rel=1e-2)
+    assert run.commanded_forces[after] == pytest.approx(
         nacelle.dynamics.equilibrium(fivebar, x, external=wrench), rel=1e-2
     )
     assert np.max(np.abs(run.error[:before])) < 0.1 * np.max(np.abs(run.error))
@@ -311,7 +309,7 @@ def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
     same = closed_loop(plants[0], law, hold, changes=[(0.1, plants[0])], sensors=Sensors.ideal(), settle=0.3)
     plain = closed_loop(plants[0], law, hold, sensors=Sensors.ideal(), settle=0.3)
     assert same.simulation.states == pytest.approx(plain.simulation.states, abs=1e-13)
-    assert same.commanded == pytest.approx(plain.commanded, abs=1e-10)
+    assert same.commanded_forces == pytest.approx(plain.commanded_forces, abs=1e-10)
 
 
 @pytest.mark.slow
@@ -321,8 +319,8 @@ def test_another_robot_moves_than_the_model_says(fivebar: Robot, turn: Circle) -
     exact, other = (closed_loop(robot, law, turn, settle=0.3) for robot in (fivebar, heavier))
     assert np.all(rms(other.error) > 2.0 * rms(exact.error))
     # What it commands is what the robot that moves requires.
-    needed = nacelle.inverse_dynamics(heavier, *turn(other.time), smooth=SMOOTH).force
-    assert np.mean(other.commanded, axis=0) == pytest.approx(np.mean(needed, axis=0), abs=0.02)
+    needed = nacelle.inverse_dynamics(heavier, *turn(other.time), smooth=SMOOTH).tau
+    assert np.mean(other.commanded_forces, axis=0) == pytest.approx(np.mean(needed, axis=0), abs=0.02)
 
 
 def test_mistakes_of_closed_loop(fivebar: Robot, turn: Circle) -> None:

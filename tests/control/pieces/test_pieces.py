@@ -93,7 +93,7 @@ def test_the_linear_form_along_a_motion_is_the_public_one():
 
 
 def _rates(robot, x, v, h=1e-6):
-    ahead, behind = (nacelle.inverse_kinematics(robot, x + s * h * v).actuators for s in (1.0, -1.0))
+    ahead, behind = (nacelle.inverse_kinematics(robot, x + s * h * v).q for s in (1.0, -1.0))
     return (ahead - behind) / (2.0 * h)
 
 
@@ -140,7 +140,7 @@ def test_a_payload_is_within_what_is_adapted(name, com):
     x = mechanism_of(robot).reference[0]
     v, a = np.random.default_rng(0).normal(size=(2, robot.motion.n))
     Y = nacelle.regressor(robot, x, v, a, parameters=base).Y
-    truth = nacelle.inverse_dynamics(loaded, x, v, a).force
+    truth = nacelle.inverse_dynamics(loaded, x, v, a).tau
     np.testing.assert_allclose(Y @ parameters_with_payload(robot, loaded), truth, rtol=1e-9)
 
 
@@ -217,7 +217,7 @@ def test_what_forces_add_is_that_of_forward_dynamics() -> None:
     robot = library_robot("fivebar")
     x, y = mechanism_of(robot).reference
     v, force, more = np.array([0.4, 0.2]), np.array([1.0, 2.0]), np.array([0.7, -1.1])
-    before, after = (nacelle.forward_dynamics(robot, x, v, f).acceleration for f in (force, force + more))
+    before, after = (nacelle.forward_dynamics(robot, x, v, f).a for f in (force, force + more))
     added = inertial_response(robot, PredictedPlatform(x, y, v), np.zeros(2), more).acceleration
     np.testing.assert_allclose(added, after - before, rtol=1e-9)
     J = nacelle.jacobian(robot, x).inverse
@@ -241,8 +241,8 @@ def test_legs_found_by_iteration_are_followed() -> None:
     y = solve_passive_coordinates(robot, y, after)
     assert np.max(np.abs(y - there.y)) < 1e-9
     motion = DesiredMotion(after, np.full(robot.motion.n, 0.1), np.full(robot.motion.n, 0.5))
-    assert np.max(np.abs(desired_coordinates(robot, y, motion) - there.actuators)) < 1e-10
-    force = nacelle.inverse_dynamics(robot, *motion, friction=False).force
+    assert np.max(np.abs(desired_coordinates(robot, y, motion) - there.q)) < 1e-10
+    force = nacelle.inverse_dynamics(robot, *motion, friction=False).tau
     assert np.max(
         np.abs(model_force(robot, y, motion, physics=Physics(friction=False)) - force)
     ) < 1e-9 * np.max(np.abs(force))
@@ -265,8 +265,8 @@ def test_friction_does_the_work_of_the_forces_that_it_costs() -> None:
     x, y = mechanism_of(robot).reference
     v, zero = np.array([0.3, -0.2]), np.zeros(2)
     costs = (
-        nacelle.inverse_dynamics(robot, x, v, zero, smooth=1e-3).force
-        - nacelle.inverse_dynamics(robot, x, v, zero, friction=False).force
+        nacelle.inverse_dynamics(robot, x, v, zero, smooth=1e-3).tau
+        - nacelle.inverse_dynamics(robot, x, v, zero, friction=False).tau
     )
     assert np.linalg.norm(costs) > 0.0
     J = nacelle.jacobian(robot, x).inverse
@@ -425,7 +425,7 @@ class Follower:
         self.z = fields.split(fields.join(platform_memory_at_rest(self.x, self.y)))
 
     def sample(self, x: Array, acceleration: Any, missing: int | None = None) -> Any:
-        q = np.array(inverse_kinematics(self.robot, x, limits=False).actuators)
+        q = np.array(inverse_kinematics(self.robot, x, limits=False).q)
         if missing is not None:
             q[missing] = np.nan
         platform = estimate_platform(self.robot, self.z, q, self.k)
@@ -614,7 +614,7 @@ def test_reasons_and_what_is_kept(
     x = np.asarray(nacelle.reference_pose(robot), dtype=float)
     z = {
         **setpoint_memory_at_rest(robot, x, np.zeros(0)),
-        "q_d": nacelle.inverse_kinematics(robot, x).actuators,
+        "q_d": nacelle.inverse_kinematics(robot, x).q,
         "started": np.ones(1),
         "stopped": np.array([before]),
         "own": np.array([5.0]),
@@ -628,9 +628,9 @@ def test_reasons_and_what_is_kept(
         result = release_force(robot, z, step, motion, K_OF_ADMISSIBLE, q=z["q_d"] + np.array([reading, 0.0]))
     assert result.memory["stopped"][0] == expected
     if expected:
-        assert result.force.tolist() == [0.0, 0.0]
+        assert result.tau.tolist() == [0.0, 0.0]
         assert result.memory["own"][0] == 5.0
         np.testing.assert_array_equal(result.memory["q_d"], z["q_d"])
     else:
-        assert result.force.tolist() == [1.0, -1.0]
+        assert result.tau.tolist() == [1.0, -1.0]
         assert result.memory["own"][0] == 7.0

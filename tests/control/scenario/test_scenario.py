@@ -101,13 +101,13 @@ def test_a_load_is_picked_up_and_held(fivebar: Robot) -> None:
     before, after = np.searchsorted(run.time, [picked - 0.005, picked + 0.145])
     x = run.desired_motion.trajectory(picked).x
     loaded = nacelle.dynamics.equilibrium(nacelle.with_payload(fivebar, 0.3), x)
-    assert run.commanded[before] == pytest.approx(nacelle.dynamics.equilibrium(fivebar, x), rel=0.05)
-    assert run.commanded[after] == pytest.approx(loaded, rel=0.01)
+    assert run.commanded_forces[before] == pytest.approx(nacelle.dynamics.equilibrium(fivebar, x), rel=0.05)
+    assert run.commanded_forces[after] == pytest.approx(loaded, rel=0.01)
     assert np.all(np.abs(loaded) > 1.3 * np.abs(nacelle.dynamics.equilibrium(fivebar, x)))
 
 
 def test_entries_can_be_changed() -> None:
-    scenario = read_scenario(RIGHT).changed(
+    scenario = read_scenario(RIGHT).with_changes(
         controllers=["slow", "sj"], bandwidth=5.0, speed=0.3, seed=9, sample=None
     )
     assert [given.bandwidth for given in scenario.spec.controllers] == [5.0, 5.0]
@@ -121,7 +121,7 @@ def test_entries_can_be_changed() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("robot", "name"), pairwise(robot=FAMILIES, name=["circle", "pick-and-place"]))
 def test_built_in_scenarios_suit_every_robot(robot: str, name: str) -> None:
-    result = read_scenario(name).changed(controllers=["sj"], sample=1e-3).run(robot)
+    result = read_scenario(name).with_changes(controllers=["sj"], sample=1e-3).run(robot)
     run = result.runs[0]
     assert run.ok, run.message
     assert run.notes == ()

@@ -93,15 +93,15 @@ def test_anchors_move_in_the_directions_that_the_loops_allow(name: str, free: in
 def test_a_moved_robot_is_a_robot_whose_anchors_are_elsewhere(name: str) -> None:
     robot = nacelle.load(name)
     x = nacelle.reference_pose(robot)
-    deviation = Deviation.drawn(robot, 3, anchors=1e-4, lengths=1e-4)
+    deviation = Deviation.sample(robot, 3, anchors=1e-4, lengths=1e-4)
     true = inverse_kinematics(deviating_robot(robot, deviation.numbers(robot)), x, limits=False)
     assert int(true.flags) == 0
     # Small deviations act on the actuators in proportion.
     half = Deviation(0.5 * deviation.anchors, 0.5 * deviation.lengths, deviation.zeros)
-    some = inverse_kinematics(deviating_robot(robot, half.numbers(robot)), x, limits=False).actuators
-    q = inverse_kinematics(robot, x, limits=False).actuators
-    np.testing.assert_allclose(some - q, 0.5 * (true.actuators - q), atol=1e-6)
-    assert np.max(np.abs(true.actuators - q)) > 2e-5
+    some = inverse_kinematics(deviating_robot(robot, half.numbers(robot)), x, limits=False).q
+    q = inverse_kinematics(robot, x, limits=False).q
+    np.testing.assert_allclose(some - q, 0.5 * (true.q - q), atol=1e-6)
+    assert np.max(np.abs(true.q - q)) > 2e-5
 
 
 def test_fivebar_by_hand() -> None:
@@ -109,20 +109,20 @@ def test_fivebar_by_hand() -> None:
     robot = nacelle.load("fivebar")
     x, d = nacelle.reference_pose(robot), np.array([2e-3, -1e-3, 0.0])
     g = np.concatenate([d, d, np.zeros(2)])
-    there = inverse_kinematics(deviating_robot(robot, g), x + d[:2], limits=False).actuators
-    np.testing.assert_allclose(there, inverse_kinematics(robot, x, limits=False).actuators, atol=1e-12)
+    there = inverse_kinematics(deviating_robot(robot, g), x + d[:2], limits=False).q
+    np.testing.assert_allclose(there, inverse_kinematics(robot, x, limits=False).q, atol=1e-12)
     longer = deviating_robot(robot, np.concatenate([np.zeros(6), [1e-2, 1e-2]]))
     names = robot.numbers.names("geometry")
     scale = np.array([1.0 if name == "half_base" else 1.01 for name in names])
     other = robot.with_numbers(scale * robot.numbers.vector("geometry"), "geometry")
-    one, two = (inverse_kinematics(each, x, limits=False).actuators for each in (longer, other))
+    one, two = (inverse_kinematics(each, x, limits=False).q for each in (longer, other))
     np.testing.assert_allclose(one, two, atol=1e-12)
-    assert np.max(np.abs(one - inverse_kinematics(robot, x, limits=False).actuators)) > 1e-3
+    assert np.max(np.abs(one - inverse_kinematics(robot, x, limits=False).q)) > 1e-3
 
 
 def test_a_base_that_warms_grows_from_its_middle() -> None:
     robot = nacelle.load("delta")
-    growing = Deviation.drawn(robot, 0, growth=1e-4)
+    growing = Deviation.sample(robot, 0, growth=1e-4)
     assert not np.any(growing.numbers(robot))
     d = growing.numbers(robot, 2.0)[:9].reshape(3, 3)
     np.testing.assert_allclose(d.sum(axis=0), 0.0, atol=1e-15)
@@ -135,10 +135,10 @@ def test_a_base_that_warms_grows_from_its_middle() -> None:
 def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
     """The observer in the loop: clocks that differ by what is stated change nothing."""
     robot = nacelle.load("fivebar")
-    camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
+    camera = Camera.look_at([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
     bench = VisualFeedbackBench(robot, camera=camera, path=round_path(robot, 0.2), settle=0.1)
     case = Circumstances(anchors=1e-4)
-    plant, looking = TruePlant(robot, bench.deviation(case, 1)), bench.looking(case, 1)
+    plant, looking = TruePlant(robot, bench.deviation(case, 1)), bench.visual_feedback(case, 1)
     laws, errors = [], []
 
     class Recorded(VisualController):
@@ -148,7 +148,7 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
 
     for offset in (0.0, 0.02):  # ten periods of the shutter
         own = replace(looking, shutter=replace(looking.shutter, clock_offset=offset))
-        law = Recorded(**vars(bench.law), looking=own, plant=plant)
+        law = Recorded(**vars(bench.law), feedback=own, plant=plant)
         run = nacelle.control.closed_loop(plant, law, bench.path, settle=bench.settle, step=5e-4)
         errors.append(rms(run.tool_error))
     assert max(errors) < 2e-5
@@ -157,7 +157,7 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
     end = run.simulation.states[-1]
     expected, true = laws[-1].function.observer.bodies(run.simulation.t[-1]), plant.bodies(end)
     for cylinder in bench.cylinders:
-        pixels = [camera.project(np.stack(cylinder.placed(*bodies))) for bodies in (expected, true)]
+        pixels = [camera.project(np.stack(cylinder.ends_in_base(*bodies))) for bodies in (expected, true)]
         across = np.array([[0.0, -1.0], [1.0, 0.0]]) @ (pixels[1][1] - pixels[1][0])
         off = (pixels[0] - pixels[1]) @ across / np.linalg.norm(across)
         assert np.max(np.abs(off)) < 0.03
@@ -186,7 +186,7 @@ def test_forces_are_those_of_computed_torque(name: str) -> None:
         outputs = observed(seen, parts["x"], parts["v"], np.concatenate(motion), law.gains)
         seen = outputs["memory"]
         np.testing.assert_allclose(outputs["force"], force, rtol=1e-6, atol=1e-9)
-        a = seen[fields.place("acceleration")]
+        a = seen[fields.slice_of("acceleration")]
         np.testing.assert_allclose(a, parts["acceleration"], rtol=1e-6, atol=1e-9)
 
 
@@ -217,7 +217,7 @@ def test_a_robot_that_is_its_model_moves_as_it(robot: nacelle.Robot) -> None:
 def test_encoders_count_from_wrong_zeros(robot: nacelle.Robot) -> None:
     off = dataclasses.replace(Deviation.zero(robot), zeros=np.array([0.01, -0.02]))
     plant, x = TruePlant(robot, off), nacelle.reference_pose(robot)
-    q = nacelle.inverse_kinematics(robot, x).actuators + off.zeros
+    q = nacelle.inverse_kinematics(robot, x).q + off.zeros
     np.testing.assert_allclose(plant.signals(plant.state(x, np.zeros(2)), ("q",))["q"], q, atol=1e-12)
 
 
@@ -241,7 +241,7 @@ def test_it_is_round_within_reach_and_ends_at_rest(name: str) -> None:
 def test_it_moves_as_a_simulated_robot(name: str) -> None:
     robot = nacelle.load(name)
     x = nacelle.reference_pose(robot)
-    deviation = Deviation.drawn(robot, 0, anchors=1e-3, lengths=1e-3)
+    deviation = Deviation.sample(robot, 0, anchors=1e-3, lengths=1e-3)
     true = deviating_robot(robot, deviation.numbers(robot))
     force = 1.5 * equilibrium(true, x) + 0.2
     plant = TruePlant(robot, deviation)
@@ -253,18 +253,18 @@ def test_it_moves_as_a_simulated_robot(name: str) -> None:
     np.testing.assert_allclose(own.x[-1], run.x[-1], atol=1e-13)
     np.testing.assert_allclose(own.v[-1], run.v[-1], atol=1e-11)
     joints = inverse_kinematics(true, own.x[-1], limits=False)
-    np.testing.assert_allclose(plant.signals(own.states[-1], ("q",))["q"], joints.actuators, atol=1e-11)
+    np.testing.assert_allclose(plant.signals(own.states[-1], ("q",))["q"], joints.q, atol=1e-11)
     R, p = plant.bodies(own.states[-1])
     np.testing.assert_allclose(p, joints.bodies.p, atol=1e-11)
     # Rods between spherical joints may spin: what is seen of them are their axes.
     for cylinder in visible_cylinders(robot):
-        one, two = cylinder.placed(R, p), cylinder.placed(*joints.bodies)
+        one, two = cylinder.ends_in_base(R, p), cylinder.ends_in_base(*joints.bodies)
         np.testing.assert_allclose(one, two, atol=1e-10)
 
 
 @pytest.fixture(scope="module")
 def camera() -> Camera:
-    return Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0), size=(400, 400))
+    return Camera.look_at([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0), size=(400, 400))
 
 
 def test_images_and_their_model_have_the_same_statistics(robot: nacelle.Robot, camera: Camera) -> None:
@@ -355,7 +355,7 @@ def test_error_of_a_pixel_is_the_bound_of_the_pixel_model(blur: float) -> None:
 
 def test_what_cannot_be_is_refused(plant: TruePlant, robot: nacelle.Robot) -> None:
     with pytest.raises(KinematicsError, match="anchors is not negative, got -1"):
-        Deviation.drawn(robot, 0, anchors=-1.0)
+        Deviation.sample(robot, 0, anchors=-1.0)
     with pytest.raises(KinematicsError, match="'ct-cartesian', got 'cf-rb'"):
         law_of_observed_platform(nacelle.control.controller(robot, "cf-rb").kind)
     with pytest.raises(nacelle.UnreachableError):
@@ -371,7 +371,7 @@ def test_what_cannot_be_is_refused(plant: TruePlant, robot: nacelle.Robot) -> No
 
 @pytest.fixture(scope="module")
 def bench() -> VisualFeedbackBench:
-    camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
+    camera = Camera.look_at([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
     return VisualFeedbackBench(nacelle.load("fivebar"), camera=camera, settle=0.1)
 
 

@@ -207,7 +207,7 @@ def test_linear_form_in_base_parameters(name):
     robot = library_robot(name)
     x = nacelle.reference_pose(robot)
     v, a = np.random.default_rng(3).normal(size=(2, robot.motion.n)) * 0.2
-    force = nacelle.inverse_dynamics(robot, x, v, a).force
+    force = nacelle.inverse_dynamics(robot, x, v, a).tau
     base = base_parameters(robot)
     for found in (
         nacelle.regressor(robot, x, v, a, parameters=base),
@@ -306,7 +306,7 @@ X, Y = Polynomial.atom("x", 0.3), Polynomial.atom("y", 0.5)
 
 
 def test_what_disagrees_with_the_numbers_is_left_to_them() -> None:
-    vectors = [{1: ONE, 0: X.scaled(-1.0)}]
+    vectors = [{1: ONE, 0: X.scale(-1.0)}]
     assert symbolic_coefficients(vectors, [1], np.array([[1.0, 0.31]]), [0]) == {}
 
 

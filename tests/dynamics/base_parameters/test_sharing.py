@@ -44,7 +44,7 @@ def test_columns_of_a_leg_that_the_description_mirrors(shared):
     robot = _mirrored_fivebar()
     state = _states(robot)
     found = nacelle.regressor(robot, *state, shared=shared)
-    force = nacelle.inverse_dynamics(robot, *state).force
+    force = nacelle.inverse_dynamics(robot, *state).tau
     np.testing.assert_allclose(found.Y @ found.parameters.values, force, rtol=1e-11, atol=1e-13)
     assert found.Y.shape[-1] == 34
     base = base_parameters(robot, shared=shared)
@@ -65,7 +65,7 @@ def test_general_bodies_in_mirrored_legs(name):
     robot = _fully_mirrored(library_robot(name), "mirrored")
     state = _states(robot)
     found = nacelle.regressor(robot, *state, shared="mirrored")
-    force = nacelle.inverse_dynamics(robot, *state).force
+    force = nacelle.inverse_dynamics(robot, *state).tau
     size = np.max(np.abs(force))
     np.testing.assert_allclose(found.Y @ found.parameters.values, force, rtol=1e-11, atol=1e-11 * size)
     base = base_parameters(robot, shared="mirrored")
@@ -77,16 +77,16 @@ def test_a_mirrored_robot_moves_as_its_image():
     robot = _fully_mirrored(library_robot("fivebar"), "mirrored")
     x, v, a = _states(robot)
     flip = np.array([-1.0, 1.0])
-    own = nacelle.inverse_dynamics(robot, x, v, a).force
-    image = nacelle.inverse_dynamics(robot, flip * x, flip * v, flip * a).force
+    own = nacelle.inverse_dynamics(robot, x, v, a).tau
+    image = nacelle.inverse_dynamics(robot, flip * x, flip * v, flip * a).tau
     np.testing.assert_allclose(image, -own[:, ::-1], rtol=1e-10)
     # With equal bodies in the place of mirrored ones it does not.
     values = linear_parameters(robot).values.copy()
     names = linear_parameters(robot).names
     values[names.index("right.proximal.my")] *= -1.0
     other = with_linear_parameters(robot, values)
-    image = nacelle.inverse_dynamics(other, flip * x, flip * v, flip * a).force
-    assert np.max(np.abs(image + nacelle.inverse_dynamics(other, x, v, a).force[:, ::-1])) > 0.1
+    image = nacelle.inverse_dynamics(other, flip * x, flip * v, flip * a).tau
+    assert np.max(np.abs(image + nacelle.inverse_dynamics(other, x, v, a).tau[:, ::-1])) > 0.1
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ def _bouncing_robot(damping: float) -> Robot:
     robot = nacelle.load("fivebar")
     joints = [replace(joint, friction=((),) * len(joint.primitives)) for joint in robot.joints]
     actuators = []
-    angles = nacelle.inverse_kinematics(robot, robot.reference.p[:2]).actuators
+    angles = nacelle.inverse_kinematics(robot, robot.reference.p[:2]).q
     for actuator, q in zip(robot.actuators, angles.tolist(), strict=True):
         ends = (q - 0.1, q + 0.1)
         joints[actuator.joint] = replace(
@@ -355,7 +355,7 @@ def test_a_run_goes_on_through_a_stop_and_its_energy_balances() -> None:
         robot, robot.reference.p[:2], [0.4, 0.0], until=0.6, samples=121, rtol=1e-9, atol=1e-11
     )
     assert run.ok
-    angles = nacelle.inverse_kinematics(robot, run.x, limits=False).actuators[:, 0]
+    angles = nacelle.inverse_kinematics(robot, run.x, limits=False).q[:, 0]
     assert np.max(np.abs(angles - angles[0])) > 0.1
     energy = np.asarray(run.energies.total if hasattr(run.energies, "total") else run.energy)
     assert np.all(np.diff(energy) < 1e-6 * np.ptp(energy))
@@ -365,12 +365,12 @@ def test_a_run_goes_on_through_a_stop_and_its_energy_balances() -> None:
 @pytest.mark.slow
 def test_the_linear_model_beyond_a_stop_is_that_of_differences() -> None:
     robot = _bouncing_robot(2.0)
-    q = nacelle.inverse_kinematics(robot, robot.reference.p[:2]).actuators
+    q = nacelle.inverse_kinematics(robot, robot.reference.p[:2]).q
     x = nacelle.forward_kinematics(robot, q + np.array([0.25, 0.0])).x
     v, tau, h = np.array([0.05, 0.02]), np.array([1.0, -2.0]), 1e-6
 
     def acceleration(at: np.ndarray, rate: np.ndarray) -> np.ndarray:
-        return np.asarray(nacelle.forward_dynamics(robot, at, rate, tau).acceleration)
+        return np.asarray(nacelle.forward_dynamics(robot, at, rate, tau).a)
 
     steps = h * np.eye(2)
     by_x = [(acceleration(x + s, v) - acceleration(x - s, v)) / (2 * h) for s in steps]

@@ -196,11 +196,11 @@ def test_derivatives_are_those_of_exact_differences(name: str, kind: str) -> Non
     found = dynamics_derivatives(
         robot, case.x, case.v, w, kind=kind, parameters=GROUPS, external=case.external, smooth=smooth
     )
-    given = found.acceleration if kind == "inverse" else found.force
+    given = found.a if kind == "inverse" else found.tau
     assert found.parameters is not None
     assert given is not None
     assert found.parameter_names == robot.parameter_names()
-    matrices = {"e": found.pose, "dv": found.twist, "dw": given}
+    matrices = {"e": found.x, "dv": found.v, "dw": given}
     with mpmath.workdps(50):
         exact = Exact(case, kind, Physics(smooth=smooth))
         assert relative_error(found.value, exact.value().astype(float)) < 1e-9
@@ -232,7 +232,7 @@ def test_smooth_friction_has_its_slope_at_rest(name: str) -> None:
         )
         with mpmath.workdps(50):
             slope = Exact(case, "forward", Physics(smooth=smooth)).slope("dv", direction)
-        assert relative_error(found.twist @ direction, slope) < 1e-9
+        assert relative_error(found.v @ direction, slope) < 1e-9
 
 
 # ---- The tangent of the pose against differences of what iteration finds along a twist

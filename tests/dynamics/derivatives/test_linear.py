@@ -60,8 +60,8 @@ def test_derivatives_are_those_of_differences(name: str, kind: str) -> None:
 
     def run(x: Array, v: Array, w: Array) -> Array:
         if kind == "inverse":
-            return nacelle.inverse_dynamics(robot, x, v, w, smooth=0.5).force
-        return nacelle.forward_dynamics(robot, x, v, w, smooth=0.5).acceleration
+            return nacelle.inverse_dynamics(robot, x, v, w, smooth=0.5).tau
+        return nacelle.forward_dynamics(robot, x, v, w, smooth=0.5).a
 
     w = a if kind == "inverse" else tau
     # Smooth friction: the rate of some joint may change its sign within the differences.
@@ -70,10 +70,10 @@ def test_derivatives_are_those_of_differences(name: str, kind: str) -> None:
     by_pose = differences(
         lambda e: run(integrate_pose(robot, np.broadcast_to(x, (9, n, x.size)), e), v, w), n, step
     )
-    assert relative_error(found.pose, by_pose) < 1e-9
+    assert relative_error(found.x, by_pose) < 1e-9
     by_twist = differences(lambda e: run(x, v + e, w), n, step)
-    assert relative_error(found.twist, by_twist) < 1e-9
-    given = found.acceleration if kind == "inverse" else found.force
+    assert relative_error(found.v, by_twist) < 1e-9
+    given = found.a if kind == "inverse" else found.tau
     assert given is not None
     assert relative_error(given, differences(lambda e: run(x, v, w + e), w.size, 1.0)) < 1e-9
 
@@ -140,25 +140,23 @@ def test_friction_in_balls_has_a_slope_at_rest() -> None:
     robot, x, _, _, tau = state("3rps")
     n = robot.motion.n
     found = dynamics_derivatives(robot, x, None, tau, kind="forward", smooth=0.5)
-    by_twist = differences(
-        lambda e: nacelle.forward_dynamics(robot, x, e, tau, smooth=0.5).acceleration, n, 5e-3
-    )
-    assert relative_error(found.twist, by_twist) < 1e-8
+    by_twist = differences(lambda e: nacelle.forward_dynamics(robot, x, e, tau, smooth=0.5).a, n, 5e-3)
+    assert relative_error(found.v, by_twist) < 1e-8
     # At rest and in motion, in one batch.
     both = dynamics_derivatives(
         robot, x, np.stack([np.zeros(n), np.full(n, 0.3)]), tau, kind="forward", smooth=0.5
     )
     alone = dynamics_derivatives(robot, x, np.full(n, 0.3), tau, kind="forward", smooth=0.5)
-    np.testing.assert_allclose(both.twist[1], alone.twist, rtol=1e-12)
+    np.testing.assert_allclose(both.v[1], alone.v, rtol=1e-12)
 
 
 def test_batches_and_mistakes() -> None:
     robot, x, v, a, _ = state("fivebar")
     found = dynamics_derivatives(robot, np.stack([x, x + 10.0]), v, a)
-    assert found.pose.shape == (2, 2, 2)
-    assert np.all(np.isnan(found.pose[1]))
+    assert found.x.shape == (2, 2, 2)
+    assert np.all(np.isnan(found.x[1]))
     assert found.flags[1]
-    np.testing.assert_allclose(found.pose[0], dynamics_derivatives(robot, x, v, a).pose, rtol=1e-12)
+    np.testing.assert_allclose(found.x[0], dynamics_derivatives(robot, x, v, a).x, rtol=1e-12)
     model = linearise(robot, np.stack([x, x + 10.0]))
     assert model.A.shape == (2, 4, 4)
     assert model.eigenvalues.shape == (2, 4)
@@ -186,7 +184,7 @@ def test_linear_model_holds_along_a_motion(name: str) -> None:
     model = linearise(robot, x, v, tau, smooth=0.5)
     M = nacelle.mass_matrix(robot, x)
     np.testing.assert_allclose(model.B[n:], np.linalg.solve(M, model.C[:, :n].T), rtol=1e-9, atol=1e-12)
-    acceleration = nacelle.forward_dynamics(robot, x, v, tau, smooth=0.5).acceleration
+    acceleration = nacelle.forward_dynamics(robot, x, v, tau, smooth=0.5).a
     np.testing.assert_allclose(model.c, [*v, *acceleration], rtol=1e-12)
 
     # The deviation of neighbours from the nominal motion, a moment before and after.
@@ -211,7 +209,7 @@ def flow(robot: Robot, x: Array, v: Array, tau: Array, time: float) -> tuple[Arr
 
     def rate(x: Array, v: Array) -> tuple[Array, Array]:
         X = compile_native(pose_tangent, robot)(*solve_loops(robot, x)[:2])["x"]
-        a = nacelle.forward_dynamics(robot, x, v, tau, smooth=0.5).acceleration
+        a = nacelle.forward_dynamics(robot, x, v, tau, smooth=0.5).a
         return np.einsum("...ij,...j->...i", X, v), a
 
     steps = 4
@@ -259,13 +257,13 @@ def test_actuator_coordinates_are_an_exact_change_of_the_state(name: str) -> Non
     # In motion: q'' as a function of q and q'.
     model = linearise(robot, x, v, tau, coordinates="actuators", smooth=0.5)
     moving = nacelle.kinematics.joint_motion(
-        robot, x, v, nacelle.forward_dynamics(robot, x, v, tau, smooth=0.5).acceleration
+        robot, x, v, nacelle.forward_dynamics(robot, x, v, tau, smooth=0.5).a
     )
     np.testing.assert_allclose(model.c, np.concatenate(moving.actuators[1:]), rtol=1e-9, atol=1e-12)
 
     def active(e: Array, dv: Array) -> list[Array]:
         xs = integrate_pose(robot, np.broadcast_to(x, (*e.shape[:-1], x.size)), e)
-        a = nacelle.forward_dynamics(robot, xs, v + dv, tau, smooth=0.5).acceleration
+        a = nacelle.forward_dynamics(robot, xs, v + dv, tau, smooth=0.5).a
         return [
             np.asarray(value) for value in nacelle.kinematics.joint_motion(robot, xs, v + dv, a).actuators
         ]
@@ -321,7 +319,7 @@ def test_equilibria(name: str) -> None:
     robot = named_robot(name)
     x = state(name)[1]
     tau = equilibrium(robot, x)
-    at_rest = nacelle.forward_dynamics(robot, x, None, tau).acceleration
+    at_rest = nacelle.forward_dynamics(robot, x, None, tau).a
     np.testing.assert_allclose(at_rest, 0.0, atol=1e-9)
     np.testing.assert_allclose(equilibrium(robot, np.stack([x, x]))[1], tau, rtol=1e-12)
     if name != "c5":
@@ -366,7 +364,7 @@ def test_loads_hold_in_equilibria_and_linear_models() -> None:
     push = {name: [3.0, -2.0, 0.0, 0.0, 0.0, 0.0]}
     model = linearise(robot, x, external=push)
     np.testing.assert_allclose(model.c, 0.0, atol=1e-12)
-    assert relative_error(model.tau, nacelle.inverse_dynamics(robot, x, external=push).force) < 1e-12
+    assert relative_error(model.tau, nacelle.inverse_dynamics(robot, x, external=push).tau) < 1e-12
 
 
 @pytest.mark.slow
@@ -391,7 +389,7 @@ def test_linear_models_under_loads_are_those_of_differences(coordinates: str) ->
                     tau,
                     smooth=0.5,
                     external=external,
-                ).acceleration
+                ).a
             ),
             n,
             2e-3,
@@ -409,9 +407,9 @@ def test_loads_in_batches() -> None:
     name = robot.bodies[1].name
     loads = np.array([[3.0, -2.0, 0.0, 0.0, 0.0, 0.0], [9.0, 4.0, 0.0, 0.0, 0.0, 0.0]])
     found = dynamics_derivatives(robot, x, v, a, external={name: loads})
-    assert found.pose.shape == (2, 2, 2)
+    assert found.x.shape == (2, 2, 2)
     for k in range(2):
         one = dynamics_derivatives(robot, x, v, a, external={name: loads[k]})
-        assert relative_error(found.pose[k], one.pose) < 1e-12
+        assert relative_error(found.x[k], one.x) < 1e-12
     assert linearise(robot, x, external={name: loads}).A.shape == (2, 4, 4)
     assert equilibrium(robot, x, external={name: loads}).shape == (2, 2)

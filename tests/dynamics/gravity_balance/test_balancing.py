@@ -84,13 +84,13 @@ def test_what_is_left_is_what_the_balanced_robot_needs(name: str) -> None:
     assert found.x.shape[0] == 200
     scale = np.max(np.abs(found.before))
     for balanced, forces in ((robot, found.before), (found.robot, found.after)):
-        held = nacelle.inverse_dynamics(balanced, found.x, friction=False).force
+        held = nacelle.inverse_dynamics(balanced, found.x, friction=False).tau
         assert np.max(np.abs(held - forces)) < 1e-10 * scale
     assert np.linalg.norm(found.rms_after) < 0.8 * np.linalg.norm(found.rms_before)
     np.testing.assert_allclose(found.max_after, np.max(np.abs(found.after), axis=0))
     # Any other spring is worse, as far as it may rest: half a turn, or the robot's size, beyond the range.
     best = np.sum(found.after**2)
-    q = nacelle.inverse_kinematics(robot, found.x).actuators
+    q = nacelle.inverse_kinematics(robot, found.x).q
     changes = ((1.01, 0.0), (0.99, 0.0), (1.0, 0.05), (1.0, -0.05))
     tried = 0
     for factor, shift in changes:
@@ -127,7 +127,7 @@ def test_gravity_torques_are_energy_differences() -> None:
     for balanced, force in ((robot, found.before), (found.robot, found.after)):
         ends = [found.x + sign * step for sign in (1.0, -1.0)]
         energy = np.subtract(*(nacelle.potential_energy(balanced, x) for x in ends))
-        moved = np.subtract(*(nacelle.inverse_kinematics(robot, x).actuators for x in ends))
+        moved = np.subtract(*(nacelle.inverse_kinematics(robot, x).q for x in ends))
         work = np.sum(force * moved, axis=1)
         assert np.max(np.abs(work - energy)) < 1e-6 * np.max(np.abs(energy))
 

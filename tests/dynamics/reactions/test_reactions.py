@@ -427,7 +427,7 @@ def test_smooth_friction_is_that_of_the_dynamics() -> None:
     robot = plain_robot("delta-codourey")
     x, v = nacelle.pose(robot, z=-0.62), np.array([0.003, -0.002, 0.001])
     sharp, smooth = joint_reactions(robot, x, v), joint_reactions(robot, x, v, smooth=0.1)
-    forces = nacelle.inverse_dynamics(robot, x, v, smooth=0.1).force
+    forces = nacelle.inverse_dynamics(robot, x, v, smooth=0.1).tau
     assert relative_error(smooth.force, forces) < 1e-12
     assert relative_error(smooth.force, sharp.force) > 1e-3
     # The motor's torque goes through its joint, less what friction and rotor take there.

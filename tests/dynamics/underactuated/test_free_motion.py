@@ -18,15 +18,15 @@ def test_forces_and_free_accelerations_satisfy_the_equations_of_motion(name: str
     x, n = nacelle.reference_pose(robot), robot.motion.n
     v, a = rng.normal(size=(2, 4, n))
     found = nacelle.inverse_dynamics(robot, x, v, a, free=_FREE[name])
-    assert found.acceleration is not None
+    assert found.a is not None
     M, h = nacelle.mass_matrix(robot, x), nacelle.bias_forces(robot, x, v)
     A = nacelle.jacobian(robot, x).inverse
-    left = found.acceleration @ M + h - found.force @ A
+    left = found.a @ M + h - found.tau @ A
     assert np.max(np.abs(left)) < 1e-12 * np.max(np.abs(h))
     given = [k for k, c in enumerate(robot.motion.coordinates) if c.split(".")[-1] not in _FREE[name]]
-    np.testing.assert_array_equal(found.acceleration[:, given], a[:, given])
-    back = nacelle.forward_dynamics(robot, x, v, found.force).acceleration
-    np.testing.assert_allclose(back, found.acceleration, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(found.a[:, given], a[:, given])
+    back = nacelle.forward_dynamics(robot, x, v, found.tau).a
+    np.testing.assert_allclose(back, found.a, rtol=1e-9, atol=1e-9)
 
 
 def test_what_is_not_determined_is_an_error_with_evidence() -> None:
@@ -58,6 +58,6 @@ def test_forces_of_least_norm_where_actuators_are_redundant_and_a_motion_is_free
     M, b = root @ root.T + np.eye(2), rng.normal(size=2)
     A = np.array([[1.0, 0.0], [2.0, 0.0]])
     found = free_motion(robot, EquationsOfMotion(M, b, A), np.array([0.4, 9.0]), (1,))
-    np.testing.assert_allclose(M @ found.acceleration + b, A.T @ found.force, atol=1e-12)
-    assert found.acceleration[0] == 0.4
-    assert found.force[1] == pytest.approx(2.0 * found.force[0])
+    np.testing.assert_allclose(M @ found.a + b, A.T @ found.tau, atol=1e-12)
+    assert found.a[0] == 0.4
+    assert found.tau[1] == pytest.approx(2.0 * found.tau[0])

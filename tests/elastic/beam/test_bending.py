@@ -52,10 +52,10 @@ def matrices(shapes: Sequence[Bend], plane: Plane) -> tuple[Array, Array]:
 
 def slip(bend: Bend, L: float) -> Piecewise | Wave:
     """v' - psi."""
-    slope = bend.v.derivative().scaled(1.0 / L)
+    slope = bend.v.derivative().scale(1.0 / L)
     if isinstance(slope, Wave):
         return Wave(slope.k, slope.factor - bend.psi.factor, slope.cosine)
-    return slope.plus(bend.psi.scaled(-1))
+    return slope.plus(bend.psi.scale(-1))
 
 
 def frequencies(shapes: Sequence[Bend], plane: Plane) -> Array:

@@ -229,11 +229,11 @@ def test_ends_of_links(make) -> None:
         natural.structure.links, now.tips, link_end_points(natural, p), strict=True
     ):
         # The start of a beam is the origin of its floating frame; loops are closed at its end.
-        np.testing.assert_allclose(a, frames.floating(link.number).p, atol=1e-10)
+        np.testing.assert_allclose(a, frames.floating_frame(link.number).p, atol=1e-10)
         shapes = own.shapes[link.number]
         far = np.array([shapes.beam.length, 0.0, 0.0])
         far = far + shapes.section_motion(1.0)[:3] @ frames.qe[own.slices[link.number]]
-        pose = frames.floating(link.number)
+        pose = frames.floating_frame(link.number)
         np.testing.assert_allclose(b, pose.p + pose.R @ far, atol=1e-10)
         np.testing.assert_allclose(ends[0].p, a, atol=1e-15)
         np.testing.assert_allclose(ends[1].J @ y[: len(natural.order)], ends[1].v, atol=1e-12)

@@ -280,7 +280,7 @@ def test_undeformed_inertia_is_that_of_the_rigid_robot(case: str) -> None:
         [np.asarray(rate_map(now), dtype=float), np.zeros((frame.ne, len(mechanism_of(robot).independent)))]
     )
     M = frames_at(
-        frame, now.motion.poses[1], np.asarray(now.q, dtype=float), np.zeros(frame.ne)
+        frame, now.motion.poses[1], np.asarray(now.q_tree, dtype=float), np.zeros(frame.ne)
     ).mass_matrix()
     expected = inertia(robot, np.asarray(x), y)["M"]
     np.testing.assert_allclose(rigid.T @ M @ rigid, expected, rtol=0.0, atol=1e-12 * np.max(np.abs(expected)))
@@ -293,7 +293,7 @@ def test_stiff_links_give_the_rigid_robot(case: str) -> None:
     soft = prrrp((0.3, 0.0, 0.2)) if case == "prrrp" else with_flexible_links("fivebar", number=1)
     x = mechanism_of(soft).reference[0]
     v, a = 0.2 * np.random.default_rng(4).standard_normal((2, len(x)))
-    rigid = nacelle.inverse_dynamics(soft, x, v, a).force
+    rigid = nacelle.inverse_dynamics(soft, x, v, a).tau
     drives = actuator_accelerations(soft, x, v, a)
     factors = np.logspace(0.0, 4.0, 5)
     found = [held(with_scaled_modulus(soft, factor), x, v, drives) for factor in factors]
@@ -307,7 +307,7 @@ def actuator_accelerations(robot: Robot, x: Array, v: Array, a: Array) -> Array:
     h, half = 1e-2, [-205.0 / 72.0, 8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0]
 
     def drives(t: float) -> Array:
-        return np.asarray(nacelle.inverse_kinematics(robot, x + t * v + 0.5 * t * t * a).actuators)
+        return np.asarray(nacelle.inverse_kinematics(robot, x + t * v + 0.5 * t * t * a).q)
 
     return sum(half[abs(k)] * drives(k * h) for k in range(-4, 5)) / h**2
 
@@ -317,7 +317,7 @@ def held(robot: Robot, x: Array, v: Array, acceleration: Array) -> Array:
     plan = choose_independent_rates(robot)
     now = configuration(robot, x, nacelle.inverse_kinematics(robot, x).y)
     u = np.asarray(rate_map(now) @ v, dtype=float)
-    start = undeformed_positions(plan.extended, now.motion.poses[1], np.asarray(now.q, dtype=float))
+    start = undeformed_positions(plan.extended, now.motion.poses[1], np.asarray(now.q_tree, dtype=float))
     y = np.zeros(plan.n)
     y[: plan.na] = u[list(plan.independent[: plan.na])]
     ne = plan.extended.ne

@@ -130,8 +130,8 @@ def test_stiffness_at_an_equilibrium() -> None:
     K = found.basis.T @ found.tangent @ found.basis
     np.testing.assert_allclose(K, K.T, atol=1e-9 * np.max(np.abs(K)))
     # The deflection changes with the load as the inverse of this stiffness says.
-    more = find_equilibrium(start, loads.scaled(1.001))
-    less = find_equilibrium(start, loads.scaled(0.999))
+    more = find_equilibrium(start, loads.scale(1.001))
+    less = find_equilibrium(start, loads.scale(0.999))
     assert more is not None
     assert less is not None
     f = -LoadedRobot(found.state).outside(loads).h
@@ -197,9 +197,9 @@ def test_weights_are_the_rate_of_the_first_moment() -> None:
     x = nacelle.reference_pose(robot)
     state = undeformed_robot(own, x, nacelle.inverse_kinematics(robot, x).y)
     unit, random = rate_scales(own), np.random.default_rng(0)
-    state = state.moved(0.01 * unit * random.normal(size=len(unit)))
+    state = state.displace(0.01 * unit * random.normal(size=len(unit)))
     direction, h = unit * random.normal(size=len(unit)), 1e-6
-    ahead, behind = (mass_points(state.moved(k * h * direction).frames()) for k in (1.0, -1.0))
+    ahead, behind = (mass_points(state.displace(k * h * direction).frames()) for k in (1.0, -1.0))
     change = (ahead[0] @ ahead[1] - behind[0] @ behind[1]) / (2.0 * h)
     np.testing.assert_allclose(mass_jacobian(state.frames()) @ direction, change, atol=1e-8)
 
@@ -320,10 +320,10 @@ def test_frames_move_as_their_jacobians_say() -> None:
     straight = start()
     random = np.random.default_rng(0)
     unit = rate_scales(straight.extended)
-    state = straight.moved(0.02 * unit * random.normal(size=len(unit)))
+    state = straight.displace(0.02 * unit * random.normal(size=len(unit)))
     frames = state.frames()
     direction, h = unit * random.normal(size=len(unit)), 1e-6
-    ahead, behind = (state.moved(k * h * direction).frames().motion.poses for k in (1.0, -1.0))
+    ahead, behind = (state.displace(k * h * direction).frames().motion.poses for k in (1.0, -1.0))
     for body, pose in enumerate(frames.motion.poses):
         twist = frames.jacobian(body, pose.p) @ direction
         velocity = (ahead[body].p - behind[body].p) / (2.0 * h)
@@ -340,7 +340,7 @@ def test_gaps_open_as_the_rows_say() -> None:
     assert np.max(np.abs(constraint_gaps(straight, straight, straight.frames(), count))) < 1e-12
     unit = rate_scales(straight.extended)
     step = 1e-6 * unit * np.random.default_rng(1).normal(size=len(unit))
-    ahead, behind = (straight.moved(k * step) for k in (1.0, -1.0))
+    ahead, behind = (straight.displace(k * step) for k in (1.0, -1.0))
     opened = [constraint_gaps(state, straight, state.frames(), count) for state in (ahead, behind)]
     change = (opened[0] - opened[1]) / 2.0
     spins = np.arange(len(rows)) >= count - _spins(straight)
@@ -370,7 +370,7 @@ def test_deflection_and_forces_in_space() -> None:
     np.testing.assert_allclose(found.displacement("flange"), c @ small["flange"], rtol=1e-3, atol=1e-10)
     linear = nacelle.elastic.static_deflection(robot, x, external=push, nonlinear=False)
     rigid = nacelle.dynamics.equilibrium(robot, x, external=push)
-    np.testing.assert_allclose(linear.force, rigid, rtol=1e-9)
+    np.testing.assert_allclose(linear.tau, rigid, rtol=1e-9)
     assert linear.factor > 1.25
 
 
@@ -454,7 +454,7 @@ def somewhere(own: FlexibleTree, seed: int) -> DeformedRobot:
     x = nacelle.reference_pose(own.robot)
     start = undeformed_robot(own, x, nacelle.inverse_kinematics(own.robot, x).y)
     random = np.random.default_rng(seed)
-    return start.moved(0.02 * random.normal(size=len(rate_scales(own))) * rate_scales(own))
+    return start.displace(0.02 * random.normal(size=len(rate_scales(own))) * rate_scales(own))
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -473,7 +473,7 @@ def test_derivatives_along_all_rates(name: str) -> None:
         loaded = LoadedRobot(at)
         return {
             "outside": loaded.outside(loads),
-            "held": loaded.held(closures, efforts),
+            "held": loaded.constraint_forces(closures, efforts),
             "strained": loaded.elastic_forces(),
         }
 
@@ -487,7 +487,7 @@ def test_derivatives_along_all_rates(name: str) -> None:
     for j in range(len(unit)):
         d = np.zeros(len(unit))
         d[j] = step * unit[j]
-        ahead, behind = forces(state.moved(d)), forces(state.moved(-d))
+        ahead, behind = forces(state.displace(d)), forces(state.displace(-d))
         for what, columns in differences.items():
             columns.append((ahead[what].h - behind[what].h) / (2.0 * step))
     for what, columns in differences.items():
@@ -509,7 +509,7 @@ def test_springs_in_the_tree_and_in_closures() -> None:
     here = LoadedRobot(state).springs(preload=True)
     assert len(closure_springs(own)) == 3
     ahead, behind = (
-        np.stack([LoadedRobot(state.moved(sign * step * n)).springs(preload=True).h for n in N.T], axis=1)
+        np.stack([LoadedRobot(state.displace(sign * step * n)).springs(preload=True).h for n in N.T], axis=1)
         for sign in (1.0, -1.0)
     )
     np.testing.assert_allclose(N.T @ here.D @ N, N.T @ (ahead - behind) / (2.0 * step), atol=1e-7)

@@ -189,7 +189,7 @@ def test_the_public_functions_go_on(fails, tmp_path: Path, monkeypatch: pytest.M
     )
     own = {**os.environ, "NACELLE_CACHE": str(tmp_path / "other")}
     subprocess.run([sys.executable, "-c", script_text], cwd=tmp_path, env=own, check=True, timeout=120)
-    np.testing.assert_allclose(plain.force, np.load(tmp_path / "forces.npy"), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(plain.tau, np.load(tmp_path / "forces.npy"), rtol=1e-10, atol=1e-10)
 
 
 _USER = """

@@ -313,7 +313,7 @@ def ball(name: str, point: list[float], turned: bool = False) -> Link:
     made = Link(
         name, "a", "b", Pose(np.eye(3), here), Pose(np.eye(3), MOVED.R @ here + MOVED.p), spherical=True
     )
-    return made.reversed() if turned else made
+    return made.reverse() if turned else made
 
 
 def graph_of_lines(*closures: Link) -> Graph:

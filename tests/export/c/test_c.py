@@ -34,7 +34,7 @@ def test_the_page_and_the_manifest(tmp_path: Path) -> None:
     for what, fields in (("memory", made.kind.memory(robot)), ("gains", made.kind.gains(robot))):
         assert macro_value(done.out, f"FIVEBAR_CONTROLLER_{what}_SIZE".upper()) == fields.size
         for part, size in fields.sizes.items():
-            place = fields.place(part).start
+            place = fields.slice_of(part).start
             assert manifest["controller"][what][part] == [place, size]
             if size:
                 assert f"| {what} | {escape_markdown(part)} | {place} | {size} |" in readme

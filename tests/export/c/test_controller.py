@@ -249,6 +249,6 @@ def test_the_plant_of_python(tmp_path: Path, name: str) -> None:
     pose, twist = plant.split(wanted)
     assert np.allclose(x, pose, atol=1e-12)
     assert np.allclose(v, twist, atol=1e-11)
-    assert np.allclose(q, nacelle.inverse_kinematics(robot, pose).actuators, atol=1e-11)
+    assert np.allclose(q, nacelle.inverse_kinematics(robot, pose).q, atol=1e-11)
     nowhere = np.full(len(x), np.nan)
     assert getattr(library, f"{done.name}_plant_start")(address_of(nowhere), address_of(state)) == 1

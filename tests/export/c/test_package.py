@@ -61,7 +61,7 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, 
     # Double to 1e-12, float to what it can hold.
     library = compile_package(done.out, QUICK)
     states = random_states(robot, seed=5)
-    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
+    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).tau
     label = "inverse_dynamics" if source == "pose" else f"inverse_dynamics_{source}"
     inputs = list(model_inputs(states, shapes_of(done.out, done.name, label)).values())
     sizes = sizes_of(done.out, done.name, label)
@@ -114,7 +114,7 @@ def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> N
     margins = nacelle.inverse_kinematics(robot, x).margins
     wanted = {
         "forward_dynamics": a,
-        "inverse_kinematics": nacelle.inverse_kinematics(robot, x).actuators,
+        "inverse_kinematics": nacelle.inverse_kinematics(robot, x).q,
         "jacobian": jacobian(robot, x).inverse,
         "mass_matrix": nacelle.mass_matrix(robot, x),
         "bias_forces": nacelle.bias_forces(robot, x, v),
@@ -212,7 +212,7 @@ def test_friction_and_smoothing(tmp_path: Path) -> None:
         function = compile_package(done.out, QUICK).fivebar_inverse_dynamics
         inputs = list(model_inputs(states, shapes_of(done.out, "fivebar", "inverse_dynamics")).values())
         force = call(function, inputs, sizes_of(done.out, "fivebar", "inverse_dynamics"))[0]
-        wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, **options).force
+        wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a, **options).tau
         assert np.max(np.abs(force - wanted)) < 1e-12 * np.max(np.abs(wanted))
 
 
@@ -302,5 +302,5 @@ def test_numbers_given_at_run_time(tmp_path: Path, name: str) -> None:
     rows = [np.tile(prepared, (len(states.x), 1)), *inputs.values()]
     sizes = sizes_of(done.out, done.name, "inverse_dynamics")
     force = call(getattr(library, f"{done.name}_inverse_dynamics"), rows, sizes)[0]
-    wanted = nacelle.inverse_dynamics(other, states.x, states.v, states.a).force
+    wanted = nacelle.inverse_dynamics(other, states.x, states.v, states.a).tau
     assert np.max(np.abs(force - wanted)) < 1e-11 * np.max(np.abs(wanted))

@@ -157,7 +157,7 @@ def _cosimulate(name: str) -> None:
         for k in range(5):
             one.instance.doStep(k * UNTIL / 5, UNTIL / 5)
         got_x, got_v = one.get("pose."), one.get("twist.")
-        q = nacelle.inverse_kinematics(library_robot(name), want.x[-1], limits=False).actuators
+        q = nacelle.inverse_kinematics(library_robot(name), want.x[-1], limits=False).q
         np.testing.assert_allclose(one.get("position."), q, atol=1e-9)
     np.testing.assert_allclose(got_x, want.x[-1], rtol=0, atol=1e-11)
     np.testing.assert_allclose(got_v, want.v[-1], rtol=0, atol=1e-9)

@@ -34,7 +34,7 @@ def test_names_are_words_of_python_and_apart() -> None:
     assert not any(
         name.startswith(made.prefix) and name[len(made.prefix) :].isdigit() for name in made.inputs
     )
-    text = "\n".join(made.docstring("Compute", "..."))
+    text = "\n".join(made.write_docstring("Compute", "..."))
     assert text.count('"""') == 2
     assert "(..., 1); first, m." in text
     assert "Args:" in text
@@ -95,7 +95,7 @@ def test_self_test_and_python_api(tmp_path: Path, robot_name: str) -> None:
     states = random_states(robot, 1500, seed=5)
     found = module.inverse_dynamics(states.x, states.v, states.a)
     wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a)
-    assert np.max(np.abs(found["force"] - wanted.force)) < 1e-12 * np.max(np.abs(wanted.force))
+    assert np.max(np.abs(found["force"] - wanted.tau)) < 1e-12 * np.max(np.abs(wanted.tau))
     assert found["pivot"].shape == (1500,)
     assert np.max(np.abs(found["margins"] - wanted.margins)) < 1e-12
     again = module.forward_dynamics(states.x, states.v, found["force"])
@@ -130,7 +130,7 @@ def test_legs_found_by_iteration(tmp_path: Path) -> None:
     y, closed = module.close_legs_newton(module.START, states.x)
     assert np.all(closed)
     found = module.inverse_dynamics(states.x, y, states.v, states.a)["force"]
-    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).force
+    wanted = nacelle.inverse_dynamics(robot, states.x, states.v, states.a).tau
     assert np.max(np.abs(found - wanted)) < 1e-9 * np.max(np.abs(wanted))
     _, closed = module.close_legs_newton(module.START, [states.x[0], np.full(3, np.nan)])
     assert closed.tolist() == [True, False]

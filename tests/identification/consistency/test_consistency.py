@@ -150,7 +150,7 @@ def test_a_file_that_is_read_as_the_same_robot(tmp_path):
     assert moved.actuators == robot.actuators
     assert nacelle.dynamics.linear_parameters(moved).names == nacelle.dynamics.linear_parameters(robot).names
     # Its forces are those of the base parameters.
-    force = nacelle.inverse_dynamics(moved, data.x[:5]).force
+    force = nacelle.inverse_dynamics(moved, data.x[:5]).tau
     Y = nacelle.regressor(robot, data.x[:5], parameters=data.base).Y
     assert np.allclose(force, Y @ result.base_values, rtol=1e-9)
     with pytest.raises(FileExistsError):

@@ -252,7 +252,7 @@ def test_closest_to_the_description_where_nothing_is_known():
     assert np.allclose(result.values, nacelle.dynamics.linear_parameters(robot).values, rtol=1e-5, atol=1e-9)
     assert result.distance == 0.0
     assert np.all(np.isinf(result.sigma))
-    assert np.all(result.moved == 0.0)
+    assert np.all(result.changed_parameters == 0.0)
 
 
 def test_what_the_forces_do_not_show_is_that_of_the_prior():
@@ -273,7 +273,7 @@ def test_lifting_by_a_covariance():
     data = noisy_estimate(library_robot("fivebar"), **POOR["fivebar"])
     by_root, by_covariance = _result(data), project_estimate(data.base, data.beta, data.covariance)
     assert by_covariance.distance == pytest.approx(by_root.distance, rel=1e-4)
-    assert np.allclose(by_covariance.moved, by_root.moved, atol=1e-3)
+    assert np.allclose(by_covariance.changed_parameters, by_root.moved, atol=1e-3)
     assert np.allclose(by_root.sigma, np.sqrt(np.diag(data.covariance)))
     assert by_root.names == nacelle.dynamics.linear_parameters(data.base.robot).names
 

@@ -93,7 +93,7 @@ X = nacelle.reference_pose(ROBOT) + 0.03 * np.stack([np.sin(4.0 * T), np.cos(3.0
 
 
 def coordinates() -> np.ndarray:
-    return nacelle.inverse_kinematics(ROBOT, X).actuators
+    return nacelle.inverse_kinematics(ROBOT, X).q
 
 
 def test_there_and_back_with_a_lost_sample() -> None:
@@ -103,7 +103,7 @@ def test_there_and_back_with_a_lost_sample() -> None:
     kept = np.arange(80) != 40
     np.testing.assert_allclose(path.x[kept], X[kept], atol=1e-10)
     np.testing.assert_array_equal(path.good, kept)
-    assert path.lost == pytest.approx(1.0 / 80.0)
+    assert path.lost_share == pytest.approx(1.0 / 80.0)
     assert not np.any(path.gap)
 
 
@@ -114,7 +114,7 @@ def test_coordinates_beyond_limits_are_not_sought() -> None:
     far = coordinates()
     far[:, 0] = upper + 0.5 * (upper - lower)
     path = measured_path(ROBOT, far, largest_lost_fraction=0.5)
-    assert path.lost == 1.0
+    assert path.lost_share == 1.0
     assert np.all(path.beyond[:, 0])
     assert np.all(path.flags == Flag.UNREACHABLE)
     near = coordinates()[:1]
@@ -233,7 +233,7 @@ def actuators_along(robot: nacelle.Robot, x: Array, v: Array, a: Array) -> tuple
     """Coordinates, rates and accelerations of the actuators, from the model of the joints."""
     motion = nacelle.kinematics.joint_motion(robot, x, v, a)
     _, rates, accelerations = motion.actuators
-    return np.asarray(nacelle.inverse_kinematics(robot, x).actuators), rates, accelerations
+    return np.asarray(nacelle.inverse_kinematics(robot, x).q), rates, accelerations
 
 
 def measured_motion(robot: nacelle.Robot, q: Array, rates: Array, accelerations: Array) -> PlatformMotion:
@@ -261,13 +261,13 @@ def test_redundant_encoders_that_disagree() -> None:
     x0 = nacelle.reference_pose(robot)
     rng = np.random.default_rng(0)
     x = x0 + 0.01 * rng.normal(size=(50, 2))
-    q = np.asarray(nacelle.inverse_kinematics(robot, x).actuators)
+    q = np.asarray(nacelle.inverse_kinematics(robot, x).q)
     off = q + 1e-3 * rng.normal(size=q.shape)
     found = path_poses(robot, off)
     assert np.all(np.isfinite(found))
 
     def misfit(at: Array) -> Array:
-        return np.sum((np.asarray(nacelle.inverse_kinematics(robot, at).actuators) - off) ** 2, axis=1)
+        return np.sum((np.asarray(nacelle.inverse_kinematics(robot, at).q) - off) ** 2, axis=1)
 
     best = misfit(found)
     for step in 1e-6 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, 1]]):
@@ -295,7 +295,7 @@ def test_poses_near_others() -> None:
     robot = library_robot("3rps")
     x0 = nacelle.reference_pose(robot)
     x = x0 + 0.02 * np.random.default_rng(0).uniform(-1.0, 1.0, (4, 3))
-    q = nacelle.inverse_kinematics(robot, x).actuators
+    q = nacelle.inverse_kinematics(robot, x).q
     q[1] = np.nan
     # Struts that differ by more than the platform is long.
     q[2] += [2.0 * robot.size, 0.0, 0.0]

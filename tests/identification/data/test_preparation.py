@@ -116,8 +116,8 @@ def test_noise_of_encoders_is_measured() -> None:
 def at_times(whole: ExactRun, path: Trajectory, times: Array) -> tuple[Array, Array]:
     """Coordinates and forces of the run at other times, by the path itself."""
     motion = sample_trajectory(whole.true, path, times % path.duration)
-    q = nacelle.inverse_kinematics(whole.true, motion.x).actuators
-    return q, nacelle.inverse_dynamics(whole.true, motion.x, motion.v, motion.a).force
+    q = nacelle.inverse_kinematics(whole.true, motion.x).q
+    return q, nacelle.inverse_dynamics(whole.true, motion.x, motion.v, motion.a).tau
 
 
 @cache
@@ -141,7 +141,7 @@ def test_a_force_that_was_recorded_late() -> None:
     whole, path, _ = smooth_run()
     delay = 0.0073
     _, force = at_times(whole, path, whole.measurement.time - delay)
-    late = replace(whole.measurement, force=force)
+    late = replace(whole.measurement, tau=force)
     assert smooth_error(late) > 1e-2
     assert smooth_error(replace(late, delay=delay)) < 1e-5
 
@@ -155,7 +155,7 @@ def test_steps_that_are_not_equal() -> None:
         -1.0, 1.0, len(data)
     )
     q, force = at_times(whole, path, t)
-    scattered = replace(data, time=t, q=q, force=force)
+    scattered = replace(data, time=t, q=q, tau=force)
     (samples,) = prepare(scattered)
     np.testing.assert_allclose(np.diff(samples.time), samples.time[1] - samples.time[0], rtol=1e-9)
     assert smooth_error(scattered) < 1e-4
@@ -175,11 +175,11 @@ def with_gap(data: Measurement, begin: int, length: int, *, removed: bool) -> Me
     """Samples that are NaN, or that are not there at all."""
     if removed:
         keep = np.r_[0:begin, begin + length : len(data)]
-        return replace(data, time=data.time[keep], q=data.q[keep], force=data.force[keep])
-    q, force = data.q.copy(), data.force.copy()
+        return replace(data, time=data.time[keep], q=data.q[keep], tau=data.tau[keep])
+    q, force = data.q.copy(), data.tau.copy()
     q[begin : begin + length] = np.nan
     force[begin : begin + length, 0] = np.nan
-    return replace(data, q=q, force=force)
+    return replace(data, q=q, tau=force)
 
 
 @pytest.mark.parametrize("removed", [False, True])
@@ -267,10 +267,10 @@ def test_a_reference_that_was_not_recorded() -> None:
 
 def test_too_short() -> None:
     data = run().measurement
-    few = replace(data, time=data.time[:8], q=data.q[:8], force=data.force[:8])
+    few = replace(data, time=data.time[:8], q=data.q[:8], tau=data.tau[:8])
     with pytest.raises(IdentificationError, match="no part without gaps has 12 samples"):
         prepare(few)
-    more = replace(data, time=data.time[:60], q=data.q[:60], force=data.force[:60])
+    more = replace(data, time=data.time[:60], q=data.q[:60], tau=data.tau[:60])
     with pytest.raises(IdentificationError, match="60 samples at 500/s are too few"):
         prepare(more, Preparation(cutoff=10.0))
     with pytest.raises(IdentificationError, match="there is no measurement"):

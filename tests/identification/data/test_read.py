@@ -41,7 +41,7 @@ def same(measured: Measurement) -> None:
     for ours, truth in (
         (measured.time, TIME),
         (measured.q, Q),
-        (measured.force, FORCE),
+        (measured.tau, FORCE),
         (measured.reference, REFERENCE),
     ):
         np.testing.assert_allclose(ours, truth, rtol=1e-13)
@@ -159,7 +159,7 @@ def test_encoders_and_currents(tmp_path: Path) -> None:
     assert measured.reference is not None
     np.testing.assert_allclose(measured.time, TIME)
     np.testing.assert_allclose(measured.q[0], 0.01 * np.arange(1, 7))
-    np.testing.assert_allclose(measured.force[0], 1e-3 * 0.12 * 2 * np.pi / 0.01 * np.arange(1, 7))
+    np.testing.assert_allclose(measured.tau[0], 1e-3 * 0.12 * 2 * np.pi / 0.01 * np.arange(1, 7))
     np.testing.assert_allclose(measured.reference[0], 1e-3 * np.arange(1, 7))
     assert measured.delay == pytest.approx(5e-4)
     assert measured.source.column(f"force.{robot.actuators[2].name}") == "i2"
@@ -185,7 +185,7 @@ def test_constants_of_the_description(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "run.csv", named)
     measured = read_measurement(path, robot, {"time": {"column": "t"}, "actuators": actuators})
     np.testing.assert_allclose(measured.q, np.deg2rad(10.0) - np.pi / 2 / 15)
-    np.testing.assert_allclose(measured.force, 2.0 * 0.1 * 15)
+    np.testing.assert_allclose(measured.tau, 2.0 * 0.1 * 15)
     assert measured.reference is None
 
 

@@ -16,7 +16,7 @@ from nacelle.identification.estimation.closed_loop import (
     closed_loop_motion,
     estimated_robot,
 )
-from nacelle.identification.rehearsal.settings import JointServo
+from nacelle.identification.experiment.settings import JointServo
 from nacelle.model.linear_parameters import linear_parameters
 from support.library import library_robot
 

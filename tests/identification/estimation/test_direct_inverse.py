@@ -7,15 +7,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.support.identification import fourier, truth_of
-from tests.support.library import library_robot
 
 from nacelle.dynamics.base_parameters.base_parameters import base_parameters
 from nacelle.errors import IdentificationError
 from nacelle.identification.data.preparation import prepare
 from nacelle.identification.estimation.closed_loop import DirectInverse, InstrumentalVariables
 from nacelle.identification.estimation.regression import regression
-from nacelle.identification.rehearsal import Experiment, JointServo, Sensors, perturb_parameters
+from nacelle.identification.experiment import Experiment, JointServo, Sensors, perturb_parameters
+from support.identification import fourier, truth_of
+from support.library import library_robot
 
 # Slow enough that the controller's tracking error shows.
 LOOP = JointServo(bandwidth=5.0, feedforward=False)

@@ -180,9 +180,9 @@ def test_prediction_of_samples_is_inverse_dynamics() -> None:
     samples = prepare(run.measurement)
     estimator = InstrumentalVariables().fit(samples)
     force = estimator.predict(samples)
-    assert force.shape == samples[0].force.shape
+    assert force.shape == samples[0].tau.shape
     used = samples[0].used
-    assert np.max(np.abs(force - samples[0].force)[used]) < 1e-5 * np.max(np.abs(force))
+    assert np.max(np.abs(force - samples[0].tau)[used]) < 1e-5 * np.max(np.abs(force))
     assert estimator.score(samples) == pytest.approx(1.0, abs=1e-9)
     twice = estimator.predict([samples[0], samples[0]])
     np.testing.assert_array_equal(twice, np.concatenate([force, force]))

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from tests.support.library import library_robot
 
 import nacelle
 from nacelle.errors import IdentificationError, ParameterError
 from nacelle.identification.estimation.payload import payload_from_runs
 from nacelle.model.payload import with_payload
 from nacelle.spatial.inertia import inertia_faults
+from support.library import library_robot
 from support.noisy_estimates import random_motion_states
 
 
@@ -28,7 +28,7 @@ def _runs(robot, load, *, noise=0.05, common=0.0, count=60, seed=5, **options):
     x, v, a = random_motion_states(robot, count, seed)
     rng = np.random.default_rng(seed + 1000)
     Y = nacelle.regressor(robot, x, v, a, parameters=base).Y
-    others = [nacelle.inverse_dynamics(each, x, v, a).force for each in (robot, with_payload(robot, **load))]
+    others = [nacelle.inverse_dynamics(each, x, v, a).tau for each in (robot, with_payload(robot, **load))]
     sigma = noise * np.sqrt(np.mean(others[0] ** 2))
     W = Y.reshape(-1, len(base))
     inverse = np.linalg.pinv(W)

@@ -16,7 +16,7 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.data.preparation import Preparation, prepare
 from nacelle.identification.estimation.closed_loop import InstrumentalVariables
 from nacelle.identification.estimation.regression import regression
-from nacelle.identification.rehearsal import perturb_parameters
+from nacelle.identification.experiment import perturb_parameters
 from support.identification import ExactRun, exact_run, fivebar_base, fourier, library_run, truth_of
 from support.library import library_robot
 
@@ -85,7 +85,7 @@ def internal_forces(run: ExactRun) -> Array:
     _, _, Vt = np.linalg.svd(np.swapaxes(J, 1, 2))
     idle = Vt[:, -1]
     np.testing.assert_allclose(np.einsum("tak,ta->tk", J, idle), 0.0, atol=1e-12)
-    size = np.sqrt(np.mean(run.measurement.force**2))
+    size = np.sqrt(np.mean(run.measurement.tau**2))
     wave = 5.0 * size * np.sin(3.0 * run.measurement.time)
     return idle * np.sign(idle[:, :1]) * wave[:, None]
 
@@ -98,7 +98,7 @@ def test_redundant_drives_give_the_truth_whatever_they_do_against_one_another() 
     plain = InstrumentalVariables(parameters=base).fit(prepare(run.measurement))
     assert plain.regression_.rows == ("v_x", "v_y")
     np.testing.assert_allclose(plain.coef_, truth, atol=1e-6 * size)
-    tense = replace(run.measurement, force=run.measurement.force + internal_forces(run))
+    tense = replace(run.measurement, tau=run.measurement.tau + internal_forces(run))
     pulled = InstrumentalVariables(parameters=base).fit(prepare(tense))
     np.testing.assert_allclose(pulled.coef_, truth, atol=1e-5 * size)
 

@@ -100,9 +100,9 @@ def test_periods_follow_one_another():
     assert t[-1] == pytest.approx(3.0 * result.trajectory.duration)
     assert np.allclose(sample.x[:100], sample.x[200:300], atol=1e-12)
     with pytest.raises(IdentificationError, match="has one period"):
-        quick_excitation(kind="bspline").repeated(2)
+        quick_excitation(kind="bspline").repeat(2)
     with pytest.raises(IdentificationError, match="above zero"):
-        result.repeated(0)
+        result.repeat(0)
 
 
 def test_words_name_the_weakest_combination():
@@ -148,7 +148,7 @@ def _compare_rows(robot: nacelle.Robot) -> None:
     gram, truth = (np.einsum("tip,tiq->tpq", rows, rows) for rows in (R, whitened))
     assert np.max(np.abs(gram - truth)) < 1e-9 * np.max(np.abs(truth))
     state = public_states(problem, z, T)
-    truth = nacelle.inverse_dynamics(robot, *state, smooth=problem.smooth).force
+    truth = nacelle.inverse_dynamics(robot, *state, smooth=problem.smooth).tau
     assert np.max(np.abs(force - truth)) < 1e-9 * np.max(np.abs(truth))
 
 
@@ -167,7 +167,7 @@ def test_limited_values_are_those_of_the_kinematics(name):
         values[:, m : 2 * m], acceleration, rtol=1e-9, atol=1e-9 * np.max(np.abs(acceleration))
     )
     for k, limit in enumerate(bounded_coordinates(robot)):
-        if limit.place is None and np.all(np.isfinite(limit.pair)):
+        if limit.primitive is None and np.all(np.isfinite(limit.pair)):
             low, high = limit.pair
             part = (q[:, limit.joint] - 0.5 * (low + high)) / (0.5 * (high - low))
             assert np.allclose(values[:, 2 * m + k], part, atol=1e-9)

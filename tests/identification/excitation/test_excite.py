@@ -24,7 +24,7 @@ def _within_limits(result: nacelle.identification.Excitation) -> None:
     assert not np.any(has_failed(dynamics.flags))
     assert not np.any(nacelle.inverse_kinematics(robot, state.x).flags)
     slack = 1.0 + 2e-3
-    assert np.all(np.abs(dynamics.force) <= slack * made.force)
+    assert np.all(np.abs(dynamics.tau) <= slack * made.force)
     _, rate, acceleration = nacelle.kinematics.joint_motion(robot, *state).actuators
     assert np.all(np.abs(rate) <= slack * made.speed)
     assert np.all(np.abs(acceleration) <= slack * made.acceleration)

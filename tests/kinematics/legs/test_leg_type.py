@@ -58,7 +58,7 @@ def facts(robot: Robot) -> list[tuple[object, ...]]:
             kind.form,
             kind.reason,
             kind.planar,
-            kind.askew,
+            kind.misalignment,
             kind.parallelogram is None,
             [group.letter for group in kind.trunk],
             sorted(tuple(group.letter for group in branch) for branch in kind.branches),
@@ -216,9 +216,9 @@ def test_legs_by_the_kinds_of_their_joints_stay(name: str) -> None:
 @pytest.mark.parametrize("name", ["gough-stewart", "palida", "hexaglide", "hexa"])
 def test_struts_and_rods_lie_straight_on_their_pivots_or_not(name: str) -> None:
     robot = nacelle.load(name)
-    assert not any(kind.askew for kind in types(robot))
+    assert not any(kind.misalignment for kind in types(robot))
     # Universal joints that are made of two revolutes are none any more.
-    assert all(kind.askew or not kind.form for kind in types(shaken(robot, 1e-9)))
+    assert all(kind.misalignment or not kind.form for kind in types(shaken(robot, 1e-9)))
 
 
 @pytest.mark.parametrize("axial", [0.0, 1e-13, 1e-9])
@@ -273,7 +273,7 @@ def test_revolutes_that_act_as_one_joint(off: float) -> None:
 def test_the_centre_of_two_revolutes_is_on_both_axes(name: str) -> None:
     robot = CASES[name](5).robot
     mechanism = mechanism_of(robot)
-    poses = tree_kinematics(robot, mechanism.assembly.platform, mechanism.assembly.q).poses
+    poses = tree_kinematics(robot, mechanism.assembly.platform, mechanism.assembly.q_tree).poses
     for kind in types(robot):
         group = next(group for group in kind.trunk if len(group.joints) == 2)
         centre = poses[group.before].R @ group.centre + poses[group.before].p

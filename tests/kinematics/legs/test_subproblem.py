@@ -303,7 +303,7 @@ def test_every_branch_closes_the_leg(name: str) -> None:
     """All choices of roots close the loop, and they differ from each other."""
     robot = CASES[name](4).robot
     mechanism = mechanism_of(robot)
-    found = all_solutions(robot, 0, mechanism.assembly.platform, mechanism.assembly.q)
+    found = all_solutions(robot, 0, mechanism.assembly.platform, mechanism.assembly.q_tree)
     for q in found:
         assert closure_error(robot, mechanism.assembly.platform, q) < 1e-12
     flat = np.array([[*np.cos(q), *np.sin(q)] for q in found])
@@ -314,7 +314,7 @@ def test_every_branch_closes_the_leg(name: str) -> None:
         robot, robot.legs[0], mechanism.legs[0].closed_form, dict(enumerate(mechanism.assembly.motion.poses))
     )
     for j, steps in chosen.steps.items():
-        wanted = joint_transforms(robot.joints[j], mechanism.assembly.q[robot.q_slices[j]])
+        wanted = joint_transforms(robot.joints[j], mechanism.assembly.q_tree[robot.q_slices[j]])
         for step, expected in zip(steps, wanted, strict=True):
             if isinstance(step, CosineSine):
                 assert abs(step.c - expected.c) + abs(step.s - expected.s) < 1e-11
@@ -326,8 +326,8 @@ def test_other_branch_by_other_guess() -> None:
     mechanism = mechanism_of(robot)
     q = next(
         q
-        for q in all_solutions(robot, 0, mechanism.assembly.platform, mechanism.assembly.q)
-        if np.max(np.abs(q - mechanism.assembly.q)) > 1e-2
+        for q in all_solutions(robot, 0, mechanism.assembly.platform, mechanism.assembly.q_tree)
+        if np.max(np.abs(q - mechanism.assembly.q_tree)) > 1e-2
     )
     joints = list(robot.joints)
     for j in robot.legs[0].joints:
@@ -336,7 +336,7 @@ def test_other_branch_by_other_guess() -> None:
     found = mechanism_of(other)
     assert found.legs[0].closed_form.signs != mechanism.legs[0].closed_form.signs
     assert found.legs[1].closed_form == mechanism.legs[1].closed_form
-    assert_same(found.assembly.q, q, 1e-10)
+    assert_same(found.assembly.q_tree, q, 1e-10)
 
 
 # ----------------------------------------------------------------------------------------- spheres
@@ -363,11 +363,11 @@ def test_spheres_of_the_legs(name: str) -> None:
     mechanism = mechanism_of(robot)
     x = poses_around(robot, 1, seed=1)[0]
     now = configuration(robot, x, np.zeros(0))
-    poses = tree_kinematics(robot, mechanism.chart.pose(x), now.q).poses
+    poses = tree_kinematics(robot, mechanism.chart.pose(x), now.q_tree).poses
     for leg in robot.legs:
         driven = driven_joint(robot, leg)
         assert driven in [a.joint for a in robot.actuators]
-        step = joint_transforms(robot.joints[driven], now.q[robot.q_slices[driven]])[0]
+        step = joint_transforms(robot.joints[driven], now.q_tree[robot.q_slices[driven]])[0]
         sphere = leg_sphere(robot, leg, step)
         on_plate = (
             sphere.closure.frame_predecessor

@@ -23,7 +23,7 @@ from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.kinematics.mechanism.coupled import coupled_followers, rate_amplification
 from nacelle.kinematics.mechanism.idle import asymmetry, nearest_axisymmetric
 from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
-from nacelle.kinematics.mechanism.snapped import (
+from nacelle.kinematics.mechanism.regularised import (
     _apply_corrections,
     _derivatives_by_corrections,
     regularise_geometry,
@@ -74,7 +74,7 @@ def test_rods_do_not_spin(name: str) -> None:
     ]
     assert rods
     for place in rods:
-        x, y, z, w = assembly.q[place]
+        x, y, z, w = assembly.q_tree[place]
         assert guess[place][0] == guess[place][2] == 0.0
         assert max(abs(x), abs(z)) < 1e-15
         assert np.hypot(y, w) == pytest.approx(1.0)
@@ -90,7 +90,7 @@ def test_the_other_branch_is_found_from_guesses_on_this_one() -> None:
         robot, legs=(dataclasses.replace(leg, branch=-leg.branch), *robot.legs[1:]), modes=()
     )
     for seed in range(1, 11):
-        there = assemble(other, robot.reference, here.q, seed)
+        there = assemble(other, robot.reference, here.q_tree, seed)
         assert not there.open
         assert not there.missed
 
@@ -162,7 +162,7 @@ def test_the_same_from_the_actuators_and_in_gaps() -> None:
     x = nacelle.reference_pose(robot) + np.array([[0.01, 0.1, 0.05], [0, 0, 0], [np.nan, 0, 0]])
     found = nacelle.inverse_kinematics(robot, x)
     first = nacelle.kinematics.dependent_coordinates(found)
-    second = nacelle.kinematics.dependent_coordinates(nacelle.forward_kinematics(robot, found.actuators))
+    second = nacelle.kinematics.dependent_coordinates(nacelle.forward_kinematics(robot, found.q))
     for name, values in first.items():
         assert np.isfinite(values).tolist() == [True, True, False]
         np.testing.assert_allclose(second[name], values, atol=1e-9)
@@ -178,7 +178,7 @@ def test_tolerances_of_a_leg_keep_the_branch_of_the_guess(seed: int) -> None:
     robot = delta_with_tolerances(seed)
     found = assemble(robot)
     assert not found.open
-    arms = [found.q[robot.q_slices[robot.joint(f"leg{k}.shoulder")]][0] for k in (1, 2, 3)]
+    arms = [found.q_tree[robot.q_slices[robot.joint(f"leg{k}.shoulder")]][0] for k in (1, 2, 3)]
     np.testing.assert_allclose(arms, 0.518, atol=0.01)
     # Less than a degree, but not zero.
     tilt = np.linalg.norm(found.platform.R - np.eye(3))
@@ -293,7 +293,7 @@ def test_angles_that_count_turns() -> None:
         True,
     )
     assert mechanism.reference[1].tolist() == [0.4, 0.0]
-    assert (moved == robot, moved.described == robot, with_turn_counting(moved) is moved) == (
+    assert (moved == robot, moved.as_described == robot, with_turn_counting(moved) is moved) == (
         False,
         True,
         True,
@@ -450,10 +450,10 @@ def test_angles_of_coupled_joints_count_their_turns() -> None:
     x, _ = mechanism_of(robot).reference
     ik = nacelle.inverse_kinematics(robot, x)
     place = {joint.name: robot.q_slices[j].start for j, joint in enumerate(robot.tree_joints)}
-    shoulder, motor = ik.q[place["left.shoulder"]], ik.q[place["left.motor"]]
+    shoulder, motor = ik.q_tree[place["left.shoulder"]], ik.q_tree[place["left.motor"]]
     assert motor == pytest.approx(3.0 * (shoulder - math.radians(10.0)), abs=1e-12)
     assert abs(motor) > math.pi
-    assert nacelle.forward_kinematics(robot, ik.actuators).x == pytest.approx(x, abs=1e-12)
+    assert nacelle.forward_kinematics(robot, ik.q).x == pytest.approx(x, abs=1e-12)
 
 
 def test_couplings_have_no_bodies() -> None:
@@ -581,7 +581,7 @@ def test_derivatives_by_the_frames_are_differences() -> None:
 
     def gaps(theta: np.ndarray) -> np.ndarray:
         moved = _apply_corrections(robot, places, theta.reshape(-1, 6))
-        return closure_residual(moved, tree_kinematics(moved, start.platform, start.q))
+        return closure_residual(moved, tree_kinematics(moved, start.platform, start.q_tree))
 
     h = 1e-6
     for k, step in enumerate(h * np.eye(6 * len(places))):
@@ -621,8 +621,8 @@ def test_a_small_asymmetry_is_neglected_and_its_error_stated() -> None:
     rng = np.random.default_rng(2)
     x = near.reference.p + 0.1 * rng.uniform(-1, 1, (40, 3))
     v, a = np.zeros((40, 3)), 10.0 * near.size * rng.normal(size=(40, 3))
-    exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree").force
-    ours = nacelle.inverse_dynamics(near, x, v, a).force
+    exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree").tau
+    ours = nacelle.inverse_dynamics(near, x, v, a).tau
     error = np.max(np.abs(exact - ours), axis=0) / np.max(np.abs(exact), axis=0)
     assert 0.2 * stated < np.max(error) < 5.0 * stated
 
@@ -648,8 +648,8 @@ def test_a_universal_joint_holds_the_spin_far_from_its_singularity() -> None:
     again = nacelle.loads(robot.to_yaml())
     assert again.hash == robot.hash
     state = (robot.reference.p + 0.05, [0.3, -0.2, 0.1], [1.0, 2.0, -1.0])
-    tree = nacelle.inverse_dynamics(robot, *state, formulation="tree").force
-    np.testing.assert_allclose(nacelle.inverse_dynamics(robot, *state).force, tree, rtol=1e-9)
+    tree = nacelle.inverse_dynamics(robot, *state, formulation="tree").tau
+    np.testing.assert_allclose(nacelle.inverse_dynamics(robot, *state).tau, tree, rtol=1e-9)
 
 
 def test_the_nearest_axisymmetric_inertia() -> None:

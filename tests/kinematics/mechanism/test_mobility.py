@@ -361,7 +361,7 @@ def test_rate_of_a_driven_closure(name: str) -> None:
 
 
 def motion_after_step(robot: Robot, start: Assembly, step: np.ndarray) -> TreeKinematics:
-    pose, q = integrate_tree(robot, start.platform, start.q, step)
+    pose, q = integrate_tree(robot, start.platform, start.q_tree, step)
     return tree_kinematics(robot, pose, q)
 
 
@@ -392,7 +392,7 @@ def ranks_by_pinocchio(robot: Robot) -> Ranks:
     """Mobility in the reference pose from Pinocchio's Jacobians and what the closures allow."""
     found = assemble(robot)
     assert not found.open
-    now = pinocchio_snapshot(robot, found.platform, found.q)
+    now = pinocchio_snapshot(robot, found.platform, found.q_tree)
     width = robot.platform_nv + robot.nv
     rows = [
         closure_constraint(robot, joint, now, np.zeros(width)).constraint_rows for joint in robot.closures

@@ -152,11 +152,11 @@ def test_signs_change_with_the_branch() -> None:
     assert np.max(np.abs(newton_steps.loop_closing_step(robot, other, x)["error"])) < 1e-12
     assert np.min(signs(x, other)) < 0.0
     start = nacelle.inverse_kinematics(robot, x)
-    flipped = InverseKinematics(robot, x, other, start.q, start.actuators, start.margins, start.flags)
+    flipped = InverseKinematics(robot, x, other, start.q_tree, start.q, start.margins, start.flags)
     again = nacelle.inverse_kinematics(robot, x + 0.01, guess=flipped, limits=False)
     assert again.flags == Flag.OTHER_BRANCH
     assert not again.ok
-    assert again.actuators[1] < 0.0
+    assert again.q[1] < 0.0
 
 
 @pytest.mark.slow
@@ -165,13 +165,13 @@ def test_crossed_parallelogram_with_the_signs_of_the_reference() -> None:
     robot = nacelle.loads(KNEE)
     assert len(branch_of(robot).relations) == 2
     x, v, a = [-0.0832, -0.4324], [0.3, -0.2], [1.0, 2.0]
-    hip, knee, motor, _ = nacelle.inverse_kinematics(robot, x).q
+    hip, knee, motor, _ = nacelle.inverse_kinematics(robot, x).q_tree
     # Points of the thigh's plane as complex numbers: the crank's end P is reflected on the line to the rod's.
     Q = 0.35 + 0.06j * np.exp(1j * knee)
     P = Q / np.conj(Q) * 0.06 * np.exp(-1j * motor)
     y = np.array([hip, knee, np.angle(P), np.angle((Q - P) / P)])
     crossed = nacelle.inverse_kinematics(robot, x, guess=y)
-    assert abs(crossed.q[2] + crossed.q[3]) > 0.05
+    assert abs(crossed.q_tree[2] + crossed.q_tree[3]) > 0.05
     assert crossed.flags & int(Flag.OTHER_BRANCH)
     signs = compile_native(kinematic_model.branch_signs, robot)(crossed.x, crossed.y)
     assert np.all(signs[:-1] > 0.0)
@@ -190,9 +190,9 @@ def test_crossed_parallelogram_with_the_signs_of_the_reference() -> None:
         tree = nacelle.inverse_dynamics(robot, x, v, a, guess=found, formulation="tree")
         assert found.flags == int(Flag.OTHER_BRANCH)
         np.testing.assert_allclose(found.y, tree.y, atol=1e-12)
-        np.testing.assert_allclose(found.force, tree.force, rtol=1e-10)
+        np.testing.assert_allclose(found.tau, tree.tau, rtol=1e-10)
         Y = nacelle.regressor(robot, x, v, a, guess=state)
-        np.testing.assert_allclose(Y.Y @ Y.parameters.values, tree.force, rtol=1e-10)
+        np.testing.assert_allclose(Y.Y @ Y.parameters.values, tree.tau, rtol=1e-10)
 
 
 @pytest.mark.costly
@@ -239,7 +239,7 @@ def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     rng = np.random.default_rng(3)
     x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (120, 3)) * [0.3, 0.3, 1.2]
     joints = nacelle.inverse_kinematics(robot, x, limits=False)
-    x, q = x[joints.ok], joints.actuators[joints.ok]
+    x, q = x[joints.ok], joints.q[joints.ok]
     found = nacelle.forward_kinematics(robot, q)
     sign = np.sign(np.linalg.det(nacelle.jacobian(robot, nacelle.reference_pose(robot)).inverse))
     clear = found.flags == 0
@@ -248,7 +248,7 @@ def test_forward_stays_on_its_side(kinds: tuple[str, ...]) -> None:
     assert np.all(np.sign(np.linalg.det(inverse)) == sign)
     other = (found.flags & int(Flag.OTHER_BRANCH)) != 0
     assert np.all(np.isfinite(found.x[other]))
-    again = nacelle.inverse_kinematics(robot, found.x[clear], limits=False).actuators
+    again = nacelle.inverse_kinematics(robot, found.x[clear], limits=False).q
     assert np.max(np.abs(np.sin(0.5 * (again - q[clear])))) < 1e-10
 
 
@@ -262,7 +262,7 @@ def test_forward_goes_the_short_way_round(make: Callable[[], nacelle.Robot]) -> 
         x = turned(1e-3 + t * np.array([0.2, -0.15, 0.1]))
     else:
         x = nacelle.reference_pose(robot) + t * np.array([0.02, -0.03, 0.1])
-    q = nacelle.inverse_kinematics(robot, x, limits=False).actuators
+    q = nacelle.inverse_kinematics(robot, x, limits=False).q
     wound = q.copy()
     wound[:, 0] += 2.0 * np.pi
     wound[20:, 1] -= 2.0 * np.pi
@@ -279,13 +279,13 @@ def test_forward_in_closed_form_knows_other_modes(name: str) -> None:
     """Where spheres meet with a leg beyond its own singularity, the inverse gives other coordinates."""
     robot = nacelle.load(name)
     rng = np.random.default_rng(0)
-    centre = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot)).actuators
+    centre = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot)).q
     reach = 2.5 if name == "fivebar" else 1.5 * float(np.linalg.norm(robot.reference.p)) or robot.size
     q = centre + rng.uniform(-reach, reach, (400, centre.size))
     found = nacelle.forward_kinematics(robot, q)
     met = (found.flags & int(Flag.UNREACHABLE)) == 0
     other = (found.flags & int(Flag.OTHER_BRANCH)) != 0
-    back = nacelle.inverse_kinematics(robot, found.x, limits=False).actuators
+    back = nacelle.inverse_kinematics(robot, found.x, limits=False).q
     apart = back - q
     if name == "fivebar":
         apart = np.angle(np.exp(1j * apart))

@@ -71,13 +71,13 @@ def test_there_and_back(name: str) -> None:
     """Forward after inverse from the reference pose, and inverse after forward."""
     robot = named_robot(name)
     x = poses_around(robot, 9, seed=3)
-    q = inverse_kinematics(robot, x, limits=False).actuators
+    q = inverse_kinematics(robot, x, limits=False).q
     # Every path to the answer: without a guess, and with one, which is always iterated.
     for guess in (None, reference_pose(robot), x):
         found = forward_kinematics(robot, q, guess)
         assert np.all(found.ok)
         assert_poses(robot, found.x, x, tolerance(robot, x))
-        back = found.inverse().actuators
+        back = found.inverse().q
         turned = (back - q + np.pi) % (2 * np.pi) - np.pi
         assert np.max(np.minimum(np.abs(back - q), np.abs(turned))) < 1e-12
     closed = guess is not None and sphere.has_sphere_solution(mechanism_of(robot))
@@ -90,7 +90,7 @@ def test_few_steps_nearby(name: str) -> None:
     """Quadratic convergence: from a pose nearby few steps do, and at the solution none."""
     robot = named_robot(name)
     x = poses_around(robot, 9, seed=5, length=0.02, angle=0.05)
-    q = inverse_kinematics(robot, x, limits=False).actuators
+    q = inverse_kinematics(robot, x, limits=False).q
     found = forward_kinematics(robot, q, reference_pose(robot))
     assert np.all(found.ok)
     assert np.max(found.iterations) <= 6
@@ -103,7 +103,7 @@ def test_few_steps_nearby(name: str) -> None:
 def test_follow_a_path(name: str) -> None:
     robot = named_robot(name)
     x = fourier_trajectory(robot, seed=2, length=0.04, angle=0.1)(np.linspace(0.0, 2 * np.pi, 60)).x
-    q = inverse_kinematics(robot, x, limits=False).actuators
+    q = inverse_kinematics(robot, x, limits=False).q
     found = forward_kinematics(robot, q, x[0], follow=True)
     assert np.all(found.ok)
     assert_poses(robot, found.x, align_quaternions(mechanism_of(robot), x, x[0]), tolerance(robot, x))
@@ -162,7 +162,7 @@ def test_random_legs_as_a_whole(name: str) -> None:
         [
             mechanism.assembly.platform.p,
             quat_from_matrices(mechanism.assembly.platform.R),
-            mechanism.assembly.q,
+            mechanism.assembly.q_tree,
         ]
     )
     y = np.broadcast_to(start, (3, start.size))
@@ -179,7 +179,7 @@ def test_random_legs_as_a_whole(name: str) -> None:
 def test_spheres_equal_iteration(name: str) -> None:
     robot = named_robot(name)
     x = poses_around(robot, 40, seed=8, length=0.08)
-    q = inverse_kinematics(robot, x, limits=False).actuators
+    q = inverse_kinematics(robot, x, limits=False).q
     closed, iterated = forward_kinematics(robot, q), forward_kinematics(robot, q, reference_pose(robot))
     assert np.all(closed.ok)
     assert np.all(iterated.ok)
@@ -205,7 +205,7 @@ def test_spheres_of_random_legs(name: str) -> None:
 
 def test_no_such_pose() -> None:
     robot = named_robot("fivebar")
-    q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
+    q0 = inverse_kinematics(robot, reference_pose(robot)).q
     q = np.array([q0, [np.pi, 0.0], [np.nan, 0.0]])
     found = forward_kinematics(robot, q)
     margin = run_uncompiled(sphere_forward, robot, q)["margin"]
@@ -235,7 +235,7 @@ def test_wrong_coordinates(q: object, words: str) -> None:
 
 def test_wrong_guess() -> None:
     robot = named_robot("fivebar")
-    q = inverse_kinematics(robot, reference_pose(robot)).actuators
+    q = inverse_kinematics(robot, reference_pose(robot)).q
     with pytest.raises(KinematicsError, match="a pose of fivebar has 2 numbers"):
         forward_kinematics(robot, q, np.zeros(3))
     with pytest.raises(KinematicsError, match="not finite"):
@@ -247,7 +247,7 @@ def test_wrong_guess() -> None:
 def test_shapes() -> None:
     robot = named_robot("3rrr")
     x = poses_around(robot, 6).reshape(2, 3, 3)
-    q = inverse_kinematics(robot, x).actuators
+    q = inverse_kinematics(robot, x).q
     found = forward_kinematics(robot, q)
     assert found.x.shape == (2, 3, 3)
     assert found.flags.shape == found.iterations.shape == (2, 3)
@@ -261,7 +261,7 @@ def test_the_assembly_may_count_whole_turns(name: str) -> None:
     """Poses beside the reference are on its branch, whichever turn the joints of the assembly are in."""
     robot = STRESS[name](0)
     x = reference_pose(robot) + 1e-3
-    q = inverse_kinematics(robot, x[None]).actuators
+    q = inverse_kinematics(robot, x[None]).q
     for follow in (False, True):
         found = forward_kinematics(robot, q, follow=follow)
         assert np.all(found.ok)
@@ -291,7 +291,7 @@ def test_all_assemblies() -> None:
     rng = np.random.default_rng(3)
     x = nacelle.reference_pose(robot) + rng.uniform(-1.0, 1.0, (20, 3)) * [0.3, 0.3, 1.2]
     joints = nacelle.inverse_kinematics(robot, x, limits=False)
-    x, q = x[joints.ok], joints.actuators[joints.ok]
+    x, q = x[joints.ok], joints.q[joints.ok]
     found = nacelle.forward_kinematics(robot, q, assemblies=True)
     several = 0
     for pose, own, all_of_them in zip(x, q, found.assemblies, strict=True):
@@ -301,7 +301,7 @@ def test_all_assemblies() -> None:
         assert all_of_them.signs.shape == (len(all_of_them.x), 1)
         several += len(all_of_them.x) > 1
         again = nacelle.inverse_kinematics(robot, all_of_them.x, limits=False)
-        assert np.max(np.abs(again.actuators - own)) < 1e-10
+        assert np.max(np.abs(again.q - own)) < 1e-10
     assert several > 5
     one = nacelle.forward_kinematics(robot, q[0], assemblies=True)
     assert len(one.assemblies.x) >= 1
@@ -314,7 +314,7 @@ def test_all_assemblies() -> None:
 @pytest.mark.slow
 def test_no_such_pose_by_iteration() -> None:
     robot = named_robot("gough-stewart")
-    q0 = inverse_kinematics(robot, reference_pose(robot)).actuators
+    q0 = inverse_kinematics(robot, reference_pose(robot)).q
     impossible = q0 * [0.1, 3.0, 0.1, 3.0, 0.1, 3.0]
     found = forward_kinematics(robot, np.stack([q0, impossible]))
     assert list(found.ok) == [True, False]
@@ -329,7 +329,7 @@ def test_both_searches_find_the_pose(kind: type[PoseSearch]) -> None:
     """On the pose alone and on pose and joints: the poses from which the coordinates were made."""
     robot = named_robot("3rrr")
     x = poses_around(robot, 5)
-    q = inverse_kinematics(robot, x).actuators
+    q = inverse_kinematics(robot, x).q
     search = kind(mechanism_of(robot))
     for follow in (False, True):
         found, steps, flags = search.find(q, None, follow)

@@ -136,14 +136,12 @@ def test_loops_close(name: str) -> None:
     x = poses_around(robot, 12, seed=1)
     found = inverse_kinematics(robot, x)
     assert np.all(found.reachable)
-    check_closed(robot, found.x, *found.bodies, found.q)
+    check_closed(robot, found.x, *found.bodies, found.q_tree)
     assert np.all(found.margins > 0.0)
     for k, actuator in enumerate(robot.actuators):
-        assert np.allclose(
-            found.joint(robot.joints[actuator.joint].name)[..., 0], found.actuators[:, k], atol=1e-12
-        )
+        assert np.allclose(found.joint(robot.joints[actuator.joint].name)[..., 0], found.q[:, k], atol=1e-12)
     single = inverse_kinematics(robot, x[3])
-    assert_same(single.q, found.q[3], 1e-14)
+    assert_same(single.q_tree, found.q_tree[3], 1e-14)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -152,9 +150,9 @@ def test_branch_of_the_reference(name: str) -> None:
     robot = named_robot(name)
     found = inverse_kinematics(robot, way(robot, 5))
     assert np.all(found.reachable)
-    assert change(robot, mechanism_of(robot).assembly.q, found.q[0]) < 1e-9
+    assert change(robot, mechanism_of(robot).assembly.q_tree, found.q_tree[0]) < 1e-9
     # The way is 0.12 rad and 0.05 sizes long in 32 steps; near a stretched leg joints move faster.
-    assert change(robot, found.q[:-1], found.q[1:]) < 0.05
+    assert change(robot, found.q_tree[:-1], found.q_tree[1:]) < 0.05
 
 
 @pytest.mark.slow
@@ -166,7 +164,7 @@ def test_guess_starts_the_iteration(name: str) -> None:
     for guess in (inverse_kinematics(robot, x[0]), found):
         again = inverse_kinematics(robot, x, guess=guess)
         assert np.all(again.reachable)
-        assert change(robot, found.q, again.q) < 1e-11
+        assert change(robot, found.q_tree, again.q_tree) < 1e-11
 
 
 # ----------------------------------------------------------------------------- random legs, over batches
@@ -182,7 +180,7 @@ def check_random(name: str, seed: int) -> None:
     bodies = run_uncompiled(kinematic_model.body_poses, robot, x, y)
     assert np.all(found["margins"] > 0.0)
     check_closed(robot, x[:6], bodies["R"][:6], bodies["p"][:6], found["q"][:6])
-    assert change(robot, mechanism_of(robot).assembly.q, found["q"][4]) < 1e-9
+    assert change(robot, mechanism_of(robot).assembly.q_tree, found["q"][4]) < 1e-9
     assert change(robot, found["q"][4:-1], found["q"][5:]) < 0.05
 
 
@@ -219,9 +217,9 @@ def test_compiled_random_robot() -> None:
     found = inverse_kinematics(robot, x)
     assert np.all(found.ok)
     expected = run_uncompiled(kinematic_model.joint_positions, robot, x, solve_uncompiled(robot, x))
-    assert change(robot, expected["q"], found.q) < 1e-12
-    assert_same(found.actuators, expected["active"], 1e-12)
-    check_closed(robot, found.x, *found.bodies, found.q)
+    assert change(robot, expected["q"], found.q_tree) < 1e-12
+    assert_same(found.q, expected["active"], 1e-12)
+    check_closed(robot, found.x, *found.bodies, found.q_tree)
 
 
 # ----------------------------------------------------------------------------------- flags and errors
@@ -235,8 +233,8 @@ def test_out_of_reach() -> None:
     assert found.flags[1] == Flag.UNREACHABLE
     assert found.flags[2] == Flag.INVALID
     assert list(found.ok) == [True, False, False, bool(found.ok[3])]
+    assert np.all(np.isnan(found.q_tree[1:3]))
     assert np.all(np.isnan(found.q[1:3]))
-    assert np.all(np.isnan(found.actuators[1:3]))
     with pytest.raises(UnreachableError, match=r"delta: leg.* not reach the pose \[2, 0, -0.6\]") as error:
         inverse_kinematics(robot, x[1])
     assert error.value.legs == tuple(
@@ -266,8 +264,8 @@ def test_near_a_stretched_leg() -> None:
         low, high = (middle, high) if fine else (low, middle)
     edge = inverse_kinematics(robot, x + np.array([low - 1e-9, 0.0]))
     assert edge.flags & Flag.NEAR_SINGULAR
-    assert np.all(np.isfinite(edge.q))
-    assert closure_error(robot, Pose(edge.bodies.R[1], edge.bodies.p[1]), edge.q) < CLOSED
+    assert np.all(np.isfinite(edge.q_tree))
+    assert closure_error(robot, Pose(edge.bodies.R[1], edge.bodies.p[1]), edge.q_tree) < CLOSED
 
 
 def test_limits_are_checked_if_asked() -> None:
@@ -277,22 +275,22 @@ def test_limits_are_checked_if_asked() -> None:
     found = inverse_kinematics(robot, x, limits=False)
     assert found.flags == 0
     assert found.ok
-    assert np.max(found.actuators) > robot.actuators[0].position[1]
+    assert np.max(found.q) > robot.actuators[0].position[1]
 
 
 def test_shapes_of_batches() -> None:
     robot = named_robot("fivebar")
     x = poses_around(robot, 12).reshape(3, 4, 2)
     found = inverse_kinematics(robot, x)
-    assert found.q.shape == (3, 4, robot.nq)
-    assert found.actuators.shape == (3, 4, 2)
+    assert found.q_tree.shape == (3, 4, robot.nq)
+    assert found.q.shape == (3, 4, 2)
     assert found.flags.shape == (3, 4)
     assert found.bodies.R.shape == (3, 4, len(robot.bodies), 3, 3)
     assert set(found.joints) == {joint.name for joint in robot.joints}
     none = inverse_kinematics(robot, np.zeros((0, 2)))
-    assert none.q.shape == (0, robot.nq)
+    assert none.q_tree.shape == (0, robot.nq)
     rps = named_robot("3rps")
-    assert inverse_kinematics(rps, np.zeros((0, 3))).q.shape == (0, rps.nq)
+    assert inverse_kinematics(rps, np.zeros((0, 3))).q_tree.shape == (0, rps.nq)
 
 
 @pytest.mark.parametrize(
@@ -332,6 +330,6 @@ def test_robots_that_differ_in_names_keep_their_own() -> None:
     assert renamed == robot
     x = reference_pose(robot)
     found = inverse_kinematics(robot, x)
-    assert np.array_equal(inverse_kinematics(renamed, x).q, found.q)
+    assert np.array_equal(inverse_kinematics(renamed, x).q_tree, found.q_tree)
     assert mechanism_of(renamed).robot.joints[swing].name == "twist"
     assert mechanism_of(robot).robot.joints[swing].name == "swing"

@@ -112,7 +112,7 @@ def test_guesses() -> None:
     for follow in (False, True):
         again = nacelle.inverse_kinematics(robot, x, guess=guess, follow=follow, limits=False)
         assert np.all(again.flags == 0)
-        np.testing.assert_allclose(again.actuators, plain.actuators, atol=1e-12)
+        np.testing.assert_allclose(again.q, plain.q, atol=1e-12)
     with pytest.raises(nacelle.KinematicsError, match="the guess is a solution of leg"):
         nacelle.inverse_kinematics(robot, x, **{"guess": x})
     fivebar = nacelle.load("fivebar")  # without unknowns
@@ -194,8 +194,8 @@ def compare(robot: Robot, x: Array) -> Array:
     )
     inertia, bias = run_uncompiled(tree.inertia, robot, x, y), run_uncompiled(tree.bias, robot, x, y, v)
     pairs = {
-        "force": (nacelle.inverse_dynamics(robot, x, v, a).force, inverse["force"]),
-        "acceleration": (nacelle.forward_dynamics(robot, x, v, tau).acceleration, forward["acceleration"]),
+        "force": (nacelle.inverse_dynamics(robot, x, v, a).tau, inverse["force"]),
+        "acceleration": (nacelle.forward_dynamics(robot, x, v, tau).a, forward["acceleration"]),
         "Jacobian": (nacelle.jacobian(robot, x).inverse, inertia["A"]),
         "mass matrix": (nacelle.mass_matrix(robot, x), inertia["M"]),
         "bias": (nacelle.bias_forces(robot, x, v), bias["h"]),

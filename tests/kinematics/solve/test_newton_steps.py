@@ -145,7 +145,7 @@ def check(seed: int, count: int) -> tuple[int, int]:
     unflagged = found.flags == 0
     force = np.full((count, 2), np.nan)
     force[solved] = exact.force
-    error = np.max(np.abs(found.force - force), axis=1) / np.max(np.abs(force), axis=1)
+    error = np.max(np.abs(found.tau - force), axis=1) / np.max(np.abs(force), axis=1)
     bound = 1000.0 * EPS * np.maximum(condition**2, parallel)
     worst = np.max(error[unflagged] / bound[unflagged], initial=0.0)
     assert worst < 1.0, f"wrong without a flag: {worst:.3g} of the bound"
@@ -161,7 +161,7 @@ def check(seed: int, count: int) -> tuple[int, int]:
     assert not np.any(wrong & (condition < 1e5)), "on another branch without a flag"
     knee_found = joints.joint("leg.knee")[..., 0]
     assert np.all(np.sign(np.sin(knee_found[free])) == np.sign(np.sin(leg.knee)))
-    drive = joints.actuators[:, 1]
+    drive = joints.q[:, 1]
     apart = drive - q
     if leg.kind == "bars":
         apart = np.angle(np.exp(1j * apart))
@@ -215,7 +215,7 @@ def test_every_function_sees_a_flat_loop() -> None:
         found = call(x + np.array([[0.0, 0.0], [1e-10, 0.0], [0.0, 1e-6], [1e-5, 0.0]]))
         assert np.all(found.flags & SINGULAR), name
         assert found.flags[0] & Flag.SINGULAR, name
-    assert np.all(np.isnan(nacelle.inverse_dynamics(robot, x[None], v, v).force))
+    assert np.all(np.isnan(nacelle.inverse_dynamics(robot, x[None], v, v).tau))
     assert np.isnan(nacelle.mass_matrix(robot, x[None])).all()
     assert "serial" in nacelle.singularities(robot, x).kinds()
 
@@ -248,7 +248,7 @@ def test_the_size_of_a_robot_does_not_matter() -> None:
     np.testing.assert_allclose(small.margins, large.margins, rtol=1e-9)
     np.testing.assert_allclose(small.parallel_margin, large.parallel_margin, rtol=1e-9)
     # The torque of the motor falls with lengths, the force of the cylinder stays.
-    np.testing.assert_allclose(small.force / [1e-3, 1.0], large.force, rtol=1e-10)
+    np.testing.assert_allclose(small.tau / [1e-3, 1.0], large.tau, rtol=1e-10)
 
 
 def shrunk(robot: Robot, factor: float) -> Robot:

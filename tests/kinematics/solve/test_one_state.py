@@ -196,7 +196,7 @@ def test_threads(name: str) -> None:
     def force(k: int) -> bytes:
         k %= len(x)
         found = nacelle.inverse_dynamics(robot, x[k], v[k], guess=near_guess(name, k))
-        return bytes(found.force.tobytes())
+        return bytes(found.tau.tobytes())
 
     expected = [force(k) for k in range(len(x))]
     with ThreadPoolExecutor(4) as pool:
@@ -219,7 +219,7 @@ def test_a_guess_may_be_a_result_or_its_unknowns(counted: list[bool]) -> None:
         counted.clear()
         one = nacelle.inverse_dynamics(robot, x[0] + step, v[0], guess=guess)
         assert counted == [True]
-        np.testing.assert_allclose(one.force, plain.force, rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(one.tau, plain.tau, rtol=1e-11, atol=1e-12)
         np.testing.assert_allclose(one.y, plain.y, rtol=0, atol=1e-14)
     driven = nacelle.forward_dynamics(robot, x[0], v[0], tau[0], guess=before)
     on = nacelle.forward_dynamics(robot, x[0] + step, v[0], tau[0], guess=driven)
@@ -245,7 +245,7 @@ def test_a_guess_that_is_not_near_does_not_mislead(name: str) -> None:
     for guess in far.values():
         together = nacelle.inverse_dynamics(robot, x, v, guess=guess)
         np.testing.assert_array_equal(together.flags, plain.flags)
-        np.testing.assert_allclose(together.force, plain.force, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(together.tau, plain.tau, rtol=1e-9, atol=1e-9)
         followed = nacelle.inverse_kinematics(robot, x, guess=guess, follow=True, limits=False)
         np.testing.assert_allclose(followed.y, found.y, rtol=0, atol=1e-12)
 

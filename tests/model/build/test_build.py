@@ -129,7 +129,7 @@ def test_shafts_that_a_constant_velocity_joint_couples_turn_alike() -> None:
         {"format": "nacelle/2", "name": "r", "motion": ["a.turn"], "legs": legs, "closures": {"cv": joint}}
     )
     turn = np.array([[0.0], [0.5], [1.2], [2.5]])
-    np.testing.assert_allclose(nacelle.inverse_kinematics(robot, turn).q[:, 1:2], turn, atol=1e-12)
+    np.testing.assert_allclose(nacelle.inverse_kinematics(robot, turn).q_tree[:, 1:2], turn, atol=1e-12)
 
 
 def test_constant_velocity_joint_has_two_axes_in_any_frames_and_is_mirrored() -> None:

@@ -144,9 +144,7 @@ def test_dampers_of_the_robot_and_of_legs() -> None:
     # About one axis: 0.5 (q1' + q2') on both joints, 0.2 q2' on the second.
     v = [0.3, 0.4]
     still = [0.0, 0.0]
-    forces = [
-        nacelle.inverse_dynamics(robot, [0.2, 0.1], v, still, friction=on).force for on in (True, False)
-    ]
+    forces = [nacelle.inverse_dynamics(robot, [0.2, 0.1], v, still, friction=on).tau for on in (True, False)]
     assert forces[0] - forces[1] == pytest.approx([0.35, 0.43], rel=1e-12)
 
 
@@ -159,7 +157,7 @@ def test_torsion_springs_of_the_robot_and_of_legs() -> None:
         s = math.remainder(x[0] + x[1], 2.0 * math.pi)
         both = 2.0 * s - 0.4 * s**3
         knee = 3.0 * math.remainder(x[1] - math.radians(20.0), 2.0 * math.pi)
-        held = nacelle.inverse_dynamics(robot, x).force - nacelle.inverse_dynamics(plain, x).force
+        held = nacelle.inverse_dynamics(robot, x).tau - nacelle.inverse_dynamics(plain, x).tau
         assert held == pytest.approx([both, both + knee], rel=1e-12)
     assert nacelle.loads(robot.to_yaml()).hash == robot.hash != plain.hash
     assert nacelle.loads(_TEXT.replace("-0.4 N", "-0.3 N")).hash != robot.hash
@@ -356,7 +354,7 @@ def test_an_unknown_version_names_those_that_exist() -> None:
 
 
 def test_every_new_thing_has_words_and_the_absent_ones_are_keys_of_the_document() -> None:
-    assert all(new.words and (not new.absent or len(new.path) == 1) for new in NEW)
+    assert all(new.subject and (not new.absent or len(new.path) == 1) for new in NEW)
     assert oldest_format({"platform": {"mass": 1}, "legs": [{}], "motion": ["x", "y"]}) == OLDEST
     assert oldest_format({"platform": {"mass": 1}, "legs": [{}], "motion": ["xy", "rz"]}) == NEWEST
 

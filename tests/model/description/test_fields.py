@@ -187,9 +187,9 @@ legs:
 """
     )
     moved = nacelle.inverse_kinematics(robot, [1.5 * math.pi])
-    assert moved.q == pytest.approx([1.5 * math.pi, 0.015])
+    assert moved.q_tree == pytest.approx([1.5 * math.pi, 0.015])
     # One revolution against the weight: m g pitch = torque 2 pi.
-    assert nacelle.inverse_dynamics(robot, [0.3]).force == pytest.approx([9.81 * 0.02 / (2 * math.pi)])
+    assert nacelle.inverse_dynamics(robot, [0.3]).tau == pytest.approx([9.81 * 0.02 / (2 * math.pi)])
 
 
 # ---- Drives read for a kind of joint: units of rotations and translations, gears, the order of axes

@@ -231,5 +231,5 @@ def test_a_mirrored_leg_with_the_same_branch_is_the_mirror_image():
     assert {leg["branch"] for leg in data["legs"][0]["table"]} == {1}
     data["reference"] = {"position": [0.0, 0.0, -0.5]}
     hexa = nacelle.build(data)
-    q = nacelle.inverse_kinematics(hexa, nacelle.reference_pose(hexa)).actuators
+    q = nacelle.inverse_kinematics(hexa, nacelle.reference_pose(hexa)).q
     np.testing.assert_allclose(q, q[0], rtol=0, atol=1e-12)

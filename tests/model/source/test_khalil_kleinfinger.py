@@ -164,7 +164,7 @@ def test_palida_inverse_kinematics_of_the_paper():
             A = robot.joints[leg.joints[0]].frame_predecessor.p
             x, y, z = B - A
             expected = [np.arctan2(x, -z), np.arctan(y / np.hypot(x, z)), np.linalg.norm(B - A)]
-            q = [found.q[robot.q_slices[j]][0] for j in leg.joints]
+            q = [found.q_tree[robot.q_slices[j]][0] for j in leg.joints]
             np.testing.assert_allclose(q, expected, rtol=0, atol=1e-13)
 
 

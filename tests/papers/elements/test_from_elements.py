@@ -117,7 +117,7 @@ def test_encoders(name: str) -> None:
     (x, _, v, a), *_ = states(robot, 1, seed=2)
     q = nacelle.kinematics.joint_motion(robot, x, v, a).actuators
     for friction in (False, True):
-        exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).force
+        exact = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree", friction=friction).tau
         assert_same(inverse_from_encoders(robot, *q, physics=Physics(friction))["force"], exact, 1e-12)
 
 

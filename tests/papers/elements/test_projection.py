@@ -71,7 +71,7 @@ def test_fivebar_of_the_paper(elbow: tuple[float, float]) -> None:
     robot = fivebar(elbow)
     for state, a, _ in samples(robot, 3):
         A, F = elements.implicit_model(state, a, Physics())
-        torque = least_norm_forces(A, F).force
+        torque = least_norm_forces(A, F).tau
         written = oam_fivebar(robot, state, a, elbow)
         slips = np.array([state.moving.u[3 + robot.v_slices[leg.joints[1]].start] for leg in robot.legs])
         friction = elbow[0] * slips + elbow[1] * np.sign(slips)

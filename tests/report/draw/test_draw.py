@@ -110,7 +110,7 @@ def test_forces_along_a_motion_have_their_limits():
     assert ax.get_ylabel() == "torque (N m)"
     curves = {line.get_label(): line for line in ax.lines}
     for k, load in enumerate(found.loads):
-        np.testing.assert_array_equal(curves[load.name].get_ydata(), found.force[:, k])
+        np.testing.assert_array_equal(curves[load.name].get_ydata(), found.tau[:, k])
     assert set(curves["limit"].get_ydata()) == {60.0}
 
 
@@ -329,7 +329,7 @@ def test_curves_are_the_numbers() -> None:
     (ax,) = found.plot(times=times, shown=False).axes
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("time (s)", "torque (N m)")
     lines = {line.get_label(): line for line in ax.lines}
-    np.testing.assert_array_equal(lines["left.motor"].get_ydata(), found.force[:, 0])
+    np.testing.assert_array_equal(lines["left.motor"].get_ydata(), found.tau[:, 0])
     assert "unreachable" in [text.get_text() for text in ax.get_legend().get_texts()]
     with pytest.raises(NacelleError, match="there are 5 samples, and 2 times"):
         found.plot(times=times[:2])

@@ -312,7 +312,7 @@ def test_what_a_page_of_an_identification_says() -> None:
     read = PageReader(identification_page(identification, validation))
     for name in identification.base.names:
         assert name in read.text
-    for line in [*identification.words(), *identification.fit.words(), *validation.words()]:
+    for line in [*identification.describe(), *identification.fit.describe(), *validation.describe()]:
         assert " ".join(line.split()) in read.text
     for body in ("left.proximal", "right.distal"):
         assert body in read.words

@@ -49,7 +49,7 @@ def test_numbers_and_flags() -> None:
     found = nacelle.inverse_dynamics(robot, some_poses(robot))
     text = found._repr_html_()
     assert "1 of 5 samples are flagged: 1 unreachable" in text
-    assert f"{np.nanmax(found.force[:, 0]):.4g}" in text
+    assert f"{np.nanmax(found.tau[:, 0]):.4g}" in text
     assert "N m" in text
 
 
@@ -103,7 +103,7 @@ def test_coordinates_and_motions() -> None:
     x = nacelle.reference_pose(robot)
     found = nacelle.inverse_kinematics(robot, x)
     actuators, margins = inverse_kinematics(found)
-    np.testing.assert_array_equal(actuators.values, found.actuators)
+    np.testing.assert_array_equal(actuators.values, found.q)
     assert actuators.units == ("rad", "rad")
     assert margins.names == tuple(leg.name for leg in robot.legs)
     line = nacelle.Line(x, x + 0.01, motion=robot.motion, duration=0.5)

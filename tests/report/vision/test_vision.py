@@ -77,7 +77,7 @@ def test_a_crossing_next_to_zero_is_where_the_curves_cross() -> None:
 
 def test_the_picture_has_lines_over_the_image() -> None:
     """What a camera sees, as a picture and as tables."""
-    camera = Camera.looking([0.0, 0.14, 0.0], [0.05, 0.1, 0.7], up=(0.0, 1.0, 0.0), size=(320, 320))
+    camera = Camera.look_at([0.0, 0.14, 0.0], [0.05, 0.1, 0.7], up=(0.0, 1.0, 0.0), size=(320, 320))
     seen = nacelle.vision.observe(nacelle.load("fivebar"), camera=camera)
     (ax,) = seen.plot(shown=False).axes
     assert len(ax.images) == 1

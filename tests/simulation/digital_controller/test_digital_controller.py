@@ -84,7 +84,7 @@ def test_with_the_plant_and_alone() -> None:
     plant = RigidPlant(robot)
     parts = plant.loop_parts()
     x = nacelle.reference_pose(robot) + 0.01
-    q = nacelle.inverse_kinematics(robot, x).actuators
+    q = nacelle.inverse_kinematics(robot, x).q
     z, r, gains = np.array([0.3, -0.2]), np.array([1.0, 2.0]), np.array([5.0])
     s = plant.state(x, np.array([0.1, 0.2]))
     both = control(law(), parts)(
@@ -144,7 +144,7 @@ GAINS = np.array([4.0, 20.0, 0.1])
 
 
 def rows() -> Array:
-    q = nacelle.inverse_kinematics(library_robot("fivebar"), pose()).actuators
+    q = nacelle.inverse_kinematics(library_robot("fivebar"), pose()).q
     t = T_OF_LOOP * np.arange(SAMPLES)[:, None]
     return q + 0.05 * np.sin(9.0 * t + np.array([0.0, 1.0]))
 
@@ -167,14 +167,14 @@ def by_hand(delay: float, first: Array) -> tuple[Array, Array, Array]:
     late = round(delay / h)
 
     def f(s: Array) -> Array:
-        a = nacelle.forward_dynamics(robot, s[:2], s[2:], u, friction=False).acceleration
+        a = nacelle.forward_dynamics(robot, s[:2], s[2:], u, friction=False).a
         return np.concatenate([s[2:], a])
 
     for step in range(SAMPLES * SUBSTEPS):
         poses.append(x)
         memories.append(z)
         if step % SUBSTEPS == 0:
-            e = rows()[step // SUBSTEPS] - nacelle.inverse_kinematics(robot, x).actuators
+            e = rows()[step // SUBSTEPS] - nacelle.inverse_kinematics(robot, x).q
             waiting.append((step + late, GAINS[0] * e + GAINS[1] * z[:2] + GAINS[2] * np.array([1.0, -1.0])))
             z = np.array([*(z[:2] + T_OF_LOOP * e), z[2] + 1.0])
         if waiting and waiting[0][0] == step:
@@ -201,7 +201,7 @@ class InPython:
             setattr(self, name, getattr(plant, name))
 
     def signals(self, s, wanted):
-        return {"q": nacelle.inverse_kinematics(self.robot, self.split(s)[0]).actuators}
+        return {"q": nacelle.inverse_kinematics(self.robot, self.split(s)[0]).q}
 
 
 def run(law: DigitalController, plant=None, **options):

@@ -32,7 +32,7 @@ def test_a_lag_alone() -> None:
     plant, T, F = DrivenPlant(cart(), Drives(lag=0.02)), 0.02, 3.0
     run = simulate(plant, [0.0], force=[F], until=0.1)
     fading = np.exp(-run.t / T)
-    np.testing.assert_allclose(plant.motor_forces(run.states, run.inputs)[:, 0], F * (1 - fading), rtol=1e-11)
+    np.testing.assert_allclose(plant.motor_forces(run.states, run.tau)[:, 0], F * (1 - fading), rtol=1e-11)
     exact = F * (run.t**2 / 2 - T * run.t + T**2 * (1 - fading))
     np.testing.assert_allclose(run.x[:, 0], exact, atol=1e-13)
     late = DrivenPlant(cart(), Drives(lag=T), first_force=F)
@@ -66,7 +66,7 @@ def test_another_integration() -> None:
         level = 0.08 + 0.04 * np.exp(-((w / 0.01) ** 2))
         b_rate = w - 800.0 * np.abs(w) * b / level
         force = g + 0.05 * np.sin(40.0 * q + 0.3) - (800.0 * b + 3.0 * b_rate)
-        a = nacelle.forward_dynamics(robot, x, v, force, smooth=0.05).acceleration
+        a = nacelle.forward_dynamics(robot, x, v, force, smooth=0.05).a
         return np.concatenate([v, a, (np.clip(swing(t), -0.45, 0.45) - g) / 2e-3, b_rate])
 
     start = np.array([*x0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -189,7 +189,7 @@ def test_compiled_feedback(hold: bool) -> None:
     x0, h = nacelle.reference_pose(plant.robot), 1e-4
     run = simulate(plant, x0, force=servo, until=0.02, method="rk4", step=h, hold=hold, events=[])
     np.testing.assert_allclose(
-        run.inputs[:-1],
+        run.tau[:-1],
         [python_servo(plant, t, s) for t, s in zip(run.t[:-1], run.states[:-1], strict=True)],
         rtol=1e-12,
         atol=1e-12,

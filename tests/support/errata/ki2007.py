@@ -35,7 +35,7 @@ def _direct_model() -> Evidence:
     rng = np.random.default_rng(1)
     x = nacelle.reference_pose(robot)
     v, a = rng.normal(size=(2, 6))
-    force = nacelle.inverse_dynamics(robot, x, v, a).force
+    force = nacelle.inverse_dynamics(robot, x, v, a).tau
     M, h = nacelle.mass_matrix(robot, x), nacelle.bias_forces(robot, x, v)
     J = nacelle.jacobian(robot, x)
     return Evidence(

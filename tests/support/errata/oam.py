@@ -20,7 +20,7 @@ def _fivebar() -> list[Evidence]:
     for robot in (bare, rubbing):
         for state, a, _ in samples(robot, 3):
             A, F = projection.implicit_model(state, a, Physics())
-            torque = least_norm_forces(A, F).force
+            torque = least_norm_forces(A, F).tau
             if robot is bare:
                 flipped.append(
                     relative_difference(oam_fivebar(robot, state, a, (0.0, 0.0), along_motion=True), torque)

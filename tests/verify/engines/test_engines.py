@@ -39,7 +39,7 @@ def test_hard_bonds_hold_the_loops(name: str, stiffness: float, push: list[float
     )
     rates = np.concatenate([nacelle.kinematics.body_motion(robot, x, push).twist[1], joints.rate])
     nothing = np.zeros(0)
-    start = TreeState(Pose(bodies.R[1], bodies.p[1]), joints.q, rates, nothing, nothing)
+    start = TreeState(Pose(bodies.R[1], bodies.p[1]), joints.q_tree, rates, nothing, nothing)
     data.qpos[:], data.qvel[:] = engine.configuration(start), engine.axes(start) @ start.u
     mj.mj_step(model, data, 2000)
     mj.mj_kinematics(model, data)

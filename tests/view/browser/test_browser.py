@@ -38,7 +38,7 @@ from nacelle.view.side_by_side import FOV, camera_view
 def test_all_corners_are_seen(across: int | None, aspect: float, upper: float, wide: float) -> None:
     low, high = np.array([-0.5, 0.2, 1.0]), np.array([wide, 1.0, 1.5])
     view = camera_view(low, high, across, wide > 1.0)
-    position, target = view.place(aspect, upper)
+    position, target = view.camera_pose(aspect, upper)
     forward = (target - position) / np.linalg.norm(target - position)
     right = np.cross(forward, view.up)
     right = right / np.linalg.norm(right)

@@ -99,7 +99,7 @@ def test_springs_follow_their_bodies() -> None:
         ((link, handle),) = zip(stage.geometry.links, stage._links, strict=True)
         for turn in (0.0, 0.2):
             bodies = inverse_kinematics(robot, reference_pose(robot) + turn).bodies
-            viewer._loop.call(lambda bodies=bodies: stage.place(bodies))
+            viewer._loop.call(lambda bodies=bodies: stage.move_bodies(bodies))
             first, second = link.ends([Pose(R, p) for R, p in zip(*bodies, strict=True)])
             np.testing.assert_allclose(handle.position, first, atol=1e-7)
             length = np.linalg.norm(second - first)

@@ -41,12 +41,12 @@ def test_jacobian():
     bundle = Bundle(robot, visible_cylinders(robot), seen, CameraUnknowns(anchors=1e-3, poses=1e-3))
     assert bundle.count == 6 + 4 + 2 * 4
     units = bundle.units(camera)
-    point = bundle.moved(bundle.start(camera), 1e-4 * units * rng.standard_normal(bundle.count))
+    point = bundle.step(bundle.start(camera), 1e-4 * units * rng.standard_normal(bundle.count))
     system = bundle.system(point)
     assert len(system.r) == 4 * 3 * 2 + 4 + 8
     for k in range(bundle.count):
         step = 1e-7 * units[k] * np.eye(bundle.count)[k]
-        ends = [bundle.system(bundle.moved(point, s * step)).r for s in (1.0, -1.0)]
+        ends = [bundle.system(bundle.step(point, s * step)).r for s in (1.0, -1.0)]
         slope = (ends[0] - ends[1]) / (2.0 * step[k])
         np.testing.assert_allclose(system.J[:, k], slope, atol=2e-3 * np.max(np.abs(slope)))
 
@@ -80,7 +80,7 @@ def test_what_others_explain_says_nothing():
 @pytest.fixture
 def edge():
     """A camera, the frame n, u, m of an edge before it, and pixels of the edge."""
-    camera = Camera.looking([0.0, 0.0, 0.0], [0.0, 0.0, 2.0], distortion=(-0.2, 0.05, 1e-3, -2e-3, 0.01))
+    camera = Camera.look_at([0.0, 0.0, 0.0], [0.0, 0.0, 2.0], distortion=(-0.2, 0.05, 1e-3, -2e-3, 0.01))
     u = np.array([0.8, 0.5, 0.33]) / np.linalg.norm([0.8, 0.5, 0.33])
     P = np.array([0.1, -0.2, 1.7])
     n = tangent_normals(P, u, 0.02)[0]
@@ -137,7 +137,7 @@ def test_derivatives(edge):
 def test_the_camera_is_right_within_its_deviations() -> None:
     """A rehearsed calibration is right within its deviations."""
     robot = nacelle.load("fivebar")
-    camera = Camera.looking([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0), size=(320, 320))
+    camera = Camera.look_at([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0), size=(320, 320))
     result = simulate_calibration(robot, camera, PixelModel(), poses=6, seed=3)
     C = result.calibration.covariance[:6, :6]
     assert float(result.error @ np.linalg.solve(C, result.error)) < 22.5  # chi-square of 6, 0.999
@@ -260,7 +260,7 @@ def test_one_leg_does_not_determine_a_camera():
 
 def test_a_planar_robot_seen_from_above_leaves_focal_length_and_distance():
     robot = nacelle.load("fivebar")
-    above = Camera.looking([0.0, 0.2, 0.0], [0.0, 0.2, 1.5], up=(0.0, 1.0, 0.0))
+    above = Camera.look_at([0.0, 0.2, 0.0], [0.0, 0.2, 1.5], up=(0.0, 1.0, 0.0))
     rng = np.random.default_rng(0)
     seen = point_sightings(robot, above, rng)
     result = calibrate_camera(robot, seen, above, CameraUnknowns(lens=("focal",)))

@@ -52,7 +52,7 @@ def test_all_pixels_near_the_edges() -> None:
     image = PixelPatch.region(camera, Region(0, 0, *camera.size))
     near = np.zeros(image.x.shape, dtype=bool)
     for side, normal in enumerate(seen.lines.normals):
-        t = seen.lines.place(side, image)
+        t = seen.lines.position_along(side, image)
         near |= (np.abs(image.distance_from_plane(normal).s) < MODEL.reach) & (t >= 0.0) & (t <= 1.0)
     chosen = np.zeros_like(near)
     chosen[whole.v, whole.u] = True

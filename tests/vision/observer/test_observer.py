@@ -321,7 +321,7 @@ def test_noise_is_that_of_fitted_lines():
     eye = SimulatedCamera(robot, camera, cylinders, sigma=sigma, rng=rng)
     x = nacelle.reference_pose(robot)
     ik = nacelle.inverse_kinematics(robot, x)
-    A, B = cylinders[1].placed(*ik.bodies)
+    A, B = cylinders[1].ends_in_base(*ik.bodies)
     n = contour_normals(camera, A, B - A, cylinders[1].radius)[0]
     # Points of the edge: those of the axis less the radius along the normal, a pixel apart.
     ends = [camera.seen(end) - cylinders[1].radius * n for end in (A, B)]
@@ -376,7 +376,7 @@ def measured():
         for k, t in enumerate(np.arange(1, 12) * 5e-3)
     ]
     readings = [
-        (t, nacelle.inverse_kinematics(robot, truth.x[truth.at(t)]).actuators)
+        (t, nacelle.inverse_kinematics(robot, truth.x[truth.at(t)]).q)
         for t in np.arange(1, 9) * 6e-3 + 1.5e-3
     ]
     return robot, settings, truth, edges, readings
@@ -639,7 +639,7 @@ def test_within_a_cylinder_there_are_no_edges():
     robot = nacelle.load("fivebar")
     cylinders = visible_cylinders(robot)
     ik = nacelle.inverse_kinematics(robot, nacelle.reference_pose(robot))
-    first, other = cylinders[0].placed(*ik.bodies)
+    first, other = cylinders[0].ends_in_base(*ik.bodies)
     camera = replace(camera_for_legs(robot), pose=Pose(np.eye(3), 0.5 * (first + other)))
     at = edges(robot, ik.x, ik.y, camera_numbers(camera), cylinders=cylinder_option(cylinders))
     assert at["tangent"][0] == -1.0

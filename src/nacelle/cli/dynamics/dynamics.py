@@ -58,7 +58,7 @@ class DynamicsRun(MotionRun):
 @with_options_of(DynamicsRun)
 def dynamics_command(robot_name: str, run: DynamicsRun) -> None:
     """Actuator forces along a motion: force, speed and power against the limits of the drives."""
-    robot, path, options = run.prepared(robot_name)
+    robot, path, options = run.prepare(robot_name)
     from nacelle.dynamics.sizing import size_motors
     from nacelle.report.loads import sizing_data, sizing_parts
 
@@ -98,7 +98,7 @@ def _force_table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
         zip(sizing.robot.actuators, actuator_units(sizing.robot), strict=True)
     ):
         names = [f"{actuator.name}.{part}" for part in ("q", "rate", "force")]
-        table.add(names, [unit, "", ""], [sizing.q[:, k], sizing.rate[:, k], sizing.force[:, k]])
+        table.add(names, [unit, "", ""], [sizing.q[:, k], sizing.rate[:, k], sizing.tau[:, k]])
     table.add(["flags"], [""], [sizing.flags])
     return table.lines()
 
@@ -110,7 +110,7 @@ def _force_table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
 @with_options_of(MotionRun)
 def reactions_command(robot_name: str, run: MotionRun) -> None:
     """Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings."""
-    robot, path, options = run.prepared(robot_name)
+    robot, path, options = run.prepare(robot_name)
     from nacelle.dynamics.reactions import peak_reactions
     from nacelle.report.loads import reaction_parts, reactions_data
 

@@ -252,9 +252,9 @@ def parallelogram_form(robot: Robot, index: int, actuator: int) -> LegForm:
         UnreadError: if it does not move as one rod on a universal joint.
     """
     leg = robot.legs[index]
-    recipe = mechanism_of(robot).legs[index].closed_form
+    closed_form = mechanism_of(robot).legs[index].closed_form
     p = leg_type(robot, leg).parallelogram
-    if p is None or recipe is None or p.root != robot.actuators[actuator].joint:
+    if p is None or closed_form is None or p.root != robot.actuators[actuator].joint:
         raise NotALineLegError(f"leg {leg.name!r} is not driven at the root of its parallelogram")
     _check(robot, leg.name, p)
     root, wrist = robot.joints[p.root], robot.joints[p.wrist]
@@ -392,7 +392,7 @@ def read_leg(robot: Robot, index: int) -> LegForm:
         raise NotALineLegError(f"a damper between bodies acts on leg {leg.name!r}")
     if any(robot.numeric.joints[j].rotor_inertia for j in (*leg.joints, *leg.closures) if j != driven):
         raise NotALineLegError(f"leg {leg.name!r} has a rotor on a passive joint")
-    form, askew = plan.closed_form.form, leg_type(robot, leg).askew
+    form, misalignment = plan.closed_form.form, leg_type(robot, leg).misalignment
     # Rods between spherical joints are known by their points in every leg (`rods`).
     if form == "rods":
         raise NotALineLegError(f"leg {leg.name!r} has rods side by side")
@@ -403,9 +403,9 @@ def read_leg(robot: Robot, index: int) -> LegForm:
     chain = serial_chain(robot, leg)
     if chain is None:
         raise NotALineLegError(f"leg {leg.name!r} is not one chain")
-    if askew:
-        raise NotALineLegError(f"leg {leg.name!r} is askew: {askew}")
-    read = _SerialLeg(robot, index, actuators[0], FORMS[form], FORMS[form].centred(chain))
+    if misalignment:
+        raise NotALineLegError(f"leg {leg.name!r} is askew: {misalignment}")
+    read = _SerialLeg(robot, index, actuators[0], FORMS[form], FORMS[form].centre(chain))
     if FORMS[form].kind == "strut" and driven == chain.joints[-1]:
         return _strut(read)
     if FORMS[form].kind == "rod" and driven == chain.joints[0]:
@@ -525,7 +525,7 @@ def _strut(leg: _SerialLeg) -> LegForm:
     if free_joint == "R":
         leg.require_in_plane(sample_values(X0.R[:, 2]))
     at_zero = dot(_end_at_zero(chain, free_joint), slide.R[:, 2])
-    q = float(mechanism_of(leg.robot).assembly.q[leg.robot.q_slices[chain.joints[-1]]][0])
+    q = float(mechanism_of(leg.robot).assembly.q_tree[leg.robot.q_slices[chain.joints[-1]]][0])
     stroke = float(sample_values(pack([at_zero]))[0]) + q
     side, length = (1.0 if stroke > 0.0 else -1.0), abs(stroke)
     E, sign = leg.axes(count - 1, side * slide.R[:, 2], X0.R[:, 2])

@@ -70,7 +70,7 @@ class LineLeg:
             return True
         return self.form.joint_at_a == "U" and bool(np.any(inertia[4:]) or np.any(inertia[1:3]))
 
-    def seen(self, R: Array | None) -> LegForm:
+    def in_frame(self, R: Array | None) -> LegForm:
         """The leg with its axes a (3,) seen from constant axes R (3, 3), columns in the base: R^T a."""
         if R is None:
             return self.form

@@ -196,7 +196,7 @@ class StrutForces(NamedTuple):
 
     G: Array
     moment: Array
-    own: Scalar
+    residual_force: Scalar
 
 
 def strut_forces(form: LegForm, at: StrutMotion, up: int, physics: Physics) -> StrutForces:

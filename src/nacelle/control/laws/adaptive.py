@@ -263,9 +263,9 @@ def _regressor_samples(
     return RegressorSamples(np.broadcast_to(to_samples(Y), (len(J), *Y.shape)), J)
 
 
-def gram_matrix(felt: RegressorSamples, K: Array) -> Array:
+def gram_matrix(samples: RegressorSamples, K: Array) -> Array:
     """G (parameters, parameters) for a damping K (n, n)."""
-    load = np.swapaxes(felt.J, -1, -2) @ felt.Y
+    load = np.swapaxes(samples.J, -1, -2) @ samples.Y
     return np.asarray(np.mean(np.swapaxes(load, -1, -2) @ np.linalg.solve(K, load), axis=0))
 
 
@@ -439,7 +439,7 @@ class Adaptive(ControlLaw):
         x_d = displace_pose(robot, motion.x, platform.y, t * (motion.v + (0.5 * t) * motion.a))
         slide = sliding_variable(robot, coming._replace(x=x_d), ahead, k["rate"][0])
         n = robot.motion.n
-        Y, felt = self._regressors(robot, ahead, slide, coming)
+        Y, effective = self._regressors(robot, ahead, slide, coming)
         load = k["damping"].reshape(n, n) @ slide.s
         J = np.asarray(inverse_jacobian(robot, ahead.x, ahead.y)["J"])
         asked = Y @ z["parameters"] + least_forces(J, load)
@@ -447,13 +447,13 @@ class Adaptive(ControlLaw):
         memory = platform_memory_after(z, platform, slide.a_ref + k["decay"][0] * slide.s)
         memory |= {"a_d": motion.a, "parameters": z["parameters"], "excitation": z["excitation"]}
         if self.adapts:
-            excitation = _excitation(felt, z["excitation"], k)
+            excitation = _excitation(effective, z["excitation"], k)
             resting = maximum(platform.missed[0], platform.stopped[0])
             for effort, most in zip(asked, k["limit"], strict=True):
                 resting = maximum(resting, where(absolute(effort) - most, 1.0, 0.0))
             power = dot(slide.s, load)
             parameters = _adapt_parameters(
-                felt, J @ slide.s, z["parameters"], excitation, k, resting=resting, power=power
+                effective, J @ slide.s, z["parameters"], excitation, k, resting=resting, power=power
             )
             memory |= {"parameters": parameters, "excitation": excitation}
         return ControlStep(force, memory, ahead)
@@ -504,7 +504,7 @@ class Adaptive(ControlLaw):
         if not np.linalg.eigvalsh(M)[0] > 0.0:
             raise KinematicsError(f"the mass matrix of {robot.name} is not positive definite: {M.tolist()}")
         # At motions all over the workspace, at speeds with inertial forces of the order of weights.
-        felt = _regressor_samples(robot, base, generic_states(robot), self.smooth)
+        samples = _regressor_samples(robot, base, generic_states(robot), self.smooth)
         return {
             **platform_gains(tuning, OBSERVER_FILTER_RATIO * tuning.bandwidth),
             "rate": w,
@@ -518,22 +518,22 @@ class Adaptive(ControlLaw):
             "unfelt": EXCITATION_THRESHOLD**2,
             "fastest": ADAPTATION_RATE_FRACTION * w,
             "limit": replace_infinite_limits(tuning.limits),
-            **self._adaptation_gains(base, felt, w * M, scale),
+            **self._adaptation_gains(base, samples, w * M, scale),
         }
 
     def for_motion(self, robot: Robot, k: dict[str, Array], rows: Array) -> dict[str, Any]:
         """The gain of adaptation with which all that a motion feels has the time constant."""
         base, n = self.parameters(robot), robot.motion.n
-        felt = regressors_along_motion(robot, base, rows, self.smooth)
-        return self._adaptation_gains(base, felt, k["damping"].reshape(n, n), k["scale"])
+        samples = regressors_along_motion(robot, base, rows, self.smooth)
+        return self._adaptation_gains(base, samples, k["damping"].reshape(n, n), k["scale"])
 
     def _adaptation_gains(
-        self, base: BaseParameters, felt: RegressorSamples, K: Array, scale: Array
+        self, base: BaseParameters, samples: RegressorSamples, K: Array, scale: Array
     ) -> dict[str, Any]:
         """Gains that follow from how parameters are felt."""
-        typical = np.sqrt(np.mean(np.square(felt.Y @ base.values), axis=0))
+        typical = np.sqrt(np.mean(np.square(samples.Y @ base.values), axis=0))
         return {
-            "adaptation": adaptation_gain(gram_matrix(felt, K), scale, self.time_constant).ravel(),
+            "adaptation": adaptation_gain(gram_matrix(samples, K), scale, self.time_constant).ravel(),
             # A drive that a motion does not load counts as the others.
             "typical": np.where(typical > 0.0, typical, np.max(typical) or 1.0),
         }
@@ -580,7 +580,7 @@ def _adapt_parameters(
     counted = pack(
         [r - minimum(maximum(r, -zone), zone) for r, zone in zip(rates, k["dead_zone"], strict=True)]
     )
-    mask = pack([where(felt - k["unfelt"][0], 1.0, 0.0) for felt in excitation])
+    mask = pack([where(value - k["unfelt"][0], 1.0, 0.0) for value in excitation])
     P = k["adaptation"].reshape(len(before), len(before))
     gradient = mask * (Y.T @ counted)
     step = mask * (P @ gradient)

@@ -168,9 +168,9 @@ class ComputedTorque(ControlLaw):
         self, robot: Robot, z: dict[str, Array], q: Array, motion: DesiredMotion, k: dict[str, Array]
     ) -> ControlStep:
         """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControlLaw.step`."""
-        return self.commanded(robot, z, estimate_platform(robot, z, q, k), motion, k)
+        return self.command(robot, z, estimate_platform(robot, z, q, k), motion, k)
 
-    def commanded(
+    def command(
         self,
         robot: Robot,
         z: dict[str, Array],

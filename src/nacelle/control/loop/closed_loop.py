@@ -255,7 +255,7 @@ class ControlLoop:
         plants = tuple(_with_holding_motors(plant, hold) for plant in self.plants)
         step = options.step
         if step is None:
-            step = min(integration_step(each, desired.x, desired.v, self.required.force) for each in plants)
+            step = min(integration_step(each, desired.x, desired.v, self.required.tau) for each in plants)
         simulation = self._simulate(plants, law, min(step, controller.period), progress)
         return ControlRun(
             controller=controller,

@@ -144,7 +144,7 @@ class PathRequirement(NamedTuple):
 
     q: Array
     rate: Array
-    force: Array
+    tau: Array
 
 
 def actuator_requirements(robot: Robot, desired: DesiredSamples, smooth: float | None) -> PathRequirement:
@@ -169,7 +169,7 @@ def actuator_requirements(robot: Robot, desired: DesiredSamples, smooth: float |
         raise SingularError(message, "parallel")
     J = compile_native(inverse_jacobian, robot)(desired.x, joints.y)["J"]
     rate = np.einsum("kij,kj->ki", J, desired.v)
-    return PathRequirement(joints.actuators, rate, dynamics.force)
+    return PathRequirement(joints.q, rate, dynamics.tau)
 
 
 def joints_along_path(robot: Robot, desired: DesiredSamples, guess: Any = None) -> InverseKinematics:
@@ -208,7 +208,7 @@ def _limit_messages(joints: InverseKinematics, k: int) -> list[str]:
     lines = []
     for i, actuator in enumerate(robot.actuators):
         low, high = actuator.position
-        value, unit = joints.actuators[k, i], _coordinate_unit(robot, i)
+        value, unit = joints.q[k, i], _coordinate_unit(robot, i)
         if not low <= value <= high:
             lines.append(f"{actuator.name} is at {value:.4g} {unit}, its limits are {low:.4g} and {high:.4g}")
     driven = {actuator.joint for actuator in robot.actuators}
@@ -269,7 +269,7 @@ def drive_limit_notes(robot: Robot, time: Array, required: PathRequirement, limi
     lines = []
     rate = np.abs(required.rate)
     for i, actuator in enumerate(robot.actuators):
-        size, unit = np.abs(required.force[:, i]), _force_unit(robot, i)
+        size, unit = np.abs(required.tau[:, i]), _force_unit(robot, i)
         k = int(np.argmax(size))
         if size[k] > limits[i]:
             share = float(np.mean(size > limits[i]))

@@ -206,13 +206,13 @@ class ControlRun(Plottable):
         return unwrap_angles(off, self.robot.revolute_actuators, np.zeros(off.shape[1]))
 
     @cached_property
-    def commanded(self) -> Array:
+    def commanded_forces(self) -> Array:
         """Forces that the controller commands, from each sample's delay on (N, actuators), N or N m."""
         # Forces beside a time act from it on; those of a sample act after the delay.
         substeps = max(1, round(self.controller.period / float(np.median(np.diff(self.simulation.t)))))
         late = round(self.delay / self.controller.period * substeps)
         index = np.minimum(self._sample_indices + late, len(self.simulation.t) - 1)
-        return np.asarray(self.simulation.inputs[index])
+        return np.asarray(self.simulation.tau[index])
 
     @cached_property
     def acting_forces(self) -> Array:
@@ -221,12 +221,12 @@ class ControlRun(Plottable):
 
     @cached_property
     def _motor_forces(self) -> Array:
-        return motor_forces(self.plants[0], self.simulation.states, self.simulation.inputs)
+        return motor_forces(self.plants[0], self.simulation.states, self.simulation.tau)
 
     @property
     def model_force(self) -> Array:
         """What the controller's model requires along the desired motion (N, actuators), N or N m."""
-        return self.required.force[self._desired_rows]
+        return self.required.tau[self._desired_rows]
 
     # ---- the platform and the tool
 
@@ -242,7 +242,7 @@ class ControlRun(Plottable):
         Raises:
             KinematicsError: if it remembers none.
         """
-        part = self.controller.kind.memory(self.robot).place("x")
+        part = self.controller.kind.memory(self.robot).slice_of("x")
         assert self.simulation.memory is not None
         # What is beside a sample is what it takes; what it gives is beside the next step.
         return self.simulation.memory[self._sample_indices + 1, part]
@@ -251,10 +251,10 @@ class ControlRun(Plottable):
     def estimate_error(self) -> Array:
         """Distances (N,) between where the controller took the tool to be and where it is, m."""
         estimated = frame_poses(self.robot, self.estimated_poses, self.tool)
-        return np.asarray(np.linalg.norm(self.places.p - estimated.p, axis=1))
+        return np.asarray(np.linalg.norm(self.tool_poses.p - estimated.p, axis=1))
 
     @cached_property
-    def places(self) -> FramePoses:
+    def tool_poses(self) -> FramePoses:
         """Where the tool is: origins (N, 3), m, and orientations (N, 3, 3), base axes."""
         x = self.simulation.plant.split(self.simulation.states[self._sample_indices])[0]
         return frame_poses(self.robot, x, self.tool)
@@ -267,12 +267,12 @@ class ControlRun(Plottable):
     @property
     def tool_error(self) -> Array:
         """Distances (N,) of the tool from where it should be, m."""
-        return np.asarray(np.linalg.norm(self.places.p - self.desired_tool_poses.p, axis=1))
+        return np.asarray(np.linalg.norm(self.tool_poses.p - self.desired_tool_poses.p, axis=1))
 
     @property
     def rotation_error(self) -> Array:
         """Angles (N,) between the tool's orientation and the desired one, rad."""
-        return self.places.angle_to(self.desired_tool_poses)
+        return self.tool_poses.angle_to(self.desired_tool_poses)
 
     @cached_property
     def path(self) -> FramePoses:
@@ -286,8 +286,10 @@ class ControlRun(Plottable):
     def contour_error(self) -> Array:
         """Distances (N,) of the tool from the path, m; of a path that only rotates it, angles, rad."""
         if self.is_rotation_only:
-            return contour_error(self.path.rotations_from(self.path), self.places.rotations_from(self.path))
-        return contour_error(self.path.p, self.places.p)
+            return contour_error(
+                self.path.rotations_from(self.path), self.tool_poses.rotations_from(self.path)
+            )
+        return contour_error(self.path.p, self.tool_poses.p)
 
     @property
     def is_rotation_only(self) -> bool:
@@ -300,7 +302,7 @@ class ControlRun(Plottable):
     def _work_steps(self) -> Array:
         """Work of each drive over each step of the path (steps, actuators), J: the mean force times dq."""
         begin = self._sample_indices[0] if self.samples else 0
-        held = self.simulation.inputs[:-1]
+        held = self.simulation.tau[:-1]
         mean = 0.5 * (
             self._motor_forces[:-1] + motor_forces(self.plants[0], self.simulation.states[1:], held)
         )
@@ -319,7 +321,7 @@ class ControlRun(Plottable):
     @property
     def saturation(self) -> Array:
         """Share of the samples at which each drive is at its limit (actuators,), 0 to 1."""
-        at = np.abs(self.commanded) >= _SATURATION_RATIO * self.limits
+        at = np.abs(self.commanded_forces) >= _SATURATION_RATIO * self.limits
         return np.asarray(np.mean(at, axis=0)) if len(at) else np.zeros(len(self.limits))
 
     # ---- in numbers, in words, in files
@@ -345,8 +347,8 @@ class ControlRun(Plottable):
         columns = {
             "rms_error": rms(self.error),
             "max_error": np.max(np.abs(self.error), axis=0),
-            "rms_force": rms(self.commanded),
-            "max_force": np.max(np.abs(self.commanded), axis=0),
+            "rms_force": rms(self.commanded_forces),
+            "max_force": np.max(np.abs(self.commanded_forces), axis=0),
             "work": self.work,
             "saturation": self.saturation,
         }
@@ -374,7 +376,7 @@ class ControlRun(Plottable):
             "desired": self.desired,
             "actual": self.actual_coordinates,
             "error": self.error,
-            "commanded": self.commanded,
+            "commanded": self.commanded_forces,
             "acting": self.acting_forces,
             "model": self.model_force,
         }

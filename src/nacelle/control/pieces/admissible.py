@@ -277,7 +277,7 @@ def check_measured(
 def _reading_margins(robot: Robot, q: Array) -> list[Scalar]:
     """Numbers that are positive where readings are within the limits of the drives, or missing."""
     numbers = []
-    limits = [limit for limit in joint_limits(robot, stops=True) if limit.place is None]
+    limits = [limit for limit in joint_limits(robot, stops=True) if limit.primitive is None]
     for limit in widen_limits(robot, limits, _MEASURED_TOLERANCE.limits):
         low, high = limit.pair
         middle = 0.5 * (low + high) if math.isfinite(high - low) else low if math.isfinite(low) else high
@@ -318,11 +318,11 @@ def release_force(
     setpoint = check_setpoint(robot, z, motion, k, branch_tolerance)
     measured = check_measured(robot, z, step, k, q, branch_tolerance)
     # A force that is not a number at an admissible state is one that the desired motion requires.
-    reason = where(finite_force(step.force), step.memory["stopped"][0], DESIRED_REFUSED)
+    reason = where(finite_force(step.tau), step.memory["stopped"][0], DESIRED_REFUSED)
     reason = where(setpoint.admissible, where(measured, reason, MEASURED_REFUSED), DESIRED_REFUSED)
     stopped = where(z["stopped"][0], z["stopped"][0], reason)
     memory = {name: select(stopped, z[name], part) for name, part in (step.memory | setpoint.memory).items()}
-    return ControlStep(halt_forces(stopped, step.force), memory | {"stopped": pack([stopped])})
+    return ControlStep(halt_forces(stopped, step.tau), memory | {"stopped": pack([stopped])})
 
 
 def _all_positive(numbers: Sequence[Scalar]) -> Scalar:

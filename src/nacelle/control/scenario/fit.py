@@ -174,7 +174,7 @@ def fitting_time(robot: Robot, path: Callable[[float], Trajectory], what: str) -
         joints = inverse_kinematics(robot, x)
         J = compile_native(inverse_jacobian, robot)(x, joints.y)["J"]
         rate = np.abs(np.einsum("kij,kj->ki", J, v))
-        force = np.abs(inverse_dynamics(robot, x, v, a, guess=joints).force)
+        force = np.abs(inverse_dynamics(robot, x, v, a, guess=joints).tau)
         hold = np.abs(equilibrium(robot, x))
         # Of what is left beside holding the robot.
         within = np.all(force - hold <= _FORCE_FRACTION * (limits - hold)) and np.all(

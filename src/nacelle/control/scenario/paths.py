@@ -154,7 +154,7 @@ def circle_path(robot: Robot, spec: CircleSpec) -> Trajectory:
         fitting_time(robot, timed_path, "circle") if spec.speed is None else 2.0 * math.pi * size / spec.speed
     )
     forth = timed_path(turn_time)
-    return forth.then(forth.reversed()) if spec.back else forth
+    return forth.then(forth.reverse()) if spec.back else forth
 
 
 # ---- pick and place
@@ -182,16 +182,16 @@ def pick_and_place_path(robot: Robot, spec: PickAndPlaceSpec) -> PathPlan:
         return offset_poses(robot, centre, np.concatenate(sides))
 
     distance = spec.distance or fitting_size(robot, polygon, 2.0 * plane.most, "pick-and-place motion")
-    start, lifted, over, end = offset_poses(robot, centre, corners(distance))
+    start, above_start, over, end = offset_poses(robot, centre, corners(distance))
 
     def one_way(duration: float) -> BSpline:
-        points = [start, lifted, lifted, over, over, end]
+        points = [start, above_start, above_start, over, over, end]
         return BSpline(points, motion=robot.motion, duration=duration, interpolate=False, rest=True)
 
     def cycle(duration: float) -> Trajectory:
         way = one_way(duration)
         holds = [Line(x, x, motion=robot.motion, duration=spec.dwell) for x in (end, start)]
-        return way.then(holds[0], way.reversed(), holds[1])
+        return way.then(holds[0], way.reverse(), holds[1])
 
     if spec.duration is not None:
         duration = float(spec.duration)
@@ -227,7 +227,7 @@ def line_path(robot: Robot, spec: LineSpec) -> Trajectory:
     """A straight line from rest to rest, and back if that is wanted."""
     ends = [pose_from_spec(robot, written) for written in (spec.start, spec.end)]
     forth = Line(*ends, motion=robot.motion, duration=spec.duration, speed=spec.speed)
-    return forth.then(forth.reversed()) if spec.back else forth
+    return forth.then(forth.reverse()) if spec.back else forth
 
 
 def waypoint_path(robot: Robot, spec: PointsSpec, folder: Path) -> Trajectory:

@@ -243,7 +243,7 @@ class Scenario(HasTable):
         """Where files that it names are."""
         return Path(self.source.file).parent
 
-    def changed(
+    def with_changes(
         self,
         *,
         controllers: Sequence[str] | None = None,
@@ -312,7 +312,7 @@ class Scenario(HasTable):
         for path in paths:
             with self._collect_problems(("changes",) if spec.changes else ("plant",), problems):
                 loads = [
-                    carried.shifted(k * path.trajectory.duration)
+                    carried.delay_by(k * path.trajectory.duration)
                     for carried in path.loads
                     for k in range(spec.repeat)
                 ]

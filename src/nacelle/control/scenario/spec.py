@@ -180,7 +180,7 @@ class ChangeSpec(Strict):
             raise fault(f"until, {self.until:g} s, is not after at, {self.at:g} s")
         return self
 
-    def shifted(self, time: float) -> ChangeSpec:
+    def delay_by(self, time: float) -> ChangeSpec:
         """The same by so much later, s."""
         until = None if self.until is None else self.until + time
         return self.model_copy(update={"at": self.at + time, "until": until})

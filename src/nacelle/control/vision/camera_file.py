@@ -149,7 +149,7 @@ class CameraFile(HasTable):
 
                 camera = camera_for(robot, **optics)
             else:
-                camera = Camera.looking(spec.looks_at, spec.position, up=spec.up or (0.0, 0.0, 1.0), **optics)
+                camera = Camera.look_at(spec.looks_at, spec.position, up=spec.up or (0.0, 0.0, 1.0), **optics)
         except KinematicsError as error:
             raise DescriptionError([self.source.problem((), str(error))]) from None
         changes: dict[str, Any] = {}

@@ -109,7 +109,7 @@ class Case(NamedTuple):
     sweep: str
     value: float
     rms: dict[str, Array]
-    turn: dict[str, Array]
+    rotation: dict[str, Array]
     lost: tuple[str, ...] = ()
 
     def median(self, feedback: str) -> float:
@@ -189,7 +189,7 @@ class VisualFeedbackComparison(Plottable):
                     "sweep": case.sweep,
                     "value": case.value,
                     "rms": {name: values.tolist() for name, values in case.rms.items()},
-                    "turn": {name: values.tolist() for name, values in case.turn.items()},
+                    "turn": {name: values.tolist() for name, values in case.rotation.items()},
                     "lost": list(case.lost),
                 }
                 for case in self.cases
@@ -267,7 +267,7 @@ class VisualFeedbackBench:
 
     def deviation(self, case: Circumstances, seed: int) -> Deviation:
         """The true robot of a case."""
-        return Deviation.drawn(
+        return Deviation.sample(
             self.robot,
             seed,
             anchors=case.anchors,
@@ -276,7 +276,7 @@ class VisualFeedbackBench:
             growth=case.growth / self.duration,
         )
 
-    def looking(self, case: Circumstances, seed: int) -> VisualFeedback:
+    def visual_feedback(self, case: Circumstances, seed: int) -> VisualFeedback:
         """How the robot is looked at in a case."""
         pixels = replace(self.pixels, read_noise=case.noise)
         period = 1.0 / case.rate
@@ -316,8 +316,8 @@ class VisualFeedbackBench:
         plant = TruePlant(self.robot, self.deviation(case, seed))
         law = self.law
         if feedback != "encoders":
-            looking = self.looking(case, seed)
-            law = VisualController.of(law, looking, plant, encoders=feedback == "both")
+            camera = self.visual_feedback(case, seed)
+            law = VisualController.of(law, camera, plant, encoders=feedback == "both")
         run = closed_loop(
             plant,
             law,

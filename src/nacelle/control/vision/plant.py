@@ -85,7 +85,7 @@ class Deviation:
         return Deviation(np.zeros((legs, 3)), np.zeros(legs), np.zeros(len(robot.actuators)))
 
     @staticmethod
-    def drawn(
+    def sample(
         robot: Robot,
         seed: int,
         *,

@@ -132,7 +132,7 @@ class ModelEdges:
         measurements = []
         for k in exposure.cylinders:
             rod = self._cylinders[k]
-            A, B = self._camera.seen(np.stack(rod.placed(*true)))
+            A, B = self._camera.in_camera_axes(np.stack(rod.ends_in_base(*true)))
             lines = ContactLines.of(Rod(A, B, rod.radius))
             u = lines.way / np.linalg.norm(lines.way)
             for side, (n, t) in enumerate(zip(lines.normals, self._free[k], strict=True)):
@@ -163,7 +163,7 @@ class ModelEdges:
 def edge_points(scene: CameraScene, index: int, pixels: PixelModel) -> tuple[Array, Array]:
     """Places t (k,) along both edges of a cylinder, about a pixel apart, at which they are free."""
     seen = edge_visibility(scene, index, pixels.reach)
-    both = seen.kept(pixels.reach)
+    both = seen.free_intervals(pixels.reach)
     result = []
     for side in (0, 1):
         # A step counts as many pixels as it is long.

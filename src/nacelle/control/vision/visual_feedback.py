@@ -72,8 +72,8 @@ def law_of_observed_platform(law_kind: ControlLaw) -> Callable[..., dict[str, Ar
             stopped=memory["stopped"],
         )
         motion, k = desired_motion_from_row(robot, r), kind.gains(robot).split(gains)
-        step = release_force(robot, memory, kind.commanded(robot, memory, platform, motion, k), motion, k)
-        return {"force": step.force, "memory": fields.join(step.memory)}
+        step = release_force(robot, memory, kind.command(robot, memory, platform, motion, k), motion, k)
+        return {"force": step.tau, "memory": fields.join(step.memory)}
 
     law.__name__ = f"{kind.name}-observed"
     vars(law)["made_from"] = (type(kind).__module__, repr(kind), "observed")
@@ -113,13 +113,13 @@ class VisualController(Controller):
         encoders: whether the observer takes readings of encoders, too.
     """
 
-    looking: VisualFeedback
+    feedback: VisualFeedback
     plant: TruePlant
     encoders: bool = False
 
     @staticmethod
     def of(
-        controller: Controller, looking: VisualFeedback, plant: TruePlant, *, encoders: bool = False
+        controller: Controller, feedback: VisualFeedback, plant: TruePlant, *, encoders: bool = False
     ) -> VisualController:
         """A tuned controller, `ct-cartesian`, with a camera.
 
@@ -127,7 +127,7 @@ class VisualController(Controller):
             KinematicsError: if the controller is another one.
         """
         parts = (controller.kind, controller.robot, controller.period, controller.gains)
-        return VisualController(*parts, looking, plant, encoders)
+        return VisualController(*parts, feedback, plant, encoders)
 
     def digital(
         self, x: Any, rows: Array, *, delay: float = 0.0, first_force: Array | None = None
@@ -145,7 +145,7 @@ class VisualLaw:
     """
 
     def __init__(self, controller: VisualController) -> None:
-        self._controller, self._looking = controller, controller.looking
+        self._controller, self._feedback = controller, controller.feedback
         kind = controller.kind
         self.__name__ = kind.name
         self.physics_inputs = {
@@ -156,18 +156,18 @@ class VisualLaw:
             "gains": lambda robot: (kind.gains(robot).size,),
         }
         self._law = compile_native(law_of_observed_platform(kind), controller.robot)
-        self._acceleration = kind.memory(controller.robot).place("acceleration")
+        self._acceleration = kind.memory(controller.robot).slice_of("acceleration")
         self._delay = float(controller.gain("delay")[0])
         self.observer: Observer | None = None
 
     def _start(self, time: float, x: Array) -> Observer:
         """Begin at rest at a pose x (nx,)."""
-        looking = self._looking
-        begin = Start(x, sigma_x=looking.start, time=time, clock=looking.shutter.clock_offset)
+        feedback = self._feedback
+        begin = Start(x, sigma_x=feedback.start, time=time, clock=feedback.shutter.clock_offset)
         self._sight = TrueCamera(
-            self._controller.plant, looking.shutter, looking.source(), looking.order, start=time
+            self._controller.plant, feedback.shutter, feedback.source(), feedback.order, start=time
         )
-        return Observer(self._controller.robot, looking.camera, begin, looking.settings, looking.cylinders)
+        return Observer(self._controller.robot, feedback.camera, begin, feedback.settings, feedback.cylinders)
 
     def __call__(
         self, robot: Robot, t: Any, z: Array, q: Array, r: Array, gains: Array, *, motion: PastMotion

@@ -82,7 +82,7 @@ def _restrict_transfer(
                 return None
             continue
         z = column[k]
-        value = value.scaled(float(choice.E[k, z]))
+        value = value.scale(float(choice.E[k, z]))
         if z in vector and abs(vector[z].value - value.value) > _SMALL * largest:
             return None
         vector.setdefault(z, value)
@@ -117,7 +117,7 @@ def symbolic_coefficients(
             continue
         pivot = min(candidates, key=length)
         rows = [row for row in rows if row is not pivot]
-        pivot = {j: value.scaled(1.0 / float(pivot[k].constant or 1.0)) for j, value in pivot.items()}
+        pivot = {j: value.scale(1.0 / float(pivot[k].constant or 1.0)) for j, value in pivot.items()}
         rows = [_eliminate(row, k, pivot) for row in rows]
         solved = {j: _eliminate(row, k, pivot) for j, row in solved.items()}
         solved[k] = pivot
@@ -135,7 +135,7 @@ def symbolic_coefficients(
             continue
         for j, value in row.items():
             if j in order and len(value.terms) <= _TERMS:
-                coefficients[j, k] = value.scaled(-1.0)
+                coefficients[j, k] = value.scale(-1.0)
     return coefficients
 
 
@@ -143,7 +143,7 @@ def _eliminate(row: TransferVector, k: int, pivot: TransferVector) -> TransferVe
     """A transfer with parameter k taken out by another, in which it has the factor one."""
     if k not in row:
         return row
-    factor = row[k].scaled(-1.0)
+    factor = row[k].scale(-1.0)
     new = dict(row)
     for j, value in pivot.items():
         total = new.get(j, _ZERO) + factor * value
@@ -241,9 +241,9 @@ class BaseParameters(HasTable):
     @cached_property
     def groupings(self) -> tuple[str, ...]:
         """Every base parameter as a sum of parameters."""
-        return tuple(self._grouping(i) for i in range(len(self.kept)))
+        return tuple(self._grouping_text(i) for i in range(len(self.kept)))
 
-    def _grouping(self, i: int) -> str:
+    def _grouping_text(self, i: int) -> str:
         leader = self.kept[i]
         parts = [self.choice.names[leader]]
         # Sums over legs that are zero by symmetry are shown: they say what the symmetry is worth.

@@ -173,18 +173,18 @@ def _find_symmetric_pose(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
     motion = _positions_at(robot, x)
     mirror = _reflection(robot, motion, first, other)
 
-    def missed(at: TreeKinematics) -> Array:
+    def residual(at: TreeKinematics) -> Array:
         """How far the points of one leg are from the images of the other's, over the robot's size."""
         images = [mirror.point(point) for point in _leg_points(robot, at, first)]
         return np.ravel(np.array(images) - _leg_points(robot, at, other)) / robot.size
 
     units = twist_scales(robot)
     for _ in range(_ITERATIONS):
-        off = missed(motion)
+        off = residual(motion)
         if not np.max(np.abs(off)) > 0.01 * _ROUNDING:
             break
         steps = _STEP * np.diag(units)
-        changes = [missed(_positions_at(robot, displace_pose(robot, x, step))) - off for step in steps]
+        changes = [residual(_positions_at(robot, displace_pose(robot, x, step))) - off for step in steps]
         J = np.stack(changes, axis=1) / _STEP
         if not np.all(np.isfinite(J)):
             break
@@ -192,7 +192,7 @@ def _find_symmetric_pose(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
         for part in _PARTS:
             reached = displace_pose(robot, x, part * step)
             there = _positions_at(robot, reached)
-            if np.all(np.isfinite(missed(there))):
+            if np.all(np.isfinite(residual(there))):
                 x, motion = reached, there
                 break
         else:

@@ -246,7 +246,7 @@ class Polynomial:
             total = total + Polynomial(part, {**self.values, **other.values})
         return total
 
-    def scaled(self, factor: float) -> Polynomial:
+    def scale(self, factor: float) -> Polynomial:
         """Product with a number."""
         return self * Polynomial.number(factor)
 
@@ -308,7 +308,7 @@ def _point_mass(r: TenParameters) -> TenParameters:
 def _inertia_entries(S: list[list[Polynomial]]) -> TenParameters:
     """Six moments of inertia from second moments: I = trace(S) - S."""
     trace = S[0][0] + S[1][1] + S[2][2]
-    return [(trace if i == j else ZERO) + S[i][j].scaled(-1.0) for i, j in _PAIRS]
+    return [(trace if i == j else ZERO) + S[i][j].scale(-1.0) for i, j in _PAIRS]
 
 
 def _first_moment(r: TenParameters, n: TenParameters) -> TenParameters:
@@ -319,7 +319,7 @@ def _first_moment(r: TenParameters, n: TenParameters) -> TenParameters:
 
 def _second_moment(n: TenParameters, m: TenParameters) -> TenParameters:
     """A second moment without mass along n and m, half of each order."""
-    S = [[(n[i] * m[j] + m[i] * n[j]).scaled(0.5) for j in range(3)] for i in range(3)]
+    S = [[(n[i] * m[j] + m[i] * n[j]).scale(0.5) for j in range(3)] for i in range(3)]
     return [ZERO, ZERO, ZERO, ZERO, *_inertia_entries(S)]
 
 
@@ -400,7 +400,7 @@ class Transfers:
         """Numbers taken from b and given to a."""
         change = self._on_body(bond.b, here)
         for k, value in self._on_body(bond.a, there).items():
-            change[k] = change.get(k, ZERO) + value.scaled(-1.0)
+            change[k] = change.get(k, ZERO) + value.scale(-1.0)
         return Transfer(rule, {k: value for k, value in change.items() if value.terms})
 
     def _on_body(self, body: int, ten: TenParameters) -> TransferVector:

@@ -132,11 +132,11 @@ def operating_point(
     options: dict[str, Any] = {"external": external, "guess": guess, **terms}
     if tau is None:
         held = inverse_dynamics(robot, x, v, a, free=undriven_coordinates(robot), **options)
-        a = a if held.acceleration is None else held.acceleration
-        return OperatingPoint(held.x, held.y, v, a, held.force), held.flags
+        a = a if held.a is None else held.a
+        return OperatingPoint(held.x, held.y, v, a, held.tau), held.flags
     tau = check_forces(robot, tau)
     driven = forward_dynamics(robot, x, v, tau, **options)
-    return OperatingPoint(driven.x, driven.y, v, driven.acceleration, tau), driven.flags
+    return OperatingPoint(driven.x, driven.y, v, driven.a, tau), driven.flags
 
 
 # ---- derivatives on the graph of a trace, by inputs or along the tangent of the pose
@@ -188,7 +188,7 @@ class DerivativeTape:
             J = J + direct[:, len(p) :] @ self._rows(step, p)
         return np.asarray(J)
 
-    def turn(self, v: Array) -> Array:
+    def tangent_rotation(self, v: Array) -> Array:
         """K (n, n): along a motion the tangent turns, de/dt = dv + K e.
 
         For rotation matrices K e = w x e; for tilts it follows from v = T x'.
@@ -265,7 +265,7 @@ def residual_at_point(
     results = _Residual(robot, point, wrench, **options).values(active)
     tape = DerivativeTape(robot, point.x, point.y)
     results |= {"X": tape.X, "Y": tape.Y}
-    return results | ({"turn": tape.turn(point.v)} if active else {})
+    return results | ({"turn": tape.tangent_rotation(point.v)} if active else {})
 
 
 @takes_operating_point
@@ -421,10 +421,10 @@ class DynamicsDerivatives(HasTable):
 
     kind: str
     value: Array
-    pose: Array
-    twist: Array
-    acceleration: Array | None
-    force: Array | None
+    x: Array
+    v: Array
+    a: Array | None
+    tau: Array | None
     parameters: Array | None
     parameter_names: tuple[str, ...]
     flags: Array

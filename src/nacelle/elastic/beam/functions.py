@@ -42,7 +42,7 @@ class Piecewise:
         pieces = tuple(tuple(k * c for k, c in enumerate(piece))[1:] for piece in self.pieces)
         return Piecewise(self.breaks, pieces)
 
-    def scaled(self, factor: Fraction | float) -> Piecewise:
+    def scale(self, factor: Fraction | float) -> Piecewise:
         """Its product with a number."""
         exact = Fraction(factor)
         return Piecewise(self.breaks, tuple(tuple(exact * c for c in piece) for piece in self.pieces))
@@ -78,7 +78,7 @@ class Wave:
         sign = -1.0 if self.cosine else 1.0
         return Wave(self.k, sign * self.k * math.pi * self.factor, not self.cosine)
 
-    def scaled(self, factor: float) -> Wave:
+    def scale(self, factor: float) -> Wave:
         """Its product with a number."""
         return Wave(self.k, self.factor * factor, self.cosine)
 

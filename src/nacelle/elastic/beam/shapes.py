@@ -125,13 +125,13 @@ def bending_shapes(plane: Plane) -> tuple[Bend, ...]:
 
 def _rotation(v: Function, plane: Plane) -> Function:
     """The rotation psi of the section that belongs to a deflection v."""
-    slope = v.derivative().scaled(1.0 / plane.length)
+    slope = v.derivative().scale(1.0 / plane.length)
     if isinstance(slope, Wave):
-        return slope.scaled(1.0 / (1.0 + plane.s * (slope.k * math.pi / plane.length) ** 2))
+        return slope.scale(1.0 / (1.0 + plane.s * (slope.k * math.pi / plane.length) ** 2))
     total, term = slope, slope
     factor = Fraction(plane.s) / Fraction(plane.length) ** 2
     while plane.s and any(len(piece) > 2 for piece in term.pieces):
-        term = term.derivative().derivative().scaled(factor)
+        term = term.derivative().derivative().scale(factor)
         total = total.plus(term)
     return total
 
@@ -246,7 +246,7 @@ def _interior_shapes(plane: Plane) -> list[Bend]:
         shape = polynomial(v)
         for xi, correction in corrections.items() if plane.s else ():
             slope = _polynomial(_rotation(polynomial(v), plane)).exact(xi)
-            shape = shape.plus(_polynomial(correction.v).scaled(-slope))
+            shape = shape.plus(_polynomial(correction.v).scale(-slope))
         candidates.append(Bend(shape, _rotation(shape, plane)))
     K = np.array([[_energy(a, b, plane) for b in candidates] for a in candidates])
     M = np.array([[integral_of_product(a.v, b.v) for b in candidates] for a in candidates])
@@ -254,7 +254,7 @@ def _interior_shapes(plane: Plane) -> list[Bend]:
     for column in _lowest_modes(K, M, plane.number):
         v_total: Piecewise | None = None
         for coefficient, candidate in zip(column, candidates, strict=True):
-            term = _polynomial(candidate.v).scaled(Fraction(coefficient))
+            term = _polynomial(candidate.v).scale(Fraction(coefficient))
             v_total = term if v_total is None else v_total.plus(term)
         assert v_total is not None
         shapes.append(Bend(v_total, _rotation(v_total, plane)))
@@ -280,7 +280,7 @@ def _energy(a: Bend, b: Bend, plane: Plane) -> float:
     total = integral_of_product(a.psi.derivative(), b.psi.derivative()) / L
     if plane.s:
         shears = [
-            _polynomial(f.v).derivative().scaled(1.0 / L).plus(_polynomial(f.psi).scaled(-1)) for f in (a, b)
+            _polynomial(f.v).derivative().scale(1.0 / L).plus(_polynomial(f.psi).scale(-1)) for f in (a, b)
         ]
         total += integral_of_product(shears[0], shears[1]) * L / plane.s
     return total
@@ -589,12 +589,12 @@ def _shear_angle(c: ElasticCoordinate, L: float) -> Function:
     """Shear angle v' - psi of a bend."""
     assert c.d is not None
     assert c.r is not None
-    slope = c.d.derivative().scaled(1.0 / L)
+    slope = c.d.derivative().scale(1.0 / L)
     if isinstance(slope, Wave) and isinstance(c.r, Wave):
         return Wave(slope.k, slope.factor - c.r.factor, slope.cosine)
     assert isinstance(slope, Piecewise)
     assert isinstance(c.r, Piecewise)
-    return slope.plus(c.r.scaled(-1))
+    return slope.plus(c.r.scale(-1))
 
 
 def _piece_integral(f: Function, g: Function, piece: int, pieces: int) -> float:

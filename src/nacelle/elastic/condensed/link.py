@@ -200,7 +200,7 @@ class EndForces(NamedTuple):
 class MovingLink(NamedTuple):
     """A link with all that its forces depend on."""
 
-    own: LinkConstants
+    constants: LinkConstants
     at: LinkPosture
     now: LinkRates
     fixed: RateTerms

@@ -95,9 +95,11 @@ def _link_end_forces(now: SubchainMotion, rate: Array) -> list[EndForces]:
 
 def _required_forces(now: SubchainMotion, rate: Array, ends: list[EndForces], physics: Physics) -> Array:
     """Forces (order,) along the stumps' rates in y that the motion requires."""
-    stumps = now.natural.structure.subchains
+    subchains = now.natural.structure.subchains
     r_dot = product(now.J, rate)
-    total = product(stumps.embedding.T, tree_forces(now.state, product(stumps.embedding, r_dot), physics))
+    total = product(
+        subchains.embedding.T, tree_forces(now.state, product(subchains.embedding, r_dot), physics)
+    )
     total = total + beam_loads(now.frames, now.state, now.r, r_dot)
     total = product(now.J.T, total)
     for end, (a, b) in zip(ends, now.tips, strict=True):
@@ -218,12 +220,14 @@ def _starting_accelerations(now: SubchainMotion, a: Array | None) -> Array:
 
     The platform and what slides on the base are then no load by their weight, nor are links' ends on them.
     """
-    natural, stumps = now.natural, now.natural.structure.subchains
-    gravity = np.asarray(stumps.robot.gravity)
+    natural, subchains = now.natural, now.natural.structure.subchains
+    gravity = np.asarray(subchains.robot.gravity)
     falling = {k: gravity[k] for k in range(3)}
-    for joint, rates in zip(stumps.robot.tree_joints, stumps.robot.v_slices, strict=True):
+    for joint, rates in zip(subchains.robot.tree_joints, subchains.robot.v_slices, strict=True):
         if joint.predecessor == BASE and joint.kind is JointKind.PRISMATIC:
-            falling[stumps.robot.platform_nv + rates.start] = float(joint.frame_predecessor.R[:, 2] @ gravity)
+            falling[subchains.robot.platform_nv + rates.start] = float(
+                joint.frame_predecessor.R[:, 2] @ gravity
+            )
     entries: list[Scalar] = [falling.get(rates, 0.0) for rates in natural.order]
     if a is not None:
         entries[: natural.na] = list(a)
@@ -334,7 +338,7 @@ def dissipated_power(now: SubchainMotion, physics: Physics) -> Scalar:
     """Power that friction and damping take, W."""
     total = energy.dissipated_power(now.frames, now.state, now.r, physics)
     for link in now.links:
-        damping = link.own.shapes.damping
+        damping = link.constants.shapes.damping
         if np.any(damping):
             rate = pack([link.now.stretch, *link.now.t_rate])
             total = total + dot(rate, product(damping, rate))
@@ -355,9 +359,9 @@ def condensed_energies(robot: Robot, p: Array, y: Array, *, physics: Physics = A
 
 def _robot_rates(robot: Robot, now: SubchainMotion) -> Array:
     """Rates of the platform and of the robot's tree joints; zero for joints of links that were taken out."""
-    stumps = now.natural.structure.subchains.robot
+    subchains = now.natural.structure.subchains.robot
     rates: list[Scalar] = list(now.r[: robot.platform_nv])
-    slices = {joint.name: part for joint, part in zip(stumps.tree_joints, stumps.v_slices, strict=True)}
+    slices = {joint.name: part for joint, part in zip(subchains.tree_joints, subchains.v_slices, strict=True)}
     for joint in robot.tree_joints:
         part = slices.get(joint.name)
         m = robot.platform_nv
@@ -436,18 +440,18 @@ def _split_elastic(natural: ReducedCoordinates, qe: Array) -> tuple[Array, Array
     structure = natural.structure
     whole = structure.extended
     numbers = [link.number for link in structure.links]
-    stumps = [value for k, part in enumerate(whole.slices) if k not in numbers for value in qe[part]]
+    joint_part = [value for k, part in enumerate(whole.slices) if k not in numbers for value in qe[part]]
     axial = [qe[whole.slices[k].start] for k in numbers]
     bent = [qe[whole.slices[k]][1:] for k in numbers]
-    return pack(axial), pack(stumps) if stumps else np.zeros(0), bent
+    return pack(axial), pack(joint_part) if joint_part else np.zeros(0), bent
 
 
 def _positions_from_lengths(natural: ReducedCoordinates, qa: Array, qe: Array) -> tuple[Array, Array]:
     """Positions p with the platform placed by the lengths, and the lengths."""
     structure = natural.structure
-    axial, stumps, bent = _split_elastic(natural, qe)
+    axial, joint_part, bent = _split_elastic(natural, qe)
     lengths = axial + np.array([link.shapes.beam.length for link in structure.links])
-    p = pack([*np.zeros(3), *qa, *stumps, *(value for part in bent for value in part)])
+    p = pack([*np.zeros(3), *qa, *joint_part, *(value for part in bent for value in part)])
     first, second = (ends[0] for ends in link_end_points(natural, p))
     normal = structure.normal
     assert normal is not None
@@ -465,7 +469,7 @@ def _positions_from_lengths(natural: ReducedCoordinates, qa: Array, qe: Array) -
 
 def reference_actuators(robot: Robot) -> list[float]:
     """Coordinates of the actuators in the reference pose."""
-    q = mechanism_of(robot).assembly.q
+    q = mechanism_of(robot).assembly.q_tree
     return [float(q[robot.q_slices[actuator.joint].start]) for actuator in robot.actuators]
 
 
@@ -491,7 +495,7 @@ def _motion_from_lengths(
     """The robot at q_a, q_e and their rates."""
     structure = natural.structure
     p, lengths = _positions_from_lengths(natural, qa, qe)
-    stretch, stumps, bent = _split_elastic(natural, ve)
+    stretch, joint_part, bent = _split_elastic(natural, ve)
     tips = link_end_points(natural, p)
     normal = structure.normal
     assert normal is not None
@@ -501,7 +505,7 @@ def _motion_from_lengths(
     y = [0.0] * natural.n
     y[: natural.na] = list(va)
     for index, value in zip(
-        [k for k in range(natural.na, len(natural.order)) if k not in indices], stumps, strict=True
+        [k for k in range(natural.na, len(natural.order)) if k not in indices], joint_part, strict=True
     ):
         y[index] = value
     for part, values in zip(natural.link_rates, bent, strict=True):

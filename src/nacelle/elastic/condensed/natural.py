@@ -65,12 +65,12 @@ class LinkEnd(NamedTuple):
     """An end of a link: the body of the stumps' tree that carries it, and where it is in its frame (3,)."""
 
     body: int
-    place: Array
+    position: Array
 
     def point(self, poses: Sequence[Pose]) -> Array:
         """Where it is (3,), m, base axes, at poses of the bodies."""
         pose = poses[self.body]
-        return np.asarray(pose.p + product(pose.R, self.place) if np.any(self.place) else pose.p)
+        return np.asarray(pose.p + product(pose.R, self.position) if np.any(self.position) else pose.p)
 
 
 class LinkJoint(NamedTuple):
@@ -390,9 +390,10 @@ def reduced_coordinates(robot: Robot) -> ReducedCoordinates:
     structure = condensed_structure(robot)
     if isinstance(structure, str):
         raise KinematicsError(f"the small form does not support {robot.name}: {structure}")
-    stumps = structure.subchains
+    subchains = structure.subchains
     driven_rates = [
-        stumps.robot.platform_nv + stumps.robot.v_slices[a.joint].start for a in stumps.robot.actuators
+        subchains.robot.platform_nv + subchains.robot.v_slices[a.joint].start
+        for a in subchains.robot.actuators
     ]
     others = [k for k in structure.free if k not in driven_rates]
     return ReducedCoordinates(
@@ -447,10 +448,10 @@ def normalise_positions(natural: ReducedCoordinates, p: Array) -> Array:
     entries = list(p)
     for k in natural.zeros:
         entries[k] = 0.0
-    stumps = positions.normalise_positions(
+    subchain_positions = positions.normalise_positions(
         natural.structure.subchains, pack(entries[: natural.subchain_size])
     )
-    return pack([*stumps, *entries[natural.subchain_size :]])
+    return pack([*subchain_positions, *entries[natural.subchain_size :]])
 
 
 class Lengths(NamedTuple):
@@ -467,14 +468,14 @@ def subchain_motion(
 
     Lengths of the links and their rates follow if they are not given.
     """
-    stumps = natural.structure.subchains
+    subchains = natural.structure.subchains
     frames, now = _subchain_frames(natural, p)
     motion, S = frames.motion, rate_selection(natural)
     r = product(S, y[: len(natural.order)])
-    state = tree_in_motion(stumps, now, r)
+    state = tree_in_motion(subchains, now, r)
     velocity = state.moving.velocity
-    gravity = np.asarray(stumps.robot.gravity)
-    columns = product(stumps.embedding, S)
+    gravity = np.asarray(subchains.robot.gravity)
+    columns = product(subchains.embedding, S)
     tips, links = [], []
     for k, link in enumerate(natural.structure.links):
         ends = []
@@ -514,8 +515,8 @@ def link_end_points(natural: ReducedCoordinates, p: Array) -> list[tuple[Array, 
 
 def _subchain_frames(natural: ReducedCoordinates, p: Array) -> tuple[ElasticFrames, Configuration]:
     """The stumps at positions p (size,)."""
-    stumps, placed = natural.structure.subchains, normalise_positions(natural, p)[: natural.subchain_size]
-    return configured_frames(stumps, *positions.split_positions(stumps, placed))
+    subchains, placed = natural.structure.subchains, normalise_positions(natural, p)[: natural.subchain_size]
+    return configured_frames(subchains, *positions.split_positions(subchains, placed))
 
 
 def _transverse_directions(span: Array, first: Array) -> tuple[Array, Array]:

@@ -33,7 +33,7 @@ def potential_energy(frames: ElasticFrames, state: State) -> Scalar:
     gravity = np.asarray(extended.robot.gravity)
     total: Scalar = 0.0
     for k, shapes in enumerate(extended.shapes):
-        qe, pose = frames.qe[extended.slices[k]], frames.floating(k)
+        qe, pose = frames.qe[extended.slices[k]], frames.floating_frame(k)
         total = total + strain_energy(shapes, qe)
         total = total - dot(gravity, shapes.beam.mass * pose.p + product(pose.R, first_moment(shapes, qe)))
     for number, drive in enumerate(extended.springs, start=len(extended.shapes)):

@@ -166,7 +166,7 @@ def frame_motion(frames: ElasticFrames, velocity: TreeVelocity, beam: int, rate:
     """Motion of a beam's floating frame in its axes, at derivatives `rate` (r,) of the rates."""
     extended, tree = frames.extended, frames.motion
     body = extended.shapes[beam].beam.body
-    pose, movers = frames.floating(beam), tree.movers[body]
+    pose, movers = frames.floating_frame(beam), tree.movers[body]
     u_dot = product(extended.embedding, rate)
     twist = velocity.twists[body]
     change = velocity.biases[body] + product(tree.columns[:, movers], u_dot[movers])

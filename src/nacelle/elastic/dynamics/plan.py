@@ -78,7 +78,7 @@ def choose_independent_rates(robot: Robot) -> RatePlan:
     """
     frame = flexible_tree(robot)
     assembly = mechanism_of(robot).assembly
-    reference = undeformed_positions(frame, assembly.platform, assembly.q)
+    reference = undeformed_positions(frame, assembly.platform, assembly.q_tree)
     generic = _generic_positions(frame, reference)
     driven = _actuator_rates(frame)
     nz = len(frame.rigid_rates)

@@ -85,7 +85,7 @@ def modes_on_subspace(M: Array, K: Array, N: Array, rigid: Array) -> Modes:
     """
     still = np.zeros((M.shape[0], 0))
     if rigid.shape[1]:
-        still = rigid @ _whitening(rigid.T @ M @ rigid)
+        still = rigid @ _whitening_matrix(rigid.T @ M @ rigid)
         # What is left is orthogonal to them in M: the null space of rigid^T M N.
         q, _ = np.linalg.qr((still.T @ M @ N).T, mode="complete")
         N = N @ q[:, still.shape[1] :]
@@ -93,7 +93,7 @@ def modes_on_subspace(M: Array, K: Array, N: Array, rigid: Array) -> Modes:
     N, Mr, Kr = _condense_massless(N, Mr, Kr)
     if not N.shape[1]:
         return Modes(np.zeros(still.shape[1]), still, still.shape[1])
-    W = _whitening(Mr)
+    W = _whitening_matrix(Mr)
     values, vectors = np.linalg.eigh(_symmetric(W.T @ Kr @ W))
     shapes = np.concatenate([still, N @ (W @ vectors)], axis=1)
     return Modes(np.concatenate([np.zeros(still.shape[1]), values]), shapes, still.shape[1])
@@ -103,7 +103,7 @@ def _symmetric(A: Array) -> Array:
     return np.asarray(0.5 * (A + A.T))
 
 
-def _whitening(M: Array) -> Array:
+def _whitening_matrix(M: Array) -> Array:
     """W with W^T M W = 1, of a positive definite matrix."""
     return np.asarray(np.linalg.inv(np.linalg.cholesky(M)).T)
 
@@ -543,7 +543,7 @@ class ModeShape:
     def link(self, beam: int, factor: float) -> Array:
         """Points (points, 3) along a link, displaced by a factor."""
         flexible = self.frames.extended
-        shapes, part, pose = flexible.shapes[beam], flexible.slices[beam], self.frames.floating(beam)
+        shapes, part, pose = flexible.shapes[beam], flexible.slices[beam], self.frames.floating_frame(beam)
         e, q = self.phi[flexible.rate_slices[beam]], np.asarray(self.frames.qe[part], dtype=float)
         points = []
         for xi in np.linspace(0.0, 1.0, _PIECES + 1):

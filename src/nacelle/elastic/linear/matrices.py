@@ -234,7 +234,7 @@ def mass_jacobian(frames: ElasticFrames) -> Array:
         if ten[0]:
             total = total + ten[0] * frames.jacobian(body, pose.p + pose.R @ (ten[1:4] / ten[0]))[:3]
     for k, shapes in enumerate(flexible.shapes):
-        pose, S = frames.floating(k), first_moment(shapes, frames.qe[flexible.slices[k]])
+        pose, S = frames.floating_frame(k), first_moment(shapes, frames.qe[flexible.slices[k]])
         moments = np.zeros((3, total.shape[1]))
         moments[:, flexible.rate_slices[k]] = shapes.moments
         J = frames.jacobian(shapes.beam.body, pose.p + pose.R @ (S / shapes.beam.mass))[:3]

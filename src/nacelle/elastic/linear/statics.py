@@ -149,7 +149,7 @@ def find_equilibrium(start: DeformedRobot, loads: ExternalLoads) -> Equilibrium 
         state: DeformedRobot | None = start
         result = None
         for k in range(1, stages + 1):
-            result = None if state is None else _newton(start, state, loads.scaled(k / stages))
+            result = None if state is None else _newton(start, state, loads.scale(k / stages))
             state = None if result is None else result.state
         if result is not None:
             return result
@@ -169,7 +169,7 @@ def _newton(start: DeformedRobot, state: DeformedRobot, loads: ExternalLoads) ->
         inner = loaded.elastic_forces().plus(loaded.springs(preload=True))
         gradient: Forces = inner.plus(loaded.outside(loads))
         closures, actuators = _multipliers(flexible, rows, gradient.h)
-        D = gradient.D + loaded.held(closures, actuators).D
+        D = gradient.D + loaded.constraint_forces(closures, actuators).D
         step = scale * np.linalg.lstsq(rows * scale, -gap, rcond=1e-8)[0]
         K = N.T @ D @ N
         try:
@@ -182,7 +182,7 @@ def _newton(start: DeformedRobot, state: DeformedRobot, loads: ExternalLoads) ->
         if size < _CONVERGED or (size < _ROUNDING and size >= 0.5 * before):
             return Equilibrium(state, D, rows, N, closures, actuators)
         before = size
-        state = state.moved(step * min(1.0, _MAX_STEP / size))
+        state = state.displace(step * min(1.0, _MAX_STEP / size))
     return None
 
 
@@ -295,7 +295,7 @@ def buckling_modes(start: DeformedRobot, loads: ExternalLoads, modes: int) -> tu
     K = N.T @ balance.tangent @ N
     # What the load adds to first order: axial forces in beams, forces in closures and actuators that turn
     # with their bodies, and the load itself.
-    held = loaded.held(balance.closures, balance.actuators)
+    held = loaded.constraint_forces(balance.closures, balance.actuators)
     G = (
         N.T
         @ (outside.D + held.D + geometric_stiffness(flexible, small_motion[len(flexible.rigid_rates) :]))
@@ -346,7 +346,7 @@ class StaticDeflection(Plottable):
     nonlinear: bool
     motion: Array
     elastic: Array
-    force: Array
+    tau: Array
     factor: Array
     flags: Array
     equilibria: Mapping[tuple[int, ...], Equilibrium]

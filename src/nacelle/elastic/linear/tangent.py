@@ -73,16 +73,16 @@ class DeformedRobot:
 
     extended: FlexibleTree
     platform: Pose
-    q: Array
+    q_tree: Array
     qe: Array
 
     def frames(self) -> ElasticFrames:
         """All frames there."""
-        coordinates = self.extended.coordinates(self.q, self.qe)
+        coordinates = self.extended.coordinates(self.q_tree, self.qe)
         motion = numeric_tree(self.extended.tree).motion(self.platform, coordinates)
         return ElasticFrames(self.extended, self.qe, motion)
 
-    def moved(self, step: Array) -> DeformedRobot:
+    def displace(self, step: Array) -> DeformedRobot:
         """The robot after a small motion (r,): its rates r = [z; e] for a unit of time.
 
         The platform's twist is at its origin in base axes, the rates of spherical joints in successor axes.
@@ -91,7 +91,7 @@ class DeformedRobot:
         R = self.platform.R
         if robot.platform_nv == 6:
             R = rotation_quat(quat_exp(step[3:6])) @ R
-        q = self.q.copy()
+        q = self.q_tree.copy()
         for primitive, coordinate, rate in joint_offsets(robot):
             part, where = step[rate : rate + primitive.nv], slice(coordinate, coordinate + primitive.nq)
             if primitive is Primitive.SPHERICAL:
@@ -106,7 +106,7 @@ class DeformedRobot:
 def undeformed_robot(flexible: FlexibleTree, x: Array, y: Array) -> DeformedRobot:
     """The robot with straight links at a pose x (nx,), y (ny,) what iteration found."""
     now = configuration(flexible.robot, x, y)
-    q = np.asarray(now.q, dtype=float)
+    q = np.asarray(now.q_tree, dtype=float)
     return DeformedRobot(flexible, now.motion.poses[PLATFORM], q, np.zeros(flexible.ne))
 
 
@@ -132,7 +132,7 @@ def constraint_gaps(state: DeformedRobot, start: DeformedRobot, frames: ElasticF
 
 def _actuator_steps(state: DeformedRobot, frames: ElasticFrames) -> list[JointTransform]:
     tree = state.extended.tree
-    steps = tree_transforms(tree, state.extended.coordinates(state.q, state.qe))
+    steps = tree_transforms(tree, state.extended.coordinates(state.q_tree, state.qe))
     return actuator_transforms(tree, frames.motion, steps)
 
 
@@ -151,7 +151,7 @@ class ExternalLoads:
     gravity: Array
     wrenches: Mapping[int, Array]
 
-    def scaled(self, factor: float) -> ExternalLoads:
+    def scale(self, factor: float) -> ExternalLoads:
         """The same loads, multiplied."""
         return ExternalLoads(self.gravity * factor, {k: w * factor for k, w in self.wrenches.items()})
 
@@ -283,7 +283,7 @@ class LoadedRobot:
         size = B.shape[1]
         h, D = np.zeros(size), np.zeros((size, size))
         for k, shapes in enumerate(flexible.shapes):
-            pose, beam, columns = self.frames.floating(k), shapes.beam, flexible.rate_slices[k]
+            pose, beam, columns = self.frames.floating_frame(k), shapes.beam, flexible.rate_slices[k]
             moment = first_moment(shapes, self.frames.qe[flexible.slices[k]])
             changes.append(
                 self.force(beam.body, pose.p + pose.R @ (moment / beam.mass), -beam.mass * gravity)
@@ -297,7 +297,7 @@ class LoadedRobot:
         total = self.sum_wrenches(changes)
         return total.plus(Forces(h, D))
 
-    def held(self, forces: Array, efforts: Array) -> Forces:
+    def constraint_forces(self, forces: Array, efforts: Array) -> Forces:
         """Forces of closures (locks,), N or N m, and efforts of actuators (actuators,), N or N m."""
         changes: list[WrenchChange] = []
         multipliers = iter(np.asarray(forces, dtype=float))
@@ -352,7 +352,11 @@ class LoadedRobot:
                 if spring is not None:
                     i = robot.platform_nv + rate.start + number
                     D[i, i] += spring.stiffness
-                    h[i] += spring.holding_force(self.state.q[coordinates.start + number]) if preload else 0.0
+                    h[i] += (
+                        spring.holding_force(self.state.q_tree[coordinates.start + number])
+                        if preload
+                        else 0.0
+                    )
         for index, number in closure_springs(flexible):
             joint = self.tree.joints_within_drive_limits[index]
             spring = joint.springs[number]

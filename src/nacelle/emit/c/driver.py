@@ -368,7 +368,7 @@ def _rk4_loop(
             z = _array_vector(code, x, form.s), _array_vector(code, "made", form.u), form.z
             control = replace(
                 control,
-                made=_array_vector(code, "made"),
+                outputs=_array_vector(code, "made"),
                 before=before,
                 delay="delay",
                 carried=(z, (before, acting, m)),

@@ -63,7 +63,7 @@ class StructSteps(StepTarget):
 
     Args:
         dialect: how they are written.
-        own: name of the function that is called, and the begin of all others.
+        name: name of the function that is called, and the begin of all others.
         programs: names of the derivative and of the control, by `irk5_steps`' names.
         sizes: numbers of states, inputs and parameters.
         inputs: names of x, u and p.
@@ -74,13 +74,18 @@ class StructSteps(StepTarget):
     """What comes before the functions that a run calls."""
 
     def __init__(
-        self, dialect: Dialect, own: str, programs: Mapping[str, str], sizes: StepSizes, inputs: Sequence[str]
+        self,
+        dialect: Dialect,
+        name: str,
+        programs: Mapping[str, str],
+        sizes: StepSizes,
+        inputs: Sequence[str],
     ) -> None:
-        self.dialect, self.own, self.programs, self.sizes = dialect, own, programs, sizes
+        self.dialect, self.name, self.programs, self.sizes = dialect, name, programs, sizes
         self._given = dict(zip(("x0", "u", "p"), inputs, strict=True))
         self.texts: list[str] = []
         self._heads: dict[int, str] = {}
-        self._memory = {"work": f"{own}_work *work"}
+        self._memory = {"work": f"{name}_work *work"}
         self._prepare()
         ImplicitSteps(self, sizes).write()
 
@@ -93,7 +98,7 @@ class StructSteps(StepTarget):
         array_parameters = [f"{real} *{x}", f"const {real} *{u}", f"const {real} *{p}"]
         results = [f"{real} *states", f"{self.dialect.whole} *counts"]
         return format_call(
-            f"int {self.own}", [*self._memory.values(), *array_parameters, *parameters, *results]
+            f"int {self.name}", [*self._memory.values(), *array_parameters, *parameters, *results]
         )
 
     def _run_begin(self) -> list[str]:
@@ -114,7 +119,7 @@ class StructSteps(StepTarget):
             *(f"    {self.dialect.real} {name}[{max(size, 1)}];" for name, size in self.arrays().items()),
             *(f"    {whole} {name}[{self.sizes.n}];" for name in PIVOTS),
             *(f"    {whole} {name};" for name in COUNTERS),
-            f"}} {self.own}_work;",
+            f"}} {self.name}_work;",
         ]
 
     def function(self, name: str, parameters: Parameters, *, memory: bool, result: bool) -> Statements:
@@ -126,7 +131,7 @@ class StructSteps(StepTarget):
             head = self._run_head(declared)
         else:
             declared = [*(self._memory.values() if memory else []), *declared]
-            head = format_call(f"{self.head} {whole if result else 'void'} {self.own}_{name}", declared)
+            head = format_call(f"{self.head} {whole if result else 'void'} {self.name}_{name}", declared)
         names = (parameter for _, parameter in parameters)
         reserved = (*self._memory, *_NAMES, *self._given.values(), *names)
         c = Statements(self.dialect, Identifiers(reserved))
@@ -149,7 +154,7 @@ class StructSteps(StepTarget):
     ) -> str:
         """Call a function."""
         common = [("array", name) for name in self._memory] if memory else []
-        return c.call(f"{self.own}_{name}", *common, *arguments, result=result)
+        return c.call(f"{self.name}_{name}", *common, *arguments, result=result)
 
     def array(self, c: ArrayWriter, name: str) -> str:
         """An array of the struct."""
@@ -194,7 +199,7 @@ class StructSteps(StepTarget):
         parts = [tile, *(f"{tile} + {begin}" for begin in self.bounds(program))]
         c.call(self.programs[program], *(("array", part) for part in parts))
 
-    def given(self, c: ArrayWriter, name: str, index: Index) -> str:
+    def load_input(self, c: ArrayWriter, name: str, index: Index) -> str:
         """An entry of an array that the run is given."""
         return f"{self._given[name]}[{index}]"
 

@@ -159,7 +159,7 @@ class Statements(SampleWriter, ArrayWriter):
 
     # ---- order
 
-    def held(self, vector: Vector, size: int) -> Vector:
+    def load_vector(self, vector: Vector, size: int) -> Vector:
         """The vector itself: its entries are read where they are used."""
         return vector
 
@@ -244,7 +244,7 @@ class Statements(SampleWriter, ArrayWriter):
         """The distance of a number from the first one of its array."""
         return str(index) if self.dialect.stride == 1 else _infix("*", str(index), str(self.dialect.stride))
 
-    def place(self, array: str, index: Index) -> str:
+    def address(self, array: str, index: Index) -> str:
         """The array from an entry on."""
         identifier = self.names.unique(_WORD.findall(array)[-1])
         self(f"{self.dialect.real} *const {identifier} = {array} + {_operand(self._offset(index))};")

@@ -150,9 +150,9 @@ class _Writer:
         self.cut = c_parts.cut_program(program, self.options.part, apart=self.options.batch)
         self.inputs = _scalar_elements(interface.inputs)
         self.outputs = _scalar_elements(interface.outputs)
-        prefix = interface.names.counted("v")
+        prefix = interface.names.prefix_for("v")
         self.local = {k: f"{prefix}{index}" for index, k in enumerate(self.cut.order)}
-        self.part = interface.names.counted(f"{interface.name}_part")
+        self.part = interface.names.prefix_for(f"{interface.name}_part")
         self.whole = len(self.cut.parts) == 1
 
     def at(self, name: str, index: int) -> str:

@@ -142,7 +142,7 @@ class LoadedKernel:
         """Blocks for so many states."""
         return min(-(-count // self.across), self._processors * self.launch.blocks)
 
-    def prepared(self, arguments: Sequence[Any], count: int) -> Callable[[], None]:
+    def prepare(self, arguments: Sequence[Any], count: int) -> Callable[[], None]:
         """Give a function without arguments that launches it for so many states."""
         grid, shared = self.grid(count), self.launch.shared_bytes
         passed = (*arguments, np.uint64(count))
@@ -154,20 +154,20 @@ class LoadedKernel:
 class LoadedKernels:
     """Kernels of a program on the device; `label` is what the program is called in errors."""
 
-    def __init__(self, made: Kernels, options: CudaOptions, label: str) -> None:
-        self.made = made
-        self._plain = LoadedKernel(made.text, made.plain, options, label)
+    def __init__(self, kernels: Kernels, options: CudaOptions, label: str) -> None:
+        self.kernels = kernels
+        self._plain = LoadedKernel(kernels.text, kernels.plain, options, label)
         self._tiled: LoadedKernel | None = None
         self._maps: dict[Any, Any] = {}
         capability = int(cupy().cuda.Device().compute_capability)
-        if made.tiled is not None and capability >= _TILED_CAPABILITY and has_tensor_maps():
-            self._tiled = LoadedKernel(made.text, made.tiled, options, label)
+        if kernels.tiled is not None and capability >= _TILED_CAPABILITY and has_tensor_maps():
+            self._tiled = LoadedKernel(kernels.text, kernels.tiled, options, label)
 
     def run(self, arrays: Sequence[tuple[Any, str]], count: int) -> None:
         """Evaluate so many states; arguments as in `prepared`."""
-        self.prepared(arrays, count)()
+        self.prepare(arrays, count)()
 
-    def prepared(self, arrays: Sequence[tuple[Any, str]], count: int) -> Callable[[], None]:
+    def prepare(self, arrays: Sequence[tuple[Any, str]], count: int) -> Callable[[], None]:
         """Give a function without arguments that evaluates so many states.
 
         Args:
@@ -177,10 +177,10 @@ class LoadedKernels:
         """
         if self._tiled is not None and _is_aligned(arrays):
             across = self._tiled.across
-            return self._tiled.prepared(
+            return self._tiled.prepare(
                 [x for array in arrays for x in self._tiled_arguments(*array, across)], count
             )
-        return self._plain.prepared([x for array in arrays for x in array_arguments(*array)], count)
+        return self._plain.prepare([x for array in arrays for x in array_arguments(*array)], count)
 
     def _tiled_arguments(self, array: Any, kind: str, across: int) -> list[Any]:
         """The arguments of the tiled kernel for an array."""
@@ -207,9 +207,9 @@ class LoadedKernels:
 class LoadedDriver(LoadedKernel):
     """The kernel of a driver on the device; `label` is what the program is called in errors."""
 
-    def __init__(self, made: DriverKernel, options: CudaOptions, label: str) -> None:
-        super().__init__(made.text, made.launch, options, label)
-        self._columns = max(1, made.scratch)
+    def __init__(self, kernel: DriverKernel, options: CudaOptions, label: str) -> None:
+        super().__init__(kernel.text, kernel.launch, options, label)
+        self._columns = max(1, kernel.scratch)
         self._type = np.dtype(np.float64 if options.real == "double" else np.float32)
 
     def scratch(self, count: int) -> Any:
@@ -219,7 +219,7 @@ class LoadedDriver(LoadedKernel):
 
     def run(self, arguments: Sequence[Any], count: int) -> None:
         """Run so many samples; arrays of rows are followed by the distance of their rows."""
-        self.prepared(arguments, count)()
+        self.prepare(arguments, count)()
 
 
 @cache
@@ -255,11 +255,11 @@ class DeviceNewton:
         self.n, self.k = newton_sizes(program)
         self._loaded: dict[bool, LoadedDriver] = {}
 
-    def _driver(self, own: bool) -> LoadedDriver:
-        if own not in self._loaded:
-            kernel = newton_kernel(self.program, self.options, own=own)
-            self._loaded[own] = LoadedDriver(kernel, self.options, self.program.name)
-        return self._loaded[own]
+    def _driver(self, per_sample: bool) -> LoadedDriver:
+        if per_sample not in self._loaded:
+            kernel = newton_kernel(self.program, self.options, per_sample=per_sample)
+            self._loaded[per_sample] = LoadedDriver(kernel, self.options, self.program.name)
+        return self._loaded[per_sample]
 
     def solve(self, y0: Any, p: Any, rules: NewtonRules) -> NewtonResult:
         """Solve for every sample; y is (n, N), on the device.

@@ -225,13 +225,15 @@ _NEWTON_NAMES = (
 )
 
 
-def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: bool = True) -> DriverKernel:
+def newton_kernel(
+    program: Program, options: CudaOptions | None = None, *, per_sample: bool = True
+) -> DriverKernel:
     """Write Newton's iteration around a step program of inputs y and p.
 
     Args:
         program: the step.
         options: how CUDA is written.
-        own: whether each sample has its own p.
+        per_sample: whether each sample has its own p.
 
     Raises:
         ValueError: if the program is of another form.
@@ -239,15 +241,15 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
     options = options or CudaOptions()
     n, k = newton_sizes(program)
     plan = driver_plan(program, options, 2 * n + 2)
-    frame = ScratchColumns(options, plan.blocks, 0 if own else k)
+    frame = ScratchColumns(options, plan.blocks, 0 if per_sample else k)
     y, dy, error = frame.take(n), frame.take(n), frame.take(1)
     slots = frame.take(plan.slots.count)
-    sources = [f"p[{j} * p_ld + i]" for j in range(k)] if own else []
+    sources = [f"p[{j} * p_ld + i]" for j in range(k)] if per_sample else []
     numbers = SampleNumbers(frame, sources, input_read_counts(plan, n, k))
     real = options.real
 
     def parameter(j: int) -> str:
-        return numbers.load(j) if own else f"nc_load(common + {j * options.bytes}, {{}});"
+        return numbers.load(j) if per_sample else f"nc_load(common + {j * options.bytes}, {{}});"
 
     body = body_lines(
         plan,
@@ -287,7 +289,7 @@ def newton_kernel(program: Program, options: CudaOptions | None = None, *, own: 
     code(f"iterations[i] = {steps};", f"statuses[i] = {status};")
     lines = [
         *kernel_head(name, arguments, plan.blocks),
-        *frame.begin("p", 0 if own else k),
+        *frame.begin("p", 0 if per_sample else k),
         sample_loop(),
         *code.lines,
         "    }",
@@ -435,7 +437,7 @@ def rk4_kernel(
             z = frame.vector(code, x, n), frame.vector(code, waiting, m), form.z
             law_loop = replace(
                 law_loop,
-                made=frame.vector(code, waiting),
+                outputs=frame.vector(code, waiting),
                 before=before,
                 delay="delay",
                 carried=(z, (before, acts_on, m)),

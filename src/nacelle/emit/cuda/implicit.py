@@ -55,7 +55,7 @@ class ColumnSteps(StructSteps):
         arrays = {**_INPUT_ARRAYS, **_OUTPUT_ARRAYS}.items()
         rows = [f"{kind.format(real=self.dialect.real)}{name}, {_WHOLE} {name}_ld" for name, kind in arrays]
         return format_call(
-            f"{self.head} {_WHOLE} {self.own}_run", [*self._memory.values(), *rows, *parameters]
+            f"{self.head} {_WHOLE} {self.name}_run", [*self._memory.values(), *rows, *parameters]
         )
 
     def _run_begin(self) -> list[str]:
@@ -87,7 +87,7 @@ class ColumnSteps(StructSteps):
         """Evaluate a program."""
         c.call(self.programs[program], ("array", "work"), ("array", "own"))
 
-    def given(self, c: ArrayWriter, name: str, index: Index) -> str:
+    def load_input(self, c: ArrayWriter, name: str, index: Index) -> str:
         """An entry of an array that the run is given."""
         return f"{name}[({index}) * {name}_ld]"
 

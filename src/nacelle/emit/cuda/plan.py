@@ -118,7 +118,7 @@ class DataFlow:
         users: for every value the operations that read it.
     """
 
-    given: list[int]
+    program_order: list[int]
     reads: Mapping[int, tuple[int, ...]]
     needs: Mapping[int, tuple[int, ...]]
     users: Mapping[int, list[int]]
@@ -126,21 +126,21 @@ class DataFlow:
 
 def data_flow(code: Code) -> DataFlow:
     """Who needs what among the operations of a program."""
-    given = [k for k, step in enumerate(code) if step and step[0] not in ("const", "input")]
-    reads = native.operands_read(code, given)
-    operations = set(given)
-    users: dict[int, list[int]] = {k: [] for k in given}
-    for k in given:
+    order = [k for k, step in enumerate(code) if step and step[0] not in ("const", "input")]
+    reads = native.operands_read(code, order)
+    operations = set(order)
+    users: dict[int, list[int]] = {k: [] for k in order}
+    for k in order:
         for a in reads[k]:
             users.setdefault(a, []).append(k)
-    return DataFlow(given, reads, {k: tuple(a for a in reads[k] if a in operations) for k in given}, users)
+    return DataFlow(order, reads, {k: tuple(a for a in reads[k] if a in operations) for k in order}, users)
 
 
 def best_order(code: Code, results: Sequence[int], registers: int) -> list[int]:
     """List the operations so that few loads and stores are needed with so many values in registers."""
     flow = data_flow(code)
     orders = [native.fewest_moves_order(code, results, registers + _SPARE_IN_ORDER)]
-    if len(flow.given) <= _LONG:
+    if len(flow.program_order) <= _LONG:
         orders.append(native.eager_order(_Clusters(flow).order(), flow.needs, flow.users))
     return min(orders, key=lambda order: spill_moves(order, flow, results, registers))
 
@@ -166,11 +166,11 @@ class _Clusters:
     def order(self) -> list[int]:
         """Make clusters until nothing is left."""
         limit = _CLUSTER
-        self._update_costs(self.flow.given, limit)
-        while len(self.done) < len(self.flow.given):
+        self._update_costs(self.flow.program_order, limit)
+        while len(self.done) < len(self.flow.program_order):
             if not self.figures:
                 limit *= 2
-                self._update_costs([k for k in self.flow.given if k not in self.done], limit)
+                self._update_costs([k for k in self.flow.program_order if k not in self.done], limit)
                 continue
             best = min(self.figures, key=lambda k: (self.figures[k], k))
             touched: dict[int, None] = {}

@@ -72,7 +72,7 @@ class _Writer:
     """Statements, and the names that values have now."""
 
     def __init__(self, plan: ThreadPlan, real: str, access: ValueAccess) -> None:
-        self.plan, self.real, self.places = plan, real, access
+        self.plan, self.real, self.access = plan, real, access
         self.loads: dict[int, int] = {}
         self.written: dict[int, list[int]] = {}
         for index, k in enumerate(plan.results):
@@ -87,7 +87,7 @@ class _Writer:
         for k, outputs in self.written.items():
             if k not in operations:
                 lines += self._fetch(k)
-                lines += [self.places.put(position, self._texts(k)) for position in outputs]
+                lines += [self.access.put(position, self._texts(k)) for position in outputs]
         return lines
 
     def _names(self, k: int) -> list[str]:
@@ -112,9 +112,9 @@ class _Writer:
         self.loads[k] = self.loads.get(k, 0) + 1
         names = self._names(k)
         if step[0] == "input":
-            load = self.places.load(step[1], names)
+            load = self.access.load(step[1], names)
         else:
-            load = f"nc_load({self.places.slot(self.plan.slots.slot[k])}, {', '.join(names)});"
+            load = f"nc_load({self.access.slot(self.plan.slots.slot[k])}, {', '.join(names)});"
         return [f"{self.real} {', '.join(names)};", load]
 
     def _operation(self, position: int) -> list[str]:
@@ -128,9 +128,9 @@ class _Writer:
             lines.append(f"const {self.real} {name} = {text};")
         if k in self.plan.slots.slot:
             lines.append(
-                f"nc_keep({self.places.slot(self.plan.slots.slot[k])}, {', '.join(self._names(k))});"
+                f"nc_keep({self.access.slot(self.plan.slots.slot[k])}, {', '.join(self._names(k))});"
             )
-        lines += [self.places.put(output, self._names(k)) for output in self.written.get(k, ())]
+        lines += [self.access.put(output, self._names(k)) for output in self.written.get(k, ())]
         return lines
 
 

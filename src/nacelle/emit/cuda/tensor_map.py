@@ -17,7 +17,7 @@ from nacelle.errors import DeviceError
 
 # CUtensorMapDataType.
 _TYPES = {"float32": 7, "float64": 8}
-_WORDS = np.dtype([("words", "<u8", 16)])
+_DESCRIPTOR = np.dtype([("words", "<u8", 16)])
 
 
 @cache
@@ -58,4 +58,4 @@ def tensor_map(array: Any, across: int) -> Any:
     )
     if code:
         raise DeviceError(f"the driver makes no tensor map of rows {array.shape}: error {code}")
-    return result.view(_WORDS)
+    return result.view(_DESCRIPTOR)

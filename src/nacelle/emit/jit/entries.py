@@ -26,7 +26,7 @@ def _function(width: int, head: str) -> Lines:
 
 def _byte_address(c: Lines, base: str, bytes_: str | int) -> str:
     """The address so many bytes after another."""
-    return c.place(base, bytes_, "i8")
+    return c.address(base, bytes_, "i8")
 
 
 def _transpose(c: Lines, names: Sequence[str]) -> list[str]:
@@ -64,7 +64,7 @@ def _move_block(
 ) -> None:
     """Move one block of W rows by so many columns between rows and the tile of their variable."""
     width, kind, vector = c.width, c.type, 8 * c.width
-    addresses = [c.place(c.place(rows, r * size), column) for r in range(width)]
+    addresses = [c.address(c.address(rows, r * size), column) for r in range(width)]
     first = _byte_address(
         c, tile, column * vector if isinstance(column, int) else c.whole("*", column, vector)
     )
@@ -117,7 +117,7 @@ def move_remaining_rows(width: int, prefix: str) -> str:
         last = c.whole("-", "%count", 1)
         with c.loop(0, stop) as lanes:
             clamped = c.value(f"call i64 @llvm.umin.i64(i64 {lanes.index}, i64 {last})")
-            row = c.place("%rows", c.whole("*", clamped, "%step"))
+            row = c.address("%rows", c.whole("*", clamped, "%step"))
             with c.loop(0, "%size") as columns:
                 index = c.whole("+", c.whole("*", columns.index, width), lanes.index)
                 if verb == "pack":
@@ -134,7 +134,7 @@ def _variables(
     """Of every variable with entries its number, its size, its array and its place in a tile."""
     for i, size in enumerate(sizes):
         if size:
-            array = c.value(f"load ptr, ptr {c.place(arrays, i, 'ptr')}, align 8")
+            array = c.value(f"load ptr, ptr {c.address(arrays, i, 'ptr')}, align 8")
             yield i, size, array, _byte_address(c, tile, first * 8 * c.width)
         first += size
 
@@ -149,7 +149,7 @@ def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> s
     whole = c.whole("==", "%count", width)
     for i, size, array, address in _variables(c, sizes, first):
         is_moved = c.whole("!=", c.load("%steps", i, "whole"), 0) if pack else "true"
-        rows = c.place(array, c.whole("*", "%sample", size))
+        rows = c.address(array, c.whole("*", "%sample", size))
         with c.when(is_moved):
             few = f"ptr {rows}, ptr {address}, i64 {size}, i64 {size}, i64 %count"
             c.call_either(whole, f"@{verb}{size}(ptr {rows}, ptr {address})", f"@v_{verb}_few({few})")
@@ -165,7 +165,7 @@ def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, 
     verb = "pack" if pack else "unpack"
     c = _function(width, f"void @{verb}_rows(ptr %arrays, ptr %tile, i64 %sample)")
     for _, size, array, address in _variables(c, sizes, first):
-        rows = c.place(array, c.whole("*", "%sample", size))
+        rows = c.address(array, c.whole("*", "%sample", size))
         whole = 8 * size * width
         for line in range(0, min(whole, _MOST * _LINE), _LINE):
             asked = _byte_address(c, rows, ahead * whole + line)
@@ -230,12 +230,12 @@ def _batch_loop(bytes_: int, width: int, tiles: int) -> str:
     def tile(index: str) -> str:
         return _byte_address(c, "%work", c.whole("*", index, bytes_))
 
-    def move(verb: str, arrays: str, steps: str, own: str, first: str, count: str) -> None:
+    def move(verb: str, arrays: str, steps: str, per_sample: str, first: str, count: str) -> None:
         """Move the rows of so many tiles, samples from the first on."""
         with c.loop(0, count) as loop:
             sample, address = c.whole("+", first, c.whole("*", loop.index, width)), tile(loop.index)
             left = c.whole("-", "%stop", sample)
-            straight = c.value(f"and i1 {c.whole('>=', left, width)}, {own}")
+            straight = c.value(f"and i1 {c.whole('>=', left, width)}, {per_sample}")
             few = c.value(f"call i64 @llvm.umin.i64(i64 {left}, i64 {width})")
             ends = f"ptr {arrays}, ptr {steps}, ptr {address}, i64 {sample}, i64 {few}"
             rows = f"@{verb}_rows(ptr {arrays}, ptr {address}, i64 {sample})"
@@ -243,12 +243,12 @@ def _batch_loop(bytes_: int, width: int, tiles: int) -> str:
 
     with c.loop(0, tiles) as loop:
         c(f"call void @pack_shared(ptr %inputs, ptr %steps, ptr {tile(loop.index)})")
-    own = c.value("call i1 @none_shared(ptr %steps)")
+    none_shared = c.value("call i1 @none_shared(ptr %steps)")
     with c.loop("%start", "%stop", tiles * width) as groups:
         left = c.whole("-", "%stop", groups.index)
         vectors = c.whole("/", c.whole("+", left, width - 1), width)
         count = c.value(f"call i64 @llvm.umin.i64(i64 {vectors}, i64 {tiles})")
-        move("pack", "%inputs", "%steps", own, groups.index, count)
+        move("pack", "%inputs", "%steps", none_shared, groups.index, count)
         c(f"call void @v_tiles(ptr %work, i64 {count})")
         move("unpack", "%outputs", "null", "true", groups.index, count)
     return c.text()
@@ -298,10 +298,10 @@ def _single_entry(
     c = Lines(width, False, "define void @nacelle_single(ptr %call)")
     tile = c.value("load ptr, ptr %call, align 8")
 
-    for _, size, array, address in _variables(c, inputs, 0, c.place("%call", 1, "ptr"), tile):
+    for _, size, array, address in _variables(c, inputs, 0, c.address("%call", 1, "ptr"), tile):
         c(move(array, address, size, True))
     c(f"call void @{prefix}tiles(ptr {tile}, i64 1)")
-    arrays = c.place("%call", 1 + len(inputs), "ptr")
+    arrays = c.address("%call", 1 + len(inputs), "ptr")
     for _, size, array, address in _variables(c, outputs, plan.result, arrays, tile):
         c(move(array, address, size, False))
     return c.text()

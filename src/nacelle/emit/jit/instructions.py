@@ -119,10 +119,10 @@ class ChunkLines(Lanes):
         for index in indices:
             self(f"store {self.type} {self._value(k)}, ptr {self._address(index)}, align {8 * self.width}")
 
-    def _address(self, index: int, turn: int = 0) -> str:
+    def _address(self, index: int, offset: int = 0) -> str:
         """Write the address of a place in the tile, by one of the pointers into its window."""
         window = min(index // self._window, self._windows - 1)
-        pointer = self._pointers.setdefault((window, turn % self._turns), f"%t{len(self._pointers)}")
+        pointer = self._pointers.setdefault((window, offset % self._turns), f"%t{len(self._pointers)}")
         return self.after(pointer, (index - window * self._window - self._middle) * 8 * self.width)
 
     def _pointer_definitions(self) -> Iterator[str]:
@@ -202,7 +202,7 @@ def evaluation_functions(plan: NativePlan, width: int, prefix: str) -> str:
     c = Lines(width, False, f"define internal void @{prefix}tiles(ptr %tile, i64 %tiles)")
     for number in range(len(plan.chunks)):
         with c.loop(0, "%tiles") as loop:
-            tile = c.place("%tile", c.whole("*", loop.index, tile_stride(plan, width)), "i8")
+            tile = c.address("%tile", c.whole("*", loop.index, tile_stride(plan, width)), "i8")
             c(f"call void @{prefix}chunk{number}(ptr {tile})")
     return "\n\n".join([*texts, c.text()])
 

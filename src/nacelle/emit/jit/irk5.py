@@ -133,7 +133,7 @@ class NativeSteps(StepTarget):
 
     def array(self, c: ArrayWriter, name: str) -> str:
         """The address of an array of the block."""
-        return c.place("%work", self.layout.matrix(name) if name in MATRICES else self.layout.vector(name))
+        return c.address("%work", self.layout.matrix(name) if name in MATRICES else self.layout.vector(name))
 
     def counter(self, c: ArrayWriter, name: str) -> str:
         """An integer that lives through the steps."""
@@ -145,7 +145,7 @@ class NativeSteps(StepTarget):
 
     def _tile_address(self, c: ArrayWriter, program: str, index: Index) -> str:
         tile = "%tile" if program == DERIVATIVE else f"%{program}"
-        return c.place(tile, c.whole("*", index, self.width))
+        return c.address(tile, c.whole("*", index, self.width))
 
     def fill(self, c: ArrayWriter, program: str, index: Index, vector: str) -> None:
         """Store a vector into a tile."""
@@ -168,7 +168,7 @@ class NativeSteps(StepTarget):
         tile, prefix = ("%tile", "v_") if program == DERIVATIVE else (f"%{program}", "c_")
         c.call(f"{prefix}tiles", ("array", tile), ("whole", "1"))
 
-    def given(self, c: ArrayWriter, name: str, index: Index) -> str:
+    def load_input(self, c: ArrayWriter, name: str, index: Index) -> str:
         """An entry of an array that the run is given."""
         return c.load(f"%{name}", index)
 

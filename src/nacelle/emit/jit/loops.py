@@ -152,7 +152,7 @@ class Lines(ArrayWriter):
 
     # ---- vectors
 
-    def repeated(self, number: int, kind: str = "i64") -> str:
+    def splat(self, number: int, kind: str = "i64") -> str:
         """A constant integer, or bit, of all lanes."""
         return str(number) if self.width == 1 else f"splat ({kind} {number})"
 
@@ -179,18 +179,18 @@ class Lines(ArrayWriter):
 
     # ---- memory
 
-    def place(self, base: str, index: Index, kind: str = "double") -> str:
+    def address(self, base: str, index: Index, kind: str = "double") -> str:
         """The address of an entry of an array."""
         return self.value(f"getelementptr {kind}, ptr {base}, i64 {index}")
 
     def load(self, base: str, index: Index, kind: str = "real") -> str:
         """Entries of an array, one or a vector of them."""
-        address = self.place(base, index, "i64" if kind == "whole" else "double")
+        address = self.address(base, index, "i64" if kind == "whole" else "double")
         return self.value(f"load {self.types[kind]}, ptr {address}, align 8")
 
     def store(self, value: Index, base: str, index: Index, kind: str = "real") -> None:
         """Entries of an array, one or a vector of them."""
-        address = self.place(base, index, "i64" if kind == "whole" else "double")
+        address = self.address(base, index, "i64" if kind == "whole" else "double")
         self(f"store {self.types[kind]} {value}, ptr {address}, align 8")
 
     # ---- loops and branches
@@ -322,7 +322,7 @@ class Lanes(Lines, SampleWriter):
         """A value, or an integer as a constant of a kind in all lanes."""
         if isinstance(value, str):
             return value
-        return self.repeated(value, "i1" if kind == "bit" else "i64")
+        return self.splat(value, "i1" if kind == "bit" else "i64")
 
     def argument(self, name: str) -> str:
         """A number that the function is called with, in all lanes."""
@@ -332,10 +332,10 @@ class Lanes(Lines, SampleWriter):
         """A constant of all lanes."""
         return splat(value, self.width)
 
-    def held(self, vector: Vector, size: int) -> Vector:
+    def load_vector(self, vector: Vector, size: int) -> Vector:
         """A vector whose entries are loaded here."""
         assert isinstance(vector, TileVector)
-        return vector.loaded(size)
+        return vector.load(size)
 
     def any(self, bits: str) -> str:
         """Say whether a bit of any lane is set."""
@@ -345,7 +345,7 @@ class Lanes(Lines, SampleWriter):
 
     def only_if(self, condition: str, a: str) -> str:
         """The bits of a if a condition holds, else none."""
-        none = self.repeated(0, "i1")
+        none = self.splat(0, "i1")
         return self.value(f"select i1 {condition}, {self.bit} {a}, {self.bit} {none}")
 
     def select_if(self, condition: str, a: str, b: str) -> str:
@@ -399,7 +399,7 @@ class Lanes(Lines, SampleWriter):
 
     def shared_row(self, row: str) -> Entries:
         """A row of an array that all samples share: its entries in all lanes."""
-        return lambda j: self.spread(self.value(f"load double, ptr {self.place(row, j)}, align 8"))
+        return lambda j: self.spread(self.value(f"load double, ptr {self.address(row, j)}, align 8"))
 
     def after(self, base: str, bytes_: int) -> str:
         """The address so many bytes after another."""
@@ -407,13 +407,13 @@ class Lanes(Lines, SampleWriter):
 
     def store_integers(self, value: str, base: str) -> None:
         """Store an integer of every sample of the round into an array."""
-        self(f"store {self.integer} {value}, ptr {self.place(base, self.sample, 'i64')}, align 8")
+        self(f"store {self.integer} {value}, ptr {self.address(base, self.sample, 'i64')}, align 8")
 
     def rows(self, verb: str, base: str, index: int, rows: str, size: int, step: str) -> None:
         """Move rows of the samples of this round into a tile ("pack"), or back ("unpack")."""
         if not size:
             return
-        first = self.place(rows, self.whole("*", self.sample, step))
+        first = self.address(rows, self.whole("*", self.sample, step))
         tile = self.after(base, index * 8 * self.width)
         ends = f"ptr {first}, ptr {tile}, i64 {size}, i64 {step}, i64 {self.count}"
         self(f"call void @{self.prefix}{verb}_few({ends})")
@@ -435,17 +435,17 @@ class LaneLoop(Loop, SampleLoop):
     def count(self, name: str) -> None:
         """Add one to a carried integer in the lanes that have not left."""
         code = self._lanes
-        more = code.value(f"add {code.integer} {name}, {code.repeated(1)}")
+        more = code.value(f"add {code.integer} {name}, {code.splat(1)}")
         self.set_next(name, code.choose(code.mask, more, name, "whole"))
 
 
 class TileVector(Vector):
     """A vector of every lane in a tile; `values` are its entries where they have been loaded before."""
 
-    def __init__(self, code: Lanes, base: str, place: int, values: Sequence[str] = ()) -> None:
-        self._code, self._base, self._place, self._values = code, base, place, values
+    def __init__(self, code: Lanes, base: str, index: int, values: Sequence[str] = ()) -> None:
+        self._code, self._base, self._place, self._values = code, base, index, values
 
-    def loaded(self, size: int) -> TileVector:
+    def load(self, size: int) -> TileVector:
         """The same vector with entries that are loaded here."""
         return TileVector(self._code, self._base, self._place, [self.get(j) for j in range(size)])
 

@@ -226,29 +226,29 @@ def fewest_moves_order(code: Code, results: Sequence[int], registers: int) -> li
         results: the values that are wanted.
         registers: how many values the machine holds.
     """
-    given = [k for k, step in enumerate(code) if step and step[0] not in ("const", "input")]
-    reads = operands_read(code, given)
-    operations = set(given)
-    needs = {k: tuple(a for a in reads[k] if a in operations) for k in given}
-    users: dict[int, list[int]] = {k: [] for k in given}
-    for k in given:
+    order = [k for k, step in enumerate(code) if step and step[0] not in ("const", "input")]
+    reads = operands_read(code, order)
+    operations = set(order)
+    needs = {k: tuple(a for a in reads[k] if a in operations) for k in order}
+    users: dict[int, list[int]] = {k: [] for k in order}
+    for k in order:
         for a in needs[k]:
             users[a].append(k)
-    if len(given) > _LONG:
-        return eager_order(given, needs, users)
-    starts = (given, _late_order(given, needs, users), _upward_order(given, needs, users))
-    candidates = [given, *(eager_order(sequence, needs, users) for sequence in starts)]
+    if len(order) > _LONG:
+        return eager_order(order, needs, users)
+    starts = (order, _late_order(order, needs, users), _upward_order(order, needs, users))
+    candidates = [order, *(eager_order(sequence, needs, users) for sequence in starts)]
     inputs = {k for k, step in enumerate(code) if step and step[0] == "input"}
     placed, memory = inputs.union(results), Memory(inputs)
     return min(candidates, key=lambda sequence: count_moves(sequence, reads, placed, registers, memory))
 
 
-def operands_read(code: Code, given: Sequence[int], *, constants: bool = False) -> Needs:
+def operands_read(code: Code, order: Sequence[int], *, constants: bool = False) -> Needs:
     """Values that each operation reads, each once; constants among them, or not."""
     if constants:
-        return {k: tuple(dict.fromkeys((code[k] or ())[1:])) for k in given}
+        return {k: tuple(dict.fromkeys((code[k] or ())[1:])) for k in order}
     left_out = {k for k, step in enumerate(code) if step and step[0] == "const"}
-    return {k: tuple(a for a in dict.fromkeys((code[k] or ())[1:]) if a not in left_out) for k in given}
+    return {k: tuple(a for a in dict.fromkeys((code[k] or ())[1:]) if a not in left_out) for k in order}
 
 
 def eager_order(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
@@ -301,16 +301,16 @@ def _late_order(sequence: Sequence[int], needs: Needs, users: Mapping[int, list[
     return list(done)
 
 
-def _upward_order(given: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
+def _upward_order(order: Sequence[int], needs: Needs, users: Mapping[int, list[int]]) -> list[int]:
     """Order from the results to the inputs."""
-    uses = {k: len(users[k]) for k in given}
+    uses = {k: len(users[k]) for k in order}
     alive: dict[int, int] = {}
     done: dict[int, None] = {}
 
     def urgency(k: int) -> tuple[int, int, int]:
         return sum(a not in alive for a in needs[k]) - (k in alive), -alive.get(k, -1), -k
 
-    ready = [urgency(k) for k in given if not uses[k]]
+    ready = [urgency(k) for k in order if not uses[k]]
     heapq.heapify(ready)
     while ready:
         k = -heapq.heappop(ready)[2]

@@ -258,7 +258,7 @@ class _OrderedProgram:
 
     code: tuple[Instruction | None, ...]
     results: Sequence[int]
-    listed: Sequence[int]
+    program_order: Sequence[int]
     cuts: Sequence[int]
 
 
@@ -266,7 +266,7 @@ def _assign_memory(
     program: _OrderedProgram, fetched: Sequence[tuple[int, ...]], style: Style, inputs: int
 ) -> NativePlan:
     """Give every value that is loaded an index in the tile, and write down the chunks."""
-    code, sequence = program.code, program.listed
+    code, sequence = program.code, program.program_order
     wanted: dict[int, list[int]] = {}
     for index, k in enumerate(program.results):
         wanted.setdefault(k, []).append(index)

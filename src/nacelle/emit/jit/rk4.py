@@ -77,7 +77,7 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
     state, acting = t.after("%tile", tile_stride(plan, width)), TileVector(t, "%tile", n)
 
     def load_inputs(begin: str, target: TileVector, size: int) -> None:
-        source = t.shared_row(t.place("%u", begin))
+        source = t.shared_row(t.address("%u", begin))
         t.each(size, lambda j: target.put(j, source(j)))
 
     def begin(step: str) -> None:
@@ -116,7 +116,7 @@ def _text(plan: NativePlan, sizes: Sequence[int], width: int, control: _Control 
         t.each(whole, lambda j: kept.put(j, t.choose(going, last.get(j), nan)))
         t.mask = going
         row = t.whole("*", t.whole("-", t.whole("/", following, "%every"), 1), whole)
-        t.rows("unpack", room, 0, t.place("%stored", row), whole, "%stored.step")
+        t.rows("unpack", room, 0, t.address("%stored", row), whole, "%stored.step")
 
     loop = Rk4Loop(
         n=n,

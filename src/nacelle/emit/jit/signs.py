@@ -142,7 +142,7 @@ class _Signs:
         self.liked = best
         self._choose_signs()
 
-    def own(self, k: int) -> int:
+    def sign_of(self, k: int) -> int:
         """The sign of a value by the signs of its operands; where it may have either, the one liked."""
         step = self.code[k]
         assert step is not None
@@ -178,7 +178,7 @@ class _Signs:
         for k, step in enumerate(self.code):
             if step is None or step[0] in ("const", "input"):
                 continue
-            sign = self.own(k)
+            sign = self.sign_of(k)
             if sign < 0 and (self.fixed[k] or self.wanted[k]):
                 count += 1
             self.sign[k] = 1 if self.fixed[k] else sign
@@ -241,7 +241,7 @@ class _Writer:
     def __init__(self, code: Code, results: Sequence[int]) -> None:
         self.code, self.signs = code, _Signs(code, results)
         self.sign, self.constant = self.signs.sign, self.signs.constant
-        self.made: list[Instruction] = []
+        self.instructions: list[Instruction] = []
         self.at: dict[int, int] = {}
         self._numbers: dict[tuple[float, bool], int] = {}
         self._negated: dict[int, int] = {}
@@ -253,15 +253,15 @@ class _Writer:
         for k, step in enumerate(self.code):
             if step is not None and step[0] != "const" and k not in absorbed:
                 self.at[k] = self._write_swapped(k) if k in late else self._step(k, step)
-        kept = [self.taken(k, 1) for k in results]
-        return tuple(self.made), kept
+        kept = [self.with_sign(k, 1) for k in results]
+        return tuple(self.instructions), kept
 
     def put(self, *step: object) -> int:
         """Add an instruction."""
-        self.made.append(step)
-        return len(self.made) - 1
+        self.instructions.append(step)
+        return len(self.instructions) - 1
 
-    def taken(self, a: int, sign: int) -> int:
+    def with_sign(self, a: int, sign: int) -> int:
         """A value with a sign: the place where it is kept, or of its negation."""
         if self.constant[a]:
             value = sign * (self.code[a] or ())[1]
@@ -280,7 +280,7 @@ class _Writer:
         if not self.signs.pair[k]:
             return False
         op, _, _, c = self.code[k] or ()
-        return self.sign[c] * FUSED[op][1] != self.sign[k] == self.signs.own(k)
+        return self.sign[c] * FUSED[op][1] != self.sign[k] == self.signs.sign_of(k)
 
     def _write_swapped(self, k: int) -> int:
         op, a, b, c = self.code[k] or ()
@@ -293,7 +293,7 @@ class _Writer:
     def _factors(self, a: int, b: int) -> tuple[int, int, int]:
         """Two factors as they are kept, and the sign of their product."""
         signs = [1 if self.constant[value] else self.sign[value] for value in (a, b)]
-        left, right = (self.taken(value, sign) for value, sign in zip((a, b), signs, strict=True))
+        left, right = (self.with_sign(value, sign) for value, sign in zip((a, b), signs, strict=True))
         return left, right, signs[0] * signs[1]
 
     def _product(self, a: int, b: int, sign: int, op: str = "mul") -> int:
@@ -301,9 +301,9 @@ class _Writer:
         left, right, product = self._factors(a, b)
         if product != sign:
             if self.constant[a]:
-                left = self.taken(a, -1)
+                left = self.with_sign(a, -1)
             elif self.constant[b]:
-                right = self.taken(b, -1)
+                right = self.with_sign(b, -1)
         return self.put(op, left, right)
 
     def _sum(self, x: _Term, y: _Term) -> int:
@@ -318,7 +318,7 @@ class _Writer:
     def _term(self, a: int, sign: int) -> _Term:
         """A value as it is kept, and the sign with which that is added; a constant's own sign is turned."""
         if self.constant[a]:
-            return _Term(self.taken(a, sign), 1)
+            return _Term(self.with_sign(a, sign), 1)
         return _Term(self.at[a], sign * self.sign[a])
 
     def _step(self, k: int, step: Instruction) -> int:
@@ -335,14 +335,14 @@ class _Writer:
             if not self.constant[a[2]] and self.sign[a[2]] * beta != sign and product > 0:
                 # As a product and a sum, which are as many instructions as a negation and a fused one.
                 return self.put("sub", self.put("mul", left, right), self.at[a[2]])
-            third = self.taken(a[2], beta * sign)
+            third = self.with_sign(a[2], beta * sign)
             return self.put("fma" if product > 0 else "fnma", left, right, third)
         if op in _SUMS:
             return self._sum(self._term(a[0], sign), self._term(a[1], sign * _SUMS[op]))
         if op == "neg":
-            return self.taken(a[0], 1) if self.constant[a[0]] else self.at[a[0]]
+            return self.with_sign(a[0], 1) if self.constant[a[0]] else self.at[a[0]]
         if op == "abs":
-            return self.put(op, self.taken(a[0], 1 if self.constant[a[0]] else self.sign[a[0]]))
+            return self.put(op, self.with_sign(a[0], 1 if self.constant[a[0]] else self.sign[a[0]]))
         if op == "sign":
-            return self.put(op, self.taken(a[0], sign))
-        return self.put(op, *(self.taken(value, 1) for value in a))
+            return self.put(op, self.with_sign(a[0], sign))
+        return self.put(op, *(self.with_sign(value, 1) for value in a))

@@ -108,7 +108,7 @@ def function_source(program: Program, dialect: Dialect) -> str:
     label = function_name(program)
     names = Identifiers((dialect.library, label, *dialect.taken))
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
-    column, prefix = names.counted("c"), names.counted("v")
+    column, prefix = names.prefix_for("c"), names.prefix_for("v")
     entry = "{}[{}]" if dialect.scalars else "{}[..., {}]"
     entries = [
         entry.format(name, k)

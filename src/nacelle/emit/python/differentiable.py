@@ -59,11 +59,11 @@ class ArrayLibrary:
         """
         columns, module = arrays.make_function(program, self.dialect), self.module()
 
-        def evaluated(*values: Any) -> tuple[Any, ...]:
+        def evaluate(*values: Any) -> tuple[Any, ...]:
             stack = self.stack(module, values)
             return tuple(stack(parts) for parts in columns(*values))
 
-        return evaluated
+        return evaluate
 
 
 def _stack_jax(module: Any, values: Sequence[Any]) -> Stack:

@@ -101,7 +101,7 @@ def source(program: Program) -> str:
     )
     inputs = [names.unique(variable.name, "x") for variable in program.inputs]
     outputs = [names.unique(variable.name, "y") for variable in program.outputs]
-    row, constant = names.counted("w"), names.counted("c")
+    row, constant = names.prefix_for("w"), names.prefix_for("c")
     plan = _TilePlan(program)
     scalars = _scalar_columns(program.inputs, inputs)
     results = _scalar_columns(program.outputs, outputs)

@@ -116,13 +116,13 @@ def rigid_specification(root: Element, report: ExchangeReport) -> mj.MjSpec:
     for element in root.all():
         element.attributes.pop("material", None)
         element.children = [child for child in element.children if child.tag not in _VISUAL_TAGS]
-        for geom in element.named("geom") if element.tag == "default" else ():
+        for geom in element.children_named("geom") if element.tag == "default" else ():
             geom.attributes.pop("mesh", None)
     spec = mj.MjSpec.from_string(text_of(root))
     _delete_meshes(spec, spec.worldbody, counts)
     for what, count in counts.items():
         if count:
-            report.lost(f"{what} left out ({count})")
+            report.add_loss(f"{what} left out ({count})")
     return spec
 
 
@@ -176,10 +176,10 @@ class CompiledMjcf:
 
     def equality(self, k: int) -> Element:
         """The element of an equality."""
-        elements = [child for section in self.root.named("equality") for child in section.children]
+        elements = [child for section in self.root.children_named("equality") for child in section.children]
         return elements[k] if len(elements) == self.model.neq else self.root
 
-    def drawn(self, joint: int) -> float:
+    def drawn_coordinate(self, joint: int) -> float:
         """The coordinate of a hinge or slide in the drawn pose."""
         return float(self.model.qpos0[self.model.jnt_qposadr[joint]])
 
@@ -201,7 +201,7 @@ def compile_mjcf(path: Path, report: ExchangeReport) -> CompiledMjcf:
     finally:
         mj.set_mju_user_warning(None)
     for warning in warnings:
-        report.done(f"MuJoCo warns: {' '.join(str(warning).split())}")
+        report.add_step(f"MuJoCo warns: {' '.join(str(warning).split())}")
     body_names, joint_names = UniqueNames(), UniqueNames()
 
     def name_in_file(kind: mj.mjtObj, number: int) -> str:
@@ -307,13 +307,13 @@ def add_tendon_forces(model: mj.MjModel, axes: dict[int, Axis], report: Exchange
         if leader is None or leader.joint not in axes:
             why = "its joints do not follow one of them"
             if acts:
-                report.lost(f"spring, damper and friction of the tendon {name!r} left out: {why}")
+                report.add_loss(f"spring, damper and friction of the tendon {name!r} left out: {why}")
             if limited:
-                report.lost(f"the limit of the tendon {name!r} left out: {why}")
+                report.add_loss(f"the limit of the tendon {name!r} left out: {why}")
             continue
-        tie = _TendonDrive(model, tendon, name, leader)
-        axes[leader.joint] = tie.bounded(
-            tie.with_spring(tie.with_damping(axes[leader.joint]), report), report
+        drive = _TendonDrive(model, tendon, name, leader)
+        axes[leader.joint] = drive.with_range(
+            drive.with_spring(drive.with_damping(axes[leader.joint]), report), report
         )
 
 
@@ -357,20 +357,20 @@ class _TendonDrive:
         lower, upper = sorted((self.at(ends[0]), self.at(ends[1])))
         free = limits_within(lower, upper)
         if axis.limits not in (UNBOUNDED, free) or (axis.stop and axis.limits != free):
-            report.lost(
+            report.add_loss(
                 f"the slack spring of the tendon {self.name!r} left out: its joint has other limits than "
                 f"{lower:g} and {upper:g}"
             )
             return axis
         return replace(axis, limits=free, stop=axis.stop + k)
 
-    def bounded(self, axis: Axis, report: ExchangeReport) -> Axis:
+    def with_range(self, axis: Axis, report: ExchangeReport) -> Axis:
         """With the tendon's range, which is one of the joint where that has no end stops."""
         if not self.model.tendon_limited[self.tendon]:
             return axis
         lower, upper = sorted(self.at(float(end)) for end in self.model.tendon_range[self.tendon])
         if axis.stop:
-            report.lost(f"the limit of the tendon {self.name!r} left out: its joint has end stops")
+            report.add_loss(f"the limit of the tendon {self.name!r} left out: its joint has end stops")
             return axis
         low, high = limits_within(lower, upper)
         return replace(axis, limits=Interval(max(axis.limits.lower, low), min(axis.limits.upper, high)))
@@ -401,12 +401,12 @@ def axes_by_joint(read: CompiledMjcf) -> dict[int, Axis]:
         name = read.name("ACTUATOR", actuator) or f"actuator{actuator}"
         target = _driven_joint(model, actuator)
         if target is None or target[0] not in axes:
-            report.lost(f"the actuator {name!r} left out: it drives no single hinge or slide")
+            report.add_loss(f"the actuator {name!r} left out: it drives no single hinge or slide")
             continue
         joint, gear, ratio = target
         if axes[joint].motor is not None:
             driven = read.joints[joint]
-            report.lost(f"the actuator {name!r} left out: another one drives the joint {driven!r}")
+            report.add_loss(f"the actuator {name!r} left out: another one drives the joint {driven!r}")
             continue
         unique = names.new(name, f"actuator{actuator}")
         quadratic, cubic = (float(c) for c in model.actuator_dampingpoly[actuator])
@@ -462,7 +462,7 @@ def _motor(read: CompiledMjcf, actuator: int, name: str, joint: int, gear: float
         and int(model.actuator_dyntype[actuator]) == int(mj.mjtDyn.mjDYN_NONE)
     )
     if not plain:
-        report.lost(
+        report.add_loss(
             f"the law of the actuator {name!r} left out: it drives its joint with the force given to it"
         )
     ends: list[tuple[float, float]] = []
@@ -476,7 +476,7 @@ def _motor(read: CompiledMjcf, actuator: int, name: str, joint: int, gear: float
         ends.append(tuple(model.jnt_actfrcrange[joint]))
     for lower, upper in ends:
         if not np.isclose(-lower, upper):
-            report.lost(f"the force of the actuator {name!r} is limited alike in both directions")
+            report.add_loss(f"the force of the actuator {name!r} is limited alike in both directions")
     force = min((max(abs(lower), abs(upper)) for lower, upper in ends), default=np.inf)
     return Motor(name, gear or 1.0, float(force))
 
@@ -493,12 +493,12 @@ def read_equalities(read: CompiledMjcf) -> Equalities:
     Raises:
         DescriptionError: if one is no joint of rigid bodies.
     """
-    ties = Equalities(read)
+    equalities = Equalities(read)
     for k in range(read.model.neq):
-        ties.equality(k)
+        equalities.equality(k)
     for tendon in range(read.model.ntendon):
-        ties.tendon(tendon)
-    return ties
+        equalities.tendon(tendon)
+    return equalities
 
 
 class Equalities:
@@ -520,7 +520,7 @@ class Equalities:
         name = self.read.name("EQUALITY", k)
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         if not model.eq_active0[k]:
-            self.report.lost(f"the equality {name or k} left out: it is not active")
+            self.report.add_loss(f"the equality {name or k} left out: it is not active")
         elif kind in (int(mj.mjtEq.mjEQ_CONNECT), int(mj.mjtEq.mjEQ_WELD)):
             self._add_closure(k, name)
         elif kind == int(mj.mjtEq.mjEQ_JOINT):
@@ -535,7 +535,7 @@ class Equalities:
                 )
             self._add_coupling(k, name, left, right)
         else:
-            self.report.lost(f"the equality {name or k} left out: it is none of rigid bodies")
+            self.report.add_loss(f"the equality {name or k} left out: it is none of rigid bodies")
 
     def _add_closure(self, k: int, own_name: str) -> None:
         model = self.model
@@ -578,7 +578,7 @@ class Equalities:
         for index, factor in right.items():
             terms[index] = terms.get(index, 0.0) - slope * factor
         # sum terms (q - q0) = a0
-        offset = a[0] + sum(factor * self.read.drawn(index) for index, factor in terms.items())
+        offset = a[0] + sum(factor * self.read.drawn_coordinate(index) for index, factor in terms.items())
         factor_of_joint = terms.pop(joint)
         follows = {self.joints[index]: -factor / factor_of_joint for index, factor in terms.items() if factor}
         self.couplings.append(Coupling(name, self.joints[joint], follows, offset / factor_of_joint))
@@ -591,11 +591,11 @@ class Equalities:
             return
         if model.tendon_limited[tendon]:
             low, high = model.tendon_range[tendon]
-            self.report.lost(f"the limit of the tendon {name!r} left out: {low:g} m to {high:g} m")
+            self.report.add_loss(f"the limit of the tendon {name!r} left out: {low:g} m to {high:g} m")
         if np.any(model.tendon_dampingpoly[tendon]):
-            self.report.lost(f"higher terms of the damping of the tendon {name!r} left out")
+            self.report.add_loss(f"higher terms of the damping of the tendon {name!r} left out")
         if model.tendon_frictionloss[tendon] or model.tendon_armature[tendon]:
-            self.report.lost(f"dry friction and armature of the tendon {name!r} left out")
+            self.report.add_loss(f"dry friction and armature of the tendon {name!r} left out")
         stiffness, damping = float(model.tendon_stiffness[tendon]), float(model.tendon_damping[tendon])
         if not stiffness and not damping:
             return
@@ -607,7 +607,7 @@ class Equalities:
             why = (
                 f"it is slack from {lower:g} m to {upper:g} m" if straight else "it is not one straight line"
             )
-            self.report.lost(f"spring and damper of the tendon {name!r} left out: {why}")
+            self.report.add_loss(f"spring and damper of the tendon {name!r} left out: {why}")
             return
         sites = [int(model.wrap_objid[k]) for k in (first, first + 1)]
         ends = [int(model.site_bodyid[site]) for site in sites]
@@ -658,9 +658,9 @@ class _Reader:
                 raise file_error(file, f"no keyframe is called {keyframe!r}", f"there are {names}")
             return np.array(self.model.key_qpos[names.index(keyframe)])
         if keyframe is None and names:
-            self.report.done(f"assembled as in the keyframe {names[0]!r}")
+            self.report.add_step(f"assembled as in the keyframe {names[0]!r}")
             return np.array(self.model.key_qpos[0])
-        self.report.done("assembled in the drawn pose")
+        self.report.add_step("assembled in the drawn pose")
         return np.array(self.model.qpos0)
 
     def graph(self) -> Graph:
@@ -669,7 +669,7 @@ class _Reader:
         axes = axes_by_joint(self.read)
         for body in range(1, model.nbody):
             self._add_body(body, axes)
-        ties = read_equalities(self.read)
+        equalities = read_equalities(self.read)
         self._note_losses()
         return Graph(
             name=UniqueNames().new(_model_name(model), self.read.file.stem),
@@ -677,9 +677,9 @@ class _Reader:
             gravity=self._gravity(),
             bodies=self.solids,
             joints=tuple(self.links),
-            closures=tuple(ties.closures),
-            couplings=tuple(ties.couplings),
-            struts=tuple(ties.struts),
+            closures=tuple(equalities.closures),
+            couplings=tuple(equalities.couplings),
+            struts=tuple(equalities.struts),
             free_bodies=self.free_bodies,
             shapes=self._shapes(0),
             report=self.report,
@@ -727,7 +727,7 @@ class _Reader:
             w, x, y, z = self.qpos[q : q + 4]
             quat = np.array([x, y, z, w]) / np.linalg.norm([x, y, z, w])
             if model.jnt_stiffness[joint] or model.dof_frictionloss[v] or model.jnt_limited[joint]:
-                self.report.lost(f"spring, dry friction or limit of the ball joint {name!r} left out")
+                self.report.add_loss(f"spring, dry friction or limit of the ball joint {name!r} left out")
             return Link(
                 name, parent, child, at, here, (), True, quat,
                 float(model.dof_damping[v]), float(model.dof_armature[v]),
@@ -752,12 +752,12 @@ class _Reader:
                 shapes.append(Shape("box", (2 * size[0], 2 * size[1], 2 * size[2]), at))
             else:
                 word = mj.mjtGeom(kind).name.removeprefix("mjGEOM_").lower()
-                self.report.lost(f"shapes of the type {word} left out: they are not drawn")
+                self.report.add_loss(f"shapes of the type {word} left out: they are not drawn")
         return tuple(shapes)
 
     def _note_losses(self) -> None:
         """What the compiled model has beside the robot's rigid dynamics."""
-        model, lost = self.model, self.report.lost
+        model, lost = self.model, self.report.add_loss
         if any(model.geom_contype[g] or model.geom_conaffinity[g] for g in range(model.ngeom)):
             lost("contacts left out: shapes are drawn, nothing stops them")
         if model.opt.density or model.opt.viscosity or np.any(model.opt.wind):

@@ -46,7 +46,7 @@ class JointChain:
 
 def joint_chains(graph: Graph) -> list[JointChain]:
     """All joints of the tree in its order, those with massless bodies between them in one chain."""
-    loaded = graph.held
+    loaded = graph.held_names
     after: dict[str, list[Link]] = {}
     for link in graph.joints:
         after.setdefault(link.parent, []).append(link)
@@ -65,7 +65,7 @@ def joint_chains(graph: Graph) -> list[JointChain]:
     visible = [body for body in open_ if graph.bodies[body].shapes]
     if visible:
         message = "massless bodies merged, their joints act on the next body one after the other"
-        graph.report.done(f"{message}: {', '.join(visible)}")
+        graph.report.add_step(f"{message}: {', '.join(visible)}")
     return merged
 
 
@@ -155,7 +155,7 @@ class _Writer:
         for mark in graph.marks:
             site = XmlNode("site", {"name": self.sites.new(mark.name, "tool"), **_pose_attributes(mark.at)})
             self.elements[mark.body].children.append(site)
-        for link in sorted(graph.joints, key=lambda link: link.motor.place if link.motor else -1):
+        for link in sorted(graph.joints, key=lambda link: link.motor.index if link.motor else -1):
             self._write_stops_and_drives(link, tendons, actuators)
         root.children += [node for node in (equalities, tendons, actuators) if node.children]
         if self.qpos:
@@ -305,7 +305,9 @@ class _Writer:
                     drive["ctrlrange"] = joined_numbers((-most, most))
                 actuators.add("motor", **drive)
                 if math.isfinite(motor.speed):
-                    self.graph.report.lost("largest rates of drives left out, MuJoCo has none", motor.name)
+                    self.graph.report.add_loss(
+                        "largest rates of drives left out, MuJoCo has none", motor.name
+                    )
 
 
 def _body_name(body: str) -> str:

@@ -37,7 +37,7 @@ def without_fixed_joints(graph: Graph) -> Graph:
         graph = _merge_body(replace(graph, joints=left), weld.child, weld.parent, weld.pose())
         merged.setdefault(weld.parent, []).extend([weld.child, *merged.pop(weld.child, [])])
     for body, others in merged.items():
-        graph.report.done(f"welded to {body!r} and merged into it: {', '.join(others)}")
+        graph.report.add_step(f"welded to {body!r} and merged into it: {', '.join(others)}")
     while (reduced := _merge_welded_closure(graph)) is not None:
         graph = reduced
     return _without_self_closures(graph)
@@ -47,7 +47,9 @@ def _without_self_closures(graph: Graph) -> Graph:
     """The graph without closures and springs that have both ends on one body."""
     idle = [c for c in graph.closures if c.parent == c.child]
     for closure in idle:
-        graph.report.done(f"the closure {closure.name!r} has both ends on {closure.parent!r} and is left out")
+        graph.report.add_step(
+            f"the closure {closure.name!r} has both ends on {closure.parent!r} and is left out"
+        )
     return replace(
         graph,
         closures=tuple(c for c in graph.closures if c.parent != c.child),
@@ -66,7 +68,9 @@ def _with_held_joints_fixed(graph: Graph) -> Graph:
         k = next(k for k, joint in enumerate(joints) if joint.name == coupling.joint)
         axis: Axis = joints[k].axes[0]
         joints[k] = replace(joints[k], at=joints[k].at @ axis.pose(coupling.offset), axes=())
-        graph.report.done(f"the joint {coupling.joint!r} is held at {coupling.offset:g} and becomes fixed")
+        graph.report.add_step(
+            f"the joint {coupling.joint!r} is held at {coupling.offset:g} and becomes fixed"
+        )
     return replace(graph, joints=tuple(joints), couplings=tuple(couplings))
 
 
@@ -76,7 +80,7 @@ def _merge_welded_closure(graph: Graph) -> Graph | None:
         if closure.kind != "fixed" or closure.parent == closure.child:
             continue
         others = tuple(c for c in graph.closures if c is not closure)
-        for weld in sorted((closure, closure.reversed()), key=lambda weld: _merging_cost(graph, weld.child)):
+        for weld in sorted((closure, closure.reverse()), key=lambda weld: _merging_cost(graph, weld.child)):
             body, keeper = weld.child, weld.parent
             if _merging_cost(graph, body) > 2 or keeper in subtree_bodies(graph, body):
                 continue
@@ -88,7 +92,7 @@ def _merge_welded_closure(graph: Graph) -> Graph | None:
                 joints = tuple(joint for joint in graph.joints if joint is not cut)
                 opened = replace(opened, joints=joints, closures=(*others, cut))
                 message += f", and the joint {cut.name!r} closes the loop"
-            graph.report.done(message)
+            graph.report.add_step(message)
             return _merge_body(opened, body, keeper, weld.pose())
     return None
 
@@ -164,7 +168,7 @@ def _reattach_strut(strut: Strut, body: str, keeper: str, X: Pose) -> Strut:
 def without_massless_ends(graph: Graph) -> Graph:
     """The graph without moving bodies at the ends of the tree that have neither mass nor inertia."""
     while (idle := _massless_end_joint(graph)) is not None:
-        graph.report.lost(f"the joint {idle.name!r} left out: what it moves has no mass")
+        graph.report.add_loss(f"the joint {idle.name!r} left out: what it moves has no mass")
         graph = replace(
             graph,
             bodies={name: solid for name, solid in graph.bodies.items() if name != idle.child},
@@ -175,7 +179,7 @@ def without_massless_ends(graph: Graph) -> Graph:
 
 def _massless_end_joint(graph: Graph) -> Link | None:
     """A joint at the end of the tree that moves nothing."""
-    loaded = {joint.parent for joint in graph.joints} | graph.held
+    loaded = {joint.parent for joint in graph.joints} | graph.held_names
     coupled = graph.coupled
     for joint in graph.joints:
         solid = graph.bodies[joint.child]

@@ -68,7 +68,7 @@ def _hinge_chain(graph: Graph, first: Link, fixed: Collection[str]) -> list[Link
         if (
             not solid.is_massless
             or len(after) != 1
-            or body in graph.held
+            or body in graph.held_names
             or not _is_bare_hinge(after[0], fixed)
         ):
             break
@@ -103,7 +103,7 @@ def _join_hinges(graph: Graph, chain: list[Link]) -> Graph | None:
             R = R @ Axis(direction).pose(link.axes[0].value).R
         joined, label = replace(joint, axes=(), spherical=True, quat=relative_quat(R)), "a spherical joint"
     names = ", ".join(repr(link.name) for link in chain)
-    graph.report.done(f"the hinges {names} meet in a point: {label}")
+    graph.report.add_step(f"the hinges {names} meet in a point: {label}")
     gone = {link.child for link in chain[:-1]}
     joints = tuple(joined if link is chain[0] else link for link in graph.joints if link not in chain[1:])
     bodies = {name: solid for name, solid in graph.bodies.items() if name not in gone}
@@ -166,7 +166,7 @@ def join_spherical_pairs(graph: Graph) -> Graph:
             closures.append(first)
             continue
         left.remove(second)
-        graph.report.done(
+        graph.report.add_step(
             f"the closures {first.name!r} and {second.name!r} hold two points of a line: one revolute closure"
         )
         left = [other for other in left if not _is_on_axis(hinge, other, near)]

@@ -138,7 +138,7 @@ def assemble_graph(graph: Graph) -> AssembledGraph:
     slices = {
         joint.name: robot.q_slices[robot.joint(description.joints[joint.name])] for joint in graph.joints
     }
-    values = {name: np.array(assembly.q[entries], dtype=float) for name, entries in slices.items()}
+    values = {name: np.array(assembly.q_tree[entries], dtype=float) for name, entries in slices.items()}
     graph = replace(graph.with_values(values), pose=assembly.platform if graph.floating else graph.pose)
     return AssembledGraph(graph, description, robot, assembly)
 
@@ -293,13 +293,13 @@ def _split_balls(graph: Graph, names: list[str]) -> Graph:
         ]
         joints += chain_links(whole, hinges, names_of_hinges[:2])
         bodies |= massless_bodies([name for name in names_of_hinges[:2] if name not in bodies])
-        graph.report.done(
+        graph.report.add_step(
             f"the ball joint {joint.name!r} is three hinges: what it turns by itself is a coordinate"
         )
         if joint.damping:
             dampers.append(RotationDamper(joint.name, (joint.parent, joint.child), joint.damping))
         if joint.armature:
-            graph.report.lost(f"armature of the ball joint {joint.name!r} acts about its three hinges")
+            graph.report.add_loss(f"armature of the ball joint {joint.name!r} acts about its three hinges")
     return replace(graph, joints=tuple(joints), bodies=bodies, dampers=tuple(dampers))
 
 
@@ -328,7 +328,7 @@ def without_dependent_motors(graph: Graph) -> Graph:
         # What this choice does to the graph is done again later, and reported there.
         independent &= set(choose_motion(replace(graph, report=ExchangeReport())).joints)
     names = ", ".join(link.name for link in suggested if link.name in independent) or "no joint"
-    graph.report.done(f"nothing says what is driven: {names}, by limits of effort")
+    graph.report.add_step(f"nothing says what is driven: {names}, by limits of effort")
     return replace(
         graph,
         joints=tuple(_with_certain_motor(link, independent) for link in graph.joints),

@@ -81,7 +81,7 @@ def with_platform(graph: Graph, name: str | None = None) -> Graph:
             return graph
         raise file_error(graph.file, f"the joint {carrier.name!r} of the platform is coupled to others")
     if name is None:
-        graph.report.done(f"the platform is {body!r}, which {count_legs(graph, [body])} carry")
+        graph.report.add_step(f"the platform is {body!r}, which {count_legs(graph, [body])} carry")
     return replace(
         graph,
         joints=tuple(joint for joint in graph.joints if joint is not carrier),
@@ -282,13 +282,13 @@ _DRIVEN = 1e-3
 class _PlatformCluster:
     main: str
     bodies: tuple[str, ...]
-    own: int
+    size: int
     legs: LegCount
     held: LegCount
 
     @property
     def sort_key(self) -> tuple[int, ...]:
-        return self.own, *(-n for n in (*self.legs.order, *self.held.order)), len(self.bodies)
+        return self.size, *(-n for n in (*self.legs.order, *self.held.order)), len(self.bodies)
 
 
 def with_articulated_platform(graph: Graph, name: str | None = None) -> Graph | None:
@@ -308,7 +308,7 @@ def with_articulated_platform(graph: Graph, name: str | None = None) -> Graph | 
     if cluster is None:
         return None
     others = [body for body in cluster.bodies if body != cluster.main]
-    graph.report.done(
+    graph.report.add_step(
         f"the platform is {cluster.main!r} with {', '.join(repr(body) for body in others)}, "
         f"which {cluster.legs} carry"
     )
@@ -343,22 +343,28 @@ def _grow_cluster(
     """The set of bodies around one; None where it does not show all motions."""
     bodies = [main]
 
-    def seen(more: Sequence[str] = ()) -> int:
+    def count_seen(more: Sequence[str] = ()) -> int:
         return rank_above(np.concatenate([motion.twists[body] for body in (*bodies, *more)]), _CLEAR)
 
-    def own(more: Sequence[str] = ()) -> int:
+    def body_count(more: Sequence[str] = ()) -> int:
         relative = [motion.twists[body] - motion.twists[main] for body in (*bodies, *more)]
         return rank_above(np.concatenate(relative), _CLEAR, float(np.linalg.norm(motion.twists[main], 2)))
 
-    while seen() < motion.count:
-        showing = [body for body in _adjacent_bodies(graph, bodies, barred) if seen([body]) > seen()]
+    while count_seen() < motion.count:
+        showing = [
+            body for body in _adjacent_bodies(graph, bodies, barred) if count_seen([body]) > count_seen()
+        ]
         if not showing:
             return None
-        bodies.append(min(showing, key=lambda body: own([body])))
-    while more := [body for body in _adjacent_bodies(graph, bodies, barred) if own([body]) == own()]:
+        bodies.append(min(showing, key=lambda body: body_count([body])))
+    while more := [
+        body for body in _adjacent_bodies(graph, bodies, barred) if body_count([body]) == body_count()
+    ]:
         bodies.append(more[0])
     order = tuple(body for body in graph.bodies if body in bodies)
-    return _PlatformCluster(main, order, own(), count_legs(graph, bodies), count_legs(graph, bodies, main))
+    return _PlatformCluster(
+        main, order, body_count(), count_legs(graph, bodies), count_legs(graph, bodies, main)
+    )
 
 
 def _adjacent_bodies(graph: Graph, bodies: Sequence[str], barred: Iterable[str]) -> list[str]:

@@ -80,7 +80,7 @@ def _without_loose_objects(graph: Graph) -> Graph:
         bodies |= floating[0]
     for body in graph.free_bodies:
         if body not in bodies:
-            graph.report.lost(f"the free body {body!r} left out: nothing ties it to the robot")
+            graph.report.add_loss(f"the free body {body!r} left out: nothing ties it to the robot")
     return _subgraph(graph, bodies)
 
 
@@ -114,7 +114,7 @@ def _attach_free_body(graph: Graph) -> Graph:
     choices = [
         (closure, link)
         for closure in graph.closures
-        for link in (closure, closure.reversed())
+        for link in (closure, closure.reverse())
         if link.parent in carried and link.child not in carried
     ]
     if not choices:
@@ -127,10 +127,10 @@ def _attach_free_body(graph: Graph) -> Graph:
     poses = graph.poses()
     link = joint_at_pose(link, poses[link.parent].inverse() @ poses[link.child])
     way = _path_to(graph, root, link.child)
-    reversed_joints = {joint.name: joint.reversed() for joint in way}
+    reversed_joints = {joint.name: joint.reverse() for joint in way}
     joints = [reversed_joints.get(joint.name, joint) for joint in graph.joints]
     message = f"; {', '.join(repr(joint.name) for joint in way)} turned round" if way else ""
-    graph.report.done(f"the closure {closure.name!r} carries the free body {root!r}{message}")
+    graph.report.add_step(f"the closure {closure.name!r} carries the free body {root!r}{message}")
     return replace(
         graph,
         joints=(*joints, link),

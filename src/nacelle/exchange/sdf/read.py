@@ -199,9 +199,11 @@ def _add_model(frames: Frames, model: Element, scope: str, outside: str) -> None
     pose, outer = model.first("pose"), "" if not scope else scope[:-2].rpartition("::")[0]
     outer = f"{outer}::" if outer else ""
     placed_in = _relative_to(pose) or outside
-    first = next((link.get("name") for link in model.named("link")), "")
+    first = next((link.get("name") for link in model.children_named("link")), "")
     canonical = (
-        model.get("canonical_link") or first or next((m.get("name") for m in model.named("model")), "")
+        model.get("canonical_link")
+        or first
+        or next((m.get("name") for m in model.children_named("model")), "")
     )
     frames.frames[_model_frame_name(scope)] = Frame(
         model, placed_in, f"{scope[len(outer) :]}{canonical}", outer, pose_of(pose)
@@ -462,7 +464,7 @@ def add_motors(joints: Joints, elements: dict[str, Element], plugins: Sequence[E
         elements: those of the file, by their full names.
         plugins: elements of plugins.
     """
-    joint_names = {entry.text.strip() for plugin in plugins for entry in plugin.named("joint_name")}
+    joint_names = {entry.text.strip() for plugin in plugins for entry in plugin.children_named("joint_name")}
     driven_joints = {full for full in joints.axes if full in joint_names}
     sure = bool(driven_joints)
     if not sure:
@@ -497,9 +499,9 @@ def _add_motor(link: Link, motor: Motor) -> Link:
 def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
     """What is drawn of a link, in its frame."""
     shapes = []
-    for visual in link.named("visual"):
+    for visual in link.children_named("visual"):
         at = pose_of(visual.first("pose"))
-        for geometry in visual.named("geometry"):
+        for geometry in visual.children_named("geometry"):
             for solid in geometry.children:
                 size = solid.first("size")
                 if solid.tag == "box" and size is not None:
@@ -516,9 +518,9 @@ def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
                 elif solid.tag == "sphere":
                     shapes.append(Shape("sphere", (number_child(solid, "radius", 1.0),), at))
                 elif solid.tag == "mesh":
-                    report.lost("meshes left out: bodies are drawn by their joints")
+                    report.add_loss("meshes left out: bodies are drawn by their joints")
                 elif solid.tag != "empty":
-                    report.lost(f"shapes <{solid.tag}> left out")
+                    report.add_loss(f"shapes <{solid.tag}> left out")
     return tuple(shape for shape in shapes if min(shape.size) > 0.0)
 
 
@@ -563,10 +565,10 @@ def read_sdf(root: Element, path: Path) -> Graph:
         DescriptionError: with the place of what is wrong.
     """
     report = ExchangeReport()
-    worlds = root.named("world")
-    models = [model for parent in (root, *worlds) for model in parent.named("model")]
+    worlds = root.children_named("world")
+    models = [model for parent in (root, *worlds) for model in parent.children_named("model")]
     for parent in (root, *worlds):
-        for include in parent.named("include"):
+        for include in parent.children_named("include"):
             raise include.fault("<include> is not read", "write the included model in its place")
     moving = [model for model in models if not is_true(model, "static")]
     if len(moving) != 1:
@@ -575,7 +577,7 @@ def read_sdf(root: Element, path: Path) -> Graph:
         )
     for model in models:
         if model is not moving[0]:
-            report.lost(f"the static model {model.get('name')!r} left out")
+            report.add_loss(f"the static model {model.get('name')!r} left out")
     return _graph(moving[0], path, _gravity(worlds), report, root.get("version") in _OLD_VERSIONS)
 
 
@@ -621,7 +623,7 @@ def _solid(element: Element, report: ExchangeReport) -> Solid:
     inertial = element.first("inertial")
     shapes = shapes_of(element, report)
     if inertial is None:
-        report.done(
+        report.add_step(
             f"the link {element.get('name')!r} has no <inertial>: 1 kg and 1 kg m^2, as the format says"
         )
         return Solid(1.0, np.zeros(3), np.eye(3), shapes)
@@ -636,8 +638,8 @@ def _solid(element: Element, report: ExchangeReport) -> Solid:
 
 
 def _note_losses(model: Element, frames: Frames, report: ExchangeReport) -> None:
-    lost = report.lost
-    if any(link.named("collision") for link in frames.links.values()):
+    lost = report.add_loss
+    if any(link.children_named("collision") for link in frames.links.values()):
         lost("collision shapes left out: nothing stops bodies that meet")
     if any(element.tag == "plugin" for element in model.all()):
         lost("plugins left out, but for the joints that they drive")

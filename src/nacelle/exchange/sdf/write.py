@@ -64,7 +64,7 @@ class _Writer:
         for mark in graph.marks:
             frame = model.add("frame", name=self.names.new(mark.name, "tool"), attached_to=mark.body)
             frame.add("pose", _pose_text(mark.at))
-        driven = [(link.motor.place, link.name) for link in graph.links if link.motor is not None]
+        driven = [(link.motor.index, link.name) for link in graph.links if link.motor is not None]
         for _, name in sorted(driven):
             model.add("plugin", **_FORCE).add("joint_name", self.named[name])
         self._note_losses()
@@ -103,7 +103,7 @@ class _Writer:
 
     def _joint(self, model: XmlNode, link: Link) -> None:
         # A link may be the child of several joints, the world of none.
-        link = link.reversed() if link.child == BASE else link
+        link = link.reverse() if link.child == BASE else link
         wanted = f"{link.name}-joint" if link.name in self.graph.bodies else link.name
         name = self.named[link.name] = self.names.new(wanted, "joint")
         joint = model.add("joint", name=name, type="ball" if link.spherical else _TYPES[link.kind])
@@ -111,9 +111,9 @@ class _Writer:
         joint.add("child", link.child)
         joint.add("pose", _pose_text(link.child_at))
         if link.damping:
-            self.graph.report.lost("damping of spherical joints left out", name)
+            self.graph.report.add_loss("damping of spherical joints left out", name)
         if link.armature or any(axis.armature for axis in link.axes):
-            self.graph.report.lost("inertia of rotors left out, SDF has none", name)
+            self.graph.report.add_loss("inertia of rotors left out, SDF has none", name)
         for tag, axis, direction in zip(("axis", "axis2"), link.axes, _axes_on_child(link), strict=False):
             node = self._axis(joint.add(tag), axis, direction)
             self.axes.setdefault(link.name, node)
@@ -144,17 +144,17 @@ class _Writer:
 
     def _note_axis(self, name: str, axis: Axis) -> None:
         if axis.quadratic or axis.cubic:
-            self.graph.report.lost("quadratic and cubic friction left out", name)
+            self.graph.report.add_loss("quadratic and cubic friction left out", name)
         if axis.stop:
-            self.graph.report.lost("compliance of end stops left out, limits are rigid", name)
+            self.graph.report.add_loss("compliance of end stops left out, limits are rigid", name)
         if axis.motor is not None and axis.motor.gear != 1.0:
-            self.graph.report.lost("gear ratios left out, forces act at the joints", name)
+            self.graph.report.add_loss("gear ratios left out, forces act at the joints", name)
 
     def _write_couplings(self) -> None:
         """Couplings: in the drawn pose all coordinates are zero, and so is every offset."""
         for coupling in self.graph.couplings:
             if len(coupling.follows) != 1:
-                self.graph.report.lost("couplings of more than two joints left out", coupling.name)
+                self.graph.report.add_loss("couplings of more than two joints left out", coupling.name)
                 continue
             (leader, ratio), *_ = coupling.follows.items()
             mimic = self.axes[coupling.joint].add("mimic", joint=self.named[leader])
@@ -164,9 +164,9 @@ class _Writer:
     def _note_losses(self) -> None:
         graph = self.graph
         for strut in graph.struts:
-            graph.report.lost("springs between bodies left out", strut.name)
+            graph.report.add_loss("springs between bodies left out", strut.name)
         if graph.closures:
-            graph.report.done("joints close loops, which not every physics engine of Gazebo solves")
+            graph.report.add_step("joints close loops, which not every physics engine of Gazebo solves")
 
 
 def _axes_on_child(link: Link) -> list[Array]:

@@ -19,7 +19,7 @@ _TURNS = {"revolute": True, "continuous": True, "prismatic": False}
 
 def gazebo_joints(root: Element) -> list[Element]:
     """Joints within `<gazebo>`."""
-    return [joint for gazebo in root.named("gazebo") for joint in gazebo.named("joint")]
+    return [joint for gazebo in root.children_named("gazebo") for joint in gazebo.children_named("joint")]
 
 
 def read_closures(

@@ -57,7 +57,7 @@ class ClosureFile:
     loops: tuple[tuple[Node, Node, bool], ...] = ()
     motors: tuple[Node, ...] | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
-    places: Mapping[str, Node] = field(default_factory=dict)
+    nodes: Mapping[str, Node] = field(default_factory=dict)
     assembly: Mapping[str, Node] = field(default_factory=dict)
 
     def values(self, joints: Mapping[str, Link]) -> dict[str, Array]:
@@ -81,7 +81,7 @@ class ClosureFile:
         Raises:
             DescriptionError: at a name that is none of them.
         """
-        for name, node in self.places.items():
+        for name, node in self.nodes.items():
             if name not in joints:
                 raise self.fault(node, f"the URDF has no joint {name!r}")
 

@@ -189,7 +189,7 @@ def read_couplings(
 ) -> list[Coupling]:
     """Couplings of URDF+."""
     couplings = []
-    for element in root.named("coupling"):
+    for element in root.children_named("coupling"):
         before = _path_to_base(links.body(element.first("predecessor"), element), joints)
         after = _path_to_base(links.body(element.first("successor"), element), joints)
         common = {link.name for link in before} & {link.name for link in after}

@@ -67,7 +67,7 @@ class _Drive:
     name: str
     gear: float
     rotor: float
-    place: Element
+    element: Element
     is_certain: bool = True
 
 
@@ -83,7 +83,7 @@ def add_motors(
         side: what the closure file says.
         report: of what is left out.
     """
-    elements = {element.get("name"): element for element in root.named("joint")}
+    elements = {element.get("name"): element for element in root.children_named("joint")}
     drives = _closure_file_drives(side, elements)
     if drives is None:
         drives = [*_transmission_drives(root, report), *_ros2_control_drives(root)]
@@ -94,9 +94,9 @@ def add_motors(
     for drive in drives:
         link = by_name.get(drive.joint)
         if link is None:
-            raise drive.place.fault(f"there is no joint {drive.joint!r} to drive")
+            raise drive.element.fault(f"there is no joint {drive.joint!r} to drive")
         if len(link.axes) != 1:
-            raise drive.place.fault(f"the joint {drive.joint!r} is {link.kind}, which a motor cannot drive")
+            raise drive.element.fault(f"the joint {drive.joint!r} is {link.kind}, which a motor cannot drive")
         if link.name in motors:
             continue
         name = names.new(drive.name, link.name) if drive.name != drive.joint else link.name
@@ -124,11 +124,13 @@ def _closure_file_drives(side: ClosureFile, elements: dict[str, Element]) -> lis
 
 
 def _transmission_drives(root: Element, report: ExchangeReport) -> Iterator[_Drive]:
-    for element in root.named("transmission"):
-        joints, actuators = element.named("joint"), element.named("actuator")
-        kind = element.get("type") or next((child.text.strip() for child in element.named("type")), "")
+    for element in root.children_named("transmission"):
+        joints, actuators = element.children_named("joint"), element.children_named("actuator")
+        kind = element.get("type") or next(
+            (child.text.strip() for child in element.children_named("type")), ""
+        )
         if len(joints) != 1 or len(actuators) > 1:
-            report.lost(
+            report.add_loss(
                 f"the transmission {element.get('name')!r} ({kind}) left out: its joints are driven directly"
             )
         for joint in joints:
@@ -158,9 +160,9 @@ def _gear_ratio(elements: Sequence[Element]) -> float:
 
 
 def _ros2_control_drives(root: Element) -> Iterator[_Drive]:
-    for system in root.named("ros2_control"):
-        for joint in system.named("joint"):
-            if joint.named("command_interface"):
+    for system in root.children_named("ros2_control"):
+        for joint in system.children_named("joint"):
+            if joint.children_named("command_interface"):
                 yield _Drive(joint.get("name"), joint.get("name"), 1.0, 0.0, joint)
 
 
@@ -184,12 +186,12 @@ def _effort_drives(elements: dict[str, Element], by_name: dict[str, Link]) -> li
 def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
     """What is drawn of a link, in its frame."""
     shapes = []
-    for visual in link.named("visual"):
+    for visual in link.children_named("visual"):
         at = pose_of(visual.first("origin"))
-        for geometry in visual.named("geometry"):
+        for geometry in visual.children_named("geometry"):
             for solid in geometry.children:
                 if solid.tag == "mesh":
-                    report.lost("meshes left out: bodies are drawn by their joints")
+                    report.add_loss("meshes left out: bodies are drawn by their joints")
                 elif solid.tag == "box":
                     x, y, z = vector_attribute(solid, "size")
                     shapes.append(Shape("box", (float(x), float(y), float(z)), at))
@@ -199,7 +201,7 @@ def shapes_of(link: Element, report: ExchangeReport) -> tuple[Shape, ...]:
                 elif solid.tag == "sphere":
                     shapes.append(Shape("sphere", (number_attribute(solid, "radius", 0.0),), at))
                 else:
-                    report.lost(f"shapes <{solid.tag}> left out")
+                    report.add_loss(f"shapes <{solid.tag}> left out")
     return tuple(shape for shape in shapes if min(shape.size) > 0.0)
 
 
@@ -265,13 +267,17 @@ class _Reader:
     def _find_base(self) -> str:
         """The link that no joint has as its child."""
         children = {
-            child.get("link") for joint in self.joint_elements.values() for child in joint.named("child")
+            child.get("link")
+            for joint in self.joint_elements.values()
+            for child in joint.children_named("child")
         }
         roots = [name for name in self.elements if name not in children]
         if not roots:
             raise self.root.fault("every link is the child of a joint: none is the base")
         joined = {
-            parent.get("link") for joint in self.joint_elements.values() for parent in joint.named("parent")
+            parent.get("link")
+            for joint in self.joint_elements.values()
+            for parent in joint.children_named("parent")
         }
         return next((name for name in roots if name in joined), roots[0])
 
@@ -378,8 +384,8 @@ class _Reader:
         return frames
 
     def _note_losses(self) -> None:
-        lost = self.report.lost
-        if any(link.named("collision") for link in self.elements.values()):
+        lost = self.report.add_loss
+        if any(link.children_named("collision") for link in self.elements.values()):
             lost("collision shapes left out: nothing stops bodies that meet")
         others = sorted({child.tag for child in self.root.children if _is_left_out(child)})
         if others:
@@ -407,7 +413,7 @@ def _is_left_out(element: Element) -> bool:
 
 def _elements_by_name(root: Element, tag: str) -> dict[str, Element]:
     elements: dict[str, Element] = {}
-    for element in root.named(tag):
+    for element in root.children_named(tag):
         name = element.get("name")
         if not name:
             raise element.fault(f"a <{tag}> has no name")

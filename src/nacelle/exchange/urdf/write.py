@@ -61,7 +61,7 @@ class _Writer:
         base = self.root.add("link", name=BASE)
         self._shapes(base, graph.shapes, identity())
         if graph.floating is not None:
-            self._floating(graph.floating)
+            self._write_free_base(graph.floating)
         for link in graph.joints:
             for step in self._single_axis_joints(link):
                 self._joint(step)
@@ -74,7 +74,7 @@ class _Writer:
             self._write_ends(fixed, mark.body, frame, self.frames[mark.body] @ mark.at)
         self._write_couplings()
         loops = [self._closure(link) for link in graph.closures]
-        self.driven.sort(key=lambda drive: drive[1].place)
+        self.driven.sort(key=lambda drive: drive[1].index)
         for name, motor, axis in self.driven:
             self._transmission(name, motor, axis)
         self._note_losses()
@@ -86,12 +86,12 @@ class _Writer:
         """A joint as joints of one axis, with massless links between."""
         if link.spherical:
             if link.damping:
-                self.graph.report.lost(
+                self.graph.report.add_loss(
                     "damping of spherical joints acts about the three hinges that URDF has for them",
                     link.name,
                 )
             if link.armature:
-                self.graph.report.lost("rotors of spherical joints left out", link.name)
+                self.graph.report.add_loss("rotors of spherical joints left out", link.name)
             rotated = link.at @ Pose(rotation_quat(link.quat), np.zeros(3))
             axes = tuple(Axis(direction, damping=link.damping) for direction in np.eye(3))
             link = replace(link, at=rotated, axes=axes, spherical=False)
@@ -100,7 +100,7 @@ class _Writer:
         names = [f"{link.name}-{letter}" for letter in "xyz"[: len(link.axes)]]
         return split_axes(link, link.axes, names, self.links)[0]
 
-    def _floating(self, body: str) -> None:
+    def _write_free_base(self, body: str) -> None:
         self.frames[body] = identity()
         self._link(body)
         joint = self.root.add("joint", name=self.names.new(f"{body}-free", "free"), type="floating")
@@ -137,13 +137,13 @@ class _Writer:
 
     def _note_axis(self, name: str, axis: Axis) -> None:
         if axis.quadratic or axis.cubic:
-            self.graph.report.lost("quadratic and cubic friction left out", name)
+            self.graph.report.add_loss("quadratic and cubic friction left out", name)
         if axis.stiffness:
-            self.graph.report.lost("springs of joints left out, URDF has none", name)
+            self.graph.report.add_loss("springs of joints left out, URDF has none", name)
         if axis.stop:
-            self.graph.report.lost("compliance of end stops left out, limits are rigid", name)
+            self.graph.report.add_loss("compliance of end stops left out, limits are rigid", name)
         if axis.armature and axis.motor is None:
-            self.graph.report.lost("inertia of rotors that nothing drives left out", name)
+            self.graph.report.add_loss("inertia of rotors that nothing drives left out", name)
 
     def _write_ends(self, joint: XmlNode, parent: str, child: str, origin: Pose) -> None:
         joint.add("origin", **_origin_attributes(origin))
@@ -180,7 +180,7 @@ class _Writer:
         nodes = {node.attributes["name"]: node for node in self.root.children if node.tag == "joint"}
         for coupling in self.graph.couplings:
             if len(coupling.follows) > 1:
-                self.graph.report.lost("couplings of more than two joints left out", coupling.name)
+                self.graph.report.add_loss("couplings of more than two joints left out", coupling.name)
                 continue
             (leader, ratio), *_ = coupling.follows.items()
             law = {"multiplier": shortest_number(ratio), "offset": shortest_number(coupling.offset)}
@@ -215,16 +215,16 @@ class _Writer:
     def _note_losses(self) -> None:
         report, graph = self.graph.report, self.graph
         for strut in graph.struts:
-            report.lost("springs between bodies left out", strut.name)
+            report.add_loss("springs between bodies left out", strut.name)
         if any(axis.armature for _, _, axis in self.driven):
-            report.lost(
+            report.add_loss(
                 "rotor inertias are in the transmissions, which Drake reads; for Pinocchio set "
                 "model.armature from 'armature' of the YAML file"
             )
         if any(coupling.follows for coupling in graph.couplings):
-            report.lost("couplings are <mimic>, which Pinocchio leaves out unless asked for it")
+            report.add_loss("couplings are <mimic>, which Pinocchio leaves out unless asked for it")
         if np.any(np.abs(graph.gravity - np.array([0.0, 0.0, -9.81])) > 1e-12):
-            report.lost(f"gravity is the engine's to set: {joined_numbers(graph.gravity)} m/s^2")
+            report.add_loss(f"gravity is the engine's to set: {joined_numbers(graph.gravity)} m/s^2")
 
     def _closure_file(self, loops: list[tuple[str, str, str]]) -> str:
         pairs = "\n".join(f"  - ['{a}', '{b}']" for a, b, _ in loops)

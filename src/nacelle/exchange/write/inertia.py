@@ -63,7 +63,7 @@ def complete_inertias(
             result[k] = sound
             names.append(robot.bodies[k].name)
     if names:
-        report.done(
+        report.add_step(
             f"moments of inertia about axes about which a body never turns are chosen: {', '.join(names)}"
         )
     return result
@@ -121,13 +121,13 @@ def with_minimal_inertia(graph: Graph, moving: Sequence[str], engine: str) -> Gr
             continue
         mass = max(solid.mass, _LEAST_MASS * total)
         if solid.mass < mass:
-            graph.report.lost(f"{engine} refuses bodies without mass: {name!r} has {mass:.1e} kg")
+            graph.report.add_loss(f"{engine} refuses bodies without mass: {name!r} has {mass:.1e} kg")
         moments, axes = np.linalg.eigh(solid.inertia)
         least = max(_LEAST_INERTIA * mass * size**2, _SMALLEST)
         raised = np.maximum(moments, least)
         raised[:2] += max(0.0, 0.5 * (raised[2] - raised[0] - raised[1]))
         if np.max(raised - moments) > 2.0 * least or solid.mass == mass:
             by = f"{np.max(raised - moments):.1e} kg m^2"
-            graph.report.lost(f"{engine} refuses the inertia of {name!r}: moments raised by {by}")
+            graph.report.add_loss(f"{engine} refuses the inertia of {name!r}: moments raised by {by}")
         bodies[name] = replace(solid, mass=mass, inertia=(axes * raised) @ axes.T)
     return replace(graph, bodies=bodies)

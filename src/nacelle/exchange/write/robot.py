@@ -91,7 +91,7 @@ def with_cut_loops(graph: Graph, keeps: Callable[[Link], bool]) -> Graph:
         closing = (
             closure
             if _mass_of(graph, closure.child) >= _mass_of(graph, closure.parent)
-            else closure.reversed()
+            else closure.reverse()
         )
         piece = names.new(f"{closing.child}-{closure.name}", "piece")
         cuts.append((closing.child, piece))
@@ -106,7 +106,7 @@ def with_cut_loops(graph: Graph, keeps: Callable[[Link], bool]) -> Graph:
         if body != BASE:
             bodies[body] = replace(_scaled_solid(whole, share), shapes=whole.shapes)
     for body, count in pieces.items():
-        graph.report.done(f"loops are cut through {body!r}: {count + 1} equal parts, welded together")
+        graph.report.add_step(f"loops are cut through {body!r}: {count + 1} equal parts, welded together")
     return replace(graph, bodies=bodies, joints=tuple(joints), closures=tuple(closures))
 
 
@@ -294,7 +294,7 @@ class JointLinks:
         stop = joint.stops[number] if joint.stops else None
         limits = joint.limits[number] if joint.limits else UNBOUNDED
         if stop is not None and stop.damping:
-            self.report.lost("dampers of end stops left out", joint.name)
+            self.report.add_loss("dampers of end stops left out", joint.name)
         first = number == 0
         return Axis(
             direction=direction,
@@ -314,9 +314,9 @@ class JointLinks:
             forces[_FRICTION[term.basis]] += term.coefficient
         elif term.basis == "coulomb-smooth":
             forces["coulomb"] += term.coefficient
-            self.report.lost("smooth Coulomb friction changes its sign at once", joint.name)
+            self.report.add_loss("smooth Coulomb friction changes its sign at once", joint.name)
         elif term.coefficient:
-            self.report.lost(f"{term.basis} friction left out", joint.name)
+            self.report.add_loss(f"{term.basis} friction left out", joint.name)
 
     def _ball_damping_and_rotor(self, joint: Joint) -> tuple[float, float]:
         """Damping and rotor inertia of the spherical part of a joint."""
@@ -329,7 +329,7 @@ class JointLinks:
                 message = (
                     f"{term.basis} friction of spherical joints left out, which acts along their angular"
                 )
-                self.report.lost(f"{message} velocity and not axis by axis", joint.name)
+                self.report.add_loss(f"{message} velocity and not axis by axis", joint.name)
         spherical = joint.kind is JointKind.SPHERICAL
         return damping, joint.gear_ratio**2 * joint.rotor_inertia if spherical else 0.0
 
@@ -338,11 +338,11 @@ class JointLinks:
         if drive is None:
             return None
         if joint.drive_stiffness:
-            self.report.lost("elasticity of drives left out, motor and load move as one", joint.name)
+            self.report.add_loss("elasticity of drives left out, motor and load move as one", joint.name)
         if drive.torque_constant or drive.encoder_zero or drive.encoder_sign != 1:
-            self.report.lost("constants of motors and encoders left out")
+            self.report.add_loss("constants of motors and encoders left out")
         index = list(self.drives).index(joint.name)
-        return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, place=index)
+        return Motor(drive.name, joint.gear_ratio, drive.force, drive.speed, index=index)
 
 
 def _angle_within(angle: float, limits: Interval) -> float:
@@ -370,7 +370,7 @@ def with_dampers_in_joints(graph: Graph) -> Graph:
         single = next((link for link in between if len(link.axes) < 2), None)
         if single is None:
             what = "angular dampers between bodies that no single joint joins left out"
-            graph.report.lost(what, damper.name)
+            graph.report.add_loss(what, damper.name)
         else:
             links[single.name] = _add_damping(single, damper.damping)
     return replace(
@@ -417,7 +417,7 @@ class _Builder:
         )
         self.is_translating = is_point and self.point is None
         self.closures = robot.closures if self.point is None else self.point.closures
-        body_names = self.given = UniqueNames((BASE,))
+        body_names = self.body_names = UniqueNames((BASE,))
         self.bodies = {numbers.BASE: BASE}
         for index in range(1, len(robot.bodies)):
             if index != numbers.PLATFORM or self.point is None:
@@ -437,7 +437,7 @@ class _Builder:
             self.solids[unique] = Solid()
             return unique
 
-        self.made = JointLinks(drives, carrier, self.report)
+        self.joint_links = JointLinks(drives, carrier, self.report)
 
     def graph(self) -> Graph:
         robot = self.robot
@@ -445,7 +445,7 @@ class _Builder:
         solids = complete_inertias(robot, self.assembly, solids, self.report)
         links = self._strokes() if self.is_translating else []
         for joint, name, entries in zip(robot.tree_joints, self.joints, robot.q_slices, strict=True):
-            links += self._links(joint, name, self.assembly.q[entries])
+            links += self._links(joint, name, self.assembly.q_tree[entries])
         for joint, name in zip(self.closures, self.cuts, strict=True):
             if not joint.is_coupling:
                 between = relative_pose(joint, self.assembly.motion.poses)
@@ -486,7 +486,7 @@ class _Builder:
         joint_names = UniqueNames((*self.joints, *self.cuts))
         link = Link(name, BASE, name, identity(), Pose(self.assembly.platform.R.T, np.zeros(3)))
         links, carriers = split_axes(
-            link, axes, [joint_names.new(f"{name}-{axis}", name) for axis in "xyz"], self.given
+            link, axes, [joint_names.new(f"{name}-{axis}", name) for axis in "xyz"], self.body_names
         )
         self.solids |= massless_bodies(carriers)
         return links
@@ -500,13 +500,13 @@ class _Builder:
             if body in graph.bodies:
                 marks.append(NamedFrame(names.new(tool.name, "tool"), body, tool.frame))
             else:
-                self.report.lost(f"the tool {tool.name!r} left out: its body is none of the file")
+                self.report.add_loss(f"the tool {tool.name!r} left out: its body is none of the file")
         return tuple(marks)
 
     def _links(self, joint: Joint, name: str, values: Array) -> list[Link]:
         ends = self.bodies[joint.predecessor], self.bodies[joint.successor]
         whole = Link(name, *ends, joint.frame_predecessor, joint.frame_successor)
-        return self.made.links(joint, whole, [float(value) for value in values])
+        return self.joint_links.links(joint, whole, [float(value) for value in values])
 
     def _solid(self, body: int) -> Solid:
         robot = self.robot
@@ -566,9 +566,9 @@ class _Builder:
         return self.bodies[body], point
 
     def _note_losses(self) -> None:
-        robot, lost = self.robot, self.report.lost
+        robot, lost = self.robot, self.report.add_loss
         if self.point is not None:
-            self.report.done(
+            self.report.add_step(
                 f"the point {robot.bodies[numbers.PLATFORM].name!r} is where the legs meet, no body"
             )
         if any(body.section is not None for body in robot.bodies):

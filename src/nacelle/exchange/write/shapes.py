@@ -23,7 +23,9 @@ def body_shapes(robot: Robot, poses: Sequence[Pose], body: int) -> tuple[Shape, 
     """The shapes of a body in its frame, of a robot whose bodies have these poses."""
     back = poses[body].inverse()
     return tuple(
-        shape for solid in ConfiguredRobot(robot, poses).solids(body) for shape in _shapes(solid.moved(back))
+        shape
+        for solid in ConfiguredRobot(robot, poses).solids(body)
+        for shape in _shapes(solid.transform(back))
     )
 
 

@@ -127,7 +127,7 @@ def _offset_macros(package: Package, what: str, fields: VectorLayout, labels: di
         if size:
             meaning = comment_text(labels.get(f"{what}.{name}", ""))
             count = f"{size} number{'' if size == 1 else 's'}"
-            offset = fields.place(name).start
+            offset = fields.slice_of(name).start
             lines.append(
                 f"#define {prefix}_AT_{name.upper()} {offset} /* {count}{'; ' * bool(meaning)}{meaning} */"
             )
@@ -173,7 +173,7 @@ def controller_source(package: Package, controller: Controller, real: str) -> tu
     name, end = package.name, precision_suffix(real)
     memory, ny = memory_fields(controller), mechanism_of(package.robot).unknown_count
     reset, step = _controller_prototypes(package, real)
-    missed = f"(memory[{memory.place('missed').start}] > 0) ? {BRIDGED} : {FINE}"
+    missed = f"(memory[{memory.slice_of('missed').start}] > 0) ? {BRIDGED} : {FINE}"
     law = ["c->memory", "q", "x_d", "v_d", "a_d", "c->gains", "force", "memory"]
     return f"{controller_names(package, real)[0]}.c", _CONTROLLER_SOURCE.format(
         own=controller_names(package, real)[0],
@@ -186,7 +186,7 @@ def controller_source(package: Package, controller: Controller, real: str) -> tu
         assemble=f"{name}_assemble{end}({'x, y' if ny else 'x'})",
         rest=f"{name}_{REST}{end}({'x, y' if ny else 'x'}, c->memory)",
         nz=memory.size,
-        stop=memory.place("stopped").start,
+        stop=memory.slice_of("stopped").start,
         step=step,
         law=format_call(f"{name}_{LAW}{end}", law, 4),
         m=len(package.robot.actuators),
@@ -335,12 +335,12 @@ def _field_rows(controller: Controller) -> list[str]:
                 continue
             first = "at rest at x"
             if what == "gains":
-                values = controller.gains[fields.place(name)]
+                values = controller.gains[fields.slice_of(name)]
                 first = ", ".join(f"{value:.6g}" for value in values[:_SHOWN])
                 first += ", ..." if size > _SHOWN else ""
             description = escape_markdown(labels.get(f"{what}.{name}", ""))
             rows.append(
-                f"| {what} | {escape_markdown(name)} | {fields.place(name).start} | {size} | {first} "
+                f"| {what} | {escape_markdown(name)} | {fields.slice_of(name).start} | {size} | {first} "
                 f"| {description} |"
             )
     return rows

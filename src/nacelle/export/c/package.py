@@ -224,7 +224,7 @@ def _options(package: Package, entry: Entry, real: str, batch: bool) -> COptions
         real=kind,
         name=f"{package.name}_{entry.label}{ending}",
         batch=batch,
-        units=entry.words,
+        units=entry.descriptions,
         about=entry.title,
         plain=True,
     )

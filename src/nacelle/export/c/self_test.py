@@ -90,10 +90,10 @@ def sample_tables(package: Package, controller: Controller, samples: RecordedSam
     return "\n".join(
         [
             f"/* {package.name}_controller: samples in a row */",
-            f"#define SAMPLES {len(samples.force)}",
+            f"#define SAMPLES {len(samples.tau)}",
             "",
             *(_table(f"controller_{name}", samples.inputs[name], "SAMPLES") for name in _INPUTS),
-            _table("controller_force", samples.force, "SAMPLES"),
+            _table("controller_force", samples.tau, "SAMPLES"),
             _table("controller_memory", rows, "SAMPLES + 1"),
             _array_text(
                 "double",
@@ -115,7 +115,7 @@ def samples_check(
     """Name of the function that compares, and its text."""
     struct, reset, step = controller_names(package, real)
     parts = _compared_parts(controller)
-    sizes = {name: samples.inputs[name].shape[1] for name in _INPUTS} | {"force": samples.force.shape[1]}
+    sizes = {name: samples.inputs[name].shape[1] for name in _INPUTS} | {"force": samples.tau.shape[1]}
     filled = []
     for name in _INPUTS:
         filled += [

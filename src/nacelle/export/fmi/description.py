@@ -64,7 +64,7 @@ class VariableTable:
     def __init__(self) -> None:
         """Begin with the time."""
         self.scalars = [Scalar("time", "independent", "s", "simulated time")]
-        self.places: dict[str, slice] = {}
+        self.slices: dict[str, slice] = {}
 
     def add(
         self,
@@ -95,24 +95,24 @@ class VariableTable:
                 name += "'"
             used.add(name)
             self.scalars.append(Scalar(name, causality, unit, about, value, tunable))
-        self.places[group] = slice(first, len(self.scalars))
+        self.slices[group] = slice(first, len(self.scalars))
 
     def add_states(self, named: Iterable[NamedUnit], about: str) -> None:
         """Add the groups "state" and "derivative"."""
         self.add("state", "local", named, about)
-        first, at = len(self.scalars), self.places["state"].start
+        first, at = len(self.scalars), self.slices["state"].start
         for k, state in enumerate(self.states()):
             what, unit = f"derivative of {state.name} by time", _rate(state.unit)
             self.scalars.append(Scalar(f"der({state.name})", "local", unit, what, derivative_of=at + k))
-        self.places["derivative"] = slice(first, len(self.scalars))
+        self.slices["derivative"] = slice(first, len(self.scalars))
 
     def at(self, group: str) -> str:
         """The array of a group in C."""
-        return f"values + {self.places[group].start}"
+        return f"values + {self.slices[group].start}"
 
     def states(self) -> list[Scalar]:
         """The states."""
-        span = self.places.get("state")
+        span = self.slices.get("state")
         return [] if span is None else self.scalars[span]
 
 

@@ -155,7 +155,7 @@ def plant_model(package: Package) -> FmuModel:
         f"{name}_plant_pose({state}, {table.at('x')}, {table.at('v')});",
         "return NULL;",
     )
-    step = f"values[{table.places['step'].start}]"
+    step = f"values[{table.slices['step'].start}]"
     advance = _join_lines(
         f"if (!({step} > 0.0)) {{",
         '    return "the step is not positive";',
@@ -202,7 +202,7 @@ def pose_model(package: Package, entry: Entry) -> FmuModel:
             continue
         named = inputs.get(variable.name) or _entry_names(variable.name, variable.size)
         start = mechanism.reference[0] if variable.name == "x" else [0.0] * variable.size
-        about = entry.words.get(variable.name, "").split(";")[0]
+        about = entry.descriptions.get(variable.name, "").split(";")[0]
         table.add(variable.name, "input", named, about, start=start)
         arguments.append("x" if variable.name == "x" else table.at(variable.name))
     for variable in entry.program.outputs:
@@ -210,9 +210,11 @@ def pose_model(package: Package, entry: Entry) -> FmuModel:
         # An input and an output of one name get different names.
         used = {scalar.name for scalar in table.scalars}
         named = [(f"out.{key}" if key in used else key, unit) for key, unit in named]
-        table.add(f"out {variable.name}", "output", named, entry.words.get(variable.name, "").split(";")[0])
+        table.add(
+            f"out {variable.name}", "output", named, entry.descriptions.get(variable.name, "").split(";")[0]
+        )
         arguments.append(table.at(f"out {variable.name}"))
-    from_pose = "x" in table.places
+    from_pose = "x" in table.slices
     pose = _unit_pose(package, table.at("x")) if from_pose else ""
     begin = close = ""
     if iterated:
@@ -228,7 +230,7 @@ def pose_model(package: Package, entry: Entry) -> FmuModel:
             "}",
         )
     call = f"{name}_{entry.label}({', '.join(arguments)});"
-    if "out active" in table.places:
+    if "out active" in table.slices:
         # Angles continue those at the start.
         begin = _join_lines(begin or pose, call)
         evaluate = _join_lines(
@@ -282,7 +284,7 @@ def controller_model(package: Package, controller: Controller) -> FmuModel:
         f"motion or {MEASURED_REFUSED} measured state not admissible",
     )
     struct = f"{name}_controller"
-    status, period = f"values[{table.places['status'].start}]", c_constant(controller.period, "double")
+    status, period = f"values[{table.slices['status'].start}]", c_constant(controller.period, "double")
     begin = _join_lines(
         _unit_pose(package, table.at("x0")),
         f"{struct} c;",

@@ -257,7 +257,7 @@ def _rates_entry(robot: Robot, prefix: str) -> Entry:
 
 def _source(package: Package, glue: FmuModel, title: str, token: str) -> str:
     table = glue.table
-    states = table.places.get("state", slice(0, 0))
+    states = table.slices.get("state", slice(0, 0))
     starts = [c_constant(scalar.start or 0.0, "double") for scalar in table.scalars]
     declared = ""
     if package.closing_entry is not None and not package.wanted.loop:

@@ -83,7 +83,7 @@ class ConsistentParameters(Plottable):
         return np.asarray(self.base.K @ self.values[[group[0] for group in groups]])
 
     @property
-    def moved(self) -> Array:
+    def changed_parameters(self) -> Array:
         """By how many of its own standard deviations each base parameter was moved (base parameters,)."""
         return np.asarray((self.base_values - self.estimate) / self.sigma)
 

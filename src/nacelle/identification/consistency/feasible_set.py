@@ -167,7 +167,7 @@ class BodyShape:
     """
 
     body: int
-    places: tuple[int, ...]
+    columns: tuple[int, ...]
     axes: tuple[int, ...]
     equations: Array
     massless: bool
@@ -466,7 +466,7 @@ def feasible_set(
     bodies: dict[tuple[int, ...], tuple[list[str], BodyShape]] = {}
     for shape in body_shapes:
         if not shape.massless:
-            bodies.setdefault(shape.places, ([], shape))[0].append(base.robot.bodies[shape.body].name)
+            bodies.setdefault(shape.columns, ([], shape))[0].append(base.robot.bodies[shape.body].name)
     cones = tuple(
         _cone_of_body(base, tuple(names), shape, centre, inside) for names, shape in bodies.values()
     )
@@ -484,11 +484,11 @@ def _cone_of_body(
     E = body_parameter_map(base, shape.body)
     ten = E @ centre
     full = full_body_parameters(ten, shape.axes, base.robot.size, names[0])
-    acting = [k for k in range(10) if shape.places[k] >= 0]
-    inside[[shape.places[k] for k in acting]] = full[acting]
+    acting = [k for k in range(10) if shape.columns[k] >= 0]
+    inside[[shape.columns[k] for k in acting]] = full[acting]
     if inertia_faults(ten):
         ten = full
-        centre[[shape.places[k] for k in acting]] = full[acting]
+        centre[[shape.columns[k] for k in acting]] = full[acting]
     return body_cone(names, E, ten, full, shape.axes)
 
 

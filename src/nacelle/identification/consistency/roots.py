@@ -56,11 +56,11 @@ def information_root_of_covariance(covariance: Any) -> Array:
             "variance), or give it the variance that it has"
         )
     R = np.zeros((len(part), len(C)))
-    R[:, seen] = _whitening(part / np.outer(sigma, sigma)) / sigma
+    R[:, seen] = _whitening_matrix(part / np.outer(sigma, sigma)) / sigma
     return R
 
 
-def _whitening(correlation: Array) -> Array:
+def _whitening_matrix(correlation: Array) -> Array:
     """R with R^T R the inverse of a correlation matrix.
 
     Rounding, and sums over samples that end at a lag, can leave a matrix with eigenvalues of zero or a little

@@ -68,7 +68,7 @@ class Measurement(Plottable):
     robot: Robot
     time: Array
     q: Array
-    force: Array
+    tau: Array
     reference: Array | None = None
     source: MeasurementSource = field(default_factory=MeasurementSource)
     delay: float = 0.0

@@ -194,7 +194,7 @@ class MeasuredPath:
         return np.asarray(sound & ~np.any(self.beyond, axis=1) & (self.gap <= _AGREEMENT))
 
     @property
-    def lost(self) -> float:
+    def lost_share(self) -> float:
         """Part of the samples that are not good."""
         return 1.0 - float(np.mean(self.good))
 
@@ -258,5 +258,5 @@ def _poses_in_chunks(robot: Robot, q: Array, most_lost: float) -> tuple[Array, A
 
 def encoder_gaps(robot: Robot, x: Array, q: Array) -> Array:
     """How far coordinates q are from those of poses x (N, nx): (N, actuators), rad or robot sizes."""
-    at_poses = inverse_kinematics(robot, x, limits=False).actuators
+    at_poses = inverse_kinematics(robot, x, limits=False).q
     return np.asarray((unwind_angles(robot, q, at_poses) - at_poses) / actuator_scales(robot))

@@ -74,7 +74,7 @@ def vibration_from_forces(
     if not indices.size:
         return v, rates
     x = motion.x[indices]
-    off[indices] = force[indices] - inverse_dynamics(robot, x, motion.v[indices]).force
+    off[indices] = force[indices] - inverse_dynamics(robot, x, motion.v[indices]).tau
     impulse = high_pass_impulse(np.nan_to_num(off), cutoff, rate)[indices]
     M, J_a = mass_matrix(robot, x), jacobian(robot, x).inverse
     sound = np.all(np.isfinite(M), axis=(1, 2)) & np.all(np.isfinite(J_a), axis=(1, 2))
@@ -169,7 +169,7 @@ class Samples(Plottable):
     robot: Robot
     time: Array
     motion: PlatformMotion
-    force: Array
+    tau: Array
     instruments: PlatformMotion
     used: Array
     preparation: Preparation
@@ -287,7 +287,7 @@ def _rate_noise(noise: Array, cutoff: float, rate: float) -> Array:
 
 def _uninterrupted_parts(measurement: Measurement) -> list[Measurement]:
     """The uninterrupted parts, at equal steps, with short gaps bridged."""
-    columns = [measurement.q, measurement.force]
+    columns = [measurement.q, measurement.tau]
     columns += [] if measurement.reference is None else [measurement.reference]
     signals = np.concatenate(columns, axis=1)
     good = np.flatnonzero(np.all(np.isfinite(signals), axis=1) & np.isfinite(measurement.time))
@@ -323,7 +323,7 @@ def _resample(measurement: Measurement, signals: Array, indices: Array, step: fl
         measurement,
         time=times,
         q=q,
-        force=force,
+        tau=force,
         reference=None if measurement.reference is None else reference,
         delay=0.0,
     )
@@ -346,7 +346,7 @@ def _prepare_part(part: Measurement, chosen: Preparation, width: float) -> Sampl
     used = motion.ok & instruments.ok & ~_is_slow(part, q, chosen)[inner]
     motion, shaking = _add_vibration(part, motion, chosen, inner, used)
     return Samples(
-        *(part.robot, part.time[inner], motion, part.force[inner], instruments, used),
+        *(part.robot, part.time[inner], motion, part.tau[inner], instruments, used),
         *(chosen, width, shaking, part.source.file),
     )
 
@@ -372,7 +372,7 @@ def _add_vibration(
     none = np.zeros(len(part.robot.actuators))
     if not np.any(used):
         return motion, none
-    v, rates = vibration_from_forces(part.robot, motion, part.force[inner], chosen.cutoff, part.rate)
+    v, rates = vibration_from_forces(part.robot, motion, part.tau[inner], chosen.cutoff, part.rate)
     size = np.sqrt(np.mean(rates[used] ** 2, axis=0))
     speed = np.std(np.diff(part.q, axis=0) * part.rate, axis=0)
     noise = _rate_noise(encoder_noise(part.q), chosen.cutoff, part.rate)

@@ -44,8 +44,8 @@ from nacelle.identification.data.preparation import Samples
 from nacelle.identification.estimation.estimator import Estimator
 from nacelle.identification.estimation.least_squares import row_weights
 from nacelle.identification.estimation.regression import Regression
-from nacelle.identification.rehearsal.rehearsal import Experiment
-from nacelle.identification.rehearsal.settings import JointServo
+from nacelle.identification.experiment.settings import JointServo
+from nacelle.identification.experiment.simulated import Experiment
 from nacelle.model.linear_parameters import with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.progress import task

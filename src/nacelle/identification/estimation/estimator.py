@@ -354,7 +354,7 @@ class Estimator(ABC, HasTable):
         forces = []
         for part in as_parts(X):
             motion = part.motion.part(part.motion.ok)
-            force = np.full(part.force.shape, np.nan)
+            force = np.full(part.tau.shape, np.nan)
             form = regressor(part.robot, motion.x, motion.v, motion.a, parameters=self.base_)
             force[part.motion.ok] = form.Y @ self.coef_
             forces.append(force)

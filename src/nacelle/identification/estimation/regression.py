@@ -106,7 +106,7 @@ def regression(samples: Samples | Sequence[Samples], base: BaseParameters) -> Re
             Y, ok = _decimated_regressor(base, part, part.motion)
             Z, ok_too = _decimated_regressor(base, part, part.instruments)
             factor = part.preparation.decimation or 1
-            force = decimate(_project_rows(part, part.motion, part.force), factor)
+            force = decimate(_project_rows(part, part.motion, part.tau), factor)
             used = ok & ok_too & _valid_windows(part.used, factor)
             centres = decimation_centres(len(part), factor)
             parts.append((Y, Z, force, used, part.time[centres]))

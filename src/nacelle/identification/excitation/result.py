@@ -74,7 +74,7 @@ def limit_uses_along(
     guess = samples.motion[3]
     dynamics = inverse_dynamics(robot, state.x, state.v, state.a, guess=guess)
     joints = inverse_kinematics(robot, state.x, guess=guess)
-    uses = problem.uses(samples, dynamics.force)
+    uses = problem.uses(samples, dynamics.tau)
     beyond = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)
     wrong = has_failed(dynamics.flags) | has_failed(joints.flags) | ((joints.flags & beyond) != 0)
     return np.where(wrong[:, None], np.inf, uses)
@@ -236,7 +236,7 @@ class Excitation(Plottable):
         terms = [f"{sign * row[i] * self.columns[i] / largest:+.2g} {self.base.names[i]}" for i in indices]
         return f"{' '.join(terms)} (1/{1.0 / size:.3g} of the best determined)"
 
-    def repeated(self, periods: int) -> Trajectory:
+    def repeat(self, periods: int) -> Trajectory:
         """The whole motion, the optimised part so many times, to average measurements over its periods.
 
         Raises:
@@ -255,11 +255,11 @@ class Excitation(Plottable):
 
     def sample(self, rate: float, *, periods: int = 1) -> tuple[Array, Sample]:
         """Times (N,) and the motion at them, `rate` times a second, `repeated` so many times."""
-        return self.repeated(periods).sample(rate=rate)
+        return self.repeat(periods).sample(rate=rate)
 
     def to_csv(self, path: str | Path, *, rate: float = 1000.0, periods: int = 1) -> None:
         """Write t, x, v and a as CSV with units in the header, `rate` rows a second, `repeated`."""
-        self.repeated(periods).to_csv(path, rate=rate)
+        self.repeat(periods).to_csv(path, rate=rate)
 
     def data(self) -> dict[str, Any]:
         """Everything as plain data."""

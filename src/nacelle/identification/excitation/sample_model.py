@@ -54,7 +54,7 @@ Options = tuple[tuple[str, Any], ...]
 
 def bounded_coordinates(robot: Robot) -> list[Limit]:
     """The coordinates of actuators and joints that have limits, each once; of one with two the upper one."""
-    upper = {(limit.joint, limit.place): limit for limit in joint_limits(robot)}
+    upper = {(limit.joint, limit.primitive): limit for limit in joint_limits(robot)}
     return list(upper.values())
 
 

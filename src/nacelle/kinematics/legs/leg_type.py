@@ -78,7 +78,7 @@ class ClosedForm:
     roots: int
     fits: Callable[[LegChain, float], bool] | None = None
 
-    def centred(self, chain: LegChain) -> LegChain:
+    def centre(self, chain: LegChain) -> LegChain:
         """A chain with the frames of its universal joint moved to the centre of the joint."""
         return (
             centre_universal_joint(chain, 1 if self.kind == "rod" else 0) if self.free_joint == "U" else chain
@@ -140,7 +140,7 @@ def chain_form(chain: LegChain, size: float) -> str:
 
 def misalignment(chain: LegChain, form: ClosedForm, size: float) -> str:
     """Why a strut or rod (floats) does not lie straight on its free joint, in words; empty if it does."""
-    X, is_pair = form.centred(chain).X, form.free_joint == "U"
+    X, is_pair = form.centre(chain).X, form.free_joint == "U"
     if form.kind == "strut":
         end, along = (X[-2] @ X[-1]).p * ([1.0, 1.0, 0.0] if form.free_joint == "R" else 1.0), X[-2].R[:, 2]
         if float(np.linalg.norm(np.cross(end, along))) > TOLERANCE * size:
@@ -389,7 +389,7 @@ class LegType(HasTable):
     planar: bool
     parallelogram: Parallelogram | None
     links: tuple[LegLink, ...]
-    askew: str
+    misalignment: str
 
     @property
     def rods(self) -> list[tuple[int, int]]:

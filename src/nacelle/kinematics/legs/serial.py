@@ -203,7 +203,7 @@ class EndPoint(NamedTuple):
     p: Array
     offset: Array | None
 
-    def seen(self, frame: Pose) -> Array:
+    def in_frame(self, frame: Pose) -> Array:
         """The point (3,), m, seen from a frame (R, p): R^T (W - p)."""
         whole = self.p if self.offset is None else plus(self.p, self.offset)
         return np.asarray(product(frame.R.T, plus(whole, -frame.p)))
@@ -211,7 +211,7 @@ class EndPoint(NamedTuple):
     def in_constant_frame(self, frame: Pose) -> Array:
         """R^T (p + offset - frame.p) (3,), m, as `seen`; constants are summed beforehand."""
         if self.offset is None or frame.R.dtype == object or frame.p.dtype == object:
-            return self.seen(frame)
+            return self.in_frame(frame)
         return np.asarray(plus(product(frame.R.T, self.p), product(frame.R.T, plus(self.offset, -frame.p))))
 
 
@@ -293,7 +293,7 @@ def solve_rod(chain: LegChain, W: EndPoint, roots: RootSelection, letter: str) -
 def solve_strut(chain: LegChain, W: EndPoint, roots: RootSelection, letter: str) -> list[JointTransform]:
     """A strut whose end o + length z (3,) is as far from its foot as W: the length, then its free joint."""
     slide, end = chain.X[-2:]
-    u, o, z = W.seen(chain.X[0]), plus(slide.p, product(slide.R, end.p)), slide.R[:, 2]
+    u, o, z = W.in_frame(chain.X[0]), plus(slide.p, product(slide.R, end.p)), slide.R[:, 2]
     if letter == "R":
         flat = np.array([1.0, 1.0, 0.0])
         u, o, z = u * flat, o * flat, z * flat
@@ -308,7 +308,7 @@ def solve_universal_revolute(
 ) -> list[JointTransform]:
     """Two links in a plane that turns: heights along the second axis, then the distance to W."""
     X0, X1, X2, X3 = chain.X
-    u, n = W.seen(X0), X1.R[:, 2]
+    u, n = W.in_frame(X0), X1.R[:, 2]
     across = X2.p[2] + X2.R[2, 2] * X3.p[2]
     first = roots.take(
         angle_equation(

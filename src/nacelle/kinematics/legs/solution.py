@@ -93,7 +93,7 @@ def _solve_rods(
     step, frame, rod = solve_elbow(letter, start, chains[0].X[0].p, points[0], dot(d, d), roots)
     steps: dict[int, list[JointTransform]] = {j: [step]}
     for chain, W in zip(chains, points, strict=True):
-        u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.seen(frame @ chain.X[0])
+        u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.in_frame(frame @ chain.X[0])
         owner = chain.joints[0]
         steps[owner] = aim("S" if chain.letters == "S" else "U", chain.X[1].R, chain.X[-1].p, u, owner, roots)
     return steps
@@ -156,34 +156,36 @@ def _round_quaternion(quat_xyzw: Array) -> tuple[float, ...]:
     return tuple(float(value) for value in rounded / norm(rounded))
 
 
-def solve_leg(robot: Robot, leg: Leg, recipe: ClosedFormSolution, poses: Mapping[int, Pose]) -> LegSolution:
+def solve_leg(
+    robot: Robot, leg: Leg, closed_form: ClosedFormSolution, poses: Mapping[int, Pose]
+) -> LegSolution:
     """Solve a leg.
 
     Args:
         robot: the robot; its numbers may be symbols.
         leg: the leg.
-        recipe: how to solve it.
+        closed_form: how to solve it.
         poses: poses of the platform's bodies in the base.
     """
-    roots = RootSelection(recipe.signs, recipe.reference_quaternions, robot.numeric.size)
-    if recipe.form == "rods":
+    roots = RootSelection(closed_form.signs, closed_form.reference_quaternions, robot.numeric.size)
+    if closed_form.form == "rods":
         return LegSolution(_solve_rods(robot, leg, poses, roots), roots.root_margins)
-    if recipe.form == "parallelogram":
+    if closed_form.form == "parallelogram":
         folded = leg_type(robot, leg).parallelogram
         assert folded is not None
         W = _end_point(leg, robot.joints[folded.wrist], poses)
         return LegSolution(_solve_parallelogram(robot, folded, W, roots), roots.root_margins)
-    if recipe.form == "three-prismatic":
+    if closed_form.form == "three-prismatic":
         return _solve_three_prismatic(robot, leg, poses)
     chain = serial_chain(robot, leg)
     assert chain is not None
-    if recipe.form == "prismatic-planar":
+    if closed_form.form == "prismatic-planar":
         length, margin = _solve_prismatic_planar(leg, chain, poses)
         return LegSolution({leg.joints[0]: [length]}, [margin])
     W = _end_point(leg, chain.target, poses)
-    form = FORMS[recipe.form]
-    solve_chain = CHAIN_SOLVERS[recipe.form if form.kind == "other" else form.kind]
-    solved_steps = solve_chain(form.centred(chain), W, roots, form.free_joint)
+    form = FORMS[closed_form.form]
+    solve_chain = CHAIN_SOLVERS[closed_form.form if form.kind == "other" else form.kind]
+    solved_steps = solve_chain(form.centre(chain), W, roots, form.free_joint)
     steps: dict[int, list[JointTransform]] = {}
     for owner, step in zip(chain.joints, solved_steps, strict=True):
         steps.setdefault(owner, []).append(step)

@@ -92,7 +92,7 @@ class Assembly:
     """
 
     platform: Pose
-    q: Array
+    q_tree: Array
     motion: TreeKinematics
     closures: ClosureState
     open: dict[str, ClosureGap]
@@ -544,7 +544,7 @@ def close_after_step(
     held = independent_rate_mask(robot)
     platform = held.copy()
     platform[platform_rate_indices(robot)] = True
-    pose, q = integrate_tree(robot, start.platform, start.q, step * motion_scale(robot))
+    pose, q = integrate_tree(robot, start.platform, start.q_tree, step * motion_scale(robot))
     # The legs come to the platform before it comes to them, so that the loops stay in the assembly of the
     # reference pose.
     pose, q, _, _ = solve_closures(robot, pose, q, platform, patience=1)

@@ -51,7 +51,7 @@ from nacelle.kinematics.mechanism.idle import (
     with_universal,
 )
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
-from nacelle.kinematics.mechanism.snapped import regularise_geometry
+from nacelle.kinematics.mechanism.regularised import regularise_geometry
 from nacelle.model.flexible import beam_mismatches
 from nacelle.model.leg import Leg
 from nacelle.model.platform import NAMED_MOTIONS
@@ -164,7 +164,7 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
     checker.masses()
     checker.check_meshes()
     with np.errstate(all="ignore"):
-        assembly, motions = checker.closed()
+        assembly, motions = checker.close_loops()
         checker.reach(assembly)
         if motions is not None:
             checker.motion(assembly, motions)
@@ -243,7 +243,7 @@ class _Checker:
     def motion(self, assembly: Assembly, m: Mobility) -> None:
         """Hold the declared motion and the actuators against the true mobility."""
         robot = self.robot
-        self.stretched(m)
+        self.refuse_full_stretch(m)
         if not m.fits:
             self.report(("motion",), _describe_misfit(robot, m), _motion_hint(robot, assembly, m))
         elif not m.fits_reference and not m.stretched:
@@ -284,7 +284,7 @@ class _Checker:
                 "choose another reference pose",
             )
 
-    def stretched(self, m: Mobility, path: Path | None = None) -> None:
+    def refuse_full_stretch(self, m: Mobility, path: Path | None = None) -> None:
         """Refuse a reference pose in which a leg is at full stretch: its branch is not determined there."""
         for name in m.stretched:
             self.report(
@@ -295,7 +295,7 @@ class _Checker:
                 "lengths of its links",
             )
 
-    def closed(self) -> tuple[Assembly, Mobility | None]:
+    def close_loops(self) -> tuple[Assembly, Mobility | None]:
         """Close the loops, by a change of joint frames where these have too few digits."""
         assembly = assemble(self.robot)
         motions = None if assembly.open else mobility(self.robot, assembly)
@@ -361,7 +361,7 @@ class _Checker:
         """Make bodies axisymmetric, and say what that changes."""
         changed = with_axisymmetric(self.robot, [spin for spin, _ in near])
         error = force_error(self.robot, changed, assembly, spins)
-        most, value = max(near, key=lambda own: own[1])
+        most, value = max(near, key=lambda pair: pair[1])
         bodies = "1 body" if len(near) == 1 else f"{len(near)} bodies"
         self.warn(
             self.body_path(most.body),
@@ -488,7 +488,7 @@ class _Checker:
     def limits(self, assembly: Assembly) -> None:
         """Warn of joints beyond their limits in the reference pose."""
         for joint, indices in zip(self.robot.tree_joints, self.robot.q_slices, strict=True):
-            for k, value, beyond in limit_readings(joint, assembly.q[indices], centred=True):
+            for k, value, beyond in limit_readings(joint, assembly.q_tree[indices], centred=True):
                 if not beyond:
                     continue
                 low, high = joint.limits[k]
@@ -514,7 +514,7 @@ class _Checker:
                 )
                 continue
             m = mobility(robot, assembly)
-            self.stretched(m, path)
+            self.refuse_full_stretch(m, path)
             if not m.fits:
                 self.report((*path, "motion"), _describe_misfit(robot, m), _motion_hint(robot, assembly, m))
 

@@ -187,7 +187,7 @@ class Mechanism(RateStructure):
     @cached_property
     def reference(self) -> tuple[Array, Array]:
         """The reference pose as (x, y)."""
-        return self.coordinates(self.assembly.platform, self.assembly.q)
+        return self.coordinates(self.assembly.platform, self.assembly.q_tree)
 
     def coordinates(self, platform: Pose, q: Array) -> tuple[Array, Array]:
         """(x, y) (..., nx), (..., ny) of poses of the platform and coordinates of the tree (..., nq)."""
@@ -309,11 +309,11 @@ def _analyse_mechanism(robot: Robot, assembly: Assembly, moves: Mobility) -> Mec
         rows = rows_of(leg.closures)
         spins = _leg_idle_spins(robot, leg, moves, J[-1][list(rows)][:, list(rates)], assembly)
         geared = any(robot.joints[c].is_coupling for c in leg.closures)
-        recipe = None if parasitic or geared else _closed_form_on_branch(robot, leg, assembly)
+        closed_form = None if parasitic or geared else _closed_form_on_branch(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
-        felt = np.count_nonzero(np.max(np.abs(J[:, list(rows)][:, :, list(rates)]), axis=0) > zero, axis=0)
-        rates = tuple(rates[k] for k in np.argsort(felt, kind="stable"))
-        legs.append(LegAnalysis(rates, rows, spins, recipe))
+        excited = np.count_nonzero(np.max(np.abs(J[:, list(rows)][:, :, list(rates)]), axis=0) > zero, axis=0)
+        rates = tuple(rates[k] for k in np.argsort(excited, kind="stable"))
+        legs.append(LegAnalysis(rates, rows, spins, closed_form))
     return Mechanism(
         robot, tuple(legs), parasitic, platform_rows, tuple(platform_spins), scale, assembly, moves
     )
@@ -340,10 +340,10 @@ def _leg_idle_spins(
 def _closed_form_on_branch(robot: Robot, leg: Leg, assembly: Assembly) -> ClosedFormSolution | None:
     """The closed form of a leg on the branch of the reference, if it has one."""
     poses = dict(enumerate(assembly.motion.poses))
-    for recipe in closed_form_solutions(robot, leg, assembly.q):
+    for closed_form in closed_form_solutions(robot, leg, assembly.q_tree):
         error = 0.0
-        for j, steps in solve_leg(robot, leg, recipe, poses).steps.items():
-            references = joint_transforms(robot.joints[j], assembly.q[robot.q_slices[j]])
+        for j, steps in solve_leg(robot, leg, closed_form, poses).steps.items():
+            references = joint_transforms(robot.joints[j], assembly.q_tree[robot.q_slices[j]])
             for step, reference in zip(steps, references, strict=True):
                 if isinstance(step, CosineSine):
                     error = max(error, abs(step.c - reference.c), abs(step.s - reference.s))
@@ -351,5 +351,5 @@ def _closed_form_on_branch(robot: Robot, leg: Leg, assembly: Assembly) -> Closed
                     # Spherical joints are aimed from their references.
                     error = max(error, abs(float(step) - reference) / robot.size)
         if error < _SAME_BRANCH:
-            return recipe
+            return closed_form
     return None

@@ -70,8 +70,8 @@ def are_unobserved(robot: Robot, A: Array, N: Array, names: tuple[str, ...]) -> 
     if not names or rank_of(N[independent].T) < len(independent):
         return False
     columns = N @ np.linalg.pinv(N[independent])
-    felt = A @ columns[:, [robot.motion.coordinates.index(name) for name in names]]
-    return bool(np.max(np.abs(felt), initial=0.0) < 1e-9)
+    effect = A @ columns[:, [robot.motion.coordinates.index(name) for name in names]]
+    return bool(np.max(np.abs(effect), initial=0.0) < 1e-9)
 
 
 def candidate_coordinates(robot: Robot, N: Array) -> tuple[str, ...]:
@@ -266,11 +266,11 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
     ranks = [rank_of(scaled_closures(robot, state)) for _, state in poses]
     motion, state = poses[int(np.argmax(ranks))]
     J = scaled_closures(robot, state)
-    idle_words, spinning = idle_motions(robot, J, motion)
+    idle_text, spinning = idle_motions(robot, J, motion)
     # Idle spins of the platform's own bodies are held; those of legs do not move it.
     platform_spins = [spin for spin in spinning if spin.body in robot.platform.bodies]
 
-    def held(J: Array, motion: TreeKinematics) -> Array:
+    def hold_spins(J: Array, motion: TreeKinematics) -> Array:
         rows = [(spin, idle_spin_row(motion, spin) * rate_scale(robot)) for spin in platform_spins]
         return select_idle_spins(J, rows)[1]
 
@@ -278,7 +278,7 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
 
     def freedoms(J: Array, motion: TreeKinematics) -> tuple[Array, Array, Array, Array]:
         """Closures with idle spins held, motions, rows of the actuators, what is left with these locked."""
-        J_held, A = held(J, motion), actuator_rows(robot, motion) * rate_scale(robot)
+        J_held, A = hold_spins(J, motion), actuator_rows(robot, motion) * rate_scale(robot)
         left = null_space(np.vstack([J_held, unit_rows(A)]), rounding)
         return J_held, null_space(J_held, rounding), A, left
 
@@ -302,7 +302,7 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         counted_planar=_planar_count(robot, motion),
         true=N.shape[1] + own_spins,
         platform=platform_rank,
-        idle=idle_words,
+        idle=idle_text,
         idle_count=idle_count(J, top) + own_spins,
         free=free,
         inside=platform_rank - F.shape[1],

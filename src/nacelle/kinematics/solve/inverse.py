@@ -80,8 +80,8 @@ class InverseKinematics(Plottable):
     robot: Robot
     x: Array
     y: Array
+    q_tree: Array
     q: Array
-    actuators: Array
     margins: Array
     flags: Array
     path: bool = False
@@ -112,7 +112,7 @@ class InverseKinematics(Plottable):
         """Coordinates (..., nq) of a joint by name, in the tree or a closure: rad, m, quat_xyzw."""
         j = self.robot.joint(name)
         if j < self.robot.tree:
-            return np.asarray(self.q[..., self.robot.q_slices[j]])
+            return np.asarray(self.q_tree[..., self.robot.q_slices[j]])
         joint = self.robot.joints_within_drive_limits[j]
         q = closure_coordinates(joint, *relative_pose(joint, *self.bodies))
         mechanism = mechanism_of(self.robot)
@@ -134,12 +134,12 @@ class InverseKinematics(Plottable):
                 them the first pose stays as it is.
             limits: whether to check limits, with the turns.
         """
-        known = isinstance(start, InverseKinematics) and start.q.ndim == 1
-        before = (start.q, start.actuators) if known else (None, None)
+        known = isinstance(start, InverseKinematics) and start.q_tree.ndim == 1
+        before = (start.q_tree, start.q) if known else (None, None)
         result = replace(
             self,
-            q=unwrap_path(self.q, angle_mask(self.robot.tree_joints), before[0]),
-            actuators=unwrap_path(self.actuators, self.robot.revolute_actuators, before[1]),
+            q_tree=unwrap_path(self.q_tree, angle_mask(self.robot.tree_joints), before[0]),
+            q=unwrap_path(self.q, self.robot.revolute_actuators, before[1]),
             flags=self.flags.copy(),
             path=True,
         )
@@ -208,9 +208,9 @@ def inverse_kinematics(
 
 def _is_beyond_limits(result: InverseKinematics) -> Array:
     robot = result.robot
-    beyond = is_beyond_actuator_limits(robot, result.actuators)
+    beyond = is_beyond_actuator_limits(robot, result.q)
     for j, joint in enumerate(robot.joints):
         if has_limit(joint) and joint.kind.value != "point":
-            q = result.q[..., robot.q_slices[j]] if j < robot.tree else result.joint(joint.name)
+            q = result.q_tree[..., robot.q_slices[j]] if j < robot.tree else result.joint(joint.name)
             beyond |= is_beyond_limits(joint, q)
     return np.asarray(beyond)

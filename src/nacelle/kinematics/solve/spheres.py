@@ -80,7 +80,7 @@ def leg_sphere(robot: Robot, leg: Leg, step: JointTransform) -> Sphere:
         return Sphere(centre, dot(d, d), robot.joints[folded.wrist])
     chain, form = serial_chain(robot, leg), FORMS[kind.form]
     assert chain is not None
-    X = form.centred(chain).X
+    X = form.centre(chain).X
     if form.kind == "strut":
         d = X[-2].p + product(X[-2].R, X[-1].p) + step * X[-2].R[:, 2]
         return Sphere(X[0].p, dot(d, d), chain.target)
@@ -133,7 +133,7 @@ def reference_side(mechanism: Mechanism) -> int:
     """Which of the two points is that of the reference pose."""
     x0 = mechanism.reference[0]
     q = np.array(
-        [mechanism.assembly.q[mechanism.robot.q_slices[a.joint]][0] for a in mechanism.robot.actuators]
+        [mechanism.assembly.q_tree[mechanism.robot.q_slices[a.joint]][0] for a in mechanism.robot.actuators]
     )
     with np.errstate(all="ignore"):
         errors = {

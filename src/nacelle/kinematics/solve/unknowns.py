@@ -192,7 +192,7 @@ def _solve_with_turns(
     """The same where angles count turns: what iteration finds, then these angles."""
     robot, size = mechanism.robot, mechanism.iterated_count
     start_iterated = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
-    iterated = solve_unknowns(mechanism_of(robot.described), x, start_iterated, follow=follow)
+    iterated = solve_unknowns(mechanism_of(robot.as_described), x, start_iterated, follow=follow)
     near = mechanism.reference[1][size:] if guess is None else guess.y[..., size:]
     near = np.where(np.isfinite(near), near, mechanism.reference[1][size:])
     if follow and guess is not None:

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.model.build.assemble import assemble_description
-from nacelle.model.data import SEED, Record, perturbed
+from nacelle.model.data import SEED, Record, perturb
 from nacelle.model.description.description import Description
 from nacelle.model.description.frame import RotationSpec
 from nacelle.model.numbers import GROUPS
@@ -87,7 +87,7 @@ class ParametricDescription:
     def record(self) -> Record:
         """The free numbers, and how the robot's follow from them."""
         recorder = _Recorder(self.source, self.units)
-        data = recorder.written(self.expanded.root, ())
+        data = recorder.plain_data(self.expanded.root, ())
         description = Description.model_validate(data, context={"units": self.units})
         robot = assemble_description(description, self.expanded)
         return recorder.record(robot.parameters.groups, robot.parameters.entries(robot))
@@ -102,21 +102,21 @@ class _Recorder:
         self.paths: dict[Any, KeyPath] = {}
         for path, node in _scalar_nodes(source.root, ()):
             self.paths.setdefault(_node_key(node), path)
-        self.places: dict[Key, int] = {}
+        self.indices: dict[Key, int] = {}
         self.values: list[float] = []
         self.samples: list[Recorded] = []
         self.names: list[str] = []
 
-    def written(self, node: Node, path: KeyPath) -> Any:
+    def plain_data(self, node: Node, path: KeyPath) -> Any:
         """Plain data of which the texts and numbers that may be free know who takes them."""
         if isinstance(node.value, dict):
             still = ("axis", "angle") if self.is_axis_permutation(node) else ()
             return {
-                key: below.plain() if key in still else self.written(below, (*path, key))
+                key: below.plain() if key in still else self.plain_data(below, (*path, key))
                 for key, below in node.value.items()
             }
         if isinstance(node.value, list):
-            return [self.written(below, (*path, k)) for k, below in enumerate(node.value)]
+            return [self.plain_data(below, (*path, k)) for k, below in enumerate(node.value)]
         value = node.value
         if isinstance(value, bool) or not isinstance(value, str | int | float) or not _may_be_free(path):
             return value
@@ -147,17 +147,17 @@ class _Recorder:
             if number == 0.0 or is_special_angle:
                 return number
             key = (mark, origin.part, part, quantity)
-            if key not in self.places:
+            if key not in self.indices:
                 self.add(key, name, part, number / origin.scale)
-            sample: float = origin.scale * self.samples[self.places[key]]
+            sample: float = origin.scale * self.samples[self.indices[key]]
             return sample
 
         return take
 
     def add(self, key: Key, name: str, part: int, value: float) -> None:
         """A free number that has not been seen yet."""
-        k = self.places[key] = len(self.values)
-        sample = float(perturbed([value], SEED + k)[0])
+        k = self.indices[key] = len(self.values)
+        sample = float(perturb([value], SEED + k)[0])
         self.values.append(value)
         self.samples.append(Recorded(sample, self.tape, self.tape.input(k)))
         suffix = _XYZ[part] if part < len(_XYZ) else str(part + 1)

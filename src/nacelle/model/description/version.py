@@ -40,7 +40,7 @@ class New:
         absent: the key at this path is needed in nacelle/1, and new is that it may be left out or be empty.
     """
 
-    words: str
+    subject: str
     path: tuple[str, ...]
     value: Callable[[Any], bool] = _accept_any
     absent: bool = False
@@ -141,8 +141,8 @@ def problems_of_version(source: Source) -> list[Problem]:
     return [
         source.problem(
             path,
-            f"missing key {path[-1]!r}" if new.absent else f"{new.words} are not in {OLDEST}",
-            f"{new.words} need format: {NEWEST}" if new.absent else f"write format: {NEWEST}",
+            f"missing key {path[-1]!r}" if new.absent else f"{new.subject} are not in {OLDEST}",
+            f"{new.subject} need format: {NEWEST}" if new.absent else f"write format: {NEWEST}",
         )
         for new, path in _new_entries(data)
     ]

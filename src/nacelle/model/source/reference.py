@@ -114,12 +114,12 @@ class Substitution:
         """The multiple of a node that a reference to it names."""
         factor = float(match["factor"] or 1) * (-1.0 if match["sign"] == "-" else 1.0)
         divisor = float(match["divisor"] or 1)
-        return node if (factor, divisor) == (1.0, 1.0) else self.scaled(node, factor, divisor, path)
+        return node if (factor, divisor) == (1.0, 1.0) else self.scale(node, factor, divisor, path)
 
-    def scaled(self, node: Node, factor: float, divisor: float, path: KeyPath) -> Node:
+    def scale(self, node: Node, factor: float, divisor: float, path: KeyPath) -> Node:
         """Scale a number, a text of numbers and a unit, or a list of such."""
         if isinstance(node.value, list):
-            return Node([self.scaled(n, factor, divisor, path) for n in node.value], node.mark)
+            return Node([self.scale(n, factor, divisor, path) for n in node.value], node.mark)
         if isinstance(node.value, int | float) and not isinstance(node.value, bool):
             number = float(node.value) if abs(node.value) < LARGEST else math.inf
             return Node(

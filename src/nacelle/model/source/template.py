@@ -172,9 +172,9 @@ class Expander(Substitution):
         if template is None:
             return []
         own_keys = {k: n for k, n in node.value.items() if k not in _SINGLE_KEYS}
-        return [self.instance(template, own_keys, node, self.given(node, path), path)]
+        return [self.instance(template, own_keys, node, self.leg_parameters(node, path), path)]
 
-    def given(self, node: Node, path: KeyPath) -> dict[str, ParameterValue]:
+    def leg_parameters(self, node: Node, path: KeyPath) -> dict[str, ParameterValue]:
         """Parameters under the key `with` of a leg."""
         assert isinstance(node.value, dict)
         values = node.value.get("with", Node({}))
@@ -239,7 +239,7 @@ class Expander(Substitution):
         if not isinstance(prefix, str):
             self.report((*path, "prefix"), "the prefix is a text", "prefix: leg")
             prefix = "leg"
-        shared = self.given(node, path)
+        shared = self.leg_parameters(node, path)
         rows = [self.row(node, lists, k, number, path) for k in range(number)]
         for k, (own_keys, _, _) in enumerate(rows):
             own_keys.setdefault("name", Node(f"{prefix}{k + 1}", node.mark))

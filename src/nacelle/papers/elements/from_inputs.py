@@ -62,7 +62,7 @@ def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict
     u_dot = state.U @ a + state.bias
     at = ElementGeometry(robot, now.motion.poses)
 
-    def turning(body: int) -> tuple[Array, Array, Array, Array]:
+    def rotation_of(body: int) -> tuple[Array, Array, Array, Array]:
         """Spatial twist [v0; w] of a body and its derivative, as parts."""
         movers = now.motion.movers[body]
         twist = state.velocity.twists[body]
@@ -70,7 +70,7 @@ def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict
         return twist, rate, twist[3:], rate[3:]
 
     def variable(v: StateVariable) -> Array:
-        twist, rate, w, w_dot = turning(v.body)
+        twist, rate, w, w_dot = rotation_of(v.body)
         if v.kind == "direction":
             e = at.poses[v.body].R[:, v.number] if v.leg < 0 else at.lines(layout.legs[v.leg])[v.number].x
             e_dot = cross(w, e)
@@ -82,7 +82,7 @@ def element_arrays(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict
         index = robot.platform_nv + robot.v_slices[v.number].start
         motion = pack([state.u[index], u_dot[index]])
         if v.kind == "coordinate":
-            return pack([now.q[robot.q_slices[v.number]][0], *motion])
+            return pack([now.q_tree[robot.q_slices[v.number]][0], *motion])
         leg = layout.legs[v.leg]
         A, B = at.ends(leg, leg.rods[0])
         return pack([dot(at.direction(leg, leg.rods[0]), B - A), *(leg.flip * motion)])

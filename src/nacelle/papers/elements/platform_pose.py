@@ -90,7 +90,7 @@ class KnownPoint(NamedTuple):
     """A point or a direction of a body whose place is known: in the body's frame (3,), and its jet."""
 
     local: Array
-    place: Jet
+    position: Jet
 
 
 class PlatformSolver:
@@ -130,10 +130,10 @@ class PlatformSolver:
     def _vectors(self, body: int) -> list[KnownPoint]:
         """Differences of the points of a body, and its directions at the size of the robot."""
         pairs = combinations(self.points[body], 2)
-        apart = [KnownPoint(b.local - a.local, add_jets(b.place, a.place, -1.0)) for a, b in pairs]
+        apart = [KnownPoint(b.local - a.local, add_jets(b.position, a.position, -1.0)) for a, b in pairs]
         size = self.robot.size
         return apart + [
-            KnownPoint(size * d.local, add_jets(NO_JET, d.place, size)) for d in self.directions[body]
+            KnownPoint(size * d.local, add_jets(NO_JET, d.position, size)) for d in self.directions[body]
         ]
 
     def solve(self) -> list[int]:
@@ -203,7 +203,7 @@ class PlatformSolver:
             return False
         pair = [vectors[k] for k in pairs[index_of_largest(np.array(areas))]]
         first, second = (vector.local for vector in pair)
-        g = [vector.place for vector in pair]
+        g = [vector.position for vector in pair]
         third, normal = cross_jets(*g), np.cross(first, second)
         L = np.linalg.inv(np.stack([first, second, normal], axis=1))
         L = round_to_zero(L * self.robot.size) / self.robot.size
@@ -222,13 +222,13 @@ class PlatformSolver:
         """A body from a point and the columns of its orientation, [order, column, entry]."""
         origin = [
             add(row, -weighted_sum(list(columns[order]), known.local))
-            for order, row in enumerate(known.place)
+            for order, row in enumerate(known.position)
         ]
         still = columns.dtype != object and not np.any(columns[1:])
         turning = AngularMotion(ZERO, ZERO) if still else turning
         assert turning is not None
         pose = Pose(columns[0].T, origin[0])
-        points = tuple(PrescribedPoint(point.local, *point.place) for point in self.points[body])
+        points = tuple(PrescribedPoint(point.local, *point.position) for point in self.points[body])
         rates = None if still else columns[1:]
         self.frames[body] = PrescribedFrame(pose, *turning, origin[1], origin[2], points=points, rates=rates)
 
@@ -242,12 +242,12 @@ def _angular_motion(g: list[Jet], n: Array, square: float) -> AngularMotion:
     """
     one_jet, two_jet = g
 
-    def turning(first: Array, second: Array) -> Array:
+    def rotation_between(first: Array, second: Array) -> Array:
         total = add(scale(dot(second, n), one_jet[0]), scale(-dot(first, n), two_jet[0]))
         return scale(1.0 / square, add(total, scale(dot(first, two_jet[0]), n)))
 
-    w = turning(one_jet[1], two_jet[1])
-    w_dot = turning(
+    w = rotation_between(one_jet[1], two_jet[1])
+    w_dot = rotation_between(
         add(one_jet[2], -cross_nonzero(w, one_jet[1])), add(two_jet[2], -cross_nonzero(w, two_jet[1]))
     )
     return AngularMotion(w, w_dot)
@@ -255,6 +255,6 @@ def _angular_motion(g: list[Jet], n: Array, square: float) -> AngularMotion:
 
 def _point_jet(frame: PrescribedFrame, b: Array) -> Jet:
     """Motion p, p', p'' (3, 3), base axes, of the point b (3,) in the frame of a placed body."""
-    given_point = frame.given(b)
+    given_point = frame.prescribed_point(b)
     p = add(frame.pose.p, product(frame.pose.R, b)) if given_point is None else given_point.p
     return pack([row.tolist() for row in (p, frame.velocity(b), frame.acceleration(b))])

@@ -119,12 +119,12 @@ def project_elements(robot: Robot, seen: Mapping[str, Any], *, guess: Any = None
         )
     h, J = problem.at(x)
     A, b = problem.weighted_rows(0, h, J)
-    v = problem.rates(1, {name: np.zeros(len(own)) for name, own in J.items()}, J)
+    v = problem.rates(1, {name: np.zeros(len(block)) for name, block in J.items()}, J)
     # Second derivatives of all variables at a = 0.
-    bias = {k: np.reshape(own, (3, -1))[2] for k, own in element_state(robot, x, v).values.items()}
+    bias = {k: np.reshape(value, (3, -1))[2] for k, value in element_state(robot, x, v).values.items()}
     a = None if v is None else problem.rates(2, bias, J)
     state = element_state(robot, x, v, a)
-    left = {name: own.across.T @ (own.rows[0] - h[name]) for name, own in problem.seen.items()}
+    left = {name: variable.across.T @ (variable.rows[0] - h[name]) for name, variable in problem.seen.items()}
     covariance = np.linalg.inv(A.T @ A) * np.outer(units, units)
     return ElementProjection(state, x, v, a, covariance, float(b @ b), len(b) - n, left, J)
 
@@ -141,13 +141,13 @@ class _ProjectionProblem:
         layout = element_layout(mechanism_of(robot))
         variables = {v.name: v for v in layout.variables}
         self.seen: dict[str, _CheckedVariable] = {}
-        for name, given in seen.items():
+        for name, value in seen.items():
             if name not in variables:
                 raise KinematicsError(
                     f"{robot.name} has no element variable {name!r}; {did_you_mean(name, tuple(variables))}"
                 )
             self.seen[name] = _check_variable(
-                robot, variables[name], math.prod(layout.shapes[name][1:]), given
+                robot, variables[name], math.prod(layout.shapes[name][1:]), value
             )
 
     def at(self, x: Array) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -210,9 +210,9 @@ class _CheckedVariable(NamedTuple):
     across: Array
 
 
-def _check_variable(robot: Robot, variable: StateVariable, size: int, given: Any) -> _CheckedVariable:
+def _check_variable(robot: Robot, variable: StateVariable, size: int, value: Any) -> _CheckedVariable:
     """What is seen of a variable, checked; a direction has unit length, which says nothing."""
-    what = given if isinstance(given, SeenVariable) else SeenVariable(given, None)
+    what = value if isinstance(value, SeenVariable) else SeenVariable(value, None)
     value = np.asarray(what.value, dtype=float)
     rows = value.reshape(-1, size) if value.size and value.size % size == 0 else np.zeros((0, size))
     if not 1 <= len(rows) <= 3:

@@ -180,8 +180,11 @@ def _carried_bodies(at: ElementGeometry, leg: ElementLeg) -> tuple[CarriedBody, 
 def _basis_rows(leg: ElementLeg) -> list[dict[str, Array]]:
     """For every element of a leg its states, each as rows (3 or 1, m) of the motion basis."""
     sizes = [{name: 3 if name in _VECTORS else 1 for name in e.basis} for e in leg.all_elements]
-    rows = iter(np.eye(sum(size for own in sizes for size in own.values())))
-    return [{name: np.stack([next(rows) for _ in range(k)]) for name, k in own.items()} for own in sizes]
+    rows = iter(np.eye(sum(size for variables in sizes for size in variables.values())))
+    return [
+        {name: np.stack([next(rows) for _ in range(k)]) for name, k in variables.items()}
+        for variables in sizes
+    ]
 
 
 def _partial_angular_velocity(x: Array, states: Mapping[str, Array], none: Array) -> Array:

@@ -187,8 +187,8 @@ def element_state(robot: Robot, x: Any, v: Any = None, a: Any = None) -> Element
     require_elements(robot)
     n = robot.motion.n
     rates = [
-        check_rates(robot, what, np.zeros(n) if given is None else given)
-        for what, given in (("the twist v", v), ("the acceleration a", a))
+        check_rates(robot, what, np.zeros(n) if value is None else value)
+        for what, value in (("the twist v", v), ("the acceleration a", a))
     ]
     poses, y, _ = solve_loops(robot, x, *rates)
     return ElementState(robot, elements_at(robot, poses, y, *rates))

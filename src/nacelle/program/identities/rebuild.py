@@ -326,11 +326,11 @@ class _Search:
         self.below: list[list[int]] = []
         self.costs: list[float] = []
         self._extend()
-        self.place = {k: place for place, k in enumerate(class_order(self.values, self.chosen))}
+        self.rank = {k: rank for rank, k in enumerate(class_order(self.values, self.chosen))}
         self.uses = [0] * len(self.chosen)
         for ref in self.values.results:
             self.uses[ref >> 1] += 1
-        for k in self.place:
+        for k in self.rank:
             for child in self.below[k]:
                 self.uses[child] += 1
         self.changes: dict[int, Array] = {}
@@ -346,7 +346,7 @@ class _Search:
         typical_changes = np.zeros((len(values.exact), len(values.values[0])))
         self.changes = {}
         with np.errstate(all="ignore"):
-            for k in self.place:
+            for k in self.rank:
                 self.changes[k] = self._change(k, self.chosen[k])
             if self.changes:
                 stacked = np.array([change[OPERATIONS] for change in self.changes.values()])
@@ -378,7 +378,7 @@ class _Search:
             bound: largest change by rounding that is allowed (classes, samples).
         """
         values = self.values
-        present = [k for k in self.place if values.constants[k] is None]
+        present = [k for k in self.rank if values.constants[k] is None]
         wanted = [k for k in present if self._released_cost(k) > 1.0]
         new = [k for k in wanted if k not in self.others]
         makings = alternative_definitions(values, present, new)
@@ -470,7 +470,7 @@ class _Search:
         return best
 
     def _is_available(self, k: int) -> bool:
-        return k in self.place or self.values.constants[k] is not None
+        return k in self.rank or self.values.constants[k] is not None
 
     def _depends_on(self, classes: Sequence[int], target: int) -> bool:
         """Whether some classes are made of a target, directly or not."""

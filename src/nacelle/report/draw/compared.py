@@ -9,8 +9,8 @@ import numpy as np
 
 from nacelle.dynamics.gravity_balance import GravityBalance
 from nacelle.errors import NacelleError, did_you_mean
+from nacelle.identification.experiment.simulated import SimulatedExperiment
 from nacelle.identification.identify import Identification
-from nacelle.identification.rehearsal.rehearsal import SimulatedExperiment
 from nacelle.identification.validation import Validation
 from nacelle.page.svg import true_runs
 from nacelle.report.draw import style
@@ -64,25 +64,25 @@ def plot_validation(paper: Paper, validation: Validation, *, rows: Sequence[str]
 
 
 @picture
-def plot_rehearsal(
-    paper: Paper, rehearsal: SimulatedExperiment, *, actuators: Sequence[str] | None = None
+def plot_simulated_experiment(
+    paper: Paper, experiment: SimulatedExperiment, *, actuators: Sequence[str] | None = None
 ) -> str:
     """Draw the forces of the motors over time: as measured, with noise, and as they were.
 
     Args:
         paper: what it is drawn on.
-        rehearsal: the experiment.
+        experiment: the experiment.
         actuators: which ones, by name; the first six if None.
 
     Raises:
         NacelleError: if there is no such actuator.
     """
-    x, across = _sample_axis(rehearsal.time)
-    curves = {"measured": (x, rehearsal.measurement.force), "true": (x, rehearsal.force)}
-    labels = names.actuators(rehearsal.robot)
+    x, across = _sample_axis(experiment.time)
+    curves = {"measured": (x, experiment.measurement.tau), "true": (x, experiment.tau)}
+    labels = names.actuators(experiment.robot)
     rows = select_rows([name for name, _ in labels], actuators, _MAX_ROWS, "actuator")
     draw_rows(paper, curves, labels, rows, x_label=across, first_wide=True)
-    return f"{rehearsal.robot.name}: rehearsed forces of the motors"
+    return f"{experiment.robot.name}: measured and true forces of the motors"
 
 
 def _sample_axis(times: Array) -> tuple[Array, str]:
@@ -220,10 +220,10 @@ def draw_rows(
     axes = np.ravel(figure.subplots(lines, columns, sharex=True, squeeze=False))
     for ax, row in zip(axes, rows, strict=False):
         for k, (name, (x, values)) in enumerate(curves.items()):
-            look: dict[str, Any] = {"linewidth": 1.0}
+            line: dict[str, Any] = {"linewidth": 1.0}
             if first_wide and k == 0:
-                look = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"}
-            style.draw_curve(ax, x, values[:, row], max(k - first_wide, 0), name, **look)
+                line = {"color": "#b4bdc7", "linewidth": 3.2, "linestyle": "-"}
+            style.draw_curve(ax, x, values[:, row], max(k - first_wide, 0), name, **line)
         for run in true_runs(unused_samples) if unused_samples is not None else ():
             x = next(iter(curves.values()))[0]
             ends = x[[max(run.start - 1, 0), min(run.stop, len(x) - 1)]]

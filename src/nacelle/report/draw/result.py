@@ -21,7 +21,7 @@ from nacelle.report.draw.canvas import Paper, import_matplotlib, picture
 from nacelle.report.flagged import flag_counts
 from nacelle.report.results.panels import MAX_BARS, MAX_CURVES, Panel, panels_of
 from nacelle.report.results.quantities import quantities, select_quantities
-from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, class_name_in_words, robot_of_result
+from nacelle.report.results.quantity import SAMPLE, TIME, ResultQuantity, robot_of_result, spaced_class_name
 from nacelle.spatial.scalar import Array
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def draw_result(paper: Paper, result: Any, *keys: str, times: Any = None) -> str
     if times is not None:
         selected = [_with_times(quantity, np.asarray(times, dtype=float).ravel()) for quantity in selected]
     draw_panels(paper, panels_of(selected), flags=getattr(result, "flags", None))
-    title, robot = class_name_in_words(type(result).__name__), robot_of_result(result)
+    title, robot = spaced_class_name(type(result).__name__), robot_of_result(result)
     return title if robot is None else f"{getattr(robot, 'name', robot)}: {title}"
 
 

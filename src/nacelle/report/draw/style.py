@@ -87,12 +87,12 @@ def draw_curve(ax: Any, x: Array, y: Array, k: int, name: str, **options: Any) -
     """Draw the k-th curve of axes; samples alone between missing ones are dots."""
     y = np.asarray(y, dtype=float)
     y = np.where(np.isfinite(y), y, np.nan)
-    look = series_style(k) | {"linewidth": 1.2, "label": printable_name(name)} | options
-    ax.plot(x, y, **look)
+    style = series_style(k) | {"linewidth": 1.2, "label": printable_name(name)} | options
+    ax.plot(x, y, **style)
     finite = np.isfinite(y)
     alone = finite & ~np.pad(finite, 1)[:-2] & ~np.pad(finite, 1)[2:]
     if np.any(alone):
-        ax.plot(x[alone], y[alone], MARKERS[1 + k % 6], color=look["color"], markersize=3.5)
+        ax.plot(x[alone], y[alone], MARKERS[1 + k % 6], color=style["color"], markersize=3.5)
 
 
 def side_legend(ax: Any) -> None:
@@ -121,9 +121,9 @@ def shared_legend(figure: Any, axes: Any) -> None:
 
 def _legend(target: Any, handles: list[Any], columns: int = 1, **options: Any) -> None:
     """The legend of axes or of a figure, quietly; none where nothing has a name."""
-    look: dict[str, Any] = {"fontsize": SMALL, "frameon": False, "labelcolor": INK, "handlelength": 3.2}
+    style: dict[str, Any] = {"fontsize": SMALL, "frameon": False, "labelcolor": INK, "handlelength": 3.2}
     if handles:
-        target.legend(handles=handles, ncols=min(columns, len(handles)), **(look | options))
+        target.legend(handles=handles, ncols=min(columns, len(handles)), **(style | options))
 
 
 def _legend_handles(ax: Any) -> list[Any]:

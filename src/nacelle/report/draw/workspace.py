@@ -141,7 +141,7 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, d
         ),
         (~reachable, "out of reach", {"facecolor": PALE, "edgecolor": "none"}),
     ]
-    for mask, label, look in kinds:
+    for mask, label, style in kinds:
         for k, run in enumerate(true_runs(mask)):
             span = ax.axvspan(
                 edges[run.start],
@@ -149,7 +149,7 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, d
                 linewidth=0.0,
                 zorder=0.5,
                 label=label if k == 0 else None,
-                **look,
+                **style,
             )
             span.set_gid(label)
     curve = np.where(reachable, numbers, np.nan)
@@ -186,14 +186,14 @@ def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, dr
     for beyond, label, hatch in _hatched_regions(workspace, reachable, inside):
         if not beyond.any():
             continue
-        look = {"edgecolor": INK, "linewidth": 0.0, "hatch": hatch}
+        style = {"edgecolor": INK, "linewidth": 0.0, "hatch": hatch}
         path = import_matplotlib("matplotlib.path").Path.make_compound_path_from_polys(
             _cell_corners(beyond, lines)
         )
-        patch = import_matplotlib("matplotlib.patches").PathPatch(path, facecolor="none", **look)
+        patch = import_matplotlib("matplotlib.patches").PathPatch(path, facecolor="none", **style)
         patch.set_gid(label)
         ax.add_patch(patch)
-        keys.append(import_matplotlib("matplotlib.patches").Patch(facecolor="white", label=label, **look))
+        keys.append(import_matplotlib("matplotlib.patches").Patch(facecolor="white", label=label, **style))
     rim = import_matplotlib("matplotlib.collections").LineCollection(
         list(_boundary_lines(reachable, lines)), colors=[INK], linewidths=[1.1], capstyle="round"
     )
@@ -257,11 +257,11 @@ def _boundary_lines(mask: Array, edges: list[Array]) -> Array:
 
 
 def _write_nothing_reached(ax: Any) -> None:
-    look = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": 9, "color": INK}
+    style = {"transform": ax.transAxes, "ha": "center", "va": "center", "fontsize": 9, "color": INK}
     if hasattr(ax, "get_zlim"):
-        ax.text2D(0.5, 0.5, "nothing is reached", **look)
+        ax.text2D(0.5, 0.5, "nothing is reached", **style)
     else:
-        ax.text(0.5, 0.5, "nothing is reached", **look)
+        ax.text(0.5, 0.5, "nothing is reached", **style)
 
 
 def boundary_faces(solid: Array, edges: list[Array]) -> tuple[Array, Array]:

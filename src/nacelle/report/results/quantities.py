@@ -16,9 +16,9 @@ from nacelle.report.results.quantity import (
     SAMPLE,
     TIME,
     ResultQuantity,
-    class_name_in_words,
     make_quantity,
     make_single_quantity,
+    spaced_class_name,
 )
 from nacelle.report.results.units import base_units, row_units
 from nacelle.spatial.scalar import Array
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from nacelle.identification.data.preparation import Samples
     from nacelle.identification.estimation.estimator import Estimator
     from nacelle.identification.excitation.result import Excitation
+    from nacelle.identification.experiment.simulated import SimulatedExperiment
     from nacelle.identification.identify import Identification
-    from nacelle.identification.rehearsal.rehearsal import SimulatedExperiment
     from nacelle.identification.validation import Validation
     from nacelle.kinematics.forward import ForwardKinematics
     from nacelle.kinematics.jacobian import Jacobian, Singularities
@@ -68,7 +68,7 @@ def inverse_kinematics(result: InverseKinematics) -> list[ResultQuantity]:
     robot = result.robot
     margins = np.asarray(result.margins)
     return [
-        make_quantity("actuators", names.actuators(robot, "coordinate"), result.actuators),
+        make_quantity("actuators", names.actuators(robot, "coordinate"), result.q),
         make_quantity("margins", names.legs(robot, margins.shape[-1]), margins, label="margin of a leg"),
     ]
 
@@ -184,13 +184,13 @@ def element_projection(result: ElementProjection) -> list[ResultQuantity]:
 
 def inverse_dynamics(result: InverseDynamics) -> list[ResultQuantity]:
     """Forces of the actuators."""
-    return [make_quantity("forces", names.actuators(result.robot), result.force)]
+    return [make_quantity("forces", names.actuators(result.robot), result.tau)]
 
 
 def forward_dynamics(result: ForwardDynamics) -> list[ResultQuantity]:
     """Accelerations of the nacelle."""
     labels = names.twist(result.robot.motion, "acceleration", result.robot)
-    return [make_quantity("acceleration", labels, result.acceleration)]
+    return [make_quantity("acceleration", labels, result.a)]
 
 
 def regressor(result: Regressor) -> list[ResultQuantity]:
@@ -217,7 +217,7 @@ def sizing(result: Sizing) -> list[ResultQuantity]:
     """Forces, rates and coordinates of the actuators along a motion."""
     over = {"x_label": TIME, "x": result.times}
     return [
-        make_quantity("forces", names.actuators(result.robot), result.force, **over),
+        make_quantity("forces", names.actuators(result.robot), result.tau, **over),
         make_quantity("rates", names.actuators(result.robot, "rate"), result.rate, **over),
         make_quantity("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
     ]
@@ -246,7 +246,7 @@ def simulation(run: Simulation) -> list[ResultQuantity]:
     listing = [
         make_quantity("pose", list(labels.x), run.x, **over),
         make_quantity("twist", list(labels.v), run.v, **over),
-        make_quantity("forces", forces, run.inputs, **over),
+        make_quantity("forces", forces, run.tau, **over),
     ]
     if not run.t.size:
         return listing
@@ -294,7 +294,7 @@ def static_deflection(result: StaticDeflection) -> list[ResultQuantity]:
     """Displacement of the platform, forces that hold the robot, and how far the load may grow."""
     return [
         make_quantity("displacement", list(_AXES), result.displacement(), label="displacement"),
-        make_quantity("forces", names.actuators(result.robot), result.force),
+        make_quantity("forces", names.actuators(result.robot), result.tau),
         make_single_quantity("load factor", "-", result.factor),
     ]
 
@@ -364,7 +364,7 @@ def measurement(result: Measurement) -> list[ResultQuantity]:
     over = sample_axis(result.time)
     return [
         make_quantity("coordinates", names.actuators(result.robot, "coordinate"), result.q, **over),
-        make_quantity("forces", names.actuators(result.robot), result.force, **over),
+        make_quantity("forces", names.actuators(result.robot), result.tau, **over),
     ]
 
 
@@ -374,7 +374,7 @@ def samples(result: Samples) -> list[ResultQuantity]:
     return [
         make_quantity("pose", names.pose(robot.motion, robot), result.motion.x, **over),
         make_quantity("twist", names.twist(robot.motion, "rate", robot), result.motion.v, **over),
-        make_quantity("forces", names.actuators(robot), result.force, **over),
+        make_quantity("forces", names.actuators(robot), result.tau, **over),
     ]
 
 
@@ -383,7 +383,7 @@ def simulated_experiment(result: SimulatedExperiment) -> list[ResultQuantity]:
     robot, over = result.robot, sample_axis(result.time)
     lengths = names.actuators(robot, "coordinate")
     return [
-        make_quantity("forces", names.actuators(robot), result.force, **over),
+        make_quantity("forces", names.actuators(robot), result.tau, **over),
         make_quantity("tracking error", lengths, result.tracking_error, label="tracking error", **over),
     ]
 
@@ -417,7 +417,7 @@ def identification(result: Identification) -> list[ResultQuantity]:
 def consistent_parameters(result: ConsistentParameters) -> list[ResultQuantity]:
     """By how many of its own standard deviations each base parameter was moved."""
     labels = [(name, "-") for name in result.base.names]
-    return [make_quantity("moved", labels, result.moved, label="moved by standard deviations")]
+    return [make_quantity("moved", labels, result.changed_parameters, label="moved by standard deviations")]
 
 
 # ---- any of them
@@ -426,7 +426,7 @@ def consistent_parameters(result: ConsistentParameters) -> list[ResultQuantity]:
 def quantities(result: Any) -> list[ResultQuantity]:
     """All quantities of a result; none of what has no numbers with names."""
     for parent in type(result).__mro__:
-        function = globals().get(class_name_in_words(parent.__name__).replace(" ", "_"))
+        function = globals().get(spaced_class_name(parent.__name__).replace(" ", "_"))
         if function is not None:
             listing: list[ResultQuantity] = function(result)
             return listing

@@ -89,7 +89,7 @@ def make_single_quantity(key: str, unit: str, values: Any, **options: Any) -> Re
 # ---- of any result
 
 
-def class_name_in_words(name: str) -> str:
+def spaced_class_name(name: str) -> str:
     """The name of a class in words: "inverse dynamics"."""
     return "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name).strip()
 

@@ -48,7 +48,7 @@ def actuator_section(subject: Subject) -> Content:
         return Content(data, head + (paragraph(sentence) if actuators else ""))
     command = subject.command("dynamics", *motion.arguments)
     loads = {"command": command, **sizing_data(motion.sizing)}
-    sentence = f"{motion.words}, from rest to rest, friction included."
+    sentence = f"{motion.description}, from rest to rest, friction included."
     charts = [
         panel_chart(panel, "Drive forces along the standard motion")
         for panel in panels_of(select_quantities(motion.sizing, ("forces",)))
@@ -60,7 +60,7 @@ def actuator_section(subject: Subject) -> Content:
         *charts,
     ]
     return Content(
-        {"limits": limits, "motion": {"words": motion.words, "loads": loads}},
+        {"limits": limits, "motion": {"words": motion.description, "loads": loads}},
         head + ("".join(page) if actuators else ""),
     )
 

@@ -66,7 +66,7 @@ class StandardMotion:
         sizing: what it requires of the drives.
     """
 
-    words: str
+    description: str
     arguments: tuple[str, ...]
     sizing: Sizing
 

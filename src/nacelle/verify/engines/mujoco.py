@@ -58,7 +58,7 @@ class MujocoEngine:
     robot: Robot
     model: mj.MjModel
     sites: tuple[int, ...]
-    places: JointIndices
+    indices: JointIndices
     notes: list[str] = field(default_factory=list)
     name: str = "mujoco"
     version: str = str(mj.__version__)
@@ -74,12 +74,12 @@ class MujocoEngine:
         q[:3] = state.platform.p
         if not self._is_point:
             q[3:7] = _quat_wxyz(state.platform.R)
-        q[self.places.q] = state.q
+        q[self.indices.q] = state.q_tree
         return q
 
     def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to MuJoCo's: the platform's rotation is in its own axes there."""
-        return self.places.rate_map(np.eye(3), np.zeros((0, 0)) if self._is_point else state.platform.R.T)
+        return self.indices.rate_map(np.eye(3), np.zeros((0, 0)) if self._is_point else state.platform.R.T)
 
     def at(self, state: TreeState) -> TreeSnapshot:
         """Evaluate a state of the tree."""

@@ -59,7 +59,7 @@ class PinocchioEngine:
 
     robot: Robot
     model: pin.Model
-    places: JointIndices
+    indices: JointIndices
     frames: tuple[int, ...]
     anchors: list[pin.RigidConstraintModel] | None
     notes: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ class PinocchioEngine:
         model = pin.Model(self.model)
         armature = np.zeros(model.nv)
         for joint, entries in zip(self.robot.tree_joints, self.robot.v_slices, strict=True):
-            armature[self.places.u[entries]] = joint.gear_ratio**2 * joint.rotor_inertia
+            armature[self.indices.u[entries]] = joint.gear_ratio**2 * joint.rotor_inertia
         model.armature = armature
         return model
 
@@ -86,14 +86,14 @@ class PinocchioEngine:
         q = np.zeros(self.model.nq)
         pose = state.platform.p if self._is_point else pin.SE3ToXYZQUAT(_se3(state.platform))
         q[: len(pose)] = pose
-        q[self.places.q] = state.q
+        q[self.indices.q] = state.q_tree
         return q
 
     def axes(self, state: TreeState) -> Array:
         """Matrix from the rates of the tree to Pinocchio's: the platform's twist is in its own axes there."""
         if self._is_point:
-            return self.places.rate_map(np.eye(3), np.zeros((0, 0)))
-        return self.places.rate_map(state.platform.R.T, state.platform.R.T)
+            return self.indices.rate_map(np.eye(3), np.zeros((0, 0)))
+        return self.indices.rate_map(state.platform.R.T, state.platform.R.T)
 
     def _accelerations(self, state: TreeState, u_dot: Array) -> Array:
         """Pinocchio's accelerations: derivatives of its velocities, so of components in moving axes."""

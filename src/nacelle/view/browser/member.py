@@ -103,7 +103,7 @@ class Member:
         """Write what has changed to the page."""
         session = self.session
         with self._server.atomic():
-            self.stage.place(session.bodies)
+            self.stage.move_bodies(session.bodies)
             self.stage.paint(session.verdict.status)
             self.stage.show_ghost(session.ghost_pose(), session.bodies)
             self.stage.place_grips(grips(session), None if self._held is None else self._held[0])
@@ -267,7 +267,7 @@ class Member:
         self._shaking = None
         self.stage.remove_named("bent-")
         self.stage.hide(())
-        self.stage.place(self.session.bodies)
+        self.stage.move_bodies(self.session.bodies)
         if mode is None or self._vibration.modes is None:
             self.panel.clear_mode()
             self.stage.show_grips(True)
@@ -283,7 +283,7 @@ class Member:
     def _draw_vibration(self) -> None:
         assert self._shaking is not None
         with self._server.atomic():
-            self.stage.place(self._shaking.bodies(self.session.bodies, self._phase))
+            self.stage.move_bodies(self._shaking.bodies(self.session.bodies, self._phase))
             for name, pieces in self._shaking.lines(self._phase).items():
                 self.stage.show_bent_link(name, pieces)
 
@@ -299,7 +299,7 @@ class Member:
             rates = self.motion.rates(t) if self._kinds else ()
             self.move(self.motion.pose(t), rates)
 
-    def shown(self) -> PageRobot:
+    def page_robot(self) -> PageRobot:
         """What a page shows of it."""
         x, y, z = (float(value) for value in self.offset)
         return PageRobot(self.session.robot, self.session.x, self.motion, self.kinds, (x, y, z))

@@ -77,7 +77,7 @@ _PLAIN = "margin:.3em .8em;font-size:.78em;line-height:1.4;"
 def verdict_html(verdict: Verdict) -> str:
     """What is said about a pose, on its colour."""
     (back, ink), standing = _COLOURS[verdict.status], verdict.status.value
-    message = verdict.words.removeprefix(standing).lstrip(":; ")
+    message = verdict.reason.removeprefix(standing).lstrip(":; ")
     details = f"<br>{escape(message)}" if message else ""
     return (
         f'<div data-standing="{standing}" style="{_BOX}background:{back};color:{ink}">'
@@ -151,7 +151,7 @@ def slice_html(result: Slice) -> str:
     lines = "".join(
         f"<div>{_colour_square(patch.colour)}{escape(patch.label)}</div>" for patch in result.patches
     )
-    message = result.words.replace("m^2", "m²")
+    message = result.message.replace("m^2", "m²")
     head = "<div>inverse condition number (1 isotropic, 0 singular):</div>" if result.patches else ""
     return f'<div style="{_PLAIN}">{head}{lines}<div>{escape(message)}</div></div>'
 
@@ -269,11 +269,11 @@ class RobotPanel(Controls):
         )
         self._sliders.append((coordinate, slider))
 
-        def moved(entered: float) -> None:
+        def set_value(entered: float) -> None:
             self._touched[k] = time.monotonic()
             self._controlled.set_coordinate(k, entered / coordinate.factor)
 
-        self._on_update(slider, moved)
+        self._on_update(slider, set_value)
 
     # ---------------------------------------------------------------------- events
 
@@ -326,7 +326,7 @@ class RobotPanel(Controls):
         self.mode.options = (_NO_MODE, *vibration.labels)
         self.mode.value = _NO_MODE
         self.mode.visible = vibration.modes is not None
-        self._write(self.modes, sentence_html(vibration.words))
+        self._write(self.modes, sentence_html(vibration.message))
 
     def show_modes_message(self, message: str) -> None:
         """Say something about modes."""
@@ -366,7 +366,7 @@ class Playbar(Controls):
         """
         gui = self._gui
         with gui.add_folder("Motion"):
-            self._words = gui.add_html("")
+            self._text = gui.add_html("")
             self._play = self._button("Play", self._toggle)
             self._time = gui.add_slider("Time (s)", 0.0, 1.0, 0.001, 0.0)
             self._speed = gui.add_dropdown("Speed", _SPEEDS, initial_value="1x")
@@ -395,7 +395,7 @@ class Playbar(Controls):
         self._time.value = 0.0
         for handle in (self._play, self._time, self._speed, self._loop, self._traced):
             handle.visible = has_motion
-        self._words.content = sentence_html(
+        self._text.content = sentence_html(
             description
             or "nothing to play yet: give --trajectory or --run"
             + (", or:" if self._circle is not None else "")

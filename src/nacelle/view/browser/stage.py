@@ -142,7 +142,7 @@ class Stage:
 
     # ---------------------------------------------------------------------- the robot
 
-    def place(self, bodies: BodyPoses) -> None:
+    def move_bodies(self, bodies: BodyPoses) -> None:
         """Move all bodies."""
         quats = quaternions_wxyz(bodies.R)
         changed = set()

@@ -187,7 +187,7 @@ class BundleSystem(NamedTuple):
 
     r: Array
     J: Array
-    places: tuple[tuple[int, int, slice], ...]
+    entries: tuple[tuple[int, int, slice], ...]
 
     @property
     def cost(self) -> float:
@@ -239,13 +239,13 @@ class Bundle:
         zero = np.zeros((len(x), self.robot.motion.n))
         return BundlePoint(camera, np.zeros(len(self._anchors)), x, zero)
 
-    def moved(self, point: BundlePoint, z: Array) -> BundlePoint:
+    def step(self, point: BundlePoint, z: Array) -> BundlePoint:
         """The point after a step (unknowns,), SI units and px."""
         camera, (R, p) = point.camera, point.camera.pose
         lens = lens_of(camera)
         first = 6 + len(self._lens)
         lens[self._lens] += z[6:first]
-        camera = with_lens(camera, lens).placed(Pose(R @ rotation_vector(z[3:6]), p + R @ z[:3]))
+        camera = with_lens(camera, lens).at_pose(Pose(R @ rotation_vector(z[3:6]), p + R @ z[:3]))
         last = first + len(self._anchors)
         point = replace(point, camera=camera, anchors=point.anchors + z[first:last])
         if self._n:
@@ -269,17 +269,19 @@ class Bundle:
         if not np.all(np.isfinite(at.results["by_pose"])):
             bad = int(np.flatnonzero(~np.all(np.isfinite(at.results["frame"]), axis=(1, 2, 3, 4)))[0])
             raise CalibrationError(f"the pose of sighting {bad} is out of reach of {self.robot.name}")
-        residuals, rows, places = [], [], []
+        residuals, rows, entries = [], [], []
         start = 0
         for k, sighting in enumerate(self.sightings):
             for i, edge in enumerate(sighting.edges):
                 r, J = self._rows(point, at, k, edge)
-                places.append((k, i, slice(start, start + len(r))))
+                entries.append((k, i, slice(start, start + len(r))))
                 residuals.append(r)
                 rows.append(J)
                 start += len(r)
         expected, J = self._prior_rows(point)
-        return BundleSystem(np.concatenate([*residuals, expected]), np.concatenate([*rows, J]), tuple(places))
+        return BundleSystem(
+            np.concatenate([*residuals, expected]), np.concatenate([*rows, J]), tuple(entries)
+        )
 
     def _rows(
         self, point: BundlePoint, at: EvaluatedStates, k: int, edge: EdgeObservation

@@ -1,4 +1,4 @@
-"""The pose and lens of a camera from edges of a robot's legs, a first guess, and a rehearsal of it.
+"""The pose and lens of a camera from edges of a robot's legs, a first guess, and a simulated calibration.
 
 The pose of a camera, and its lens where that is unknown, from edges of a robot's legs at given poses.
 
@@ -18,7 +18,7 @@ Directions on a sphere (Fibonacci), distances and rolls are tried side by side o
 of the squares of the normals' errors, each not more than a cap, so that one wrong edge does not decide, says
 which are best.
 
-Calibration rehearsed: how well a camera would be calibrated from images of a robot at some poses.
+Simulated calibration: how well a camera would be calibrated from images of a robot at some poses.
 
 Poses are drawn about the reference within the robot's reach and limits; at each an image is rendered and the
 edges of the legs are measured in it, looked for with the true camera. The calibration begins at a camera that
@@ -99,7 +99,7 @@ def _candidates(
     robot: Robot, cylinders: Sequence[Cylinder], sightings: Sequence[PoseSighting], camera: Camera
 ) -> list[Camera]:
     bodies = [inverse_kinematics(robot, sighting.x, limits=False).bodies for sighting in sightings]
-    ends = np.array([end for placed in bodies for c in cylinders for end in c.placed(*placed)])
+    ends = np.array([end for placed in bodies for c in cylinders for end in c.ends_in_base(*placed)])
     middle = 0.5 * (ends.min(axis=0) + ends.max(axis=0))
     reach = float(np.max(np.linalg.norm(ends - middle, axis=1)))
     if not reach > 0.0:
@@ -107,10 +107,10 @@ def _candidates(
     result = []
     for way in sphere_directions(_DIRECTIONS):
         for part in _DISTANCES:
-            upright = Camera.looking(middle, middle + part * reach * way)
+            upright = Camera.look_at(middle, middle + part * reach * way)
             for roll in np.arange(_ROLLS) * (2.0 * np.pi / _ROLLS):
                 R = upright.pose.R @ rotation_vector(np.array([0.0, 0.0, roll]))
-                result.append(camera.placed(Pose(R, upright.pose.p)))
+                result.append(camera.at_pose(Pose(R, upright.pose.p)))
     return result
 
 
@@ -286,7 +286,7 @@ def _fit_bundle(bundle: Bundle, point: BundlePoint) -> tuple[BundlePoint, Bundle
             break
         step = -(Vt.T @ (np.where(good, s, 0.0) / (s * s + damping) * projected)) / scale
         try:
-            candidate = bundle.moved(point, step * units)
+            candidate = bundle.step(point, step * units)
             trial = bundle.system(candidate)
         except CalibrationError:
             damping = 10.0 * damping
@@ -310,7 +310,7 @@ def _fit_bundle(bundle: Bundle, point: BundlePoint) -> tuple[BundlePoint, Bundle
 def _misfits(system: BundleSystem) -> set[tuple[int, int]]:
     """Edges whose residuals are beyond chance, the worst of them: (sighting, place)."""
     over = {}
-    for k, i, rows in system.places:
+    for k, i, rows in system.entries:
         r = system.r[rows]
         over[k, i] = float(r @ r) / chi_square_quantile(len(r), _GATE)
     # One wrong edge pulls at all others: those that are much better than the worst may be right.
@@ -338,7 +338,7 @@ def _calibration_result(
     return Calibration(point.camera, bundle.names, C, system.cost, degrees, rejected, info, anchors, point.x)
 
 
-# ---- calibration rehearsed: how well a camera would be calibrated from images of a robot at some poses
+# ---- simulated calibration: how well a camera would be calibrated from images of a robot at some poses
 
 
 # How far poses are from the reference, over the robot's size and in rad, and how often one is drawn at most.
@@ -391,7 +391,7 @@ def simulate_calibration(
     middle = float(np.linalg.norm(scenery.at(camera).rods[0].start)) if scenery.cylinders else 1.0
     rotation, way = (_GUESS_ERROR * rng.uniform(-1.0, 1.0, 3) for _ in range(2))
     start = Pose(rotation_quat(quat_from_vector(rotation)) @ camera.pose.R, camera.pose.p + middle * way)
-    result = calibrate_camera(robot, sightings, camera.placed(start))
+    result = calibrate_camera(robot, sightings, camera.at_pose(start))
     pose = result.camera.pose
     across, rotated = camera.pose.R.T @ (pose.p - camera.pose.p), camera.pose.R.T @ pose.R
     error = np.concatenate([across, log_rotation(rotated)])

@@ -79,7 +79,7 @@ def search_normals(
         The normals, as predicted for an edge that is not free; None where an edge shows no step.
     """
     normals = seen.lines.normals.copy()
-    kept = seen.kept(model.reach + search)
+    kept = seen.free_intervals(model.reach + search)
     for side in (0, 1):
         if np.count_nonzero(kept[side]) < _LEAST_POINTS:
             continue
@@ -234,7 +234,7 @@ def _make_band(u: Array, v: Array, patch: PixelPatch, seen: EdgeVisibility) -> P
 
 def _is_between_ends(seen: EdgeVisibility, side: int, patch: PixelPatch, margin: float) -> Array:
     """Whether pixels are beside an edge, a margin (px) away from its ends."""
-    t = seen.lines.place(side, patch)
+    t = seen.lines.position_along(side, patch)
     ends = []
     for first, second in ((0, 1), (-1, -2)):
         step = float(np.linalg.norm(seen.pixels[side, second] - seen.pixels[side, first]))

@@ -149,8 +149,8 @@ def anchored_rates(now: Configuration, x: Array, y: Array, anchors: Anchors) -> 
     columns = []
     for k, (j, _) in enumerate(anchors):
         # The legs that move with an anchor: its own, or all where the platform yields too.
-        own = [k for k, leg in enumerate(robot.legs) if j in leg.joints]
-        legs = None if mechanism.parasitic else own
+        legs_of_joint = [k for k, leg in enumerate(robot.legs) if j in leg.joints]
+        legs = None if mechanism.parasitic else legs_of_joint
         columns.append(
             solve_rates(system, free, dependent, right=RightHandSides(opened[:, k]), legs=legs).u[:, -1]
         )

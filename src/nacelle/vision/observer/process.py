@@ -140,7 +140,7 @@ class PoseDisplacement:
         return moved
 
     @property
-    def turn(self) -> Array:
+    def rotation(self) -> Array:
         """The rotation A (3, 3) of the last displacement."""
         return self._arrays["turn"].copy()
 
@@ -192,7 +192,7 @@ class ProcessModel:
             x = self.displace(x, y, step * v + (0.5 * step * step) * a)
             if self._angular is not None:
                 # Errors turn with the robot; the slope differs from 1 by half a turn.
-                rotation = self.displace.turn @ rotation
+                rotation = self.displace.rotation @ rotation
                 slope = self.displace.slope
             v = v + step * a
         return state._replace(time=time, x=x, v=v, P=self._propagate_covariance(state.P, h, rotation, slope))

@@ -17,8 +17,8 @@ from nacelle.identification.data.checks.check import check_measurement
 from nacelle.identification.data.checks.findings import Finding
 from nacelle.identification.data.checks.signals import check_clipping, check_timing
 from nacelle.identification.data.measurement import Conversion, Measurement, MeasurementSource
-from nacelle.identification.rehearsal import simulate_experiment
-from nacelle.identification.rehearsal.settings import Effects
+from nacelle.identification.experiment import simulate_experiment
+from nacelle.identification.experiment.settings import Effects
 from nacelle.trajectory import Line
 from nacelle.tree.actuation import actuator_scales
 from support.identification import fourier
@@ -133,10 +133,10 @@ def test_faults_of_columns_library(name: str) -> None:
 @pytest.mark.slow
 def test_two_faults() -> None:
     run = clean_measurement("fivebar")
-    force, q = run.force.copy(), run.q.copy()
+    force, q = run.tau.copy(), run.q.copy()
     force[:, 0] *= -1
     q[:, 1] *= 180 / np.pi
-    findings = check_measurement(replace(run, force=force, q=q))
+    findings = check_measurement(replace(run, tau=force, q=q))
     assert set(findings.kinds) == {"sign", "unit"}
     assert {entry.column for entry in findings} == {"i0", "enc1"}
 
@@ -147,11 +147,11 @@ def test_conversions_of_swapped_columns() -> None:
     run = clean_measurement("fivebar")
     names = [actuator.name for actuator in run.robot.actuators]
     conversions = {f"q.{names[0]}": Conversion(1e-3, 0.7), f"force.{names[0]}": Conversion(0.05, 0.0)}
-    counts, amperes = (run.q[:, 0] - 0.7) / 1e-3, run.force[:, 0] / 0.05
-    q, force = run.q.copy(), run.force.copy()
+    counts, amperes = (run.q[:, 0] - 0.7) / 1e-3, run.tau[:, 0] / 0.05
+    q, force = run.q.copy(), run.tau.copy()
     q[:, 0], force[:, 0] = 1e-3 * amperes + 0.7, 0.05 * counts
     source = replace(run.source, conversions=conversions)
-    findings = check_measurement(replace(run, q=q, force=force, source=source))
+    findings = check_measurement(replace(run, q=q, tau=force, source=source))
     assert findings.kinds == ("swapped",)
     assert "enc0" in findings.entries[0].column
     assert "i0" in findings.entries[0].column
@@ -172,26 +172,26 @@ def test_zeros(offset: float, row: bool) -> None:
 @pytest.mark.slow
 def test_missing_samples_do_not_stop_physics() -> None:
     run = clean_measurement("fivebar")
-    q, force = run.q.copy(), -run.force
+    q, force = run.q.copy(), -run.tau
     q[500:520] = np.nan
     force[1000, 1] = np.nan
-    findings = check_measurement(replace(run, q=q, force=force))
+    findings = check_measurement(replace(run, q=q, tau=force))
     assert findings.kinds == ("missing", "sign")
     assert findings.entries[0].row == 502
 
 
 def test_physics_is_skipped_with_words() -> None:
     run = clean_measurement("fivebar")
-    time, force = run.time.copy(), run.force.copy()
+    time, force = run.time.copy(), run.tau.copy()
     time[100:] -= 0.05
     back = check_measurement(replace(run, time=time))
     assert back.kinds[0] == "time"
     assert "time does not go on" in back.skipped_checks[0]
     force[: len(force) // 2] = np.nan
-    assert "have no number" in check_measurement(replace(run, force=force)).skipped_checks[0]
-    short = replace(run, time=run.time[:10], q=run.q[:10], force=run.force[:10])
+    assert "have no number" in check_measurement(replace(run, tau=force)).skipped_checks[0]
+    short = replace(run, time=run.time[:10], q=run.q[:10], tau=run.tau[:10])
     assert "too few" in check_measurement(short).skipped_checks[0]
-    empty = replace(run, time=run.time[:0], q=run.q[:0], force=run.force[:0])
+    empty = replace(run, time=run.time[:0], q=run.q[:0], tau=run.tau[:0])
     assert not check_measurement(empty).ok or check_measurement(empty).skipped_checks
     assert check_measurement(run, physics=False).skipped_checks
 
@@ -211,12 +211,12 @@ def test_branch() -> None:
     path = Line(x0, x0 * np.array([1.0, 0.02]), motion=robot.motion, duration=2.0)
     t = np.linspace(0.0, 2.0, 1001)
     solution = nacelle.inverse_kinematics(robot, path(t).x, limits=False)
-    reached = np.all(np.isfinite(solution.actuators), axis=1)
+    reached = np.all(np.isfinite(solution.q), axis=1)
     conditioning = nacelle.jacobian(robot, path(t).x).conditioning
     passed = np.flatnonzero(reached & (conditioning < 2e-3))
     assert passed.size, "the line does not pass the singularity"
     last = int(np.flatnonzero(~reached)[0]) if not np.all(reached) else len(t)
-    q = solution.actuators[:last]
+    q = solution.q[:last]
     force = np.random.default_rng(0).normal(size=q.shape)
     findings = check_measurement(Measurement(robot, t[:last], q, force))
     branch = [entry for entry in findings if entry.kind == "branch"]
@@ -227,7 +227,7 @@ def test_branch() -> None:
 @pytest.mark.slow
 def test_overruling() -> None:
     run = clean_measurement("fivebar")
-    findings = check_measurement(replace(run, force=-run.force))
+    findings = check_measurement(replace(run, tau=-run.tau))
     with pytest.raises(MeasurementError, match="to overrule them, allow: sign") as caught:
         findings.raise_for_errors()
     assert caught.value.problems[0].file == "run.csv"
@@ -309,12 +309,12 @@ def test_clean_measurements(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_clipped_measurements(seed: int) -> None:
     clean = simulated_measurement(library_robot("fivebar"), seed, Truth(noise=0.0))
-    level = 0.8 * np.max(np.abs(clean.force[:, 1]))
-    force = clean.force.copy()
+    level = 0.8 * np.max(np.abs(clean.tau[:, 1]))
+    force = clean.tau.copy()
     force[:, 1] = np.clip(force[:, 1], -level, level)
-    (clipped,) = check_clipping(replace(clean, force=force))
+    (clipped,) = check_clipping(replace(clean, tau=force))
     assert clipped.column == "i1"
-    assert abs(clipped.sample - np.flatnonzero(np.abs(clean.force[:, 1]) >= level)[0]) < 60
+    assert abs(clipped.sample - np.flatnonzero(np.abs(clean.tau[:, 1]) >= level)[0]) < 60
 
 
 # ---- Time that goes back or stands, gaps, jitter: found with the row; rounded times are no fault

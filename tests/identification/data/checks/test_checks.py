@@ -60,8 +60,8 @@ class KnowingJudge:
     def verdict(self, correction: Correction) -> HypothesisFit:
         """Judge."""
         pairs = zip(
-            zip(correction.places, correction.factors, strict=True),
-            zip(self.right.places, self.right.factors, strict=True),
+            zip(correction.sources, correction.factors, strict=True),
+            zip(self.right.sources, self.right.factors, strict=True),
             strict=True,
         )
         wrong = 4 * (not np.isclose(correction.time_scale, self.right.time_scale))
@@ -111,7 +111,7 @@ def test_faults_are_named_one_after_the_other(right: Correction, kinds: list[str
     assert sorted(found.kind for found in findings) == sorted(kinds)
     for text in words:
         assert any(text in found.message for found in findings)
-    assert correction.places == right.places
+    assert correction.sources == right.sources
     np.testing.assert_allclose(correction.factors, right.factors)
     assert correction.time_scale == right.time_scale
     assert verdict.cost == 10.0
@@ -122,8 +122,8 @@ def test_an_encoder_that_is_rougher_than_a_force() -> None:
     assert list(rough_encoders(measurement)) == []
     swapped = replace(
         measurement,
-        q=np.stack([measurement.force[:, 0], measurement.q[:, 1]], axis=1),
-        force=np.stack([measurement.q[:, 0], measurement.force[:, 1]], axis=1),
+        q=np.stack([measurement.tau[:, 0], measurement.q[:, 1]], axis=1),
+        tau=np.stack([measurement.q[:, 0], measurement.tau[:, 1]], axis=1),
     )
     assert list(rough_encoders(swapped)) == [(0, 2)]
 
@@ -136,7 +136,7 @@ S = np.random.default_rng(0).normal(size=(7, 2 * M))
 def as_matrix(correction: Correction) -> tuple[np.ndarray, np.ndarray]:
     """A (2 m, 2 m) and b (2 m,) with columns = S A + b."""
     A = np.zeros((2 * M, 2 * M))
-    for k, place in enumerate(correction.places):
+    for k, place in enumerate(correction.sources):
         A[place, k] = correction.factors[k]
     return A, np.array(correction.offsets)
 
@@ -237,7 +237,7 @@ def test_what_forbids_an_estimate() -> None:
 
 def test_the_right_reading_costs_least() -> None:
     run = simulated_measurement(library_robot("fivebar"), 3, Truth(duration=1.2))
-    judge = HypothesisTest(run.robot, smooth_signals(run.time, np.concatenate([run.q, run.force], axis=1), 2))
+    judge = HypothesisTest(run.robot, smooth_signals(run.time, np.concatenate([run.q, run.tau], axis=1), 2))
     right = judge.verdict(identity_correction(2))
     assert right.residual < 0.3
     for wrong in (scale_columns(2, (2,), -1.0), scale_columns(2, (2, 3), 1e3)):
@@ -311,9 +311,9 @@ def test_missing_samples() -> None:
 
 
 def test_dead_channels() -> None:
-    force, q = CLEAN.force.copy(), CLEAN.q.copy()
+    force, q = CLEAN.tau.copy(), CLEAN.q.copy()
     force[:, 0] = 0.3
-    (dead,) = check_constant(replace(CLEAN, force=force))
+    (dead,) = check_constant(replace(CLEAN, tau=force))
     assert (dead.kind, dead.column, dead.severity) == ("constant", "i0", "error")
     q[:, 1] = 1.0
     (held,) = check_constant(replace(CLEAN, q=q))
@@ -389,7 +389,7 @@ def test_a_shift_is_found_and_nothing_where_there_is_none() -> None:
     robot = named_robot("redundant")
     m = len(robot.actuators)
     assert m > robot.motion.n
-    q = nacelle.inverse_kinematics(robot, poses_around(robot, 40, length=0.05)).actuators
+    q = nacelle.inverse_kinematics(robot, poses_around(robot, 40, length=0.05)).q
     q = q + 1e-5 * np.random.default_rng(0).normal(size=q.shape)
     size = 0.02
     for place in (None, 1):

@@ -270,7 +270,7 @@ def test_a_log_is_a_measurement(tmp_path):
     )
     np.testing.assert_allclose(measured.time, 0.5 * np.arange(N), atol=1e-12)
     np.testing.assert_allclose(measured.q, 0.1 * np.arange(N)[:, None] + [0.0, 1.0])
-    np.testing.assert_allclose(measured.force, 2.0 * np.arange(N)[:, None] + [0.0, 1.0])
+    np.testing.assert_allclose(measured.tau, 2.0 * np.arange(N)[:, None] + [0.0, 1.0])
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,16 @@ from nacelle.emit.jit.functions.coefficients import HALF_PI_PAIR, TWO_OVER_PI
 from nacelle.emit.jit.functions.formula import Formula
 
 # Words of 2/π, the highest first, behind a word of zeros.
-_WORDS = 20
+_LIMBS = 20
 # The exponent field of the smallest angle for which there is a word; larger ones come here.
 _LEAST_EXPONENT = 1023 + 16
 
 
 def two_over_pi_table(prefix: str) -> str:
     """Write the table of 2/π, `@<prefix>two_over_pi`."""
-    words = [TWO_OVER_PI >> 64 * i & (1 << 64) - 1 for i in reversed(range(_WORDS))]
-    entries = ", ".join(f"i64 {word}" for word in [0, *words])
-    return f"@{prefix}two_over_pi = internal constant [{_WORDS + 1} x i64] [{entries}], align 8"
+    limbs = [TWO_OVER_PI >> 64 * i & (1 << 64) - 1 for i in reversed(range(_LIMBS))]
+    entries = ", ".join(f"i64 {word}" for word in [0, *limbs])
+    return f"@{prefix}two_over_pi = internal constant [{_LIMBS + 1} x i64] [{entries}], align 8"
 
 
 def angle_reduction(f: Formula, a: str) -> tuple[str, str, str]:

@@ -232,11 +232,13 @@ def _apply_quadrants(f: Formula, r: str, lost: str, quarters: str) -> tuple[str,
     odd = f.value(f"trunc {f.integer} {quarters} to {f.bit}")
     one, two = f.integers("shl", quarters, 63), f.integers("shl", quarters, 62)
 
-    def signed(value: str, sign: str) -> str:
+    def with_sign(value: str, sign: str) -> str:
         change = f.integers("and", f.integers("xor", two, sign), SIGN)
         return f.double(f.integers("xor", f.bits_of(value), change))
 
-    return signed(f.choose(odd, cosine, sine), f.bits_of("%x")), signed(f.choose(odd, sine, cosine), one)
+    return with_sign(f.choose(odd, cosine, sine), f.bits_of("%x")), with_sign(
+        f.choose(odd, sine, cosine), one
+    )
 
 
 def _sine_and_cosine(f: Formula, r: str, lost: str) -> tuple[str, str]:

@@ -152,7 +152,7 @@ def _reason_without_physics(measurement: Measurement, findings: list[Finding]) -
         return "time does not go on"
     if any(entry.kind == "constant" and entry.severity == "error" for entry in findings):
         return "signals never change"
-    columns = np.concatenate([measurement.time[:, None], measurement.q, measurement.force], axis=1)
+    columns = np.concatenate([measurement.time[:, None], measurement.q, measurement.tau], axis=1)
     if np.max(np.mean(~np.isfinite(columns), axis=0)) > _MISSING:
         return "too many samples have no number"
     # A force in the place of an encoder jumps, too: then columns are what is wrong.
@@ -166,7 +166,7 @@ def _check_physics(measurement: Measurement) -> list[Finding]:
     """Findings that the robot's physics makes."""
     robot = measurement.robot
     present = np.isfinite(measurement.time)
-    columns = np.concatenate([measurement.q, measurement.force], axis=1)[present]
+    columns = np.concatenate([measurement.q, measurement.tau], axis=1)[present]
     signals = smooth_signals(measurement.time[present], columns, len(robot.actuators))
     judge = HypothesisTest(robot, signals)
     gaps, read = check_redundant_zeros(measurement, judge, identity_correction(len(robot.actuators)))

@@ -94,9 +94,9 @@ def _correction_finding(
     """The finding for a correction, with those that would explain the same; how good the fit is so."""
     names = _signal_names(measurement.robot)
     columns = dict.fromkeys((*correction.columns, *(k for other in alike for k in other.columns)))
-    message = correction.words
+    message = correction.message
     if alike:
-        message += "; or " + "; or ".join(other.words for other in alike[:5])
+        message += "; or " + "; or ".join(other.message for other in alike[:5])
     if np.isfinite(before.cost):
         message += f" (unexplained part of the forces {before.residual:.2f} as read, {after.residual:.2f} so)"
     else:
@@ -128,17 +128,17 @@ def _single_corrections(measurement: Measurement) -> Iterator[Correction]:
         known = [source.conversions.get(names[k], IDENTITY_CONVERSION) for k in (i, j)] if kinds else []
         message = f"columns {column[i]} and {column[j]} are swapped{kinds}"
         hint = f"take {column[j]} for {names[i]} and the other way round"
-        yield replace(swap_columns(m, i, j, *known), kind="swapped", words=message, hint=hint)
+        yield replace(swap_columns(m, i, j, *known), kind="swapped", message=message, hint=hint)
     for k in range(2 * m):
         message = f"column {column[k]} has the wrong sign"
         yield replace(
-            scale_columns(m, (k,), -1.0), kind="sign", words=message, hint=f"sign: -1 for {column[k]}"
+            scale_columns(m, (k,), -1.0), kind="sign", message=message, hint=f"sign: -1 for {column[k]}"
         )
     groups = (("coordinates", tuple(range(m))), ("forces", tuple(range(m, 2 * m))))
     for name, columns in groups:
         message = f"all {name} have the wrong sign"
         yield replace(
-            scale_columns(m, columns, -1.0), kind="sign", words=message, hint="sign: -1 for all of them"
+            scale_columns(m, columns, -1.0), kind="sign", message=message, hint="sign: -1 for all of them"
         )
     factors = [_unit_factors(robot, k) for k in range(2 * m)]
     scaled: list[tuple[tuple[int, ...], str, str, dict[float, str]]] = [
@@ -155,13 +155,13 @@ def _single_corrections(measurement: Measurement) -> Iterator[Correction]:
             if columns == (2 * m,):
                 changed = replace(changed, time_scale=factor)
             message, hint = f"{subject} too {ratio}: {unit}", f"check the unit of {name}"
-            yield replace(changed, kind="unit", words=message, hint=hint)
+            yield replace(changed, kind="unit", message=message, hint=hint)
 
 
 def rough_encoders(measurement: Measurement) -> Iterator[tuple[int, int]]:
     """Pairs of an encoder and a force of which the encoder is the rougher one."""
     m = len(measurement.robot.actuators)
-    columns = np.concatenate([measurement.q, measurement.force], axis=1)
+    columns = np.concatenate([measurement.q, measurement.tau], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         # Physics is asked only where most samples are there, so no column is empty.
         roughness = np.nanstd(np.diff(columns, 2, axis=0), axis=0) / np.nanstd(columns, axis=0)

@@ -54,7 +54,7 @@ class Correction:
     """How columns are meant.
 
     Attributes:
-        places: for each column the one that holds it (2 m).
+        sources: for each column the one that holds it (2 m).
         factors: what it is multiplied with (2 m).
         offsets: what is added to it (2 m).
         time_scale: what time is multiplied with.
@@ -64,38 +64,38 @@ class Correction:
         hint: what would be right.
     """
 
-    places: tuple[int, ...]
+    sources: tuple[int, ...]
     factors: tuple[float, ...]
     offsets: tuple[float, ...]
     time_scale: float = 1.0
     kind: str = ""
     columns: tuple[int, ...] = ()
-    words: str = ""
+    message: str = ""
     hint: str = ""
 
     @property
     def motion_key(self) -> tuple[object, ...]:
         """What the corrected coordinates depend on."""
-        m = len(self.places) // 2
-        return self.places[:m], self.factors[:m], self.offsets[:m], self.time_scale
+        m = len(self.sources) // 2
+        return self.sources[:m], self.factors[:m], self.offsets[:m], self.time_scale
 
     def apply(self, columns: Array, order: int = 0) -> Array:
         """The corrected columns (N, 2 m), or derivatives of them of an order."""
-        corrected = columns[:, self.places] * np.array(self.factors)
+        corrected = columns[:, self.sources] * np.array(self.factors)
         return np.asarray(
             corrected + np.array(self.offsets) if order == 0 else corrected / self.time_scale**order
         )
 
     def then(self, other: Correction) -> Correction:
         """This correction, then another one; kind, columns and words are the other's."""
-        sources = tuple(self.places[p] for p in other.places)
-        factors = tuple(f * self.factors[p] for f, p in zip(other.factors, other.places, strict=True))
+        sources = tuple(self.sources[p] for p in other.sources)
+        factors = tuple(f * self.factors[p] for f, p in zip(other.factors, other.sources, strict=True))
         offsets = tuple(
             f * self.offsets[p] + o
-            for f, p, o in zip(other.factors, other.places, other.offsets, strict=True)
+            for f, p, o in zip(other.factors, other.sources, other.offsets, strict=True)
         )
         pace = self.time_scale * other.time_scale
-        return replace(other, places=sources, factors=factors, offsets=offsets, time_scale=pace)
+        return replace(other, sources=sources, factors=factors, offsets=offsets, time_scale=pace)
 
 
 def identity_correction(m: int) -> Correction:
@@ -116,14 +116,14 @@ def swap_columns(
         second: how that of j was.
     """
     start = identity_correction(m)
-    sources, factors, offsets = list(start.places), list(start.factors), list(start.offsets)
+    sources, factors, offsets = list(start.sources), list(start.factors), list(start.offsets)
     sources[i], sources[j] = j, i
     (a, b), (c, d) = first, second
     # numbers (S_j - d) / c are converted as those of i, and the other way round
     factors[i], offsets[i] = a / c, b - d * a / c
     factors[j], offsets[j] = c / a, d - b * c / a
     return replace(
-        start, places=tuple(sources), factors=tuple(factors), offsets=tuple(offsets), columns=(i, j)
+        start, sources=tuple(sources), factors=tuple(factors), offsets=tuple(offsets), columns=(i, j)
     )
 
 
@@ -280,7 +280,7 @@ class HypothesisTest:
         """The linear form along the corrected motion; None if too many coordinates belong to no pose."""
         m = len(self.robot.actuators)
         path = self.path(correction)
-        if path.lost > _MOST_LOST:
+        if path.lost_share > _MOST_LOST:
             return None
         rate = correction.apply(self.signals.rate, 1)[:, :m]
         acceleration = correction.apply(self.signals.acceleration, 2)[:, :m]

@@ -101,7 +101,7 @@ _FOLLOWS = 0.5
 def named_signals(measurement: Measurement) -> Iterator[tuple[str, Array]]:
     """All signals (N,) by name: "time" (s), "q.NAME" (rad or m), "force.NAME" (N m or N), references."""
     yield "time", measurement.time
-    groups = (("q", measurement.q), ("force", measurement.force), ("reference", measurement.reference))
+    groups = (("q", measurement.q), ("force", measurement.tau), ("reference", measurement.reference))
     for kind, columns in groups:
         if columns is None:
             continue
@@ -136,7 +136,7 @@ def check_constant(measurement: Measurement) -> Iterator[Finding]:
             hint = "check the encoder; fine if this actuator was held"
             names = (f"q.{actuator.name}",)
             yield make_finding(measurement, "constant", names, message, hint=hint, severity="warning")
-        if not _has_variation(measurement.force[:, k : k + 1])[0]:
+        if not _has_variation(measurement.tau[:, k : k + 1])[0]:
             message = f"the force of {actuator.name} never changes, though the robot moves"
             hint = "check the channel: the drive was not recorded"
             yield make_finding(measurement, "constant", f"force.{actuator.name}", message, hint=hint)
@@ -210,7 +210,7 @@ _AROUND = 21
 def check_clipping(measurement: Measurement) -> Iterator[Finding]:
     """Find forces that are cut off."""
     moving = _is_moving(measurement.q)
-    for actuator, column in zip(measurement.robot.actuators, measurement.force.T, strict=True):
+    for actuator, column in zip(measurement.robot.actuators, measurement.tau.T, strict=True):
         present = np.flatnonzero(np.isfinite(column))
         values = column[present]
         if len(values) < 20 or np.ptp(values) == 0.0:

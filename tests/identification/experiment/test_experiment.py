@@ -12,7 +12,7 @@ import pytest
 
 import nacelle
 from nacelle.errors import IdentificationError
-from nacelle.identification.rehearsal import (
+from nacelle.identification.experiment import (
     Effects,
     Experiment,
     JointServo,
@@ -21,7 +21,7 @@ from nacelle.identification.rehearsal import (
     simulate_experiment,
     with_stribeck,
 )
-from nacelle.identification.rehearsal.rehearsal import RepeatedTrajectory, controller_reference
+from nacelle.identification.experiment.simulated import RepeatedTrajectory, controller_reference
 from nacelle.trajectory.base import Trajectory
 from support.library import library_robot
 from support.stress_robots import STRESS
@@ -102,8 +102,8 @@ def test_forces_are_those_of_inverse_dynamics_along_the_motion(name: str) -> Non
         # After the start, where the error of the model comes up.
         inside = slice(int(0.3 * rate), -2)
         a = second_difference(run.x, rate)[inside.start - 2 :]
-        force = nacelle.inverse_dynamics(true, run.x[inside], run.v[inside], a).force
-        gaps.append(np.max(np.abs(force - run.measurement.force[inside])) / np.max(np.abs(force)))
+        force = nacelle.inverse_dynamics(true, run.x[inside], run.v[inside], a).tau
+        gaps.append(np.max(np.abs(force - run.measurement.tau[inside])) / np.max(np.abs(force)))
     assert gaps[1] < 2e-4
     assert gaps[0] / gaps[1] > 3.0
 
@@ -113,8 +113,8 @@ def test_accelerations_belong_to_the_forces(name: str) -> None:
     """With all friction, to rounding: x, v, a and the mean force are one state of the true robot."""
     robot = library_robot(name)
     run = simulate_experiment(robot, excitation(robot, 0.01), rate=500.0)
-    force = nacelle.inverse_dynamics(run.true, run.x, run.v, run.a, smooth=run.experiment.smooth).force
-    np.testing.assert_allclose(run.force, force, rtol=0.0, atol=1e-11 * np.max(np.abs(force)))
+    force = nacelle.inverse_dynamics(run.true, run.x, run.v, run.a, smooth=run.experiment.smooth).tau
+    np.testing.assert_allclose(run.tau, force, rtol=0.0, atol=1e-11 * np.max(np.abs(force)))
     assert np.max(np.abs(run.tracking_error)) > 1e-5
 
 
@@ -123,8 +123,8 @@ def test_what_the_model_does_not_know() -> None:
     robot = library_robot("fivebar")
     effects = Effects(cogging=[0.02, 0.05], phase=0.4, stribeck=0.4)
     run = simulate_experiment(robot, excitation(robot), effects=effects, smooth=0.02)
-    known = nacelle.inverse_dynamics(perturb_parameters(robot), run.x, run.v, run.a, smooth=0.02).force
-    np.testing.assert_allclose(run.force - known, run.unmodelled, atol=1e-11)
+    known = nacelle.inverse_dynamics(perturb_parameters(robot), run.x, run.v, run.a, smooth=0.02).tau
+    np.testing.assert_allclose(run.tau - known, run.unmodelled, atol=1e-11)
     assert np.all(np.max(np.abs(run.unmodelled), axis=0) > 0.02)
     assert not np.any(simulate_experiment(robot, excitation(robot), smooth=0.02).unmodelled)
 
@@ -148,7 +148,7 @@ def test_other_robots(name: str) -> None:
     run = simulate_experiment(robot, excitation(robot, 0.01), smooth=0.02)
     truth = nacelle.inverse_dynamics(run.true, run.x, run.v, run.a, smooth=0.02)
     J = actuator_jacobian(run.true, run.x)
-    along = np.einsum("kij,ki->kj", J, run.force)
+    along = np.einsum("kij,ki->kj", J, run.tau)
     np.testing.assert_allclose(along, truth.generalised_force, rtol=0.0, atol=1e-9 * np.max(np.abs(along)))
     spread = np.ptp(run.q, axis=0)
     assert np.all(np.max(np.abs(run.tracking_error), axis=0) < 0.2 * spread)
@@ -164,7 +164,7 @@ def test_redundant_drives_do_not_work_against_one_another() -> None:
     reference = run.experiment.reference
     J = actuator_jacobian(robot, reference.x)
     inner = np.linalg.svd(J)[0][:, :, 3]
-    added = run.simulation.inputs[: len(J)] - reference.force
+    added = run.simulation.tau[: len(J)] - reference.tau
     assert np.max(np.abs(added)) > 0.1
     assert np.max(np.abs(np.einsum("ki,ki->k", inner, added))) < 1e-11 * np.max(np.abs(added))
 
@@ -186,7 +186,7 @@ def test_shorter_steps_change_little() -> None:
     experiment.substeps *= 4
     fine = experiment.run()
     assert np.max(np.abs(coarse.q - fine.q)) < 1e-2 * np.max(np.abs(coarse.tracking_error))
-    assert np.max(np.abs(coarse.force - fine.force)) < 1e-3 * np.max(np.abs(coarse.force))
+    assert np.max(np.abs(coarse.tau - fine.tau)) < 1e-3 * np.max(np.abs(coarse.tau))
 
 
 def test_readings_are_on_the_grid() -> None:
@@ -200,7 +200,7 @@ def test_readings_are_on_the_grid() -> None:
     off = run.measurement.q - run.q
     assert np.max(np.abs(off)) < 0.5 * resolution + 6.0 * noise
     assert np.std(off) == pytest.approx(np.hypot(resolution / np.sqrt(12.0), noise), rel=0.1)
-    errors = run.measurement.force - run.force
+    errors = run.measurement.tau - run.tau
     assert np.std(errors[:, 0]) == pytest.approx(0.02, rel=0.1)
     assert not np.any(errors[:, 1])
 
@@ -217,11 +217,11 @@ def test_the_controller_by_hand() -> None:
     for k, read in enumerate(run.measurement.q):
         e = reference.q[k] - read
         rate = 2.0 * np.pi * 60.0 * (e - z)
-        commands.append(reference.force[k] + reference.inertia[k] @ (w**2 * e + 2.0 * 0.7 * w * rate))
+        commands.append(reference.tau[k] + reference.inertia[k] @ (w**2 * e + 2.0 * 0.7 * w * rate))
         z = z + rate / experiment.rate
-    np.testing.assert_allclose(run.simulation.inputs[:-1], commands, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(run.simulation.tau[:-1], commands, rtol=1e-7, atol=1e-9)
     u = np.array(commands)
-    np.testing.assert_allclose(run.force[1:], 0.5 * (u[:-1] + u[1:]), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(run.tau[1:], 0.5 * (u[:-1] + u[1:]), rtol=1e-7, atol=1e-9)
 
 
 def test_currents_that_lag() -> None:
@@ -231,7 +231,7 @@ def test_currents_that_lag() -> None:
         robot, excitation(robot, frequency=2.0), effects=Effects(lag=lag), sensors=Sensors.ideal()
     )
     run = experiment.run()
-    u, g = run.simulation.inputs[:-1], experiment.reference.force[0].copy()
+    u, g = run.simulation.tau[:-1], experiment.reference.tau[0].copy()
     fine = 100
     h, path = 1e-3 / fine, []
     for command in u:
@@ -239,7 +239,7 @@ def test_currents_that_lag() -> None:
             path.append(g + 0.5 * h / lag * (command - g))
             g = g + (1.0 - np.exp(-h / lag)) * (command - g)
     means = np.array(path[fine // 2 : -fine // 2]).reshape(-1, fine, 2).mean(axis=1)
-    np.testing.assert_allclose(run.force[1:], means, rtol=0.0, atol=1e-5 * np.max(np.abs(means)))
+    np.testing.assert_allclose(run.tau[1:], means, rtol=0.0, atol=1e-5 * np.max(np.abs(means)))
 
 
 def test_commands_end_at_the_limits() -> None:
@@ -249,8 +249,8 @@ def test_commands_end_at_the_limits() -> None:
     run = simulate_experiment(robot, swift, controller=JointServo(bandwidth=25.0), sensors=Sensors(5e-3))
     free = JointServo(bandwidth=25.0, limits=False)
     without = simulate_experiment(robot, swift, controller=free, sensors=Sensors(5e-3))
-    assert np.max(np.abs(without.force)) > most
-    assert np.max(np.abs(run.simulation.inputs)) == most
+    assert np.max(np.abs(without.tau)) > most
+    assert np.max(np.abs(run.simulation.tau)) == most
 
 
 def test_seeds() -> None:
@@ -260,9 +260,9 @@ def test_seeds() -> None:
     whole = simulate_experiment(robot, excitation(robot), sensors=Sensors(noise=1e-5), seed=1)
     for run in (again, whole):
         np.testing.assert_array_equal(first.measurement.q, run.measurement.q)
-        np.testing.assert_array_equal(first.measurement.force, run.measurement.force)
+        np.testing.assert_array_equal(first.measurement.tau, run.measurement.tau)
     assert whole.true.hash == first.true.hash == other.true.hash
-    assert np.any(first.measurement.force != other.measurement.force)
+    assert np.any(first.measurement.tau != other.measurement.tau)
     assert np.any(first.x != other.x)
 
 
@@ -277,8 +277,8 @@ def test_periods() -> None:
     assert data.rate == pytest.approx(1000.0)
     np.testing.assert_allclose(data.reference[:1000], data.reference[1000:], atol=1e-12)
     np.testing.assert_allclose(data.q[:1000], data.q[1000:], atol=1e-6)
-    np.testing.assert_allclose(data.force[:1000], data.force[1000:], atol=1e-3)
-    assert nacelle.inverse_kinematics(robot, trajectory(0.0).x).actuators == pytest.approx(data.reference[0])
+    np.testing.assert_allclose(data.tau[:1000], data.tau[1000:], atol=1e-3)
+    assert nacelle.inverse_kinematics(robot, trajectory(0.0).x).q == pytest.approx(data.reference[0])
 
 
 def test_to_csv(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_to_csv(tmp_path: Path) -> None:
     assert [entry.strip() for entry in lines[0].split(",")] == header
     table = np.loadtxt(lines[1:], delimiter=",")
     np.testing.assert_array_equal(table[:, 1:3], run.measurement.q)
-    np.testing.assert_array_equal(table[:, 3:5], run.measurement.force)
+    np.testing.assert_array_equal(table[:, 3:5], run.measurement.tau)
 
 
 def test_errors() -> None:
@@ -324,7 +324,7 @@ def test_a_run_that_does_not_reach_its_end() -> None:
     robot = library_robot("delta")
     weak = JointServo(bandwidth=0.01, feedforward=False)
     with pytest.raises(
-        IdentificationError, match=r"rehearsal of delta ended at .* (limit|singularity|stretch)"
+        IdentificationError, match=r"simulated experiment of delta ended at .* (limit|singularity|stretch)"
     ):
         simulate_experiment(robot, excitation(robot, frequency=0.2), controller=weak, rate=200.0)
 
@@ -351,9 +351,9 @@ def test_reference_is_that_of_the_model() -> None:
         ROBOT, RepeatedTrajectory(CIRCLE, 1, 0.0), time, rate=100.0, smooth=None, feedforward=True
     )
     sample = CIRCLE(time)
-    np.testing.assert_allclose(found.q, nacelle.inverse_kinematics(ROBOT, sample.x).actuators, atol=1e-12)
+    np.testing.assert_allclose(found.q, nacelle.inverse_kinematics(ROBOT, sample.x).q, atol=1e-12)
     between = CIRCLE(np.minimum(time + 0.005, 0.5))
-    np.testing.assert_allclose(found.force, nacelle.inverse_dynamics(ROBOT, *between).force, rtol=1e-10)
+    np.testing.assert_allclose(found.tau, nacelle.inverse_dynamics(ROBOT, *between).tau, rtol=1e-10)
     # Kinetic energy is the same by either mass matrix.
     rates = nacelle.kinematics.joint_motion(ROBOT, sample.x, sample.v).actuators[1]
     M = nacelle.mass_matrix(ROBOT, sample.x)
@@ -365,7 +365,7 @@ def test_reference_is_that_of_the_model() -> None:
     plain = controller_reference(
         ROBOT, RepeatedTrajectory(CIRCLE, 1, 0.0), time, rate=100.0, smooth=None, feedforward=False
     )
-    assert not np.any(plain.force)
+    assert not np.any(plain.tau)
 
 
 def test_what_cannot_be_repeated() -> None:
@@ -420,8 +420,8 @@ def test_stribeck_is_a_part_of_coulomb() -> None:
     stronger = nacelle.dynamics.with_linear_parameters(robot, parameters.values * factors)
     state = nacelle.reference_pose(robot), np.array([0.4, -0.3])
     for rate, like in ((1e6, stronger), (1e-3, robot)):
-        force = nacelle.inverse_dynamics(with_stribeck(robot, 0.5, rate), *state).force
-        np.testing.assert_allclose(force, nacelle.inverse_dynamics(like, *state).force, rtol=1e-9)
+        force = nacelle.inverse_dynamics(with_stribeck(robot, 0.5, rate), *state).tau
+        np.testing.assert_allclose(force, nacelle.inverse_dynamics(like, *state).tau, rtol=1e-9)
     assert np.any(factors > 1.0)
 
 

@@ -1,13 +1,13 @@
-"""Rehearsals: an identification experiment in closed loop on a simulated robot."""
+"""Simulated experiments: an identification experiment in closed loop on a simulated robot."""
 
-from nacelle.identification.rehearsal.rehearsal import (
+from nacelle.identification.experiment.settings import Effects, JointServo
+from nacelle.identification.experiment.simulated import (
     Experiment,
     SimulatedExperiment,
     perturb_parameters,
     simulate_experiment,
     with_stribeck,
 )
-from nacelle.identification.rehearsal.settings import Effects, JointServo
 from nacelle.simulation.sensors import Sensors
 
 __all__ = [

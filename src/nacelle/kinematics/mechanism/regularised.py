@@ -95,7 +95,7 @@ def regularise_geometry(robot: Robot, start: Assembly) -> LoopClosingCorrection 
     held = independent_rate_mask(robot)
     frames = _correctable_frames(robot)
     theta = np.zeros((len(frames), 6))
-    near: list[Configuration] = [(start.platform, start.q)]
+    near: list[Configuration] = [(start.platform, start.q_tree)]
     near += _configurations(robot, start, held, rng, _CONFIGURATIONS * robot.motion.n)
     if all(_configuration_gap(robot, configuration, held) < _CONFIRMED for configuration in near):
         return None
@@ -140,7 +140,7 @@ def _configurations(
     for k in range(count):
         reach = (0.07, 0.15, 0.3)[k % 3]
         step = np.where(held, reach * rng.uniform(-1.0, 1.0, held.size) * scale, 0.0)
-        start_near = integrate_tree(robot, start.platform, start.q, step)
+        start_near = integrate_tree(robot, start.platform, start.q_tree, step)
         pose, q, _, state = solve_closures(robot, *start_near, held, patience=1)
         if _largest_gap(robot, state.residual) < _LARGEST_GAP:
             result.append((pose, q))

@@ -1,4 +1,4 @@
-"""A rehearsal: an identification experiment in closed loop on a simulated robot.
+"""A simulated experiment: identification experiment in closed loop on a simulated robot.
 
 The controller knows the model; the robot that it drives has other parameters, effects that no model has,
 encoders that count and currents with noise. So the data are those of a motion that the robot has made, not
@@ -21,7 +21,8 @@ and the motion is met to the second order of the interval. M_a = J^+T M J^+ with
 J)^-1 J^T of the actuators' Jacobian J (`inverse_jacobian`): J^T M_a J = M, and forces M_a e of a redundant
 robot have no part that works against itself (J^T f = 0).
 
-The digital controller of a rehearsal. At every sample, with the readings q of the actuators and the reference
+The digital controller of a simulated experiment.
+At every sample, with the readings q of the actuators and the reference
 q_r,
 
     error   e = q_r - q, for revolute joints within half a turn
@@ -49,7 +50,7 @@ from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError, KinematicsError
 from nacelle.identification.data.measurement import Measurement, MeasurementSource
-from nacelle.identification.rehearsal.settings import Effects, JointServo
+from nacelle.identification.experiment.settings import Effects, JointServo
 from nacelle.kinematics.flags import describe_flags, has_failed
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.native import compile_native
@@ -100,7 +101,7 @@ def with_stribeck(robot: Robot, part: float, rate: float) -> Robot:
     return dataclasses.replace(robot, joints=tuple(joints))
 
 
-# ---- what the controller of a rehearsal knows beforehand: the reference and the model's forces along it
+# ---- what the controller knows beforehand: the reference and the forces of the model
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,7 @@ class Reference:
     x: Array
     v: Array
     q: Array
-    force: Array
+    tau: Array
     inertia: Array
 
 
@@ -193,7 +194,7 @@ def controller_reference(
         raise IdentificationError(
             f"at {time[k]:g} s {robot.name} cannot follow the trajectory: {describe_flags(joints.flags[k])}"
         )
-    force = np.zeros(joints.actuators.shape)
+    force = np.zeros(joints.q.shape)
     if feedforward:
         between = trajectory(time + 0.5 / rate)
         dynamics = inverse_dynamics(robot, *between, smooth=smooth)
@@ -201,17 +202,15 @@ def controller_reference(
         if np.any(bad):
             k = int(np.argmax(bad))
             raise IdentificationError(f"at {time[k]:g} s the trajectory is at a singularity of {robot.name}")
-        force = dynamics.force
+        force = dynamics.tau
     J = compile_native(inverse_jacobian, robot)(at.x, joints.y)["J"]
     across = np.swapaxes(J, -1, -2)
     left = np.linalg.solve(across @ J, across)
     inertia = np.swapaxes(left, -1, -2) @ mass_matrix(robot, at.x, guess=joints) @ left
-    return Reference(
-        time, at.x, at.v, unwrap_angles(joints.actuators, robot.revolute_actuators), force, inertia
-    )
+    return Reference(time, at.x, at.v, unwrap_angles(joints.q, robot.revolute_actuators), force, inertia)
 
 
-# ---- the digital controller of a rehearsal: feedback of encoders, feedforward along a reference
+# ---- the digital controller of a simulated experiment: feedback of encoders, feedforward along a reference
 
 
 def _row_shape(robot: Robot) -> tuple[int]:
@@ -249,7 +248,7 @@ def servo(
     }
 
 
-# ---- A rehearsal: an identification experiment in closed loop on a simulated robot
+# ---- A simulated experiment: identification experiment in closed loop on a simulated robot
 
 
 # Rate over which Coulomb friction changes its sign if nothing is said, rad/s or m/s.
@@ -328,7 +327,9 @@ class Experiment:
         self.controller, self.sensors = controller or JointServo(), sensors or Sensors()
         self.effects = effects or Effects()
         if not self.sensors.is_complete:
-            raise IdentificationError("a rehearsal takes every reading: its sensors have no dropout and gaps")
+            raise IdentificationError(
+                "a simulated experiment takes every reading: its sensors have no dropout and gaps"
+            )
         self.robot, self.rate, self.smooth = robot, rate, smooth
         self.true = perturb_parameters(robot) if true is None else true
         if len(self.true.actuators) != len(robot.actuators) or self.true.motion != robot.motion:
@@ -355,7 +356,7 @@ class Experiment:
             drives = self.effects.drives(robot)
         except KinematicsError as error:
             raise IdentificationError(str(error)) from error
-        rigid, first = RigidPlant(self.true, smooth=smooth), self.reference.force[0]
+        rigid, first = RigidPlant(self.true, smooth=smooth), self.reference.tau[0]
         self.plant = DrivenPlant(rigid, drives, first_force=first)
         self.substeps = self._substeps()
 
@@ -369,7 +370,7 @@ class Experiment:
             servo,
             1.0 / self.rate,
             memory=np.zeros(len(limits)),
-            reference=np.hstack([reference.q, reference.force, lower]),
+            reference=np.hstack([reference.q, reference.tau, lower]),
             gains=np.array([w * w, 2.0 * loop.damping * w, loop.filter_rate(self.rate), 1.0 / self.rate]),
             options=(("limits", limits),),
         )
@@ -406,7 +407,7 @@ class Experiment:
         reference, count = self.reference, len(self.robot.actuators)
         try:
             rows = self.sensors.rows(self.robot, reference.time, seed)
-            current = self.sensors.force_errors(self.robot, reference.force, seed)
+            current = self.sensors.force_errors(self.robot, reference.tau, seed)
         except KinematicsError as error:
             raise IdentificationError(str(error)) from error
         run = simulate(
@@ -421,7 +422,7 @@ class Experiment:
             substeps=self.substeps,
         )
         if run.status != "done":
-            raise IdentificationError(f"the rehearsal of {self.robot.name} ended {run.message}")
+            raise IdentificationError(f"the simulated experiment of {self.robot.name} ended {run.message}")
         return SimulatedExperiment(self, run, rows[:, :count], current, seed)
 
 
@@ -487,7 +488,7 @@ class SimulatedExperiment(Plottable):
     def a(self) -> Array:
         """True derivatives of the twists (N, n), m/s^2, rad/s^2, the mean of both sides where forces jump."""
         plant, n = self.experiment.plant, self.true.motion.n
-        inputs = self.simulation.inputs[: len(self._states)]
+        inputs = self.simulation.tau[: len(self._states)]
         before = np.vstack([inputs[:1], inputs[:-1]])
         return plant.derivatives(self._states, 0.5 * (before + inputs))[self._first_sample :, n : 2 * n]
 
@@ -505,7 +506,7 @@ class SimulatedExperiment(Plottable):
     def _forces(self) -> Array:
         """Mean forces of the motors over a sample centred at each (N + settling, actuators)."""
         plant, lag = self.experiment.plant, self.experiment.effects.lag
-        u = self.simulation.inputs[: len(self._states)]
+        u = self.simulation.tau[: len(self._states)]
         if not lag:
             after, before = u, np.vstack([u[:1], u[:-1]])
             return 0.5 * (before + after)
@@ -518,7 +519,7 @@ class SimulatedExperiment(Plottable):
         return 0.5 * (np.vstack([after[:1], before[:-1]]) + after)
 
     @property
-    def force(self) -> Array:
+    def tau(self) -> Array:
         """True forces of the motors (N, actuators), N or N m: the mean over a sample centred at each.
 
         Cogging acts beside them. Before the run the first ones are taken to be held.
@@ -540,8 +541,8 @@ class SimulatedExperiment(Plottable):
         result = np.zeros(self.q.shape)
         if experiment.nominal is not self.true:
             motion, smooth = (self.x, self.v, self.a), experiment.smooth
-            result += inverse_dynamics(self.true, *motion, smooth=smooth).force
-            result -= inverse_dynamics(experiment.nominal, *motion, smooth=smooth).force
+            result += inverse_dynamics(self.true, *motion, smooth=smooth).tau
+            result -= inverse_dynamics(experiment.nominal, *motion, smooth=smooth).tau
         return result - self.cogging
 
     @cached_property
@@ -555,7 +556,7 @@ class SimulatedExperiment(Plottable):
             q[first:],
             (self._forces + self.force_noise)[first:],
             experiment.reference.q[first:],
-            MeasurementSource(f"<rehearsal of {self.robot.name}, seed {self.seed}>"),
+            MeasurementSource(f"<simulated experiment of {self.robot.name}, seed {self.seed}>"),
         )
 
     @property
@@ -571,5 +572,5 @@ class SimulatedExperiment(Plottable):
         names = [actuator.name for actuator in self.robot.actuators]
         columns = ["time", *(f"{kind}.{name}" for kind in ("q", "force", "reference") for name in names)]
         assert data.reference is not None
-        values = np.column_stack([data.time, data.q, data.force, data.reference])
+        values = np.column_stack([data.time, data.q, data.tau, data.reference])
         write_table(Path(path), columns, [""] * len(columns), values)

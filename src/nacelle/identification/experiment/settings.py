@@ -1,4 +1,4 @@
-"""Options of a rehearsal: the controller, effects outside the model."""
+"""Options of a simulated experiment: the controller, effects outside the model."""
 
 from __future__ import annotations
 
