@@ -90,7 +90,7 @@ def measure(name, given, folder, peak, with_casadi):
     say(name, "...")
     # A folder of its own: a library is loaded once under one path.
     folder = tempfile.mkdtemp(dir=folder)
-    row |= given.made
+    row |= given.value
     program, arrays = given.program, given.arrays
     samples = len(arrays[0])
     counted = count(program)

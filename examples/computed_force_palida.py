@@ -163,7 +163,7 @@ def sweep(cad, machine, model):
     for speed in (0.1, 0.2, 0.5, 1.0, 1.4, 1.8):
         runs = experiment(machine, model, speed)
         tool = " ".join(f"{1e3 * float(rms(run.tool_error)):7.3f}" for run in runs.runs)
-        most = max(float(np.max(np.abs(run.commanded) / run.limits)) for run in runs.runs)
+        most = max(float(np.max(np.abs(run.commanded_forces) / run.limits)) for run in runs.runs)
         said = "; ".join(run.notes[0] for run in runs.runs[:1] if run.notes)
         print(f"speed {speed}: {tool}; {most:.2f} {said}", flush=True)
     print("friction over that of the description, rms of friction over that of rigid forces, tool as above")

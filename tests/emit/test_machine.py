@@ -138,7 +138,7 @@ def programs_of(
     def recording(form: Any, specification: Any, make: Any, *given: Any, **more: Any) -> Any:
         def made() -> WithCheck[Program]:
             checked = make()
-            found.append((form.kind, specification.label, checked.made, form.emit))
+            found.append((form.kind, specification.label, checked.value, form.emit))
             return checked
 
         return real(form, specification, made, *given, **more)

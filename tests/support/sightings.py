@@ -44,7 +44,7 @@ def point_sightings(robot, camera, rng, *, count=8, sigma=0.1, part=0.15):
             A, B = cylinder.ends_in_base(*bodies)
             normals = contour_normals(camera, A, B - A, cylinder.radius)
             for side, n in enumerate(normals):
-                axis = camera.seen(A + np.linspace(0.0, 1.0, 25)[:, None] * (B - A))
+                axis = camera.in_camera_axes(A + np.linspace(0.0, 1.0, 25)[:, None] * (B - A))
                 pixels = camera.pixels(axis - (1.0 - 2.0 * side) * cylinder.radius * n)
                 pixels = pixels + sigma * rng.standard_normal(pixels.shape)
                 edges.append(EdgePoints(k, side, pixels[camera.contains(pixels)], sigma))
@@ -56,7 +56,7 @@ def perturb_camera(camera, robot, rng, part=0.04):
     """The camera somewhere near: by a part of the robot's size, and as many rad."""
     R, p = camera.pose
     rotation = rotation_vector(part * rng.standard_normal(3))
-    return camera.placed(Pose(R @ rotation, p + part * robot.size * rng.standard_normal(3)))
+    return camera.at_pose(Pose(R @ rotation, p + part * robot.size * rng.standard_normal(3)))
 
 
 def camera_error(true, found):

@@ -94,7 +94,7 @@ class Symbol(Functions):
         return None if value is None else float(value)
 
     @property
-    def settle(self) -> Any:
+    def settled(self) -> Any:
         """The number itself where the symbol is one for good; else the symbol."""
         value = self.graph.values[self.index]
         return self if value is None or isinstance(value, Recorded) else value

@@ -33,7 +33,7 @@ FINE = 1e-4
 
 
 def _part(run, control, name):
-    return run.memory[:, control.kind.memory(control.robot).place(name)]
+    return run.memory[:, control.kind.memory(control.robot).slice_of(name)]
 
 
 @pytest.mark.slow

@@ -131,7 +131,7 @@ def test_a_path_out_of_reach_is_a_stop(fivebar) -> None:
         code, force = c.step(q[1], DesiredMotion(bad, motions[1].v, motions[1].a))
         assert code == 3
         assert np.array_equal(force, [0.0, 0.0])
-        stopped = made.kind.memory(made.robot).place("stopped").start
+        stopped = made.kind.memory(made.robot).slice_of("stopped").start
         assert c.memory[stopped] == 3.0
         assert np.array_equal(np.delete(c.memory, stopped), np.delete(before, stopped))
         assert c.step(q[2], motions[2])[0] == 2

@@ -240,7 +240,7 @@ def test_a_consistent_estimate_stays():
     result = _result(data)
     assert result.active == ()
     assert result.distance < 1e-3
-    assert np.max(np.abs(result.moved)) < 1e-3
+    assert np.max(np.abs(result.changed_parameters)) < 1e-3
     # A hundred times the weight moves it a hundred times as far, still by nothing.
     assert _result(data, weight=100 * WEIGHT).distance < 0.1
 
@@ -273,7 +273,7 @@ def test_lifting_by_a_covariance():
     data = noisy_estimate(library_robot("fivebar"), **POOR["fivebar"])
     by_root, by_covariance = _result(data), project_estimate(data.base, data.beta, data.covariance)
     assert by_covariance.distance == pytest.approx(by_root.distance, rel=1e-4)
-    assert np.allclose(by_covariance.changed_parameters, by_root.moved, atol=1e-3)
+    assert np.allclose(by_covariance.changed_parameters, by_root.changed_parameters, atol=1e-3)
     assert np.allclose(by_root.sigma, np.sqrt(np.diag(data.covariance)))
     assert by_root.names == nacelle.dynamics.linear_parameters(data.base.robot).names
 

@@ -69,7 +69,7 @@ def test_the_three_forms_are_one_robot():
 
 
 def _strokes(robot, found):
-    return [found.q[robot.q_slices[a.joint]][0] for a in robot.actuators]
+    return [found.q_tree[robot.q_slices[a.joint]][0] for a in robot.actuators]
 
 
 @pytest.mark.parametrize("kind", ["bar", "spindle", "telescopic", "screw"])

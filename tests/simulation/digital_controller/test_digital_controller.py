@@ -226,7 +226,7 @@ def test_equals_a_loop_by_hand(delay: float) -> None:
         result = run(law, plant)
         assert result.ok, result.message
         assert np.max(np.abs(result.x[:-1] - x)) < 1e-12
-        assert np.max(np.abs(result.inputs[:-1] - u)) < 1e-10 * np.max(np.abs(u))
+        assert np.max(np.abs(result.tau[:-1] - u)) < 1e-10 * np.max(np.abs(u))
         # At a sample the memory is what that takes.
         assert np.max(np.abs(result.memory[:-1][::SUBSTEPS] - z[::SUBSTEPS])) < 1e-12
         assert abs(result.balance[-1]) < 1e-7 * np.max(result.energies["kinetic"])
@@ -252,7 +252,7 @@ def test_substeps_are_steps_that_are_not_kept(delay: float) -> None:
         kept = run(controller(delay=delay), plant, substeps=2)
         np.testing.assert_allclose(kept.t, fine.t[::2], rtol=0.0, atol=1e-15)
         np.testing.assert_allclose(kept.x, fine.x[::2], rtol=0.0, atol=1e-13)
-        np.testing.assert_allclose(kept.inputs, fine.inputs[::2], rtol=1e-10)
+        np.testing.assert_allclose(kept.tau, fine.tau[::2], rtol=1e-10)
 
 
 def test_a_controller_that_stops_ends_the_run() -> None:

@@ -262,7 +262,7 @@ def test_events_and_joints_are_those_of_the_plant() -> None:
     assert driven.status == "event"
     assert "limit" in driven.message or "singularity" in driven.message
     assert driven.closure_error < 1e-12
-    assert driven.joints.actuators.shape == driven.motion.actuators[1].shape == (len(driven.t), 2)
+    assert driven.joints.q.shape == driven.motion.actuators[1].shape == (len(driven.t), 2)
     assert driven.robot == plant.robot
     again = simulate(plant, x0, force=[3.0, 3.0], until=0.01).resume(0.02)
     whole = simulate(plant, x0, force=[3.0, 3.0], until=0.02)

@@ -153,7 +153,7 @@ def test_a_camera_is_found_without_a_guess():
     robot = nacelle.load("fivebar")
     camera = camera_for_legs(robot)
     seen = sightings(robot, camera, np.random.default_rng(1), count=4)
-    nowhere = camera.placed(Pose(np.eye(3), np.array([0.0, 0.0, -3.0])))
+    nowhere = camera.at_pose(Pose(np.eye(3), np.array([0.0, 0.0, -3.0])))
     guesses = first_guesses(robot, visible_cylinders(robot), seen, nowhere)
     assert min(np.linalg.norm(camera_error(camera, one)[3:]) for one in guesses) < 0.6
     result = calibrate_camera(robot, seen, nowhere, search=True)
@@ -279,6 +279,6 @@ def test_what_cannot_be_is_refused():
         calibrate_camera(robot, [seen[0], replace(seen[1], edges=(bad,)), *seen[2:]], camera)
     with pytest.raises(CalibrationError, match="focus"):
         calibrate_camera(robot, seen, camera, CameraUnknowns(lens=("focus",)))
-    inside = camera.placed(Pose(camera.pose.R, camera.pose.p * 0.0 + 1e6))
+    inside = camera.at_pose(Pose(camera.pose.R, camera.pose.p * 0.0 + 1e6))
     with pytest.raises(CalibrationError):
         calibrate_camera(robot, [replace(one, x=one.x + 10.0) for one in seen], inside)

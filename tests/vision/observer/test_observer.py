@@ -324,7 +324,7 @@ def test_noise_is_that_of_fitted_lines():
     A, B = cylinders[1].ends_in_base(*ik.bodies)
     n = contour_normals(camera, A, B - A, cylinders[1].radius)[0]
     # Points of the edge: those of the axis less the radius along the normal, a pixel apart.
-    ends = [camera.seen(end) - cylinders[1].radius * n for end in (A, B)]
+    ends = [camera.in_camera_axes(end) - cylinders[1].radius * n for end in (A, B)]
     pixels = camera.pixels(np.array(ends))
     count = round(float(np.linalg.norm(pixels[1] - pixels[0])))
     points = np.linspace(pixels[0], pixels[1], count)
@@ -356,7 +356,7 @@ def test_noise_is_that_of_fitted_lines():
 def test_out_of_view_there_is_nothing():
     robot = nacelle.load("fivebar")
     camera, x = camera_for_legs(robot), nacelle.reference_pose(robot)
-    away = camera.placed(camera.pose._replace(R=camera.pose.R @ np.diag([1.0, -1.0, -1.0])))
+    away = camera.at_pose(camera.pose._replace(R=camera.pose.R @ np.diag([1.0, -1.0, -1.0])))
     eye = SimulatedCamera(robot, away, visible_cylinders(robot), sigma=0.1, rng=np.random.default_rng(0))
     assert eye.measure(Exposure(0.0, 0.0, (0, 1)), x) == []
 
@@ -576,7 +576,7 @@ def seen(request):
 
 
 def normals(robot, cylinders, camera, ik):
-    ends = [cylinder.placed(*ik.bodies) for cylinder in cylinders]
+    ends = [cylinder.ends_in_base(*ik.bodies) for cylinder in cylinders]
     first, other = (np.array(part) for part in zip(*ends, strict=True))
     return contour_normals(camera, first, other - first, np.array([c.radius for c in cylinders]))
 
@@ -618,7 +618,7 @@ def test_a_camera_that_moves(seen):
         for s in (h, -h):
             dp, dr = np.eye(6)[k, :3] * s, np.eye(6)[k, 3:] * s
             ends.append(
-                normals(robot, cylinders, camera.placed(Pose(R @ rotation_vector(dr), p + R @ dp)), ik)
+                normals(robot, cylinders, camera.at_pose(Pose(R @ rotation_vector(dr), p + R @ dp)), ik)
             )
         expected = np.einsum("csij,csj->csi", frame[:, :, 1:], (ends[0] - ends[1]) / (2.0 * h))
         n, u, m = (frame[:, :, row] for row in range(3))
@@ -630,8 +630,8 @@ def test_a_camera_that_moves(seen):
 def test_readings_and_their_jacobian(seen):
     robot, _, _, ik = seen
     at = readings(robot, ik.x, ik.y)
-    np.testing.assert_allclose(at["q"], ik.actuators, atol=1e-12)
-    expected = differences(seen, lambda one: one.actuators)
+    np.testing.assert_allclose(at["q"], ik.q, atol=1e-12)
+    expected = differences(seen, lambda one: one.q)
     np.testing.assert_allclose(at["by_pose"], expected, atol=1e-7 * np.max(np.abs(expected)))
 
 
