@@ -184,7 +184,7 @@ def test_what_is_no_run_of_the_robot_is_said(tmp_path: Path) -> None:
     robot = nacelle.load("fivebar")
     other = tmp_path / "other.csv"
     other.write_text("t,x,y,z\n0,0,0,1\n1,0,0,1\n", encoding="utf-8")
-    with pytest.raises(nacelle.NacelleError, match="is no run of fivebar"):
+    with pytest.raises(nacelle.NacelleError, match="is not a run of fivebar"):
         read_run(robot, other)
     untimed = tmp_path / "untimed.csv"
     untimed.write_text("x,y\n0,0.28\n0,0.3\n", encoding="utf-8")

@@ -349,12 +349,12 @@ def _print_usage_error(error: Any, as_json: bool) -> None:
 def _print_apology(error: BaseException, as_json: bool) -> None:
     """A mistake of nacelle's own: sorry, where it is, and what to do."""
     summary = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-    print_error(NacelleError(f"nacelle has failed, and should not have: {summary}"), as_json)
+    print_error(NacelleError(f"internal error of nacelle: {summary}"), as_json)
     from nacelle.cli.common import console
 
     console(stderr=True).print(
-        "Sorry. The same line with --debug shows where. Please report it to the developers, with the line, "
-        "its files and what nacelle --version prints (see CONTRIBUTING.md).",
+        "Sorry. Please report it with the command line, its files and the output of nacelle --version (see "
+        "CONTRIBUTING.md); --debug shows the traceback.",
         markup=False,
     )
 

@@ -61,7 +61,7 @@ def read_wrenches(robot: Robot, external: list[str] | None) -> dict[str, list[fl
         name, sign, value = (piece.strip() for piece in text.rpartition("="))
         name = name if sign else robot.bodies[PLATFORM].name
         if name in by_name:
-            raise NacelleError(f"--external {text!r}: {name} has a wrench already; add them up")
+            raise NacelleError(f"--external {text!r}: {name} already has a wrench; give their sum")
         try:
             by_name[name] = _read_wrench(value)
             check_wrenches(robot, by_name)

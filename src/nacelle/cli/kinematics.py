@@ -138,7 +138,7 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
             part = values[start : start + primitive.nq]
             start += primitive.nq
             if primitive.nq == 4:
-                texts.append("quat_xyzw " + " ".join(f"{value:.6f}" for value in part))
+                texts.append("quat_xyzw " + " ".join(f"{value:z.6f}" for value in part))
             else:
                 texts.append(format_coordinate(part[0], primitive.is_rotation))
         table.add_row(Text(joint.name), str(joint.kind), Text(drive.get(k, "")), ", ".join(texts))

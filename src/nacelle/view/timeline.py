@@ -245,7 +245,7 @@ def read_run(robot: Robot, path: Path) -> Playback:
             poses = read_poses(path, robot.motion)
         except TableError as error:
             raise NacelleError(
-                f"{name} is no run of {robot.name}, whose pose has "
+                f"{name} is not a run of {robot.name}, whose pose has "
                 f"{', '.join(layout_of(robot.motion).x_names)}:\n{error}"
             ) from None
         if poses.times is None:
@@ -270,7 +270,7 @@ def _read_npz(robot: Robot, path: Path) -> tuple[np.ndarray, np.ndarray]:
     layout = layout_of(robot.motion)
     if x.ndim != 2 or x.shape[1] != layout.nx:
         raise NacelleError(
-            f"{path.name} is no run of {robot.name}: its poses have the shape {x.shape}, those of the robot "
-            f"have {layout.nx} numbers ({', '.join(layout.x_names)})"
+            f"{path.name} is not a run of {robot.name}: its poses have the shape {x.shape}, those of the "
+            f"robot have {layout.nx} numbers ({', '.join(layout.x_names)})"
         )
     return times, x

@@ -90,7 +90,7 @@ def _linear_parts(model: LinearModel) -> Iterator[Part]:
         if model.smooth is None
         else f"friction smoothed over {model.smooth:g} rad/s or m/s"
     )
-    yield f"{model.robot.name} at rest, {model.coordinates} coordinates, {friction}"
+    yield f"{model.robot.name} at rest, {model.coordinates.rstrip('s')} coordinates, {friction}"
     yield f"equilibrium forces: {forces} (N, N m)"
     rates = [f"d/dt {name}" for name in model.state_names]
     yield from _matrix_tables("A", model.A, rates, model.state_names)

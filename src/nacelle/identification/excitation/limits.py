@@ -123,7 +123,7 @@ def motion_limits(
         IdentificationError: if a limit cannot be used, or the centre is beyond one.
     """
     if not 0.0 <= margin < 0.5:
-        raise IdentificationError(f"the margin is a part of a joint's range, 0 to 0.5, got {margin:g}")
+        raise IdentificationError(f"the margin is a fraction of a joint's range, 0 to 0.5, got {margin:g}")
     g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
     rotating = np.where(robot.revolute_actuators, robot.size, 1.0)
     inertia = np.diag(mass_matrix(robot, center, coordinates="actuators"))
