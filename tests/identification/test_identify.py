@@ -312,7 +312,7 @@ def test_what_is_not_in_the_model_is_told() -> None:
     found = validate(exact.true, replace(data, force=data.force + wave))
     for line in found.words():
         assert "times the noise" in line
-        assert "something systematic is not in the model" in line
+        assert "the model misses a systematic effect" in line
     assert any("poorly" in line for line in found.words())
 
 

@@ -193,10 +193,10 @@ def test_what_is_no_run_of_the_robot_is_said(tmp_path: Path) -> None:
     with pytest.raises(nacelle.NacelleError, match="there is no such file"):
         read_run(robot, tmp_path / "missing.npz")
     np.savez(tmp_path / "wrong.npz", t=[0.0, 1.0], x=np.zeros((2, 7)))
-    with pytest.raises(nacelle.NacelleError, match="no run of fivebar"):
+    with pytest.raises(nacelle.NacelleError, match="not a run of fivebar"):
         read_run(robot, tmp_path / "wrong.npz")
     (tmp_path / "text.npz").write_text("no numbers", encoding="utf-8")
-    with pytest.raises(nacelle.NacelleError, match="no npz file"):
+    with pytest.raises(nacelle.NacelleError, match="not an npz file"):
         read_run(robot, tmp_path / "text.npz")
 
 

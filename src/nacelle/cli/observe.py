@@ -98,7 +98,7 @@ def observe_command(
     from nacelle.vision.observation import Observation, observe
 
     x = read_pose(robot, at)
-    with task("looking"):
+    with task("simulating the image"):
         observation = observe(
             robot, x, camera=settings.camera(robot) if camera else None, pixels=pixels, seed=seed
         )

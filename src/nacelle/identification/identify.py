@@ -159,7 +159,7 @@ class Identification(Plottable):
                 "not identified, standard deviation as large as the parameter: " + ", ".join(missing)
             )
         if estimator.weak_:
-            notes.append("known to worse than 10 %: " + ", ".join(estimator.weak_))
+            notes.append("standard deviation above 10 %: " + ", ".join(estimator.weak_))
         notes += [
             f"{first} and {second} are strongly correlated ({value:.3f})"
             for first, second, value in self.correlated_pairs()[:10]

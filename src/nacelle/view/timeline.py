@@ -266,7 +266,7 @@ def _read_npz(robot: Robot, path: Path) -> tuple[np.ndarray, np.ndarray]:
         message, hint = unread_reason(path, error, "run (.csv, .npz)")
         raise NacelleError(f"{path}: {message}; {hint}") from None
     except ValueError as error:
-        raise NacelleError(f"{path.name} is no npz file of a run: {error}") from None
+        raise NacelleError(f"{path.name} is not an npz file of a run: {error}") from None
     layout = layout_of(robot.motion)
     if x.ndim != 2 or x.shape[1] != layout.nx:
         raise NacelleError(
