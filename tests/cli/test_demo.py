@@ -65,7 +65,7 @@ def test_a_step_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ctrl_c_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     cheap_steps(monkeypatch, KeyboardInterrupt())
     done = run("demo", code=130)
-    assert "interrupted: nacelle-demo has what steps before 2 have written" in done.stderr
+    assert "interrupted: nacelle-demo has the files of the steps before 2" in done.stderr
     assert "passed" not in done.stdout
     assert (OUT / demo.PAGE_FILE).exists()
 

@@ -1,4 +1,4 @@
-"""Commands about parameters: base, excite, rehearse, identify and validate."""
+"""Commands about parameters: base, excite, simulate-experiment, identify and validate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support.library import library_robot
 
 def test_printed_and_as_json() -> None:
     base = nacelle.base_parameters(library_robot("fivebar"), shared="legs")
-    assert "which is what the rules of mechanics leave" in run("base", "fivebar", "--shared", "legs").stdout
+    assert "equal to the structural rank" in run("base", "fivebar", "--shared", "legs").stdout
     data = run_json("base", "fivebar", "--shared", "legs")
     assert data == base.data() | {"robot": data.get("robot", base.data().get("robot"))}
 
@@ -44,18 +44,20 @@ def test_legs_that_share(given: list[str] | None, expected: object) -> None:
 
 
 @pytest.mark.slow
-def test_a_rehearsal_makes_data_from_a_motion():
-    """The command `rehearse`: data of a simulated robot, in a new file."""
+def test_a_simulated_experiment_makes_data_from_a_motion():
+    """The command `simulate-experiment`: data of a simulated robot, in a new file."""
     run(
         *("excite", "fivebar", "--starts", "1", "--iterations", "3", "--harmonics", "5"),
         *("--duration", "1", "--out", "motion.yaml"),
     )
-    data = run_json("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", "--periods", "2")
+    data = run_json(
+        "simulate-experiment", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", "--periods", "2"
+    )
     assert data["samples"] == 2000
     assert len(nacelle.identification.read_measurement("new.csv", library_robot("fivebar"))) == 2000
     assert (
         "exists already"
-        in run("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", code=1).output
+        in run("simulate-experiment", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", code=1).output
     )
 
 

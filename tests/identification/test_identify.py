@@ -312,8 +312,8 @@ def test_what_is_not_in_the_model_is_told() -> None:
     found = validate(exact.true, replace(data, tau=data.tau + wave))
     for line in found.describe():
         assert "times the noise" in line
-        assert "something systematic is not in the model" in line
-    assert any("poorly" in line for line in found.describe())
+        assert "the model misses a systematic effect" in line
+    assert any("poorly" in line for line in found.words())
 
 
 def test_redundant_drives_have_rows_along_the_motion() -> None:

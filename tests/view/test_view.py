@@ -184,7 +184,7 @@ def test_what_is_no_run_of_the_robot_is_said(tmp_path: Path) -> None:
     robot = nacelle.load("fivebar")
     other = tmp_path / "other.csv"
     other.write_text("t,x,y,z\n0,0,0,1\n1,0,0,1\n", encoding="utf-8")
-    with pytest.raises(nacelle.NacelleError, match="is no run of fivebar"):
+    with pytest.raises(nacelle.NacelleError, match="is not a run of fivebar"):
         read_run(robot, other)
     untimed = tmp_path / "untimed.csv"
     untimed.write_text("x,y\n0,0.28\n0,0.3\n", encoding="utf-8")
@@ -193,10 +193,10 @@ def test_what_is_no_run_of_the_robot_is_said(tmp_path: Path) -> None:
     with pytest.raises(nacelle.NacelleError, match="there is no such file"):
         read_run(robot, tmp_path / "missing.npz")
     np.savez(tmp_path / "wrong.npz", t=[0.0, 1.0], x=np.zeros((2, 7)))
-    with pytest.raises(nacelle.NacelleError, match="no run of fivebar"):
+    with pytest.raises(nacelle.NacelleError, match="not a run of fivebar"):
         read_run(robot, tmp_path / "wrong.npz")
     (tmp_path / "text.npz").write_text("no numbers", encoding="utf-8")
-    with pytest.raises(nacelle.NacelleError, match="no npz file"):
+    with pytest.raises(nacelle.NacelleError, match="not an npz file"):
         read_run(robot, tmp_path / "text.npz")
 
 

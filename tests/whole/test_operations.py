@@ -116,9 +116,9 @@ def test_an_iteration_is_counted_apart() -> None:
     assert found.inputs["y"] != (0,)
     assert found.iteration == nacelle.compile(loop_closing_step, robot).count
     assert found.data()["per_iteration"]["total"] == found.iteration.total > 0
-    assert "y is given, and the iteration that finds it is counted apart" in found.includes
+    assert "y is given, its iteration is counted separately" in found.includes
     shown = CliRunner().invoke(app, ["ops", "h4"]).output
-    assert f"and in every iteration {found.iteration.total} operations" in shown
+    assert f"and per iteration {found.iteration.total} operations" in shown
     closed = nacelle.operation_count(library_robot("delta"))
     assert closed.iteration is None
     assert closed.data()["per_iteration"] is None

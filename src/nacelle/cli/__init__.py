@@ -19,13 +19,14 @@ __all__ = ["app", "main"]
 @app.callback(invoke_without_command=True)
 def global_options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the versions of nacelle, Python and what it uses.")
+        bool,
+        typer.Option("--version", help="Print the versions of nacelle, Python and the packages it uses."),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where an unexpected error comes from; anywhere in the line.")
+        bool, typer.Option("--debug", help="Show the traceback of an internal error (anywhere on the line).")
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace files that exist already; anywhere in the line.")
+        bool, typer.Option("--overwrite", help="Replace existing output files (anywhere on the line).")
     ] = False,
 ) -> None:
     """Dynamics of parallel robots, from one description to the controller."""

@@ -41,97 +41,97 @@ A robot and its description
     List the robots of the library.
     $ nacelle robots
   show describe
-    Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements.
+    Print the structure of a robot: tree, legs, joints, actuators, bodies, mobility, parameters.
     $ nacelle show delta
   new describe
-    Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from).
+    Write a new description: sketched from leg types (--leg), or copied from a robot (--from).
     $ nacelle new hexapod --leg 6-UPS
     $ nacelle new planar --leg RRR --count 3 --motion xy+rz
   check describe
-    Check descriptions; print everything that is wrong, each with its place.
+    Check descriptions and list all errors and warnings with file, line and column.
     $ nacelle check hexapod.yaml
   import describe
-    Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out.
+    Convert MJCF, URDF, SDF or SYMORO+ to a description, and list what is lost.
     $ nacelle import cassie.xml --out cassie.yaml
   schema describe
-    Print the JSON schema of descriptions, for editors.
+    Print the JSON schema of descriptions, for completion and checks in editors.
     $ nacelle schema > nacelle.schema.json
   draw view
-    Draw a robot at a pose.
+    Draw a robot at a pose (png, svg, pdf).
     $ nacelle draw delta --at z=-600mm --out delta.png
   view view
-    Show robots in the browser: drag the platform, see forces, play motions; or write one page.
+    Show robots in the browser: move the platform, see forces, play motions. Or write an HTML page.
     $ nacelle view delta
     $ nacelle view delta --trajectory circle --out delta-circle.html
   report report
-    Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification.
+    Write the data sheet of a robot (HTML): structure, workspace, loads, parameters, verification.
     $ nacelle report delta --out delta.html
 Kinematics
   ik kinematics
-    Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv).
+    Inverse kinematics: all joints at a pose (--at), or the actuators for a table of poses (--csv).
     $ nacelle ik gough-stewart --at z=750mm --at rx=10deg
     $ nacelle ik delta --csv poses.csv
   fk kinematics
-    Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv).
+    Forward kinematics: the pose from actuator coordinates (--q) or from a table of them (--csv).
     $ nacelle fk fivebar --q left.motor=130deg --q right.motor=50deg
   workspace kinematics
-    Workspace: where the platform can go within all limits, its size, and how well conditioned it is.
+    Workspace within all limits: reachable poses, volume and conditioning, on a grid or along rays.
     $ nacelle workspace delta --over x=-0.4:0.4 --over z=-0.8:-0.4 --out map.png
 Forces and vibrations
   dynamics dynamics.dynamics
-    Actuator forces along a motion: force, speed and power against the limits of the drives.
+    Inverse dynamics along a motion: actuator force, speed and power, compared with the limits.
     $ nacelle dynamics delta --trajectory circle --radius 100mm --duration 1
   reactions dynamics.dynamics
-    Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings.
+    Joint reactions along a motion: peak radial and axial forces and moments, to size bearings.
     $ nacelle reactions delta --trajectory circle --radius 100mm
   linearise dynamics.linearise
-    Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies.
+    Linear model about the equilibrium at a pose: state-space matrices, eigenvalues, frequencies.
     $ nacelle linearise fivebar
   modes dynamics.linearise
-    Natural frequencies of a robot with flexible links: modes at a pose, along a path or over a map.
+    Natural frequencies of a robot with flexible links: at a pose, along a path or over a map.
     $ nacelle modes fivebar-flexible
   balance dynamics.dynamics
-    Springs and counterweights that balance gravity best over a set of poses.
+    Springs and counterweights that best balance gravity over a set of poses.
     $ nacelle balance delta --counterweight leg1.arm=-80mm,0,0
   verify verify
-    Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states.
+    Compare kinematics, dynamics and energies with Pinocchio and MuJoCo at random states.
     $ nacelle verify delta --against mujoco
 Simulation and control
   simulate simulation
-    Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run.
+    Simulate a robot under given actuator forces; joint limits and singularities end the run.
     $ nacelle simulate fivebar --until 1 --hold --csv run.csv
   control simulation
-    Controllers in closed loop along a path: errors of actuators and tool, energy, saturation.
+    Simulate controllers in closed loop along a path: tracking errors, energy, saturation.
     $ nacelle control delta --controllers sj,cf-rb
   observe observe
-    What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors.
+    Simulate a camera that sees the legs: measured edges, leg directions, pose and their errors.
     $ nacelle observe gough-stewart --out seen.png
 Identification
   base identification
-    Base parameters: the fewest numbers that the forces depend on, and what each is a sum of.
+    Base parameters: the minimal set of parameters that the actuator forces depend on.
     $ nacelle base delta --shared legs
   excite identification
-    Motion that excites the parameters: well conditioned, within all limits, at rest at both ends.
+    Optimise an exciting trajectory for identification, within all limits, from rest to rest.
     $ nacelle excite delta --force 80% --out motion.yaml --csv motion.csv
-  rehearse identification
-    Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents.
-    $ nacelle rehearse delta --motion motion.yaml --csv data.csv
+  simulate-experiment identification
+    Simulate an identification experiment: closed loop, quantised encoders, noisy currents.
+    $ nacelle simulate-experiment delta --motion motion.yaml --csv data.csv
   identify identification
-    Parameters from measured motion and forces, with deviations, and what is not trustworthy.
+    Identify dynamic parameters from measured motion and forces, with standard deviations.
     $ nacelle identify delta data.csv --out identified.yaml
   validate identification
-    How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words.
+    Compare measured forces with the predictions of a robot: residuals, noise level, correlation.
     $ nacelle validate identified.yaml data.csv
 Code for a controller
   ops ops
-    Operations of a model in its compact form, by class and by stage, beside what is published.
+    Count the operations of a model by class and stage, and compare with published counts.
     $ nacelle ops palida --friction
   export export
-    Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF.
+    Export models as source code with a self-test (C, CUDA, ...), or the robot as MJCF, URDF or SDF.
     $ nacelle export delta --target c --out delta-c
 First steps
   demo demo
-    Show what nacelle does: PaLiDA verified, identified, controlled and exported; a page to look at.
+    Run a demonstration with PaLiDA: verify, identify, control and export; write a data sheet.
     $ nacelle demo
 """
 
@@ -349,12 +349,12 @@ def _print_usage_error(error: Any, as_json: bool) -> None:
 def _print_apology(error: BaseException, as_json: bool) -> None:
     """A mistake of nacelle's own: sorry, where it is, and what to do."""
     summary = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-    print_error(NacelleError(f"nacelle has failed, and should not have: {summary}"), as_json)
+    print_error(NacelleError(f"internal error of nacelle: {summary}"), as_json)
     from nacelle.cli.common import console
 
     console(stderr=True).print(
-        "Sorry. The same line with --debug shows where. Please report it to the developers, with the line, "
-        "its files and what nacelle --version prints (see CONTRIBUTING.md).",
+        "Sorry. Please report it with the command line, its files and the output of nacelle --version (see "
+        "CONTRIBUTING.md); --debug shows the traceback.",
         markup=False,
     )
 

@@ -23,7 +23,7 @@ RobotArgument = Annotated[
     str,
     typer.Argument(
         metavar="robot",
-        help="Name of a robot of the library, or a YAML file.",
+        help="Robot of the library (listed by nacelle robots), or a YAML file.",
         autocompletion=complete_robots,
     ),
 ]

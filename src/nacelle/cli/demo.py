@@ -6,7 +6,8 @@ Each step is a few calls of the public API (`import nacelle`), and names the com
 numbers: the steps meet in files of one folder, which commands read as well.
 
 The machine is that of [AGH2005], section V, as in `examples/computed_force_palida.py`: all its parameters
-are up to 10 % off the description, its drives stick and cog, its encoders count micrometres behind noise.
+are up to 10 % off the description, its drives stick and cog, its encoders have a resolution of 1 um, and
+noise.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ delay: 0.15 ms
 settle: 2 s
 seed: 3
 plant:
-  file: {TRUE_FILE}    # what moves: every parameter up to 10 % off the description
+  file: {TRUE_FILE}    # the true robot: parameters deviate by up to 10 %
   drives:
     bandwidth: 2000 Hz
     stiction: {{static: 1.4}}
@@ -162,10 +163,9 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     }
     residual_rms = {name: float(np.sqrt(np.mean(np.square(fit.rms)))) for name, fit in fits.items()}
     lines = [
-        f"{len(result.base)} base parameters from {len(data)} samples with {sensors.force_noise:g} N of "
+        f"{len(result.base)} base parameters from {len(data)} samples with {sensors.force_noise:g} N force "
         f"noise, R^2 {result.fit.score:.4f}",
-        "left of the forces, rms: "
-        + ", ".join(f"{name} {value:.2f} N" for name, value in residual_rms.items()),
+        "rms force residual: " + ", ".join(f"{name} {value:.2f} N" for name, value in residual_rms.items()),
     ]
     command = ("identify", robot.name, out / DATA_FILE, "--shared", "legs", "--assume", "zeros")
     return StepResult(command, lines, result.data() | {"left": residual_rms})
@@ -182,7 +182,7 @@ def run_circle(robot: nacelle.Robot, out: Path) -> StepResult:
         raise KeyboardInterrupt
     if not comparison.ok:
         ended = [f"{run.label}: {run.message}" for run in comparison.runs if not run.ok]
-        raise NacelleError(f"the end of the circle was not reached by {'; '.join(ended)}")
+        raise NacelleError(f"some controllers did not complete the circle: {'; '.join(ended)}")
     parts = [scenario.name, result_table(comparison.runs)]
     command = ("control", out / MODEL_FILE, "--scenario", out / SCENARIO_FILE)
     return StepResult(command, parts, {"scenario": scenario.name, **comparison.summary()})
@@ -220,12 +220,12 @@ def demo_command(
     ] = Path("nacelle-demo"),
     as_json: JsonOption = False,
 ) -> None:
-    """Show what nacelle does: PaLiDA verified, identified, controlled and exported; a page to look at."""
+    """Run a demonstration with PaLiDA: verify, identify, control and export; write a data sheet."""
     _prepare_folder(out)
     begun = time.perf_counter()
     robot = nacelle.load("palida")
     screen = _demo_console(as_json)
-    screen.print(f"{robot.title}; {len(STEPS)} steps, in a minute or two", markup=False)
+    screen.print(f"{robot.title}; {len(STEPS)} steps, one to two minutes", markup=False)
     steps = []
     for number, (name, (title, work)) in enumerate(STEPS.items(), start=1):
         screen.print(f"[bold]{number}. {title}[/]")
@@ -235,7 +235,7 @@ def demo_command(
         except NacelleError as error:
             raise NacelleError(f"step {number} of {len(STEPS)}, {title}: {error}") from None
         except KeyboardInterrupt:
-            exit_interrupted(f"{out} has what steps before {number} have written")
+            exit_interrupted(f"{out} has the files of the steps before {number}")
         line = shlex.join(["nacelle", *map(str, result.command)])
         steps.append({"step": name, "title": title, "command": line, "result": result.data})
         screen = _demo_console(as_json)

@@ -24,7 +24,7 @@ from nacelle.cli.common import (
     write_output_file,
 )
 from nacelle.cli.complete import complete_choices, complete_robots
-from nacelle.cli.inputs import ModeOption, OutOption
+from nacelle.cli.inputs import ModeOption
 from nacelle.cli.outputs import print_exchange, print_parts
 from nacelle.errors import MAX_PROBLEMS_LISTED, DescriptionError, NacelleError, describe_count, format_count
 from nacelle.progress import task
@@ -34,7 +34,7 @@ from nacelle.progress import task
 
 @command("robots")
 def robots_command(
-    names: Annotated[bool, typer.Option("--names", help="Names only, one a line.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Print the names only, one per line.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List the robots of the library."""
@@ -65,13 +65,13 @@ def show_command(
     robot_name: RobotArgument,
     *,
     elements: Annotated[
-        bool, typer.Option("--elements", help="Kinematic elements and their equations, the view on paper.")
+        bool, typer.Option("--elements", help="Print the kinematic elements and their symbolic equations.")
     ] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="With --elements: as LaTeX.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print the kinematic elements as LaTeX.")] = False,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Show a robot: tree, joints, loops, mobility, parameters, closed forms, elements."""
+    """Print the structure of a robot: tree, legs, joints, actuators, bodies, mobility, parameters."""
     from nacelle.library import check, in_mode
 
     checked = check(robot_name)
@@ -100,10 +100,10 @@ def show_command(
 
 @command("check")
 def check_command(
-    files: Annotated[list[str], typer.Argument(help="YAML files, or robots of the library.")],
+    files: Annotated[list[str], typer.Argument(help="Descriptions (YAML files), or robots of the library.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Check descriptions; print everything that is wrong, each with its place."""
+    """Check descriptions and list all errors and warnings with file, line and column."""
     from rich.markup import escape
 
     from nacelle.library import check
@@ -149,7 +149,7 @@ def check_command(
 
 @command("schema")
 def schema_command() -> None:
-    """Print the JSON schema of descriptions, for editors."""
+    """Print the JSON schema of descriptions, for completion and checks in editors."""
     from nacelle.model.description.schema import shipped_schema
 
     print_json(shipped_schema())
@@ -160,25 +160,27 @@ def schema_command() -> None:
 
 @command("new")
 def new_command(
-    name: Annotated[str, typer.Argument(help="Name of the new robot; the file is NAME.yaml.")],
+    name: Annotated[str, typer.Argument(help="Name of the new robot.")],
     *,
     leg: Annotated[
         str | None,
         typer.Option(
             "--leg",
             metavar="UPS",
-            help="Leg types by the letters of their joints (R P U C S): 6-UPS, 3-\\[P]RR, RUS,RUS,PRR; "
-            "actuated joints as \\[P], P* or _P, otherwise the first P, or else the first R.",
+            help="Leg types by joint letters (R P U C S), such as 6-UPS, 3-\\[P]RR or RUS,RUS,PRR. Actuated "
+            "joints are marked \\[P], P* or _P; by default the first P, or else the first R, is actuated.",
         ),
     ] = None,
     count: Annotated[
-        int | None, typer.Option("--count", help="With --leg: how many legs; as many as the motion needs.")
+        int | None,
+        typer.Option("--count", help="Number of legs (with --leg); by default as many as the motion needs."),
     ] = None,
     motion: Annotated[
         str | None,
         typer.Option(
             "--motion",
-            help="With --leg: se3, xyz, xyz+rz, xy+rz, z+rx+ry, ...; a usual one if missing.",
+            help="Motion type of the platform (with --leg): se3, xyz, xyz+rz, xy+rz, z+rx+ry, ...; by "
+            "default the first common one that the legs allow.",
             autocompletion=complete_choices("se3", "xyz", "xyz+rz", "xy+rz", "z+rx+ry", "rx+ry+rz"),
         ),
     ] = None,
@@ -186,19 +188,21 @@ def new_command(
         str | None,
         typer.Option(
             "--from",
-            help="Robot of the library, or YAML file, to start from; fivebar if nothing is said.",
+            help="Robot of the library, or YAML file, to copy; fivebar if neither --leg nor --from is given.",
             autocompletion=complete_robots,
         ),
     ] = None,
-    out: OutOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Description to write (YAML); NAME.yaml by default.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Start a new robot: sketched from its leg types (--leg), or a copy of another one (--from)."""
+    """Write a new description: sketched from leg types (--leg), or copied from a robot (--from)."""
     target = out or Path(f"{name}.yaml")
     if not re.fullmatch(r"\w[\w\-]*", name) or len(name) > 64:
         raise NacelleError(f"{name!r} is not a name: use letters, digits, _ and -")
     if leg is None and (count is not None or motion is not None):
-        raise NacelleError("--count and --motion go with --leg; write for example --leg UPS")
+        raise NacelleError("--count and --motion require --leg; write for example --leg UPS")
     if leg is not None and from_robot is not None:
         raise NacelleError("give --leg or --from, not both")
     check_output_file(target)
@@ -248,31 +252,34 @@ def rename_description(text: str, name: str) -> str:
 
 @command("import")
 def import_command(
-    file: Annotated[Path, typer.Argument(help="MJCF, URDF, SDF or SYMORO+ file.")],
+    file: Annotated[Path, typer.Argument(help="MJCF, URDF, SDF or SYMORO+ file to convert.")],
     *,
-    out: Annotated[Path, typer.Option("--out", help="Description to write, YAML.")],
+    out: Annotated[Path, typer.Option("--out", help="Description to write (YAML).")],
     closures: Annotated[
-        Path | None, typer.Option("--closures", help="Loops and drives of a URDF, YAML.")
+        Path | None, typer.Option("--closures", help="Loop closures and actuated joints of a URDF (YAML).")
     ] = None,
     floating: Annotated[
-        bool, typer.Option("--floating", help="The root link of a URDF moves freely.")
+        bool, typer.Option("--floating", help="Let the root link of a URDF move freely (floating base).")
     ] = False,
     keyframe: Annotated[
         str | None,
         typer.Option(
-            "--keyframe", help="Keyframe of the assembly; the first if missing, the drawn pose if ''."
+            "--keyframe",
+            help="Keyframe in which the loops are closed; by default the first, '' for the pose of the file.",
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Name of the robot; the file's if missing.")
+        str | None, typer.Option("--name", help="Name of the robot; by default the name in the file.")
     ] = None,
     platform: Annotated[
         str | None,
-        typer.Option("--platform", help="Body that is the platform; chosen if missing, none if ''."),
+        typer.Option(
+            "--platform", help="Body that is the platform; by default chosen automatically, '' for none."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out."""
+    """Convert MJCF, URDF, SDF or SYMORO+ to a description, and list what is lost."""
     from nacelle.exchange.imported import import_robot
 
     check_output_file(out)

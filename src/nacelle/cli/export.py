@@ -10,7 +10,7 @@ import typer
 from nacelle.cli.commands import command
 from nacelle.cli.common import JsonOption, RobotArgument, print_json, report_written
 from nacelle.cli.complete import complete_choices
-from nacelle.cli.inputs import ModeOption, NoFrictionOption, PayloadOption, SmoothOption, load_robot
+from nacelle.cli.inputs import ModeOption, NoFrictionOption, PayloadOption, load_robot
 from nacelle.cli.outputs import print_exchange, print_parts
 from nacelle.errors import ExportError
 
@@ -36,69 +36,94 @@ def export_command(
         Path,
         typer.Option(
             "--out",
-            help="Folder to write; it must be empty or missing. For fmi, mjcf, urdf and sdf the file.",
+            help="Folder to write, empty or missing. For fmi, mjcf, urdf and sdf: the file to write.",
         ),
     ],
     models: Annotated[
         str | None,
         typer.Option(
             "--model",
-            help="Models, with commas: inverse_dynamics, forward_dynamics, ... If nothing is said the first, "
-            "or none beside a controller or a plant.",
+            help="Models, separated by commas: inverse_dynamics, forward_dynamics, ... By default "
+            "inverse_dynamics; none with --controller, --plant or --target fmi.",
         ),
     ] = None,
     target: Annotated[
         str,
         typer.Option(
             "--target",
-            help="c, cuda, numpy, casadi or fmi; the robot itself for another engine: mjcf, urdf or sdf.",
+            help="Models as c, cuda, numpy, casadi or fmi (FMU), or the robot itself as mjcf, urdf or sdf.",
             autocompletion=complete_choices("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
         ),
     ] = "c",
     source: Annotated[
-        str, typer.Option("--input", help="Of inverse dynamics: pose, elements or encoders.")
+        str,
+        typer.Option(
+            "--input", help="Input of the inverse dynamics: pose, elements (kinematic elements) or encoders."
+        ),
     ] = "pose",
     no_friction: NoFrictionOption = False,
-    smooth: SmoothOption = None,
+    smooth: Annotated[
+        float | None,
+        typer.Option(
+            "--smooth", help="Speed over which Coulomb friction is smoothed, rad/s or m/s; a step by default."
+        ),
+    ] = None,
     bare: Annotated[
-        bool, typer.Option("--bare", help="Leave out what a controller watches: pivot and reach margins.")
+        bool,
+        typer.Option("--bare", help="Leave out the outputs for monitoring: pivot, reach margins, branch."),
     ] = False,
     parameters: Annotated[
         str,
         typer.Option(
             "--parameters",
-            help="Numbers given at run time, with commas: geometry, inertia, friction, drive, ...",
+            help="Parameter groups that are set at run time, separated by commas: geometry, inertia, "
+            "friction, drive, ...; by default all parameters are constants.",
         ),
     ] = "",
     controller: Annotated[
-        str | None, typer.Option("--controller", help="A controller in C: sj, cf-rb, cf-rb-friction, ...")
+        str | None,
+        typer.Option("--controller", help="Controller to export (c and fmi): sj, cf-rb, cf-rb-friction, ..."),
     ] = None,
     bandwidth: Annotated[
-        float | None, typer.Option("--bandwidth", help="Of the controller's loop, Hz; chosen if missing.")
+        float | None,
+        typer.Option(
+            "--bandwidth", help="Bandwidth of the control loop, Hz; chosen automatically by default."
+        ),
     ] = None,
     period: Annotated[
-        float | None, typer.Option("--period", help="Sample time of the controller, s; 5e-4 if missing.")
+        float | None, typer.Option("--period", help="Sample time of the controller, s; 5e-4 by default.")
     ] = None,
     delay: Annotated[
-        float, typer.Option("--delay", help="From a sample to the time at which its forces act, s.")
+        float, typer.Option("--delay", help="Delay from a sample to its actuator forces, s.")
     ] = 0.0,
     plant: Annotated[
-        bool, typer.Option("--plant", help="Add the robot as what a controller moves, in C.")
+        bool,
+        typer.Option("--plant", help="Add the simulated robot (plant) that a controller moves (c and fmi)."),
     ] = False,
-    precision: Annotated[str, typer.Option("--precision", help="Of C: double, float or both.")] = "both",
-    batch: Annotated[bool, typer.Option("--batch", help="C functions for many samples too.")] = False,
-    name: Annotated[str | None, typer.Option("--name", help="Prefix of all names in the package.")] = None,
+    precision: Annotated[
+        str, typer.Option("--precision", help="Precision of C and CUDA code: double, float or both.")
+    ] = "both",
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Add C functions that evaluate many samples per call.")
+    ] = False,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", help="Prefix of all names in the package; derived from the robot's name by default."
+        ),
+    ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the package in a folder that is not empty.")
+        bool,
+        typer.Option("--force", help="Replace the package in a folder that is not empty; other files stay."),
     ] = False,
     no_self_test: Annotated[
-        bool, typer.Option("--no-self-test", help="Do not compile and run the self-test of C and CUDA.")
+        bool, typer.Option("--no-self-test", help="Do not compile and run the self-test of C and CUDA code.")
     ] = False,
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF."""
+    """Export models as source code with a self-test (C, CUDA, ...), or the robot as MJCF, URDF or SDF."""
     from nacelle.export.export import ROBOT_TARGETS, export
 
     robot = load_robot(robot_name, mode, payload)
@@ -109,7 +134,7 @@ def export_command(
             origin = ctx.get_parameter_source(parameter.name or "")
             if parameter.name in _MODEL_OPTIONS and origin is not None and origin.name == "COMMANDLINE":
                 option = parameter.opts[0]
-                raise ExportError(f"{option} is an option of models; {target} has the robot itself")
+                raise ExportError(f"{option} applies to models; the target {target} exports the robot itself")
         _export_robot(export_robot(robot, target, out=out, name=name, force=force), as_json)
         return
     if models is None:
@@ -159,7 +184,7 @@ def _controller(
     if name is None:
         if bandwidth is not None or period is not None or delay:
             raise ExportError(
-                "bandwidth, period and delay are those of a controller: name one, --controller NAME"
+                "--bandwidth, --period and --delay require a controller; name one with --controller"
             )
         return None
     T = DEFAULT_PERIOD if period is None else period

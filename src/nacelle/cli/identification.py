@@ -1,9 +1,9 @@
-"""Commands of identification: `base`, `excite`, `rehearse`, `identify`, `validate`.
+"""Commands of identification: `base`, `excite`, `simulate-experiment`, `identify`, `validate`.
 
-`base`: the base parameters of a robot. `excite`: a motion that excites its parameters. `rehearse`: data of an
-experiment on a simulated robot. `identify`: parameters from measured motion and forces. `validate`: how well
-a robot's numbers predict measured forces. Options that they share (data, filters, base parameters) come
-first.
+`base`: the base parameters of a robot. `excite`: a motion that excites its parameters.
+`simulate-experiment`: data of an experiment on a simulated robot. `identify`: parameters from measured motion
+and forces. `validate`: how well a robot's numbers predict measured forces. Options that they share (data,
+filters, base parameters) come first.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from nacelle.cli.common import (
     will_overwrite,
     write_output_file,
 )
+from nacelle.cli.complete import complete_coordinates
 from nacelle.cli.inputs import (
-    AtOption,
     ModeOption,
     PayloadOption,
     PictureOption,
@@ -57,35 +57,39 @@ if TYPE_CHECKING:
 _YAML = (".yaml", ".yml")
 _PAGE = (".html", ".htm")
 DataArgument = Annotated[
-    list[Path], typer.Argument(metavar="data", help="Measured runs: csv, npz, mat, parquet, mcap; repeat.")
+    list[Path],
+    typer.Argument(metavar="data", help="Measured runs (csv, npz, mat, parquet, mcap); one or more files."),
 ]
 ColumnsOption = Annotated[
     Path | None,
-    typer.Option("--columns", help="Column map (YAML): which columns, units, gears; by their names if none."),
+    typer.Option(
+        "--columns", help="Column map (YAML): columns, units, gear ratios; by default by column name."
+    ),
 ]
 AllowOption = Annotated[
     list[str] | None,
-    typer.Option("--allow", metavar="KIND", help="A kind of fault that is overruled, or all; repeat."),
+    typer.Option("--allow", metavar="KIND", help="Kind of data fault to accept, or all (repeatable)."),
 ]
 CutoffOption = Annotated[
-    float | None, typer.Option("--cutoff", help="Of the encoders' filter, Hz; from the data if none.")
+    float | None,
+    typer.Option("--cutoff", help="Cutoff frequency of the encoder filter, Hz; by default from the data."),
 ]
 DecimationOption = Annotated[
-    int | None, typer.Option("--decimation", help="One of so many samples is kept; from the data if none.")
+    int | None,
+    typer.Option("--decimation", help="Decimation factor of the samples; by default from the data."),
 ]
 AssumeOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="What is zero for good: undescribed (the default), zeros, nothing, or a name or pattern of "
-        "parameters such as 'strut*.1.mx'; may be given several times."
+        help="Parameters assumed zero: undescribed (not in the description; the default), zeros (all that "
+        "are zero there), nothing, or a name or pattern such as 'strut*.1.mx' (repeatable)."
     ),
 ]
 SharedOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Legs that share their parameters: legs (all that are identical), mirrored (mirror images), "
-        "nothing, or names with commas between, 'leg1,leg2' or 'left,mirror right'; may be given several "
-        "times. As the description says if left out."
+        help="Legs with equal parameters: legs (all identical legs), mirrored (mirror images too), nothing, "
+        "or names such as 'leg1,leg2' or 'left,mirror right' (repeatable). By default as in the description."
     ),
 ]
 
@@ -125,7 +129,7 @@ def base_command(
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Base parameters: the fewest numbers that the forces depend on, and what each is a sum of."""
+    """Base parameters: the minimal set of parameters that the actuator forces depend on."""
     from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
     from nacelle.report.parameters import base_parts
 
@@ -138,7 +142,7 @@ def base_command(
 # ---- excite
 
 
-_LIMIT_HELP = "for all actuators, a quantity, a percentage of the usual limit, or NAME=QUANTITY; repeat."
+_LIMIT_HELP = "a quantity, a percentage of the default, or NAME=QUANTITY for one actuator (repeatable)"
 
 
 @command("excite")
@@ -148,56 +152,78 @@ def excite_command(
     strategy: Annotated[
         str,
         typer.Option(
-            help="combined: one motion; separate: strokes of constant speed and rests, then a motion."
+            help="combined: one motion; separate: strokes at constant speed and rests for friction and "
+            "gravity, then a motion for inertia."
         ),
     ] = "combined",
-    kind: Annotated[str, typer.Option(help="fourier (periodic, band-limited) or bspline.")] = "fourier",
+    kind: Annotated[str, typer.Option(help="Trajectory: fourier (periodic) or bspline.")] = "fourier",
     harmonics: Annotated[
-        int, typer.Option(help="Harmonics; a B-spline has twice as many control points.")
+        int, typer.Option(help="Number of harmonics; a B-spline has twice as many control points.")
     ] = 10,
     duration: Annotated[
-        float | None, typer.Option(help="Of a period, s; chosen by the limits if none.")
+        float | None, typer.Option(help="Duration of a period, s; by default chosen from the limits.")
     ] = None,
-    frequency: Annotated[float | None, typer.Option(help="Of the first harmonic, Hz: 1 / duration.")] = None,
-    criterion: Annotated[str, typer.Option(help="condition or log-det.")] = "condition",
-    at: AtOption = None,
-    speed: Annotated[list[str] | None, typer.Option(help=f"Speed limit {_LIMIT_HELP}")] = None,
-    acceleration: Annotated[list[str] | None, typer.Option(help=f"Acceleration limit {_LIMIT_HELP}")] = None,
-    force: Annotated[list[str] | None, typer.Option(help=f"Force limit {_LIMIT_HELP}")] = None,
+    frequency: Annotated[
+        float | None, typer.Option(help="Frequency of the first harmonic, Hz, instead of --duration.")
+    ] = None,
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="Criterion: condition (condition number) or log-det (determinant) of the regressor."
+        ),
+    ] = "condition",
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at",
+            metavar="NAME=VALUE",
+            help="Coordinate of the centre of the motion, such as z=-0.6 (repeatable); others as in the "
+            "reference pose.",
+            autocompletion=complete_coordinates,
+        ),
+    ] = None,
+    speed: Annotated[list[str] | None, typer.Option(help=f"Actuator speed limit: {_LIMIT_HELP}.")] = None,
+    acceleration: Annotated[
+        list[str] | None, typer.Option(help=f"Actuator acceleration limit: {_LIMIT_HELP}.")
+    ] = None,
+    force: Annotated[list[str] | None, typer.Option(help=f"Actuator force limit: {_LIMIT_HELP}.")] = None,
     margin: Annotated[
-        float, typer.Option(help="Part of every joint's range that is kept free at each end.")
+        float, typer.Option(help="Fraction of each joint's range that is kept free at both ends.")
     ] = 0.02,
     conditioning: Annotated[
         float | None,
         typer.Option(
-            help="Smallest inverse condition of the scaled Jacobian; a quarter of that at the centre."
+            help="Lower bound of the inverse condition number of the scaled Jacobian; by default a quarter "
+            "of its value at the centre."
         ),
     ] = None,
     noise: Annotated[
-        list[str] | None, typer.Option(help=f"Standard deviation of measured forces {_LIMIT_HELP}")
+        list[str] | None,
+        typer.Option(
+            help="Standard deviation of measured forces: a quantity, a percentage of the force limit (by "
+            "default 1 %), or NAME=QUANTITY for one actuator (repeatable)."
+        ),
     ] = None,
     assume: AssumeOption = None,
     shared: SharedOption = None,
     starts: Annotated[
-        int | None, typer.Option(help="Random motions, the best ones, that are improved; usually 8 to 32.")
+        int | None, typer.Option(help="Number of random motions that are optimised; by default 8 to 32.")
     ] = None,
-    iterations: Annotated[int, typer.Option(help="Of the optimiser from each motion, at most.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
+    iterations: Annotated[int, typer.Option(help="Maximum number of optimiser iterations per motion.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the random motions.")] = 0,
     payload: PayloadOption = None,
-    rate: Annotated[float, typer.Option("--rate", help="Rows of the table a second.")] = 1000.0,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Table of the motion to write.")] = None,
-    periods: Annotated[
-        int, typer.Option(help="How often the table has a Fourier motion, to average over periods.")
-    ] = 1,
+    rate: Annotated[float, typer.Option("--rate", help="Sample rate of the table, Hz.")] = 1000.0,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Output table of the motion (CSV).")] = None,
+    periods: Annotated[int, typer.Option(help="Number of periods of a Fourier motion in the table.")] = 1,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="YAML file to write, from which the motion can be read again."),
+        typer.Option("--out", help="Motion to write (YAML), for example for simulate-experiment."),
     ] = None,
     plot: PictureOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Motion that excites the parameters: well conditioned, within all limits, at rest at both ends."""
+    """Optimise an exciting trajectory for identification, within all limits, from rest to rest."""
     from nacelle.identification.excitation.excite import excite
     from nacelle.identification.excitation.result import Excitation
     from nacelle.report.parameters import excitation_parts
@@ -207,7 +233,9 @@ def excite_command(
         check_output_file(target, endings)
     check_rate(rate)
     if periods < 1 or (periods > 1 and kind != "fourier"):
-        raise NacelleError(f"--periods is 1 or more, and 1 for motions other than fourier, got {periods}")
+        raise NacelleError(
+            f"--periods must be at least 1, and 1 for motions other than fourier, got {periods}"
+        )
     if frequency is not None:
         if duration is not None:
             raise NacelleError("give --duration or --frequency, not both")
@@ -268,7 +296,7 @@ def _read_limits(robot: Robot, option: str, settings: list[str] | None, quantity
     missing = [name for name, value in zip(revolute, values, strict=True) if np.isnan(value)]
     if missing:
         raise NacelleError(
-            f"{option} says nothing of {', '.join(missing)}: give a value for all actuators first"
+            f"{option} has no value for {', '.join(missing)}; give a value for all actuators first"
         )
     return values
 
@@ -284,7 +312,7 @@ def _read_limit(robot: Robot, k: int, text: str, is_rotation: bool, quantity: st
     try:
         part = float(text[:-1]) / 100.0
     except ValueError:
-        raise NacelleError(f"{text!r} is no percentage; write for example 50%") from None
+        raise NacelleError(f"{text!r} is not a percentage; write for example 50%") from None
     return part * float(kinds[quantity][k])
 
 
@@ -296,27 +324,30 @@ def _plot_forces(result: Excitation) -> Any:
     return size_motors(result.robot, result.trajectory).plot(title=title, shown=False)
 
 
-# ---- rehearse
+# ---- simulate-experiment
 
 
-@command("rehearse")
-def rehearse_command(
+@command("simulate-experiment")
+def simulate_experiment_command(
     robot_name: RobotArgument,
     *,
-    motion: Annotated[Path, typer.Option("--motion", help="Motion from `nacelle excite --out` (YAML).")],
-    csv: Annotated[Path, typer.Option("--csv", help="Table of measured data to write; a new file.")],
-    rate: Annotated[float, typer.Option("--rate", help="Samples a second.")] = 1000.0,
-    periods: Annotated[int, typer.Option(help="How often the motion is run through.")] = 1,
+    motion: Annotated[
+        Path, typer.Option("--motion", help="Reference motion (YAML) from nacelle excite --out.")
+    ],
+    csv: Annotated[Path, typer.Option("--csv", help="Output table of the measured data (CSV).")],
+    rate: Annotated[float, typer.Option("--rate", help="Sample rate of controller and data, Hz.")] = 1000.0,
+    periods: Annotated[int, typer.Option(help="Number of periods of the motion.")] = 1,
     percent: Annotated[
-        float, typer.Option(help="How far the simulated robot's parameters are from the description, %.")
+        float,
+        typer.Option(help="Largest deviation of the simulated robot's parameters from the description, %."),
     ] = 10.0,
-    bandwidth: Annotated[float, typer.Option(help="Of the controller, Hz.")] = 10.0,
-    seed: Annotated[int, typer.Option(help="Of parameters and noise.")] = 0,
+    bandwidth: Annotated[float, typer.Option(help="Bandwidth of the controller, Hz.")] = 10.0,
+    seed: Annotated[int, typer.Option(help="Seed of the parameter deviations and the noise.")] = 0,
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents."""
+    """Simulate an identification experiment: closed loop, quantised encoders, noisy currents."""
     from nacelle.identification.excitation.result import read_motion
     from nacelle.identification.experiment.settings import JointServo
     from nacelle.identification.experiment.simulated import perturb_parameters, simulate_experiment
@@ -339,8 +370,8 @@ def rehearse_command(
         print_json({"robot": robot.name, "samples": len(result.time), "csv": str(csv)})
     else:
         console().print(
-            f"{robot.name}: {len(result.time)} samples in {csv}; the true parameters are up to "
-            f"{percent:g} % off",
+            f"{robot.name}: {len(result.time)} samples in {csv}; the true parameters deviate from the "
+            f"description by up to {percent:g} %",
             highlight=False,
         )
 
@@ -357,12 +388,12 @@ def validate_command(
     cutoff: CutoffOption = None,
     decimation: DecimationOption = None,
     allow: AllowOption = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Page to write (html).")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="HTML page to write.")] = None,
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """How well a robot's numbers predict measured forces: residuals, noise, memory, in plain words."""
+    """Compare measured forces with the predictions of a robot: residuals, noise level, correlation."""
     from nacelle.identification.data.checks.check import check_measurement
     from nacelle.identification.identify import raise_for_misfit
     from nacelle.identification.validation import validate
@@ -399,46 +430,54 @@ def identify_command(
     method: Annotated[
         str,
         typer.Option(
-            help="iv (instrumental variables), ols, wls, irls (least squares: ordinary, weighted, "
-            "reweighted), didim (direct and inverse model)."
+            help="Estimator: iv (instrumental variables), ols, wls, irls (ordinary, weighted, iteratively "
+            "reweighted least squares), didim (direct and inverse dynamic models)."
         ),
     ] = "iv",
     assume: AssumeOption = None,
     shared: SharedOption = None,
     prior: Annotated[
         float | None,
-        typer.Option(help="Believe the description's numbers, with this relative deviation (0.2: 20 %)."),
+        typer.Option(
+            help="Use the description as prior, with this relative standard deviation (such as 0.2)."
+        ),
     ] = None,
     instruments: Annotated[
-        str, typer.Option(help="reference, smooth (splines through the encoders), or auto.")
+        str,
+        typer.Option(
+            help="Instruments of iv: reference (recorded), smooth (splines of the encoders), or auto."
+        ),
     ] = "auto",
     cutoff: CutoffOption = None,
     decimation: DecimationOption = None,
     allow: AllowOption = None,
     held_out: Annotated[
         list[Path] | None,
-        typer.Option("--validate", metavar="DATA", help="A run that is not fitted, but predicted; repeat."),
+        typer.Option(
+            "--validate", metavar="DATA", help="Measured run for cross-validation, not fitted (repeatable)."
+        ),
     ] = None,
     payload: Annotated[
         list[Path] | None,
         typer.Option(
-            "--payload", metavar="DATA", help="A run with a payload, which is estimated from both; repeat."
+            "--payload", metavar="DATA", help="Measured run with an unknown payload to estimate (repeatable)."
         ),
     ] = None,
     on: Annotated[
-        str, typer.Option("--on", help="Body or tool that carries the payload; the platform if none.")
+        str, typer.Option("--on", help="Body or tool that carries the payload; by default the platform.")
     ] = "",
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="YAML of the robot with physically consistent parameters; a new file."),
+        typer.Option("--out", help="Robot with physically consistent identified parameters to write (YAML)."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", help="Page to write (html): figures, table, plain words.")
+        Path | None,
+        typer.Option("--report", help="HTML page to write: figures, parameter table, diagnostics."),
     ] = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Parameters from measured motion and forces, with deviations, and what is not trustworthy."""
+    """Identify dynamic parameters from measured motion and forces, with standard deviations."""
     from nacelle.identification.estimation.estimator import CadPrior
     from nacelle.identification.estimation.payload import payload_from_runs
     from nacelle.identification.identify import identify, raise_for_misfit

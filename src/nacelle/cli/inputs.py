@@ -24,24 +24,29 @@ if TYPE_CHECKING:
 
 
 ToolOption = Annotated[
-    str, typer.Option("--tool", metavar="NAME", help="Poses and paths are those of this tool of the robot.")
+    str,
+    typer.Option(
+        "--tool",
+        metavar="NAME",
+        help="Tool of the robot to which poses and paths refer; by default the platform.",
+    ),
 ]
 PayloadOption = Annotated[
     list[str] | None,
     typer.Option(
         "--payload",
-        metavar="NAME|none|'mass=2kg; com=0 0 50 mm; on=TOOL'",
-        help="Only this payload of the description, or none of them; or one more: a mass on the platform, a "
-        "tool or a body ('2kg' alone will do); repeat.",
+        metavar="PAYLOAD",
+        help="A name keeps only that payload of the description, none removes all; '2kg' or 'mass=2kg; "
+        "com=0 0 50 mm; on=TOOL' adds a mass to the platform, a tool or a body. Repeatable.",
     ),
 ]
 ExternalOption = Annotated[
     list[str] | None,
     typer.Option(
         "--external",
-        metavar="'NAME=0 0 -50 N; 0 0 2 N*m'",
-        help="Force and moment from outside on a body or tool, in base axes, about its origin; without "
-        "NAME on the platform; repeat.",
+        metavar="WRENCH",
+        help="Constant external force and moment on a body or tool, in base axes, about its origin, such as "
+        "'NAME=0 0 -50 N; 0 0 2 N*m'; without NAME on the platform. Repeatable.",
     ),
 ]
 
@@ -56,7 +61,7 @@ def read_wrenches(robot: Robot, external: list[str] | None) -> dict[str, list[fl
         name, sign, value = (piece.strip() for piece in text.rpartition("="))
         name = name if sign else robot.bodies[PLATFORM].name
         if name in by_name:
-            raise NacelleError(f"--external {text!r}: {name} has a wrench already; add them up")
+            raise NacelleError(f"--external {text!r}: {name} already has a wrench; give their sum")
         try:
             by_name[name] = _read_wrench(value)
             check_wrenches(robot, by_name)
@@ -107,34 +112,38 @@ AtOption = Annotated[
     typer.Option(
         "--at",
         metavar="NAME=VALUE",
-        help="A coordinate of the pose, such as x=100mm or rz=20deg; repeat. Others stay at the reference.",
+        help="Coordinate of the pose, such as x=100mm or rz=20deg (repeatable); others as in the reference "
+        "pose.",
         autocompletion=complete_coordinates,
     ),
 ]
 CsvOption = Annotated[
     Path | None,
     typer.Option(
-        "--csv", help="Table of inputs, a header line first.", autocompletion=complete_files(".csv")
+        "--csv", help="Input table (CSV) with a header line.", autocompletion=complete_files(".csv")
     ),
 ]
 OutOption = Annotated[
-    Path | None, typer.Option("--out", help="File to write; a new one, unless --overwrite.")
+    Path | None,
+    typer.Option("--out", help="Output table (CSV, with --csv); by default standard output."),
 ]
-ModeOption = Annotated[str, typer.Option("--mode", help="A mode of operation of the robot.")]
+ModeOption = Annotated[str, typer.Option("--mode", help="Operation mode, for robots that have several.")]
 FollowOption = Annotated[
-    bool, typer.Option("--follow", help="The lines of the table are a path: start from the one before.")
+    bool, typer.Option("--follow", help="Treat the table as a path: solve each row from the previous one.")
 ]
 TableOption = Annotated[
-    Path | None, typer.Option("--csv", help="Table to write; a new one, unless --overwrite.")
+    Path | None, typer.Option("--csv", help="Output table (CSV); an existing file needs --overwrite.")
 ]
 PictureOption = Annotated[
     Path | None,
-    typer.Option("--plot", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
+    typer.Option("--plot", help="Output figure (png, svg, pdf); an existing file needs --overwrite."),
 ]
-NoFrictionOption = Annotated[bool, typer.Option("--no-friction", help="Leave friction out.")]
+NoFrictionOption = Annotated[bool, typer.Option("--no-friction", help="Neglect friction.")]
 SmoothOption = Annotated[
     float | None,
-    typer.Option("--smooth", help="Rate over which Coulomb friction changes its sign, rad/s or m/s."),
+    typer.Option(
+        "--smooth", help="Speed over which Coulomb friction is smoothed, rad/s or m/s; 0.01 by default."
+    ),
 ]
 
 
@@ -190,7 +199,7 @@ def read_assignments(
         name, sign, value = text.partition("=")
         name = name.strip()
         if not sign:
-            raise NacelleError(f"{text!r} is not NAME=VALUE; what can be set: {', '.join(angle)}")
+            raise NacelleError(f"{text!r} is not NAME=VALUE; known: {', '.join(angle)}")
         if name not in angle:
             raise NacelleError(f"no {what} is called {name!r}; {did_you_mean(name, angle)}")
         if name in values:
@@ -228,4 +237,4 @@ def require_table_option(options: Mapping[str, Any]) -> None:
     """Refuse options that mean something for a table only."""
     for option, value in options.items():
         if value:
-            raise NacelleError(f"{option} goes with --csv")
+            raise NacelleError(f"{option} requires --csv")

@@ -81,12 +81,14 @@ def ik_command(
     csv: CsvOption = None,
     out: OutOption = None,
     mode: ModeOption = "",
-    joints: Annotated[bool, typer.Option("--joints", help="In tables, all joints of the tree too.")] = False,
+    joints: Annotated[
+        bool, typer.Option("--joints", help="With --csv: also write all joint coordinates of the tree.")
+    ] = False,
     tool: ToolOption = "",
     follow: FollowOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Inverse kinematics: all joints at a pose (--at), or actuators at all poses of a table (--csv)."""
+    """Inverse kinematics: all joints at a pose (--at), or the actuators for a table of poses (--csv)."""
     robot = load_robot(robot_name, mode)
     if csv is None:
         require_table_option({"--out": out, "--joints": joints, "--follow": follow})
@@ -136,7 +138,7 @@ def _ik_at_pose(robot: Robot, x: Array, tool: str, as_json: bool) -> None:
             part = values[start : start + primitive.nq]
             start += primitive.nq
             if primitive.nq == 4:
-                texts.append("quat_xyzw " + " ".join(f"{value:.6f}" for value in part))
+                texts.append("quat_xyzw " + " ".join(f"{value:z.6f}" for value in part))
             else:
                 texts.append(format_coordinate(part[0], primitive.is_rotation))
         table.add_row(Text(joint.name), str(joint.kind), Text(drive.get(k, "")), ", ".join(texts))
@@ -248,23 +250,31 @@ def fk_command(
     *,
     q: Annotated[
         list[str] | None,
-        typer.Option("--q", metavar="NAME=VALUE", help="Coordinate of an actuator, such as motor=20deg."),
+        typer.Option(
+            "--q",
+            metavar="NAME=VALUE",
+            help="Coordinate of an actuator, such as motor=20deg; one for each actuator.",
+        ),
     ] = None,
     csv: CsvOption = None,
     out: OutOption = None,
     guess: Annotated[
         list[str] | None,
-        typer.Option("--guess", metavar="NAME=VALUE", help="A coordinate of the pose to start from; repeat."),
+        typer.Option(
+            "--guess",
+            metavar="NAME=VALUE",
+            help="Coordinate of the initial guess of the pose (repeatable); by default the reference pose.",
+        ),
     ] = None,
     follow: FollowOption = False,
     assemblies: Annotated[
-        bool, typer.Option("--assemblies", help="With --q, search for all poses with these coordinates.")
+        bool, typer.Option("--assemblies", help="With --q: search for all assembly modes.")
     ] = False,
     mode: ModeOption = "",
     tool: ToolOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Forward kinematics: the pose from the actuators (--q), or poses for a table of them (--csv)."""
+    """Forward kinematics: the pose from actuator coordinates (--q) or from a table of them (--csv)."""
     robot = load_robot(robot_name, mode)
     start = read_pose(robot, guess) if guess else None
     if csv is None:
@@ -272,7 +282,7 @@ def fk_command(
         _fk_of_actuators(robot, q, start, tool=tool, assemblies=assemblies, as_json=as_json)
     else:
         if assemblies:
-            raise NacelleError("--assemblies goes with --q, for one sample")
+            raise NacelleError("--assemblies requires --q: it takes one sample")
         if q:
             raise NacelleError("give actuators by --q or by --csv, not both")
         _fk_of_table(robot, csv, out, start, follow=follow, tool=tool, as_json=as_json)
@@ -318,7 +328,7 @@ def _fk_of_actuators(
         console().print(f"{name:>6} = {text}")
     print_dependent(result)
     print_tool(robot, result.x, tool)
-    method = f"Newton's iteration, {int(result.iterations)} steps" if result.iterations else "closed form"
+    method = f"Newton's method, {int(result.iterations)} iterations" if result.iterations else "closed form"
     console().print(f"[dim]{method}[/]")
     flags = flag_names(int(result.flags))
     if flags:
@@ -337,12 +347,12 @@ def _assembly_data(assemblies: Assemblies | None) -> dict[str, Any]:
 
 def _print_assemblies(names: tuple[str, ...], assemblies: Assemblies) -> None:
     """All assemblies, with the signs that differ from those of the reference pose."""
-    console().print(f"{len(assemblies.x)} assemblies were found; signs against the reference pose:")
+    console().print(f"{len(assemblies.x)} assembly modes; branch signs compared with the reference pose:")
     for x, signs in zip(assemblies.x, assemblies.signs, strict=True):
         pose = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, x, strict=True))
         flipped = [name for name, sign in zip(assemblies.names, signs, strict=True) if sign < 0.0]
         console().print(
-            f"  {pose}; {'other: ' + ', '.join(flipped) if flipped else 'the same'}", markup=False
+            f"  {pose}; {'different: ' + ', '.join(flipped) if flipped else 'the same'}", markup=False
         )
 
 
@@ -392,23 +402,30 @@ def workspace_command(
     *,
     over: Annotated[
         list[str] | None,
-        typer.Option("--over", metavar="NAME=LOW:HIGH[:POINTS]", help="A coordinate to vary; one to three."),
+        typer.Option(
+            "--over",
+            metavar="NAME=LOW:HIGH[:POINTS]",
+            help="Coordinate to vary, with its range; one to three (repeatable).",
+        ),
     ] = None,
     at: AtOption = None,
     rays: Annotated[
-        int, typer.Option("--rays", help="Measure along so many rays from the pose instead of on a grid.")
+        int, typer.Option("--rays", help="Number of rays from the pose, instead of a grid; 0 for a grid.")
     ] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", help="File to write: .csv, or a picture .png, .svg, .pdf.")
+        Path | None, typer.Option("--out", help="Output file: a table (.csv) or a figure (.png, .svg, .pdf).")
     ] = None,
     tool: ToolOption = "",
     singular: Annotated[
-        bool, typer.Option("--singularities", help="How near the grid comes to singularities, by kind.")
+        bool,
+        typer.Option(
+            "--singularities", help="Also print the distance of the grid to singularities, by kind."
+        ),
     ] = False,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Workspace: where the platform can go within all limits, its size, and how well conditioned it is."""
+    """Workspace within all limits: reachable poses, volume and conditioning, on a grid or along rays."""
     from nacelle.kinematics.workspace import workspace, workspace_boundary
     from nacelle.report.workspace import reach_data, reach_lines, workspace_data, workspace_lines
 
@@ -416,13 +433,13 @@ def workspace_command(
     start = read_pose(robot, at, tool)
     if rays:
         if over or out or singular:
-            raise NacelleError("--rays goes without --over, --out and --singularities")
+            raise NacelleError("--rays excludes --over, --out and --singularities")
         reached = workspace_boundary(robot, at=start, rays=rays, tool=tool or None)
         print_result(reached, reach_data, reach_lines, as_json)
         return
     if not over:
         raise NacelleError(
-            f"name what to vary: --over NAME=LOW:HIGH, of {', '.join(robot.motion.coordinates)}"
+            f"no coordinate to vary; give --over NAME=LOW:HIGH with {', '.join(robot.motion.coordinates)}"
         )
     check_output_file(out, (".csv", *PICTURES))
     grid = workspace(robot, read_ranges(robot, over), at=start, tool=tool or None)
@@ -465,7 +482,7 @@ def read_ranges(robot: Robot, over: list[str]) -> dict[str, tuple[float, float] 
         if name not in kinds:
             raise NacelleError(f"no coordinate is called {name!r}; {did_you_mean(name, kinds)}")
         if name in ranges:
-            raise NacelleError(f"{name} is to vary twice")
+            raise NacelleError(f"{name} is given twice")
         low, high = (read_quantity(part, angle=kinds[name]) for part in parts[:2])
         if len(parts) == 2:
             ranges[name] = (low, high)

@@ -1,4 +1,4 @@
-"""The command `observe`: what a camera sees of a robot, what that gives, and whether it is worth it."""
+"""The command `observe`: a simulated camera that sees a robot, its calibration, and visual feedback."""
 
 from __future__ import annotations
 
@@ -28,46 +28,58 @@ def observe_command(
     *,
     at: AtOption = None,
     camera: Annotated[
-        Path | None, typer.Option("--camera", help="Camera as YAML; one that sees all legs without it.")
+        Path | None,
+        typer.Option("--camera", help="Camera file (YAML); by default a camera that sees all legs."),
     ] = None,
     noise: Annotated[
-        float | None, typer.Option("--noise", help="Standard deviation of pixels, grey levels of 255.")
+        float | None,
+        typer.Option("--noise", help="Standard deviation of the pixel noise, grey levels (0 to 255)."),
     ] = None,
-    blur: Annotated[
-        float | None, typer.Option("--blur", help="Standard deviation of the blur, pixels.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of noise; with --compare the first of the seeds.")] = 1,
+    blur: Annotated[float | None, typer.Option("--blur", help="Standard deviation of the blur, px.")] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Seed of the noise; with --compare the first seed.")
+    ] = 1,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Picture to write (png, svg, pdf); a new one, unless --overwrite."),
+        typer.Option("--out", help="Output figure (png, svg, pdf); an existing file needs --overwrite."),
     ] = None,
-    names: Annotated[bool, typer.Option("--names/--no-names", help="Write the names of cylinders.")] = True,
+    names: Annotated[
+        bool, typer.Option("--names/--no-names", help="Label the cylinders in the figure.")
+    ] = True,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Closed loops fed by encoders, by the camera, and by both.")
+        bool,
+        typer.Option("--compare", help="Compare closed loops with feedback from encoders, camera and both."),
     ] = False,
     sweeps: Annotated[
-        str, typer.Option("--sweeps", help="With --compare what is swept: anchors,growth,lengths,noise,rate.")
+        str,
+        typer.Option(
+            "--sweeps",
+            help="With --compare: quantities to sweep, of anchors,growth,lengths,noise,rate; by default all.",
+        ),
     ] = "",
-    seeds: Annotated[int, typer.Option("--seeds", help="With --compare how many seeds a case has.")] = 3,
+    seeds: Annotated[int, typer.Option("--seeds", help="With --compare: number of seeds per case.")] = 3,
     calibrate: Annotated[
-        int, typer.Option("--calibrate", help="Rehearse a calibration of the camera from so many poses.")
+        int,
+        typer.Option(
+            "--calibrate", help="Simulate a camera calibration from this number of poses; 0 for none."
+        ),
     ] = 0,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """What a camera sees of a robot: edges of its legs in an image, directions, pose and their errors."""
+    """Simulate a camera that sees the legs: measured edges, leg directions, pose and their errors."""
     from nacelle.control.vision.camera_file import read_camera
 
     check_output_file(out, PICTURES)
     for option, value in (("--noise", noise), ("--blur", blur)):
         if value is not None and not 0.0 <= value < 1e4:
-            raise NacelleError(f"{option} is not negative, got {value:g}")
+            raise NacelleError(f"{option} must be between 0 and 1e4, got {value:g}")
     if seed < 0 or seeds < 1:
-        raise NacelleError("--seed is 0 or more, and --seeds 1 or more")
+        raise NacelleError("--seed must be at least 0, and --seeds at least 1")
     if (sweeps or seeds != 3) and not compare:
-        raise NacelleError("--sweeps and --seeds go with --compare")
+        raise NacelleError("--sweeps and --seeds require --compare")
     if calibrate < 0 or (calibrate and (compare or out is not None)):
-        raise NacelleError("--calibrate takes a number of poses above zero, and neither --compare nor --out")
+        raise NacelleError("--calibrate needs a positive number of poses, and excludes --compare and --out")
     robot = load_robot(robot_name, mode)
     settings = read_camera({} if camera is None else camera)
     pixels = settings.pixels
@@ -86,7 +98,7 @@ def observe_command(
     from nacelle.vision.observation import Observation, observe
 
     x = read_pose(robot, at)
-    with task("looking"):
+    with task("simulating the image"):
         observation = observe(
             robot, x, camera=settings.camera(robot) if camera else None, pixels=pixels, seed=seed
         )
@@ -121,10 +133,10 @@ def _calibrate(
     for k, (name, sigma, error) in enumerate(rows):
         table.add_row(name, f"{1e6 * sigma:.3g}", f"{1e6 * error:.3g}", "um" if k < 3 else "urad")
     head = (
-        f"{robot.name}: {result.edges} edges at {len(result.poses)} poses; a larger sum of squares has the "
-        f"probability {calibration.probability:.2g}"
+        f"{robot.name}: {result.edges} edges at {len(result.poses)} poses; p-value of the chi-squared test "
+        f"{calibration.probability:.2g}"
     )
-    print_parts([head, table, *(f"weak: {reason}" for reason in calibration.weak)])
+    print_parts([head, table, *(f"poorly determined: {reason}" for reason in calibration.weak)])
 
 
 def _compare(
@@ -149,7 +161,7 @@ def _compare(
     sweeps = [name.strip() for name in names.split(",") if name.strip()] or list(SWEEPS)
     for name in sweeps:
         if name not in SWEEPS:
-            raise NacelleError(f"nothing called {name!r} is swept; {did_you_mean(name, SWEEPS)}")
+            raise NacelleError(f"no sweep is called {name!r}; {did_you_mean(name, SWEEPS)}")
     bench = VisualFeedbackBench(robot, camera=settings.camera(robot), pixels=pixels, shutter=settings.shutter)
     base = Circumstances(noise=pixels.read_noise, rate=settings.shutter.rate)
     result = compare_visual_feedback(

@@ -24,20 +24,21 @@ def ops_command(
     model: Annotated[
         str,
         typer.Argument(
-            help=f"{', '.join(MODELS[:-3])} or {MODELS[-3]}; of robots with flexible links {MODELS[-2]} or "
+            help=f"Model: {', '.join(MODELS[:-3])} or {MODELS[-3]}; with flexible links {MODELS[-2]} or "
             f"{MODELS[-1]}.",
             autocompletion=complete_choices(*MODELS),
         ),
     ] = "inverse_dynamics",
-    friction: Annotated[bool, typer.Option("--friction", help="Count friction too.")] = False,
+    friction: Annotated[bool, typer.Option("--friction", help="Include friction.")] = False,
     source: Annotated[
-        str, typer.Option("--input", help="What the model takes: pose, elements or encoders.")
+        str,
+        typer.Option("--input", help="Input of the model: pose, elements (kinematic elements) or encoders."),
     ] = "pose",
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Operations of a model in its compact form, by class and by stage, beside what is published."""
+    """Count the operations of a model by class and stage, and compare with published counts."""
     from nacelle.report.operations import Operations, operation_count, operation_parts
 
     robot = load_robot(robot_name, mode, payload)

@@ -72,7 +72,7 @@ def print_exchange(exchange: Any) -> None:
 
 def format_coordinate(value: float, revolute: bool) -> str:
     """A coordinate for people: degrees or millimetres."""
-    return f"{math.degrees(value):.4f} deg" if revolute else f"{value * 1e3:.4f} mm"
+    return f"{math.degrees(value):z.4f} deg" if revolute else f"{value * 1e3:z.4f} mm"
 
 
 def actuator_units(robot: Robot) -> list[str]:
@@ -117,8 +117,8 @@ def print_tool(robot: Robot, x: Array, tool: str) -> None:
     """Print where a tool is; nothing without a tool."""
     if tool:
         at = tool_data(robot, x, tool)["tool"]
-        position = ", ".join(f"{n} = {v * 1e3:.4f} mm" for n, v in zip("xyz", at["position"], strict=True))
-        quaternion = " ".join(f"{value:.6f}" for value in at["quat_xyzw"])
+        position = ", ".join(f"{n} = {v * 1e3:z.4f} mm" for n, v in zip("xyz", at["position"], strict=True))
+        quaternion = " ".join(f"{value:z.6f}" for value in at["quat_xyzw"])
         console().print(f"tool {tool} at {position}, quat_xyzw {quaternion}", markup=False)
 
 

@@ -35,16 +35,21 @@ def report_command(
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Page to write; a new one, unless --overwrite. ROBOT.html if none."),
+        typer.Option("--out", help="HTML page to write; ROBOT.html by default."),
     ] = None,
     section: Annotated[
-        list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section; repeat.")
+        list[str] | None,
+        typer.Option(
+            "--section",
+            metavar="NAME",
+            help="Section to include, such as workspace (repeatable); by default all.",
+        ),
     ] = None,
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Data sheet of a robot: one page with structure, workspace, loads, counts, parameters, verification."""
+    """Write the data sheet of a robot (HTML): structure, workspace, loads, parameters, verification."""
     with task(f"reading {robot_name}"):
         from nacelle.report.sheet.sheet import DataSheet, background_worker, make_sections, section_names
         from nacelle.report.sheet.subject import subject_of
@@ -88,7 +93,7 @@ def _summary_line(sheet: DataSheet, out: Path) -> str:
     line = f"wrote {out}: {format_count(len(sheet.sections), 'section')}"
     without = [part.title for part in sheet.sections if part.content is None]
     if without:
-        line += f", of which these could not be made (the page says why): {', '.join(without)}"
+        line += f", of which these failed (the page gives the reasons): {', '.join(without)}"
     if sheet.unfinished:
         line += f"; interrupted before {', '.join(sheet.unfinished)}"
     return line

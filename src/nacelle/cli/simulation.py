@@ -101,7 +101,7 @@ def _elastic_plant(
     from nacelle.elastic.plant import ElasticPlant
 
     if external:
-        raise NacelleError("--external acts on rigid robots: leave it out with --elastic")
+        raise NacelleError("--external is not available with --elastic")
     plant = ElasticPlant(robot, **options)
     return plant, plant.events() if limits else []
 
@@ -110,69 +110,79 @@ def _elastic_plant(
 def simulate_command(
     robot_name: RobotArgument,
     *,
-    until: Annotated[float, typer.Option("--until", help="When the run ends, s.")],
+    until: Annotated[float, typer.Option("--until", help="End time of the run, s.")],
     at: AtOption = None,
     twist: Annotated[
         list[str] | None,
         typer.Option(
-            "--twist", metavar="NAME=VALUE", help="Rate at the start, such as x=0.2 or x=200mm/s; repeat."
+            "--twist",
+            metavar="NAME=VALUE",
+            help="Initial speed of a coordinate, such as x=0.2 or x=200mm/s (repeatable); by default zero.",
         ),
     ] = None,
     force: Annotated[
         list[str] | None,
         typer.Option(
-            "--force", metavar="NAME=VALUE", help="Constant force of an actuator, N or N m; repeat."
+            "--force",
+            metavar="NAME=VALUE",
+            help="Constant force of an actuator, N or N m (repeatable); by default zero.",
         ),
     ] = None,
     table: Annotated[
-        Path | None, typer.Option("--input", help="Table of forces: t and the actuators.")
+        Path | None,
+        typer.Option("--input", help="Table of actuator forces over time (CSV): column t, one per actuator."),
     ] = None,
     hold: Annotated[
         bool,
         typer.Option(
-            "--hold", help="Add the forces that hold the first pose against gravity and --external."
+            "--hold", help="Add the forces that hold the initial pose against gravity and --external."
         ),
     ] = False,
     method: Annotated[
         str,
         typer.Option(
             "--method",
-            help="rk4, irk5 (fixed steps), dop853, radau, or auto: irk5 with --elastic where links stretch "
-            "far faster than they bend, else dop853.",
+            help="Integrator: rk4 or irk5 (fixed steps), dop853 or radau (step control), or auto: irk5 for "
+            "flexible links that are far stiffer in tension than in bending, else dop853.",
         ),
     ] = "auto",
     step: Annotated[
         float | None,
         typer.Option(
             "--step",
-            help="Step of rk4 and irk5, s; 0.001, or with --elastic 40 to the fastest vibration (rk4), 20 to "
-            "the fastest that bends (irk5).",
+            help="Step of rk4 and irk5, s; by default 0.001, with --elastic 1/40 of the shortest vibration "
+            "period (rk4) or 1/20 of the shortest bending period (irk5).",
         ),
     ] = None,
     smooth: Annotated[
         float,
-        typer.Option("--smooth", help="Rate over which Coulomb friction turns, rad/s, m/s; 0: at once."),
+        typer.Option(
+            "--smooth",
+            help="Speed over which Coulomb friction is smoothed, rad/s or m/s; 0 for a step.",
+        ),
     ] = 1e-3,
     no_friction: NoFrictionOption = False,
     tool: ToolOption = "",
     payload: PayloadOption = None,
     external: ExternalOption = None,
     no_limits: Annotated[
-        bool, typer.Option("--no-limits", help="Do not end at limits of joints and drives.")
+        bool, typer.Option("--no-limits", help="Do not end the run at limits of joints and actuators.")
     ] = False,
     elastic: Annotated[
-        bool, typer.Option("--elastic", help="With flexible links: bodies with a section and a material.")
+        bool, typer.Option("--elastic", help="Include flexible links: bodies with a section and a material.")
     ] = False,
     static: Annotated[
-        bool, typer.Option("--static", help="With --elastic: start deformed by gravity, at rest.")
+        bool, typer.Option("--static", help="With --elastic: start in the static equilibrium under gravity.")
     ] = False,
-    samples: Annotated[int, typer.Option("--samples", help="How many results.")] = 1001,
+    samples: Annotated[
+        int, typer.Option("--samples", help="Number of output samples, evenly spaced in time.")
+    ] = 1001,
     csv: TableOption = None,
     plot: PictureOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a robot under forces of its actuators; limits, full stretch and singularities end the run."""
+    """Simulate a robot under given actuator forces; joint limits and singularities end the run."""
     import numpy as np
 
     from nacelle.report.simulation import run_data, run_lines
@@ -180,7 +190,7 @@ def simulate_command(
     from nacelle.simulation.simulate import simulate
 
     if static and not elastic:
-        raise NacelleError("--static goes with --elastic: a rigid robot does not deform")
+        raise NacelleError("--static requires --elastic: a rigid robot does not deform")
     if step is not None and method not in FIXED_STEP_METHODS:
         raise NacelleError(
             f"--step is for fixed steps: --method {' or '.join(FIXED_STEP_METHODS)}, not {method}"
@@ -242,31 +252,52 @@ def control_command(
     robot_name: RobotArgument,
     *,
     scenario: Annotated[
-        str, typer.Option("--scenario", help="A YAML file, or circle, pick-and-place, which fit any robot.")
+        str,
+        typer.Option(
+            "--scenario", help="Scenario: circle or pick-and-place, which fit any robot, or a YAML file."
+        ),
     ] = "circle",
     controllers: Annotated[
-        str, typer.Option("--controllers", help="Names with commas between them; those of the scenario.")
+        str,
+        typer.Option(
+            "--controllers", help="Controllers, such as sj,cf-rb; by default those of the scenario."
+        ),
     ] = "",
     bandwidth: Annotated[
-        float | None, typer.Option("--bandwidth", help="Of all controllers, Hz; else chosen.")
+        float | None,
+        typer.Option(
+            "--bandwidth", help="Bandwidth of all controllers, Hz; by default that of the scenario."
+        ),
     ] = None,
-    period: Annotated[float | None, typer.Option("--period", help="Sample time, s.")] = None,
+    period: Annotated[
+        float | None, typer.Option("--period", help="Sample time, s; by default that of the scenario.")
+    ] = None,
     delay: Annotated[
-        float | None, typer.Option("--delay", help="From a sample to the time its forces act, s.")
+        float | None,
+        typer.Option(
+            "--delay", help="Delay from a sample to its forces, s; by default that of the scenario."
+        ),
     ] = None,
-    speed: Annotated[float | None, typer.Option("--speed", help="Along the path, m/s.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of noise and losses.")] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option("--speed", help="Speed along the path, m/s; by default that of the scenario."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of sensor noise and missing samples.")
+    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Table over time to write (csv); of several controllers, one each."),
+        typer.Option("--out", help="Output table of all signals over time (CSV), one per controller."),
     ] = None,
     plot: PictureOption = None,
-    figure: Annotated[str, typer.Option("--figure", help="What to draw: errors, forces or path.")] = "errors",
+    figure: Annotated[
+        str, typer.Option("--figure", help="What --plot draws: errors, forces or path.")
+    ] = "errors",
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Controllers in closed loop along a path: errors of actuators and tool, energy, saturation."""
+    """Simulate controllers in closed loop along a path: tracking errors, energy, saturation."""
     from nacelle.control.gains import ControlWarning
     from nacelle.control.scenario.scenario import read_scenario
     from nacelle.elastic.plant import ElasticPlant
@@ -277,7 +308,7 @@ def control_command(
     robot = load_robot(robot_name, mode, payload)
     for name, value in (("--period", period), ("--bandwidth", bandwidth), ("--speed", speed)):
         if value is not None and not 0.0 < value < float("inf"):
-            raise NacelleError(f"{name} is above zero, got {value:g}")
+            raise NacelleError(f"{name} must be above zero, got {value:g}")
     names = [name.strip() for name in controllers.split(",") if name.strip()] or None
     case = read_scenario(scenario).with_changes(
         controllers=names, bandwidth=bandwidth, speed=speed, sample=period, delay=delay, seed=seed

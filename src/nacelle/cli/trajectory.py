@@ -35,14 +35,27 @@ if TYPE_CHECKING:
 KINDS = ("circle", "line", "rest")
 
 TrajectoryOption = Annotated[
-    str, typer.Option("--trajectory", help="A CSV file of waypoints, or circle, line, rest.")
+    str, typer.Option("--trajectory", help="Motion: circle, line, rest, or a CSV file of waypoints.")
 ]
 ToOption = Annotated[
-    list[str] | None, typer.Option("--to", metavar="NAME=VALUE", help="End of a line; repeat.")
+    list[str] | None,
+    typer.Option(
+        "--to",
+        metavar="NAME=VALUE",
+        help="Coordinate of the end of a line (repeatable); others as at the start.",
+    ),
 ]
-RadiusOption = Annotated[str, typer.Option("--radius", help="Of a circle, such as 100mm.")]
-DurationOption = Annotated[float, typer.Option("--duration", help="Of the motion, s.")]
-RateOption = Annotated[float, typer.Option("--rate", help="Samples a second.")]
+RadiusOption = Annotated[
+    str,
+    typer.Option(
+        "--radius", help="Radius of a circle, such as 100mm; by default a tenth of the robot's size."
+    ),
+]
+DurationOption = Annotated[
+    float,
+    typer.Option("--duration", help="Duration of the motion, s; tables with a column t have their own."),
+]
+RateOption = Annotated[float, typer.Option("--rate", help="Sample rate, Hz.")]
 
 
 @dataclass(frozen=True)
@@ -140,7 +153,7 @@ def make_trajectory(robot: Robot, options: MotionOptions) -> Trajectory:
 def check_rate(rate: float) -> None:
     """Refuse a rate that is no sensible number of samples a second."""
     if not 1.0 <= rate <= 1e6:
-        raise NacelleError(f"the rate is between 1 and 1e6 samples a second, got {rate:g}")
+        raise NacelleError(f"the rate must be between 1 and 1e6 Hz, got {rate:g}")
 
 
 def _setting_name(text: str) -> str:
@@ -157,18 +170,18 @@ def _line_end(at: list[str] | None, to: list[str] | None) -> list[str]:
 
 def _check_table_options(options: MotionOptions) -> None:
     if options.at or options.to:
-        raise NacelleError("--at and --to go with circle, line and rest, not with a table")
+        raise NacelleError("--at and --to apply to circle, line and rest, not to a table")
     if not options.trajectory.endswith(".csv") and not Path(options.trajectory).is_file():
         raise NacelleError(
-            f"{options.trajectory!r} is no trajectory: name a CSV file, or one of {', '.join(KINDS)}"
+            f"{options.trajectory!r} is not a trajectory; name a CSV file, or one of {', '.join(KINDS)}"
         )
 
 
 def _check_motion_options(options: MotionOptions) -> None:
     """Refuse options that the kind of motion has no use for, and durations that are not above zero."""
     if options.to and options.trajectory != "line":
-        raise NacelleError(f"--to goes with --trajectory line, not with {options.trajectory}")
+        raise NacelleError(f"--to applies to --trajectory line, not to {options.trajectory}")
     if options.radius and options.trajectory != "circle":
-        raise NacelleError(f"--radius goes with --trajectory circle, not with {options.trajectory}")
+        raise NacelleError(f"--radius applies to --trajectory circle, not to {options.trajectory}")
     if not math.isfinite(options.duration) or options.duration <= 0.0:
         raise NacelleError(f"the duration must be above zero, got {options.duration:g} s")

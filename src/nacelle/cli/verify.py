@@ -16,15 +16,15 @@ def verify_command(
     robot_name: RobotArgument,
     *,
     against: Annotated[
-        str, typer.Option("--against", help="Other engine: pinocchio, mujoco, or all.")
+        str, typer.Option("--against", help="Reference engine: pinocchio, mujoco, or all.")
     ] = "all",
-    states: Annotated[int, typer.Option("--states", help="How many random states.")] = 20,
-    seed: Annotated[int, typer.Option("--seed", help="Of the random states.")] = 0,
+    states: Annotated[int, typer.Option("--states", help="Number of random states.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random states.")] = 0,
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Rebuild the robot in another engine and compare kinematics, dynamics and energies at random states."""
+    """Compare kinematics, dynamics and energies with Pinocchio and MuJoCo at random states."""
     from nacelle.verify import verify
 
     report = verify(load_robot(robot_name, mode, payload), against, states, seed)

@@ -56,14 +56,14 @@ def write_picture(draw: Callable[[], Any], out: Path | None, step: int = 1) -> N
 def draw_command(
     robot_name: RobotArgument,
     *,
-    out: Annotated[Path, typer.Option("--out", help="Picture to write: .png, .svg or .pdf.")],
+    out: Annotated[Path, typer.Option("--out", help="Picture to write (.png, .svg or .pdf).")],
     at: AtOption = None,
     tool: ToolOption = "",
-    names: Annotated[bool, typer.Option("--names", help="Write the names of bodies.")] = False,
-    frames: Annotated[bool, typer.Option("--frames", help="Draw the frames of bodies.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Label the bodies.")] = False,
+    frames: Annotated[bool, typer.Option("--frames", help="Draw the body frames.")] = False,
     mode: ModeOption = "",
 ) -> None:
-    """Draw a robot at a pose."""
+    """Draw a robot at a pose (png, svg, pdf)."""
     robot = load_robot(robot_name, mode)
     x = read_pose(robot, at, tool)
     write_picture(lambda: robot.plot(x, names=names, frames=frames), out)
@@ -78,14 +78,14 @@ def view_command(
         list[str],
         typer.Argument(
             metavar="robot",
-            help="Names of robots of the library, or YAML files, which are read anew when they change.",
+            help="Robots of the library, or YAML files, which are reloaded when they change.",
             autocompletion=complete_robots,
         ),
     ],
     *,
     at: AtOption = None,
     trajectory: Annotated[
-        str, typer.Option("--trajectory", help="Motion to play: a CSV file of waypoints, or circle, line.")
+        str, typer.Option("--trajectory", help="Motion to play: circle, line, or a CSV file of waypoints.")
     ] = "",
     to: ToOption = None,
     radius: RadiusOption = "",
@@ -94,27 +94,30 @@ def view_command(
         list[Path] | None,
         typer.Option(
             "--run",
-            help="Run to play: a table of simulate --csv or control --out, or npz; repeat, one a robot.",
+            help="Run to play, a table (CSV) of simulate or control, or npz; repeatable, one for each robot.",
             autocompletion=complete_files(".csv", ".npz"),
         ),
     ] = None,
     tool: ToolOption = "",
     port: Annotated[
-        int | None, typer.Option("--port", help="Port of 127.0.0.1; the first free one from 8080 on.")
+        int | None,
+        typer.Option(
+            "--port", help="Port of the viewer on 127.0.0.1; by default the first free one from 8080."
+        ),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open the browser.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Page to write (.html) instead; it needs no server and no network."),
+        typer.Option("--out", help="HTML page to write instead; it needs no server and no network."),
     ] = None,
     payload: PayloadOption = None,
     mode: ModeOption = "",
 ) -> None:
-    """Show robots in the browser: drag the platform, see forces, play motions; or write one page."""
+    """Show robots in the browser: move the platform, see forces, play motions. Or write an HTML page."""
     if out is not None:
         check_output_file(out)
         if out.suffix.lower() not in (".html", ".htm"):
-            raise NacelleError(f"{out.name}: write a page, .html")
+            raise NacelleError(f"{out.name}: write .html or .htm")
     else:
         from nacelle.view.browser.server import require_viser
 
@@ -122,7 +125,7 @@ def view_command(
     from nacelle.view.watch import WatchedRobot
 
     if trajectory and run:
-        raise NacelleError("--trajectory and --run are two motions: take one of them")
+        raise NacelleError("--trajectory and --run exclude each other; give one of them")
     watched = [WatchedRobot(name, mode, tuple(payload or ())) for name in robot_names]
     with task(f"reading {', '.join(robot_names)}"):
         robots = [source.load() for source in watched]
@@ -140,7 +143,7 @@ def _read_motions(robots: Sequence[Robot], options: MotionOptions, runs: list[Pa
     from nacelle.view.timeline import make_playback, read_run
 
     if not options.trajectory and (options.to or options.radius):
-        raise NacelleError("--to and --radius go with --trajectory")
+        raise NacelleError("--to and --radius require --trajectory")
     if len(runs) > len(robots):
         raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name a robot for each")
     if options.trajectory:
@@ -195,6 +198,6 @@ def _serve(
         stop_progress()
         viewer.wait()
     except KeyboardInterrupt:
-        print_text("\nthe viewer has ended")
+        print_text("\nviewer stopped")
     finally:
         viewer.close()

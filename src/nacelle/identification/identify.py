@@ -127,40 +127,41 @@ class Identification(Plottable):
         ]
         prepared = self.samples[0].preparation
         notes.append(
-            f"motion up to {self.samples[0].band:.3g} Hz: encoders filtered at {prepared.cutoff:.3g} Hz, one "
-            f"of {prepared.decimation} samples kept after filtering, instruments from the "
-            f"{prepared.instruments} motion; "
-            f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces count"
+            f"motion up to {self.samples[0].band:.3g} Hz: encoder filter {prepared.cutoff:.3g} Hz, "
+            f"decimation {prepared.decimation}, instruments from the {prepared.instruments} motion; "
+            f"{estimator.regression_.count} samples of {len(estimator.regression_.rows)} forces used"
         )
         equations = estimator.regression_.count * len(estimator.regression_.rows)
         if equations < _EQUATIONS_PER_PARAMETER * len(self.base):
             notes.append(
-                f"{equations} equations are few for {len(self.base)} base parameters: deviations are rough; "
-                "record longer"
+                f"{equations} equations are few for {len(self.base)} base parameters: standard deviations "
+                "are rough; record longer"
             )
         shaking = np.max([part.vibration for part in self.samples], axis=0)
         if np.any(shaking):
             most = int(np.argmax(shaking))
             unit = "rad/s" if self.robot.revolute_actuators[most] else "m/s"
             notes.append(
-                f"forces shake {self.robot.actuators[most].name} by {shaking[most]:.2g} {unit} beyond the "
-                "encoders' filter, and rates contain that: less noise of the encoders, or a softer "
-                "controller, would make dry friction more certain"
+                f"actuator forces shake {self.robot.actuators[most].name} by {shaking[most]:.2g} {unit} "
+                "above the cutoff of the encoder filter; lower encoder noise or controller gains would "
+                "make dry friction more certain"
             )
         if self.excitation != "good":
             notes.append(
-                f"the excitation is {self.excitation}: the condition of the scaled regressor is "
-                f"{estimator.condition_:.0f}, below {_GOOD_CONDITION:.0f} would be good (`nacelle excite`)"
+                f"the excitation is {self.excitation}: condition number of the scaled regressor "
+                f"{estimator.condition_:.0f}, good is below {_GOOD_CONDITION:.0f} (`nacelle excite`)"
             )
         if estimator.not_excited_:
-            notes.append("not excited at all, so left as described: " + ", ".join(estimator.not_excited_))
+            notes.append("not excited, nominal value kept: " + ", ".join(estimator.not_excited_))
         missing = [name for name in estimator.unidentified_ if name not in estimator.not_excited_]
         if missing:
-            notes.append("not identified, the deviation is as large as the parameter: " + ", ".join(missing))
+            notes.append(
+                "not identified, standard deviation as large as the parameter: " + ", ".join(missing)
+            )
         if estimator.weak_:
-            notes.append("known to worse than 10 %: " + ", ".join(estimator.weak_))
+            notes.append("standard deviation above 10 %: " + ", ".join(estimator.weak_))
         notes += [
-            f"{first} and {second} are known together only (correlation {value:.3f})"
+            f"{first} and {second} are strongly correlated ({value:.3f})"
             for first, second, value in self.correlated_pairs()[:10]
         ]
         distance = self._distance()
@@ -169,8 +170,8 @@ class Identification(Plottable):
                 f"; at the boundary: {', '.join(self.consistent.active)}" if self.consistent.active else ""
             )
             notes.append(
-                f"no robot has exactly the ordinary estimates: the nearest that has is {distance:.2g} "
-                f"standard deviations away{bodies}"
+                "the estimates are not physically consistent; the nearest consistent ones are "
+                f"{distance:.2g} standard deviations away{bodies}"
             )
         return notes
 

@@ -156,16 +156,16 @@ class Validation(Plottable):
         for k, row in enumerate(self.rows):
             ratio, relative = float(self.ratio[k]), float(self.relative[k])
             if np.isfinite(ratio) and ratio <= NOISE_LEVEL_RATIO:
-                notes.append(f"{row}: predicted down to the noise ({ratio:.2f} of its floor)")
+                notes.append(f"{row}: predicted down to the noise (residual {ratio:.2f} times the noise)")
                 continue
             quality = "predicted well" if relative <= np.sqrt(1.0 - GOOD_SCORE) else "predicted poorly"
             times = f", {ratio:.1f} times the noise" if np.isfinite(ratio) else ""
             memory = (
-                "; the residuals have memory: something systematic is not in the model"
+                "; the residuals are correlated in time: the model misses a systematic effect"
                 if self.whiteness[k] < 0.01
                 else ""
             )
-            notes.append(f"{row}: {quality}, {100.0 * relative:.1f} % of the force is left{times}{memory}")
+            notes.append(f"{row}: {quality}, residual {100.0 * relative:.1f} % of the force{times}{memory}")
         return notes
 
     def data(self) -> dict[str, Any]:

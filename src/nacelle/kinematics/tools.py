@@ -83,7 +83,7 @@ def find_tool(robot: Robot, name: str) -> Tool:
     """
     tools = {tool.name: tool for tool in robot.tools}
     if name not in tools:
-        hint = did_you_mean(name, tools) or "it has none; its description names them under `tools`"
+        hint = did_you_mean(name, tools) or "the robot has no tools (the key `tools` of its description)"
         raise KinematicsError(f"{robot.name} has no tool {name!r}; {hint}")
     return tools[name]
 

@@ -331,7 +331,7 @@ def workspace_boundary(
     step = robot.size / 50.0
     low = np.zeros(rays)
     left = np.arange(rays)
-    with task(f"walking along {rays} rays") as report:
+    with task(f"tracing {rays} rays") as report:
         for k in range(1, steps + 1):
             fine = good(np.full(left.size, k * step), left)
             left = left[fine]

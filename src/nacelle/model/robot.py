@@ -198,7 +198,9 @@ class Robot(RobotData, Plottable):
         """
         modes = {mode.name: mode for mode in self.modes}
         if name not in modes:
-            raise KeyError(f"{self.name} has no mode {name!r}; {did_you_mean(name, modes) or 'it has none'}")
+            raise KeyError(
+                f"{self.name} has no mode {name!r}; {did_you_mean(name, modes) or 'the robot has no modes'}"
+            )
         mode = modes[name]
         guess = dict(mode.guess)
         return dataclasses.replace(

@@ -185,7 +185,7 @@ def result_table(runs: Sequence[ControlRun]) -> Table:
         for actuator, turns in zip(robot.actuators, robot.revolute_actuators, strict=True)
     ]
     contour = "mrad" if reached and reached[0].is_rotation_only else "mm"
-    names += ["tool (mm)", "turn (mrad)", f"contour ({contour})"]
+    names += ["tool (mm)", "rotation (mrad)", f"contour ({contour})"]
     table = plain_table("rms / largest error", *(f"{escape(run.label)}>" for run in runs))
     columns = [_result_cells(run, len(names)) for run in runs]
     for k, name in enumerate([*names, "energy (J)", "saturated", "status"]):
@@ -207,14 +207,14 @@ def _result_cells(run: ControlRun, errors: int) -> list[str]:
 # ---- encoders against vision
 
 
-# What is written below each panel, and the factor from SI units.
+# Label below each panel, its unit, and the factor from SI units.
 SWEEP_LABELS: dict[str, tuple[str, str, float]] = {
     "anchors": ("error of the anchors", "mm", 1e3),
     "growth": ("growth of the base", "1e-6", 1e6),
     "lengths": ("error of lengths", "1e-6", 1e6),
     "zeros": ("error of the encoders' zeros", "mrad or mm", 1e3),
-    "noise": ("noise of pixels", "grey levels", 1.0),
-    "rate": ("regions a second", "Hz", 1.0),
+    "noise": ("pixel noise", "grey levels", 1.0),
+    "rate": ("image regions per second", "Hz", 1.0),
 }
 # Series of each kind of sensors, and their markers.
 _SENSOR_STYLES = {"encoders": (1, "s"), "vision": (0, "o"), "both": (2, "^")}

@@ -671,8 +671,10 @@ def _force_answer(validation: Validation, of_what: str) -> Answer:
     remembering = ", ".join(row for row, chance in chances if chance < MEMORY_PROBABILITY)
     memory = ""
     if remembering:
-        memory = f"; the residuals of {remembering} have memory: something systematic is not in the model"
-        memory += ", though it is small beside the noise" if at_noise else ""
+        memory = (
+            f"; the residuals of {remembering} are correlated in time: the model misses a systematic effect"
+        )
+        memory += ", though it is small compared with the noise" if at_noise else ""
     quality = "down to the noise" if at_noise else "well"
     return (
         "good" if at_noise else "fair",

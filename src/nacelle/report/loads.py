@@ -13,6 +13,7 @@ from rich.text import Text
 from nacelle.dynamics.gravity_balance import GravityBalance
 from nacelle.dynamics.reactions import Peak, PeakReactions
 from nacelle.dynamics.sizing import ActuatorLoad, Sizing
+from nacelle.errors import format_count
 from nacelle.kinematics.flags import has_failed
 from nacelle.report.flagged import flag_counts
 from nacelle.report.results import names
@@ -65,7 +66,7 @@ def sizing_parts(sizing: Sizing) -> list[Part]:
     beyond = [load for load in sizing.loads if load.beyond]
     return [
         table,
-        *(Text(f"{load.name} goes beyond its limits: {', '.join(load.beyond)}", "red") for load in beyond),
+        *(Text(f"{load.name} exceeds its limits: {', '.join(load.beyond)}", "red") for load in beyond),
     ]
 
 
@@ -93,12 +94,12 @@ def reactions_data(result: PeakReactions) -> dict[str, Any]:
 
 
 def reaction_parts(result: PeakReactions) -> list[Part]:
-    """The largest loads leg by leg, and what inner stress leaves open."""
+    """The largest loads leg by leg, and the components that internal stress leaves undetermined."""
     redundancy = result.reactions.redundancy
     force = max(peak.force for peak in result.described_peaks)
     moment = max(force * result.robot.size, *(peak.moment for peak in result.described_peaks))
     columns = ["joint", "kind", "force (N)>", "at (s)>", "mean>", "radial>", "axial>"]
-    columns += ["moment (N m)>", "at (s)>", "tilting>", "torque>", *(["open"] if redundancy else [])]
+    columns += ["moment (N m)>", "at (s)>", "tilting>", "torque>", *(["undetermined"] if redundancy else [])]
     table = plain_table(*columns)
     for peak in _peaks_by_leg(result):
         row = [_format_load(peak.force, force), f"{peak.force_time:.3f}"]
@@ -111,8 +112,8 @@ def reaction_parts(result: PeakReactions) -> list[Part]:
         return [table]
     return [
         table,
-        f"open: {redundancy} superfluous closure equations leave inner stress in these components, which "
-        "tolerances and stiffness decide; the least-norm share is given",
+        f"undetermined: internal stress from {format_count(redundancy, 'redundant closure constraint')}, "
+        "which depends on tolerances and stiffness; the least-norm solution is given",
     ]
 
 
@@ -158,18 +159,18 @@ def balance_parts(result: GravityBalance) -> list[Part]:
     """The same for people."""
     lines: list[Part] = [f"{result.robot.name} over {len(result.x)} poses"]
     for spring in result.springs:
-        unit, rest = ("N m/rad", f"{math.degrees(spring.rest):.4f} deg")
+        unit, rest = ("N m/rad", f"{math.degrees(spring.rest):z.4f} deg")
         if not spring.revolute:
-            unit, rest = ("N/m", f"{1e3 * spring.rest:.4f} mm")
-        lines.append(f"  spring in {spring.joint}: {spring.stiffness:.5g} {unit}, at rest at {rest}")
+            unit, rest = ("N/m", f"{1e3 * spring.rest:z.4f} mm")
+        lines.append(f"  spring in {spring.joint}: {spring.stiffness:.5g} {unit}, unloaded at {rest}")
     for weight in result.counterweights:
         at = ", ".join(f"{1e3 * value:g}" for value in weight.position)
         lines.append(f"  counterweight on {weight.body}: {weight.mass:.5g} kg at ({at}) mm")
     if not result.springs and not result.counterweights:
-        lines.append("  none of them helps: all stiffnesses and masses are best at zero")
+        lines.append("  no improvement: the best stiffnesses and masses are zero")
     lines.append(_holding_table(result))
     if result.ill_conditioned:
-        warning = "these poses do not tell the unknowns apart: others would balance as well"
+        warning = "these poses do not determine the springs and counterweights uniquely"
         lines.append(Text(warning, "yellow"))
     return lines
 
@@ -177,7 +178,7 @@ def balance_parts(result: GravityBalance) -> list[Part]:
 def _holding_table(result: GravityBalance) -> Table:
     figures = (result.rms_before, result.rms_after, result.max_before, result.max_after)
     return plain_table(
-        *("actuator", "rms before>", "after>", "largest before>", "after>"),
+        *("actuator", "rms before>", "rms after>", "peak before>", "peak after>"),
         rows=[
             [Text(name), *(f"{values[k]:.4g} {unit}" for values in figures)]
             for k, (name, unit) in enumerate(names.actuators(result.robot))

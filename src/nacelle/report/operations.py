@@ -117,7 +117,7 @@ def operation_count(
         shapes = input_shapes(loop_closing_step, robot)
         assert shapes is not None
         iteration = count(make_program(loop_closing_step, robot, shapes))
-        includes += "; y is given, and the iteration that finds it is counted apart"
+        includes += "; y is given, its iteration is counted separately"
     by_tree = reason = ""
     if name not in ELASTIC_NAMES and counted.form == "compact":
         function = reference.regressor if name.endswith("regressor") else reference.inverse
@@ -191,8 +191,8 @@ def operation_parts(operations: Operations) -> list[Part]:
     ]
     if operations.iteration is not None:
         parts.append(
-            f"  and in every iteration {operations.iteration}\n  (a step of Newton's method towards y, the "
-            "joints of legs without a closed form; how many a pose takes depends on the guess)"
+            f"  and per iteration {operations.iteration}\n  (a Newton step for y, the joints of legs without "
+            "a closed-form solution; the number of iterations depends on the initial guess)"
         )
     theirs = {
         name: f"{add} + {mul} = {add + mul}"
@@ -201,11 +201,11 @@ def operation_parts(operations: Operations) -> list[Part]:
     }
     if operations.stages:
         columns = [f"published ({operations.published_counts[0].source})"] if theirs else []
-        table = plain_table("stage", "+/->", "×/÷>", "together>", *map(escape, columns))
+        table = plain_table("stage", "+/->", "×/÷>", "total>", *map(escape, columns))
         for stage in operations.stages:
             numbers = (str(stage.add), str(stage.mul), str(stage.add + stage.mul))
             table.add_row(stage.name, *numbers, *([theirs[stage.name]] if theirs else []))
-        parts += [table, "  Friction is what the minimised program has more than the one without it."]
+        parts += [table, "  Friction is the difference between the minimised programs with and without it."]
     return [
         *parts,
         *(

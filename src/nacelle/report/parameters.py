@@ -28,13 +28,13 @@ def base_parts(base: BaseParameters) -> list[Part]:
     if base.choice.assumed_zero:
         parts.append(f"assumed to be zero: {', '.join(base.choice.assumed_zero)}")
     agreement = (
-        "which is what the rules of mechanics leave"
+        "equal to the structural rank"
         if base.structural == len(base)
-        else f"the rules of mechanics leave {base.structural}; without a rule: {', '.join(base.unexplained)}"
+        else f"the structural rank is {base.structural}; unexplained: {', '.join(base.unexplained)}"
     )
-    parts.append(f"rank {len(base)} over random states, gap {base.gap:.0e}: {agreement}")
+    parts.append(f"rank {len(base)} at random states, gap {base.gap:.0e}: {agreement}")
     if not base.is_certain:
-        parts.append("The rank is in doubt: some parameters can hardly be distinguished.")
+        parts.append("The rank is uncertain: some parameters can hardly be distinguished.")
     return parts
 
 
@@ -57,15 +57,15 @@ def excitation_parts(result: Excitation) -> list[Part]:
         f"{result.trajectory.duration:.4g} s; {ended}",
         f"condition {result.condition:.4g}, log det {result.log_det:.4g}; {better} of the best random motion "
         f"{result.random:.4g}",
-        plain_table("limit", "most used by", "use>", "at (s)>", "the limit is", rows=rows),
-        f"least well determined: {result.weakest_combination()}",
+        plain_table("limit", "critical for", "used>", "at (s)>", "source of the limit", rows=rows),
+        f"worst determined combination: {result.weakest_combination()}",
     ]
 
 
 def identification_parts(result: Identification, validation: Validation | None = None) -> list[Part]:
     """The estimates, what is not trustworthy, and how well forces are predicted."""
     estimator, removed = result.estimator, set(result.essential.removed_names)
-    table = plain_table("base parameter", "described>", "estimate>", "deviation>", "%>", "")
+    table = plain_table("base parameter", "nominal>", "estimate>", "std. dev.>", "%>", "")
     for k, name in enumerate(result.base.names):
         relative = 100.0 * estimator.relative_std_[k]
         table.add_row(
@@ -100,11 +100,11 @@ def payload_lines(load: PayloadEstimate) -> list[str]:
     """Mass and centre of a payload, and what is doubtful."""
     com = ", ".join(f"{value:.4g}" for value in load.com)
     lines = [
-        f"payload on {load.on}: {load.mass:.5g} kg (deviation {load.sigma[0]:.2g}), centre of mass at "
+        f"payload on {load.on}: {load.mass:.5g} kg (std. dev. {load.sigma[0]:.2g}), centre of mass at "
         f"[{com}] m; determined: {', '.join(load.determined) or 'nothing'}"
     ]
     if not load.is_significant:
         lines.append("- its mass is not distinguishable from zero")
     if not load.is_explained():
-        lines.append("- the runs differ by more than a payload explains")
+        lines.append("- the runs differ by more than a payload can explain")
     return lines

@@ -58,12 +58,12 @@ def run_lines(run: Simulation) -> list[str]:
     if "energy" in data:
         first, last = data["energy"]
         lines += [
-            f"energy {first:.6g} J to {last:.6g} J; forces did {data['work']:.6g} J, friction took "
-            f"{data['dissipated']:.6g} J, missing {data['balance']:.1e} J"
+            f"energy {first:.6g} J to {last:.6g} J; work of forces {data['work']:.6g} J, dissipated "
+            f"{data['dissipated']:.6g} J, balance error {data['balance']:.1e} J"
         ]
     if "closure_error" in data:
-        lines.append(f"loops open by {data['closure_error']:.1e} of the size")
+        lines.append(f"loop-closure error {data['closure_error']:.1e} of the robot's size")
     if "elastic" in data:
         name = max(data["elastic"], key=lambda key: data["elastic"][key])
-        lines.append(f"the largest elastic coordinate was {name}: {data['elastic'][name]:.3g} (m, rad)")
+        lines.append(f"largest elastic coordinate: {name}, {data['elastic'][name]:.3g} (m or rad)")
     return lines

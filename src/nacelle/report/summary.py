@@ -328,7 +328,7 @@ def _tree_diagram(robot: Robot) -> Tree:
     if not robot.has_platform:
         grow(root, PLATFORM)
         return root
-    platform = f"[bold]{escape(robot.bodies[PLATFORM].name)}[/] [dim]{robot.platform.kind} nacelle[/]"
+    platform = f"[bold]{escape(robot.bodies[PLATFORM].name)}[/] [dim]{robot.platform.kind} platform[/]"
     motion = escape(robot.motion.name)
     grow(root.add(f"[cyan]platform coordinates[/] {motion} > {platform}"), PLATFORM)
     return root
@@ -484,7 +484,7 @@ def _round_to_zero(value: float, tiny: float = 1e-15) -> float:
 def mobility_lines(m: dict[str, Any]) -> list[Part]:
     """Mobility by counting and by rank, and its sentences."""
     plane = "" if m["counted_planar"] is None else f", in the plane {m['counted_planar']}"
-    idle = f" ({m['idle_count']} of them idle)" if m["idle_count"] else ""
+    idle = f" ({m['idle_count']} of them internal)" if m["idle_count"] else ""
     head = f"Chebyshev-Grübler-Kutzbach: {m['counted']} in space{plane}; by rank: {m['true']}{idle}."
     return [head, *m["sentences"]]
 

@@ -83,7 +83,7 @@ def modes_parts(result: NaturalFrequencies) -> list[Part]:
     state = "locked" if result.locked else "free"
     about = "about the equilibrium under load" if result.load is not None else "of the unloaded robot"
     energy, masses = result.strain_energy, result.effective_mass
-    table = plain_table("mode", "frequency>", "damping>", "moves with x>", "y>", "z>", "strain energy")
+    table = plain_table("mode", "frequency>", "damping>", "effective mass x>", "y>", "z>", "strain energy")
     total = float(np.max(masses))
     for k, frequency in enumerate(result.frequencies):
         mass_cells = [f"{mass:.4g} kg" if mass > 1e-9 * total else "." for mass in masses[:, k]]

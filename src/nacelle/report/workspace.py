@@ -65,19 +65,19 @@ def workspace_lines(grid: Workspace, *, singular: bool = False) -> list[str]:
     if grid.rotation_names:
         vector = ", ".join(name if name in grid.rotation_names else "0" for name in ("rx", "ry", "rz"))
         lines.append(
-            f"orientation: that of the pose of --at, or of the reference, turned by the rotation vector "
+            f"orientation: that of --at, or of the reference pose, rotated by the rotation vector "
             f"[{vector}] in base axes"
         )
     points, inside = data["points"], data["inside_limits"]
     lines.append(
-        f"reached {data['reachable']} ({100.0 * data['reachable'] / points:.1f} %); within the limits of "
-        f"joints and drives {inside} ({100.0 * inside / points:.1f} %)"
-        + (f", together {grid.volume:.6g} {grid.unit}" if len(grid.names) > 1 else "")
+        f"reachable {data['reachable']} ({100.0 * data['reachable'] / points:.1f} %); within joint and "
+        f"actuator limits {inside} ({100.0 * inside / points:.1f} %)"
+        + (f", size {grid.volume:.6g} {grid.unit}" if len(grid.names) > 1 else "")
     )
     if data["other_branch"]:
         other_count = data["other_branch"]
         lines.append(
-            f"on a branch that is not connected with the reference pose, and not counted within limits: "
+            f"on a branch that is not connected to the reference pose, not counted within limits: "
             f"{other_count} ({100.0 * other_count / points:.1f} %)"
         )
     if len(grid.names) == 1:
@@ -93,7 +93,7 @@ def workspace_lines(grid: Workspace, *, singular: bool = False) -> list[str]:
             f"{name} from {_format_coordinate(low, unit)} to {_format_coordinate(high, unit)}"
             for name, (low, high), unit in zip(grid.names, grid.extent, grid.units, strict=True)
         ]
-        lines.append(f"furthest poses within limits: {', '.join(spans)}")
+        lines.append(f"extent within limits: {', '.join(spans)}")
     figures = data["conditioning"]
     if figures["median"] is not None:
         lines.append(
@@ -134,13 +134,12 @@ def reach_lines(boundary: WorkspaceBoundary) -> list[str]:
     """The same for people."""
     data, unit = reach_data(boundary), "m^2" if len(boundary.names) == 2 else "m^3"
     lines = [
-        f"{data['robot']}: {data['volume']:.6g} {unit} seen from the pose; rays from {data['shortest']:.4g} "
-        f"m to {data['longest']:.4g} m"
+        f"{data['robot']}: {data['volume']:.6g} {unit} enclosed by {data['rays']} rays of "
+        f"{data['shortest']:.4g} m to {data['longest']:.4g} m"
     ]
     if data["endless"]:
         lines.append(
-            f"{data['endless']} of {data['rays']} rays meet no boundary within "
-            f"{boundary.furthest:.4g} m: the "
-            "size is what was walked (give limits to the joints or drives)"
+            f"{data['endless']} of {data['rays']} rays meet no boundary within {boundary.furthest:.4g} m: "
+            "the size is a lower bound (give limits to the joints or actuators)"
         )
     return lines

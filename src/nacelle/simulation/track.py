@@ -189,7 +189,7 @@ def _gauss_integrals(track: Track, edges: Array, rate: Callable[[Array, Array], 
     """Integrals (K, m) of rates over each of K intervals between edges (K + 1,), by blocks of them."""
     half = 0.5 * np.diff(edges)
     parts = []
-    with task("summing up work and friction") as report:
+    with task("integrating work and dissipation") as report:
         for first in range(0, len(half), _BLOCK):
             h = half[first : first + _BLOCK, None]
             nodes = edges[first : first + len(h), None] + h + h * _NODES

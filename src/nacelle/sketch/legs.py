@@ -90,7 +90,9 @@ def read_legs(text: str, count: int | None = None) -> list[LegLetters]:
     for entry in entries:
         match = _ENTRY.fullmatch(entry)
         if match is None:
-            raise NacelleError(f"{entry!r} is no leg; write the letters of its joints, such as UPS or 3-RRR")
+            raise NacelleError(
+                f"{entry!r} is not a leg; write the letters of its joints, such as UPS or 3-RRR"
+            )
         numbered = numbered or match[1] is not None
         legs += [_read_leg(match[2])] * min(int(match[1] or 1), _MOST_LEGS + 1)
     if count is not None:
@@ -124,7 +126,7 @@ def _read_leg(text: str) -> LegLetters:
             "them: nacelle new NAME --from delta (or orthoglide, h4)"
         )
     if not word:
-        raise NacelleError(f"{text!r} is no leg; write the letters of its joints, such as UPS or 3-RRR")
+        raise NacelleError(f"{text!r} is not a leg; write the letters of its joints, such as UPS or 3-RRR")
     small = word.islower()
     letters, active, position = "", [], 0
     while position < len(word):

@@ -176,7 +176,7 @@ class _Reader(Columns):
         count = len(self.table)
         if count < least:
             row = self.table.row(count - 1) if count else self.table.header
-            self.add(row, 0, "", f"{count} pose(s) are too few", f"write {least} or more, one a line")
+            self.add(row, 0, "", f"{count} pose(s) are too few", f"write {least} or more, one per line")
         with np.errstate(invalid="ignore"):
             quats = self._quats(entries, gaps) if self.rotation else None
         self.stop("poses")

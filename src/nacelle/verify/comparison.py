@@ -261,7 +261,7 @@ def compare(robot: Robot, other: Robot, against: str | Iterable[str], states: in
     mechanism_of(robot)
     with task(f"building {robot.name} in {', '.join(names)}"):
         engines = [build(other) for build in builders]
-    with task("drawing states"):
+    with task("sampling random states"):
         samples = random_states(robot, states, seed)
     with task("computing kinematics"):
         kinematics = ours.compute_kinematics(robot, samples)

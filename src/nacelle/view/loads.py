@@ -15,7 +15,7 @@ import numpy as np
 
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.reactions import joint_reactions
-from nacelle.errors import NacelleError
+from nacelle.errors import NacelleError, format_count
 from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.robot import Robot
 from nacelle.shapes.placed import joint_frames
@@ -111,8 +111,8 @@ def _reaction_loads(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> L
     note = ""
     if result.redundancy:
         note = (
-            f"{result.redundancy} superfluous closure equations leave inner stress in some components, "
-            "which tolerances and stiffness decide: the least-norm share is shown"
+            f"internal stress from {format_count(result.redundancy, 'redundant closure constraint')} is not "
+            "determined, it depends on tolerances and stiffness: the least-norm solution is shown"
         )
     return Loads(REACTIONS, np.array([frame.p for frame in fixed]), forces, moments, tuple(rows), note)
 

@@ -245,7 +245,7 @@ def read_run(robot: Robot, path: Path) -> Playback:
             poses = read_poses(path, robot.motion)
         except TableError as error:
             raise NacelleError(
-                f"{name} is no run of {robot.name}, whose pose has "
+                f"{name} is not a run of {robot.name}, whose pose has "
                 f"{', '.join(layout_of(robot.motion).x_names)}:\n{error}"
             ) from None
         if poses.times is None:
@@ -266,11 +266,11 @@ def _read_npz(robot: Robot, path: Path) -> tuple[np.ndarray, np.ndarray]:
         message, hint = unread_reason(path, error, "run (.csv, .npz)")
         raise NacelleError(f"{path}: {message}; {hint}") from None
     except ValueError as error:
-        raise NacelleError(f"{path.name} is no npz file of a run: {error}") from None
+        raise NacelleError(f"{path.name} is not an npz file of a run: {error}") from None
     layout = layout_of(robot.motion)
     if x.ndim != 2 or x.shape[1] != layout.nx:
         raise NacelleError(
-            f"{path.name} is no run of {robot.name}: its poses have the shape {x.shape}, those of the robot "
-            f"have {layout.nx} numbers ({', '.join(layout.x_names)})"
+            f"{path.name} is not a run of {robot.name}: its poses have the shape {x.shape}, those of the "
+            f"robot have {layout.nx} numbers ({', '.join(layout.x_names)})"
         )
     return times, x

@@ -246,7 +246,7 @@ def test_uses_are_one_at_the_limits():
         ({"speed": [1.0, 2.0, 3.0]}, "one for each of the 2 actuators"),
         ({"force": "much"}, "force limit is one number"),
         ({"force": 1e-3}, "force limit of .*motor, 0.001, is below what holds the robot at rest"),
-        ({"margin": 0.6}, "margin is a part of a joint's range"),
+        ({"margin": 0.6}, "margin is a fraction of a joint's range"),
         ({"margin": 0.45}, "position limit of .* is met at the centre"),
         ({"conditioning": 0.9}, "conditioning limit 0.9 is above what the robot has at the centre, 0.4"),
         ({"conditioning": 0.0}, "conditioning limit must be above zero"),

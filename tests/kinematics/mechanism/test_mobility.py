@@ -135,7 +135,7 @@ LIBRARY = {
         "locks one rotation, the three pairs all of them",
         Counts(counted=9, platform=3, idle=6),
         Axes(free="x y z", locked="rx ry rz"),
-        words=("6 idle motions", "leg2.rod-b spins about its own axis", "Locked: rotation about x"),
+        words=("6 internal freedoms", "leg2.rod-b spins about its own axis", "Locked: rotation about x"),
         absent=("overconstrained", "redundant"),
     ),
     "delta-codourey": ExpectedMobility(
@@ -249,7 +249,7 @@ KNOWN = {
         "6 + 6 x 4 = 30 rates, 6 balls lock 18: 12, of which 6 struts spin",
         Counts(counted=12, platform=6, idle=6),
         Axes(free="x y z rx ry rz"),
-        words=("6 idle motions leave the platform at rest", "strut6"),
+        words=("6 internal freedoms leave the platform at rest", "strut6"),
         absent=("overconstrained", "redundant"),
     ),
     "sarrus": ExpectedMobility(

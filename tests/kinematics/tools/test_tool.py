@@ -93,7 +93,7 @@ def test_coordinates_of_a_tool_mean_the_tool() -> None:
     ("name", "options", "words"),
     [
         ("delta", {"tool": "flang"}, "delta has no tool 'flang'; did you mean 'flange'"),
-        ("fivebar", {"tool": "a"}, "has none; its description names them under `tools`"),
+        ("fivebar", {"tool": "a"}, "the robot has no tools"),
         ("delta", {"tool": "flange", "rz": 0.1}, "no coordinate 'rz'"),
         ("delta", {"tool": "flange", "x": np.zeros(2), "y": np.zeros(3)}, "do not broadcast"),
         ("gough-stewart", {"tool": "spindle", "quat_xyzw": [0, 0, 0, 1], "cardan": [0, 0, 0]}, "given twice"),

@@ -48,8 +48,8 @@ class DynamicsRun(MotionRun):
         str,
         typer.Option(
             "--free",
-            help="Coordinates, with commas, whose accelerations are left to the dynamics: as many as motions "
-            "that nothing drives.",
+            help="Coordinates, separated by commas, whose accelerations follow from the dynamics; one for "
+            "each motion without an actuator.",
         ),
     ] = ""
 
@@ -57,8 +57,8 @@ class DynamicsRun(MotionRun):
 @command("dynamics")
 @with_options_of(DynamicsRun)
 def dynamics_command(robot_name: str, run: DynamicsRun) -> None:
-    """Actuator forces along a motion: force, speed and power against the limits of the drives."""
-    robot, path, options = run.prepare(robot_name)
+    """Inverse dynamics along a motion: actuator force, speed and power, compared with the limits."""
+    robot, path, options = run.prepared(robot_name)
     from nacelle.dynamics.sizing import size_motors
     from nacelle.report.loads import sizing_data, sizing_parts
 
@@ -109,8 +109,8 @@ def _force_table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
 @command("reactions")
 @with_options_of(MotionRun)
 def reactions_command(robot_name: str, run: MotionRun) -> None:
-    """Forces and moments in all joints along a motion: peaks, radial and axial, to size bearings."""
-    robot, path, options = run.prepare(robot_name)
+    """Joint reactions along a motion: peak radial and axial forces and moments, to size bearings."""
+    robot, path, options = run.prepared(robot_name)
     from nacelle.dynamics.reactions import peak_reactions
     from nacelle.report.loads import reaction_parts, reactions_data
 
@@ -118,7 +118,7 @@ def reactions_command(robot_name: str, run: MotionRun) -> None:
     if run.csv is not None:
         write_or_print(_reaction_table(result), run.csv)
     flags = result.reactions.flags
-    _print_loads(result, flags, run, reactions_data, reaction_parts, what="; largest loads")
+    _print_loads(result, flags, run, reactions_data, reaction_parts, what="; peak loads")
 
 
 def _reaction_table(result: PeakReactions) -> Iterator[str]:
@@ -143,28 +143,35 @@ def balance_command(
     *,
     springs: Annotated[
         list[str] | None,
-        typer.Option("--spring", metavar="JOINT", help="Joint that gets a spring; repeat. Else the drives."),
+        typer.Option(
+            "--spring",
+            metavar="JOINT",
+            help="Joint that gets a spring (repeatable); by default the actuated joints.",
+        ),
     ] = None,
     counterweights: Annotated[
         list[str] | None,
         typer.Option(
             "--counterweight",
             metavar="BODY=X,Y,Z",
-            help="A place for a counterweight in the frame of a body, such as arm=-80mm,0,0; repeat.",
+            help="Position of a counterweight in the frame of a body, such as arm=-80mm,0,0 (repeatable).",
         ),
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option("--csv", help="Table of poses to balance; else 200 around the reference.")
+        Path | None,
+        typer.Option("--csv", help="Input table of poses (CSV); by default 200 around the reference."),
     ] = None,
-    alike: Annotated[bool, typer.Option("--alike", help="The same springs and weights in all legs.")] = False,
+    alike: Annotated[
+        bool, typer.Option("--alike", help="Use the same springs and counterweights in all legs.")
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", help="File for the balanced robot; a new one, unless --overwrite.")
+        Path | None, typer.Option("--out", help="Description of the balanced robot to write (YAML).")
     ] = None,
     payload: PayloadOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Springs and counterweights that balance gravity best over a set of poses."""
+    """Springs and counterweights that best balance gravity over a set of poses."""
     from nacelle.dynamics.gravity_balance import balance_gravity
     from nacelle.report.loads import balance_data, balance_parts
 
@@ -188,5 +195,7 @@ def _read_counterweight(text: str) -> tuple[str, list[float]]:
     name, sign, position = text.partition("=")
     parts = position.split(",")
     if not sign or len(parts) != 3:
-        raise NacelleError(f"{text!r} is no place of a counterweight: write BODY=X,Y,Z, as arm=-80mm,0,0")
+        raise NacelleError(
+            f"{text!r} is not the position of a counterweight; write BODY=X,Y,Z, such as arm=-80mm,0,0"
+        )
     return name.strip(), [read_quantity(part.strip(), angle=False) for part in parts]

@@ -56,7 +56,7 @@ def linearise_command(
     *,
     at: AtOption = None,
     coordinates: Annotated[
-        str, typer.Option("--coordinates", help="Of the state: platform, or actuators.")
+        str, typer.Option("--coordinates", help="State coordinates: platform or actuators.")
     ] = "platform",
     smooth: SmoothOption = None,
     no_friction: NoFrictionOption = False,
@@ -66,7 +66,7 @@ def linearise_command(
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Linear model around the equilibrium at a pose: matrices, eigenvalues, natural frequencies."""
+    """Linear model about the equilibrium at a pose: state-space matrices, eigenvalues, frequencies."""
     from nacelle.dynamics.derivatives.linear import linearise
     from nacelle.report.vibrations import linear_data
 
@@ -85,9 +85,13 @@ def _linear_parts(model: LinearModel) -> Iterator[Part]:
     forces = ", ".join(
         f"{name} {force:.5g}" for name, force in zip(model.input_names, model.tau.tolist(), strict=True)
     )
-    friction = "without friction" if model.smooth is None else f"friction smooth over {model.smooth:g} (SI)"
-    yield f"{model.robot.name} at rest, {model.coordinates} coordinates, {friction}"
-    yield f"held by {forces} (N, N m)"
+    friction = (
+        "without friction"
+        if model.smooth is None
+        else f"friction smoothed over {model.smooth:g} rad/s or m/s"
+    )
+    yield f"{model.robot.name} at rest, {model.coordinates.rstrip('s')} coordinates, {friction}"
+    yield f"equilibrium forces: {forces} (N, N m)"
     rates = [f"d/dt {name}" for name in model.state_names]
     yield from _matrix_tables("A", model.A, rates, model.state_names)
     yield from _matrix_tables("B", model.B, rates, model.input_names)
@@ -113,10 +117,9 @@ def _warn_of_motion(model: LinearModel) -> None:
     free = undriven_coordinates(model.robot)
     print_notes(
         [
-            f"warning: no equilibrium: nothing drives {', '.join(free)}, and these accelerate here: "
+            f"warning: no equilibrium: {', '.join(free)} without actuators; accelerations at this pose: "
             f"{', '.join(moving)} (rad/s^2, m/s^2); nacelle.dynamics.equilibrium_pose(robot, free={free!r}) "
-            "finds a "
-            "pose that rests, if there is one"
+            "finds an equilibrium, if there is one"
         ]
     )
 
@@ -165,43 +168,49 @@ def modes_command(
         typer.Option(
             "--map",
             metavar="NAME=LOW:HIGH[:POINTS]",
-            help="Frequencies over a coordinate; one to three of them.",
+            help="Coordinate of a frequency map, with its range; one to three (repeatable).",
         ),
     ] = None,
     along: Annotated[
         str,
-        typer.Option("--along", help="Frequencies along a path: a CSV file of waypoints, circle, or line."),
+        typer.Option("--along", help="Path for frequencies: circle, line, or a CSV file of waypoints."),
     ] = "",
     to: ToOption = None,
     radius: RadiusOption = "",
-    points: Annotated[int, typer.Option("--points", help="Poses along the path.")] = 101,
-    number: Annotated[int, typer.Option("--modes", metavar="N", help="How many modes, the lowest.")] = 6,
-    unlocked: Annotated[bool, typer.Option("--unlocked", help="The actuators move freely.")] = False,
+    points: Annotated[int, typer.Option("--points", help="Number of poses along the path.")] = 101,
+    number: Annotated[
+        int, typer.Option("--modes", metavar="N", help="Number of modes, from the lowest frequency.")
+    ] = 6,
+    unlocked: Annotated[
+        bool, typer.Option("--unlocked", help="Let the actuators move freely; by default they are locked.")
+    ] = False,
     gravity: Annotated[
         bool,
-        typer.Option("--gravity", help="About the equilibrium under gravity, not of the straight robot."),
+        typer.Option("--gravity", help="Compute modes about the equilibrium under gravity and --external."),
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", help="Picture to write: .png, .svg or .pdf; of a mode, path or map."),
+        typer.Option("--plot", help="Figure of a mode, path or map to write (.png, .svg or .pdf)."),
     ] = None,
-    shape: Annotated[int, typer.Option("--shape", metavar="K", help="The mode that is drawn, from 1.")] = 1,
+    shape: Annotated[
+        int, typer.Option("--shape", metavar="K", help="Number of the mode to draw, from 1.")
+    ] = 1,
     tool: ToolOption = "",
     payload: PayloadOption = None,
     external: ExternalOption = None,
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Natural frequencies of a robot with flexible links: modes at a pose, along a path or over a map."""
+    """Natural frequencies of a robot with flexible links: at a pose, along a path or over a map."""
     from nacelle.elastic.linear.frequencies import frequency_map, natural_frequencies
     from nacelle.report.vibrations import frequency_map_data, frequency_map_parts, modes_data, modes_parts
 
     robot = load_robot(robot_name, mode, payload)
     check_output_file(plot, PICTURES)
     if over and along:
-        raise NacelleError("--map and --along are two different commands: take one of them")
+        raise NacelleError("--map and --along exclude each other; give one of them")
     if not 1 <= shape <= number:
-        raise NacelleError(f"--shape {shape}: there are modes 1 to {number} (--modes)")
+        raise NacelleError(f"--shape {shape}: modes 1 to {number} are computed (--modes)")
     options: dict[str, Any] = {
         "modes": number,
         "locked": not unlocked,
@@ -220,7 +229,7 @@ def modes_command(
         if along:
             x = _path_poses(robot, MotionOptions(along, at, to, radius, 1.0, tool), points)
         elif to or radius:
-            raise NacelleError("--to and --radius go with --along")
+            raise NacelleError("--to and --radius require --along")
         result = natural_frequencies(robot, x, **options)
         write_picture(lambda: result.plot(shape - 1), plot)
         if as_json and not along:
@@ -261,8 +270,10 @@ def _warn_of_buckling(factor: float | None) -> None:
 
     if factor is None or factor >= 100.0:
         return
-    message = f"gravity and wrenches may grow by a factor of {factor:.4g} before it buckles"
+    message = f"buckling load factor of gravity and external wrenches: {factor:.4g}"
     if factor < NEAR_BUCKLING:
-        print_notes([f"warning: {'it has buckled' if factor < 1.0 else 'it is near buckling'}: {message}"])
+        print_notes(
+            [f"warning: the robot {'has buckled' if factor < 1.0 else 'is close to buckling'}; {message}"]
+        )
     else:
         print_parts([message])

@@ -88,7 +88,9 @@ class PixelSpec(Strict):
     @model_validator(mode="after")
     def _check_contrast(self) -> PixelSpec:
         if self.leg == self.background:
-            raise_at("leg", f"legs are as grey as what is behind them, {self.leg:g}: they cannot be seen")
+            raise_at(
+                "leg", f"the legs have the grey level of the background, {self.leg:g}: they cannot be seen"
+            )
         return self
 
 
@@ -111,7 +113,7 @@ class CameraSpec(Strict):
     def _check_view(self) -> CameraSpec:
         if (self.position is None) != (self.looks_at is None):
             key = "looks at" if self.position is None else "position"
-            raise_at(key, "position and 'looks at' go together", "give both, or neither")
+            raise_at(key, "position and 'looks at' require each other", "give both, or neither")
         if self.position is not None and self.position == self.looks_at:
             raise_at("looks at", "a camera cannot look at its own centre")
         if self.field is not None and self.focal is not None:

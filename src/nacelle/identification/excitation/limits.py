@@ -123,7 +123,7 @@ def motion_limits(
         IdentificationError: if a limit cannot be used, or the centre is beyond one.
     """
     if not 0.0 <= margin < 0.5:
-        raise IdentificationError(f"the margin is a part of a joint's range, 0 to 0.5, got {margin:g}")
+        raise IdentificationError(f"the margin is a fraction of a joint's range, 0 to 0.5, got {margin:g}")
     g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
     rotating = np.where(robot.revolute_actuators, robot.size, 1.0)
     inertia = np.diag(mass_matrix(robot, center, coordinates="actuators"))
@@ -146,9 +146,9 @@ def motion_limits(
         "acceleration": inertial if acceleration is None else "given",
         "force": _origin_text(force, described[1], "twice what the centre and the acceleration require"),
         "position": f"described, {100.0 * margin:g} % of the range kept free at each end",
-        "leg margin": f"derived: {_KEPT_FRACTION**2:g} of what it is at the centre",
+        "leg margin": f"derived: {_KEPT_FRACTION**2:g} of its value at the centre",
         "orientation": f"{_LARGEST_ANGLE:g} rad from the centre",
-        "conditioning": f"derived: {_KEPT_FRACTION:g} of what it is at the centre"
+        "conditioning": f"derived: {_KEPT_FRACTION:g} of its value at the centre"
         if conditioning is None
         else "given",
     }

@@ -329,7 +329,7 @@ def read_motion(path: str | Path) -> Trajectory:
         motion = Motion(tuple(data["motion"]))
         parts = [part_trajectory(part, motion) for part in data["parts"]]
     except (OSError, NacelleError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise IdentificationError(f"{file} is no excitation of nacelle: {error}") from None
+        raise IdentificationError(f"{file} is not an excitation of nacelle: {error}") from None
     return parts[0] if len(parts) == 1 else Chain(*parts)
 
 

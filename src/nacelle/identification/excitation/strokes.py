@@ -72,7 +72,7 @@ def choose_strokes(problem: MotionDesign, seed: int) -> list[Stroke]:
     Raises:
         IdentificationError: if no stroke is within the limits.
     """
-    with task("strokes of constant speed"):
+    with task("strokes at constant speed"):
         candidates = _candidates(problem, seed)
         if not candidates:
             raise IdentificationError(

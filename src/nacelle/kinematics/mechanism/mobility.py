@@ -212,7 +212,7 @@ class Mobility(HasTable):
             lines.append(f"Locked: {', '.join([_AXIS_LABELS[a] for a in self.locked])}.")
         if self.idle_count:
             verb = "leaves" if self.idle_count == 1 else "leave"
-            count = format_count(self.idle_count, "idle motion")
+            count = format_count(self.idle_count, "internal freedom")
             lines.append(f"{count} {verb} the {self.moving_part} at rest: {', '.join(self.idle)}.")
         if self.overconstrained:
             lines.append(
