@@ -1,4 +1,4 @@
-"""Rehearsals: motions, forces, readings, lags, energy, and what cannot be."""
+"""Simulated experiments: motions, forces, readings, lags, energy, and what cannot be."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from nacelle.trajectory.base import Trajectory
 from support.library import library_robot
 from support.stress_robots import STRESS
 
-# ---- rehearsal
+# ---- simulated experiments
 #
-# Rehearsals against what holds of any motion: inverse dynamics, energy, the controller's equations.
+# Simulated experiments against what holds of any motion: inverse dynamics, energy, the controller's equations.
 
 Array = np.ndarray
 
@@ -336,7 +336,7 @@ ROBOT = library_robot("fivebar")
 
 # ---- reference
 #
-# The reference of a rehearsal: periods, forces between samples, the mass matrix at the actuators.
+# The reference of a simulated experiment: periods, forces between samples, the mass matrix at the actuators.
 
 A = 0.02 * np.ones((1, 2))
 
@@ -382,7 +382,7 @@ def test_what_cannot_be_repeated() -> None:
         )
 
 
-# ---- Options of a rehearsal: defaults from the robot, and numbers that cannot be
+# ---- Options of a simulated experiment: defaults from the robot, and numbers that cannot be
 
 
 @pytest.mark.parametrize(

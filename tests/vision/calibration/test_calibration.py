@@ -1,4 +1,4 @@
-"""Calibration: bundle, excitation, observations, rehearsal, search."""
+"""Calibration: bundle, excitation, observations, simulated calibration, search."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_derivatives(edge):
 
 
 def test_the_camera_is_right_within_its_deviations() -> None:
-    """A rehearsed calibration is right within its deviations."""
+    """A simulated calibration is right within its deviations."""
     robot = nacelle.load("fivebar")
     camera = Camera.look_at([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0), size=(320, 320))
     result = simulate_calibration(robot, camera, PixelModel(), poses=6, seed=3)

@@ -58,7 +58,7 @@ class DynamicsRun(MotionRun):
 @with_options_of(DynamicsRun)
 def dynamics_command(robot_name: str, run: DynamicsRun) -> None:
     """Inverse dynamics along a motion: actuator force, speed and power, compared with the limits."""
-    robot, path, options = run.prepared(robot_name)
+    robot, path, options = run.prepare(robot_name)
     from nacelle.dynamics.sizing import size_motors
     from nacelle.report.loads import sizing_data, sizing_parts
 
@@ -110,7 +110,7 @@ def _force_table(sizing: Sizing, path: Trajectory) -> Iterator[str]:
 @with_options_of(MotionRun)
 def reactions_command(robot_name: str, run: MotionRun) -> None:
     """Joint reactions along a motion: peak radial and axial forces and moments, to size bearings."""
-    robot, path, options = run.prepared(robot_name)
+    robot, path, options = run.prepare(robot_name)
     from nacelle.dynamics.reactions import peak_reactions
     from nacelle.report.loads import reaction_parts, reactions_data
 

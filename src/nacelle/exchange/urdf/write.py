@@ -224,7 +224,7 @@ class _Writer:
         if any(coupling.follows for coupling in graph.couplings):
             report.add_loss("couplings are <mimic>, which Pinocchio leaves out unless asked for it")
         if np.any(np.abs(graph.gravity - np.array([0.0, 0.0, -9.81])) > 1e-12):
-            report.lost(f"gravity, to be set in the engine: {joined_numbers(graph.gravity)} m/s^2")
+            report.add_loss(f"gravity, to be set in the engine: {joined_numbers(graph.gravity)} m/s^2")
 
     def _closure_file(self, loops: list[tuple[str, str, str]]) -> str:
         pairs = "\n".join(f"  - ['{a}', '{b}']" for a, b, _ in loops)
