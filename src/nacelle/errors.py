@@ -54,7 +54,7 @@ _MAX_SUGGESTIONS = 20
 
 
 def format_count(number: int, singular: str, plural: str = "") -> str:
-    """A number of things in words, such as "3 legs"; `plural` is for plurals without -s."""
+    """A number of things as text, such as "3 legs"; `plural` is for plurals without -s."""
     return f"{number} {singular}" if number == 1 else f"{number} {plural or singular + 's'}"
 
 
@@ -236,7 +236,7 @@ class CalibrationError(NacelleError):
     """A camera cannot be calibrated: too few poses, directions that nothing determines, no convergence.
 
     Attributes:
-        directions: combinations of parameters that the measurements do not determine, in words.
+        directions: descriptions of the combinations of parameters that the measurements do not determine.
     """
 
     def __init__(self, message: str, directions: Iterable[str] = ()) -> None:

@@ -24,7 +24,7 @@ from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
 
-# Steps that are so many times as long as the inputs are not compared.
+# Steps longer than the inputs by this factor are not compared.
 _FAR = 10.0
 # The relative change of inputs by which the condition of a loop is found.
 _CHANGE = 2.0**-30

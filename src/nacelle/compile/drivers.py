@@ -312,7 +312,7 @@ class BatchRk4:
             parameters: the robots' numbers (N, parameters); None if they are constants.
             h: length of a step in seconds.
             steps: number of steps.
-            every: a state is stored after so many steps.
+            every: number of steps from one stored state to the next.
         """
         run = self._on_device if self.target == "cuda" else self._on_processor
         prepared = self._fast.prologue(parameters) if isinstance(self._fast, Parametric) else None

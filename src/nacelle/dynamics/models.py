@@ -52,7 +52,7 @@ class Model(HasTable):
         inputs: names and shapes.
         options: keyword arguments of the function.
         meaning: for every input and output what it is, with units.
-        includes: what the count of its operations includes, in words.
+        includes: description of what the count of its operations includes.
     """
 
     name: str

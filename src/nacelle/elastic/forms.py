@@ -53,7 +53,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 FORMS = ("condensed", "general", "assembled")
-# Beyond so many dependent rates one program with all its solves takes too long to compile.
+# Dependent rates beyond which one program with all its solves takes too long to compile.
 _MAX_DEPENDENT_RATES = 12
 
 

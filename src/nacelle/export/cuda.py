@@ -107,7 +107,7 @@ static inline nc_encode_t nc_encoder(void)
     return (nc_encode_t)found;
 }
 
-/* The map of rows of n numbers, ld apart, in boxes of all rows and so many columns. */
+/* The map of rows of n numbers, ld apart, in boxes of all rows by 'across' columns. */
 static inline bool nc_map_of(
     CUtensorMap *map, const void *rows, size_t bytes, size_t size, size_t n, size_t ld, unsigned across)
 {

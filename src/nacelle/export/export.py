@@ -206,7 +206,7 @@ class Export(HasTable):
 
     @property
     def lines(self) -> list[str]:
-        """What was written in words: operations of every function, the self-test, the files."""
+        """What was written, as lines of text: operations of every function, the self-test, the files."""
         lines = [f"{self.name} {label}: {count}" for label, count in self.counts.items()]
         if self.target == "fmi":
             built = [file.split("/")[1] for file in self.files if file.startswith("binaries/")]
@@ -362,7 +362,7 @@ def _manifest(
 
 
 def _controller_data(controller: Controller | None) -> dict[str, Any] | None:
-    """Name, sample time and parts of a controller, each with its place and its size."""
+    """Name, sample time and parts of a controller, each with its offset and its size."""
     if controller is None:
         return None
     parts = {"memory": memory_fields(controller), "gains": gain_fields(controller)}

@@ -56,7 +56,7 @@ from nacelle.spatial.scalar import Array
 
 TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32}
 _FACTOR = 30.0
-# No tolerance is below so many units of rounding; beyond the limit a model is of no use.
+# Smallest tolerance, in units of rounding; beyond the limit a model is of no use.
 _LEAST, _LIMIT = 200.0, 0.1
 # The same of gaps, to which the condition refers.
 _LEAST_GAP = 20.0
@@ -213,7 +213,7 @@ def _tolerance(
 def error_tolerance(worst: float, kind: Any, least: float = _LEAST) -> float:
     """What is tolerated where a program in a type of NumPy is off by so much, over the scale.
 
-    It is no less than so many units of rounding.
+    It is at least `least` units of rounding.
     """
     limit = max(_FACTOR * worst, least * float(np.finfo(kind).eps)) if np.isfinite(worst) else _LIMIT
     # Two digits, as written down.

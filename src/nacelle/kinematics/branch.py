@@ -42,7 +42,7 @@ from nacelle.tree.spanning_tree import TreeKinematics
 _ZERO = 1e-11
 # How far the configurations are from the reference by which relations of unknowns are recognised.
 _NEAR = (0.07, 0.05, 0.03, 0.02)
-# A relation holds at all of them to this number, and so many roundings of the robot's coordinates.
+# A relation holds at all of them to this number, and this multiple of the coordinates' rounding.
 _RELATED, _ROUNDED = 1e-10, 64.0
 RELATION_TOLERANCE = 1e-7
 """A state in double is elsewhere where a relation of unknowns is wrong by more, rad or robot's sizes."""

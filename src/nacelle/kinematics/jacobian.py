@@ -182,7 +182,7 @@ def nearest_kind(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]
 
 
 def describe_singularity(kind: str, legs: tuple[str, ...], *, is_near: bool = False) -> str:
-    """A singularity that a pose is at, or near, in words."""
+    """A message about a singularity that a pose is at, or near."""
     if not legs:
         return f"a {kind} singularity is near" if is_near else f"this pose is a {kind} singularity"
     who = f"leg {legs[0]!r} is" if len(legs) == 1 else f"legs {', '.join(map(repr, legs))} are"

@@ -343,6 +343,6 @@ def with_beam_masses(robot: Robot) -> Robot:
                 inertia = tuple(make_beam(robot, index).inertia.tolist())
                 body = dataclasses.replace(body, inertia=inertia)
             except BeamError:
-                pass  # reported with its place by the checks
+                pass  # reported with its line by the checks
         bodies.append(body)
     return dataclasses.replace(robot, bodies=tuple(bodies))

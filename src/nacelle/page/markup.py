@@ -32,7 +32,7 @@ def escape_text(value: object) -> str:
 
 
 def format_number(value: float, digits: int = 4) -> str:
-    """A number in few digits, in words where it is none."""
+    """A number in few digits; "not known" or "unbounded" if it is not finite."""
     if math.isnan(value):
         return "not known"
     if math.isinf(value):

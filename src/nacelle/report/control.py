@@ -339,7 +339,7 @@ def visual_comparison_table(comparison: VisualFeedbackComparison) -> Table:
 
 
 def sweep_verdicts(comparison: VisualFeedbackComparison) -> list[str]:
-    """For each sweep, in words, when vision alone is better than encoders alone."""
+    """For each sweep a line that says when vision alone is better than encoders alone."""
     lines = []
     for sweep in comparison.sweeps:
         label, unit, factor = SWEEP_LABELS[sweep]

@@ -51,9 +51,9 @@ from nacelle.spatial.scalar import Array
 
 # Pixels of the figures over time: of the whole and of margins.
 _WIDTH, _LEFT, _RIGHT = 980.0, 64.0, 12.0
-# Lags that are shown at most, and that take part in a test of so many samples at least.
+# Most lags that are shown; fewest samples for each lag that takes part in a test.
 _LAGS, _MIN_SAMPLES_PER_LAG = 40, 4
-# 95 % of normal noise lie within so many deviations.
+# Standard deviations within which 95 % of normal noise lie.
 _NORMAL_95 = 1.96
 # Intervals are drawn over asinh(change / 1 %), up to so much of the parameter's size.
 _LINEAR_RANGE, _BAR_RANGE = 0.01, 3.0
@@ -602,7 +602,7 @@ _ORDER = ("good", "fair", "poor")
 _CHANCE = 0.99
 
 Answer = tuple[str, str]
-"""How good an answer is, "good", "fair" or "poor", and the answer in words."""
+"""How good an answer is, "good", "fair" or "poor", and the answer as a sentence."""
 
 
 def verdict(headline: str, answers: Sequence[Answer]) -> str:

@@ -110,7 +110,7 @@ def law_inputs(
     """Shapes of what a law takes, by name.
 
     Args:
-        what: the law, in words.
+        what: label of the law for messages.
         function: the law.
         model: the robot that the law is for.
         robot: the robot that moves.

@@ -155,7 +155,7 @@ class StepBlock(NamedTuple):
         states: after each of them.
         used: the plant's inputs from the begin of each on.
         error: that was raised in the next one.
-        end_message: why the run ends behind them, in words; empty if it does not.
+        end_message: why the run ends after them; empty if it does not.
     """
 
     states: Array
@@ -171,7 +171,7 @@ class FixedSteps(ABC):
         drive: the plant with its inputs.
 
     Attributes:
-        failure_message: why a step may give no state, in words.
+        failure_message: why a step may give no state.
         loop: the method of a core that gives its native loop; empty for none.
         stages: parts of a step at which that takes inputs that are not held.
         most: how many steps are taken between looks at events and at the user's wish to stop.
@@ -187,7 +187,7 @@ class FixedSteps(ABC):
 
     @abstractmethod
     def evaluations(self, steps: int) -> int:
-        """How often the derivative was evaluated for so many steps."""
+        """How often the derivative was evaluated for a number of steps."""
 
     @abstractmethod
     def _function(self, core: Core) -> Derivative:

@@ -117,7 +117,7 @@ class Outcome(NamedTuple):
         inputs: the plant's inputs (N, inputs) there.
         track: the motion in between.
         status: "done", "event", "interrupted" or "failed".
-        message: how it ended, in words.
+        message: how it ended.
         evaluations: how often the derivative was evaluated.
         next_step: the step that the integrator would have tried next; None for fixed steps.
         memory: what a digital controller remembers there (N, nz); None without one.

@@ -196,7 +196,7 @@ class Constants:
     __slots__ = ("_seen", "one")
 
     def __init__(self, ulps: int = ULPS) -> None:
-        """Start with small whole numbers and halves; numbers within so many last places are one."""
+        """Start with small whole numbers and halves; numbers within `ulps` units of rounding are one."""
         self._use(_UniqueFloats(ulps))
         self._seen[0.0] = 0.0
         for value in _EXACT:

@@ -102,7 +102,7 @@ class Engine(Protocol):
         name: of the engine.
         version: of the engine.
         includes_rotors: whether mass matrix, forces and kinetic energy have the rotors of tree joints.
-        notes: for the user, in words.
+        notes: messages for the user.
     """
 
     name: str

@@ -163,7 +163,7 @@ class CylinderView:
 
     @property
     def reason(self) -> str:
-        """What is wrong, in words; empty if nothing is."""
+        """A message that says what is wrong; empty if nothing is."""
         return "; ".join(message for flag, message in VIEW_MESSAGES.items() if self.flags & flag)
 
 

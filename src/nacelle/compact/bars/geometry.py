@@ -437,7 +437,7 @@ class _SerialLeg:
         return self.robot.legs[self.index].name
 
     def parameters_behind(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
-        """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
+        """Ten parameters of all bodies behind `behind` letters, seen from a frame in the moved one."""
         total: Array = np.zeros(10)
         to = Pose(R, p).inverse()
         for body, count, pose in self.chain.bodies:

@@ -178,7 +178,7 @@ class ControlLoop:
         desired: the desired motion.
         required: what it requires of the actuators, by the model.
         limits: largest forces of the drives (actuators,), N or N m.
-        notes: where the path requires more than the drives have, in words.
+        notes: messages that say where the path requires more than the drives have.
 
     Raises:
         KinematicsError: as in `closed_loop`.

@@ -146,7 +146,7 @@ class ControlRun(Plottable):
 
     @property
     def message(self) -> str:
-        """How the run ended, in words."""
+        """A message that says how the run ended."""
         return self.simulation.message
 
     @property
@@ -322,7 +322,7 @@ class ControlRun(Plottable):
         at = np.abs(self.commanded) >= _SATURATION_RATIO * self.limits
         return np.asarray(np.mean(at, axis=0)) if len(at) else np.zeros(len(self.limits))
 
-    # ---- in numbers, in words, in files
+    # ---- as numbers, as text, as files
 
     def summary(self) -> dict[str, Any]:
         """All figures as plain data, SI units."""

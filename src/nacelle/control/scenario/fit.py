@@ -130,7 +130,7 @@ def fitting_size(robot: Robot, poses: Callable[[float], Array], most: float, wha
         robot: the robot.
         poses: of the path (N, nx), by its size.
         most: a size that is large enough.
-        what: the path in words.
+        what: label of the path for the message.
 
     Raises:
         KinematicsError: if no size fits.
@@ -159,7 +159,7 @@ def fitting_time(robot: Robot, path: Callable[[float], Trajectory], what: str) -
     Args:
         robot: the robot.
         path: the trajectory, by the time of one turn or one way.
-        what: the path in words.
+        what: label of the path for the message.
 
     Raises:
         KinematicsError: if there is none.

@@ -111,7 +111,7 @@ class CameraSpec(Strict):
     def _check_view(self) -> CameraSpec:
         if (self.position is None) != (self.looks_at is None):
             key = "looks at" if self.position is None else "position"
-            raise_at(key, "position and 'looks at' go together", "give both, or neither")
+            raise_at(key, "position and 'looks at' need each other", "give both, or neither")
         if self.position is not None and self.position == self.looks_at:
             raise_at("looks at", "a camera cannot look at its own centre")
         if self.field is not None and self.focal is not None:

@@ -166,7 +166,7 @@ class VisualFeedbackComparison(Plottable):
         return tuple(crossing for sweep in self.sweeps for crossing in _crossings(self.of(sweep)))
 
     def verdict(self, sweep: str) -> str:
-        """When looking wins over encoders in a sweep, in words; its bounds in SI units."""
+        """A sentence that says when vision is better than encoders in a sweep; bounds in SI units."""
         crossings = [crossing for crossing in self.crossings if crossing.sweep == sweep]
         cases = self.of(sweep)
         if not crossings:

@@ -65,7 +65,7 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _read(connection: socket.socket, size: int) -> bytes:
-    """Read so many bytes, or fewer if the other side closes."""
+    """Read `size` bytes, or fewer if the other side closes."""
     data = bytearray()
     while len(data) < size:
         part = connection.recv(min(size - len(data), 1 << 20))

@@ -402,7 +402,7 @@ class Lanes(Lines, SampleWriter):
         return lambda j: self.spread(self.value(f"load double, ptr {self.place(row, j)}, align 8"))
 
     def after(self, base: str, bytes_: int) -> str:
-        """The address so many bytes after another."""
+        """The address a number of bytes after another."""
         return self.value(f"getelementptr i8, ptr {base}, i64 {bytes_}")
 
     def store_integers(self, value: str, base: str) -> None:

@@ -50,7 +50,7 @@ from nacelle.spatial.scalar import Array
 # ---- one body
 
 
-# So many legs make a body the platform, so many of them driven.
+# Fewest legs that make a body the platform, and fewest of them that are driven.
 MIN_LEGS, MIN_DRIVEN_LEGS = 3, 2
 # How near ball joints must be to act in one point, over the size of the mechanism.
 _MEET = 1e-9

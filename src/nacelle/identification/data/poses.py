@@ -36,7 +36,7 @@ from nacelle.tree.actuation import actuator_scales, unwind_angles
 _STEPS = 20
 # A step below this, in robot sizes and rad, ends the iteration of least squares.
 _DONE = 1e-13
-# A step that is so many times as long as the shortest before shows that there is no solution.
+# A step longer than the shortest before by this factor shows that there is no solution.
 _DIVERGING = 2.0
 # Samples that start from the same pose.
 _BLOCK = 32

@@ -413,7 +413,7 @@ class OptimisationStage(NamedTuple):
         order: of the smooth condition.
         part: of the iterations, at most.
         friction_widening: factor of the rate over which Coulomb friction changes its sign.
-        sample_stride: every so many of the samples count.
+        sample_stride: one sample out of this number is used.
     """
 
     kept: float
@@ -423,7 +423,7 @@ class OptimisationStage(NamedTuple):
     sample_stride: int = 1
 
     def motions(self, starts: int) -> int:
-        """How many motions are improved in it, of so many starts."""
+        """How many motions are improved in it, out of a number of starts."""
         return min(starts, max(2, round(self.kept * starts)))
 
     def of(self, problem: MotionDesign) -> MotionDesign:
@@ -526,7 +526,7 @@ def _scale_to_limits(problem: MotionDesign, z: Array) -> Array:
 
 
 def _blocking_limit_message(problem: MotionDesign, z: Array) -> str:
-    """Which limit the smallest motion breaks, in words."""
+    """Message that says which limit the smallest motion exceeds."""
     samples = problem.samples(problem.coefficients(z * _SMALL * 2.0**-_DOUBLINGS))
     uses = problem.uses(samples, problem.rows(samples)[1])
     kind, name = problem.form.labels[int(np.argmax(np.max(uses, axis=0)))]

@@ -510,5 +510,5 @@ def _parse_fraction(value: Any) -> float | None:
 
 
 def _entry_paths(path: KeyPath, count: int) -> list[KeyPath]:
-    """Where the entries of so many axes are: in a list if there are several."""
+    """Where the entries of `count` axes are: in a list if there are several."""
     return [(*path, k) for k in range(count)] if count > 1 else [path]

@@ -194,7 +194,7 @@ Definition = tuple[Any, ...]
 SignedDefinition = tuple[int, Definition]
 
 _pack, _unpack = struct.Struct("<d").pack, struct.Struct("<q").unpack
-# A value is not replaced by one whose rounding is so many times its own.
+# A value is not replaced by one whose rounding is larger than its own by this factor.
 _MAX_ROUNDING_RATIO = 4.0
 # Leading bits of a double by which values are looked up: 36 of the fraction, 1.5e-11.
 _DROPPED_BITS = 16

@@ -233,7 +233,7 @@ def draw_result(paper: Paper, result: Any, *keys: str, times: Any = None) -> str
         times: times of the samples (N,), s, where the result has none; they are numbered if None.
 
     Returns:
-        Robot and kind of result in words, such as "delta: inverse dynamics".
+        The title: robot and kind of result, such as "delta: inverse dynamics".
 
     Raises:
         NacelleError: if there is no such quantity, or the times do not fit.

@@ -42,7 +42,7 @@ MODELS = (
 
 
 def _model_label(name: str) -> str:
-    """A model in words: "inverse dynamics, flexible"."""
+    """Label of a model, such as "inverse dynamics, flexible"."""
     label = name.removeprefix("elastic_").replace("_", " ").replace("jacobian", "Jacobian")
     return f"{label}, flexible" if name in ELASTIC_NAMES else label
 

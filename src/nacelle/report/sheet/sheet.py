@@ -65,7 +65,7 @@ class SheetSection:
     Attributes:
         name: one of `TITLES`.
         content: its result; None if it could not be made.
-        reason: why not, in words.
+        reason: a message that says why not.
     """
 
     name: str

@@ -130,7 +130,7 @@ class EventLoop:
         Args:
             tick: called after the events of every round with the seconds since it was called last; says
                 whether something moves by itself.
-            say: is given what has gone wrong in an event, in words.
+            say: is called with a message about what has gone wrong in an event.
         """
         self._tick, self._say = tick, say
         self._pending: dict[Any, Callable[[], None]] = {}
@@ -210,7 +210,7 @@ class EventLoop:
 
 
 def _error_message(error: Exception) -> str:
-    """What has gone wrong, in words; a mistake of the program itself goes to stderr as well."""
+    """Message about what has gone wrong; an error of the program itself goes to stderr as well."""
     if isinstance(error, NacelleError):
         return str(error)
     traceback.print_exception(error, file=sys.stderr)

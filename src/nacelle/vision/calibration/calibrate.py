@@ -170,7 +170,7 @@ class Calibration:
 
     @property
     def weak(self) -> tuple[str, ...]:
-        """Directions that are determined poorly, in words, with standard deviations in robot sizes or rad."""
+        """Labels of poorly determined directions, with standard deviations in robot sizes or rad."""
         return self.excitation.weak
 
 

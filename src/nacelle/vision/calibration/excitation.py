@@ -38,7 +38,7 @@ class CameraExcitation:
 
     @property
     def undetermined(self) -> tuple[str, ...]:
-        """Directions of which the sightings say nothing, in words."""
+        """Labels of the directions about which the sightings say nothing."""
         return tuple(
             self._direction_label(row)
             for row, s in zip(self.directions, self.sigma, strict=True)
@@ -47,7 +47,7 @@ class CameraExcitation:
 
     @property
     def weak(self) -> tuple[str, ...]:
-        """Directions that are determined poorly, worst first, with their standard deviations, in words."""
+        """Labels of poorly determined directions, worst first, with their standard deviations."""
         return tuple(
             f"{self._direction_label(row)}: {s:.2g}"
             for row, s in zip(self.directions, self.sigma, strict=True)

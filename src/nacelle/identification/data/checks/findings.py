@@ -90,7 +90,7 @@ class Findings(HasTable):
     Attributes:
         file: the measurement's file.
         entries: the findings, in the order of the checks.
-        skipped_checks: checks that could not be made, and why, in words.
+        skipped_checks: messages about the checks that could not be made, with the reason.
     """
 
     file: str
