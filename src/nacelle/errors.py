@@ -221,7 +221,7 @@ class ObserverError(NacelleError):
     """An observer cannot use what it is given, or its estimate has diverged.
 
     Attributes:
-        time: of the measurement or estimate, s; NaN where there is none.
+        time: of the measurement or estimate, s; NaN if it has no time.
         diverged: whether measurements contradict the estimate, so that it cannot be trusted.
     """
 

@@ -38,11 +38,11 @@ class PoseClosure:
 
     Attributes:
         robot: the robot.
-        quaternion: place of quat_xyzw in x; None if there is none.
+        quaternion: slice of quat_xyzw in x; None if it has none.
         step: physics function of (robot, y, x) that gives "dy" and "error"; None without unknowns.
         reference: a pose, and what iteration finds there.
-        find: unknowns at poses (N, nx), from starts (N, ny) or from the reference if None; NaN where there
-            are none.
+        find: unknowns at poses (N, nx), from starts (N, ny) or from the reference if None; NaN where none
+            were found.
     """
 
     robot: Robot

@@ -175,9 +175,9 @@ def _compiled_driver(
 def step_check_rows(driver: Any, rows: Array) -> Array:
     """States, inputs, parameters and the length of a step (K, n + m + k + 1) at which steps are checked.
 
-    With a control the inputs are those of the control, which belong to no state. From states that are none of
-    the robot's a step may lead anywhere, and an implicit one may be halved a million times: the length is one
-    that leads no further than the state is from zero, and that converges as a whole.
+    With a control the inputs are those of the control, which belong to no state. From states that the
+    robot cannot have a step may lead anywhere, and an implicit one may be halved a million times: the length
+    is one that leads no further than the state is from zero, and that converges as a whole.
     """
     n, m, k = driver.sizes.n, driver.sizes.m, driver.sizes.k
     states = rows if rows.shape[1] == n + m + k else random_rows({"all": (n + m + k,)})

@@ -46,7 +46,7 @@ class VectorLayout:
         """Where a part is.
 
         Raises:
-            KinematicsError: if there is none of that name.
+            KinematicsError: if none has that name.
         """
         start = 0
         for part, size in self.sizes.items():
@@ -199,7 +199,7 @@ class Tuning(NamedTuple):
         damping: ratio of its poles.
         delay: from a sample to the time at which its forces act, s.
         masses: what the actuators feel.
-        limits: the largest forces (actuators,), N or N m; infinite where there is none.
+        limits: the largest forces (actuators,), N or N m; infinite where there is no limit.
     """
 
     period: float
@@ -258,7 +258,7 @@ class ControlLaw(ABC):
         Args:
             robot: the model.
             z: parts of the memory.
-            q: measured coordinates of the actuators (actuators,), rad or m; NaN where there is none.
+            q: measured coordinates of the actuators (actuators,), rad or m; NaN for a missing one.
             motion: the desired motion.
             k: parts of the gains.
         """

@@ -77,7 +77,7 @@ def check_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> dict[int
 
 
 def stack_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
-    """Wrenches [f; n] on bodies and tools (..., bodies + tools, 6), base axes; zero where there is none."""
+    """Wrenches [f; n] on bodies and tools (..., bodies + tools, 6), base axes; zero where none acts."""
     wrenches = check_wrenches(robot, external)
     batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in wrenches.values()))
     stacked = np.zeros((*batch, len(load_names(robot)), 6))

@@ -142,7 +142,7 @@ def balance_columns(
 
 # Above this condition number the poses do not tell the unknowns apart.
 _ILL_CONDITIONED = 1e6
-# Forces below this part of the robot's weight are none.
+# Forces below this part of the robot's weight are taken as zero.
 _NO_LOAD = 1e-12
 # Half a turn, less than rounding could make of it.
 _HALF_TURN = np.pi * (1.0 - 1e-6)

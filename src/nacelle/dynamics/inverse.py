@@ -402,7 +402,7 @@ def free_coordinate_indices(robot: Robot, free: Sequence[str] | str) -> tuple[in
     """Places in v of the coordinates that are left free.
 
     Raises:
-        KinematicsError: if they are none of the motion's, or more than nothing drives.
+        KinematicsError: if one is not a coordinate of the motion, or there are more than undriven ones.
         UnderactuatedError: if they are too few.
     """
     indices, left = coordinate_indices(robot, free), undriven_coordinates(robot)
@@ -435,7 +435,7 @@ def _weight_options(robot: Robot, weights: Any) -> dict[str, Any]:
     """Weights of the actuators as an option of the tree, if there are any.
 
     Raises:
-        KinematicsError: if there is not one above zero for every actuator.
+        KinematicsError: unless every actuator has one above zero.
     """
     if weights is None:
         return {}

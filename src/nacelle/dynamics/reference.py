@@ -138,7 +138,7 @@ def supported_formulation(name: str, mechanism: Mechanism) -> Formulation:
     """A formulation by name, for a robot.
 
     Raises:
-        KinematicsError: if there is none of that name, or it does not support the robot.
+        KinematicsError: if no formulation has that name, or it does not support the robot.
     """
     if name not in FORMULATIONS:
         load_registrations(PAPERS)

@@ -252,7 +252,7 @@ def _flexible_tree(robot: Robot, planar: bool | None) -> FlexibleTree:
 
 
 def _unsupported_reason(robot: Robot) -> str:
-    """Message about the parts of a robot that these models would leave out; empty if there are none."""
+    """Message about the parts of a robot that these models would leave out; empty if they model all of it."""
     if robot.dampers:
         return f"it has dampers between bodies ({robot.dampers[0].name}); friction in a joint is supported"
     if robot.springs:

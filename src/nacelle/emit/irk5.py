@@ -262,7 +262,7 @@ class Radau:
 
 
 def _inverse_matrices(J: _Array, h: float) -> tuple[Any, Any]:
-    """Inverses of both matrices; not finite where there are none."""
+    """Inverses of both matrices; NaN if one of them is singular."""
     one = np.eye(len(J))
     try:
         return np.linalg.inv(GAMMA / h * one - J), np.linalg.inv((ALPHA - 1j * BETA) / h * one - J)

@@ -143,7 +143,7 @@ def _choose_motion(graph: Graph, platform: str | None) -> ChosenMotion:
     """The graph with its platform and its independent coordinates.
 
     Legs between base and platform have no coordinates of their own. Where they move by themselves a platform
-    of several bodies is looked for; where there is none (the spin of a rod that is not axisymmetric) all
+    of several bodies is looked for; without one (the spin of a rod that is not axisymmetric) all
     coordinates are joints, and no platform is chosen.
     """
     single = with_platform(_with_own_report(graph), platform)

@@ -58,7 +58,7 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
     def first(self, tag: str) -> Element | None:
-        """The first child with a tag; None if there is none."""
+        """The first child with a tag, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
     def get(self, name: str, default: str = "") -> str:

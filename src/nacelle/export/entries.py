@@ -82,10 +82,10 @@ _UNUSABLE_NAMES = frozenset(_RESERVED_NAMES.split()) | {name.lower() for name in
 
 
 def check_request(wanted: ExportRequest) -> None:
-    """Refuse what there is not.
+    """Refuse a request that cannot be met.
 
     Raises:
-        ExportError: if a model or an input is unknown, a model is named twice, there is none, or
+        ExportError: if a model or an input is unknown, a model is named twice, no model is named, or
             an option of friction cannot be used.
     """
     if not wanted.models and not wanted.loop:

@@ -125,7 +125,7 @@ def _law_entry(controller: Controller, prefix: str, wrong: float) -> Entry:
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     labels = {
         "z": "memory before the sample",
-        "q": f"readings of the actuators {drives}; rad, m; NaN where there is none",
+        "q": f"readings of the actuators {drives}; rad, m; NaN for a missing reading",
         "x": f"desired {pose_description(robot)}",
         "v": "desired reduced twist; m/s, rad/s",
         "a": "its derivative; m/s^2, rad/s^2",

@@ -299,7 +299,7 @@ def scaled_inverse(robot: Robot, inverse: Array) -> Array:
 def conditioning(matrices: Array, rank: int | None = None) -> Array:
     """Inverse condition numbers s_min / s_max (...) of matrices in the 2-norm; NaN where not finite.
 
-    With a rank s_min is the singular value of that number: the others are zero for good.
+    With a rank s_min is the singular value of that number: the others are always zero.
     """
     finite = np.all(np.isfinite(matrices), axis=(-1, -2))
     least = min(matrices.shape[-2:]) if rank is None else rank

@@ -265,7 +265,7 @@ def _solve_state(states: PreciseStates, reach: float, rng: np.random.Generator) 
 def _draw_start(
     states: PreciseStates, reach: float, rng: np.random.Generator, shaken: float
 ) -> tuple[Array, Array] | None:
-    """A pose x and unknowns y in double on the branch of the reference; None if there is none."""
+    """A pose x and unknowns y in double on the branch of the reference; None if not found."""
     robot, mechanism = states.robot, states.mechanism
     start = mechanism.assembly
     with np.errstate(all="ignore"):

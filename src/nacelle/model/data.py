@@ -76,9 +76,9 @@ class Actuator:
         torque_constant: N m or N per ampere on the motor's side; 0 if not given.
         encoder_zero: joint coordinate where the encoder reads 0, rad or m.
         encoder_sign: +1 or -1.
-        position: (lower, upper) limits, infinite where there is none.
-        speed: limit of the joint rate, infinite if there is none.
-        force: limit of the joint force or torque, infinite if there is none.
+        position: (lower, upper) limits, infinite where there is no limit.
+        speed: limit of the joint rate, infinite if there is no limit.
+        force: limit of the joint force or torque, infinite if there is no limit.
     """
 
     name: str

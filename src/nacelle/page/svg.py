@@ -171,7 +171,7 @@ class Series:
     Attributes:
         name: for the legend, plain words.
         x: places along the horizontal axis (N,).
-        y: values (N,); NaN where there is none: the curve has a gap there.
+        y: values (N,); NaN where missing: the curve has a gap there.
     """
 
     name: str

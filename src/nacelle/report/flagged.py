@@ -21,7 +21,7 @@ def flag_counts(flags: Array) -> dict[str, int]:
 
 
 def flag_line(flags: Array, what: str, robot: Robot | None = None, margins: Array | None = None) -> str:
-    """One line about the flagged samples of a batch, "" if there are none.
+    """One line about the flagged samples of a batch, "" if no sample is flagged.
 
     Args:
         flags: of all samples.

@@ -469,7 +469,7 @@ def _parameter_lists(identification: Identification) -> str:
 
 
 def consistent_parameters_or_reason(identification: Identification) -> ConsistentParameters | str:
-    """The consistent parameters, or why there are none."""
+    """The consistent parameters, or a message that says why they do not exist."""
     try:
         return identification.consistent
     except IdentificationError as error:
@@ -479,7 +479,7 @@ def consistent_parameters_or_reason(identification: Identification) -> Consisten
 def body_section(consistent: ConsistentParameters | str) -> str:
     """Mass, centre and inertia of all bodies as described and as identified, then all other parameters."""
     if isinstance(consistent, str):
-        return paragraph(f"There are none: {consistent}")
+        return paragraph(f"They could not be computed: {consistent}")
     parts = [
         paragraph(
             "Parameters that bodies can have: masses and moments of inertia are positive, and none of a "
@@ -556,7 +556,7 @@ def _central_inertia(ten: Array) -> Array:
 
 def _old_and_new(old: Array, new: Array) -> str:
     """Described numbers, and identified ones below them."""
-    # What rounding leaves of zeros is none of the numbers.
+    # Zeros with rounding are shown as zeros.
     size = 1e-12 * max(float(np.max(np.abs(old))), float(np.max(np.abs(new))))
     texts = [
         escape_text(

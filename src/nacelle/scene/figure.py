@@ -321,7 +321,7 @@ def animate(
         The file.
 
     Raises:
-        NacelleError: if the file exists or cannot be written, or x is none of these.
+        NacelleError: if the file exists or cannot be written, or x has another type.
         UnreachableError: if no pose is within reach.
     """
     motion = _as_motion(robot, x, times)

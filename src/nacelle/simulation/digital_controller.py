@@ -112,7 +112,7 @@ class DigitalController:
         """What the law takes.
 
         Raises:
-            KinematicsError: if it takes something that there is not, or in another size.
+            KinematicsError: if it takes an unknown input, or one in another size.
         """
         extra = {"z": self.memory.shape, "gains": self.gains.shape}
         what = f"the controller {self.name!r}"
@@ -122,7 +122,7 @@ class DigitalController:
         """The reference (count, k), a row for every sample.
 
         Raises:
-            KinematicsError: if there is none, or of another shape, or not finite.
+            KinematicsError: if it is missing, has another shape, or is not finite.
         """
         size = self.shapes(robot).get("r", (0,))[0]
         if size and self.reference is None:

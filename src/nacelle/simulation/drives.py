@@ -213,10 +213,10 @@ class DriveNumbers(NamedTuple):
     """Numbers of the drives of a robot, one for each actuator.
 
     Attributes:
-        lag: time constants of the current loops, s; 0 where there is none.
-        limit: largest forces of the motors, N m or N; infinite where there is none.
-        cogging: of each drive; empty if there is none at all.
-        stiction: friction with bristles; None where there is none.
+        lag: time constants of the current loops, s; 0 without a lag.
+        limit: largest forces of the motors, N m or N; infinite where there is no limit.
+        cogging: of each drive; empty if no drive has any.
+        stiction: friction with bristles; None for drives without.
     """
 
     lag: tuple[float, ...]

@@ -80,7 +80,7 @@ def pose_from_coordinates(mechanism: Mechanism, c: Array, quat_0: Array) -> Arra
     return pack([*c[:first], *quat, *c[first + 3 :]])
 
 
-# What is taken for numbers of a state that are none of the robot's.
+# Value of the numbers of a state that the robot does not have.
 FILL_VALUE = Decimal("0.3")
 
 

@@ -193,7 +193,7 @@ def robot_of(plant: Plant) -> Robot:
     """The robot that a plant is of.
 
     Raises:
-        KinematicsError: if there is none.
+        KinematicsError: if the plant has no robot.
     """
     robot = getattr(plant, "robot", None)
     if not isinstance(robot, Robot):

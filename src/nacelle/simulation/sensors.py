@@ -31,7 +31,7 @@ from nacelle.spatial.scalar import Array, floor, maximum, where
 MISSING = 1e12
 # What an encoder counts if nothing is said: a part of a turn of the motor, rad; at linear motors, m.
 _ENCODER_COUNT, _LINEAR_ENCODER_COUNT = 2.0 * math.pi / 2**17, 1e-6
-# Steps below this are none, rad or m.
+# Encoder steps below this, rad or m, mean no quantisation.
 _FINEST_RESOLUTION = 1e-15
 # Noise of measured forces if nothing is said, over the root of the mean square of those that are expected.
 _FORCE_NOISE = 0.01

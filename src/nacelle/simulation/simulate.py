@@ -190,7 +190,7 @@ class Simulation(Plottable):
         """The robot.
 
         Raises:
-            KinematicsError: if the plant is none.
+            KinematicsError: if the plant has no robot.
         """
         return robot_of(self.plant)
 

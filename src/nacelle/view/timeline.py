@@ -138,7 +138,7 @@ def make_playback(robot: Robot, result: Any, name: str = "") -> Playback:
         name: what it is called; else what it is.
 
     Raises:
-        NacelleError: if it is none of them, or does not belong to this robot.
+        NacelleError: if it has another type, or does not belong to this robot.
     """
     if isinstance(result, Trajectory):
         times = np.linspace(0.0, result.duration, max(2, _SAMPLES))

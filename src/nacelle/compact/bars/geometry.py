@@ -177,7 +177,7 @@ def _round_symbols(values: Array, scale: float | None) -> Array:
     except TypeError:
         return values
     fixed = round_to_zero(numbers, scale)
-    # What is zero or one at the sample is so for good; other numbers stay symbols.
+    # What is zero or one at the sample is so always; other numbers stay symbols.
     flat = [f if f in (0.0, 1.0, -1.0) else v for v, f in zip(values.ravel(), fixed.ravel(), strict=True)]
     return pack(flat).reshape(values.shape)
 

@@ -180,6 +180,6 @@ def line_legs(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, Lin
 
 
 def line_leg_axes(bars: dict[int, LineLeg]) -> dict[int, Array]:
-    """For bars whose first axis is none of the base's, constant axes along it (columns, in the base)."""
+    """For bars whose first axis is not an axis of the base, constant axes along it (columns, in the base)."""
     axes = equalise_axes([leg_axes(bar.form) for bar in bars.values()])
     return {k: Q for k, Q in zip(bars, axes, strict=True) if not np.array_equal(Q, np.eye(3))}

@@ -417,7 +417,7 @@ def _end_friction(form: LegForm, at: StrutMotion, il2: Scalar, physics: Physics)
 
 
 def _products(form: LegForm) -> Array | None:
-    """Products of inertia (12, 13, 23) of tube and rod together; None where there are none."""
+    """Products of inertia (12, 13, 23) of tube and rod together; None where they vanish."""
     tube, rod = sample_values(form.tube), sample_values(form.rod)
     products = tube[[5, 7, 8]] + rod[[5, 7, 8]]
     largest = float(np.max(np.abs(tube[4:]) + np.abs(rod[4:]), initial=0.0))

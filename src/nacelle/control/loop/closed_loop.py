@@ -317,7 +317,7 @@ def as_plant(moving: Plant | Robot) -> Plant:
 
 
 def _external_wrenches(plant: Plant) -> dict[str, Any] | None:
-    """Wrenches from outside on a plant; None if there are none."""
+    """Wrenches from outside on a plant, or None."""
     inner = plant.plant if isinstance(plant, DrivenPlant) else plant
     return getattr(inner, "external", None) or None
 

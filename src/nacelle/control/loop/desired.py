@@ -239,7 +239,7 @@ def check_gravity(
         robot: the robot that moves, with its payload.
         desired: the motion.
         limits: largest forces (actuators,), N or N m.
-        external: wrenches on it, as in `inverse_dynamics`; None if there are none.
+        external: wrenches on it, as in `inverse_dynamics`, or None.
 
     Raises:
         KinematicsError: with actuator, force, limit and time.

@@ -245,7 +245,7 @@ def check_measured(
         z: memory with the part side.
         step: of the law; with the state at which its forces act, or the rates of its actuators.
         k: gains with the part period.
-        q: readings (actuators,), NaN where there is none; None where the platform is observed otherwise.
+        q: readings (actuators,), NaN for a missing one; None where the platform is observed otherwise.
         branch_tolerance: as in `Tolerance`.
     """
     numbers: list[Scalar] = []

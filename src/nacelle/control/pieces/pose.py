@@ -221,7 +221,7 @@ def estimate_platform(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, 
     Args:
         robot: the model.
         z: memory with the parts `platform_memory`.
-        q: readings (actuators,), rad or m; NaN where there is none.
+        q: readings (actuators,), rad or m; NaN for a missing one.
         k: gains with the parts PLATFORM_GAINS.
     """
     T, D = k["period"][0], k["delay"][0]

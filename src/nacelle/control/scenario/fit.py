@@ -162,7 +162,7 @@ def fitting_time(robot: Robot, path: Callable[[float], Trajectory], what: str) -
         what: label of the path for the message.
 
     Raises:
-        KinematicsError: if there is none.
+        KinematicsError: if no time fits.
     """
     limits = np.array([actuator.force for actuator in robot.actuators])
     speeds = np.array([actuator.speed for actuator in robot.actuators])

@@ -303,7 +303,7 @@ def base_parameters(
 
     Args:
         robot: the robot.
-        assume: what is zero for good: "undescribed", "zeros", "nothing", names and patterns of parameters
+        assume: what is always zero: "undescribed", "zeros", "nothing", names and patterns of parameters
             (`nacelle.dynamics.base_parameters.choice`).
         shared: "legs" if identical legs share their parameters, "mirrored" if mirror images do, or lists of
             names of legs (`nacelle.model.shared`); as the description says if None, nothing if False.

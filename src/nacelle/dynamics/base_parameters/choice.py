@@ -75,7 +75,7 @@ class ParameterChoice:
 
     @property
     def signs(self) -> tuple[int, ...]:
-        """For every linear parameter of the robot its sign in the chosen one that it is; 1 if it is none."""
+        """For every linear parameter of the robot its sign in its chosen parameter; 1 if it is in none."""
         return tuple(-1 if np.any(row < 0.0) else 1 for row in self.E)
 
     def groups(self) -> list[list[int]]:
@@ -90,7 +90,7 @@ def choose_parameters(
 
     Args:
         robot: the robot.
-        assume: what is zero for good: "undescribed" (rotors and bodies to which the description gives
+        assume: what is always zero: "undescribed" (rotors and bodies to which the description gives
             nothing), "zeros" (every parameter that is zero now), "nothing"; or names and patterns of
             parameters, such as "strut*.1.mx", beside or instead of such a word.
         shared: "legs", if legs with the same bodies, joints and values share their parameters; "mirrored", if
@@ -121,7 +121,7 @@ def choose_parameters(
 
 
 def _assumed_zero(robot: Robot, names: Sequence[str], values: Array, assumptions: list[str]) -> set[int]:
-    """Places of parameters that are zero for good."""
+    """Indices of parameters that are always zero."""
     keywords = [word for word in assumptions if word in ASSUMPTIONS]
     patterns = [word for word in assumptions if word not in ASSUMPTIONS]
     out: set[int] = set()

@@ -462,7 +462,7 @@ def dynamics_derivatives(
         external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly; if None, its derivative is 0 at
-            every rate, and at rest there is none.
+            every rate, and not defined at rest.
 
     Returns:
         Derivatives (..., actuators or n, n) by pose, twist and acceleration or force, in SI units of their

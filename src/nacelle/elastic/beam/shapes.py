@@ -355,7 +355,7 @@ def _is_free_about(robot: Robot, index: int, body: int, direction: Array, point:
 
 
 def _free_axis(joint: Joint, body: int) -> int | None:
-    """The axis of a joint's frame on a body about which it rotates freely; None if there is none."""
+    """The axis of a joint's frame on a body about which it rotates freely, or None."""
     if joint.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL):
         return 2
     if joint.kind is JointKind.UNIVERSAL:

@@ -135,7 +135,7 @@ class Subspace(NamedTuple):
     Attributes:
         basis: N (r, k), its columns orthonormal in scaled rates.
         kept: smallest singular value that counts, over the largest.
-        largest_dropped: largest one that does not; 0 where there is none.
+        largest_dropped: largest one that does not; 0 where all count.
     """
 
     basis: Array

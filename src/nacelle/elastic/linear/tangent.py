@@ -254,7 +254,7 @@ class LoadedRobot:
         B = self.extended.embedding
         return Forces(B.T @ np.sum(self.C * total, axis=0), B.T @ D @ B)
 
-    # ---- what there is
+    # ---- the forces
 
     def outside(self, loads: ExternalLoads) -> Forces:
         """Minus gravity and external wrenches."""

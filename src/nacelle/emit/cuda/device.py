@@ -350,7 +350,7 @@ class DeviceRk4:
             delay: after how many steps of a period what a sampled control gives acts, fewer than `held`.
 
         Raises:
-            ValueError: if there is a delay that is none of a sampled control.
+            ValueError: if there is a delay without a sampled control.
         """
         require_delay(delay, held, sampled=self.sampled)
         module, count = cupy(), int(x0.shape[1])

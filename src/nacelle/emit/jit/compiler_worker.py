@@ -106,7 +106,7 @@ def emit_object(job: Mapping[str, Any], text: str) -> bytes:
     from llvmlite import binding as llvm
 
     machine = target_machine(job["triple"], job["cpu"], job["features"], job["level"])
-    # A context of its own: the global one would keep every type and constant for good.
+    # A context of its own: the global one would keep every type and constant permanently.
     return bytes(machine.emit_object(llvm.parse_assembly(text, llvm.create_context())))
 
 

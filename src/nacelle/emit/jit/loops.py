@@ -309,7 +309,7 @@ class Lanes(Lines, SampleWriter):
     Attributes:
         sample: the first sample of the round.
         count: how many lanes of the round are samples.
-        mask: the lanes in which vectors are written now; all of them if there is none.
+        mask: the lanes in which vectors are written now; all of them without a mask.
     """
 
     sample = count = mask = ""

@@ -235,7 +235,7 @@ def quaternion_rotation(quat_wxyz: Array) -> Array:
 
 
 _JOINT = int(mj.mjtWrap.mjWRAP_JOINT)
-# Ends of a range beyond this are written where there is none, rad or m.
+# Ends of a range beyond this, rad or m, mean that there is no limit.
 UNLIMITED = 1e6
 
 
@@ -267,7 +267,7 @@ def fixed_terms(model: mj.MjModel, tendon: int) -> dict[int, float] | None:
 
 
 def tendon_leader(model: mj.MjModel, terms: dict[int, float]) -> TendonLeader | None:
-    """The joint of a sum that all others of it follow by linear couplings; None if there is none."""
+    """The joint of a sum that all others of it follow by linear couplings; None without one."""
     couplings: dict[int, tuple[int, float, float]] = {}
     for k in range(model.neq):
         linear = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_JOINT) and not any(model.eq_data[k, 2:5])
@@ -377,7 +377,7 @@ class _TendonDrive:
 
 
 def limits_within(lower: float, upper: float) -> Interval:
-    """Ends of a range; those that are farther than any joint goes are none."""
+    """Ends of a range; infinite where they are farther than any joint goes."""
     return Interval(lower if lower > -UNLIMITED else -math.inf, upper if upper < UNLIMITED else math.inf)
 
 
@@ -535,7 +535,7 @@ class Equalities:
                 )
             self._add_coupling(k, name, left, right)
         else:
-            self.report.lost(f"the equality {name or k} left out: it is none of rigid bodies")
+            self.report.lost(f"the equality {name or k} left out: it does not constrain rigid bodies")
 
     def _add_closure(self, k: int, own_name: str) -> None:
         model = self.model

@@ -4,7 +4,7 @@ It is placed by coordinates of its own, so its joint is cut. Without base and pl
 apart into its legs. A body is taken as the platform where this leaves at least three pieces that touch both,
 at least two of them driven, and no other body has as many driven ones, or as many with as many others. Where
 legs meet in a point there is no such body: the last link of one of them, on which the others end in that
-point, is none.
+point, is not the platform.
 
 An articulated platform: several bodies on joints without drives that legs hold together.
 
@@ -92,7 +92,7 @@ def with_platform(graph: Graph, name: str | None = None) -> Graph:
 
 
 def _platform_body(graph: Graph) -> str:
-    """The one body at which the most legs meet, driven ones first; empty if there is none."""
+    """The one body at which the most legs meet, driven ones first; empty if no body is."""
     counts = {body: count_legs(graph, [body]) for body in graph.bodies if not is_last_leg_body(graph, body)}
     best = sorted(counts, key=lambda body: counts[body].order, reverse=True)[:2]
     if not best or not counts[best[0]].is_platform or len({counts[body].order for body in best}) < len(best):

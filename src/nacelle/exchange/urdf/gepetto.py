@@ -79,7 +79,7 @@ class ClosureFile:
         """Check that joints whose types are given are there.
 
         Raises:
-            DescriptionError: at a name that is none of them.
+            DescriptionError: at a name that is not among them.
         """
         for name, node in self.places.items():
             if name not in joints:

@@ -68,7 +68,7 @@ def motion_from_rates(robot: Robot, x: Array, q_rate: Array, q_acceleration: Arr
 
     Args:
         robot: the robot.
-        x: reduced poses; NaN where there is none.
+        x: reduced poses; NaN where no pose was found.
         q_rate: rates of the actuators (N, actuators).
         q_acceleration: derivatives of the rates.
     """
@@ -91,7 +91,7 @@ def motion_from_rates(robot: Robot, x: Array, q_rate: Array, q_acceleration: Arr
 
 
 def path_poses(robot: Robot, q: Array) -> Array:
-    """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where there is none.
+    """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where no pose is found.
 
     The path is connected with the reference pose. Poses that fit redundant coordinates best are found block
     after block.

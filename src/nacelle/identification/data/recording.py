@@ -65,7 +65,7 @@ class Recording:
             `MeasurementError` where entries are no numbers.
         rows: gives, for a number of samples, the row of each in the file, from 1 on: the first row, or all
             rows where they do not follow one another.
-        header: line of the names in a text file; 0 if there is none.
+        header: line of the names in a text file; 0 without a header.
     """
 
     file: str

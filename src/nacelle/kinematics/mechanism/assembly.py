@@ -511,7 +511,7 @@ def generic_poses(robot: Robot, start: Assembly) -> tuple[tuple[TreeKinematics, 
 def sample_closed_configuration(
     robot: Robot, start: Assembly, reach: float, rng: np.random.Generator, *, perturbation: float = 1e-2
 ) -> tuple[Pose, Array, TreeKinematics, ClosureState] | None:
-    """A closed configuration, moved at random along the independent coordinates; None if there is none.
+    """A closed configuration, moved at random along the independent coordinates; None if none is found.
 
     Args:
         robot: the robot.

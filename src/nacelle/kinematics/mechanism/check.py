@@ -19,7 +19,7 @@ filled: 3/5 R^2 = g^2, so
 
 Real bodies are near it where they are compact (1 to 8000 kg/m^3) and below it where they are slender: a tube
 of carbon fibre of 10 m has 0.005. A mass that is wrong by 1000 beside a right inertia moves it by 3e7, so the
-limits below are far from both. Where the inertia is none (a point mass) the robot's size is its bound.
+limits below are far from both. Where the inertia is zero (a point mass) the robot's size is its bound.
 """
 
 from __future__ import annotations

@@ -261,7 +261,7 @@ class DisplaySpec(Strict):
 
 
 class InertialSpec(Strict):
-    """Mass, centre of mass and inertia; without a mass there is none."""
+    """Mass, centre of mass and inertia; a body without a mass has none of them."""
 
     mass: Mass = 0.0
     com: Lengths3 | None = None

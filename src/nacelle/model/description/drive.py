@@ -336,7 +336,7 @@ class DriveReader:
             self.report(
                 path,
                 f"{len(entries)} end stops for the {len(axes)} axes of a {kind} joint",
-                "one for each axis, null where there is none",
+                "one for each axis, null for an axis without an end stop",
             )
             return ()
         return tuple(

@@ -39,7 +39,7 @@ from nacelle.papers.elements.structure import ElementGeometry, ElementLeg, Eleme
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, sqrt
 from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
-# Constants of a leg that differ by more between sample poses, over the robot's size, are none.
+# Values of a leg that differ by more between sample poses, over the robot's size, are not constant.
 _SAME = 1e-9
 
 

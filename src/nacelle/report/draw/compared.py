@@ -248,7 +248,7 @@ def select_rows(
     """Places of rows by name; the first ones if None.
 
     Raises:
-        NacelleError: if there is none of such a name.
+        NacelleError: if none has such a name.
     """
     for name in selection or ():
         if name not in names:

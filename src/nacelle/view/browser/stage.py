@@ -228,7 +228,7 @@ class Stage:
     # ---------------------------------------------------------------------- beside the robot
 
     def show_loads(self, kind: str, loads: Loads | None, scales: LoadScales) -> None:
-        """Draw forces and moments as arrows; none if there are none."""
+        """Draw forces and moments as arrows, if any."""
         vectors = (None, None) if loads is None else (loads.forces, loads.moments)
         for what, vector, scale, colour in zip(
             ("forces", "moments"), vectors, scales, ARROW_COLOURS[kind], strict=True

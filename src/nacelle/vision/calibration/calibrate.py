@@ -120,7 +120,7 @@ def _candidates(
 # Fewer poses leave a camera to chance.
 FEWEST = 4
 _STEPS = 200
-# Steps of fewer standard deviations than this are none.
+# Steps of fewer standard deviations than this end the iteration.
 _DONE = 1e-6
 # Probability with which a right edge is left out.
 _GATE = 1e-5

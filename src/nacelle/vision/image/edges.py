@@ -69,7 +69,7 @@ def search_normals(
     """Normals (2, 3) of both edges, looked for within a distance of the predicted ones.
 
     Args:
-        image: grey levels (height, width); NaN where there are none.
+        image: grey levels (height, width); NaN where missing.
         camera: the camera.
         seen: where the edges are expected, and free.
         search: how far they may be from there, px.
@@ -177,7 +177,7 @@ def band_around(
     margin: float = 0.0,
     uncertainty: float = 0.0,
 ) -> PixelBand | None:
-    """Pixels that depend on the edges of cylinder `index` and on nothing else; None where there are none.
+    """Pixels that depend on the edges of cylinder `index` and on nothing else; None without such pixels.
 
     Args:
         scene: the solids before the camera, as predicted.
@@ -222,7 +222,7 @@ def _candidate_pixels(
 
 
 def _make_band(u: Array, v: Array, patch: PixelPatch, seen: EdgeVisibility) -> PixelBand | None:
-    """A band with the sides that have pixels; None if there are none."""
+    """A band with the sides that have pixels; None if no side has any."""
     sides, middles = [], []
     for side in (0, 1):
         close = np.flatnonzero(np.abs(patch.distance_from_plane(seen.lines.normals[side]).s) < 1.0)
@@ -377,7 +377,7 @@ def fit_edges(band: PixelBand, values: Array, normals: Array, model: PixelModel)
 
     Args:
         band: the pixels around the edges.
-        values: their grey levels; NaN where there are none.
+        values: their grey levels; NaN where missing.
         normals: both normals to start from (2, 3), within about the blur of the edges.
         model: the pixel model; its grey levels are not used.
 

@@ -298,7 +298,7 @@ class Observer:
             _, _, together = heapq.heappop(self._waiting)
             clock = self._last_state.clock
             self._process_measurement(EdgeEvent(together[0].time - clock, clock, together))
-        # From the last state at or before the time; from the first one where there is none.
+        # From the last state at or before the time; from the first one if all are later.
         before = self._steps[max(0, bisect_right(self._times, time) - 1)].state
         state = self._process.predict(before, time)
         n, m = self.robot.motion.n, len(self.anchors)

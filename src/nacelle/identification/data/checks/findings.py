@@ -123,7 +123,7 @@ class Findings(HasTable):
 
         Raises:
             MeasurementError: with a problem for each finding that is an error and not overruled.
-            IdentificationError: if `allow` has a kind that there is not.
+            IdentificationError: if `allow` has an unknown kind.
         """
         unknown = sorted(set(allow) - {*KINDS, "all"})
         if unknown:
