@@ -54,7 +54,7 @@ class PoseClosure:
 
 @dataclass(frozen=True, eq=False)
 class DerivableProgram:
-    """A program whose derivatives are kept beside it.
+    """A program whose derivatives are kept with it.
 
     Attributes:
         program: the program.

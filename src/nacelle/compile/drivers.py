@@ -146,7 +146,7 @@ def _compiled_driver(
 
     Args:
         kind: its name in the cache.
-        parts: what its first program is made of, and those beside it.
+        parts: what its first program is made of, and its companions.
         plain: the loop in NumPy, from the programs.
         native: what compiles and loads it.
         store: the cache; None if it is not to be used.

@@ -45,7 +45,7 @@ def evaluate_measured(
         robot: the robot.
         state: its state.
         options: keyword arguments of the function.
-        others: inputs that a pose would have beside it, which must be None here.
+        others: inputs that would accompany a pose, which must be None here.
 
     Raises:
         KinematicsError: if the state is another robot's, or another input is given.

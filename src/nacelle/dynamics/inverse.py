@@ -205,7 +205,7 @@ class InverseDynamics(Plottable):
     def condition(self) -> Array:
         """Condition number (...): the larger of that of the scaled Jacobian and of the worst leg's own.
 
-        Forces have lost so much precision beside a parallel singularity, and its square beside a serial one,
+        Forces have lost so much precision near a parallel singularity, and its square near a serial one,
         where a rounding of a length already moves the joints by its condition.
         """
         J = compile_native(inverse_jacobian, self.robot)(self.x, self.y)["J"]

@@ -436,7 +436,7 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
 
         w.stages(4, stage)
         w.each(a.n, lambda j: a.after.put(j, w.product_sum(sixth, a.total.get(j), x.get(j))))
-        # X must be finite as a whole: beside s what z and u are during this step.
+        # X must be finite as a whole: s, and z and u as they are during this step.
         updates = [(x, a.after, a.n), *(() if a.control is None else a.control.carried)]
         going = steps.active
         for _, new, size in updates:

@@ -68,7 +68,7 @@ def import_robot(
 
     Args:
         file: the file.
-        closures: a file beside a URDF that says which frames coincide and which joints are driven, YAML.
+        closures: a file next to a URDF that says which frames coincide and which joints are driven, YAML.
         floating: whether the root link of a URDF moves freely.
         keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
             if empty.

@@ -52,7 +52,7 @@ _MAIN = {
     "elastic_forward_dynamics": "acceleration",
 }
 _WATCHED = ("pivot", "margins", "branch")
-# What an elastic model gives beside the output that it is named after.
+# What an elastic model gives in addition to the output that it is named after.
 _ELASTIC = ("elastic", "acceleration")
 
 _TITLES = {

@@ -77,7 +77,7 @@ def check_folder(out: Path, force: bool) -> None:
 def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
     """Write files by their path in a folder; a new folder appears whole, or not at all.
 
-    In a folder that holds something (with `force`) files are replaced one by one once all are written beside
+    In a folder that holds something (with `force`) files are replaced one by one once all are written next to
     it; files of an earlier package that are no more are removed, and those of others stay.
 
     Raises:
@@ -245,7 +245,7 @@ def export(
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
-        bare: whether to leave out what a controller watches beside the result (pivot, margins, branch).
+        bare: whether to leave out what a controller watches besides the result (pivot, margins, branch).
         parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
             sequence or one text with commas: every function then comes with one that prepares them. Constants
             if empty.

@@ -54,7 +54,7 @@ def pose_entry(
         title: what it computes.
         function: the function.
         labels: what its inputs and outputs are.
-        **more: shapes of what it takes beside x and y.
+        **more: shapes of what it takes in addition to x and y.
     """
     mechanism = mechanism_of(robot)
 
@@ -166,7 +166,7 @@ def _rest_entry(controller: Controller, prefix: str) -> Entry:
 
 
 def _law_inputs(controller: Controller, program: Program, states: SampleStates) -> Mapping[str, Array]:
-    """Inputs of the law at states: readings beside those of the motion, the memory of a first sample."""
+    """Inputs of the law at states: readings close to those of the motion, the memory of a first sample."""
     rng = np.random.default_rng(5)
     fields, kind, robot = memory_fields(controller), controller.kind, controller.robot
     q = controller.coordinates(states.x)

@@ -1,6 +1,6 @@
 """Validation: how well parameters predict forces of a motion that they were not estimated from.
 
-Measured and predicted forces pass the same filter (`preparation`). Beside the root mean square of their
+Measured and predicted forces pass the same filter (`preparation`). Besides the root mean square of their
 difference stands the floor: the noise of the measured forces in the band that the filter keeps, from their
 differences from sample to sample,
 

@@ -7,7 +7,7 @@ decomposition of Dulmage and Mendelsohn), a block for each loop that is solved o
 
     det K = product of the blocks' determinants up to a sign
 
-so each block's determinant keeps its sign, too. Beside them the length of a telescopic strut keeps its sign:
+so each block's determinant keeps its sign, too. So does the length of a telescopic strut:
 at zero its direction is not determined. All numbers are positive in the reference pose. A negative one
 proves another branch; positive ones alone prove nothing, because several solutions can share their signs.
 Blocks with more rows than unknowns (overconstrained loops) have no determinant and give no number.

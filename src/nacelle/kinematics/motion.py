@@ -253,7 +253,7 @@ def integrate_pose(robot: Robot, x: Array, step: Array, *, guess: Any = None) ->
 def twist_from_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
     """Reduced twist and acceleration (..., n) from the rates of the coordinates of x and their derivatives.
 
-    For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
+    For a quaternion the rates are the angular velocity. They differ only for tilts with parasitic motion.
     """
     if not kinematic_model.has_tilt_coordinates(mechanism_of(robot)):
         return dx, ddx

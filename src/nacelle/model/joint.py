@@ -213,7 +213,7 @@ class Joint:
             about all three axes.
         gear_ratio: motor rate per joint rate.
         drive_stiffness: of a spring between motor and load, N m/rad or N/m at the joint; 0 if it is rigid.
-        drive_damping: beside this spring, N m s/rad or N s/m.
+        drive_damping: parallel to this spring, N m s/rad or N s/m.
         limits: for each friction axis (lower, upper), infinite where there is no limit.
         guess: reference value of the coordinates (`nq` of them), picks the branch.
         at_point: a joint between legs at a point platform; the point locks the position already.

@@ -6,7 +6,7 @@ free in every target), and commutative arguments are ordered, so that equal expr
 differ by rounding alone are one (`nacelle.spatial.rounding`). A constant may be a recorded float, which is
 computed from numbers given at run time (`nacelle.program.split`); it folds like any other.
 
-Beside the operations of a `Program` a graph has
+In addition to the operations of a `Program` a graph has
 
     ("solve", kind, n, *A, *b)      the solution of A x = b, A row by row, and
     ("entry", solve, k)             its k-th component,

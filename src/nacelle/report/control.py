@@ -172,7 +172,7 @@ def run_parts(run: ControlRun) -> list[Part]:
 
 
 def comparison_parts(comparison: Comparison) -> list[Part]:
-    """What several closed loops have come to, beside each other."""
+    """Results of several closed loops, side by side."""
     return [result_table(comparison.runs)] if comparison.runs else []
 
 

@@ -245,7 +245,7 @@ class LegPage:
         ]
 
     def askew(self, member: ElementBody) -> bool:
-        """Whether a body hangs on the hub of a parallelogram beside the hub's axis."""
+        """Whether a body hangs on the hub of a parallelogram off the hub's axis."""
         fold, axes = self.leg.fold, self.leg.rods[0].hold.axes
         if fold is None or not axes or member.role not in ("body", "end") or member.line < self.first:
             return False

@@ -219,7 +219,7 @@ def bar_scale() -> str:
 
 
 def interval_bar(described: float, estimate: float, interval: Interval, kind: str) -> str:
-    """The 95 % interval of an estimate beside the described value, in parts of the parameter's size."""
+    """The 95 % interval of an estimate and the described value, in parts of the parameter's size."""
     size = max(abs(described), abs(estimate)) or 1.0
     low, middle, high = ((value - described) / size for value in (interval.lower, estimate, interval.upper))
     parts = [
@@ -236,7 +236,7 @@ def interval_bar(described: float, estimate: float, interval: Interval, kind: st
     parts.append(svg.line(_bar_position(0.0), 2.0, _bar_position(0.0), 20.0, "described"))
     if math.isfinite(middle):
         parts.append(svg.disc(_bar_position(middle), 11.0, 3.2, "estimate"))
-    return svg.drawing(*_BAR_SIZE, "95 % interval beside the described value", *parts, kind="small")
+    return svg.drawing(*_BAR_SIZE, "95 % interval and the described value", *parts, kind="small")
 
 
 def _bar_position(relative_change: float) -> float:
@@ -672,7 +672,7 @@ def _force_answer(validation: Validation, of_what: str) -> Answer:
     memory = ""
     if remembering:
         memory = f"; the residuals of {remembering} have memory: something systematic is not in the model"
-        memory += ", though it is small beside the noise" if at_noise else ""
+        memory += ", though it is small compared with the noise" if at_noise else ""
     quality = "down to the noise" if at_noise else "well"
     return (
         "good" if at_noise else "fair",

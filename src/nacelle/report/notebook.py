@@ -193,7 +193,7 @@ _WIDTH, _HEIGHT, _DPI = 4.2, 3.4, 90
 
 
 def robot_page(robot: Robot) -> str:
-    """Name, counts, legs and actuators of a robot, beside its picture."""
+    """Name, counts, legs and actuators of a robot, next to its picture."""
     data = summary(check_robot(robot))
     parts = sections(data, robot)
     head = element(
@@ -373,7 +373,7 @@ def _range_cells(values: Any) -> tuple[str, str, str]:
 
 
 def _format_among(value: Any, among: Any) -> str:
-    """A number in few digits; zero where it is rounding beside the others."""
+    """A number in few digits; zero where it is rounding compared with the others."""
     finite = np.abs(among[np.isfinite(among)])
     tiny = 1e-14 * float(np.max(finite, initial=0.0))
     return format_number(0.0 if abs(value) <= tiny else float(value))

@@ -290,7 +290,7 @@ def _thin_samples(outcome: Outcome, samples: int | None) -> Outcome:
 
 @contextmanager
 def report_progress(progress: Progress, name: str) -> Iterator[Callable[[float], None]]:
-    """Give a function of the part that is done, 0 to 1; the name is beside the bar."""
+    """Give a function of the part that is done, 0 to 1; the name is next to the bar."""
     if callable(progress):
         yield progress
         return

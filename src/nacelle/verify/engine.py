@@ -118,7 +118,7 @@ class Engine(Protocol):
 
         Args:
             state: the state; its u_dot does not count.
-            force: along the rates of the tree (rates,), external wrenches included, beside its bodies' and
+            force: along the rates of the tree (rates,), external wrenches included, besides its bodies' and
                 gravity's.
         """
 

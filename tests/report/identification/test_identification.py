@@ -178,7 +178,7 @@ def test_memory_is_named_with_its_row() -> None:
         dataclasses.replace(validation, predicted=validation.predicted + slow * validation.floor)
     )
     assert "residuals of left.motor have memory" in said
-    assert "small beside the noise" in said
+    assert "small compared with the noise" in said
     assert "memory" not in validation_verdict(off_by(validation_result("fivebar"), 1.0))
 
 

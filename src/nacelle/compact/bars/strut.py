@@ -429,7 +429,7 @@ def _products(form: LegForm) -> Array | None:
 def _offset_weight_moments(
     form: LegForm, at: StrutMotion, line: StrutLine, rotation: StrutRotation
 ) -> tuple[Scalar, Scalar]:
-    """Moments (about a_1, about e_1) of the weight of a tube whose centre of mass lies beside its axis."""
+    """Moments (about a_1, about e_1) of the weight of a tube whose centre of mass lies off its axis."""
     e1 = line.b * rotation.irho
     e3 = at.r * line.il
     e2 = cross(e3, e1)

@@ -133,7 +133,7 @@ def closed_loop(
         duration: when the run ends, s, at rest at the end of a path that is over; with the path if None.
         changes: what moves from some times on.
         tool: the tool that is looked at; the platform's frame if empty.
-        label: what the run is called beside others; the controller's name if empty.
+        label: what the run is called among others; the controller's name if empty.
         step: the longest step of the integration, s; chosen from the plant's rates if None.
         progress: whether to show a bar; or a function that is given the part that is done, 0 to 1.
 

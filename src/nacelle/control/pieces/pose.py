@@ -66,7 +66,7 @@ class PlatformEstimate(NamedTuple):
         x: reduced pose (nx,).
         y: what iteration finds at it (ny,).
         v: reduced twist (n,).
-        unmodelled: what the derivative of the twist has beside that of the model (n,).
+        unmodelled: what the derivative of the twist has in addition to that of the model (n,).
         missed: samples in a row without all readings, (1,).
         stopped: above zero once there were too many, (1,).
     """

@@ -176,7 +176,7 @@ def fitting_time(robot: Robot, path: Callable[[float], Trajectory], what: str) -
         rate = np.abs(np.einsum("kij,kj->ki", J, v))
         force = np.abs(inverse_dynamics(robot, x, v, a, guess=joints).force)
         hold = np.abs(equilibrium(robot, x))
-        # Of what is left beside holding the robot.
+        # Of what is left after holding the robot.
         within = np.all(force - hold <= _FORCE_FRACTION * (limits - hold)) and np.all(
             rate <= _SPEED_FRACTION * speeds
         )

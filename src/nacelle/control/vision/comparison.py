@@ -45,7 +45,7 @@ FEEDBACKS = ("encoders", "vision", "both")
 MEASUREMENTS = ("model", "rendered")
 # How far anchors may be off before anything is seen, m, and what they may gain in a second, m/sqrt(s).
 _ANCHORS, _ANCHOR_WALK = 1e-3, 3e-4
-# Density of what the acceleration of the true robot has beside that of the law, m/s^2/sqrt(Hz).
+# Density of what the acceleration of the true robot has in addition to that of the law, m/s^2/sqrt(Hz).
 _ACCELERATION = 0.03
 # How much worse than encoders a vision is that was lost, as a logarithm or in m^2.
 _LOST_PENALTY = 50.0

@@ -9,7 +9,7 @@ those are the base parameters,
 and no experiment that measures the motion and the actuators' forces can find more. Rules of mechanics
 (`transfers`) say why parameters act together, and give the coefficients as polynomials in coordinates of
 joints: transfers of chosen parameters are added up over legs that share them, and Gauss's elimination with
-constant pivots leaves for every dependent parameter one transfer, in which it stands beside base parameters
+constant pivots leaves for every dependent parameter one transfer, in which it stands next to base parameters
 alone. What its numbers agree with is written with symbols, all else with numbers.
 """
 

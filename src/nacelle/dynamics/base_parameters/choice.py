@@ -92,7 +92,7 @@ def choose_parameters(
         robot: the robot.
         assume: what is always zero: "undescribed" (rotors and bodies to which the description gives
             nothing), "zeros" (every parameter that is zero now), "nothing"; or names and patterns of
-            parameters, such as "strut*.1.mx", beside or instead of such a word.
+            parameters, such as "strut*.1.mx", together with such a word or instead of it.
         shared: "legs", if legs with the same bodies, joints and values share their parameters; "mirrored", if
             legs that are mirror images do; or lists of names of legs, "mirror NAME" for the mirror image of
             the first (`nacelle.model.shared`). What has different values in the legs of a list stays apart if

@@ -451,7 +451,7 @@ def dynamics_derivatives(
         robot: the robot.
         x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         v: reduced twists (..., n), m/s and rad/s in base axes; zero if None.
-        w: what is given beside: the acceleration (..., n) for kind "inverse", the actuator forces
+        w: what is also given: the acceleration (..., n) for kind "inverse", the actuator forces
             (..., actuators) for kind "forward"; zero if None.
         kind: "inverse" (actuator forces are differentiated) or "forward" (accelerations are).
         parameters: group or groups of the robot's numbers to differentiate by: "inertia", "friction",

@@ -47,7 +47,7 @@ axis e through its end at r a beam carries no moment if every joint there
 
     is passive and without springs,   leaves the rotation about e free,   lies on the axis: e x (o - r) = 0
 
-o the joint's origin, all in the body's frame, m. A joint beside the axis has a lever; a rigid mass has a
+o the joint's origin, all in the body's frame, m. A joint off the axis has a lever; a rigid mass has a
 moment of inertia.
 """
 
@@ -611,7 +611,7 @@ def _piece_integral(f: Function, g: Function, piece: int, pieces: int) -> float:
 
 
 class BeamDeflections(NamedTuple):
-    """How a beam may deform beside its length: bend in y, bend in z, twist."""
+    """How a beam may deform in addition to its length: bend in y, bend in z, twist."""
 
     y: bool
     z: bool

@@ -193,7 +193,7 @@ def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) 
     """Entries of M (r, r), A (rows, r) and the actuators' rates (na, r) at their places (`pattern`).
 
     At a reduced pose x (nx,) with what iteration found, y (ny,), nothing deformed. A r = 0 are the
-    constraints; rows of springs in closures come beside.
+    constraints; rows of springs in closures come in addition.
     """
     flexible = flexible_tree(robot, planar=planar)
     now = configuration(robot, x, y)

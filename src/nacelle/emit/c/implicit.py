@@ -1,4 +1,4 @@
-"""The implicit Runge-Kutta method in C: `nacelle.emit.irk5_steps`, in files beside those of the programs.
+"""The implicit Runge-Kutta method in C: `nacelle.emit.irk5_steps`, in files of their own.
 
 All memory of a run is a struct of the caller; nothing is allocated.
 """

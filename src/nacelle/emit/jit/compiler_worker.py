@@ -127,7 +127,7 @@ def _set_limit(name: str, soft: int | None) -> None:
 
 
 def _set_limits(job: Mapping[str, Any]) -> None:
-    """Limit processor time and memory to what is used now and what the job may use beside it."""
+    """Limit processor time and memory to what is used now plus what the job may use."""
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_SELF)

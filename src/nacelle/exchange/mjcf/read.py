@@ -502,7 +502,7 @@ def read_equalities(read: CompiledMjcf) -> Equalities:
 
 
 class Equalities:
-    """What ties bodies and joints together beside the tree: closures, couplings and struts."""
+    """What ties bodies and joints together in addition to the tree: closures, couplings and struts."""
 
     def __init__(self, read: CompiledMjcf) -> None:
         """None yet."""
@@ -756,7 +756,7 @@ class _Reader:
         return tuple(shapes)
 
     def _note_losses(self) -> None:
-        """What the compiled model has beside the robot's rigid dynamics."""
+        """What the compiled model has in addition to the robot's rigid dynamics."""
         model, lost = self.model, self.report.lost
         if any(model.geom_contype[g] or model.geom_conaffinity[g] for g in range(model.ngeom)):
             lost("contacts left out: shapes are drawn, nothing stops them")

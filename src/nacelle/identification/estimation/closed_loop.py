@@ -15,7 +15,7 @@ the regressor, the measured forces the other side:
 
 (Gautier, Janot and Vandanjon, "A new closed-loop output error method for parameter identification of robot
 dynamics", IEEE Trans. Control Systems Technology 21, 2013). Encoders and their errors do not appear; what is
-assumed is the controller. The tracking error is small beside the motion, so few steps suffice.
+assumed is the controller. The tracking error is small compared with the motion, so few steps suffice.
 
 Instrumental variables (IDIM-IV): estimates that errors of the encoders do not bias.
 

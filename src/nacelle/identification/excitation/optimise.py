@@ -145,7 +145,7 @@ class MotionDesign:
         smooth: rate over which Coulomb friction changes its sign, rad/s or m/s.
         count: samples of a motion.
         columns: units of the parameters (parameters,).
-        fixed: weighted rows of measurements made beside (rows, parameters), in these units.
+        fixed: weighted rows of other measurements (rows, parameters), in these units.
     """
 
     robot: Robot

@@ -75,7 +75,7 @@ _COULOMB = ("coulomb", "coulomb-smooth")
 
 
 def with_stribeck(robot: Robot, part: float, rate: float) -> Robot:
-    """The same robot with Stribeck friction beside each Coulomb friction.
+    """The same robot with Stribeck friction in addition to each Coulomb friction.
 
     c sign(r) becomes c (1 + part exp(-(r / rate)^2)) sign(r), r the joint's rate, rad/s or m/s.
 
@@ -521,7 +521,7 @@ class SimulatedExperiment(Plottable):
     def force(self) -> Array:
         """True forces of the motors (N, actuators), N or N m: the mean over a sample centred at each.
 
-        Cogging acts beside them. Before the run the first ones are taken to be held.
+        Cogging acts in addition to them. Before the run the first ones are taken to be held.
         """
         return self._forces[self._first_sample :]
 

@@ -86,7 +86,7 @@ def coupled_followers(robot: Robot) -> CoupledFollowers:
     for i in range(len(A)):
         size = np.abs(A[i])
         top = float(np.max(size, initial=0.0))
-        # A factor that is small beside the others is that of a fast joint.
+        # A factor that is small compared with the others is that of a fast joint.
         able = [k for k in free if k not in pivots and size[k] > 1e-9 * max(top, 1e-300)]
         if not able:
             # Between coordinates that are given, or said already: the motion does not fit, as mobility says.

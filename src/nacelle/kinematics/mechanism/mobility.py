@@ -112,7 +112,7 @@ class Mobility(HasTable):
         idle: descriptions of the motions that leave the platform at rest.
         idle_count: their number.
         free: axes along which the platform moves independently.
-        inside: motions inside an articulated platform beside those of its platform frame.
+        inside: motions inside an articulated platform in addition to those of its platform frame.
         tools: for each tool, the axes along which it moves independently.
         locked: axes along which it cannot move.
         coupled: axes along which it moves only together with others (parasitic motion).
@@ -252,7 +252,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
 
     Returns:
         Freedoms of the robot and its platform, idle motions and superfluous closure equations, with the count
-        of Chebyshev, Gruebler and Kutzbach beside.
+        of Chebyshev, Gruebler and Kutzbach next to it.
     """
     return _mobility(robot, robot.all_names, assemble(robot) if start is None else start)
 

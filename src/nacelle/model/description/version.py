@@ -4,7 +4,7 @@ A description names its version (`format: nacelle/2`). Everything of an older ve
 newer one, so an old file loads unchanged; what is new in an old file is an error at its place, with the
 version to write. A robot is written in the oldest version that says it.
 
-What a new key needs, beside its pydantic field, is a line in `NEW`.
+What a new key needs, in addition to its pydantic field, is a line in `NEW`.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def leg_points(mechanism: Mechanism, leg: ElementLeg) -> LegPoints:
             apart = np.concatenate([here.start - there.start, here.offset - there.offset])
             if float(np.max(np.abs([*apart, here.length - there.length]))) > _SAME * size:
                 raise KinematicsError(
-                    f"leg {leg.leg.name!r} ends beside the line of its elements, at no constant place"
+                    f"leg {leg.leg.name!r} ends off the line of its elements, at no constant place"
                 )
     return first
 

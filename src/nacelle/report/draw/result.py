@@ -158,7 +158,7 @@ def draw_bars(
     logarithmic: bool = False,
     numbers: bool = False,
 ) -> None:
-    """Bars beside names, the first above; groups have their own colours and hatchings.
+    """Bars next to names, the first above; groups have their own colours and hatchings.
 
     Args:
         ax: the axes.
@@ -188,7 +188,7 @@ def draw_bars(
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     if numbers:
         (values,) = groups.values()
-        # Beside numbers that are so much larger, rounding is zero.
+        # Compared with numbers that are so much larger, rounding is zero.
         tiny = 1e-13 * float(np.max(np.abs(finite[0]), initial=0.0))
         for row, value in zip(rows, values, strict=True):
             at = float(value) if np.isfinite(value) and abs(value) > tiny else 0.0

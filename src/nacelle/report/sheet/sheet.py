@@ -128,7 +128,7 @@ class DataSheet:
         robot = self.subject.robot
         head = paragraph(robot.title) if robot.title else ""
         head += paragraph(
-            "Every number comes from the command that is printed beside it; lengths are in metres, angles in "
+            "Every number comes from the command that is printed with it; lengths are in metres, angles in "
             "radians and masses in kilograms unless a unit is written.",
             "quiet",
         )

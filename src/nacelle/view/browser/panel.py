@@ -1,6 +1,6 @@
 """The controls of the page: the panel of one robot, and the time line of all robots together.
 
-The panel has pose, forces, slice of the workspace, modes, and what is said beside them as small pieces of
+The panel has pose, forces, slice of the workspace, modes, and the remarks next to them as small pieces of
 HTML, in which every name from a description is escaped; the time line has play, pause, time, speed, loop and
 trace. Events of controls are put down for the thread that handles them.
 """

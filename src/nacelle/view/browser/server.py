@@ -88,7 +88,7 @@ def start_server(port: int | None, label: str) -> Any:
     server.gui.configure_theme(
         control_width="medium", show_logo=False, show_share_button=False, brand_color=(0, 114, 178)
     )
-    # Beside the picture, not over it.
+    # Next to the picture, not over it.
     server.gui.main_panel.dock_right()
     _add_lights(server.scene)
     return server
@@ -164,7 +164,7 @@ class EventLoop:
         return result.result(timeout)
 
     def background(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Compute something beside the loop, and hand it over in the loop; errors are said."""
+        """Compute something in the background, and hand it over in the loop; errors are shown."""
 
         def run() -> None:
             try:

@@ -22,7 +22,7 @@ Calibration rehearsed: how well a camera would be calibrated from images of a ro
 
 Poses are drawn about the reference within the robot's reach and limits; at each an image is rendered and the
 edges of the legs are measured in it, looked for with the true camera. The calibration begins at a camera that
-is beside the true one, and its result is compared with it.
+is near the true one, and its result is compared with it.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def calibrate_camera(
         robot: the robot.
         sightings: what was seen, at four poses at least.
         camera: the lens, and a first guess of the pose.
-        unknowns: what is unknown beside the pose.
+        unknowns: what is unknown in addition to the pose.
         search: whether the pose is sought all around the robot; the guess is then one of many.
 
     Raises:

@@ -1,6 +1,6 @@
 """What sightings determine of a camera and of displaced anchors, and what they do not.
 
-The information J^T J of all unknowns, with those beside the camera (anchors, poses) eliminated, is
+The information J^T J of all unknowns, with those other than the camera's (anchors, poses) eliminated, is
 diagonalised in the unknowns' own units (robot sizes, rad, focal lengths): an eigenvalue is 1 / sigma^2 of its
 eigenvector. A direction without information (relative to rounding) is not determined, one whose sigma is
 large is weak; both are named with their parts in all unknowns.
