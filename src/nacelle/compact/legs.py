@@ -98,7 +98,7 @@ def _margin(pivots: Sequence[Scalar], scale: float) -> Scalar:
 
 
 def iterated_distances(legs: Legs) -> list[Scalar]:
-    """Squares that vanish at serial singularities alone, and smoothly, of what is found by iteration.
+    """Squares that vanish at serial singularities alone, and smoothly, of the passive coordinates.
 
     One for each leg on its own, and one for all legs that the platform's dependent rates hang on, together
     with these: det of the whole, which does not depend on the rows that were chosen. For plans that are

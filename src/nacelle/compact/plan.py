@@ -397,6 +397,6 @@ def _leg_order(parts: Parts, placed: list[ConfiguredRobot], leg: int) -> LegOrde
 def eliminated_legs(
     robot: Robot, x: Array, y: Array, *, pole: bool = False, options: FormOptions = ALL_JOINTS
 ) -> Legs:
-    """The robot at a reduced pose x (nx,) with what iteration found, y (ny,), its legs eliminated."""
+    """The robot at a reduced pose x (nx,) with the passive coordinates y (ny,), its legs eliminated."""
     plan = plan_of(robot, options)
     return eliminate_legs(plan, configure_robot(plan.parts, configuration(robot, x, y), pole=pole))

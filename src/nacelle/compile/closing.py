@@ -29,7 +29,7 @@ from nacelle.program.derivative import cotangent_program, tangent_program
 from nacelle.program.program import Program
 
 POSE, PASSIVE = "x", "y"
-"""Names of the inputs: the pose, and what iteration finds there."""
+"""Names of the inputs: the pose, and the passive coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class PoseClosure:
         robot: the robot.
         quaternion: slice of quat_xyzw in x; None if it has none.
         step: physics function of (robot, y, x) that gives "dy" and "error"; None without unknowns.
-        reference: a pose, and what iteration finds there.
+        reference: a pose, and the passive coordinates there.
         find: unknowns at poses (N, nx), from starts (N, ny) or from the reference if None; NaN where none
             were found.
     """

@@ -47,7 +47,7 @@ _SEED = 17
 _READING_OFFSET = 1e-5
 # Rates of desired motions that are checked, over those that are drawn: drives have limits.
 _RATE_FACTOR = 0.1
-# Numbers that iteration finds beyond which identities are not sought: that takes a minute, and gains little.
+# Number of passive coordinates beyond which identities are not sought: that takes a minute, and gains little.
 _MAX_UNKNOWNS = 16
 
 

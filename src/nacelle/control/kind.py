@@ -83,13 +83,13 @@ class VectorLayout:
 
 COMMON_LABELS = {
     "memory.x": "pose of the platform as the encoders have it",
-    "memory.y": "what iteration finds at that pose",
+    "memory.y": "passive coordinates at that pose",
     "memory.v": "reduced twist of the platform; m/s, rad/s",
     "memory.unmodelled": "acceleration that the model lacks; m/s^2, rad/s^2",
     "memory.acceleration": "what the last forces give by the model; m/s^2, rad/s^2",
     "memory.earlier": "the same of the sample before; m/s^2, rad/s^2",
     "memory.a_d": "last desired acceleration; m/s^2, rad/s^2",
-    "memory.y_d": "what iteration finds at the desired pose",
+    "memory.y_d": "passive coordinates at the desired pose",
     "memory.q_d": "coordinates of the actuators at the last desired pose; rad, m",
     "memory.side": "sign of the determinant of the actuators' Jacobian at the start",
     "memory.started": "above 0 after the first sample",
@@ -165,7 +165,7 @@ class ControlStep(NamedTuple):
     Attributes:
         force: of the actuators (actuators,), N or N m, within the limits of the drives.
         memory: its parts, but for those of the desired motion (`pieces.admissible`).
-        state: where the forces act, by a law that knows: pose (nx,), what iteration finds at it (ny,), twist
+        state: where the forces act, by a law that knows: pose (nx,), passive coordinates at it (ny,), twist
             (n,).
         rate: rates of the actuators (actuators,), rad/s or m/s, by a law that knows no more.
     """
@@ -270,7 +270,7 @@ class ControlLaw(ABC):
         Args:
             robot: the model.
             x: the pose (nx,).
-            y: what iteration finds at it (ny,).
+            y: passive coordinates at it (ny,).
         """
 
     def plausible_gains(self, robot: Robot) -> Array:

@@ -97,7 +97,7 @@ def evaluate_states(
     Args:
         name: a function of `model_functions` that gives a pivot.
         robot: the robot.
-        states: its inputs: poses x (..., nx), what iteration found y (..., ny), and the others.
+        states: its inputs: poses x (..., nx), passive coordinates y (..., ny), and the others.
         flags: of the iteration (...).
         **options: its keyword arguments.
     """

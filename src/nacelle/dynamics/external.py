@@ -89,7 +89,7 @@ def stack_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
 def wrenches_on_bodies(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:
     """The same on bodies alone (..., bodies, 6), about their origins at poses x (..., nx).
 
-    y (..., ny) is what iteration found. Base axes, N and N m: a tool's wrench adds n + (R t) x f to its
+    y (..., ny) are the passive coordinates. Base axes, N and N m: a tool's wrench adds n + (R t) x f to its
     body's moment.
     """
     stacked = stack_wrenches(robot, external)

@@ -7,9 +7,9 @@ reduced twist v (n,) ([KI2007] (20), [OAM] (58), [AGH2005] (11)):
 
 F (n,) is what inertia, weight, friction, springs and rotors of bodies and joints require along v, L external
 wrenches along it, J_r^-1 (actuators, n) the rates of the actuators from v; N or N m, base axes. States go
-through these stages: inputs are checked, one ordinary state is evaluated at once; else iteration finds the
-unknowns y of the poses, wrenches and preload become a force along v, the program of the formulation finds
-Gamma, and its margins become flags. With a preload Gamma_0 the least-norm forces hold
+through these stages: inputs are checked, one ordinary state is evaluated at once; else iteration solves the
+passive coordinates y of the poses, wrenches and preload become a force along v, the formulation's program
+finds Gamma, and its margins become flags. With a preload Gamma_0 the least-norm forces hold
 F - L - J_r^-T Gamma_0, and Gamma_0 is added: for redundant actuators its internal part remains.
 
 Where nothing drives k motions, A = J_r^-1 has the rank n - k, and of a = dv/dt in M a + h - L = A^T Gamma the
@@ -171,7 +171,7 @@ class InverseDynamics(Plottable):
     Attributes:
         robot: the robot.
         x: poses (..., nx).
-        y: what was found by iteration (..., ny).
+        y: passive coordinates, solved numerically (..., ny).
         force: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
         margins: how far every leg, and the platform where it has dependent coordinates, is from a serial
             singularity (..., legs), as in `inverse_kinematics`.
@@ -453,7 +453,7 @@ def flag_parallel_singularities(
     Args:
         robot: the robot.
         poses: their poses.
-        y: what iteration found.
+        y: passive coordinates.
         results: of the states, and their "margins".
         margin: parallel margins.
         flags: of the iteration.

@@ -4,7 +4,7 @@
     forward    M dv/dt = A^T tau + load - h                             h = F(x, v, 0), M (n, n)
     regressor  Gamma = Y p: the inverse run on linear forms in p        Y (actuators, parameters)
 
-All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
+All take the reduced pose x (nx,) and passive coordinates y (ny,); `load` (n,) is a force along the reduced
 twist from outside (external wrenches, projected). Base axes, SI units.
 
 M dv/dt = f has a solution for every force f only if M has full rank. A robot without masses, or with inertia

@@ -559,7 +559,7 @@ def _usage(package: Package, closed: ClosedLoops | None, precisions: Sequence[st
     if package.closing_entry is not None and closed is not None:
         lines += [
             "",
-            f"Legs of this robot are found by iteration: `{name}_{package.closing_entry.label}_newton` gives "
+            f"Legs of this robot are solved numerically: `{name}_{package.closing_entry.label}_newton` gives "
             f"their y at the poses, from starts near them, to a tolerance such as "
             f"{closed.tolerance['double']:g} in double and {closed.tolerance['float']:g} in float.",
             "",

@@ -45,7 +45,7 @@ def pose_entry(
     labels: Mapping[str, str],
     **more: tuple[int, ...],
 ) -> Entry:
-    """The entry of a function of (robot, x, y, ...): without y where nothing is found by iteration.
+    """The entry of a function of (robot, x, y, ...): without y where nothing is solved numerically.
 
     Args:
         robot: the robot.
@@ -250,7 +250,7 @@ def _state_description(robot: Robot) -> str:
     texts = ["reduced pose"]
     if mechanism.layout.quaternion is not None:
         texts = ["reduced pose, with a rotation vector from the reference orientation for the quaternion"]
-    texts += ["reduced twist", *(["what iteration finds"] if mechanism.unknown_count else [])]
+    texts += ["reduced twist", *(["passive coordinates"] if mechanism.unknown_count else [])]
     return f"{'; '.join(texts)}; m, rad, m/s, rad/s"
 
 

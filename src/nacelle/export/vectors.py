@@ -19,7 +19,7 @@ Samples in a row of a controller: what goes in, and what comes out with 50 digit
 The platform moves along a straight line from a pose at rest, the readings follow it with an error, some are
 missing for a while, and at the end all are, until the controller has stopped. Inputs are numbers of single
 precision, so that one record tests double and float. What is tolerated is a multiple of the error that the
-same programs make here, operation by operation in that precision; where an iteration finds the legs at the
+same programs make here, operation by operation in that precision; where an iteration solves the legs at the
 start, also what their y is not known to there (as above), times the derivative by y.
 """
 
@@ -102,7 +102,7 @@ class ReferenceVectors:
         outputs: by name (states, size).
         scale: for every output its largest entry.
         tolerance: for "double" and "float", for every output the largest error over the scale.
-        closed: of the step that closes the legs what its iteration finds.
+        closed: solution of the step that closes the legs.
     """
 
     inputs: Mapping[str, Array]
@@ -176,7 +176,7 @@ def relation_error(states: SampleStates) -> float:
 
 
 def _closed_loops(entry: Entry, robot: Robot, reference: ReferenceVectors) -> ClosedLoops:
-    """What the iteration finds from the starts among vectors, with 50 digits, and how exactly."""
+    """The solutions of the iteration from the starts among vectors, with 50 digits, and how exactly."""
     x, rows = reference.inputs["x"], []
     for start, pose in zip(reference.inputs["y"], x, strict=True):
         y = start
@@ -281,7 +281,7 @@ def record_samples(
     Args:
         controller: the controller.
         entries: the functions of the package.
-        closed: how exactly legs are closed, where iteration finds them.
+        closed: how exactly legs are closed, where they are solved numerically.
     """
     programs = {entry.label: entry.program for entry in entries}
     inputs = sample_inputs(controller)

@@ -96,7 +96,7 @@ class Branch:
     Attributes:
         rates: places in u of the unknown rates of the iteration.
         blocks: the square blocks of K.
-        struts: telescopic struts that are found by iteration.
+        struts: telescopic struts that are solved numerically.
         names: of the blocks and struts: their joints; of the relations: "related joints".
         relations: of unknowns on the branch of the reference pose.
     """
@@ -390,7 +390,7 @@ def _determinant(A: Array) -> Scalar:
 
 
 def _struts(mechanism: Mechanism) -> tuple[TelescopicStrut, ...]:
-    """Telescopic struts among the joints that are found by iteration."""
+    """Telescopic struts among the joints that are solved numerically."""
     robot = mechanism.robot
     joints_at: dict[int, list[Joint]] = {}
     for joint in robot.joints:

@@ -166,7 +166,7 @@ def nearest_kind(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]
     Args:
         robot: the robot.
         x: reduced pose (nx,).
-        y: what iteration has found there (ny,).
+        y: passive coordinates there (ny,).
     """
     with np.errstate(all="ignore"):
         closures = kinematic_model.closure_equations(

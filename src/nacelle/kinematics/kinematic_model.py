@@ -86,7 +86,7 @@ def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 @physics(x=pose_shape, y=unknowns_shape)
 def singularity_distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Squares that vanish at serial singularities alone: legs in closed form, then what iteration finds."""
+    """Squares that vanish at serial singularities alone: legs in closed form, then the others."""
     now = configuration(robot, x, y)
     iterated = now.mechanism.iterated_legs
     closed = [closed_form_margin(roots) for k, roots in enumerate(now.root_margins) if k not in iterated]
@@ -94,7 +94,7 @@ def singularity_distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 
 def iterated_distances(now: Configuration) -> list[Scalar]:
-    """Squares that vanish at serial singularities, of the legs that iteration finds and of the platform."""
+    """Squares that vanish at serial singularities, of the legs without a closed form and of the platform."""
     mechanism, dense = now.mechanism, margins(now)
     return [dense[k] for k in (*mechanism.iterated_legs, *range(len(mechanism.legs), len(dense)))]
 

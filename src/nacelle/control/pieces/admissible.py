@@ -119,7 +119,7 @@ def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room:
     Args:
         robot: the model.
         z: memory with the part side.
-        state: pose (nx,), what iteration finds at it (ny,), twist (n,).
+        state: pose (nx,), passive coordinates at it (ny,), twist (n,).
         room: how far it may go.
     """
     x, y, v = state

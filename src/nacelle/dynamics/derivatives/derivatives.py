@@ -23,7 +23,7 @@ small rotations about the base's axes, joints of the platform,
 
     d f / d pose [:, k]  =  d/de f(x (+) e e_k).
 
-x' = X v, of a quaternion [w, 0] o q / 2. What iteration finds moves with the pose, y = y(x): dy follows from
+x' = X v, of a quaternion [w, 0] o q / 2. Passive coordinates move with the pose, y = y(x): dy follows from
 the closure equations r(y, p) = 0 (the implicit function theorem), and that is what the joint rates say, since
 u = U v; by other inputs dy/dp = -r_y^-1 r_p is the derivative of Newton's step.
 
@@ -84,7 +84,7 @@ class OperatingPoint(NamedTuple):
 
     Attributes:
         x: reduced poses (..., nx).
-        y: what was found by iteration (..., ny).
+        y: passive coordinates, solved numerically (..., ny).
         v: reduced twists (..., n).
         a: their derivatives (..., n).
         tau: actuator forces (..., actuators), N or N m.
@@ -179,7 +179,7 @@ class DerivativeTape:
         return self.along(value, [self.seed(inputs[k : k + 1], np.ones(1)) for k in range(len(inputs))])
 
     def derivatives_by_parameters(self, value: Array, p: Array, geometry: bool) -> Array:
-        """Derivatives (values, inputs) by many inputs; what iteration finds moves with the geometry."""
+        """Derivatives (values, inputs) by many inputs; passive coordinates move with the geometry."""
         direct = self._rows(value, np.concatenate([p, self.y]))
         J = direct[:, : len(p)]
         if geometry and len(self.y):

@@ -180,7 +180,7 @@ def pose_model(package: Package, entry: Entry) -> FmuModel:
     """A model of the pose, such as inverse dynamics: outputs follow from inputs at every instant.
 
     Args:
-        package: of the model; where iteration finds something, with the function that starts it.
+        package: of the model; where it has passive coordinates, with the function that starts it.
         entry: the model.
     """
     name, robot = package.name, package.robot

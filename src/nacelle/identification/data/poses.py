@@ -121,7 +121,7 @@ def least_squares_poses(robot: Robot, q: Array, start: Array) -> Array:
     there = np.asarray(start, dtype=float)[left]
     shortest = np.full(len(left), np.inf)
     units, nearly = twist_scales(robot), 1e3 * _DONE
-    # What needs iteration is sought from the reference once, and then near the pose before.
+    # Passive coordinates are sought from the reference once, and then near the pose before.
     before: SearchStart | None = None
     for _ in range(_STEPS):
         at, y, _ = solve_loops(robot, there, guess=before)

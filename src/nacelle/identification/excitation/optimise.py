@@ -190,7 +190,7 @@ class MotionDesign:
         Args:
             Z: the coefficients.
             t: the times, s; those of the problem if None.
-            guess: what iteration found near by (..., N, ny).
+            guess: passive coordinates near by (..., N, ny).
         """
         functions = self.at_times if t is None else self.functions.at(t)
         c, dc, ddc = (part @ Z for part in functions)
@@ -199,7 +199,7 @@ class MotionDesign:
     def states(self, c: Array, dc: Array, ddc: Array, guess: Array | None = None) -> MotionSamples:
         """Samples at coordinates about the centre and their derivatives (..., n).
 
-        What iteration finds is added.
+        Passive coordinates are added.
         """
         x = self.poses(c)
         c = c + centred_coordinates(self.robot, self.center)[0]
@@ -268,7 +268,7 @@ class MotionDesign:
             z: the variables.
             name: of the criterion.
             order: of the smooth condition.
-            guess: what iteration found at the samples of a motion near by (N, ny).
+            guess: passive coordinates at the samples of a motion near by (N, ny).
         """
         samples = self.samples(self.coefficients(z), guess=guess)
         return Evaluation(self, samples, name, order)

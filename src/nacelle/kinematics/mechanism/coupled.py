@@ -6,7 +6,7 @@ joints) constant. One joint of each coupling is taken out of the iteration,
     q_e = K q_r + k,      K = -C_e^-1 C_r,   k = C_e^-1 o
 
 the one that moves fastest, so that a screw is found by its travel and a motor behind a gear by the joint that
-it drives: coordinates that are found by iteration have the robot's own scale. Coordinates of the motion are
+it drives: coordinates that are solved numerically have the robot's own scale. Coordinates of the motion are
 given and never taken out.
 """
 

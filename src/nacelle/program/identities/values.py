@@ -65,7 +65,7 @@ Row = tuple[Decimal, ...]
 class PreciseInputs:
     """Inputs with 50 digits, a row each.
 
-    Inputs that depend on one another (what iteration finds at a pose, entries of a rotation) must do so to
+    Inputs that depend on one another (passive coordinates at a pose, entries of a rotation) must do so to
     all these digits; all others are random. Four rows or more prove an identity: two on either side of a
     `where` that is to take part in one.
 

@@ -79,7 +79,7 @@ class Estimate:
     Attributes:
         time: s, robot's clock.
         x: reduced pose (nx,).
-        y: what iteration finds near it (ny,), a guess for kinematics.
+        y: passive coordinates near it (ny,), a guess for kinematics.
         v: reduced twist (n,), m/s and rad/s.
         covariance: of the errors of pose and twist (2 n, 2 n), the pose's along the reduced twist.
         anchors: displacements of anchors (m,), m, base axes, in the order of `Observer.anchor_names`.
