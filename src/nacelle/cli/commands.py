@@ -48,7 +48,7 @@ A robot and its description
     $ nacelle new hexapod --leg 6-UPS
     $ nacelle new planar --leg RRR --count 3 --motion xy+rz
   check describe
-    Check descriptions; print everything that is wrong, each with its place.
+    Check descriptions; print everything that is wrong, each with its line.
     $ nacelle check hexapod.yaml
   import describe
     Import a robot from MJCF, URDF, SDF or SYMORO+: a description, and a report of what was left out.
@@ -114,7 +114,7 @@ Identification
     Motion that excites the parameters: well conditioned, within all limits, at rest at both ends.
     $ nacelle excite delta --force 80% --out motion.yaml --csv motion.csv
   rehearse identification
-    Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents.
+    Rehearse an experiment: a simulated robot in closed loop, quantised encoders, noisy currents.
     $ nacelle rehearse delta --motion motion.yaml --csv data.csv
   identify identification
     Parameters from measured motion and forces, with deviations, and what is not trustworthy.
@@ -124,7 +124,7 @@ Identification
     $ nacelle validate identified.yaml data.csv
 Code for a controller
   ops ops
-    Operations of a model in its compact form, by class and by stage, beside what is published.
+    Operations of a model in its compact form, by class and by stage, compared with what is published.
     $ nacelle ops palida --friction
   export export
     Export models as a package of source with self-test, or the robot as MJCF, URDF or SDF.
@@ -194,7 +194,7 @@ class Commands(typer.core.TyperGroup):
         return list(self.commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import the module of a command and give the command; None if there is none of that name."""
+        """Import the module of a command and give the command; None if no command has that name."""
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         importlib.import_module(f"nacelle.cli.{COMMANDS[cmd_name].module}")
@@ -208,7 +208,7 @@ class Commands(typer.core.TyperGroup):
         )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of a line; a word that is none is said so, with the nearest one."""
+        """Find the command of a line; an unknown word is an error that names the nearest one."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         return ctx.fail(_unknown_command_message(args[0]))

@@ -103,7 +103,7 @@ def check_command(
     files: Annotated[list[str], typer.Argument(help="YAML files, or robots of the library.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Check descriptions; print everything that is wrong, each with its place."""
+    """Check descriptions; print everything that is wrong, each with its line."""
     from rich.markup import escape
 
     from nacelle.library import check

@@ -44,7 +44,7 @@ def export_command(
         typer.Option(
             "--model",
             help="Models, with commas: inverse_dynamics, forward_dynamics, ... If nothing is said the first, "
-            "or none beside a controller or a plant.",
+            "or none with a controller or a plant.",
         ),
     ] = None,
     target: Annotated[

@@ -71,12 +71,12 @@ CutoffOption = Annotated[
     float | None, typer.Option("--cutoff", help="Of the encoders' filter, Hz; from the data if none.")
 ]
 DecimationOption = Annotated[
-    int | None, typer.Option("--decimation", help="One of so many samples is kept; from the data if none.")
+    int | None, typer.Option("--decimation", help="Keep one of this many samples; from the data if none.")
 ]
 AssumeOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="What is zero for good: undescribed (the default), zeros, nothing, or a name or pattern of "
+        help="What is always zero: undescribed (the default), zeros, nothing, or a name or pattern of "
         "parameters such as 'strut*.1.mx'; may be given several times."
     ),
 ]
@@ -316,7 +316,7 @@ def rehearse_command(
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Rehearse an experiment: a simulated robot in closed loop, encoders that count, noisy currents."""
+    """Rehearse an experiment: a simulated robot in closed loop, quantised encoders, noisy currents."""
     from nacelle.identification.excitation.result import read_motion
     from nacelle.identification.rehearsal.rehearsal import perturb_parameters, simulate_experiment
     from nacelle.identification.rehearsal.settings import JointServo

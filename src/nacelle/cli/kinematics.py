@@ -197,7 +197,7 @@ def _solve_in_blocks(robot: Robot, x: Array, follow: bool) -> tuple[InverseKinem
     """Inverse kinematics of many poses, some at a time, so that one sees how far it is.
 
     Returns:
-        The result, and after Ctrl-C what is in it, in words: the blocks that were finished.
+        The result, and after Ctrl-C a message that says what is in it: the blocks that were finished.
     """
     import numpy as np
 
@@ -396,7 +396,7 @@ def workspace_command(
     ] = None,
     at: AtOption = None,
     rays: Annotated[
-        int, typer.Option("--rays", help="Measure along so many rays from the pose instead of on a grid.")
+        int, typer.Option("--rays", help="Measure along a number of rays from the pose instead of on a grid.")
     ] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="File to write: .csv, or a picture .png, .svg, .pdf.")

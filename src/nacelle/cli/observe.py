@@ -50,7 +50,7 @@ def observe_command(
     ] = "",
     seeds: Annotated[int, typer.Option("--seeds", help="With --compare how many seeds a case has.")] = 3,
     calibrate: Annotated[
-        int, typer.Option("--calibrate", help="Rehearse a calibration of the camera from so many poses.")
+        int, typer.Option("--calibrate", help="Rehearse a calibration of the camera from a number of poses.")
     ] = 0,
     mode: ModeOption = "",
     as_json: JsonOption = False,

@@ -37,7 +37,7 @@ def ops_command(
     mode: ModeOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Operations of a model in its compact form, by class and by stage, beside what is published."""
+    """Operations of a model in its compact form, by class and by stage, compared with what is published."""
     from nacelle.report.operations import Operations, operation_count, operation_parts
 
     robot = load_robot(robot_name, mode, payload)

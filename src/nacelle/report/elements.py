@@ -97,7 +97,7 @@ class ElementBody(NamedTuple):
 
 
 class LegPage:
-    """What is to be said of a leg, in the reference pose."""
+    """Remarks about a leg, in the reference pose."""
 
     def __init__(self, at: ElementGeometry, number: int, leg: ElementLeg) -> None:
         self.robot, self.at, self.leg, self.number = at.robot, at, leg, number

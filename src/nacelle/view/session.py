@@ -90,7 +90,7 @@ def limit_message(solution: InverseKinematics) -> str:
 
 
 def branch_message(flags: int) -> str:
-    """What is to be said of a pose that has a solution on another branch; "" if it has not."""
+    """Message about a pose that has a solution on another branch; "" if it has not."""
     if flags & int(Flag.OTHER_BRANCH):
         return "the loops close only on a branch that is not connected with the reference pose"
     return ""

@@ -121,7 +121,7 @@ VIEW_MESSAGES = {
     ViewFlag.OUT_OF_VIEW: "out of view",
     ViewFlag.CAMERA_INSIDE: "the camera is inside it",
     ViewFlag.END_ON: "its axis passes through the camera's centre, which is within the endless cylinder",
-    ViewFlag.PARALLEL_EDGES: "its edges are too close together to be told apart",
+    ViewFlag.PARALLEL_EDGES: "its edges are too close together to be distinguished",
     ViewFlag.OCCLUDED: "hidden by other parts",
     ViewFlag.OVERLAPPING: "another part is seen next to its edges",
     ViewFlag.MIRRORED: "its edges coincide with those of another leg: the two may be exchanged",

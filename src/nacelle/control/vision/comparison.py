@@ -103,7 +103,7 @@ class Case(NamedTuple):
         rms: rms distance of the true platform from the desired one, m, for each feedback and seed (seeds,);
             NaN where a run was lost.
         turn: the same of the angle, rad.
-        lost: what was said of runs that were lost.
+        lost: messages of the runs that were lost.
     """
 
     sweep: str

@@ -23,7 +23,7 @@ the body that the most legs hold.
 
 How the bodies of a mechanism can move: their twists along all motions that its joints leave.
 
-The motions are the rates that keep the loops of its robot closed. They are told by the twists [v / size; w]
+The motions are the rates that keep the loops of its robot closed. They are given by the twists [v / size; w]
 that they give all bodies, v of the point of a body at the centre of the robot, in base axes: the basis is
 orthonormal in these, so that the tree of the file plays no part. A body between two balls spins about the
 line between them without moving anything else; that spin is no motion.
