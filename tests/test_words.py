@@ -19,7 +19,7 @@ PAGES = [
 ]
 
 # What is left of an older dialect; these numbers only fall.
-MOST_PARTICIPLES, MOST_DIALECT, MOST_FILES, MOST_PHRASES = 116, 205, 2, 160
+MOST_PARTICIPLES, MOST_DIALECT, MOST_FILES = 116, 205, 2
 
 # Words that stand for something else in the field, each with the word to use.
 BANNED_PARTS = {
@@ -56,7 +56,14 @@ NOUN = re.compile(
 )
 PHRASES = (
     *("what there is of it", "there is none that it refuses", "encoders that count", "go together"),
-    *("with its place", "so many", "in words"),
+    *("with its place", "so many", "in words", "is met with", "told"),
+)
+# Phrases that some pages still have.
+SOURCE_PHRASES = (
+    *PHRASES,
+    *("what there is", "there is none", "there are none", "is none", "are none"),
+    *("for good", "beside", "Beside", "said of"),
+    *("what iteration", "What iteration", "found by iteration", "needs iteration"),
 )
 
 
@@ -129,15 +136,16 @@ def test_pages_have_none_of_the_phrases(page: Path) -> None:
 
 
 def test_messages_have_none_of_the_phrases() -> None:
+    # Strings of one word are keys or names, not sentences.
+    pattern = re.compile(rf"\b({'|'.join(SOURCE_PHRASES)})\b")
     bad = [
-        f"{path.relative_to(ROOT)}:{node.lineno} {phrase}"
+        f"{path.relative_to(ROOT)}:{node.lineno} {match[0]}"
         for path in SOURCES
         for node in ast.walk(_tree(path))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for phrase in PHRASES
-        if re.search(rf"\b{phrase}\b", " ".join(node.value.split()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+        for match in pattern.finditer(" ".join(node.value.split()))
     ]
-    assert len(bad) <= MOST_PHRASES, "\n".join(bad)
+    assert not bad, "\n".join(bad)
 
 
 def test_the_rules_find_what_they_forbid() -> None:

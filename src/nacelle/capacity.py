@@ -32,7 +32,7 @@ def require_memory(what: str, count: float, bytes_each: int, advice: str) -> Non
     """Refuse a number of things that would not fit into memory.
 
     Args:
-        what: the things, in words: "points of the grid".
+        what: label of the things, such as "points of the grid".
         count: how many of them.
         bytes_each: bytes that one of them takes.
         advice: what would be right.

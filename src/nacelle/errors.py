@@ -54,7 +54,7 @@ _MAX_SUGGESTIONS = 20
 
 
 def format_count(number: int, singular: str, plural: str = "") -> str:
-    """A number of things in words, such as "3 legs"; `plural` is for plurals without -s."""
+    """A number of things as text, such as "3 legs"; `plural` is for plurals without -s."""
     return f"{number} {singular}" if number == 1 else f"{number} {plural or singular + 's'}"
 
 
@@ -117,7 +117,7 @@ class AssemblyError(NacelleError):
     """
 
     def __init__(self, message: str, gaps: dict[str, float]) -> None:
-        """Keep the open closures beside the message."""
+        """Keep the open closures with the message."""
         self.gaps = gaps
         super().__init__(message)
 
@@ -130,7 +130,7 @@ class TableError(NacelleError):
     """
 
     def __init__(self, message: str, problems: Iterable[Problem] = ()) -> None:
-        """Keep the problems beside the message."""
+        """Keep the problems with the message."""
         self.problems = tuple(problems)
         super().__init__("\n".join([message, *(f"  {problem}" for problem in self.problems)]))
 
@@ -152,7 +152,7 @@ class TooLargeError(NacelleError):
     """
 
     def __init__(self, message: str, count: float, size: float) -> None:
-        """Keep the numbers beside the message."""
+        """Keep the numbers with the message."""
         self.count = count
         self.bytes = size
         super().__init__(message)
@@ -170,7 +170,7 @@ class UnreachableError(KinematicsError):
     """
 
     def __init__(self, message: str, legs: Iterable[str] = ()) -> None:
-        """Keep the legs beside the message."""
+        """Keep the legs with the message."""
         self.legs = tuple(legs)
         super().__init__(message)
 
@@ -185,7 +185,7 @@ class SingularError(KinematicsError):
     """
 
     def __init__(self, message: str, kind: str) -> None:
-        """Keep the kind beside the message."""
+        """Keep the kind with the message."""
         self.kind = kind
         super().__init__(message)
 
@@ -198,7 +198,7 @@ class UnderactuatedError(KinematicsError):
     """
 
     def __init__(self, message: str, coordinates: Iterable[str]) -> None:
-        """Keep the coordinates beside the message."""
+        """Keep the coordinates with the message."""
         self.coordinates = tuple(coordinates)
         super().__init__(message)
 
@@ -212,7 +212,7 @@ class BucklingError(KinematicsError):
     """
 
     def __init__(self, message: str, factor: float) -> None:
-        """Keep the factor beside the message."""
+        """Keep the factor with the message."""
         self.factor = factor
         super().__init__(message)
 
@@ -221,12 +221,12 @@ class ObserverError(NacelleError):
     """An observer cannot use what it is given, or its estimate has diverged.
 
     Attributes:
-        time: of the measurement or estimate, s; NaN where there is none.
+        time: of the measurement or estimate, s; NaN if it has no time.
         diverged: whether measurements contradict the estimate, so that it cannot be trusted.
     """
 
     def __init__(self, message: str, time: float = float("nan"), *, diverged: bool = False) -> None:
-        """Keep the time and the reason beside the message."""
+        """Keep the time and the reason with the message."""
         self.time = time
         self.diverged = diverged
         super().__init__(message)
@@ -236,11 +236,11 @@ class CalibrationError(NacelleError):
     """A camera cannot be calibrated: too few poses, directions that nothing determines, no convergence.
 
     Attributes:
-        directions: combinations of parameters that the measurements do not determine, in words.
+        directions: descriptions of the combinations of parameters that the measurements do not determine.
     """
 
     def __init__(self, message: str, directions: Iterable[str] = ()) -> None:
-        """Keep the directions beside the message."""
+        """Keep the directions with the message."""
         self.directions = tuple(directions)
         super().__init__(message)
 
@@ -254,7 +254,7 @@ class UnobservableError(KinematicsError):
     """
 
     def __init__(self, message: str, reasons: dict[str, str], undetermined: int) -> None:
-        """Keep the reasons beside the message."""
+        """Keep the reasons with the message."""
         self.reasons = reasons
         self.undetermined = undetermined
         super().__init__(message)

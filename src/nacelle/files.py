@@ -1,4 +1,4 @@
-"""Files: why one cannot be read, in words; writing one whole or not at all. Imports nothing of nacelle."""
+"""Files: a message why one cannot be read; writing one whole or not at all. Imports nothing of nacelle."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Public packages whose names are imported when they are first used.
 
-A public package consists of a docstring in `__init__.py` and a list of imports in `__init__.pyi` beside it:
+A public package consists of a docstring in `__init__.py` and a list of imports in `__init__.pyi` next to it:
 
     from nacelle.kinematics.workspace import workspace as workspace
 

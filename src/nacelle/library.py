@@ -92,7 +92,7 @@ def require_file(text: str) -> None:
     """Demand that a text names a file.
 
     Raises:
-        UnknownRobotError: if there is none, or it is a folder.
+        UnknownRobotError: if it does not exist, or is a folder.
     """
     if _path_kind(text) == "folder":
         raise UnknownRobotError(f"{shorten(text, 80)!r} is a folder: name the YAML file in it")

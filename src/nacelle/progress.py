@@ -41,7 +41,7 @@ def task(description: str) -> Iterator[Progress]:
     """Say what is done while the block runs.
 
     Args:
-        description: in words, such as "workspace of delta".
+        description: of the task, such as "workspace of delta".
 
     Yields:
         A function of the part that is done, 0 to 1; it need not be called.

@@ -105,7 +105,7 @@ def print_interrupted(remark: str = "") -> None:
     """Say on stderr what Ctrl-C has left.
 
     Args:
-        remark: what is kept beside the files that were written, in words.
+        remark: a message that says what is kept in addition to the files that were written.
     """
     parts = [remark] if remark else []
     parts += [f"kept {', '.join(_written_files)}"] if _written_files else []
@@ -117,7 +117,7 @@ def exit_interrupted(remark: str = "") -> NoReturn:
     """Say what Ctrl-C has left, and leave with its status.
 
     Args:
-        remark: what is kept beside the files that were written, in words.
+        remark: a message that says what is kept in addition to the files that were written.
     """
     print_interrupted(remark)
     raise typer.Exit(INTERRUPTED_STATUS)

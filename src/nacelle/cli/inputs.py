@@ -192,7 +192,7 @@ def read_assignments(
 ) -> dict[str, float]:
     """Read NAME=VALUE settings of quantities; `angle` says for each name whether it is an angle.
 
-    `quantity` is the quantity of those that are none: "length", "speed", "force".
+    `quantity` is the quantity of those that are not angles: "length", "speed", "force".
     """
     values: dict[str, float] = {}
     for text in settings or []:

@@ -152,7 +152,7 @@ def dependent_columns(result: Any) -> tuple[list[str], list[str], list[Array]]:
 
 
 def flag_names(flags: int) -> list[str]:
-    """Flags in words."""
+    """Flags as text."""
     import numpy as np
 
     from nacelle.report.flagged import flag_counts
@@ -161,7 +161,7 @@ def flag_names(flags: int) -> list[str]:
 
 
 def all_flag_names(flags: Array) -> list[list[str]]:
-    """Flags of many samples in words."""
+    """Flags of many samples as text."""
     values = flags.tolist()
     names = {flag: flag_names(flag) for flag in set(values)}
     return [names[flag] for flag in values]
@@ -186,7 +186,7 @@ def batch_data(robot: Robot, result: Any) -> dict[str, Any]:
 def print_flag_summary(
     flags: Array, what: str, out: Path | None, robot: Robot | None = None, margins: Array | None = None
 ) -> None:
-    """Say on stderr how many samples are flagged and why; without a flag only beside a file."""
+    """Say on stderr how many samples are flagged and why; without a flag only if a file is written."""
     from nacelle.report.flagged import flag_line
 
     line = flag_line(flags, what, robot, margins)
@@ -244,7 +244,7 @@ class ResultTable:
 
         Args:
             result: what has a flag for each line of the table.
-            what: the lines in words, such as "poses".
+            what: label of the lines, such as "poses".
             out: the file; standard output if None.
             margins: reach margins of the legs, to say which do not reach.
             remark: what is in the table, where Ctrl-C has ended the work early.

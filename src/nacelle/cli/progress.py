@@ -94,7 +94,7 @@ class Display:
 
     @property
     def what(self) -> str:
-        """The outermost and the innermost task, in words."""
+        """The outermost and the innermost task, as text."""
         return ": ".join(dict.fromkeys(what for what, _ in (self._tasks[0], self._tasks[-1])))
 
     @property

@@ -82,7 +82,7 @@ def report_command(
 
 
 def _verify_robot(robot: Robot) -> EngineComparison:
-    """The robot beside the same robot in other engines."""
+    """The robot compared with the same robot in other engines."""
     from nacelle.verify import verify
 
     return verify(robot)

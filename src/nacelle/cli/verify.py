@@ -1,4 +1,4 @@
-"""The command `verify`: a robot beside the same robot in other engines."""
+"""The command `verify`: a robot compared with the same robot in other engines."""
 
 from __future__ import annotations
 

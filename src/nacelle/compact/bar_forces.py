@@ -52,7 +52,7 @@ from nacelle.spatial.screw import Wrench
 def add_strut_and_rod_forces(
     legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
 ) -> None:
-    """What bars require beside masses at points.
+    """What bars require in addition to masses at points.
 
     Args:
         legs: the legs.

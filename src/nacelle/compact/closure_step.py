@@ -133,7 +133,7 @@ def _rod_rotation(
 def is_step_determined(plan: CompactPlan, count: int) -> bool:
     """Whether the step can be found so, for `count` dependent numbers of the platform.
 
-    Legs that leave rows over must themselves be found by iteration.
+    Legs that leave rows over must themselves be solved numerically.
     """
     iterated = plan.mechanism.iterated_legs
     return count == len(plan.mechanism.dependent) and all(

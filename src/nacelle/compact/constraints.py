@@ -7,7 +7,7 @@ of the velocity v and of the angular velocity w of its far side relative to the 
 (`constraint_rows`); what the leg's own rates move of it is the left side, M_ik that of rate k alone, and what
 the platform moves is g_i. Rows onto the platform are written in the axes of the leg's last link, those of a
 loop inside a leg in the axes of the last link that both sides have in common. A multiplier of a row (N or
-N m) is the force that the other side puts on the leg along it. Beside joints that close loops there are
+N m) is the force that the other side puts on the leg along it. With joints that close loops there are
 
     constraint   row             right-hand side b of M u' = b
     rod          d . v           d . a_rel + v_rel . v_rel                    d = B - A, d . d constant
@@ -436,7 +436,7 @@ def rotation_basis(R: Array, axes: list[int]) -> list[Array]:
 def sparse_rotation_basis(R: Array, axes: list[int]) -> list[Array]:
     """The same for a free axis f that is constant, with directions of two entries at most.
 
-    e_i - (f_i / f_m) e_m for the two i beside the largest entry m of f.
+    e_i - (f_i / f_m) e_m for the two i other than the largest entry m of f.
     """
     if len(axes) in (0, 3):
         return list(_UNIT[: len(axes)])
@@ -609,7 +609,7 @@ def rod_constraint(
     else:
         given_point = body in platform.prescribed_frames
         point = platform.point(body, B) if given_point else (platform.poses[body] @ Pose(np.eye(3), B)).p
-        # Beside a single joint the base's axes are cheaper: nothing of the platform's is turned.
+        # With a single joint the base's axes are cheaper: nothing of the platform's is turned.
         axes = 0 if len(trees.path(node)) <= 1 else node
         if line is not None:
             line = line.through(lambda vector: trees.down(axes, vector))

@@ -1,4 +1,4 @@
-"""What joints, rods, springs and dampers require in the compact form, beside inertia.
+"""What joints, rods, springs and dampers require in the compact form, in addition to inertia.
 
 Along an axis of a joint with coordinate q (rad or m) and rate q' the motion has to overcome
 
@@ -119,7 +119,7 @@ def _node_and_point(placed: ConfiguredRobot, body: int, local: Array) -> tuple[i
 
 
 def add_rod_forces(legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics) -> None:
-    """What rods require beside the masses at their ends: the mass between them, and friction."""
+    """What rods require in addition to the masses at their ends: the mass between them, and friction."""
     for rod in (rod for rod in legs.placed.all_constraints if isinstance(rod, Rod)):
         between = rod.link.masses[2] if physics.inertia else 0.0
         a_own, a_far = rod.sides.near_acceleration(motion), rod.sides.end_acceleration(motion)

@@ -47,7 +47,8 @@ from nacelle.spatial.solve import solve
 # ---- margins and pivot figures from the factors of the compact form, which has them already
 
 
-# Scales beyond this are shared among groups of so many pivots, of which none counts for more than the bound.
+# Scales beyond this are shared among groups of pivots of this number, none of which counts for more than the
+# bound.
 _LARGE, _GROUP, _BOUND = 1e24, 12, 1e3
 HARMLESS_MULTIPLIER = 3.0
 """Multipliers up to this cost no digit that counts."""
@@ -97,7 +98,7 @@ def _margin(pivots: Sequence[Scalar], scale: float) -> Scalar:
 
 
 def iterated_distances(legs: Legs) -> list[Scalar]:
-    """Squares that vanish at serial singularities alone, and smoothly, of what is found by iteration.
+    """Squares that vanish at serial singularities alone, and smoothly, of the passive coordinates.
 
     One for each leg on its own, and one for all legs that the platform's dependent rates hang on, together
     with these: det of the whole, which does not depend on the rows that were chosen. For plans that are

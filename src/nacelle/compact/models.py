@@ -7,7 +7,7 @@
     M_l^T lambda_l = Gamma_l         multipliers of the leg's constraints that hold what its motion requires
     sum N_l^T lambda_l + Gamma_w = J_r^-T tau + load          the balance along v, for the actuator forces tau
 
-All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
+All take the reduced pose x (nx,) and passive coordinates y (ny,); `load` (n,) is a force along the reduced
 twist from outside. Legs are written in the axes of their own links, the platform in base axes; SI units.
 """
 

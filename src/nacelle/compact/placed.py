@@ -297,7 +297,7 @@ def _coplanar_anchors(parts: Parts, bars: dict[int, LineLeg]) -> list[Array] | N
         return None
     height = np.array([float(sample_values(bar.form.A)[parts.up]) for bar in bars.values()])
     flat = float(np.ptp(height)) <= TOLERANCE * parts.mechanism.robot.size
-    # At one height for good.
+    # All at one height, in every pose.
     level = bars[0].form.A[parts.up]
     points = [[level if k == parts.up else bar.form.A[k] for k in range(3)] for bar in bars.values()]
     return [pack(point) for point in points] if flat else None

@@ -6,7 +6,7 @@ The rows of a leg over its own rates u_l and the platform's rates w are
 
 and are eliminated in a fixed order of pivots, so that a traced program has no branches. The order is chosen
 at sample states, closed configurations around the reference: a pivot is large, without units, at the worst of
-them, and entries that are zero at all of them are zero for good. Rows that remain decide the dependent rates
+them, and entries that are zero at all of them are always zero. Rows that remain decide the dependent rates
 of the platform. Every decision has a margin far above rounding, and the first of equals is taken, so that it
 is the same on every machine. A plan holds only if the compact form then gives the rates of the equivalent
 tree at the samples (`reason_for_tree`).
@@ -141,7 +141,7 @@ def choose_dependent_rows(
 ) -> tuple[list[LegOrder], tuple[int, ...], bool]:
     """Choose the rows that decide the dependent rates of the platform: those that are most independent.
 
-    Beside them it says whether the platform's own rows that were not chosen are zero for good.
+    Also says whether the platform's own rows that were not chosen are always zero.
     """
     mechanism = parts.mechanism
     if not mechanism.dependent:
@@ -369,7 +369,7 @@ def _margin_scales(plan: CompactPlan, placed: list[ConfiguredRobot]) -> tuple[fl
 
 
 def _has_no_left_rows(parts: Parts, leg: LegOrder, index: int) -> bool:
-    """Whether the rows of a leg that remain and are not kept are zero for good."""
+    """Whether the rows of a leg that remain and are not kept are always zero."""
     rates = leg_rates(parts, index)
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
@@ -397,6 +397,6 @@ def _leg_order(parts: Parts, placed: list[ConfiguredRobot], leg: int) -> LegOrde
 def eliminated_legs(
     robot: Robot, x: Array, y: Array, *, pole: bool = False, options: FormOptions = ALL_JOINTS
 ) -> Legs:
-    """The robot at a reduced pose x (nx,) with what iteration found, y (ny,), its legs eliminated."""
+    """The robot at a reduced pose x (nx,) with the passive coordinates y (ny,), its legs eliminated."""
     plan = plan_of(robot, options)
     return eliminate_legs(plan, configure_robot(plan.parts, configuration(robot, x, y), pole=pole))

@@ -147,7 +147,7 @@ class PrescribedFrame(MovingFrame):
         return super().columns_ddot if self.rates is None else list(self.rates[1])
 
     def prescribed_point(self, b: Array) -> PrescribedPoint | None:
-        """The given point at b (3,), m, in the body's frame; None if there is none."""
+        """The given point at b (3,), m, in the body's frame; None if no point is there."""
         return next((point for point in self.points if np.array_equal(point.local, b)), None)
 
     def velocity(self, b: Array) -> Array:
@@ -237,7 +237,7 @@ class PlatformState:
         poses: of its bodies.
         axes: for every body the rates of joints between the platform and it.
         steps: for every joint its rates, primitive by primitive.
-        moving: rates that are not zero for good.
+        moving: rates that are not always zero.
         pole: where moments on the platform are counted from; its origin if None.
         spread: whether the points where legs hold the platform lie in no plane across one of its axes.
         given: bodies of which some points are given.

@@ -52,7 +52,7 @@ def _reason_for_margins(now: Configuration) -> str:
 
 @register_compact_form(margins, _reason_for_margins)
 def _margins(now: Configuration) -> Array:
-    """Margins of the legs from the factors, where something is found by iteration."""
+    """Margins of the legs from the factors, for robots with passive coordinates."""
     return factors.margins(_eliminated_legs(now))
 
 
@@ -84,7 +84,7 @@ def _reason_for_step(now: Configuration, x: Array, y: Array) -> str:
 
 @register_compact_form(loop_step, _reason_for_step)
 def _loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
-    """Newton's step of what iteration finds, and what is open, from the factors."""
+    """Newton's step of the passive coordinates, and what is open, from the factors."""
     robot, mechanism = now.robot, now.mechanism
     step = closure_step(_eliminated_legs(now), chart_basis(mechanism, x, y[: mechanism.dependent_count]))
     dy = step.dependent.tolist()[: mechanism.dependent_count]

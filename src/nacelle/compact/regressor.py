@@ -51,7 +51,7 @@ from nacelle.spatial.scalar import Array, Scalar, minimum, pack, product, sqrt
 from nacelle.spatial.screw import Twist
 from nacelle.spatial.solve import solve
 
-# Up to so many rates of the platform the transposed equations are the shorter way.
+# Number of the platform's rates up to which the transposed equations are the shorter way.
 _FEW_PLATFORM_RATES = 3
 # A rate of a leg (or of the platform), its place, and a sign.
 SignedRate = tuple[bool, int, float]
@@ -179,7 +179,8 @@ def _balanced_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     return list(np.stack([each.tau for each in solved], axis=1)), sqrt(solved[0].parallel_margin)
 
 
-# A body that so many rates move, or fewer, is felt along each of them; others along the virtual motions.
+# Number of rates up to which a body's inertia is projected onto each rate that moves it; beyond, onto the
+# virtual motions.
 _FEW_BODY_RATES = 3
 # Motions with weights: inertial forces are linear in accelerations, and those of several motions add up.
 Motions = Sequence[tuple[float, MechanismMotion]]

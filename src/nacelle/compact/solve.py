@@ -367,7 +367,7 @@ def without_constant_rows(
 
 
 def product_of(values: Iterable[Scalar]) -> Scalar:
-    """The product of some values; 1 if there are none."""
+    """The product of some values; 1 without values."""
     product: Scalar = 1.0
     for value in values:
         product = value if isinstance(product, float) and product == 1.0 else product * value

@@ -24,7 +24,7 @@ from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
 
-# Steps that are so many times as long as the inputs are not compared.
+# Steps longer than the inputs by this factor are not compared.
 _FAR = 10.0
 # The relative change of inputs by which the condition of a loop is found.
 _CHANGE = 2.0**-30
@@ -38,9 +38,9 @@ class CachedForm(Generic[_T]):
 
     Attributes:
         kind: its name in the cache.
-        emit: compiles a program with options of the compiler, and those beside it.
+        emit: compiles a program with options of the compiler, and its companions.
         load: loads an object for a program, of which the code is packed where it came from the cache, and
-            for those beside it.
+            for its companions.
         plain: does the same with NumPy.
         results_at: results (K, results) of what was loaded, at rows (K, size) of the first program's inputs.
         is_program: whether these are the results of the program itself, not of a loop around it.
@@ -188,7 +188,7 @@ def _require_payload(payload: bytes | None) -> bytes:
 
 
 def _keys(form: CachedForm[Any], part: str, specification: Specification) -> list[str] | None:
-    """Keys of a program and of those beside it, each of which depends on all; None if one has none."""
+    """Keys of a program and of its companions, each of which depends on all; None if one has none."""
     keys = [_key(form.kind, part, specification)]
     keys += [_key("beside", part, other) for other in form.companions]
     if None in keys:

@@ -29,7 +29,7 @@ from nacelle.program.derivative import cotangent_program, tangent_program
 from nacelle.program.program import Program
 
 POSE, PASSIVE = "x", "y"
-"""Names of the inputs: the pose, and what iteration finds there."""
+"""Names of the inputs: the pose, and the passive coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,11 @@ class PoseClosure:
 
     Attributes:
         robot: the robot.
-        quaternion: place of quat_xyzw in x; None if there is none.
+        quaternion: slice of quat_xyzw in x; None if it has none.
         step: physics function of (robot, y, x) that gives "dy" and "error"; None without unknowns.
-        reference: a pose, and what iteration finds there.
-        find: unknowns at poses (N, nx), from starts (N, ny) or from the reference if None; NaN where there
-            are none.
+        reference: a pose, and the passive coordinates there.
+        find: unknowns at poses (N, nx), from starts (N, ny) or from the reference if None; NaN where none
+            were found.
     """
 
     robot: Robot
@@ -54,7 +54,7 @@ class PoseClosure:
 
 @dataclass(frozen=True, eq=False)
 class DerivableProgram:
-    """A program whose derivatives are kept beside it.
+    """A program whose derivatives are kept with it.
 
     Attributes:
         program: the program.

@@ -146,7 +146,7 @@ def _compiled_driver(
 
     Args:
         kind: its name in the cache.
-        parts: what its first program is made of, and those beside it.
+        parts: what its first program is made of, and its companions.
         plain: the loop in NumPy, from the programs.
         native: what compiles and loads it.
         store: the cache; None if it is not to be used.
@@ -175,9 +175,9 @@ def _compiled_driver(
 def step_check_rows(driver: Any, rows: Array) -> Array:
     """States, inputs, parameters and the length of a step (K, n + m + k + 1) at which steps are checked.
 
-    With a control the inputs are those of the control, which belong to no state. From states that are none of
-    the robot's a step may lead anywhere, and an implicit one may be halved a million times: the length is one
-    that leads no further than the state is from zero, and that converges as a whole.
+    With a control the inputs are those of the control, which belong to no state. From states that the
+    robot cannot have a step may lead anywhere, and an implicit one may be halved a million times: the length
+    is one that leads no further than the state is from zero, and that converges as a whole.
     """
     n, m, k = driver.sizes.n, driver.sizes.m, driver.sizes.k
     states = rows if rows.shape[1] == n + m + k else random_rows({"all": (n + m + k,)})
@@ -312,7 +312,7 @@ class BatchRk4:
             parameters: the robots' numbers (N, parameters); None if they are constants.
             h: length of a step in seconds.
             steps: number of steps.
-            every: a state is stored after so many steps.
+            every: number of steps from one stored state to the next.
         """
         run = self._on_device if self.target == "cuda" else self._on_processor
         prepared = self._fast.prologue(parameters) if isinstance(self._fast, Parametric) else None

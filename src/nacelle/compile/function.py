@@ -35,8 +35,8 @@ def compile_differentiable(
         store: the cache; None if it is not to be used.
 
     Raises:
-        CompileError: if the library is missing, or the robot's geometry is an input where iteration finds
-            something at the geometry as it is described.
+        CompileError: if the library is missing, or the robot's geometry is an input where passive
+            coordinates are solved at the geometry as it is described.
     """
     from nacelle.compile.on_jax import JaxFunction
     from nacelle.compile.on_torch import ProgramOperator, TorchFunction
@@ -51,7 +51,7 @@ def compile_differentiable(
     unknown = closing is not None and closing.step is not None and PASSIVE in specification.shapes
     if unknown and "geometry" in specification.groups:
         raise CompileError(
-            f"legs of {specification.label} are found by iteration, with its geometry as it is described: "
+            f"legs of {specification.label} are solved numerically, with its geometry as it is described: "
             "leave geometry out of the parameters"
         )
 

@@ -31,7 +31,7 @@ from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.program.program import Program, Variable
 
-# Rows of results begin at multiples of so many bytes, for the next program that takes them.
+# Bytes at whose multiples rows of results begin, for the next program that takes them.
 _ALIGNED = 16
 
 

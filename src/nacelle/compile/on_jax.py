@@ -206,7 +206,7 @@ class JaxFunction(Differentiable):
 
 
 def _implicit_solution(step: DerivableProgram, closing: PoseClosure) -> Callable[..., Any]:
-    """What iteration finds at a pose, from a start or None, with the derivative of y(x)."""
+    """Passive coordinates at a pose, from a start or None, with the derivative of y(x)."""
     newton = _newton(JAX.function(step.program), closing)
     slope = Operation(step).tangent((1,))
 

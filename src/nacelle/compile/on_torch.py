@@ -92,7 +92,7 @@ class ProgramOperator(Operator):
 
 
 class IterationOperator(Operator):
-    """What iteration finds at poses: from x and a start of y, NaN for none, to y.
+    """Passive coordinates at poses: from x and a start of y, NaN for none, to y.
 
     Poses are solved on the processor, whatever their device. Derivatives are those of the steps behind it.
     """
@@ -210,7 +210,7 @@ class TorchFunction(Differentiable):
         return _evaluation().apply(self._operator, *(flat[name] for name in self.inputs)), batch
 
     def _solve_unknowns(self, closing: PoseClosure, x: Any, start: Any) -> Any:
-        """What iteration finds at poses, with its derivatives.
+        """Passive coordinates at poses, with their derivatives.
 
         Two of Newton's steps behind the solution move it by rounding alone. Each doubles the order to which
         derivatives are right, as it doubles digits: those up to the third are exact.

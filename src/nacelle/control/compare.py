@@ -127,6 +127,6 @@ def compare(
                 runs.append(loops[model.hash, period].run(controller, label=label))
             report((k + 1) / len(controllers))
             if runs[-1].status == "interrupted":
-                # Whoever stops one run means all of them; what there is is kept.
+                # Whoever stops one run means all of them; the runs so far are kept.
                 break
     return Comparison(tuple(runs))

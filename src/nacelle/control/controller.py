@@ -1,7 +1,7 @@
 """Controllers: a kind of law for a robot, tuned, with a sample time, and its physics function.
 
 Identities of programs of laws are recognised at samples of their inputs. The desired pose is one of the
-robot, to all digits (`nacelle.kinematics.samples`). The readings and the memory are beside those at it: a
+robot, to all digits (`nacelle.kinematics.samples`). The readings and the memory are near those at it: a
 memory at rest there, off by two hundredths. So every step of Newton's iteration that a law takes is seen to
 move something (2e-2, 4e-4, 2e-7), while what the last of three leaves open, 3e-14 of a small factor, is below
 rounding: identities of closed loops hold behind it. Rates and errors are drawn at random, and gains around
@@ -47,7 +47,7 @@ _SEED = 17
 _READING_OFFSET = 1e-5
 # Rates of desired motions that are checked, over those that are drawn: drives have limits.
 _RATE_FACTOR = 0.1
-# Numbers that iteration finds beyond which identities are not sought: that takes a minute, and gains little.
+# Number of passive coordinates beyond which identities are not sought: that takes a minute, and gains little.
 _MAX_UNKNOWNS = 16
 
 
@@ -100,7 +100,7 @@ def law_sampler(kind: ControlLaw, *, identities: bool) -> Callable[..., PreciseI
 
 
 def _perturb_values(values: Array, rng: np.random.Generator) -> list[Decimal]:
-    """Numbers beside others; random ones where these are zero."""
+    """Numbers close to others; random ones where these are zero."""
     away = rng.uniform(0.5, 1.5, values.shape) * rng.choice([-1.0, 1.0], values.shape)
     return [
         Decimal(float(value))

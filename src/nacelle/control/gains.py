@@ -121,7 +121,7 @@ def best_bandwidth(
     `numbers` tells kinds apart that differ in what shapes no program.
 
     Raises:
-        KinematicsError: if there is none.
+        KinematicsError: if no such bandwidth is found.
     """
     period, _, delay, lag = stated
     bandwidth = initial_bandwidth(period)

@@ -46,7 +46,7 @@ class VectorLayout:
         """Where a part is.
 
         Raises:
-            KinematicsError: if there is none of that name.
+            KinematicsError: if none has that name.
         """
         start = 0
         for part, size in self.sizes.items():
@@ -83,13 +83,13 @@ class VectorLayout:
 
 COMMON_LABELS = {
     "memory.x": "pose of the platform as the encoders have it",
-    "memory.y": "what iteration finds at that pose",
+    "memory.y": "passive coordinates at that pose",
     "memory.v": "reduced twist of the platform; m/s, rad/s",
     "memory.unmodelled": "acceleration that the model lacks; m/s^2, rad/s^2",
     "memory.acceleration": "what the last forces give by the model; m/s^2, rad/s^2",
     "memory.earlier": "the same of the sample before; m/s^2, rad/s^2",
     "memory.a_d": "last desired acceleration; m/s^2, rad/s^2",
-    "memory.y_d": "what iteration finds at the desired pose",
+    "memory.y_d": "passive coordinates at the desired pose",
     "memory.q_d": "coordinates of the actuators at the last desired pose; rad, m",
     "memory.side": "sign of the determinant of the actuators' Jacobian at the start",
     "memory.started": "above 0 after the first sample",
@@ -165,7 +165,7 @@ class ControlStep(NamedTuple):
     Attributes:
         force: of the actuators (actuators,), N or N m, within the limits of the drives.
         memory: its parts, but for those of the desired motion (`pieces.admissible`).
-        state: where the forces act, by a law that knows: pose (nx,), what iteration finds at it (ny,), twist
+        state: where the forces act, by a law that knows: pose (nx,), passive coordinates at it (ny,), twist
             (n,).
         rate: rates of the actuators (actuators,), rad/s or m/s, by a law that knows no more.
     """
@@ -199,7 +199,7 @@ class Tuning(NamedTuple):
         damping: ratio of its poles.
         delay: from a sample to the time at which its forces act, s.
         masses: what the actuators feel.
-        limits: the largest forces (actuators,), N or N m; infinite where there is none.
+        limits: the largest forces (actuators,), N or N m; infinite where there is no limit.
     """
 
     period: float
@@ -258,7 +258,7 @@ class ControlLaw(ABC):
         Args:
             robot: the model.
             z: parts of the memory.
-            q: measured coordinates of the actuators (actuators,), rad or m; NaN where there is none.
+            q: measured coordinates of the actuators (actuators,), rad or m; NaN for a missing one.
             motion: the desired motion.
             k: parts of the gains.
         """
@@ -270,7 +270,7 @@ class ControlLaw(ABC):
         Args:
             robot: the model.
             x: the pose (nx,).
-            y: what iteration finds at it (ny,).
+            y: passive coordinates at it (ny,).
         """
 
     def plausible_gains(self, robot: Robot) -> Array:

@@ -74,7 +74,7 @@ def parse_si(value: Any, name: str) -> float:
     """A quantity of a kind such as "length" in SI units; bare numbers are SI.
 
     Raises:
-        KinematicsError: if it is none.
+        KinematicsError: if it is not such a quantity.
     """
     try:
         return float(parse_quantity(value, QUANTITIES[name], SI))
@@ -115,7 +115,7 @@ def pose_from_names(robot: Robot, coordinates: Mapping[str, Any], tool: str = ""
     """A pose (nx,) from coordinates by name; others are those of the reference pose.
 
     Raises:
-        KinematicsError: if a coordinate is none of the robot's, or its quantity another one.
+        KinematicsError: if the robot has no such coordinate, or its quantity is another one.
     """
     names = list(robot.motion.coordinates)
     if tool:

@@ -45,7 +45,7 @@ def evaluate_measured(
         robot: the robot.
         state: its state.
         options: keyword arguments of the function.
-        others: inputs that a pose would have beside it, which must be None here.
+        others: inputs that would accompany a pose, which must be None here.
 
     Raises:
         KinematicsError: if the state is another robot's, or another input is given.
@@ -97,7 +97,7 @@ def evaluate_states(
     Args:
         name: a function of `model_functions` that gives a pivot.
         robot: the robot.
-        states: its inputs: poses x (..., nx), what iteration found y (..., ny), and the others.
+        states: its inputs: poses x (..., nx), passive coordinates y (..., ny), and the others.
         flags: of the iteration (...).
         **options: its keyword arguments.
     """

@@ -77,7 +77,7 @@ def check_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> dict[int
 
 
 def stack_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
-    """Wrenches [f; n] on bodies and tools (..., bodies + tools, 6), base axes; zero where there is none."""
+    """Wrenches [f; n] on bodies and tools (..., bodies + tools, 6), base axes; zero where none acts."""
     wrenches = check_wrenches(robot, external)
     batch = np.broadcast_shapes(*(wrench.shape[:-1] for wrench in wrenches.values()))
     stacked = np.zeros((*batch, len(load_names(robot)), 6))
@@ -89,7 +89,7 @@ def stack_wrenches(robot: Robot, external: Mapping[str, Any] | None) -> Array:
 def wrenches_on_bodies(robot: Robot, x: Array, y: Array, external: Mapping[str, Any] | None) -> Array:
     """The same on bodies alone (..., bodies, 6), about their origins at poses x (..., nx).
 
-    y (..., ny) is what iteration found. Base axes, N and N m: a tool's wrench adds n + (R t) x f to its
+    y (..., ny) are the passive coordinates. Base axes, N and N m: a tool's wrench adds n + (R t) x f to its
     body's moment.
     """
     stacked = stack_wrenches(robot, external)

@@ -49,7 +49,7 @@ class ForwardDynamics(Plottable):
         margins: how far every leg is from a serial singularity (..., legs), as in `inverse_kinematics`.
         flags: for every state what was found (`Flag`).
         x: poses (..., nx).
-        y: what was found by iteration (..., ny).
+        y: passive coordinates, solved numerically (..., ny).
     """
 
     robot: Robot

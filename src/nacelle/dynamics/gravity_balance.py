@@ -121,7 +121,7 @@ def balance_columns(
     """Coordinates of the axes (k,), their rates over the reduced twist (k, n), and what has to be held.
 
     Held along the reduced twist are the robot as it is (n,), and a kilogram at each of the places
-    (places, n), given by body and point in its frame. J_r^-1 (actuators, n) is beside.
+    (places, n), given by body and point in its frame. J_r^-1 (actuators, n) comes with them.
     """
     state = state_at_rest(robot, x, y)
     motion, n = state.now.motion, robot.motion.n
@@ -142,7 +142,7 @@ def balance_columns(
 
 # Above this condition number the poses do not tell the unknowns apart.
 _ILL_CONDITIONED = 1e6
-# Forces below this part of the robot's weight are none.
+# Forces below this part of the robot's weight are taken as zero.
 _NO_LOAD = 1e-12
 # Half a turn, less than rounding could make of it.
 _HALF_TURN = np.pi * (1.0 - 1e-6)

@@ -7,9 +7,9 @@ reduced twist v (n,) ([KI2007] (20), [OAM] (58), [AGH2005] (11)):
 
 F (n,) is what inertia, weight, friction, springs and rotors of bodies and joints require along v, L external
 wrenches along it, J_r^-1 (actuators, n) the rates of the actuators from v; N or N m, base axes. States go
-through these stages: inputs are checked, one ordinary state is evaluated at once; else iteration finds the
-unknowns y of the poses, wrenches and preload become a force along v, the program of the formulation finds
-Gamma, and its margins become flags. With a preload Gamma_0 the least-norm forces hold
+through these stages: inputs are checked, one ordinary state is evaluated at once; else iteration solves the
+passive coordinates y of the poses, wrenches and preload become a force along v, the formulation's program
+finds Gamma, and its margins become flags. With a preload Gamma_0 the least-norm forces hold
 F - L - J_r^-T Gamma_0, and Gamma_0 is added: for redundant actuators its internal part remains.
 
 Where nothing drives k motions, A = J_r^-1 has the rank n - k, and of a = dv/dt in M a + h - L = A^T Gamma the
@@ -171,7 +171,7 @@ class InverseDynamics(Plottable):
     Attributes:
         robot: the robot.
         x: poses (..., nx).
-        y: what was found by iteration (..., ny).
+        y: passive coordinates, solved numerically (..., ny).
         force: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
         margins: how far every leg, and the platform where it has dependent coordinates, is from a serial
             singularity (..., legs), as in `inverse_kinematics`.
@@ -205,7 +205,7 @@ class InverseDynamics(Plottable):
     def condition(self) -> Array:
         """Condition number (...): the larger of that of the scaled Jacobian and of the worst leg's own.
 
-        Forces have lost so much precision beside a parallel singularity, and its square beside a serial one,
+        Forces have lost so much precision near a parallel singularity, and its square near a serial one,
         where a rounding of a length already moves the joints by its condition.
         """
         J = compile_native(inverse_jacobian, self.robot)(self.x, self.y)["J"]
@@ -402,7 +402,7 @@ def free_coordinate_indices(robot: Robot, free: Sequence[str] | str) -> tuple[in
     """Places in v of the coordinates that are left free.
 
     Raises:
-        KinematicsError: if they are none of the motion's, or more than nothing drives.
+        KinematicsError: if one is not a coordinate of the motion, or there are more than undriven ones.
         UnderactuatedError: if they are too few.
     """
     indices, left = coordinate_indices(robot, free), undriven_coordinates(robot)
@@ -435,7 +435,7 @@ def _weight_options(robot: Robot, weights: Any) -> dict[str, Any]:
     """Weights of the actuators as an option of the tree, if there are any.
 
     Raises:
-        KinematicsError: if there is not one above zero for every actuator.
+        KinematicsError: unless every actuator has one above zero.
     """
     if weights is None:
         return {}
@@ -453,7 +453,7 @@ def flag_parallel_singularities(
     Args:
         robot: the robot.
         poses: their poses.
-        y: what iteration found.
+        y: passive coordinates.
         results: of the states, and their "margins".
         margin: parallel margins.
         flags: of the iteration.

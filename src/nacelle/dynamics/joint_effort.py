@@ -1,4 +1,4 @@
-"""What joints require beside the bodies: friction, springs, and rotors behind gears.
+"""What joints require in addition to the bodies: friction, springs, and rotors behind gears.
 
 An axis s of a joint through a point P, fixed to its first or second frame, in the tree or closing a loop, has
 the rate and transmits the wrench

@@ -1,7 +1,7 @@
 """The models of a robot as physics functions: in the compact form, and by the tree where that supports none.
 
 The same program for the API, for counts and for export, which differ only in the outputs and inputs that they
-keep. Each takes the inputs of its function in `reference`: the reduced pose x (nx,), what iteration found y
+keep. Each takes the inputs of its function in `reference`: the reduced pose x (nx,), passive coordinates y
 (ny,), the reduced twist v (n,), and others; `load` (n,), a force along v from outside, may be left out.
 
     inverse              "force" (actuators,), N or N m, that the motion x, v, a requires

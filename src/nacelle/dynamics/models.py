@@ -52,7 +52,7 @@ class Model(HasTable):
         inputs: names and shapes.
         options: keyword arguments of the function.
         meaning: for every input and output what it is, with units.
-        includes: what the count of its operations includes, in words.
+        includes: description of what the count of its operations includes.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Model(HasTable):
     def compile(self, **settings: Any) -> Compiled:
         """The model as native code, or for another target (`nacelle.compile`).
 
-        For "jax" and "torch" quaternions need no unit length, and what iteration finds (y) is found inside.
+        For "jax" and "torch" quaternions need no unit length, and passive coordinates y are solved inside.
         """
         if settings.get("target") in DIFFERENTIABLE and POSE in self.inputs:
             settings = {"closing": closing_driver(self.robot), **settings}
@@ -190,7 +190,7 @@ def describe_variables(robot: Robot) -> dict[str, str]:
         "q_dot": "their rates",
         "q_ddot": "their accelerations",
         "x": f"reduced pose {', '.join(layout.x_names)}; m, rad, quat_xyzw",
-        "y": "what iteration finds (joints of legs without a closed form)",
+        "y": "passive coordinates, solved numerically (joints of legs without a closed form)",
         "v": f"reduced twist {', '.join(layout.v_names)}; m/s, rad/s",
         "a": "derivative of the reduced twist",
         "v_ref": "reduced twist of the reference; m/s, rad/s",

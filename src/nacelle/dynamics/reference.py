@@ -4,7 +4,7 @@
     forward    M dv/dt = A^T tau + load - h                             h = F(x, v, 0), M (n, n)
     regressor  Gamma = Y p: the inverse run on linear forms in p        Y (actuators, parameters)
 
-All take the reduced pose x (nx,) with what iteration found, y (ny,); `load` (n,) is a force along the reduced
+All take the reduced pose x (nx,) and passive coordinates y (ny,); `load` (n,) is a force along the reduced
 twist from outside (external wrenches, projected). Base axes, SI units.
 
 M dv/dt = f has a solution for every force f only if M has full rank. A robot without masses, or with inertia
@@ -138,7 +138,7 @@ def supported_formulation(name: str, mechanism: Mechanism) -> Formulation:
     """A formulation by name, for a robot.
 
     Raises:
-        KinematicsError: if there is none of that name, or it does not support the robot.
+        KinematicsError: if no formulation has that name, or it does not support the robot.
     """
     if name not in FORMULATIONS:
         load_registrations(PAPERS)

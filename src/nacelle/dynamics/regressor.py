@@ -43,7 +43,7 @@ class Regressor(Plottable):
     Attributes:
         robot: the robot.
         x: poses (..., nx).
-        y: what was found by iteration (..., ny).
+        y: passive coordinates, solved numerically (..., ny).
         Y: (..., actuators, parameters) with force = Y p; SI units.
         parameters: names and values of p, in the order of the columns.
         margins: how far every leg is from a serial singularity (..., legs), as in `inverse_kinematics`.

@@ -40,8 +40,8 @@ class ActuatorLoad:
         peak_power: largest mechanical power Gamma q', W; positive drives.
         lowest_power: smallest one, W; negative brakes.
         range: lowest and highest coordinate q.
-        force_limit: limit of the drive, infinite if there is none.
-        speed_limit: limit of the drive, infinite if there is none.
+        force_limit: limit of the drive, infinite if there is no limit.
+        speed_limit: limit of the drive, infinite if there is no limit.
         position_limit: limits of the drive.
     """
 
@@ -139,7 +139,7 @@ def size_motors(
                 float(np.max(np.abs(f))),
                 float(np.sqrt(np.mean(f**2))),
                 float(np.max(np.abs(s))),
-                # A negative zero, of a drive at rest, is none.
+                # Adding 0 makes a negative zero, of a drive at rest, positive.
                 float(np.max(power)) + 0.0,
                 float(np.min(power)) + 0.0,
                 (float(np.min(p)), float(np.max(p))),

@@ -1,6 +1,6 @@
 """A state of motion: where everything is, how it moves, and what rests on it.
 
-From the reduced pose x (nx,), the unknowns y (ny,) that iteration found and the reduced twist v (n,):
+From the reduced pose x (nx,), the passive coordinates y (ny,) and the reduced twist v (n,):
 
     poses (R, p) of all bodies        u = U v           rates of the equivalent tree from the twist
     twists V_b = J_b u of all bodies  u' = U dv/dt + b  b the rates' derivatives where dv/dt = 0
@@ -61,12 +61,12 @@ class State:
 
 
 def state_at(robot: Robot, x: Array, y: Array, v: Array) -> State:
-    """The state at a reduced pose x (nx,), with what iteration found y (ny,), and a reduced twist v (n,)."""
+    """The state at a reduced pose x (nx,), passive coordinates y (ny,) and a reduced twist v (n,)."""
     now = configuration(robot, x, y)
     return State(now, rates_at(now, v))
 
 
 def state_at_rest(robot: Robot, x: Array, y: Array) -> State:
-    """The state at rest at a reduced pose x (nx,), with what iteration found y (ny,)."""
+    """The state at rest at a reduced pose x (nx,), with the passive coordinates y (ny,)."""
     now = configuration(robot, x, y)
     return State(now, rates_at_rest(now))

@@ -56,7 +56,7 @@ class ElasticJoint(NamedTuple):
 class DriveSpring(NamedTuple):
     """A spring between motor and load of a drive.
 
-    Joint of the robot, N m/rad or N/m, and damping beside it.
+    Joint of the robot, N m/rad or N/m, and its parallel damping.
     """
 
     joint: int
@@ -223,7 +223,7 @@ def _flexible_tree(robot: Robot, planar: bool | None) -> FlexibleTree:
     if robot.couplings:
         name = robot.joints[robot.couplings[0]].name
         raise KinematicsError(
-            f"flexible links are not computed beside coupled joints, and {name!r} couples some of "
+            f"flexible links are not computed together with coupled joints, and {name!r} couples some of "
             f"{robot.name}; take the links as rigid (remove 'section'), or lock the coupled joints"
         )
     reason = _unsupported_reason(robot)
@@ -252,7 +252,7 @@ def _flexible_tree(robot: Robot, planar: bool | None) -> FlexibleTree:
 
 
 def _unsupported_reason(robot: Robot) -> str:
-    """What of a robot these models would leave out, in words; empty if nothing."""
+    """Message about the parts of a robot that these models would leave out; empty if they model all of it."""
     if robot.dampers:
         return f"it has dampers between bodies ({robot.dampers[0].name}); friction in a joint is supported"
     if robot.springs:

@@ -53,7 +53,7 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 
 FORMS = ("condensed", "general", "assembled")
-# Beyond so many dependent rates one program with all its solves takes too long to compile.
+# Dependent rates beyond which one program with all its solves takes too long to compile.
 _MAX_DEPENDENT_RATES = 12
 
 
@@ -94,7 +94,7 @@ class ElasticForm(ABC):
 
     @property
     def flow(self) -> Callable[..., Any] | None:
-        """The flow as a physics function; None if it is none."""
+        """The flow as a physics function; None if it is not one."""
         return self.programs.flow
 
     def _position_index(self, joint: int) -> int:
@@ -146,7 +146,7 @@ def form_of(robot: Robot, name: str | None = None) -> ElasticForm:
     """The form of a robot: the smallest one that supports it, or the one named.
 
     Raises:
-        KinematicsError: if there is none of that name, or it does not support the robot.
+        KinematicsError: if no form has that name, or it does not support the robot.
     """
     if name is not None and name not in FORMS:
         raise KinematicsError(f"no form is called {name!r}; {did_you_mean(name, FORMS)}")

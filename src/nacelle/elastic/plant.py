@@ -140,7 +140,7 @@ def rest_positions(form: ElasticForm, p: Array, physics: Physics) -> Array:
 _NO_CONSTANTS = np.zeros(1)
 # Steps of the Runge-Kutta method over a vibration are stable below this many radians.
 _STABILITY_LIMIT = 2.7
-# Robots whose links stretch so many times as fast as they bend are simulated by implicit steps.
+# Ratio of the highest frequency to that of bending above which steps are implicit.
 _STIFFNESS_RATIO = 5.0
 # A run ends where elastic coordinates are this large: beyond it the beams' theory does not hold.
 _MAX_DEFLECTION = 0.3

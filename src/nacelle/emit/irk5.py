@@ -87,7 +87,7 @@ def lagrange_weights(nodes: _Array, t: float) -> _Array:
 
 
 def extrapolation_weights(longer: float) -> _Array:
-    """Weights (3, 3) of a step's z in the start of the next, which is so many times as long.
+    """Weights (3, 3) of a step's z in the start of the next, which is `longer` times as long.
 
     The polynomial goes on, from its end.
     """
@@ -109,7 +109,7 @@ class Irk5Result:
     """A motion from one initial state.
 
     Attributes:
-        x: the states after every so many steps (stored, n); NaN from where a step failed.
+        x: the states after each `every` steps (stored, n); NaN from where a step failed.
         completed: steps that were completed.
         status: 0 all were, 1 Newton's iteration did not converge, or a state was not finite.
         evaluations: how often the derivative was evaluated, those for J included.
@@ -136,12 +136,12 @@ class ImplicitIntegrator(ABC):
 
         Args:
             x0: initial state (n,).
-            u: inputs (steps / held, m), each held over so many steps, (1, m), held throughout, or
+            u: inputs (steps / held, m), each held over `held` steps, (1, m), held throughout, or
                 (steps, 3, m), at the `STAGES` of every step.
             p: parameters (k,).
             h: length of a step in seconds.
             steps: number of steps.
-            every: a state is stored after so many steps, so there are steps // every of them.
+            every: number of steps from one stored state to the next, so there are steps // every of them.
             held: over how many steps a row of the inputs, or what the control gives, is held.
         """
         task = self.sizes.make_task(x0, u, p, steps, every, held, 0)
@@ -262,7 +262,7 @@ class Radau:
 
 
 def _inverse_matrices(J: _Array, h: float) -> tuple[Any, Any]:
-    """Inverses of both matrices; not finite where there are none."""
+    """Inverses of both matrices; NaN if one of them is singular."""
     one = np.eye(len(J))
     try:
         return np.linalg.inv(GAMMA / h * one - J), np.linalg.inv((ALPHA - 1j * BETA) / h * one - J)

@@ -56,7 +56,7 @@ PIVOTS = ("pivots1", "pivots2")
 MATRICES = ("J", "E1", "E2", "E2i")
 """The Jacobian, and the factors of the real and of the complex matrix of Newton's step."""
 REPORTED_COUNTS = ("completed", "status", "evaluations", "jacobians")
-"""What a run gives beside states; the status is 0, or 1 if Newton's iteration did not converge."""
+"""What a run gives in addition to states; the status is 0, or 1 if Newton's iteration did not converge."""
 DERIVATIVE, CONTROL = "derivative", "control"
 
 

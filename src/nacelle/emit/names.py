@@ -47,7 +47,7 @@ RESERVED = frozenset(
 )
 """Names that no variable or function may have, in lower case."""
 
-# What a decomposition to ASCII would lose, in words.
+# Replacements of the characters that a decomposition to ASCII would lose.
 _REPLACEMENTS = {
     "°": "deg",
     "·": ".",

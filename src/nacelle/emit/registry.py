@@ -70,7 +70,7 @@ def target(name: str) -> Target:
     """Find a target by name.
 
     Raises:
-        TargetError: if there is none, or the package it needs is missing.
+        TargetError: if there is no such target, or the package it needs is missing.
     """
     if name not in _targets:
         if name not in _MODULES:

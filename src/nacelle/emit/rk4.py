@@ -48,7 +48,7 @@ class Rk4Result:
     """Motions from many initial states.
 
     Attributes:
-        x: the states after every so many steps (N, stored, n), X in the sampled form; NaN from where one was
+        x: the states after each `every` steps (N, stored, n), X in the sampled form; NaN from where one was
             not finite.
         final: the last finite states (N, n).
         completed: steps to the last finite state (N,).
@@ -84,13 +84,13 @@ class Integrator(ABC):
 
         Args:
             x0: initial states (N, n); X (N, n + nz + m) in the sampled form.
-            u: inputs (steps / held, m), each held over so many steps, (1, m), held throughout, or
+            u: inputs (steps / held, m), each held over `held` steps, (1, m), held throughout, or
                 (steps, 3, m), at the begin, middle and end of every step; the same for all samples. With a
                 control they are w, and in the sampled form never (steps, 3, m).
             p: parameters (N, k) or (1, k); P in the sampled form.
             h: length of a step in seconds.
             steps: number of steps.
-            every: a state is stored after so many steps, so there are steps // every of them.
+            every: number of steps from one stored state to the next, so there are steps // every of them.
             held: over how many steps a row of the inputs, or what the control gives, is held.
             delay: after how many steps of a period what the control gives acts, fewer than `held`; in the
                 sampled form only.
@@ -154,7 +154,7 @@ class IntegrationSizes:
         require_delay(delay, held, sampled=self.sampled is not None)
         if held > 1 and (staged or steps % held):
             raise ValueError(
-                f"inputs held over {held} steps have a row for so many, and {steps} are no multiple"
+                f"inputs are held over {held} steps each, and {steps} steps are no multiple of that"
             )
         if len(inputs) not in (1, steps // held) if not staged else len(inputs) != 3 * steps:
             raise ValueError(f"u has {len(inputs) // (3 if staged else 1)} rows for {steps // held} steps")
@@ -162,7 +162,7 @@ class IntegrationSizes:
 
 
 def require_delay(delay: int, held: int, *, sampled: bool) -> None:
-    """Refuse a delay that is none of a sampled control, or not within a period of so many steps."""
+    """Refuse a delay without a sampled control, or one not within its period of `held` steps."""
     if delay and not sampled:
         raise ValueError(f"delay = {delay} is for a sampled control only")
     if not 0 <= delay < held:
@@ -179,7 +179,7 @@ class IntegrationTask:
         p: parameters (N, k) or (1, k).
         staged: whether there are three rows of u for each step.
         steps: number of steps.
-        every: a state is stored after so many steps.
+        every: number of steps from one stored state to the next.
         held: over how many steps a row of u is held.
         delay: after how many of these what a sampled control gives acts.
     """
@@ -378,7 +378,7 @@ class Rk4Loop:
         evaluate: writes its evaluation, at a stage of the step.
         h: length of a step, a number.
         steps: number of steps, an integer.
-        is_stored: whether the state after so many steps is stored, a condition.
+        is_stored: whether the state after a number of steps is stored, a condition.
         store: writes how it is.
         control: what gives u.
     """
@@ -436,7 +436,7 @@ def write_rk4(w: SampleWriter, a: Rk4Loop) -> str:
 
         w.stages(4, stage)
         w.each(a.n, lambda j: a.after.put(j, w.product_sum(sixth, a.total.get(j), x.get(j))))
-        # X must be finite as a whole: beside s what z and u are during this step.
+        # X must be finite as a whole: s, and z and u as they are during this step.
         updates = [(x, a.after, a.n), *(() if a.control is None else a.control.carried)]
         going = steps.active
         for _, new, size in updates:

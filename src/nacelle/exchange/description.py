@@ -7,7 +7,7 @@ Numbers as a person would write them: the shortest decimals that mean the same, 
 
 Files of other engines have passed through conversions (degrees to radians, principal axes and back), so that
 a number that was typed as 22.5 comes as 22.500000000000004. The shortest decimal within 2e-15 of the number,
-or of the largest number beside it, is what was meant.
+or of the largest number next to it, is what was meant.
 """
 
 from __future__ import annotations

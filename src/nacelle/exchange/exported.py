@@ -55,7 +55,7 @@ class ExportedRobot(HasTable):
 
         Args:
             path: the file of the robot, or a folder, in which it gets the robot's name; closures of a URDF go
-                beside it, with the ending .yaml.
+                next to it, with the ending .yaml.
             force: whether files that exist already are replaced.
 
         Returns:
@@ -69,7 +69,7 @@ class ExportedRobot(HasTable):
         if first.is_dir():
             first = first / f"{self.robot.name}{endings[0]}"
         if first.suffix in endings[1:]:
-            raise ExportError(f"{first} is the name of what goes beside the robot; name it *{endings[0]}")
+            raise ExportError(f"{first} is the name of a file next to the robot; name it *{endings[0]}")
         files = (first, *(first.with_suffix(ending) for ending in endings[1:]))
         try:
             there = [file for file in files if file.is_file() and not force]

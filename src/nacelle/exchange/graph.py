@@ -34,7 +34,7 @@ class UniqueNames:
         self._used: set[str] = set(reserved)
 
     def new(self, name: str, otherwise: str) -> str:
-        """A name like the given one that is not taken; `otherwise` where there is none."""
+        """A name like the given one that is not taken; `otherwise` where none is given."""
         clean = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or otherwise
         if not clean[0].isalpha():
             clean = f"n{clean}"
@@ -113,7 +113,7 @@ class Axis:
         stiffness: of a spring.
         rest: coordinate at which the spring is free.
         limits: lower and upper end.
-        stop: stiffness of end stops at the limits; 0 where there are none.
+        stop: stiffness of end stops at the limits; 0 without end stops.
         motor: what drives it.
     """
 
@@ -298,7 +298,7 @@ class Graph:
         couplings: between joints of the tree.
         struts: springs between bodies.
         dampers: angular dampers between bodies.
-        floating: the body that moves freely; None if there is none.
+        floating: the body that moves freely, or None.
         parts: other bodies of an articulated platform, of which `floating` is the one that is placed.
         pose: of the floating body in the assembly.
         free_bodies: other bodies that move freely, with their poses in the assembly; none after the passes.

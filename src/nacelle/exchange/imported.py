@@ -68,7 +68,7 @@ def import_robot(
 
     Args:
         file: the file.
-        closures: a file beside a URDF that says which frames coincide and which joints are driven, YAML.
+        closures: a file next to a URDF that says which frames coincide and which joints are driven, YAML.
         floating: whether the root link of a URDF moves freely.
         keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
             if empty.
@@ -143,7 +143,7 @@ def _choose_motion(graph: Graph, platform: str | None) -> ChosenMotion:
     """The graph with its platform and its independent coordinates.
 
     Legs between base and platform have no coordinates of their own. Where they move by themselves a platform
-    of several bodies is looked for; where there is none (the spin of a rod that is not axisymmetric) all
+    of several bodies is looked for; without one (the spin of a rod that is not axisymmetric) all
     coordinates are joints, and no platform is chosen.
     """
     single = with_platform(_with_own_report(graph), platform)

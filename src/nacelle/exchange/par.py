@@ -69,7 +69,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression as it is written, with its place."""
+    """An expression as it is written, with its file and line."""
 
     text: str
     file: str
@@ -175,7 +175,7 @@ class ParTable:
         return int(value)
 
     def column(self, name: str, count: int, default: str = "0") -> list[Expression]:
-        """A list with so many entries; defaults where the file does not have it.
+        """A list with `count` entries; defaults where the file does not have it.
 
         Raises:
             DescriptionError: at its line, if it is shorter.

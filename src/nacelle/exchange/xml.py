@@ -58,7 +58,7 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
     def first(self, tag: str) -> Element | None:
-        """The first child with a tag; None if there is none."""
+        """The first child with a tag, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
     def get(self, name: str, default: str = "") -> str:
@@ -193,7 +193,7 @@ def _include(element: Element, folder: Path, included: set[Path]) -> None:
         if not path.is_relative_to(folder):
             raise child.fault(
                 f"the included file {child.get('file')!r} is outside of the robot's folder",
-                "copy it beside the file that includes it",
+                "copy it next to the file that includes it",
             )
         if path in included:
             raise child.fault(f"the file {child.get('file')!r} is included twice")

@@ -56,7 +56,7 @@ class Package:
 
     @property
     def closing_entry(self) -> Entry | None:
-        """The step that closes the legs, where iteration finds them."""
+        """The step that closes the legs, where they are solved numerically."""
         return next((entry for entry in self.entries if entry.closes), None)
 
 

@@ -76,7 +76,7 @@ class Compiler:
 
 
 def find_compiler(language: str = "c", command: str | None = None) -> Compiler | None:
-    """The compiler of a language; None if there is none.
+    """The compiler of a language; None if it was not found.
 
     Args:
         language: "c" or "c++".

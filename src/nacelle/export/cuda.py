@@ -107,7 +107,7 @@ static inline nc_encode_t nc_encoder(void)
     return (nc_encode_t)found;
 }
 
-/* The map of rows of n numbers, ld apart, in boxes of all rows and so many columns. */
+/* The map of rows of n numbers, ld apart, in boxes of all rows by 'across' columns. */
 static inline bool nc_map_of(
     CUtensorMap *map, const void *rows, size_t bytes, size_t size, size_t n, size_t ld, unsigned across)
 {
@@ -558,7 +558,7 @@ def _usage(package: Package, closed: ClosedLoops | None, precisions: Sequence[st
     if package.closing_entry is not None and closed is not None:
         lines += [
             "",
-            f"Legs of this robot are found by iteration: `{name}_{package.closing_entry.label}_newton` gives "
+            f"Legs of this robot are solved numerically: `{name}_{package.closing_entry.label}_newton` gives "
             f"their y at the poses, from starts near them, to a tolerance such as "
             f"{closed.tolerance['double']:g} in double and {closed.tolerance['float']:g} in float.",
             "",

@@ -52,7 +52,7 @@ _MAIN = {
     "elastic_forward_dynamics": "acceleration",
 }
 _WATCHED = ("pivot", "margins", "branch")
-# What an elastic model gives beside the output that it is named after.
+# What an elastic model gives in addition to the output that it is named after.
 _ELASTIC = ("elastic", "acceleration")
 
 _TITLES = {
@@ -82,10 +82,10 @@ _UNUSABLE_NAMES = frozenset(_RESERVED_NAMES.split()) | {name.lower() for name in
 
 
 def check_request(wanted: ExportRequest) -> None:
-    """Refuse what there is not.
+    """Refuse a request that cannot be met.
 
     Raises:
-        ExportError: if a model or an input is unknown, a model is named twice, there is none, or
+        ExportError: if a model or an input is unknown, a model is named twice, no model is named, or
             an option of friction cannot be used.
     """
     if not wanted.models and not wanted.loop:
@@ -143,10 +143,10 @@ def package_name(robot: Robot, name: str | None) -> str:
 
 
 def entries(robot: Robot, prefix: str, wanted: ExportRequest) -> list[Entry]:
-    """The functions of a package; for legs found by iteration the step that closes them comes first."""
+    """The functions of a package; for legs solved numerically the step that closes them comes first."""
     if "geometry" in wanted.parameters and not mechanism_of(robot).has_closed_form:
         raise ExportError(
-            f"legs of {robot.name} are found by iteration, with its geometry as it is described: leave "
+            f"legs of {robot.name} are solved numerically, with its geometry as it is described: leave "
             "geometry out of the parameters"
         )
     result = [entry for name in wanted.models for entry in _model_entries(robot, prefix, name, wanted)]
@@ -259,7 +259,7 @@ def _closing_entry(robot: Robot, prefix: str) -> Entry:
     assert shapes is not None
     program = replace(make_program(loop_closing_step, robot, shapes), name=f"{prefix}_{CLOSING_STEP}")
     labels = {
-        "y": "what iteration finds: joints of legs without a closed form; last, angles that count turns",
+        "y": "passive coordinates: joints of legs without a closed form; last, angles that count turns",
         "x": pose_description(robot),
         "dy": "step of y",
         "error": "how far the loops are open, relative to their size",

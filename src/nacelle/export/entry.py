@@ -27,7 +27,7 @@ class Entry:
 
     Attributes:
         label: what it is called behind the package's name.
-        title: what it computes, in words.
+        title: a phrase that says what it computes.
         program: its program, under the name of the function.
         words: for every input and output what it is, with units.
         model: the model that it is; None for other functions.

@@ -77,7 +77,7 @@ def check_folder(out: Path, force: bool) -> None:
 def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
     """Write files by their path in a folder; a new folder appears whole, or not at all.
 
-    In a folder that holds something (with `force`) files are replaced one by one once all are written beside
+    In a folder that holds something (with `force`) files are replaced one by one once all are written next to
     it; files of an earlier package that are no more are removed, and those of others stay.
 
     Raises:
@@ -206,7 +206,7 @@ class Export(HasTable):
 
     @property
     def lines(self) -> list[str]:
-        """What was written in words: operations of every function, the self-test, the files."""
+        """What was written, as lines of text: operations of every function, the self-test, the files."""
         lines = [f"{self.name} {label}: {count}" for label, count in self.counts.items()]
         if self.target == "fmi":
             built = [file.split("/")[1] for file in self.files if file.startswith("binaries/")]
@@ -245,7 +245,7 @@ def export(
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
-        bare: whether to leave out what a controller watches beside the result (pivot, margins, branch).
+        bare: whether to leave out what a controller watches besides the result (pivot, margins, branch).
         parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
             sequence or one text with commas: every function then comes with one that prepares them. Constants
             if empty.
@@ -362,7 +362,7 @@ def _manifest(
 
 
 def _controller_data(controller: Controller | None) -> dict[str, Any] | None:
-    """Name, sample time and parts of a controller, each with its place and its size."""
+    """Name, sample time and parts of a controller, each with its offset and its size."""
     if controller is None:
         return None
     parts = {"memory": memory_fields(controller), "gains": gain_fields(controller)}

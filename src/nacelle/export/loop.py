@@ -45,7 +45,7 @@ def pose_entry(
     labels: Mapping[str, str],
     **more: tuple[int, ...],
 ) -> Entry:
-    """The entry of a function of (robot, x, y, ...): without y where nothing is found by iteration.
+    """The entry of a function of (robot, x, y, ...): without y where nothing is solved numerically.
 
     Args:
         robot: the robot.
@@ -54,7 +54,7 @@ def pose_entry(
         title: what it computes.
         function: the function.
         labels: what its inputs and outputs are.
-        **more: shapes of what it takes beside x and y.
+        **more: shapes of what it takes in addition to x and y.
     """
     mechanism = mechanism_of(robot)
 
@@ -125,7 +125,7 @@ def _law_entry(controller: Controller, prefix: str, wrong: float) -> Entry:
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     labels = {
         "z": "memory before the sample",
-        "q": f"readings of the actuators {drives}; rad, m; NaN where there is none",
+        "q": f"readings of the actuators {drives}; rad, m; NaN for a missing reading",
         "x": f"desired {pose_description(robot)}",
         "v": "desired reduced twist; m/s, rad/s",
         "a": "its derivative; m/s^2, rad/s^2",
@@ -166,7 +166,7 @@ def _rest_entry(controller: Controller, prefix: str) -> Entry:
 
 
 def _law_inputs(controller: Controller, program: Program, states: SampleStates) -> Mapping[str, Array]:
-    """Inputs of the law at states: readings beside those of the motion, the memory of a first sample."""
+    """Inputs of the law at states: readings close to those of the motion, the memory of a first sample."""
     rng = np.random.default_rng(5)
     fields, kind, robot = memory_fields(controller), controller.kind, controller.robot
     q = controller.coordinates(states.x)
@@ -250,7 +250,7 @@ def _state_description(robot: Robot) -> str:
     texts = ["reduced pose"]
     if mechanism.layout.quaternion is not None:
         texts = ["reduced pose, with a rotation vector from the reference orientation for the quaternion"]
-    texts += ["reduced twist", *(["what iteration finds"] if mechanism.unknown_count else [])]
+    texts += ["reduced twist", *(["passive coordinates"] if mechanism.unknown_count else [])]
     return f"{'; '.join(texts)}; m, rad, m/s, rad/s"
 
 

@@ -166,7 +166,7 @@ def _self_test_files(
         "compares every function with results that were computed with 50 digits, and ends with status 0 if "
         "all of them are within their tolerance."
     ]
-    legs = [] if package.closing_entry is None else [f"Legs of this robot are found by iteration: {iterated}"]
+    legs = [] if package.closing_entry is None else [f"Legs of this robot are solved numerically: {iterated}"]
     use += [line for text in (*about[1:], *legs) for line in ("", text)]
     test = self_test(package, module, references, evaluate.format(module=module))
     return {f"{module}_self_test.py": test, "README.md": readme_text(package, use, {})}
@@ -330,7 +330,7 @@ def _newton(package: Package, step: Entry) -> list[str]:
     start = ", ".join(repr(float(value)) for value in y)
     return [
         "",
-        "# What iteration finds at the reference pose.",
+        "# Passive coordinates at the reference pose.",
         f"START = np.array([{start}])",
         _NEWTON.format(ny=ny, nx=nx, dy=names.outputs[0], error=names.outputs[1]),
     ]

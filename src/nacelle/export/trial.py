@@ -154,7 +154,7 @@ class SelfTestResult:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The same as a sentence."""
         if not self.compiler:
             return f"The self-test has not been run yet: {self.reason}. Run it as written above."
         where = ", its kernels as C++ on the host and not on a device" if self.host else ""

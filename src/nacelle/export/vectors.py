@@ -19,7 +19,7 @@ Samples in a row of a controller: what goes in, and what comes out with 50 digit
 The platform moves along a straight line from a pose at rest, the readings follow it with an error, some are
 missing for a while, and at the end all are, until the controller has stopped. Inputs are numbers of single
 precision, so that one record tests double and float. What is tolerated is a multiple of the error that the
-same programs make here, operation by operation in that precision; where an iteration finds the legs at the
+same programs make here, operation by operation in that precision; where an iteration solves the legs at the
 start, also what their y is not known to there (as above), times the derivative by y.
 """
 
@@ -56,7 +56,7 @@ from nacelle.spatial.scalar import Array
 
 TYPES: dict[str, Any] = {"double": np.float64, "float": np.float32}
 _FACTOR = 30.0
-# No tolerance is below so many units of rounding; beyond the limit a model is of no use.
+# Smallest tolerance, in units of rounding; beyond the limit a model is of no use.
 _LEAST, _LIMIT = 200.0, 0.1
 # The same of gaps, to which the condition refers.
 _LEAST_GAP = 20.0
@@ -102,7 +102,7 @@ class ReferenceVectors:
         outputs: by name (states, size).
         scale: for every output its largest entry.
         tolerance: for "double" and "float", for every output the largest error over the scale.
-        closed: of the step that closes the legs what its iteration finds.
+        closed: solution of the step that closes the legs.
     """
 
     inputs: Mapping[str, Array]
@@ -176,7 +176,7 @@ def relation_error(states: SampleStates) -> float:
 
 
 def _closed_loops(entry: Entry, robot: Robot, reference: ReferenceVectors) -> ClosedLoops:
-    """What the iteration finds from the starts among vectors, with 50 digits, and how exactly."""
+    """The solutions of the iteration from the starts among vectors, with 50 digits, and how exactly."""
     x, rows = reference.inputs["x"], []
     for start, pose in zip(reference.inputs["y"], x, strict=True):
         y = start
@@ -213,7 +213,7 @@ def _tolerance(
 def error_tolerance(worst: float, kind: Any, least: float = _LEAST) -> float:
     """What is tolerated where a program in a type of NumPy is off by so much, over the scale.
 
-    It is no less than so many units of rounding.
+    It is at least `least` units of rounding.
     """
     limit = max(_FACTOR * worst, least * float(np.finfo(kind).eps)) if np.isfinite(worst) else _LIMIT
     # Two digits, as written down.
@@ -281,7 +281,7 @@ def record_samples(
     Args:
         controller: the controller.
         entries: the functions of the package.
-        closed: how exactly legs are closed, where iteration finds them.
+        closed: how exactly legs are closed, where they are solved numerically.
     """
     programs = {entry.label: entry.program for entry in entries}
     inputs = sample_inputs(controller)

@@ -248,7 +248,7 @@ def identify(
         robot: the robot as described.
         measurements: one or several runs (`read_measurement`).
         method: "iv" (instrumental variables), "ols", "wls", "irls", "didim", or an estimator with options.
-        assume: what is zero for good, as in `base_parameters`.
+        assume: what is always zero, as in `base_parameters`.
         shared: legs that share their parameters, as in `base_parameters`.
         prior: numbers from CAD with their deviations; none if None.
         preparation: how signals are filtered; chosen from the data if None.

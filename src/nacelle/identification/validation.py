@@ -1,6 +1,6 @@
 """Validation: how well parameters predict forces of a motion that they were not estimated from.
 
-Measured and predicted forces pass the same filter (`preparation`). Beside the root mean square of their
+Measured and predicted forces pass the same filter (`preparation`). Besides the root mean square of their
 difference stands the floor: the noise of the measured forces in the band that the filter keeps, from their
 differences from sample to sample,
 
@@ -106,7 +106,7 @@ class Validation(Plottable):
 
         Not explained is a row of which R^2 is not above 0, a constant force would be better, and all rows
         together where R^2 is below 0.5. Residuals at the floor of noise, or of less than a tenth of a force
-        that hardly varies, are none of these.
+        that hardly varies, are not counted.
         """
         size = np.sqrt(np.mean(self.measured[self.regression.used] ** 2, axis=0))
         left = ~(self.ratio <= NOISE_LEVEL_RATIO) & ~(self.rms <= _SMALL_RESIDUAL * size)

@@ -7,7 +7,7 @@ decomposition of Dulmage and Mendelsohn), a block for each loop that is solved o
 
     det K = product of the blocks' determinants up to a sign
 
-so each block's determinant keeps its sign, too. Beside them the length of a telescopic strut keeps its sign:
+so each block's determinant keeps its sign, too. So does the length of a telescopic strut:
 at zero its direction is not determined. All numbers are positive in the reference pose. A negative one
 proves another branch; positive ones alone prove nothing, because several solutions can share their signs.
 Blocks with more rows than unknowns (overconstrained loops) have no determinant and give no number.
@@ -42,7 +42,7 @@ from nacelle.tree.spanning_tree import TreeKinematics
 _ZERO = 1e-11
 # How far the configurations are from the reference by which relations of unknowns are recognised.
 _NEAR = (0.07, 0.05, 0.03, 0.02)
-# A relation holds at all of them to this number, and so many roundings of the robot's coordinates.
+# A relation holds at all of them to this number, and this multiple of the coordinates' rounding.
 _RELATED, _ROUNDED = 1e-10, 64.0
 RELATION_TOLERANCE = 1e-7
 """A state in double is elsewhere where a relation of unknowns is wrong by more, rad or robot's sizes."""
@@ -96,7 +96,7 @@ class Branch:
     Attributes:
         rates: places in u of the unknown rates of the iteration.
         blocks: the square blocks of K.
-        struts: telescopic struts that are found by iteration.
+        struts: telescopic struts that are solved numerically.
         names: of the blocks and struts: their joints; of the relations: "related joints".
         relations: of unknowns on the branch of the reference pose.
     """
@@ -390,7 +390,7 @@ def _determinant(A: Array) -> Scalar:
 
 
 def _struts(mechanism: Mechanism) -> tuple[TelescopicStrut, ...]:
-    """Telescopic struts among the joints that are found by iteration."""
+    """Telescopic struts among the joints that are solved numerically."""
     robot = mechanism.robot
     joints_at: dict[int, list[Joint]] = {}
     for joint in robot.joints:

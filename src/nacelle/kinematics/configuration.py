@@ -3,11 +3,11 @@
 Over any scalar, positions follow in this order:
 
     x (nx,) -> pose (R, p) of the platform        by the chart of the robot's motion
-            -> joints of the platform              entries of x, or found by iteration in y
+            -> joints of the platform              entries of x, or passive ones in y
             -> each leg on its own                q_i from the pose of its end, W = X_0 M_1(q_1) X_1 ...
             -> all bodies                         T_child = T_parent X_pre M(q) X_suc^-1
 
-Legs with a closed form follow from x; what needs iteration arrives as y (ny,)
+Legs with a closed form follow from x; passive coordinates of the others arrive as y (ny,)
 (`nacelle.kinematics.mechanism.mechanism`), which is empty for most robots. Poses in the base, m and rad.
 Rates follow linearly (`nacelle.tree.rates`): u = U(x) v, du/dt = U dv/dt + bias(x, v).
 """
@@ -53,7 +53,7 @@ class Configuration:
         steps: of all primitives of the tree.
         motion: poses of all bodies and the twists of all rates.
         root_margins: margins of the roots of each leg (`subproblem`), legs in order.
-        angles: of revolute joints that iteration finds, by joint: there a constant angle can be added to the
+        angles: of numerically solved revolute joints, by joint: there a constant angle can be added to the
             angle itself.
         coordinates: of axes (joint, number) whose coordinates are known themselves, rad or m: entries of x
             and y, and what follows from them by couplings; their angles count turns.
@@ -108,7 +108,7 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
     Args:
         robot: the robot; its numbers may be symbols.
         x: reduced pose (nx,).
-        y: what was found by iteration (ny,).
+        y: passive coordinates, solved numerically (ny,).
     """
     mechanism = mechanism_of(robot)
     platform = mechanism.chart.pose(x, y[: mechanism.dependent_count] if mechanism.parasitic else None)

@@ -3,9 +3,9 @@
 With parasitic motion (a 3-RPS, a Tricept) they follow from the closures of the legs. With the split of the
 orientation in `nacelle.kinematics.mechanism.chart`,
 
-    one rotation among the coordinates     R = exp(tilt) Rot_k(angle) R_0    the tilt across k is dependent
-    two                                    R = exp(tilt) Rot_k(torsion) R_0  the torsion about k is
-    none                                   R = exp(turn) R_0                 the rotation vector is
+    one rotation among the coordinates     R = exp(tilt) Rot_k(angle) R_0    dependent: the tilt across k
+    two                                    R = exp(tilt) Rot_k(torsion) R_0  dependent: the torsion about k
+    none                                   R = exp(turn) R_0                 dependent: the rotation vector
 """
 
 from __future__ import annotations

@@ -45,5 +45,5 @@ def has_failed(flags: Array) -> Array:
 
 
 def describe_flags(flags: Any) -> str:
-    """Flags of one sample in words, such as "unreachable, out of limits"."""
+    """Flags of one sample as text, such as "unreachable, out of limits"."""
     return ", ".join(str(flag.name).lower().replace("_", " ") for flag in Flag if flag & int(flags))

@@ -79,7 +79,7 @@ class PoseSearch(BranchSearch):
         return x
 
     def poses(self, u: Array) -> tuple[Array, Array]:
-        """Reduced poses x (N, nx) and what iteration finds there, y (N, ny), of unknowns u (N, unknowns)."""
+        """Reduced poses x (N, nx) and passive coordinates y (N, ny), of unknowns u (N, unknowns)."""
         x = u.copy()
         quaternion = self.mechanism.layout.quaternion
         if quaternion is not None and len(x):
@@ -224,7 +224,7 @@ class JointSearch(PoseSearch):
         return np.concatenate(parts, axis=-1)
 
     def poses(self, u: Array) -> tuple[Array, Array]:
-        """Reduced poses x (N, nx) and what iteration finds there, y (N, ny), of unknowns u (N, unknowns)."""
+        """Reduced poses x (N, nx) and passive coordinates y (N, ny), of unknowns u (N, unknowns)."""
         mechanism = self.mechanism
         R = np.eye(3)
         if self.size == 7:
@@ -286,7 +286,7 @@ class Assemblies(HasTable):
     Attributes:
         x: reduced poses (k, nx), that of the branch of the reference first where there is one.
         signs: for each the sign of det J_r^-1 (0 for redundant actuation), then those of the branches of legs
-            and loops that are found by iteration (k, 1 + branches); 1 in the reference pose.
+            and loops that are solved numerically (k, 1 + branches); 1 in the reference pose.
         names: to whom the signs belong.
     """
 

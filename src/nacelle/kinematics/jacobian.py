@@ -166,7 +166,7 @@ def nearest_kind(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]
     Args:
         robot: the robot.
         x: reduced pose (nx,).
-        y: what iteration has found there (ny,).
+        y: passive coordinates there (ny,).
     """
     with np.errstate(all="ignore"):
         closures = kinematic_model.closure_equations(
@@ -182,7 +182,7 @@ def nearest_kind(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]
 
 
 def describe_singularity(kind: str, legs: tuple[str, ...], *, is_near: bool = False) -> str:
-    """A singularity that a pose is at, or near, in words."""
+    """A message about a singularity that a pose is at, or near."""
     if not legs:
         return f"a {kind} singularity is near" if is_near else f"this pose is a {kind} singularity"
     who = f"leg {legs[0]!r} is" if len(legs) == 1 else f"legs {', '.join(map(repr, legs))} are"
@@ -299,7 +299,7 @@ def scaled_inverse(robot: Robot, inverse: Array) -> Array:
 def conditioning(matrices: Array, rank: int | None = None) -> Array:
     """Inverse condition numbers s_min / s_max (...) of matrices in the 2-norm; NaN where not finite.
 
-    With a rank s_min is the singular value of that number: the others are zero for good.
+    With a rank s_min is the singular value of that number: the others are always zero.
     """
     finite = np.all(np.isfinite(matrices), axis=(-1, -2))
     least = min(matrices.shape[-2:]) if rank is None else rank

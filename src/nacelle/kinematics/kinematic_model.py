@@ -86,7 +86,7 @@ def dense_margins(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 @physics(x=pose_shape, y=unknowns_shape)
 def singularity_distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Squares that vanish at serial singularities alone: legs in closed form, then what iteration finds."""
+    """Squares that vanish at serial singularities alone: legs in closed form, then the others."""
     now = configuration(robot, x, y)
     iterated = now.mechanism.iterated_legs
     closed = [closed_form_margin(roots) for k, roots in enumerate(now.root_margins) if k not in iterated]
@@ -94,7 +94,7 @@ def singularity_distances(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 
 def iterated_distances(now: Configuration) -> list[Scalar]:
-    """Squares that vanish at serial singularities, of the legs that iteration finds and of the platform."""
+    """Squares that vanish at serial singularities, of the legs without a closed form and of the platform."""
     mechanism, dense = now.mechanism, margins(now)
     return [dense[k] for k in (*mechanism.iterated_legs, *range(len(mechanism.legs), len(dense)))]
 
@@ -204,7 +204,7 @@ def joint_motions(robot: Robot, x: Array, y: Array, v: Array, a: Array) -> dict[
 def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) -> dict[str, Array]:
     """The reduced twist and its derivative from the rates of the coordinates in x, with parasitic motion.
 
-    V_p = B x' + D r', r the dependent numbers; the derivative has the bias of the chart beside.
+    V_p = B x' + D r', r the dependent numbers; the derivative also has the bias of the chart.
     """
     now = configuration(robot, x, y)
     mechanism = now.mechanism
@@ -236,7 +236,7 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
 def coordinate_rates(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
     """All rates u (rates, n) and those of the chart's dependent numbers (d, n) at unit rates of x.
 
-    For the quaternion these are the components of the angular velocity. Without tilts beside parasitic
+    For the quaternion these are the components of the angular velocity. Without tilts with parasitic
     motion they are the rates at unit entries of the reduced twist.
     """
     now = configuration(robot, x, y)
@@ -246,7 +246,7 @@ def coordinate_rates(robot: Robot, x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def has_tilt_coordinates(mechanism: Mechanism) -> bool:
-    """Whether the rates of x are not the reduced twist: tilts as plain numbers beside parasitic motion."""
+    """Whether the rates of x are not the reduced twist: tilts as plain numbers with parasitic motion."""
     return mechanism.parasitic and 0 < len(mechanism.chart.rotations) < 3
 
 

@@ -6,10 +6,10 @@ point. The margin of a leg is, up to a small factor, the squared inverse conditi
 units of the robot's size: 1 at best, 0 at a singularity, below 0 out of reach.
 
 - Legs in closed form: the smallest of the squared sines and lever arms of their roots (`legs.serial`).
-- Legs found by iteration: the columns of M are made perpendicular one after the other, M = Q R; the smallest
+- Legs solved numerically: the columns of M are made perpendicular one after the other, M = Q R; the smallest
   of the squares that are left over the largest of those before, min_k |q_k|^2 / max_k |m_k|^2. It is
   above the squared inverse condition, and seldom by more than a factor of the number of columns.
-- The platform, where coordinates of it are found by iteration (parasitic motion, its own loops): the same
+- The platform, where coordinates of it are solved numerically (parasitic motion, its own loops): the same
   for the rows that the legs leave over for these coordinates.
 """
 

@@ -5,7 +5,7 @@ twists V and accelerations of bodies, with C_k the columns of the rates that mov
 
     u = U v,     u' = U a + bias,     V_k = C_k u,     V_k' = C_k u' + bias_k
 
-`evaluated` runs any such function at states: poses checked, y by iteration, outputs, dense ones where pivots
+`evaluated` runs any such function at states: poses checked, y solved, outputs, dense ones where pivots
 are weak, flags.
 """
 
@@ -86,7 +86,7 @@ class EvaluatedStates(NamedTuple):
 
     Attributes:
         x: poses (..., nx).
-        y: what iteration found (..., ny).
+        y: passive coordinates (..., ny).
         results: outputs of the function by name.
         flags: for every state what was found (`Flag`).
     """
@@ -115,7 +115,7 @@ def evaluate_function(
         x: reduced poses (..., nx).
         *others: its other inputs, with checked last dimensions.
         load: gives its last input at (x, y), where that depends on the pose.
-        guess: what iteration begins with, as in `inverse_kinematics`.
+        guess: start of the iteration, as in `inverse_kinematics`.
         options: keyword arguments of the function that shape the program.
         pivoted: what takes over at weak states (`weak`); the dense margins alone if None.
 
@@ -138,7 +138,7 @@ def evaluate_function(
 
 
 def solve_loops(robot: Robot, x: Any, *others: Array, guess: Any = None) -> tuple[Array, Array, Array]:
-    """Take poses and find what needs iteration: (x, y, flags), the flags with the common batch shape."""
+    """Take poses and solve passive coordinates: (x, y, flags), the flags with the common batch shape."""
     poses, valid = check_poses(robot, x)
     try:
         batch = np.broadcast_shapes(poses.shape[:-1], *(other.shape[:-1] for other in others))
@@ -253,7 +253,7 @@ def integrate_pose(robot: Robot, x: Array, step: Array, *, guess: Any = None) ->
 def twist_from_rates(robot: Robot, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array]:
     """Reduced twist and acceleration (..., n) from the rates of the coordinates of x and their derivatives.
 
-    For a quaternion the rates are the angular velocity. They differ only for tilts beside parasitic motion.
+    For a quaternion the rates are the angular velocity. They differ only for tilts with parasitic motion.
     """
     if not kinematic_model.has_tilt_coordinates(mechanism_of(robot)):
         return dx, ddx

@@ -1,6 +1,6 @@
 """States and samples of a robot with 50 digits, by which identities are recognised.
 
-Poses lie on the branch of the reference, near it and far; what iteration finds there, y, is solved to all
+Poses lie on the branch of the reference, near it and far; passive coordinates y are solved to all
 digits,
 
     y <- y - J^+ r(x, y),    r what the closures leave open, with 50 digits, J its Jacobian in double,
@@ -265,7 +265,7 @@ def _solve_state(states: PreciseStates, reach: float, rng: np.random.Generator) 
 def _draw_start(
     states: PreciseStates, reach: float, rng: np.random.Generator, shaken: float
 ) -> tuple[Array, Array] | None:
-    """A pose x and unknowns y in double on the branch of the reference; None if there is none."""
+    """A pose x and unknowns y in double on the branch of the reference; None if not found."""
     robot, mechanism = states.robot, states.mechanism
     start = mechanism.assembly
     with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ def pose_shape(robot: Robot) -> tuple[int]:
 
 
 def unknowns_shape(robot: Robot) -> tuple[int]:
-    """Shape of what iteration finds, y."""
+    """Shape of the passive coordinates y."""
     return (mechanism_of(robot).unknown_count,)
 
 

@@ -478,7 +478,7 @@ def _has_free_orientation(motion: Motion) -> bool:
 
 
 def _moving_coordinates(robot: Robot, tool: Tool, axes: list[str], names: list[str]) -> list[str]:
-    """Those of some coordinates that move a tool along some axes, in a pose beside the reference."""
+    """Those of some coordinates that move a tool along some axes, in a pose near the reference."""
     if not names:
         return []
     probe = ToolTarget(robot, tool, Motion(tuple(axes)), tuple(names), ())

@@ -50,7 +50,7 @@ def coordinate_indices(robot: Robot, names: Sequence[str] | str) -> tuple[int, .
     """Places in v of coordinates by name; a bare name of a joint will do where it is unique, se3 is all six.
 
     Raises:
-        KinematicsError: if a name is none of the motion's coordinates, or given twice.
+        KinematicsError: if a name is not a coordinate of the motion, or given twice.
     """
     coordinates = robot.motion.coordinates
     requested = [names] if isinstance(names, str) else list(names)

@@ -140,7 +140,7 @@ class Workspace(Plottable):
 
     @property
     def title(self) -> str:
-        """What is shown, in words."""
+        """Title of the result: the robot and its coordinates."""
         return f"{self.robot.name}: workspace over {', '.join(self.names)}"
 
     @cached_property

@@ -76,9 +76,9 @@ class Actuator:
         torque_constant: N m or N per ampere on the motor's side; 0 if not given.
         encoder_zero: joint coordinate where the encoder reads 0, rad or m.
         encoder_sign: +1 or -1.
-        position: (lower, upper) limits, infinite where there is none.
-        speed: limit of the joint rate, infinite if there is none.
-        force: limit of the joint force or torque, infinite if there is none.
+        position: (lower, upper) limits, infinite where there is no limit.
+        speed: limit of the joint rate, infinite if there is no limit.
+        force: limit of the joint force or torque, infinite if there is no limit.
     """
 
     name: str
@@ -119,7 +119,7 @@ class RobotData:
         title: one line about the robot.
         notes: more about it.
         sources: where its numbers come from.
-        folder: where its description is, for the meshes beside it; "" for a text; no part of the hash.
+        folder: where its description is, for the meshes next to it; "" for a text; no part of the hash.
         counts_turns: whether its unknowns y hold angles that count their turns along a motion
             (`nacelle.kinematics.mechanism.mechanism.counting`); no part of its text.
         shared: legs that share their parameters (`nacelle.model.shared`); no part of the hash.
@@ -182,7 +182,7 @@ class RobotData:
 
     @property
     def described_bodies(self) -> range:
-        """Bodies that a description has beside the base: not the ground of a robot without a platform."""
+        """Bodies that a description has apart from the base: not the ground of a robot without a platform."""
         return range(PLATFORM if self.has_platform else PLATFORM + 1, len(self.bodies))
 
     @cached_property

@@ -2,7 +2,7 @@
 
 A body with a `section` and a `material` is a beam from `from` to `to` in the body's frame; by default from
 the joint that carries the body to the centre of its other joints. Every joint sits at one of the two ends,
-beside it by a rigid piece. The beam's own frame has its origin at the start, x along the beam, and y as near
+off it by a rigid piece. The beam's own frame has its origin at the start, x along the beam, and y as near
 as can be to the body's y (z, where that is along the beam), or as given.
 
     mass = density area length      I_xx = density (Iy + Iz) length
@@ -300,7 +300,7 @@ def _inertia_mismatches(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]
     given_ten, ten = np.array(body.inertia, dtype=float), beam.inertia
     what = f"density x area x length of body {body.name!r}"
     advice = (
-        "a beam is straight and uniform, neither curved nor tapered; what is beside it are "
+        "a beam is straight and uniform, neither curved nor tapered; describe parts at its ends by "
         "'beam: {tips: ...}'"
     )
     if abs(given_ten[0] - ten[0]) > MISMATCH * ten[0]:
@@ -343,6 +343,6 @@ def with_beam_masses(robot: Robot) -> Robot:
                 inertia = tuple(make_beam(robot, index).inertia.tolist())
                 body = dataclasses.replace(body, inertia=inertia)
             except BeamError:
-                pass  # reported with its place by the checks
+                pass  # reported with its line by the checks
         bodies.append(body)
     return dataclasses.replace(robot, bodies=tuple(bodies))

@@ -208,13 +208,13 @@ class Joint:
         frame_successor: pose of the joint frame in the successor's body frame.
         friction: for each friction axis (`friction_axes`) its terms.
         springs: for each friction axis a spring or None.
-        stops: for each friction axis an end stop at its limits or None; empty if there is none.
+        stops: for each friction axis an end stop at its limits or None; empty without end stops.
         rotor_inertia: of the drive, kg m^2 or kg, on the motor's side of the gear; of a spherical joint
             about all three axes.
         gear_ratio: motor rate per joint rate.
         drive_stiffness: of a spring between motor and load, N m/rad or N/m at the joint; 0 if it is rigid.
-        drive_damping: beside this spring, N m s/rad or N s/m.
-        limits: for each friction axis (lower, upper), infinite where there is none.
+        drive_damping: parallel to this spring, N m s/rad or N s/m.
+        limits: for each friction axis (lower, upper), infinite where there is no limit.
         guess: reference value of the coordinates (`nq` of them), picks the branch.
         at_point: a joint between legs at a point platform; the point locks the position already.
         terms: of a coupling, (joint, factor) for each coordinate of the tree in it, the dependent one with 1
@@ -302,7 +302,7 @@ class Joint:
         return value if abs(value) > 1e-12 else 0.0
 
     def may_turn(self, number: int) -> bool:
-        """Whether the limits of a rotation leave room for more than one turn, or there are none."""
+        """Whether a rotation has no limits, or limits that leave room for more than one turn."""
         lower, upper = self._limits_of(number)
         return upper - lower > 2.0 * math.pi + 1e-9
 

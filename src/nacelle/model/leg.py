@@ -89,7 +89,7 @@ class MovingPlatform:
 
 @dataclass(frozen=True, eq=False)
 class LineSpring:
-    """A linear spring, with a damper beside it, between points of two bodies.
+    """A linear spring, with a parallel damper, between points of two bodies.
 
     With l the distance of the points and l' its rate, it pulls them together with
 

@@ -96,7 +96,7 @@ def _geometry(robot: RobotData, take: Take) -> Changes:
         pose: Pose = getattr(joint, f"frame_{side}")
         numbers = zip(_FRAME_NAMES, (*np.ravel(pose.R), *pose.p), strict=True)
         entries = [take(f"{joint.name}.{side}.{name}", value) for name, value in numbers]
-        # Beside symbols there are frames, or parts of them, that are numbers as before.
+        # In addition to symbols there are frames, or parts of them, that are numbers as before.
         return Pose(pack(entries[:9]).reshape(3, 3), pack(entries[9:]))
 
     def point(spring: LineSpring, k: int) -> Array:

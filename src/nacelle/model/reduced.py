@@ -68,7 +68,7 @@ class ReducedLayout:
 
     @cached_property
     def angular(self) -> slice | None:
-        """Place of the angular velocity that belongs to the quaternion in v; None if there is none."""
+        """Place of the angular velocity that belongs to the quaternion in v; None without a quaternion."""
         first = self._first_rotation
         return None if first is None else slice(first, first + 3)
 

@@ -79,7 +79,7 @@ def sharing_faults(robot: RobotData, lists: Sequence[Sequence[str]]) -> list[Sha
 
 
 def structure_difference(robot: RobotData, first: Leg, second: Leg) -> str:
-    """Why legs have not the same bodies and joints, in words; empty if they have."""
+    """A message that says why legs have different bodies and joints; empty if they have the same."""
     parts, other_parts = _structure(robot, first), _structure(robot, second)
     for (name, kind), (other_name, other_kind) in zip(parts, other_parts, strict=False):
         if name != other_name:

@@ -217,7 +217,7 @@ class UnitError(ValueError):
     """A text is not a quantity of the wanted kind; `hint` says what would be right."""
 
     def __init__(self, message: str, hint: str) -> None:
-        """Keep the hint beside the message."""
+        """Keep the hint with the message."""
         self.hint = hint
         super().__init__(message)
 

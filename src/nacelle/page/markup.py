@@ -32,7 +32,7 @@ def escape_text(value: object) -> str:
 
 
 def format_number(value: float, digits: int = 4) -> str:
-    """A number in few digits, in words where it is none."""
+    """A number in few digits; "not known" or "unbounded" if it is not finite."""
     if math.isnan(value):
         return "not known"
     if math.isinf(value):
@@ -64,7 +64,7 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """A list of lines of plain words; nothing if there are none."""
+    """A list of lines of plain words; empty without lines."""
     items = [element("li", escape_text(line)) for line in lines]
     return element("ul", *items) if items else ""
 
@@ -81,7 +81,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], kinds: Iterable
         columns: their heads, markup; one that ends with ">" holds numbers, and one may begin with a kind
             of cell in brackets: "[bar]".
         rows: cells.
-        kinds: of each row; none if there are none.
+        kinds: of each row; may be left out.
     """
     heads, cell_kinds = [], []
     for column in columns:

@@ -171,7 +171,7 @@ class Series:
     Attributes:
         name: for the legend, plain words.
         x: places along the horizontal axis (N,).
-        y: values (N,); NaN where there is none: the curve has a gap there.
+        y: values (N,); NaN where missing: the curve has a gap there.
     """
 
     name: str
@@ -256,7 +256,7 @@ def true_runs(mask: Array) -> list[slice]:
 
 
 def _marked_samples(runs: list[slice], k: int) -> list[int]:
-    """Samples that have a marker: some along the curve, beside those of the other curves."""
+    """Samples that have a marker: some along the curve, away from those of the other curves."""
     samples = [i for part in runs for i in range(part.start, part.stop)]
     step = max(1, len(samples) // _MARKERS_PER_CURVE)
     first = (k * step) // len(SERIES_COLOURS) % max(step, 1)

@@ -5,7 +5,7 @@
 J_i takes the rates q_i' of a leg's own joints to what its end gives to the platform, J_vi the platform's
 twist to the same (18), (19), so q_i' = J_i^-1 J_vi V_p; H_i is the inverse dynamics of the leg alone, F_p the
 wrench that the platform requires (12). The last joint of a leg is no part of q_i; its friction, and the
-friction of a joint between legs at a point, is added beside F_p.
+friction of a joint between legs at a point, is added to F_p.
 
 Everything is in base axes, with velocities and accelerations of points, and is computed here from the poses
 of the bodies: of the kinematics of velocities only S(x) and dS/dt V_r are taken, as given in [KI2007] (9),

@@ -6,7 +6,7 @@ free in every target), and commutative arguments are ordered, so that equal expr
 differ by rounding alone are one (`nacelle.spatial.rounding`). A constant may be a recorded float, which is
 computed from numbers given at run time (`nacelle.program.split`); it folds like any other.
 
-Beside the operations of a `Program` a graph has
+In addition to the operations of a `Program` a graph has
 
     ("solve", kind, n, *A, *b)      the solution of A x = b, A row by row, and
     ("entry", solve, k)             its k-th component,
@@ -171,7 +171,7 @@ class Graph:
         return self._table["mul", a, b] if a < b else self._table["mul", b, a]
 
     def _scale(self, a: int, b: int) -> int:
-        """Product of a constant a and b, which is none."""
+        """Product of a constant a and b, which is not constant."""
         u = self._value(a)
         if u == 1.0:
             return b
@@ -355,7 +355,7 @@ class ParametricGraph(Graph):
     __slots__ = ("fixed", "tape")
 
     def __init__(self, sample: Sequence[float]) -> None:
-        """Start with an empty tape; zero is zero for good."""
+        """Start with an empty tape; a zero stays zero."""
         super().__init__()
         self.tape = Graph()
         self.fixed = [

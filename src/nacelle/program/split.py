@@ -50,7 +50,7 @@ def split(trace: Trace, sample: Sequence[float] | None = None, *, minimised: boo
 
     Args:
         trace: the traced function; its solves are lowered here, after folding.
-        sample: values of the parameters, drawn at random; zero is zero for good. None if the function was
+        sample: values of the parameters, drawn at random; a zero stays zero. None if the function was
             traced at a sample already.
         minimised: whether both parts are minimised.
     """

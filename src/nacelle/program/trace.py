@@ -95,7 +95,7 @@ class Symbol(Functions):
 
     @property
     def settled(self) -> Any:
-        """The number itself where the symbol is one for good; else the symbol."""
+        """The number itself if the symbol is a constant; else the symbol."""
         value = self.graph.values[self.index]
         return self if value is None or isinstance(value, Recorded) else value
 

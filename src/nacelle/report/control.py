@@ -172,7 +172,7 @@ def run_parts(run: ControlRun) -> list[Part]:
 
 
 def comparison_parts(comparison: Comparison) -> list[Part]:
-    """What several closed loops have come to, beside each other."""
+    """Results of several closed loops, side by side."""
     return [result_table(comparison.runs)] if comparison.runs else []
 
 
@@ -339,7 +339,7 @@ def visual_comparison_table(comparison: VisualFeedbackComparison) -> Table:
 
 
 def sweep_verdicts(comparison: VisualFeedbackComparison) -> list[str]:
-    """For each sweep, in words, when vision alone is better than encoders alone."""
+    """For each sweep a line that says when vision alone is better than encoders alone."""
     lines = []
     for sweep in comparison.sweeps:
         label, unit, factor = SWEEP_LABELS[sweep]

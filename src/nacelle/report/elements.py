@@ -97,7 +97,7 @@ class ElementBody(NamedTuple):
 
 
 class LegPage:
-    """What is to be said of a leg, in the reference pose."""
+    """Remarks about a leg, in the reference pose."""
 
     def __init__(self, at: ElementGeometry, number: int, leg: ElementLeg) -> None:
         self.robot, self.at, self.leg, self.number = at.robot, at, leg, number
@@ -245,7 +245,7 @@ class LegPage:
         ]
 
     def is_misaligned(self, member: ElementBody) -> bool:
-        """Whether a body hangs on the hub of a parallelogram beside the hub's axis."""
+        """Whether a body hangs on the hub of a parallelogram off the hub's axis."""
         fold, axes = self.leg.fold, self.leg.rods[0].hold.axes
         if fold is None or not axes or member.role not in ("body", "end") or member.line < self.first:
             return False

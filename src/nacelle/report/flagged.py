@@ -1,4 +1,4 @@
-"""Flagged samples in words: how many of them, and why."""
+"""Flagged samples as text: how many of them, and why."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from nacelle.spatial.scalar import Array
 
 
 def flag_name(flag: Flag) -> str:
-    """A flag in words, such as "out of limits"."""
+    """Label of a flag, such as "out of limits"."""
     return str(flag.name).lower().replace("_", " ")
 
 
 def flag_counts(flags: Array) -> dict[str, int]:
-    """For each flag that some sample has, in words, how many have it; a sample may have several."""
+    """How many samples have each flag, by its label, where any has it; a sample may have several."""
     counts = {flag_name(flag): int(np.count_nonzero(flags & int(flag))) for flag in Flag}
     return {name: count for name, count in counts.items() if count}
 
 
 def flag_line(flags: Array, what: str, robot: Robot | None = None, margins: Array | None = None) -> str:
-    """One line about the flagged samples of a batch, "" if there are none.
+    """One line about the flagged samples of a batch, "" if no sample is flagged.
 
     Args:
         flags: of all samples.

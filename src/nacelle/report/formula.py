@@ -47,7 +47,7 @@ class ElementReport:
         name: of the robot.
         title: one line about it.
         grammar: its elements, "2BB".
-        sections: what there is to say.
+        sections: title and content of each.
     """
 
     name: str

@@ -51,9 +51,9 @@ from nacelle.spatial.scalar import Array
 
 # Pixels of the figures over time: of the whole and of margins.
 _WIDTH, _LEFT, _RIGHT = 980.0, 64.0, 12.0
-# Lags that are shown at most, and that take part in a test of so many samples at least.
+# Most lags that are shown; fewest samples for each lag that takes part in a test.
 _LAGS, _MIN_SAMPLES_PER_LAG = 40, 4
-# 95 % of normal noise lie within so many deviations.
+# Standard deviations within which 95 % of normal noise lie.
 _NORMAL_95 = 1.96
 # Intervals are drawn over asinh(change / 1 %), up to so much of the parameter's size.
 _LINEAR_RANGE, _BAR_RANGE = 0.01, 3.0
@@ -219,7 +219,7 @@ def bar_scale() -> str:
 
 
 def interval_bar(described: float, estimate: float, interval: Interval, kind: str) -> str:
-    """The 95 % interval of an estimate beside the described value, in parts of the parameter's size."""
+    """The 95 % interval of an estimate and the described value, in parts of the parameter's size."""
     size = max(abs(described), abs(estimate)) or 1.0
     low, middle, high = ((value - described) / size for value in (interval.lower, estimate, interval.upper))
     parts = [
@@ -236,7 +236,7 @@ def interval_bar(described: float, estimate: float, interval: Interval, kind: st
     parts.append(svg.line(_bar_position(0.0), 2.0, _bar_position(0.0), 20.0, "described"))
     if math.isfinite(middle):
         parts.append(svg.disc(_bar_position(middle), 11.0, 3.2, "estimate"))
-    return svg.drawing(*_BAR_SIZE, "95 % interval beside the described value", *parts, kind="small")
+    return svg.drawing(*_BAR_SIZE, "95 % interval and the described value", *parts, kind="small")
 
 
 def _bar_position(relative_change: float) -> float:
@@ -469,7 +469,7 @@ def _parameter_lists(identification: Identification) -> str:
 
 
 def consistent_parameters_or_reason(identification: Identification) -> ConsistentParameters | str:
-    """The consistent parameters, or why there are none."""
+    """The consistent parameters, or a message that says why they do not exist."""
     try:
         return identification.consistent
     except IdentificationError as error:
@@ -479,7 +479,7 @@ def consistent_parameters_or_reason(identification: Identification) -> Consisten
 def body_section(consistent: ConsistentParameters | str) -> str:
     """Mass, centre and inertia of all bodies as described and as identified, then all other parameters."""
     if isinstance(consistent, str):
-        return paragraph(f"There are none: {consistent}")
+        return paragraph(f"They could not be computed: {consistent}")
     parts = [
         paragraph(
             "Parameters that bodies can have: masses and moments of inertia are positive, and none of a "
@@ -556,7 +556,7 @@ def _central_inertia(ten: Array) -> Array:
 
 def _old_and_new(old: Array, new: Array) -> str:
     """Described numbers, and identified ones below them."""
-    # What rounding leaves of zeros is none of the numbers.
+    # Zeros with rounding are shown as zeros.
     size = 1e-12 * max(float(np.max(np.abs(old))), float(np.max(np.abs(new))))
     texts = [
         escape_text(
@@ -602,7 +602,7 @@ _ORDER = ("good", "fair", "poor")
 _CHANCE = 0.99
 
 Answer = tuple[str, str]
-"""How good an answer is, "good", "fair" or "poor", and the answer in words."""
+"""How good an answer is, "good", "fair" or "poor", and the answer as a sentence."""
 
 
 def verdict(headline: str, answers: Sequence[Answer]) -> str:

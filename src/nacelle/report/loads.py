@@ -131,7 +131,7 @@ def _is_significant(value: float, largest: float) -> bool:
 
 
 def _format_load(value: float, largest: float) -> str:
-    """A load; zero where it is rounding, nothing where there is none."""
+    """Text of a load; zero where it is rounding, empty where none acts."""
     if not math.isfinite(value):
         return ""
     return f"{value:.4g}" if _is_significant(value, largest) else "0"

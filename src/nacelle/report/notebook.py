@@ -1,4 +1,4 @@
-"""Any robot or result as a table for notebooks: what it is, its numbers with units, flags in words.
+"""Any robot or result as a table for notebooks: what it is, its numbers with units, flags as text.
 
 One rule for all: a table of each quantity of the result, of many samples the lowest, mean and highest value,
 then a row for each attribute with the words of the class's docstring. A docstring says of every attribute
@@ -85,13 +85,13 @@ def check_parts(result: Any) -> list[Part]:
 
 
 def mobility_parts(result: Any) -> list[Part]:
-    """Mobility by counting and by rank, in words."""
+    """Mobility by counting and by rank, as lines of text."""
     from nacelle.report.summary import mobility_data, mobility_lines
 
     return mobility_lines(mobility_data(result))
 
 
-# ---- attributes of a class in words
+# ---- descriptions of the attributes of a class
 
 
 # Letters of a value that are shown, and entries of a short array.
@@ -193,7 +193,7 @@ _WIDTH, _HEIGHT, _DPI = 4.2, 3.4, 90
 
 
 def robot_page(robot: Robot) -> str:
-    """Name, counts, legs and actuators of a robot, beside its picture."""
+    """Name, counts, legs and actuators of a robot, next to its picture."""
     data = summary(check_robot(robot))
     parts = sections(data, robot)
     head = element(
@@ -205,7 +205,7 @@ def robot_page(robot: Robot) -> str:
 
 
 def _robot_image(robot: Robot) -> str:
-    """The robot in its reference pose; in words why there is none."""
+    """A picture of the robot in its reference pose, or a message that says why it cannot be drawn."""
     from nacelle.report.draw.canvas import fit_to_figure, new_axes
     from nacelle.report.draw.robot import plot_scene
     from nacelle.scene.placed import scene
@@ -373,7 +373,7 @@ def _range_cells(values: Any) -> tuple[str, str, str]:
 
 
 def _format_among(value: Any, among: Any) -> str:
-    """A number in few digits; zero where it is rounding beside the others."""
+    """A number in few digits; zero where it is rounding compared with the others."""
     finite = np.abs(among[np.isfinite(among)])
     tiny = 1e-14 * float(np.max(finite, initial=0.0))
     return format_number(0.0 if abs(value) <= tiny else float(value))

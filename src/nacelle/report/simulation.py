@@ -1,4 +1,4 @@
-"""The end of a simulation: as plain data, and in words."""
+"""The end of a simulation: as plain data, and as text."""
 
 from __future__ import annotations
 

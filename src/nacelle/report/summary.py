@@ -437,7 +437,7 @@ def _joint_table(data: dict[str, Any]) -> Table:
 
 
 def _joint_effects(joint: dict[str, Any]) -> str:
-    """What acts in a joint, in words: friction, springs, end stops."""
+    """Labels of what acts in a joint: friction, springs, end stops."""
     kinds = (kind for kind, word in (("spring", "spring"), ("end stop", "stop")) if joint[word])
     return " ".join([*joint["friction"], *kinds])
 

@@ -53,7 +53,7 @@ def table_html(table: Table, max_rows: int | None = None) -> str:
 
 
 def first_rows(rows: list[list[str]], max_rows: int | None) -> list[list[str]]:
-    """At most so many rows, and a last one that says how many more there are; all if None."""
+    """The first `max_rows` rows, and a last one that says how many more there are; all if None."""
     if max_rows is None or len(rows) <= max_rows:
         return rows
     return [*rows[:max_rows], [f"… {len(rows) - max_rows} more", *[""] * (len(rows[0]) - 1)]]

@@ -128,7 +128,7 @@ def observation_parts(observation: Observation) -> list[Part]:
 
 
 def cylinder_table(observation: Observation) -> Table:
-    """A row a cylinder: width and free length in the image, error of its direction, or why there is none."""
+    """A row a cylinder: width and free length in the image, error of its direction or why it has none."""
     table = plain_table(
         "cylinder",
         "width (px)>",

@@ -1,4 +1,4 @@
-"""Where a robot can go, on a grid of poses and along rays: as plain data, and in words."""
+"""Where a robot can go, on a grid of poses and along rays: as plain data, and as text."""
 
 from __future__ import annotations
 

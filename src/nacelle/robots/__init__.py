@@ -31,7 +31,7 @@ def text(name: str) -> str:
     """Text of the YAML file of a robot of the library.
 
     Raises:
-        UnknownRobotError: with the nearest name, if there is none of that name.
+        UnknownRobotError: with the nearest name, if no robot has that name.
     """
     if name not in all_names():
         raise UnknownRobotError(f"no robot is called {name!r}; {did_you_mean(name, all_names())}")

@@ -36,7 +36,7 @@ def solid_corners(solid: DrawableSolid) -> Array:
 
 
 def simplify_mesh(mesh: Mesh, max_triangles: int) -> Mesh:
-    """A mesh of at most so many triangles: points in one cell of a grid become one, the grid as fine as can.
+    """Merge the points in each cell of a grid, the finest that leaves at most `max_triangles` triangles.
 
     (Rossignac and Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.)
     """
@@ -122,7 +122,7 @@ def plate_faces(corners: list[Array], half: float, face: float) -> Array:
 
 
 def sphere_faces(centre: Array, radius: float, sides: int = 16) -> Array:
-    """Faces of a sphere, so many around its equator."""
+    """Faces of a sphere, `sides` of them around its equator."""
     azimuth = np.linspace(0.0, 2.0 * np.pi, sides + 1)[:, None]
     circle = np.hstack([np.cos(azimuth), np.sin(azimuth), np.zeros_like(azimuth)])
     pole = np.array([0.0, 0.0, 1.0])

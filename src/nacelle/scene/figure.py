@@ -1,6 +1,6 @@
 """Interactive figures in pages: robots in space that can be turned, and that move.
 
-They are turned with mouse and fingers; arrows beside a robot show forces and moments over time, with one
+They are turned with mouse and fingers; arrows at a robot show forces and moments over time, with one
 scale for all of a set. The markup holds the data as JSON; the script "scene3d" of `nacelle.page` draws it.
 Lengths are in metres, times in seconds, quaternions scalar first. `animate` makes a page of its own: from a
 pose, poses over time, or a simulation.
@@ -28,7 +28,7 @@ from nacelle.shapes.solid import Ball, Block, DrawableSolid, Mesh, Rod
 from nacelle.spatial.rotation import quat_from_rotation
 from nacelle.spatial.scalar import Array
 
-# ---- arrows beside a robot
+# ---- arrows at a robot
 
 
 # The longest arrow as a part of the robot's extent.
@@ -321,7 +321,7 @@ def animate(
         The file.
 
     Raises:
-        NacelleError: if the file exists or cannot be written, or x is none of these.
+        NacelleError: if the file exists or cannot be written, or x has another type.
         UnreachableError: if no pose is within reach.
     """
     motion = _as_motion(robot, x, times)

@@ -1,7 +1,7 @@
 """What is drawn of a robot, in the frames of its bodies: the same solids at every pose, moved along.
 
 Bodies have the solids of their description (`display`), or what their joints suggest (`nacelle.shapes`), and
-the meshes of the files beside the description; this is the one home of trimesh (extra `view`).
+the meshes of the files next to the description; this is the one home of trimesh (extra `view`).
 
 Joints have marks, red where a drive moves them: pins along axes, crosses, balls, sleeves of slides, each on
 the body that holds it; marks are made in base axes, m, at the pose at which the robot is placed.

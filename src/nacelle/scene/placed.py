@@ -1,6 +1,6 @@
 """A robot at one pose as flat faces in base axes, for painters.
 
-A solid is convex and given as quadrilaterals (faces, 4, 3), small beside the robot: so a painter who takes
+A solid is convex and given as quadrilaterals (faces, 4, 3), smaller than the robot: so a painter who takes
 the far ones first hides what is hidden. Nothing here knows how it is put on paper.
 """
 

@@ -26,14 +26,14 @@ def mesh_reason(folder: str, file: str) -> tuple[str, str]:
         file: the path as the description has it.
     """
     if not folder:
-        return "the description is no file, and meshes are beside it", "load the robot from its file"
+        return "the description is no file, and meshes are next to it", "load the robot from its file"
     try:
         path = mesh_path(folder, file)
         below = path.resolve().is_relative_to(Path(folder).resolve())
         if Path(file).is_absolute() or not below:
-            return "its path leaves the folder of the description", "put the mesh beside the description"
+            return "its path leaves the folder of the description", "put the mesh next to the description"
         if not path.is_file():
-            return f"there is no file {file} beside the description", ""
+            return f"there is no file {file} next to the description", ""
         if path.stat().st_size > _MAX_FILE_SIZE:
             return f"the file has more than {_MAX_FILE_SIZE // 1_000_000} MB", "simplify the mesh"
     except (OSError, ValueError) as error:

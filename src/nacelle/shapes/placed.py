@@ -68,7 +68,7 @@ def telescope_of_stroke(limits: Interval, travel: Interval, extent: float) -> Te
     """The telescopic pair of a joint; None if a rail shows it better.
 
     Args:
-        limits: of the stroke, m, infinite where there is none.
+        limits: of the stroke, m, infinite where there is no limit.
         travel: least and greatest stroke that will be shown, m.
         extent: of the robot, m.
     """
@@ -77,7 +77,7 @@ def telescope_of_stroke(limits: Interval, travel: Interval, extent: float) -> Te
     if least < SHORT_STROKE * extent:
         return None
     low, high = sorted(sign * s for s in limits)
-    # Limits are kept to; where there are none, what is shown is, and a little more if it fits.
+    # The stroke ends at its limits; without limits at what is shown, and a little farther if it fits.
     described = 0.0 < low <= least and most <= high < math.inf
     low = low if 0.0 < low <= least else _SHORTER_STROKE * least
     high = high if most <= high < math.inf else _LONGER_STROKE * most
@@ -103,14 +103,14 @@ def rail_of_stroke(limits: Interval, travel: Interval, extent: float, *, from_an
     """First and last place of a rail along the joint's axis, from the predecessor's end, m.
 
     Args:
-        limits: of the stroke, m, infinite where there is none.
+        limits: of the stroke, m, infinite where there is no limit.
         travel: least and greatest stroke that will be shown, m.
         extent: of the robot, m.
         from_anchor: whether the rail begins at the predecessor's end, as where other parts hold it.
     """
     low, high = travel
     margin = 0.2 * extent if max(abs(low), abs(high)) <= 0.2 * extent else 0.05 * extent
-    # Limits far away are none: nobody builds such a rail.
+    # Limits far away are ignored: nobody builds such a rail.
     ends = [limit if abs(limit - s) <= extent else math.inf for limit, s in zip(limits, travel, strict=True)]
     has_limit = [math.isfinite(end) for end in ends]
     first = min(low, ends[0]) - 0.03 * extent if has_limit[0] else low - margin
@@ -412,7 +412,7 @@ def _joint_bodies(joint: Joint) -> tuple[int, int]:
 
 
 def _stroke_limits(joint: Joint) -> Interval:
-    """Limits of the stroke of a sliding joint, m; infinite where there are none."""
+    """Limits of the stroke of a sliding joint, m; infinite without limits."""
     return joint.limits[0] if joint.limits else UNBOUNDED
 
 

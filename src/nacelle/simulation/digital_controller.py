@@ -9,7 +9,7 @@ The forces u act from t_k + delay on, until the next ones do. In between the pla
 h = T / substeps of the classical Runge-Kutta method; a delay is rounded to whole steps. With a plant that can
 be compiled (loop_parts()) the whole loop is native: the state that the driver carries is X = [s; z; u]. Other
 plants say what they measure (signals(s, wanted)) and are stepped in Python. So is a plant whose law is no
-program but Python (`interpreted`): one that looks at images, which cannot be traced. Beside its arrays it is
+program but Python (`interpreted`): one that looks at images, which cannot be traced. Besides its arrays it is
 given the motion of the plant so far (`PastMotion`), since a camera sees what was.
 
 A law is a physics function of its model of the robot, which may differ from the robot that moves. It declares
@@ -112,7 +112,7 @@ class DigitalController:
         """What the law takes.
 
         Raises:
-            KinematicsError: if it takes something that there is not, or in another size.
+            KinematicsError: if it takes an unknown input, or one in another size.
         """
         extra = {"z": self.memory.shape, "gains": self.gains.shape}
         what = f"the controller {self.name!r}"
@@ -122,7 +122,7 @@ class DigitalController:
         """The reference (count, k), a row for every sample.
 
         Raises:
-            KinematicsError: if there is none, or of another shape, or not finite.
+            KinematicsError: if it is missing, has another shape, or is not finite.
         """
         size = self.shapes(robot).get("r", (0,))[0]
         if size and self.reference is None:
@@ -496,7 +496,7 @@ def integrate_sampled(
         # An event came within a step.
         memory[last] = memory[last - 1]
     if len(law.memory) > memory_size and last:
-        # The forces beside a time are those that act from it on; the next ones wait in the memory.
+        # The forces at a time are those that act from it on; the next ones wait in the memory.
         outcome.inputs[last] = memory[last, memory_size:]
     return outcome._replace(memory=memory[:, :memory_size])
 

@@ -290,7 +290,7 @@ class DrivenPlant(CompiledPlant):
     def _sliding_rate(self, w: Array, *, limits: bool) -> float:
         """The fastest relaxation of bristles, 1/s, at rates w (actuators,) of the joints and those to come.
 
-        With v_b finite these are all up to the described speed limits, infinite where there is none. With v_b
+        With v_b finite these are all up to the described speed limits, infinite without a limit. With v_b
         infinite they are so only if `limits` count: a run may never come near them.
         """
         fastest = 0.0

@@ -29,7 +29,7 @@ the power that is lost is
     F w - V' = r a sigma_0 b^2 + sigma_1 a b b' + sigma_1 b'^2 / r + (1 - r) g |w| + sigma_2 w^2
 
 The first three terms are never negative if and only if sigma_1(w) |w| <= 4 g(w), which a constant sigma_1
-violates at high rates; a constant one is passive (v_b infinite) only beside enough viscous friction, sigma_2
+violates at high rates; a constant one is passive (v_b infinite) only with enough viscous friction, sigma_2
 >= sigma_1 (F_s - F_c) / F_c (N. Barabanov, R. Ortega, "Necessary and sufficient conditions for passivity of
 the LuGre friction model", IEEE Transactions on Automatic Control 45(4), 2000, 830-832). So the damper fades
 with the rate, sigma_1(w) = sigma_1 exp(-(w / v_d)^2) (H. Olsson, "Control systems with friction", Lund,
@@ -213,10 +213,10 @@ class DriveNumbers(NamedTuple):
     """Numbers of the drives of a robot, one for each actuator.
 
     Attributes:
-        lag: time constants of the current loops, s; 0 where there is none.
-        limit: largest forces of the motors, N m or N; infinite where there is none.
-        cogging: of each drive; empty if there is none at all.
-        stiction: friction with bristles; None where there is none.
+        lag: time constants of the current loops, s; 0 without a lag.
+        limit: largest forces of the motors, N m or N; infinite where there is no limit.
+        cogging: of each drive; empty if no drive has any.
+        stiction: friction with bristles; None for drives without.
     """
 
     lag: tuple[float, ...]
@@ -259,7 +259,7 @@ class Drives:
             (`actuator.force`) by default, None or infinite for none.
         cogging: amplitude (N m or N), cycles (rad per rad, rad per m) and phase (rad) of the force
             A sin(k q + phase): one triple for all, or one for each; None for none.
-        stiction: friction with bristles in the actuated joints (`LuGre`), beside the friction that the robot
+        stiction: friction with bristles in the actuated joints (`LuGre`), besides the friction that the robot
             has: one for all, or for each actuator one or None (`stiction_of`).
 
     Raises:
@@ -430,7 +430,7 @@ def stiction_of(
         if coulomb < 0.0 or stribeck < 0.0 or (stribeck and not coulomb):
             raise KinematicsError(
                 f"stiction of {actuator.name} needs Coulomb friction that is not negative, and above zero "
-                f"beside Stribeck friction; described are {coulomb:g} and {stribeck:g}"
+                f"together with Stribeck friction; described are {coulomb:g} and {stribeck:g}"
             )
         if not coulomb:
             models.append(None)

@@ -110,14 +110,14 @@ def law_inputs(
     """Shapes of what a law takes, by name.
 
     Args:
-        what: the law, in words.
+        what: label of the law for messages.
         function: the law.
         model: the robot that the law is for.
         robot: the robot that moves.
-        extra: shapes of what there is beside the signals.
+        extra: shapes of the inputs in addition to the signals.
 
     Raises:
-        KinematicsError: if the law takes something that there is not, or in another size.
+        KinematicsError: if the law takes an unknown input, or one in another size.
     """
     shapes = input_shapes(function, model) or {}
     expected, names = {**signal_shapes(robot), **extra}, (*SIGNALS, *extra)

@@ -1,6 +1,6 @@
 """The flow of a rigid robot: the derivative of its state, over any scalar.
 
-The state is s = [c; v; y]: n coordinates of the pose, the reduced twist, and what iteration finds (joints
+The state is s = [c; v; y]: n coordinates of the pose, the reduced twist, and the passive coordinates (joints
 of legs without a closed form). The coordinates c are those of x, with a rotation vector r against a fixed
 orientation in the place of the quaternion, quat = exp(r) quat_0, so that quaternions have unit length by
 construction; quat_0 is that of the reference pose. Loops are closed at every evaluation: in closed form, or
@@ -80,7 +80,7 @@ def pose_from_coordinates(mechanism: Mechanism, c: Array, quat_0: Array) -> Arra
     return pack([*c[:first], *quat, *c[first + 3 :]])
 
 
-# What is taken for numbers of a state that are none of the robot's.
+# Value of the numbers of a state that the robot does not have.
 FILL_VALUE = Decimal("0.3")
 
 
@@ -159,7 +159,7 @@ def coordinate_rates_from_twist(robot: Robot, x: Array, y: Array, twist: Array) 
 def _coordinate_rates(
     robot: Robot, x: Array, y: Array, v: Array, c: Array
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Rates of the coordinates and of what iteration finds."""
+    """Rates of the coordinates and of the passive coordinates."""
     mechanism = mechanism_of(robot)
     layout = mechanism.layout
     rates = list(v)

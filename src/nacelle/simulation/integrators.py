@@ -94,7 +94,7 @@ def triggered_event(events: Events, t: float, s: Array) -> str | None:
 def find_event(
     events: Events, begin: float, end: float, states: Callable[[Array], Array]
 ) -> tuple[float, str | None] | None:
-    """Time (s) and name of the first event within a step [begin, end], s; None if there is none.
+    """Time (s) and name of the first event within a step [begin, end], s; None without an event.
 
     `states` gives states (N, size) at times (N,), the dense output of the step.
     """
@@ -155,7 +155,7 @@ class StepBlock(NamedTuple):
         states: after each of them.
         used: the plant's inputs from the begin of each on.
         error: that was raised in the next one.
-        end_message: why the run ends behind them, in words; empty if it does not.
+        end_message: why the run ends after them; empty if it does not.
     """
 
     states: Array
@@ -171,7 +171,7 @@ class FixedSteps(ABC):
         drive: the plant with its inputs.
 
     Attributes:
-        failure_message: why a step may give no state, in words.
+        failure_message: why a step may give no state.
         loop: the method of a core that gives its native loop; empty for none.
         stages: parts of a step at which that takes inputs that are not held.
         most: how many steps are taken between looks at events and at the user's wish to stop.
@@ -187,7 +187,7 @@ class FixedSteps(ABC):
 
     @abstractmethod
     def evaluations(self, steps: int) -> int:
-        """How often the derivative was evaluated for so many steps."""
+        """How often the derivative was evaluated for a number of steps."""
 
     @abstractmethod
     def _function(self, core: Core) -> Derivative:
@@ -195,7 +195,7 @@ class FixedSteps(ABC):
 
     @abstractmethod
     def _advance(self, f: Derivative, inputs: StageInputs, s: Array, h: float) -> Array:
-        """The state (size,) after a step of the method, of NaN if there is none."""
+        """The state (size,) after a step of the method, of NaN if it fails."""
 
     @abstractmethod
     def _states(self, motion: Any) -> Array:
@@ -255,7 +255,7 @@ class FixedSteps(ABC):
         return StepBlock(states, used)
 
     def _native_steps(self, s: Array, k: int, t: Array) -> StepBlock | None:
-        """Steps k and on between times t (count + 1,) by a native loop; None where there is none."""
+        """Steps k and on between times t (count + 1,) by a native loop; None without one."""
         if self._driver is None:
             return None
         drive, count = self.drive, len(t) - 1
@@ -268,7 +268,7 @@ class FixedSteps(ABC):
 
 
 def _native_loop(drive: PlantInputs, name: str) -> Any:
-    """The native loop of a drive; None where there is none, or inputs must be evaluated in Python."""
+    """The native loop of a drive; None if it has none, or inputs must be evaluated in Python."""
     make = getattr(drive.core, name, None) if drive.free else None
     if make is None:
         return None

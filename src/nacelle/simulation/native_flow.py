@@ -124,7 +124,7 @@ class NativeDriver(NativeImplicitDriver):
 
 
 def bind_function(compiled: Compiled, constants: Array) -> Derivative:
-    """A compiled function of (s, u, constants) on fixed buffers: a microsecond beside the evaluation."""
+    """A compiled function of (s, u, constants) on fixed buffers: a microsecond more than the evaluation."""
     first, second, third = compiled.inputs
     call = compiled.bind(**{third: constants.copy()})
     s, u, (name,) = call[first], call[second], compiled.outputs

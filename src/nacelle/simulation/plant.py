@@ -130,7 +130,7 @@ class RigidPlant(CompiledPlant):
         return np.asarray(x), s[..., n : 2 * n]
 
     def unknowns(self, s: Array) -> Array:
-        """What iteration found, y (..., ny), in states (..., size)."""
+        """Passive coordinates y (..., ny) in states (..., size)."""
         return np.asarray(s[..., 2 * self.robot.motion.n :])
 
     def events(self) -> list[EventGroup]:

@@ -44,7 +44,7 @@ class EventGroup(HasTable):
     """Events that end a run, evaluated together.
 
     Attributes:
-        names: what they are, in words.
+        names: descriptions of the events.
         values: function of times (N,) and states (N, size) that gives (N, events) numbers, positive before
             each.
         words: function of the index of an event and the state (size,) at it that gives its name there, where
@@ -60,7 +60,7 @@ class Event(EventGroup):
     """Something that ends a run.
 
     Args:
-        name: what it is, in words.
+        name: description of the event.
         value: function of times (N,) and states (N, size) that gives (N,) numbers, positive before it.
     """
 
@@ -72,7 +72,7 @@ class Event(EventGroup):
 
     @property
     def name(self) -> str:
-        """What it is, in words."""
+        """Description of the event."""
         return self.names[0]
 
 
@@ -193,7 +193,7 @@ def robot_of(plant: Plant) -> Robot:
     """The robot that a plant is of.
 
     Raises:
-        KinematicsError: if there is none.
+        KinematicsError: if the plant has no robot.
     """
     robot = getattr(plant, "robot", None)
     if not isinstance(robot, Robot):

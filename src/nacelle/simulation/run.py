@@ -278,7 +278,7 @@ def _require_memory(plant: Plant, settings: RunSettings, t: float) -> None:
 
 
 def _thin_samples(outcome: Outcome, samples: int | None) -> Outcome:
-    """An outcome of fixed steps with so many results, evenly among the steps; all of them if None."""
+    """An outcome of fixed steps with `samples` results, evenly among the steps; all of them if None."""
     if samples is None or samples >= len(outcome.t):
         return outcome
     pick = np.unique(np.round(np.linspace(0, len(outcome.t) - 1, samples)).astype(int))
@@ -290,7 +290,7 @@ def _thin_samples(outcome: Outcome, samples: int | None) -> Outcome:
 
 @contextmanager
 def report_progress(progress: Progress, name: str) -> Iterator[Callable[[float], None]]:
-    """Give a function of the part that is done, 0 to 1; the name is beside the bar."""
+    """Give a function of the part that is done, 0 to 1; the name is next to the bar."""
     if callable(progress):
         yield progress
         return

@@ -5,7 +5,7 @@ At a sample, with the coordinates q of the actuators, noise n drawn beforehand a
     reading = d floor((q + n) / d + 1/2)      where it has arrived,      nothing where it has not
 
 A reading that comes after its sample is late, and counts as missing: the controller has gone on without it.
-Noise and what arrives come in rows beside the desired motion, so that the loop stays one program and the same
+Noise and what arrives come in rows with the desired motion, so that the loop stays one program and the same
 seed gives the same numbers. Rows are finite; a missing reading is the number `MISSING` inside the program,
 which controllers take for none, as they do with NaN (`nacelle.control.pieces.signals.present`). Forces are
 measured by currents, with normal noise.
@@ -31,7 +31,7 @@ from nacelle.spatial.scalar import Array, floor, maximum, where
 MISSING = 1e12
 # What an encoder counts if nothing is said: a part of a turn of the motor, rad; at linear motors, m.
 _ENCODER_COUNT, _LINEAR_ENCODER_COUNT = 2.0 * math.pi / 2**17, 1e-6
-# Steps below this are none, rad or m.
+# Encoder steps below this, rad or m, mean no quantisation.
 _FINEST_RESOLUTION = 1e-15
 # Noise of measured forces if nothing is said, over the root of the mean square of those that are expected.
 _FORCE_NOISE = 0.01

@@ -160,7 +160,7 @@ class Simulation(Plottable):
         states: the plant's states (N, size).
         inputs: the actuators' forces at these times (N, actuators).
         status: "done", "event", "interrupted" or "failed".
-        message: how the run ended, in words.
+        message: how the run ended.
         evaluations: how often the plant's derivative was evaluated.
         tracks: the motion between the steps, of each part of a resumed run.
         end: where the integrator was at the end, for `resume`.
@@ -190,7 +190,7 @@ class Simulation(Plottable):
         """The robot.
 
         Raises:
-            KinematicsError: if the plant is none.
+            KinematicsError: if the plant has no robot.
         """
         return robot_of(self.plant)
 

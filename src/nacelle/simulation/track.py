@@ -117,7 +117,7 @@ class Outcome(NamedTuple):
         inputs: the plant's inputs (N, inputs) there.
         track: the motion in between.
         status: "done", "event", "interrupted" or "failed".
-        message: how it ended, in words.
+        message: how it ended.
         evaluations: how often the derivative was evaluated.
         next_step: the step that the integrator would have tried next; None for fixed steps.
         memory: what a digital controller remembers there (N, nz); None without one.
@@ -137,8 +137,8 @@ class Outcome(NamedTuple):
 def stop_status(error: BaseException, t: float, *, nothing: bool) -> tuple[str, str]:
     """Status and message of a run that an exception ended at a time.
 
-    An error in a user's function is raised where nothing has been computed; later it must not cost what there
-    is.
+    An error in a user's function is raised where nothing has been computed; later the results
+    so far are kept.
     """
     if isinstance(error, KeyboardInterrupt):
         return "interrupted", f"stopped at {t:.9g} s"

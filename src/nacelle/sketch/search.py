@@ -209,7 +209,7 @@ def find_arrangement(
         check: gives an empty text for an arrangement that is right, or what is wrong with it.
 
     Raises:
-        NacelleError: with the reason, where there is none.
+        NacelleError: with the reason, where none is found.
     """
     _check_counts(legs, motion)
     axes = tuple(AXES.index(name) for name in motion)

@@ -95,7 +95,7 @@ def is_axisymmetric(parameters: Array, axis: Array, size: float, tolerance: floa
 
 
 def inertia_faults(parameters: Array) -> list[str]:
-    """Say in words why ten parameters (floats) cannot belong to a body; empty if they can.
+    """Messages that say why ten parameters (floats) cannot belong to a body; empty if they can.
 
     A body has m >= 0, an inertia about its centre of mass that is positive semidefinite, and principal
     moments that obey the triangle inequality: J_1 <= J_2 + J_3, with equality for a flat body; within 1e-9 of

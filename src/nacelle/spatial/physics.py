@@ -179,7 +179,7 @@ def draw_inputs_with(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     Args:
         sampler: called as sampler(robot, shapes), with the names and shapes of all inputs, or as
             sampler(robot, shapes, groups), where the first are free numbers of the robot; gives
-            `nacelle.program.identities.values.PreciseInputs`, or None where there are none.
+            `nacelle.program.identities.values.PreciseInputs`, or None without them.
     """
 
     def declare(function: _F) -> _F:

@@ -147,14 +147,14 @@ def index_of_largest(values: Any) -> int:
 
 
 def index_of_smallest(values: Any) -> int:
-    """Index of the smallest of some sizes; among those that are as small beside the largest, the first."""
+    """Index of the smallest of some sizes; among those as small within rounding, the first."""
     floats = [float(value) for value in np.ravel(values)]
     bound = min(floats) + EQUALLY_GOOD * max(floats)
     return next(k for k, value in enumerate(floats) if value <= bound)
 
 
 def clean_rounding(values: NDArray[Any]) -> NDArray[Any]:
-    """Floats with those set to 0 that are rounding beside 1, and to +-1 where they are that."""
+    """Floats with those set to 0 that are rounding compared with 1, and to +-1 where they are that."""
     if values.dtype == object:
         # Floats that remember how they were made stay what they are.
         flat = [
@@ -196,7 +196,7 @@ class Constants:
     __slots__ = ("_seen", "one")
 
     def __init__(self, ulps: int = ULPS) -> None:
-        """Start with small whole numbers and halves; numbers within so many last places are one."""
+        """Start with small whole numbers and halves; numbers within `ulps` units of rounding are one."""
         self._use(_UniqueFloats(ulps))
         self._seen[0.0] = 0.0
         for value in _EXACT:

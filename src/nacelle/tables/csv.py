@@ -68,7 +68,7 @@ class Table:
     Attributes:
         file: name of the file, for messages.
         names: names of the columns, without units.
-        units: units in the header, "" where there are none.
+        units: units in the header, "" where it has none.
         header: the header as it is.
         separator: what is between entries.
         lines: all lines of the text.
@@ -176,7 +176,7 @@ def read_table(source: str | Path) -> Table:
 
 
 def name_and_unit(text: str) -> tuple[str, str]:
-    """Name and unit of a column from its header, such as "x [mm]"; the unit is "" if there is none."""
+    """Name and unit of a column from its header, such as "x [mm]"; the unit is "" if it has none."""
     match = _HEADER.fullmatch(text)
     if match is None:
         return text, ""

@@ -279,7 +279,7 @@ class Trajectory(ABC, Plottable):
         return times, self(times)
 
     def require_memory(self, count: float, numbers: int) -> None:
-        """Refuse so many samples of so many numbers each where they would not fit into memory.
+        """Refuse `count` samples of `numbers` values each where they would not fit into memory.
 
         Raises:
             TooLargeError: if they would not.

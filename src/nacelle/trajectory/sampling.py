@@ -1,7 +1,7 @@
 """Along a trajectory: the reduced pose, twist and acceleration of a robot at given times.
 
 A trajectory gives the coordinates c of x (nx,), their rates c' (n,) and c'' (n,), angular velocities in base
-axes for a quaternion. For most motions v = c' and dv/dt = c''. Not so for tilts beside parasitic motion, as
+axes for a quaternion. For most motions v = c' and dv/dt = c''. Not so for tilts with parasitic motion, as
 in a 3-RPS: there the closures add rotation that no coordinate has, so
 
     v = T(x) c',      dv/dt = T c'' + T' c'          T (n, n) from the rates of the closed loops
@@ -81,7 +81,7 @@ def motion_samples(robot: Robot, trajectory: Trajectory, rate: float) -> tuple[A
     """
     if not (np.isfinite(rate) and rate > 0.0):
         raise KinematicsError(f"the rate must be above zero samples a second, got {rate:g}")
-    # Poses, rates and accelerations of all joints come beside the motion.
+    # Poses, rates and accelerations of all joints come with the motion.
     trajectory.require_memory(trajectory.duration * rate, 3 * trajectory.layout.nx + 12 * len(robot.joints))
     count = max(2, int(np.ceil(trajectory.duration * rate)) + 1)
     times = np.linspace(0.0, trajectory.duration, count)

@@ -168,7 +168,7 @@ class _Reader(Columns):
     def poses(
         self, least: int, *, gaps: bool = False, report: Progress = ignore_progress
     ) -> tuple[Array, Array | None]:
-        """Read the rows, at least so many: poses (N, nx) and times, if there are any."""
+        """Read the rows, `least` or more: poses (N, nx) and times, if there are any."""
         entries = self.values(gaps=gaps, report=report)
         times = entries.get("t")
         if times is not None:

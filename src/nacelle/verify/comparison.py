@@ -458,7 +458,7 @@ def _compare_dynamics(
     tree = now.mass_matrix + extra.rotor_matrix
     M = G.T @ tree @ G
     # For more actuators than motions the forces of least norm, as in nacelle; accelerations of coordinates
-    # that nothing drives are unknown beside them.
+    # that nothing drives are unknown as well.
     free = list(coordinate_indices(robot, undriven_coordinates(robot)))
     change = np.linalg.lstsq(np.hstack([A.T, -M[:, free]]), G.T @ force, rcond=None)[0]
     add("inverse dynamics", our.force[k], change[: len(A)])

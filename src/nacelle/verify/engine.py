@@ -102,7 +102,7 @@ class Engine(Protocol):
         name: of the engine.
         version: of the engine.
         includes_rotors: whether mass matrix, forces and kinetic energy have the rotors of tree joints.
-        notes: for the user, in words.
+        notes: messages for the user.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Engine(Protocol):
 
         Args:
             state: the state; its u_dot does not count.
-            force: along the rates of the tree (rates,), external wrenches included, beside its bodies' and
+            force: along the rates of the tree (rates,), external wrenches included, besides its bodies' and
                 gravity's.
         """
 

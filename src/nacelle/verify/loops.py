@@ -20,7 +20,7 @@ With the rows of the closures, of idle spins, and the choice of v on top of each
 K has full column rank where the mechanism has the motion that its description says, and least squares give
 G, u and u'.
 
-Friction, springs and rotors beside an engine's tree, from the formulas of the description.
+Friction, springs and rotors in addition to an engine's tree, from the formulas of the description.
 
 Friction along an axis at its rate r is the sum of coefficient times
 
@@ -97,7 +97,7 @@ def closure_constraint(robot: Robot, joint: Joint, now: TreeSnapshot, u: Array) 
     """A closure from an engine's snapshot at rates u of the tree."""
     one, two = joint.predecessor, joint.successor
     first, second = now.frame(one, joint.frame_predecessor), now.frame(two, joint.frame_successor)
-    # The centre is fixed to the body beside the spherical joint or the turn: to the plane's other side.
+    # The centre is fixed to the body next to the spherical joint or the turn: to the plane's other side.
     carrier = one if _slides_last(joint) else two
     centre = first.p if carrier == one else second.p
     centre_rate = now.twist[carrier][:3] + np.cross(now.twist[carrier][3:], centre - now.p[carrier])
@@ -344,7 +344,7 @@ def _idle_spins(
     return spins
 
 
-# ---- friction, springs and rotors beside an engine's tree, from the formulas of the description
+# ---- friction, springs and rotors in addition to an engine's tree, from the formulas of the description
 
 
 _BASIS: dict[str, Callable[[float, float], float]] = {
@@ -369,7 +369,7 @@ def friction_force(terms: Sequence[FrictionTerm], rate: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Efforts:
-    """Forces along the rates of the tree, beside the engine's.
+    """Forces along the rates of the tree, in addition to the engine's.
 
     Attributes:
         friction: friction (rates,).

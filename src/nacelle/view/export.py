@@ -66,7 +66,7 @@ def _scene_item(shown_robot: PageRobot) -> SceneItem:
 
 
 def _load_arrows(shown_robot: PageRobot, kind: str, times: Array, poses: Array) -> list[Arrows]:
-    """Arrows of loads of a kind over a motion, forces and moments; none where there are none."""
+    """Arrows of loads of a kind over a motion, forces and moments; empty where none act."""
     samples = []
     for t, x in zip(times, poses, strict=True):
         try:

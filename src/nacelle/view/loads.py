@@ -34,7 +34,7 @@ class LoadScales(NamedTuple):
 
 
 class LoadRow(NamedTuple):
-    """A line of the table of loads: a name, a force (N) and a moment (N m), None where there is none."""
+    """A line of the table of loads: a name, a force (N) and a moment (N m), None if none acts."""
 
     name: str
     force: float | None
@@ -51,7 +51,7 @@ class Loads:
         forces: the forces (N, 3), N, base axes.
         moments: the moments (N, 3), N m, base axes; at the same points.
         rows: the numbers, for a table.
-        note: a remark on them, or the reason why there are none.
+        note: a remark on them, or the reason why they could not be computed.
     """
 
     kind: str
@@ -118,7 +118,7 @@ def _reaction_loads(robot: Robot, bodies: BodyPoses, x: Array, *rates: Any) -> L
 
 
 def largest_load(loads: Loads) -> tuple[float, float]:
-    """The largest force, N, and the largest moment, N m; zero where there are none or they are rounding."""
+    """The largest force, N, and the largest moment, N m; zero where none act."""
     if not len(loads.points):
         return 0.0, 0.0
     force = float(np.max(np.linalg.norm(loads.forces, axis=1)))

@@ -1,7 +1,7 @@
 """One robot in the viewer: the pose that is requested, the pose that is shown, what is said about it.
 
 The robot stays at the last pose that it can take; the request may be elsewhere, and is then drawn as a red
-ghost of the platform with the reason in words: why the pose cannot be taken, or how near a singularity is.
+ghost of the platform with the reason as text: why the pose cannot be taken, or how near a singularity is.
 Nothing here knows a browser.
 
 Grips are where the platform is held with the mouse, limited to the motions that the robot has. A grip is a
@@ -47,10 +47,10 @@ from nacelle.spatial.rotation import (
 )
 from nacelle.spatial.scalar import Array
 
-# ---- reasons in words
+# ---- messages with reasons
 
 
-# At most so many joints beyond their limits are named.
+# Most joints beyond their limits that are named.
 _MAX_JOINTS_NAMED = 4
 
 
@@ -90,7 +90,7 @@ def limit_message(solution: InverseKinematics) -> str:
 
 
 def branch_message(flags: int) -> str:
-    """What is to be said of a pose that has a solution on another branch; "" if it has not."""
+    """Message about a pose that has a solution on another branch; "" if it has not."""
     if flags & int(Flag.OTHER_BRANCH):
         return "the loops close only on a branch that is not connected with the reference pose"
     return ""
@@ -156,7 +156,7 @@ class Verdict:
 
     Attributes:
         status: whether it can be taken.
-        words: why, in words.
+        words: a message that says why.
         nearest: kind of the nearest singularity.
         measure: its distance: 1 is best, 0 is singular; NaN where the pose has no solution.
     """

@@ -60,7 +60,7 @@ FOV = math.radians(40.0)
 _VIEW_DIRECTION, _FRONT_DIRECTION = np.array([0.75, -1.0, 0.55]), np.array([0.25, -1.0, 0.4])
 # A box is seen with room around it: robots move.
 _MARGIN = 1.4
-# The controls are beside the picture, px wide; in windows no wider than the second number, phones, they are
+# The controls are next to the picture, px wide; in windows no wider than the second number, phones, they are
 # over it, and its upper part shows the robots.
 _PANEL, _PHONE, _UPPER = 324.0, 576.0, 0.4
 

@@ -107,7 +107,7 @@ class Playback:
         return tool_trace(self.robot, self.even_samples(_SAMPLES)[1], tool)
 
     def even_samples(self, max_count: int) -> tuple[Array, Array]:
-        """At most so many samples, evenly over time: times since the begin (T,) and poses (T, nx)."""
+        """Samples evenly over time, at most `max_count`: times since the begin (T,) and poses (T, nx)."""
         count = min(max_count, max(2, len(self.times)))
         times = np.linspace(0.0, self.duration, count)
         return times, np.array([self.pose(float(t)) for t in times])
@@ -138,7 +138,7 @@ def make_playback(robot: Robot, result: Any, name: str = "") -> Playback:
         name: what it is called; else what it is.
 
     Raises:
-        NacelleError: if it is none of them, or does not belong to this robot.
+        NacelleError: if it has another type, or does not belong to this robot.
     """
     if isinstance(result, Trajectory):
         times = np.linspace(0.0, result.duration, max(2, _SAMPLES))

@@ -29,8 +29,8 @@ class Vibration:
     """The modes of a robot at a pose.
 
     Attributes:
-        modes: the modes; None where there are none.
-        words: why there are none; else how the drives are held.
+        modes: the modes; None if they could not be computed.
+        words: why they could not be computed; else how the drives are held.
     """
 
     modes: NaturalFrequencies | None
@@ -49,7 +49,7 @@ class Vibration:
 
 
 def lowest_modes(robot: Robot, x: Array) -> Vibration:
-    """The lowest modes of a robot at a pose, drives locked; a sentence where there are none."""
+    """The lowest modes of a robot at a pose, drives locked; a sentence if they cannot be computed."""
     try:
         modes = natural_frequencies(robot, x, modes=MODES)
     except NacelleError as error:

@@ -233,7 +233,7 @@ class Viewer:
         return tuple(member.session.robot for member in self._members)
 
     def show(self, x: Any, robot: int = 0) -> str:
-        """Ask for a pose x (nx,) of a robot; says in words what comes of it.
+        """Ask for a pose x (nx,) of a robot; returns a message about the result.
 
         Raises:
             NacelleError: if there is no such robot, or the viewer is closed.

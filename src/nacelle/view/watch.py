@@ -17,7 +17,7 @@ class Reading:
     """What a description is now: a robot, or everything that is wrong with it, a line each.
 
     Attributes:
-        robot: the robot; None if it is none.
+        robot: the robot; None if the description is wrong.
         problems: what is wrong, each with file, line and column.
     """
 
@@ -43,7 +43,7 @@ class WatchedRobot:
         self.robot: Robot | None = None
 
     def _file_stamp(self) -> tuple[int, int] | None:
-        """Time and size of the file; None where there is none."""
+        """Time and size of the file; None if it does not exist."""
         try:
             status = None if self._file is None else self._file.stat()
         except OSError:
@@ -54,7 +54,7 @@ class WatchedRobot:
         """The robot.
 
         Raises:
-            NacelleError: if it is none: with all problems of the description.
+            NacelleError: with all problems of the description, if there are any.
         """
         self._seen = self._file_stamp()
         robot = in_mode(check(self.source).require().robot, self.mode)

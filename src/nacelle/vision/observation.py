@@ -154,7 +154,7 @@ class CylinderObservation:
 
     @property
     def reason(self) -> str:
-        """Why it gives no direction, in words; empty if it does."""
+        """A message that says why it gives no direction; empty if it does."""
         if self.view.reason and not self.view.usable:
             return self.view.reason
         if self.measured is None:
@@ -176,7 +176,7 @@ class Observation(Plottable):
         seen: the cylinders of the legs, in the order of `visible_cylinders`.
         view: what can be used of them.
         pose: that the edges give; None where they do not determine one.
-        message: why there is no pose, in words.
+        message: why no pose was estimated.
     """
 
     robot: Robot

@@ -113,7 +113,7 @@ def vertices(solid: Solid) -> Array:
 
 
 def _sphere_roots(aa: Array, ab: Array, bb: float, radius: float) -> tuple[Array, Array, Array]:
-    """Depths l with |l a - b| = radius, from a.a, a.b and b.b; the nearest one twice where there are none."""
+    """Depths l with |l a - b| = radius, from a.a, a.b and b.b; the nearest one twice without a solution."""
     middle = ab / aa
     half = middle * middle - (bb - radius * radius) / aa
     reach = np.sqrt(np.maximum(half, 0.0))
@@ -156,7 +156,7 @@ class SceneSolid:
         solid: in camera axes, m.
         body: index of its body.
         leg: index of its leg; -1 for the platform and the base.
-        cylinder: index in `visible_cylinders(robot)`; -1 for what is none.
+        cylinder: index in `visible_cylinders(robot)`; -1 if it is not one of them.
     """
 
     solid: Solid

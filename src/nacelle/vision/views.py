@@ -11,7 +11,7 @@ How the edges of cylinders move in the image when the robot moves.
 
 A point C of the axis of a cylinder on body b moves by dC = v_b + w_b x (C - o_b), [v_b; w_b] = J_b v with v
 the reduced twist (n,). The plane of side k touches the cylinder at X = C -+ r n_k. Since n . C = +-r stays,
-dn . X = -n . dC: the edge moves in the image beside X, across itself and towards growing n . (x, y, 1), by
+dn . X = -n . dC: the edge moves in the image at X, across itself and towards growing n . (x, y, 1), by
 
     n . dC / (X_z |grad|)        px, |grad| that of n . (x, y, 1) in the image, 1/px
 
@@ -121,9 +121,9 @@ VIEW_MESSAGES = {
     ViewFlag.OUT_OF_VIEW: "out of view",
     ViewFlag.CAMERA_INSIDE: "the camera is inside it",
     ViewFlag.END_ON: "its axis passes through the camera's centre, which is within the endless cylinder",
-    ViewFlag.PARALLEL_EDGES: "its edges are too close together to be told apart",
+    ViewFlag.PARALLEL_EDGES: "its edges are too close together to be distinguished",
     ViewFlag.OCCLUDED: "hidden by other parts",
-    ViewFlag.OVERLAPPING: "another part is seen beside its edges",
+    ViewFlag.OVERLAPPING: "another part is seen next to its edges",
     ViewFlag.MIRRORED: "its edges coincide with those of another leg: the two may be exchanged",
     ViewFlag.BOX: "a box: its edges are not those of a cylinder",
     ViewFlag.SHORT: "too little of its edges is seen",
@@ -163,7 +163,7 @@ class CylinderView:
 
     @property
     def reason(self) -> str:
-        """What is wrong, in words; empty if nothing is."""
+        """A message that says what is wrong; empty if nothing is."""
         return "; ".join(message for flag, message in VIEW_MESSAGES.items() if self.flags & flag)
 
 

@@ -127,7 +127,7 @@ def edge_visibilities(
     Args:
         scene: solids before the camera.
         indices: of the cylinders, in `scene.cylinders`.
-        clearance: width of the background that an edge needs beside it, px.
+        clearance: width of the background that an edge needs next to it, px.
         samples: along each edge.
     """
     if not indices:

@@ -143,7 +143,7 @@ def test_legs_found_by_iteration_come_with_newton(tmp_path: Path) -> None:
     assert "3rps_close_legs_f_newton" in printed
     assert printed.endswith("all is well\n")
     readme = (done.out / "README.md").read_text()
-    assert "found by iteration" in readme
+    assert "solved numerically" in readme
     assert "close_legs" in done.counts
     assert_nothing_allocated(done.out)
 

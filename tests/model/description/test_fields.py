@@ -134,7 +134,7 @@ def test_ratio_of_equal_joints_is_a_number_or_a_fraction() -> None:
         ({"ratio": "0 mm/rad"}, "ratio is zero"),
         ({"follows": "knee"}, "no joint is called 'knee'"),
         ({"follows": "rack"}, "follows itself"),
-        ({"follows": {"hip": "30 mm/rad"}, "ratio": "30 mm/rad"}, "beside a mapping"),
+        ({"follows": {"hip": "30 mm/rad"}, "ratio": "30 mm/rad"}, "ratio and a mapping"),
         ({"offset": "5 deg", "ratio": "30 mm/rad"}, "offset"),
         ({"follow": "hip"}, "unknown key"),
     ],

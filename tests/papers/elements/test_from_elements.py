@@ -62,21 +62,21 @@ def test_which_robots_have_no_elements() -> None:
 REFUSED = {
     "6 UPS with an offset slide": "beside the line",
     "6 RRPS": "beside the line",
-    "6 URS": "none of the covered kinds",
-    "6 RRRS with a pair first": "none of the covered kinds",
-    "6 PSPP": "none of the covered kinds",
+    "6 URS": "not of a supported kind",
+    "6 RRRS with a pair first": "not of a supported kind",
+    "6 PSPP": "not of a supported kind",
     "6 RUPU": "not on the motor's axis",
-    "6 RRRS": "none of the covered kinds",
+    "6 RRRS": "not of a supported kind",
     "6 UPS cut at the slide": "is cut at its joint",
     "6 RUS cut at the arm": "is cut at its joint",
-    "6 UPS + PUS + RUS + SPS + P-C5 + URS": "none of the covered kinds",
-    "6 RSS + PSPP + PSS + RRPS + P-C5 on the platform + RUPU": "none of the covered kinds",
+    "6 UPS + PUS + RUS + SPS + P-C5 + URS": "not of a supported kind",
+    "6 RSS + PSPP + PSS + RRPS + P-C5 on the platform + RUPU": "not of a supported kind",
     "6 UPS cut at the slide + RUS cut at the arm + RRRS + PRRS + UPS with an offset slide + PSPP": (
-        "none of the covered kinds"
+        "not of a supported kind"
     ),
     "6 PCS": "S or a slide",
-    "3 URU": "none of the covered kinds",
-    "3 R[SS|SS] + PRPaR + URU": "none of the covered kinds",
+    "3 URU": "not of a supported kind",
+    "3 R[SS|SS] + PRPaR + URU": "not of a supported kind",
 }
 
 

@@ -146,7 +146,7 @@ def _matrix_tables(name: str, values: Array, rows: list[str], columns: tuple[str
 
 
 def _column_groups(widths: list[int], room: int) -> list[list[int]]:
-    """Columns in groups that fit into so many characters, each with two beside it; at least one a group."""
+    """Columns in groups that fit into a line, two characters apart; at least one a group."""
     parts: list[list[int]] = [[]]
     for k in range(len(widths)):
         if parts[-1] and sum(widths[j] + 2 for j in (*parts[-1], k)) > room:

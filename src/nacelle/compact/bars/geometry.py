@@ -155,7 +155,7 @@ class LegForm:
 
 
 def round_to_zero(values: Array, scale: float | None = None) -> Array:
-    """Set to zero what is rounding beside the largest entry (or a scale).
+    """Set to zero what is rounding compared with the largest entry (or a scale).
 
     Symbols of numbers that are given at run time are cleaned at their sample; others stay as they are.
     """
@@ -177,13 +177,13 @@ def _round_symbols(values: Array, scale: float | None) -> Array:
     except TypeError:
         return values
     fixed = round_to_zero(numbers, scale)
-    # What is zero or one at the sample is so for good; other numbers stay symbols.
+    # What is zero or one at the sample is so always; other numbers stay symbols.
     flat = [f if f in (0.0, 1.0, -1.0) else v for v, f in zip(values.ravel(), fixed.ravel(), strict=True)]
     return pack(flat).reshape(values.shape)
 
 
 def round_parameters(p: Array) -> Array:
-    """Ten parameters [m, m c (3), I (6)] with rounding set to zero, each beside its like."""
+    """Ten parameters [m, m c (3), I (6)] with rounding set to zero, relative to entries of the same kind."""
     return pack([*fold_constants(p[:1]), *round_to_zero(p[1:4]), *round_to_zero(p[4:])])
 
 
@@ -212,7 +212,7 @@ def equalise_axes(axes: list[Array]) -> list[Array]:
 
 
 def equalise_entries(arrays: list[Array], scale: float) -> list[Array]:
-    """Arrays whose entries of one size, but for rounding beside a scale, become equal to the first."""
+    """Arrays whose entries of one size, but for rounding compared with a scale, become equal to the first."""
     sizes: list[float] = []
     equalised = []
     for array in arrays:
@@ -355,7 +355,7 @@ def _check(robot: Robot, name: str, p: Parallelogram) -> None:
     ):
         parameters = _parameters_in_frame(plain, body, frame)
         if np.max(np.abs(parameters[1:3])) > TOLERANCE * max(parameters[0] * robot.size, 1e-300):
-            raise NotALineLegError(f"the {what} of leg {name!r} has its centre of mass beside its axis")
+            raise NotALineLegError(f"the {what} of leg {name!r} has its centre of mass off its axis")
     if body_rotates(mechanism_of(robot), wrist.successor):
         raise NotALineLegError(f"the platform turns at the end of leg {name!r}")
     for j in (p.hub, p.rod_a, p.rod_b, p.end, p.fold, p.wrist):
@@ -437,7 +437,7 @@ class _SerialLeg:
         return self.robot.legs[self.index].name
 
     def parameters_behind(self, behind: int, R: Array, p: Array = _ORIGIN) -> Array:
-        """Ten parameters of all bodies behind so many letters, seen from a frame in the moved one."""
+        """Ten parameters of all bodies behind `behind` letters, seen from a frame in the moved one."""
         total: Array = np.zeros(10)
         to = Pose(R, p).inverse()
         for body, count, pose in self.chain.bodies:
@@ -467,12 +467,10 @@ class _SerialLeg:
         return np.stack([e1, cross(e3, e1), e3], axis=1), sign
 
     def require_on_axis(self, what: str, parameters: Array, where: str = "axis") -> None:
-        """Refuse a body whose mass and first moments (floats) are beside where its centre of mass must be."""
+        """Refuse a body whose first moments (floats) do not put its centre of mass where it must be."""
         mass, *moments = parameters.tolist()
         if np.max(np.abs(moments)) > TOLERANCE * max(mass * self.robot.size, 1e-300):
-            raise NotALineLegError(
-                f"the {what} of leg {self.name!r} has its centre of mass beside its {where}"
-            )
+            raise NotALineLegError(f"the {what} of leg {self.name!r} has its centre of mass off its {where}")
 
     def require_axisymmetric(self, what: str, parameters: Array, size: float) -> None:
         """Refuse a body between spherical joints that is not axisymmetric about its third axis (floats)."""

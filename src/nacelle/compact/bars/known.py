@@ -98,7 +98,7 @@ def hinge_side(mechanism: Mechanism, form: LegForm, joint: Joint) -> float:
 def find_line_legs(mechanism: Mechanism, *, asymmetric: bool = True) -> tuple[int, ...]:
     """Legs that are bars, decided by the robot's own numbers.
 
-    With `asymmetric` also rods on universal joints with products of inertia or a centre of mass beside their
+    With `asymmetric` also rods on universal joints with products of inertia or a centre of mass off their
     line: of these the mass matrix is shorter, but not what a motion requires.
     """
     robot = mechanism.robot
@@ -128,7 +128,7 @@ def has_offset_mass(parameters: Array, entries: tuple[int, ...] = (0, 1)) -> boo
 
 
 def is_asymmetric(form: LegForm) -> bool:
-    """Whether a rod on a universal joint has products of inertia, or its centre of mass beside its line."""
+    """Whether a rod on a universal joint has products of inertia, or its centre of mass off its line."""
     inertia = np.abs(sample_values(form.rod[4:]))
     has_products = np.max(inertia[[1, 3, 4]]) > TOLERANCE * np.max(inertia, initial=1e-300)
     return form.kind == "rod" and form.joint_at_a == "U" and bool(has_products or has_offset_mass(form.rod))
@@ -180,6 +180,6 @@ def line_legs(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, Lin
 
 
 def line_leg_axes(bars: dict[int, LineLeg]) -> dict[int, Array]:
-    """For bars whose first axis is none of the base's, constant axes along it (columns, in the base)."""
+    """For bars whose first axis is not an axis of the base, constant axes along it (columns, in the base)."""
     axes = equalise_axes([leg_axes(bar.form) for bar in bars.values()])
     return {k: Q for k, Q in zip(bars, axes, strict=True) if not np.array_equal(Q, np.eye(3))}

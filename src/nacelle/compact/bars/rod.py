@@ -88,7 +88,7 @@ class RodRotation(NamedTuple):
     Attributes:
         G: force at B, and its opposite at A, N.
         moment: on the platform, N m.
-        force: at A, beside that, N.
+        force: at A, in addition to that, N.
         about_a: moment about A in a plane, N m, still to be made a force at B (`lean`).
         reaction: on the drive, N m.
     """
@@ -128,7 +128,7 @@ class Residual(NamedTuple):
         A: inertia of the spin, kg m^2, for that multiple.
         t: (3,), w_1 = t . v, the rate about e_1; not used where C and G are zero.
         C: product of inertia of both, kg m^2.
-        F: what a centre of mass beside the line makes of alpha' and the drive's rate.
+        F: what a centre of mass off the line makes of alpha' and the drive's rate.
         G: the same with w_1.
     """
 
@@ -143,7 +143,7 @@ class Residual(NamedTuple):
 def residual(form: LegForm, r: Array, c: Array) -> Residual | None:
     """What a rod's masses do not have of its kinetic energy; c = dA/dq. None where they have all.
 
-    With h_1, h_2 the first moments beside the line, in e_1, e_2, e_3,
+    With h_1, h_2 the first moments off the line, in e_1, e_2, e_3,
 
         A = p_1 - D rho^2 + 2 p_23 rho y / L^2             C = (p_12 rho + p_13 y) / L
         F = (y (h_1 e_2 - h_2 e_1) - rho h_1 e_3) . c / L      G = h_2 e_3 . c.
@@ -296,7 +296,7 @@ def hinge_moments(
 
 
 def _planar_rod(form: LegForm, at: RodMotion, w_end: Array, physics: Physics) -> RodRotation:
-    """A rod in a plane: a centre of mass beside its line, friction in both revolute joints."""
+    """A rod in a plane: a centre of mass off its line, friction in both revolute joints."""
     axis = form.first
     G, force = ZERO, ZERO
     # The first moment across r, along axis x r: e_2 = e_3 x e_1 = -axis x e_3.

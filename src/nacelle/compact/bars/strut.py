@@ -417,7 +417,7 @@ def _end_friction(form: LegForm, at: StrutMotion, il2: Scalar, physics: Physics)
 
 
 def _products(form: LegForm) -> Array | None:
-    """Products of inertia (12, 13, 23) of tube and rod together; None where there are none."""
+    """Products of inertia (12, 13, 23) of tube and rod together; None where they vanish."""
     tube, rod = sample_values(form.tube), sample_values(form.rod)
     products = tube[[5, 7, 8]] + rod[[5, 7, 8]]
     largest = float(np.max(np.abs(tube[4:]) + np.abs(rod[4:]), initial=0.0))
@@ -429,7 +429,7 @@ def _products(form: LegForm) -> Array | None:
 def _offset_weight_moments(
     form: LegForm, at: StrutMotion, line: StrutLine, rotation: StrutRotation
 ) -> tuple[Scalar, Scalar]:
-    """Moments (about a_1, about e_1) of the weight of a tube whose centre of mass lies beside its axis."""
+    """Moments (about a_1, about e_1) of the weight of a tube whose centre of mass lies off its axis."""
     e1 = line.b * rotation.irho
     e3 = at.r * line.il
     e2 = cross(e3, e1)

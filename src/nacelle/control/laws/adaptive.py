@@ -231,7 +231,7 @@ def _is_positive(name: str) -> bool:
 
 # The part r of the largest power below which parameters adapt more slowly.
 RIDGE = 1e-5
-# Of a desired motion so many samples count, evenly.
+# Samples of a desired motion that are used, evenly.
 _SAMPLES = 500
 
 

@@ -133,7 +133,7 @@ def closed_loop(
         duration: when the run ends, s, at rest at the end of a path that is over; with the path if None.
         changes: what moves from some times on.
         tool: the tool that is looked at; the platform's frame if empty.
-        label: what the run is called beside others; the controller's name if empty.
+        label: what the run is called among others; the controller's name if empty.
         step: the longest step of the integration, s; chosen from the plant's rates if None.
         progress: whether to show a bar; or a function that is given the part that is done, 0 to 1.
 
@@ -178,7 +178,7 @@ class ControlLoop:
         desired: the desired motion.
         required: what it requires of the actuators, by the model.
         limits: largest forces of the drives (actuators,), N or N m.
-        notes: where the path requires more than the drives have, in words.
+        notes: messages that say where the path requires more than the drives have.
 
     Raises:
         KinematicsError: as in `closed_loop`.
@@ -317,7 +317,7 @@ def as_plant(moving: Plant | Robot) -> Plant:
 
 
 def _external_wrenches(plant: Plant) -> dict[str, Any] | None:
-    """Wrenches from outside on a plant; None if there are none."""
+    """Wrenches from outside on a plant, or None."""
     inner = plant.plant if isinstance(plant, DrivenPlant) else plant
     return getattr(inner, "external", None) or None
 

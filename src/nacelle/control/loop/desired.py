@@ -189,7 +189,7 @@ def joints_along_path(robot: Robot, desired: DesiredSamples, guess: Any = None) 
 
 
 def _unreachable_message(joints: InverseKinematics, k: int) -> str:
-    """Why the pose of a sample cannot be taken, in words."""
+    """A message that says why the pose of a sample cannot be taken."""
     robot, flags = joints.robot, int(joints.flags[k])
     message = describe_flags(flags)
     if flags & int(Flag.UNREACHABLE):
@@ -203,7 +203,7 @@ def _unreachable_message(joints: InverseKinematics, k: int) -> str:
 
 
 def _limit_messages(joints: InverseKinematics, k: int) -> list[str]:
-    """Actuators and joints beyond their limits at a sample, in words."""
+    """A message for each actuator and joint beyond its limits at a sample."""
     robot = joints.robot
     lines = []
     for i, actuator in enumerate(robot.actuators):
@@ -239,7 +239,7 @@ def check_gravity(
         robot: the robot that moves, with its payload.
         desired: the motion.
         limits: largest forces (actuators,), N or N m.
-        external: wrenches on it, as in `inverse_dynamics`; None if there are none.
+        external: wrenches on it, as in `inverse_dynamics`, or None.
 
     Raises:
         KinematicsError: with actuator, force, limit and time.
@@ -258,7 +258,7 @@ def check_gravity(
 
 
 def drive_limit_notes(robot: Robot, time: Array, required: PathRequirement, limits: Array) -> list[str]:
-    """Where the path requires more force or speed than the drives have, in words, a line an actuator.
+    """A line for each actuator that says where the path requires more force or speed than the drive has.
 
     Args:
         robot: the robot.

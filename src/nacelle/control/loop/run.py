@@ -106,7 +106,7 @@ class ControlRun(Plottable):
 
     Attributes:
         controller: what was run.
-        label: what it is called beside others.
+        label: what it is called among others.
         simulation: the run, settling included, at every step of the integration.
         plants: what moved, at first and after each change.
         desired_motion: the desired motion, settling included.
@@ -146,7 +146,7 @@ class ControlRun(Plottable):
 
     @property
     def message(self) -> str:
-        """How the run ended, in words."""
+        """A message that says how the run ended."""
         return self.simulation.message
 
     @property
@@ -208,7 +208,7 @@ class ControlRun(Plottable):
     @cached_property
     def commanded_forces(self) -> Array:
         """Forces that the controller commands, from each sample's delay on (N, actuators), N or N m."""
-        # Forces beside a time act from it on; those of a sample act after the delay.
+        # Forces at a time act from it on; those of a sample act after the delay.
         substeps = max(1, round(self.controller.period / float(np.median(np.diff(self.simulation.t)))))
         late = round(self.delay / self.controller.period * substeps)
         index = np.minimum(self._sample_indices + late, len(self.simulation.t) - 1)
@@ -244,7 +244,7 @@ class ControlRun(Plottable):
         """
         part = self.controller.kind.memory(self.robot).slice_of("x")
         assert self.simulation.memory is not None
-        # What is beside a sample is what it takes; what it gives is beside the next step.
+        # The row of a sample has what it takes; the row of the next step has what it gives.
         return self.simulation.memory[self._sample_indices + 1, part]
 
     @property
@@ -324,7 +324,7 @@ class ControlRun(Plottable):
         at = np.abs(self.commanded_forces) >= _SATURATION_RATIO * self.limits
         return np.asarray(np.mean(at, axis=0)) if len(at) else np.zeros(len(self.limits))
 
-    # ---- in numbers, in words, in files
+    # ---- as numbers, as text, as files
 
     def summary(self) -> dict[str, Any]:
         """All figures as plain data, SI units."""

@@ -119,7 +119,7 @@ def check_state(robot: Robot, z: dict[str, Array], state: Sequence[Array], room:
     Args:
         robot: the model.
         z: memory with the part side.
-        state: pose (nx,), what iteration finds at it (ny,), twist (n,).
+        state: pose (nx,), passive coordinates at it (ny,), twist (n,).
         room: how far it may go.
     """
     x, y, v = state
@@ -245,7 +245,7 @@ def check_measured(
         z: memory with the part side.
         step: of the law; with the state at which its forces act, or the rates of its actuators.
         k: gains with the part period.
-        q: readings (actuators,), NaN where there is none; None where the platform is observed otherwise.
+        q: readings (actuators,), NaN for a missing one; None where the platform is observed otherwise.
         branch_tolerance: as in `Tolerance`.
     """
     numbers: list[Scalar] = []

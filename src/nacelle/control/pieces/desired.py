@@ -1,6 +1,6 @@
 """The desired motion at the actuators, and forces of the model along it.
 
-Legs without a closed form are followed from sample to sample: what iteration finds, y, is remembered. A
+Legs without a closed form are followed from sample to sample: their passive coordinates y are stored. A
 sample closes the loops at the new pose by Newton's steps from the y of the sample before: an error of the
 order of the motion within a sample is squared by every step.
 """
@@ -40,7 +40,7 @@ CLOSING_STEPS = 3
 
 
 class LoopClosure(NamedTuple):
-    """What iteration finds at a pose (ny,), and what was open before its last step, over the robot's size."""
+    """Passive coordinates at a pose (ny,), and what was open before its last step, over the robot's size."""
 
     y: Array
     error: Scalar
@@ -56,7 +56,7 @@ def close_loops(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) ->
 
 
 def solve_passive_coordinates(robot: Robot, y: Array, x: Array, steps: int = CLOSING_STEPS) -> Array:
-    """What iteration finds at a pose (ny,), from that at one nearby, by some of Newton's steps."""
+    """Passive coordinates at a pose (ny,), from those at one nearby, by some of Newton's steps."""
     return close_loops(robot, y, x, steps).y
 
 

@@ -64,9 +64,9 @@ class PlatformEstimate(NamedTuple):
 
     Attributes:
         x: reduced pose (nx,).
-        y: what iteration finds at it (ny,).
+        y: passive coordinates at it (ny,).
         v: reduced twist (n,).
-        unmodelled: what the derivative of the twist has beside that of the model (n,).
+        unmodelled: what the derivative of the twist has in addition to that of the model (n,).
         missed: samples in a row without all readings, (1,).
         stopped: above zero once there were too many, (1,).
     """
@@ -88,7 +88,7 @@ def displace_pose(robot: Robot, x: Array, y: Array, w: Array) -> Array:
     Args:
         robot: the robot.
         x: pose (nx,).
-        y: what iteration finds at it (ny,).
+        y: passive coordinates at it (ny,).
         w: displacement (n,), a twist times a time.
     """
     layout = mechanism_of(robot).layout
@@ -111,7 +111,7 @@ def pose_difference(robot: Robot, a: Array, b: Array, y: Array) -> Array:
         robot: the robot.
         a: pose (nx,).
         b: pose (nx,).
-        y: what iteration finds at b (ny,).
+        y: passive coordinates at b (ny,).
     """
     layout = mechanism_of(robot).layout
     if layout.quaternion is None or layout.angular is None:
@@ -221,7 +221,7 @@ def estimate_platform(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, 
     Args:
         robot: the model.
         z: memory with the parts `platform_memory`.
-        q: readings (actuators,), rad or m; NaN where there is none.
+        q: readings (actuators,), rad or m; NaN for a missing one.
         k: gains with the parts PLATFORM_GAINS.
     """
     T, D = k["period"][0], k["delay"][0]
@@ -282,7 +282,7 @@ def _apply_gains(gains: Array, e: Array) -> Array:
 
 
 class PredictedPlatform(NamedTuple):
-    """Pose (nx,), what iteration finds at it (ny,), and twist (n,)."""
+    """Pose (nx,), passive coordinates at it (ny,), and twist (n,)."""
 
     x: Array
     y: Array

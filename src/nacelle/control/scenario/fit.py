@@ -130,7 +130,7 @@ def fitting_size(robot: Robot, poses: Callable[[float], Array], most: float, wha
         robot: the robot.
         poses: of the path (N, nx), by its size.
         most: a size that is large enough.
-        what: the path in words.
+        what: label of the path for the message.
 
     Raises:
         KinematicsError: if no size fits.
@@ -159,10 +159,10 @@ def fitting_time(robot: Robot, path: Callable[[float], Trajectory], what: str) -
     Args:
         robot: the robot.
         path: the trajectory, by the time of one turn or one way.
-        what: the path in words.
+        what: label of the path for the message.
 
     Raises:
-        KinematicsError: if there is none.
+        KinematicsError: if no time fits.
     """
     limits = np.array([actuator.force for actuator in robot.actuators])
     speeds = np.array([actuator.speed for actuator in robot.actuators])
@@ -176,7 +176,7 @@ def fitting_time(robot: Robot, path: Callable[[float], Trajectory], what: str) -
         rate = np.abs(np.einsum("kij,kj->ki", J, v))
         force = np.abs(inverse_dynamics(robot, x, v, a, guess=joints).tau)
         hold = np.abs(equilibrium(robot, x))
-        # Of what is left beside holding the robot.
+        # Of what is left after holding the robot.
         within = np.all(force - hold <= _FORCE_FRACTION * (limits - hold)) and np.all(
             rate <= _SPEED_FRACTION * speeds
         )

@@ -351,7 +351,7 @@ class Scenario(HasTable):
     def _robot(self, robot: Robot | str | None) -> Robot:
         chosen = robot if robot is not None else self.spec.robot
         if chosen is None:
-            hint = "add `robot: palida`, or name a robot beside the scenario"
+            hint = "add `robot: palida`, or name a robot with the scenario"
             raise DescriptionError([self.source.problem((), "the scenario names no robot", hint)])
         return chosen if isinstance(chosen, Robot) else load(chosen)
 

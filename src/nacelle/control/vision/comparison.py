@@ -45,7 +45,7 @@ FEEDBACKS = ("encoders", "vision", "both")
 MEASUREMENTS = ("model", "rendered")
 # How far anchors may be off before anything is seen, m, and what they may gain in a second, m/sqrt(s).
 _ANCHORS, _ANCHOR_WALK = 1e-3, 3e-4
-# Density of what the acceleration of the true robot has beside that of the law, m/s^2/sqrt(Hz).
+# Density of what the acceleration of the true robot has in addition to that of the law, m/s^2/sqrt(Hz).
 _ACCELERATION = 0.03
 # How much worse than encoders a vision is that was lost, as a logarithm or in m^2.
 _LOST_PENALTY = 50.0
@@ -103,7 +103,7 @@ class Case(NamedTuple):
         rms: rms distance of the true platform from the desired one, m, for each feedback and seed (seeds,);
             NaN where a run was lost.
         turn: the same of the angle, rad.
-        lost: what was said of runs that were lost.
+        lost: messages of the runs that were lost.
     """
 
     sweep: str
@@ -166,7 +166,7 @@ class VisualFeedbackComparison(Plottable):
         return tuple(crossing for sweep in self.sweeps for crossing in _crossings(self.of(sweep)))
 
     def verdict(self, sweep: str) -> str:
-        """When looking wins over encoders in a sweep, in words; its bounds in SI units."""
+        """A sentence that says when vision is better than encoders in a sweep; bounds in SI units."""
         crossings = [crossing for crossing in self.crossings if crossing.sweep == sweep]
         cases = self.of(sweep)
         if not crossings:

@@ -355,7 +355,7 @@ class TruePlant(CompiledPlant):
         return np.concatenate([c, np.asarray(v, dtype=float), self._solve_loops(pose), [0.0]])
 
     def _solve_loops(self, x: Array) -> Array:
-        """What iteration finds at a pose (ny,), followed from the sample robot to the true one."""
+        """Passive coordinates at a pose (ny,), followed from the sample robot to the true one."""
         y = np.asarray(inverse_kinematics(sample_robot(self.robot), x, limits=False).y)
         if not y.size:
             return y

@@ -36,7 +36,7 @@ from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.scene import CameraScene, RobotScenery
 from nacelle.vision.visibility import ContactLines, edge_visibility
 
-# An edge of fewer free pixels is none.
+# An edge of fewer free pixels is not used.
 _MIN_EDGE_PIXELS = 12
 
 

@@ -9,7 +9,7 @@ those are the base parameters,
 and no experiment that measures the motion and the actuators' forces can find more. Rules of mechanics
 (`transfers`) say why parameters act together, and give the coefficients as polynomials in coordinates of
 joints: transfers of chosen parameters are added up over legs that share them, and Gauss's elimination with
-constant pivots leaves for every dependent parameter one transfer, in which it stands beside base parameters
+constant pivots leaves for every dependent parameter one transfer, in which it stands next to base parameters
 alone. What its numbers agree with is written with symbols, all else with numbers.
 """
 
@@ -303,7 +303,7 @@ def base_parameters(
 
     Args:
         robot: the robot.
-        assume: what is zero for good: "undescribed", "zeros", "nothing", names and patterns of parameters
+        assume: what is always zero: "undescribed", "zeros", "nothing", names and patterns of parameters
             (`nacelle.dynamics.base_parameters.choice`).
         shared: "legs" if identical legs share their parameters, "mirrored" if mirror images do, or lists of
             names of legs (`nacelle.model.shared`); as the description says if None, nothing if False.

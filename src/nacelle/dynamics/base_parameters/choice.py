@@ -75,7 +75,7 @@ class ParameterChoice:
 
     @property
     def signs(self) -> tuple[int, ...]:
-        """For every linear parameter of the robot its sign in the chosen one that it is; 1 if it is none."""
+        """For every linear parameter of the robot its sign in its chosen parameter; 1 if it is in none."""
         return tuple(-1 if np.any(row < 0.0) else 1 for row in self.E)
 
     def groups(self) -> list[list[int]]:
@@ -90,9 +90,9 @@ def choose_parameters(
 
     Args:
         robot: the robot.
-        assume: what is zero for good: "undescribed" (rotors and bodies to which the description gives
+        assume: what is always zero: "undescribed" (rotors and bodies to which the description gives
             nothing), "zeros" (every parameter that is zero now), "nothing"; or names and patterns of
-            parameters, such as "strut*.1.mx", beside or instead of such a word.
+            parameters, such as "strut*.1.mx", together with such a word or instead of it.
         shared: "legs", if legs with the same bodies, joints and values share their parameters; "mirrored", if
             legs that are mirror images do; or lists of names of legs, "mirror NAME" for the mirror image of
             the first (`nacelle.model.shared`). What has different values in the legs of a list stays apart if
@@ -121,7 +121,7 @@ def choose_parameters(
 
 
 def _assumed_zero(robot: Robot, names: Sequence[str], values: Array, assumptions: list[str]) -> set[int]:
-    """Places of parameters that are zero for good."""
+    """Indices of parameters that are always zero."""
     keywords = [word for word in assumptions if word in ASSUMPTIONS]
     patterns = [word for word in assumptions if word not in ASSUMPTIONS]
     out: set[int] = set()

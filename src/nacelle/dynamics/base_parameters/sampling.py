@@ -132,7 +132,7 @@ _SPARE, _MOST = 1.5, 60
 
 
 def generic_states(robot: Robot, seed: int = 0) -> tuple[Array, Array, Array, Array]:
-    """Poses x, what iteration finds at them y, twists v, accelerations a (N, ...) all over the workspace."""
+    """Poses x, their passive coordinates y, twists v, accelerations a (N, ...) all over the workspace."""
     mechanism, samples = mechanism_of(robot), _poses(robot, seed)
     rng = np.random.default_rng(seed)
     x, y = (np.repeat(np.stack(part), _MOTIONS, axis=0) for part in zip(*samples, strict=True))

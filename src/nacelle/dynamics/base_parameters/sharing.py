@@ -332,7 +332,7 @@ def _find_mirrored_legs(robot: Robot) -> list[LegSharing]:
     """Legs that are mirror images of one another, directly or one after the other.
 
     Raises:
-        ParameterError: if there are none, with the reason for two legs that are built alike; or if the signs
+        ParameterError: if no legs are, with the reason for two legs that are built alike; or if the signs
             are not unique, as for three legs each of which is the image of both others.
     """
     legs, parameters = robot.legs, linear_parameters(robot)

@@ -284,7 +284,7 @@ class Transfer:
     """A change of parameters that no force shows.
 
     Attributes:
-        rule: why, in words; of identical legs the same.
+        rule: description of the reason; the same for identical legs.
         change: by parameter.
     """
 

@@ -23,7 +23,7 @@ small rotations about the base's axes, joints of the platform,
 
     d f / d pose [:, k]  =  d/de f(x (+) e e_k).
 
-x' = X v, of a quaternion [w, 0] o q / 2. What iteration finds moves with the pose, y = y(x): dy follows from
+x' = X v, of a quaternion [w, 0] o q / 2. Passive coordinates move with the pose, y = y(x): dy follows from
 the closure equations r(y, p) = 0 (the implicit function theorem), and that is what the joint rates say, since
 u = U v; by other inputs dy/dp = -r_y^-1 r_p is the derivative of Newton's step.
 
@@ -84,7 +84,7 @@ class OperatingPoint(NamedTuple):
 
     Attributes:
         x: reduced poses (..., nx).
-        y: what was found by iteration (..., ny).
+        y: passive coordinates, solved numerically (..., ny).
         v: reduced twists (..., n).
         a: their derivatives (..., n).
         tau: actuator forces (..., actuators), N or N m.
@@ -179,7 +179,7 @@ class DerivativeTape:
         return self.along(value, [self.seed(inputs[k : k + 1], np.ones(1)) for k in range(len(inputs))])
 
     def derivatives_by_parameters(self, value: Array, p: Array, geometry: bool) -> Array:
-        """Derivatives (values, inputs) by many inputs; what iteration finds moves with the geometry."""
+        """Derivatives (values, inputs) by many inputs; passive coordinates move with the geometry."""
         direct = self._rows(value, np.concatenate([p, self.y]))
         J = direct[:, : len(p)]
         if geometry and len(self.y):
@@ -451,7 +451,7 @@ def dynamics_derivatives(
         robot: the robot.
         x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         v: reduced twists (..., n), m/s and rad/s in base axes; zero if None.
-        w: what is given beside: the acceleration (..., n) for kind "inverse", the actuator forces
+        w: what is also given: the acceleration (..., n) for kind "inverse", the actuator forces
             (..., actuators) for kind "forward"; zero if None.
         kind: "inverse" (actuator forces are differentiated) or "forward" (accelerations are).
         parameters: group or groups of the robot's numbers to differentiate by: "inertia", "friction",
@@ -462,7 +462,7 @@ def dynamics_derivatives(
         external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         friction: whether friction counts.
         smooth: rate over which Coulomb friction changes its sign smoothly; if None, its derivative is 0 at
-            every rate, and at rest there is none.
+            every rate, and not defined at rest.
 
     Returns:
         Derivatives (..., actuators or n, n) by pose, twist and acceleration or force, in SI units of their

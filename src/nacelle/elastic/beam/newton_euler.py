@@ -31,7 +31,7 @@ from nacelle.spatial.scalar import Array, Scalar, cross, pack
 
 
 def sum_terms(terms: list[Scalar]) -> Scalar:
-    """The sum of scalars in order; 0 if there are none."""
+    """The sum of scalars in order; 0 without any."""
     total: Scalar = 0.0
     for term in terms:
         total = term if isinstance(total, float) and total == 0.0 else total + term

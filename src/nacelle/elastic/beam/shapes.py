@@ -47,7 +47,7 @@ axis e through its end at r a beam carries no moment if every joint there
 
     is passive and without springs,   leaves the rotation about e free,   lies on the axis: e x (o - r) = 0
 
-o the joint's origin, all in the body's frame, m. A joint beside the axis has a lever; a rigid mass has a
+o the joint's origin, all in the body's frame, m. A joint off the axis has a lever; a rigid mass has a
 moment of inertia.
 """
 
@@ -355,7 +355,7 @@ def _is_free_about(robot: Robot, index: int, body: int, direction: Array, point:
 
 
 def _free_axis(joint: Joint, body: int) -> int | None:
-    """The axis of a joint's frame on a body about which it rotates freely; None if there is none."""
+    """The axis of a joint's frame on a body about which it rotates freely, or None."""
     if joint.kind in (JointKind.REVOLUTE, JointKind.CYLINDRICAL):
         return 2
     if joint.kind is JointKind.UNIVERSAL:
@@ -611,7 +611,7 @@ def _piece_integral(f: Function, g: Function, piece: int, pieces: int) -> float:
 
 
 class BeamDeflections(NamedTuple):
-    """How a beam may deform beside its length: bend in y, bend in z, twist."""
+    """How a beam may deform in addition to its length: bend in y, bend in z, twist."""
 
     y: bool
     z: bool

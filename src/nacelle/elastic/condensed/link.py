@@ -123,7 +123,7 @@ class RateTerms(NamedTuple):
 
     Attributes:
         axial: axial force with its damping, N.
-        t: D^-1 times what drives t'' beside accelerations (n,).
+        t: D^-1 times what drives t'' in addition to accelerations (n,).
         q: sum over i in plane j and m in plane k of t_i N_im t_m (planes, planes), rho I L added on the
             diagonal.
         spin: C_j without accelerations (planes,).

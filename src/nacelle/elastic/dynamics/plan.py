@@ -185,7 +185,7 @@ def _choose_independent(poses: list[Array], groups: list[list[int]], count: int)
     sizes = []
     for vectors in left:
         norms = {k: float(np.linalg.norm(v)) for k, v in vectors.items()}
-        # What is small beside the largest is rounding.
+        # What is small compared with the largest is rounding.
         least = 1e-6 * max(norms.values(), default=0.0)
         sizes.append({k: max(norm, least) for k, norm in norms.items()})
     chosen: list[int] = []

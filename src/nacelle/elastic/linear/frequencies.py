@@ -555,7 +555,7 @@ class ModeShape:
     def pieces(self, beam: int, factor: float) -> Array:
         """A link as pieces (N, 2, 3), displaced by a factor.
 
-        Those along its line come first, then rigid ones from its ends to its joints beside them.
+        Those along its line come first, then rigid ones from its ends to its joints off them.
         """
         flexible = self.frames.extended
         link, line = flexible.shapes[beam].beam, self.link(beam, factor)

@@ -135,7 +135,7 @@ class Subspace(NamedTuple):
     Attributes:
         basis: N (r, k), its columns orthonormal in scaled rates.
         kept: smallest singular value that counts, over the largest.
-        largest_dropped: largest one that does not; 0 where there is none.
+        largest_dropped: largest one that does not; 0 where all count.
     """
 
     basis: Array
@@ -192,8 +192,8 @@ def straight_frames(flexible: FlexibleTree, now: Configuration) -> ElasticFrames
 def pose_matrices(robot: Robot, x: Array, y: Array, planar: bool | None = None) -> dict[str, Array]:
     """Entries of M (r, r), A (rows, r) and the actuators' rates (na, r) at their places (`pattern`).
 
-    At a reduced pose x (nx,) with what iteration found, y (ny,), nothing deformed. A r = 0 are the
-    constraints; rows of springs in closures come beside.
+    At a reduced pose x (nx,) with the passive coordinates y (ny,), nothing deformed. A r = 0 are the
+    constraints; rows of springs in closures come in addition.
     """
     flexible = flexible_tree(robot, planar=planar)
     now = configuration(robot, x, y)
@@ -296,7 +296,7 @@ class Matrices:
     Attributes:
         extended: the robot as a tree of frames.
         x: poses (..., nx).
-        y: what iteration found (..., ny).
+        y: passive coordinates (..., ny).
         M: mass matrices (..., r, r).
         K: stiffness matrices (..., r, r), or (r, r) where they are all the same.
         C: damping matrix (r, r).

@@ -74,7 +74,7 @@ _MAX_STEP = 0.2
 _CONVERGED = 1e-12
 # Steps that no longer become shorter end the iteration at rounding.
 _ROUNDING = 1e-9
-# Loads are put on in so many steps, more of them where fewer do not lead to an equilibrium.
+# Steps in which loads are applied, more of them where fewer do not lead to an equilibrium.
 _STAGES = (1, 4, 20)
 
 

@@ -104,7 +104,7 @@ class DeformedRobot:
 
 
 def undeformed_robot(flexible: FlexibleTree, x: Array, y: Array) -> DeformedRobot:
-    """The robot with straight links at a pose x (nx,), y (ny,) what iteration found."""
+    """The robot with straight links at a pose x (nx,), with passive coordinates y (ny,)."""
     now = configuration(flexible.robot, x, y)
     q = np.asarray(now.q_tree, dtype=float)
     return DeformedRobot(flexible, now.motion.poses[PLATFORM], q, np.zeros(flexible.ne))
@@ -254,7 +254,7 @@ class LoadedRobot:
         B = self.extended.embedding
         return Forces(B.T @ np.sum(self.C * total, axis=0), B.T @ D @ B)
 
-    # ---- what there is
+    # ---- the forces
 
     def outside(self, loads: ExternalLoads) -> Forces:
         """Minus gravity and external wrenches."""

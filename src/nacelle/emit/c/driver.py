@@ -1,4 +1,4 @@
-"""Drivers in C, Newton and Runge-Kutta: loops around a program, in files beside those of the program.
+"""Drivers in C, Newton and Runge-Kutta: loops around a program, in files of their own.
 
 They are around the entry of a program for one sample. Sizes are constants of the source; nothing is
 allocated. The status is 0 if all went well, 1 if Newton's cap was reached, 2 if a number was not finite.

@@ -1,4 +1,4 @@
-"""The implicit Runge-Kutta method in C: `nacelle.emit.irk5_steps`, in files beside those of the programs.
+"""The implicit Runge-Kutta method in C: `nacelle.emit.irk5_steps`, in files of their own.
 
 All memory of a run is a struct of the caller; nothing is allocated.
 """
@@ -257,7 +257,7 @@ def irk5_source(
     about = _REMARK.format(
         **{"own": driver, "x": x, "u": u, "p": p, "n": n, "m": form_sizes.m, "k": k, "stages": _STAGES},
         control="" if control is None else ", and what the control gives,",
-        no_stages="; 0: one for all" if control is None else ": there are none, so it is not used",
+        no_stages="; 0: one for all" if control is None else ": not used, as the control gives the inputs",
     )
     header = "\n".join([*steps.struct(), "", about]) + prototype(steps.texts[-1])
     return files | driver_files(driver, includes, header, "\n".join(steps.texts))

@@ -139,11 +139,11 @@ class LoadedKernel:
         self.function = run_on_device(label, load)
 
     def grid(self, count: int) -> int:
-        """Blocks for so many states."""
+        """Number of blocks for `count` states."""
         return min(-(-count // self.across), self._processors * self.launch.blocks)
 
     def prepare(self, arguments: Sequence[Any], count: int) -> Callable[[], None]:
-        """Give a function without arguments that launches it for so many states."""
+        """Give a function without arguments that launches it for `count` states."""
         grid, shared = self.grid(count), self.launch.shared_bytes
         passed = (*arguments, np.uint64(count))
         return lambda: run_on_device(
@@ -164,11 +164,11 @@ class LoadedKernels:
             self._tiled = LoadedKernel(kernels.text, kernels.tiled, options, label)
 
     def run(self, arrays: Sequence[tuple[Any, str]], count: int) -> None:
-        """Evaluate so many states; arguments as in `prepared`."""
+        """Evaluate `count` states; arguments as in `prepare`."""
         self.prepare(arrays, count)()
 
     def prepare(self, arrays: Sequence[tuple[Any, str]], count: int) -> Callable[[], None]:
-        """Give a function without arguments that evaluates so many states.
+        """Give a function without arguments that evaluates `count` states.
 
         Args:
             arrays: inputs, then outputs, each with its kind: "own": rows (size, count) of numbers side by
@@ -213,12 +213,12 @@ class LoadedDriver(LoadedKernel):
         self._type = np.dtype(np.float64 if options.real == "double" else np.float32)
 
     def scratch(self, count: int) -> Any:
-        """The scratch columns of a run of so many samples."""
+        """The scratch columns of a run of `count` samples."""
         module, size = cupy(), self._columns * THREADS * self.grid(count)
         return run_on_device(f"{self.label} (scratch)", lambda: module.empty(size, dtype=self._type))
 
     def run(self, arguments: Sequence[Any], count: int) -> None:
-        """Run so many samples; arrays of rows are followed by the distance of their rows."""
+        """Run `count` samples; arrays of rows are followed by the distance of their rows."""
         self.prepare(arguments, count)()
 
 
@@ -345,12 +345,12 @@ class DeviceRk4:
             p: parameters (k, N), or (k,) for all samples.
             h: length of a step in seconds.
             steps: number of steps.
-            every: a state is stored after so many steps; none if 0.
+            every: number of steps from one stored state to the next; none is stored if 0.
             held: over how many steps a row of the inputs, or what the control gives, is held.
             delay: after how many steps of a period what a sampled control gives acts, fewer than `held`.
 
         Raises:
-            ValueError: if there is a delay that is none of a sampled control.
+            ValueError: if there is a delay without a sampled control.
         """
         require_delay(delay, held, sampled=self.sampled)
         module, count = cupy(), int(x0.shape[1])
@@ -385,7 +385,7 @@ class DeviceImplicitMotion:
     """Motions by implicit steps from many initial states, on the device.
 
     Attributes:
-        x: the states after every so many steps (stored, n, N); NaN from where a step failed.
+        x: the states after each `every` steps (stored, n, N); NaN from where a step failed.
         final: the last states (n, N).
         completed: steps that were completed (N,).
         status: 0 all were, 1 Newton's iteration did not converge, or a state was not finite (N,).
@@ -426,7 +426,7 @@ class DeviceIrk5:
             p: parameters (k, N), or (k,) for all samples.
             h: length of a step in seconds.
             steps: number of steps.
-            every: a state is stored after so many steps; none if 0.
+            every: number of steps from one stored state to the next; none is stored if 0.
             held: over how many steps a row of the inputs, or what the control gives, is held.
         """
         module, (n, count), name = cupy(), x0.shape, self.program.name

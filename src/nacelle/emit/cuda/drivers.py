@@ -43,7 +43,7 @@ class ScratchColumns:
     """Columns of memory, and how a program's values are reached from them."""
 
     def __init__(self, options: CudaOptions, blocks: int, common: int = 0) -> None:
-        """Begin with so many numbers that all samples share."""
+        """Begin with `common` numbers that all samples share."""
         self.options, self.blocks = options, blocks
         self.common = -(-common * options.bytes // 128) * 128
         self.count = self.scratch = 0
@@ -135,7 +135,7 @@ class SampleNumbers:
 
 
 def driver_plan(program: Program, options: CudaOptions, columns: int) -> ThreadPlan:
-    """Lay out a program beside so many columns of a driver's own."""
+    """Lay out a program next to a number of columns of the driver's own."""
 
     def fits(plan: ThreadPlan) -> bool:
         return ScratchColumns(options, plan.blocks).room >= columns + plan.slots.count

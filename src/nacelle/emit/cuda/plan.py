@@ -102,7 +102,7 @@ class _InstructionTable:
 
 # Operations of a cluster, and of a program up to which clusters are tried: they take seconds beyond.
 _CLUSTER = 16
-# The order of native code counts so many registers for its own use.
+# Registers that the order of native code counts for its own use.
 _SPARE_IN_ORDER = 2
 _LONG = 4000
 
@@ -137,7 +137,7 @@ def data_flow(code: Code) -> DataFlow:
 
 
 def best_order(code: Code, results: Sequence[int], registers: int) -> list[int]:
-    """List the operations so that few loads and stores are needed with so many values in registers."""
+    """List the operations so that few loads and stores are needed with `registers` values in registers."""
     flow = data_flow(code)
     orders = [native.fewest_moves_order(code, results, registers + _SPARE_IN_ORDER)]
     if len(flow.program_order) <= _LONG:
@@ -232,7 +232,7 @@ THREADS = 128
 """Threads of a block."""
 
 REGISTERS = {1: 255, 2: 255, 3: 168, 4: 128}
-"""Registers of a thread if so many blocks are on a multiprocessor."""
+"""Registers of a thread, by the number of blocks on a multiprocessor."""
 
 # Registers for addresses, predicates, and what is just being made.
 _SPARE = {"double": 26, "float": 22}

@@ -52,9 +52,9 @@ class ValueAccess:
     """Where the values of a program are, as texts.
 
     Attributes:
-        load: the statement that loads an input: called with its place, counted through, and the names of its
+        load: the statement that loads an input: called with its index, counted through, and the names of its
             values, one for each state.
-        put: the statement that writes a result: called with its place and the texts of its values.
+        put: the statement that writes a result: called with its index and the texts of its values.
         slot: the address of a slot.
     """
 
@@ -213,7 +213,7 @@ class KernelLayout:
         return sum(array.size for array in self.inputs if array.shared)
 
     def shared_bytes(self, plan: ThreadPlan, buffers: int) -> int:
-        """Bytes of a block's shared memory with so many tiles."""
+        """Bytes of a block's shared memory with `buffers` tiles."""
         column = THREADS * plan.states * self.options.bytes
         return self.common_bytes + (buffers * self.rows + plan.slots.count) * column
 
@@ -301,7 +301,7 @@ def _launch(layout: KernelLayout, plan: ThreadPlan, kind: str, buffers: int) -> 
 
 
 def _fits(layout: KernelLayout, plan: ThreadPlan, buffers: int) -> bool:
-    """Whether as many blocks as planned have room for so many tiles each."""
+    """Whether as many blocks as planned have room for `buffers` tiles each."""
     return layout.shared_bytes(plan, buffers) <= SHARED_PER_SM // plan.blocks - SHARED_PER_BLOCK
 
 

@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 ATTEMPTS = (jit.DEFAULT, replace(jit.DEFAULT, level=0))
 """How a program is compiled, one way after the other."""
 
-# For so many seconds a failure is remembered: what was short of memory or time may not be so for ever.
+# For how many seconds a failure is remembered: what was short of memory or time may not be so for ever.
 _FAILURE_LIFETIME = 30 * 24 * 3600.0
 _failures: dict[str, str] = {}
 

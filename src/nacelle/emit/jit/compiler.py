@@ -233,7 +233,7 @@ class Compiler:
     # ---- the process
 
     def _ensure_running(self) -> _Process | None:
-        """Give the running process, started if there is none; None if there can be none."""
+        """Give the running process, starting one if needed; None if it cannot be started."""
         if self._running is not None and self._running.process.poll() is not None:
             self._end()
         if self._running is None and not self._unusable and not self._closed:
@@ -242,7 +242,7 @@ class Compiler:
         return self._running
 
     def _wait_until_ready(self) -> _Process | None:
-        """Give the process once it has loaded LLVM; None if there can be none.
+        """Give the process once it has loaded LLVM; None if it cannot be started.
 
         Raises:
             CompilerError: if LLVM kills it at once.

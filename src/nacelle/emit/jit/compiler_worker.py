@@ -65,7 +65,7 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _read(connection: socket.socket, size: int) -> bytes:
-    """Read so many bytes, or fewer if the other side closes."""
+    """Read `size` bytes, or fewer if the other side closes."""
     data = bytearray()
     while len(data) < size:
         part = connection.recv(min(size - len(data), 1 << 20))
@@ -106,7 +106,7 @@ def emit_object(job: Mapping[str, Any], text: str) -> bytes:
     from llvmlite import binding as llvm
 
     machine = target_machine(job["triple"], job["cpu"], job["features"], job["level"])
-    # A context of its own: the global one would keep every type and constant for good.
+    # A context of its own: the global one would keep every type and constant permanently.
     return bytes(machine.emit_object(llvm.parse_assembly(text, llvm.create_context())))
 
 
@@ -127,7 +127,7 @@ def _set_limit(name: str, soft: int | None) -> None:
 
 
 def _set_limits(job: Mapping[str, Any]) -> None:
-    """Limit processor time and memory to what is used now and what the job may use beside it."""
+    """Limit processor time and memory to what is used now plus what the job may use."""
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_SELF)

@@ -25,7 +25,7 @@ def _function(width: int, head: str) -> Lines:
 
 
 def _byte_address(c: Lines, base: str, bytes_: str | int) -> str:
-    """The address so many bytes after another."""
+    """The address a number of bytes after another."""
     return c.address(base, bytes_, "i8")
 
 
@@ -62,7 +62,7 @@ def _column_blocks(size: int, width: int) -> tuple[int, list[tuple[int, int]]]:
 def _move_block(
     c: Lines, rows: str, tile: str, size: int, column: str | int, count: int, *, pack: bool
 ) -> None:
-    """Move one block of W rows by so many columns between rows and the tile of their variable."""
+    """Move one block of W rows by `count` columns between rows and the tile of their variable."""
     width, kind, vector = c.width, c.type, 8 * c.width
     addresses = [c.address(c.address(rows, r * size), column) for r in range(width)]
     first = _byte_address(
@@ -159,8 +159,8 @@ def tile_moves(sizes: Sequence[int], first: int, width: int, *, pack: bool) -> s
 def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, pack: bool) -> str:
     """Write a function that moves all variables of W rows between arrays and one tile, without branches.
 
-    Long variables are moved by a call of their own function. No input may be shared. Rows that are so many
-    tiles ahead are asked for: they come from memory while these are evaluated.
+    Long variables are moved by a call of their own function. No input may be shared. Rows that are
+    `ahead` tiles further on are prefetched: they come from memory while these are evaluated.
     """
     verb = "pack" if pack else "unpack"
     c = _function(width, f"void @{verb}_rows(ptr %arrays, ptr %tile, i64 %sample)")
@@ -223,7 +223,7 @@ def batch_entry(
 
 
 def _batch_loop(bytes_: int, width: int, tiles: int) -> str:
-    """Write the entry itself: groups of tiles, which lie so many bytes apart, are packed and evaluated."""
+    """Write the entry itself: groups of tiles, `bytes_` apart in memory, are packed and evaluated."""
     arguments = "ptr %inputs, ptr %steps, ptr %outputs, i64 %start, i64 %stop, ptr %work"
     c = Lines(width, False, f"define void @nacelle_batch({arguments})")
 
@@ -231,7 +231,7 @@ def _batch_loop(bytes_: int, width: int, tiles: int) -> str:
         return _byte_address(c, "%work", c.whole("*", index, bytes_))
 
     def move(verb: str, arrays: str, steps: str, per_sample: str, first: str, count: str) -> None:
-        """Move the rows of so many tiles, samples from the first on."""
+        """Move the rows of `count` tiles, samples from the first on."""
         with c.loop(0, count) as loop:
             sample, address = c.whole("+", first, c.whole("*", loop.index, width)), tile(loop.index)
             left = c.whole("-", "%stop", sample)

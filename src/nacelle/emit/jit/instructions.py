@@ -21,9 +21,9 @@ from nacelle.emit.jit.signs import operands
 from nacelle.emit.jit.vectors import splat, type_name
 
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "neg": "-", "abs": "abs", "sqrt": "sqrt"}
-# A load or store is short (x86: a byte for the offset) within so many vectors of a pointer, to both sides.
+# Vectors to both sides of a pointer within which a load or store is short (x86: a byte for the offset).
 _CENTRED = 128
-# On other machines its offset is within the instruction up to so many vectors after a pointer.
+# Vectors after a pointer up to which, on other machines, the offset is within the instruction.
 _AFTER = 4096
 # Most pointers that a chunk uses: what general registers hold. Of them for the table of constants.
 _POINTERS, _TO_TABLE = 10, 2

@@ -309,7 +309,7 @@ class Lanes(Lines, SampleWriter):
     Attributes:
         sample: the first sample of the round.
         count: how many lanes of the round are samples.
-        mask: the lanes in which vectors are written now; all of them if there is none.
+        mask: the lanes in which vectors are written now; all of them without a mask.
     """
 
     sample = count = mask = ""
@@ -402,7 +402,7 @@ class Lanes(Lines, SampleWriter):
         return lambda j: self.spread(self.value(f"load double, ptr {self.address(row, j)}, align 8"))
 
     def after(self, base: str, bytes_: int) -> str:
-        """The address so many bytes after another."""
+        """The address a number of bytes after another."""
         return self.value(f"getelementptr i8, ptr {base}, i64 {bytes_}")
 
     def store_integers(self, value: str, base: str) -> None:

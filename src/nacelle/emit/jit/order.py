@@ -11,7 +11,7 @@ Each is then made *eager*: an operation that frees a register comes as soon as i
 
 A value stays in a register until it makes room. The one needed last goes first (Belady), but those that are
 in memory anyway (inputs, constants, values stored before) go before those that would have to be stored: a
-store takes the place of an operation on some processors, a load runs beside them.
+store takes the place of an operation on some processors, a load runs in parallel.
 
 An order with few values alive has long runs in which every operation needs the one before it. Processors
 look ahead by some dozen operations only. Here the next operation is chosen among those within a *window* of
@@ -32,7 +32,7 @@ Needs = Mapping[int, tuple[int, ...]]
 
 
 class Memory(NamedTuple):
-    """What is known of memory beside the order.
+    """What is known of memory in addition to the order.
 
     Attributes:
         stored: values that are in memory from the start.

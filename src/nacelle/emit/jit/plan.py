@@ -47,7 +47,7 @@ class Style:
         table: constants come from a table in memory and are held in registers as other values are. Where
             they are not, they are operands of instructions, which repeat one number over the lanes.
         chunk: about how many operations one function has.
-        whole: a program of up to so many is not cut.
+        whole: number of operations up to which a program is not cut.
         tiles: how many vectors of samples go through one function of a cut program before the next.
         centred: offsets from a pointer are short to both sides (x86); else to one.
     """

@@ -142,7 +142,7 @@ if hasattr(os, "register_at_fork"):
 _FLOAT64 = np.dtype(np.float64)
 # Changes when the entries or the layout of what they are given change.
 _VERSION = 3
-# A program of up to so many chunks of a given length is not cut.
+# Chunks of a given length up to which a program is not cut.
 _WHOLE = 5
 # Operations from which on one sample is evaluated as a vector of equal ones.
 _LONG = 6000

@@ -30,7 +30,7 @@ def python_constant(value: float) -> str:
 
 
 def describe_variable(variable: Variable) -> str:
-    """Say name and shape of a variable in words for a docstring."""
+    """Describe name and shape of a variable for a docstring."""
     shape = " x ".join(str(n) for n in variable.shape)
     size = "1 number" if variable.size == 1 else f"{variable.size} numbers"
     return f"{comment_text(variable.name)}, {size}" + (

@@ -235,7 +235,7 @@ def quaternion_rotation(quat_wxyz: Array) -> Array:
 
 
 _JOINT = int(mj.mjtWrap.mjWRAP_JOINT)
-# Ends of a range beyond this are written where there is none, rad or m.
+# Ends of a range beyond this, rad or m, mean that there is no limit.
 UNLIMITED = 1e6
 
 
@@ -267,7 +267,7 @@ def fixed_terms(model: mj.MjModel, tendon: int) -> dict[int, float] | None:
 
 
 def tendon_leader(model: mj.MjModel, terms: dict[int, float]) -> TendonLeader | None:
-    """The joint of a sum that all others of it follow by linear couplings; None if there is none."""
+    """The joint of a sum that all others of it follow by linear couplings; None without one."""
     couplings: dict[int, tuple[int, float, float]] = {}
     for k in range(model.neq):
         linear = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_JOINT) and not any(model.eq_data[k, 2:5])
@@ -377,7 +377,7 @@ class _TendonDrive:
 
 
 def limits_within(lower: float, upper: float) -> Interval:
-    """Ends of a range; those that are farther than any joint goes are none."""
+    """Ends of a range; infinite where they are farther than any joint goes."""
     return Interval(lower if lower > -UNLIMITED else -math.inf, upper if upper < UNLIMITED else math.inf)
 
 
@@ -502,7 +502,7 @@ def read_equalities(read: CompiledMjcf) -> Equalities:
 
 
 class Equalities:
-    """What ties bodies and joints together beside the tree: closures, couplings and struts."""
+    """What ties bodies and joints together in addition to the tree: closures, couplings and struts."""
 
     def __init__(self, read: CompiledMjcf) -> None:
         """None yet."""
@@ -535,7 +535,7 @@ class Equalities:
                 )
             self._add_coupling(k, name, left, right)
         else:
-            self.report.add_loss(f"the equality {name or k} left out: it is none of rigid bodies")
+            self.report.add_loss(f"the equality {name or k} left out: it does not constrain rigid bodies")
 
     def _add_closure(self, k: int, own_name: str) -> None:
         model = self.model
@@ -756,7 +756,7 @@ class _Reader:
         return tuple(shapes)
 
     def _note_losses(self) -> None:
-        """What the compiled model has beside the robot's rigid dynamics."""
+        """What the compiled model has in addition to the robot's rigid dynamics."""
         model, lost = self.model, self.report.add_loss
         if any(model.geom_contype[g] or model.geom_conaffinity[g] for g in range(model.ngeom)):
             lost("contacts left out: shapes are drawn, nothing stops them")

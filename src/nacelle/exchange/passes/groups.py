@@ -82,7 +82,7 @@ def _is_bare_hinge(joint: Link, fixed: Collection[str]) -> bool:
 
 
 def _join_hinges(graph: Graph, chain: list[Link]) -> Graph | None:
-    """The graph with a chain of two or three hinges as one joint; None if they are none."""
+    """The graph with a chain of two or three hinges as one joint; None if they do not form one."""
     directions, joint = _common_joint(chain, _MEET * graph.size)
     if joint is None:
         return None

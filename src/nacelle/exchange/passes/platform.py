@@ -4,7 +4,7 @@ It is placed by coordinates of its own, so its joint is cut. Without base and pl
 apart into its legs. A body is taken as the platform where this leaves at least three pieces that touch both,
 at least two of them driven, and no other body has as many driven ones, or as many with as many others. Where
 legs meet in a point there is no such body: the last link of one of them, on which the others end in that
-point, is none.
+point, is not the platform.
 
 An articulated platform: several bodies on joints without drives that legs hold together.
 
@@ -23,7 +23,7 @@ the body that the most legs hold.
 
 How the bodies of a mechanism can move: their twists along all motions that its joints leave.
 
-The motions are the rates that keep the loops of its robot closed. They are told by the twists [v / size; w]
+The motions are the rates that keep the loops of its robot closed. They are given by the twists [v / size; w]
 that they give all bodies, v of the point of a body at the centre of the robot, in base axes: the basis is
 orthonormal in these, so that the tree of the file plays no part. A body between two balls spins about the
 line between them without moving anything else; that spin is no motion.
@@ -50,7 +50,7 @@ from nacelle.spatial.scalar import Array
 # ---- one body
 
 
-# So many legs make a body the platform, so many of them driven.
+# Fewest legs that make a body the platform, and fewest of them that are driven.
 MIN_LEGS, MIN_DRIVEN_LEGS = 3, 2
 # How near ball joints must be to act in one point, over the size of the mechanism.
 _MEET = 1e-9
@@ -92,7 +92,7 @@ def with_platform(graph: Graph, name: str | None = None) -> Graph:
 
 
 def _platform_body(graph: Graph) -> str:
-    """The one body at which the most legs meet, driven ones first; empty if there is none."""
+    """The one body at which the most legs meet, driven ones first; empty if no body is."""
     counts = {body: count_legs(graph, [body]) for body in graph.bodies if not is_last_leg_body(graph, body)}
     best = sorted(counts, key=lambda body: counts[body].order, reverse=True)[:2]
     if not best or not counts[best[0]].is_platform or len({counts[body].order for body in best}) < len(best):

@@ -137,7 +137,7 @@ class Frames:
         """The full name of a frame that is named within a scope.
 
         Raises:
-            DescriptionError: at the element, if there is none.
+            DescriptionError: at the element, if there is no such frame.
         """
         if name == WORLD:
             return WORLD
@@ -250,7 +250,7 @@ def _relative_to(pose: Element | None) -> str:
 # ---- joints
 
 
-# Limits from here on are none.
+# Limits from here on mean that there is no limit.
 _UNLIMITED = 1e15
 _FIXED, _BALL, _GEARBOX = "fixed", "ball", "gearbox"
 _AXES = {

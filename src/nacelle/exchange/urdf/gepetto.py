@@ -1,4 +1,4 @@
-"""The closure file beside a URDF, as Gepetto's example-parallel-robots writes it, YAML.
+"""The closure file next to a URDF, as Gepetto's example-parallel-robots writes it, YAML.
 
 closed_loop: [[frame, frame], ...]     frames of the URDF: names of joints (the child's frame) or links
 type: ["6d", "3d", ...]                frames are welded, or their origins coincide
@@ -6,7 +6,7 @@ name_mot: [joint, ...]                 joints that are driven
 joint_name: [joint, ...]               joints of the URDF that have another type:
 joint_type: [SPHERICAL, ...]           SPHERICAL, UJOINT_XY, UJOINT_YZ, UJOINT_ZX or FIXED
 
-and, as `export_robot` writes it beside these,
+and, as `export_robot` writes it in addition to these,
 
 assembly: {joint: value, ...}          coordinates near which the loops close, rad and m
 armature: {joint: value, ...}          inertia of rotors for Pinocchio; the URDF has it in its transmissions
@@ -79,7 +79,7 @@ class ClosureFile:
         """Check that joints whose types are given are there.
 
         Raises:
-            DescriptionError: at a name that is none of them.
+            DescriptionError: at a name that is not among them.
         """
         for name, node in self.nodes.items():
             if name not in joints:

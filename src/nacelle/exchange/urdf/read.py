@@ -233,7 +233,7 @@ def read_urdf(
         root: the element `robot`.
         path: its file.
         floating: whether the root link floats.
-        side: what a file beside it says about loops and drives.
+        side: what a file next to it says about loops and drives.
 
     Raises:
         DescriptionError: with the place of what is wrong.
@@ -375,7 +375,7 @@ class _Reader:
         return couplings + read_couplings(self.root, self.links, self.joints, names)
 
     def _frames(self) -> dict[str, tuple[str, Pose]]:
-        """Frames that a file beside this one may name: joints (the child's frame), then links."""
+        """Frames that a file next to this one may name: joints (the child's frame), then links."""
         frames = {}
         for name, element in self.elements.items():
             frames[name] = (self.bodies[element.get("name")], Pose(np.eye(3), np.zeros(3)))

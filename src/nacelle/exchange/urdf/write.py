@@ -1,4 +1,4 @@
-"""A graph as URDF with its closures beside it, as Gepetto's closed-loop robots have them, for Pinocchio.
+"""A graph as URDF with its closures in a second file, like Gepetto's closed-loop robots, for Pinocchio.
 
 URDF is a tree of hinges and strokes. A universal joint is two hinges and a spherical one three, at zero in
 the assembly, with massless links between. A loop is closed by two frames that coincide: a spherical closure
@@ -78,7 +78,7 @@ class _Writer:
         for name, motor, axis in self.driven:
             self._transmission(name, motor, axis)
         self._note_losses()
-        title = f"{graph.name}, URDF" + ("; its closures are in the YAML file beside it" if loops else "")
+        title = f"{graph.name}, URDF" + ("; its closures are in the YAML file next to it" if loops else "")
         files = {".urdf": file_text(self.root, title, graph.report)}
         return files | ({".yaml": self._closure_file(loops)} if loops or self.driven or self.start else {})
 

@@ -21,7 +21,7 @@ from nacelle.spatial.scalar import Array
 from nacelle.tree.closure import ClosureState
 from nacelle.tree.spanning_tree import TreeKinematics
 
-# Moments below this part of the largest are none, and a + b may miss c by as much.
+# Moments below this part of the largest are taken as zero, and a + b may miss c by as much.
 _NONE = 1e-12
 # Angular velocities below this (rad/s, at rates of 1) are rounding.
 _STILL = 1e-7

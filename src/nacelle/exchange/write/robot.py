@@ -500,7 +500,7 @@ class _Builder:
             if body in graph.bodies:
                 marks.append(NamedFrame(names.new(tool.name, "tool"), body, tool.frame))
             else:
-                self.report.add_loss(f"the tool {tool.name!r} left out: its body is none of the file")
+                self.report.add_loss(f"the tool {tool.name!r} left out: its body is not in the file")
         return tuple(marks)
 
     def _links(self, joint: Joint, name: str, values: Array) -> list[Link]:

@@ -1,4 +1,4 @@
-"""Starting at a pose in C: legs that iteration finds are followed from the reference pose."""
+"""Starting at a pose in C: legs without a closed form are followed from the reference pose."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ITERATED = """\
 
 #include <math.h>
 
-/* The reference pose, and what iteration finds there. */
+/* The reference pose, and the passive coordinates there. */
 static const {real} reference_x[{nx}] = {{
 {x}
 }};

@@ -38,7 +38,7 @@ _REMARK = """\
  * {own}_reset: memory at rest at a pose x, gains as they were tuned. Returns 0, or 1 where the pose is not
  * reached; the controller is then stopped.
  *
- * {own}_step: one sample. q are the readings, NaN where there is none; x_d, v_d, a_d the desired motion:
+ * {own}_step: one sample. q are the readings, NaN for a missing one; x_d, v_d, a_d the desired motion:
  * pose, reduced twist and its derivative; force is out. Returns
  *   {fine}  all is well
  *   {bridged}  readings are missing, and bridged

@@ -360,7 +360,7 @@ def _usage(package: Package, precisions: Sequence[str], batch: bool, closed: Clo
         tolerance = closed.tolerance
         lines += [
             "",
-            f"Legs of this robot are found by iteration. Before a function that takes `y`, call `{name}_"
+            f"Legs of this robot are solved numerically. Before a function that takes `y`, call `{name}_"
             f"{package.closing_entry.label}_newton(y, x, {tolerance['double']:g}, {CAP}, NULL, 0, "
             "NULL, NULL)` "
             f"(in float with {tolerance['float']:g}): it improves y, from that of the sample before or from "

@@ -63,7 +63,7 @@ static int check_{label}(void)
 
 
 def _table(name: str, values: Array, count: str = "STATES") -> str:
-    """Write a table of numbers, a row each of so many."""
+    """Write a table of numbers with a row for each of `count` states."""
     rows = []
     for row in values.tolist():
         texts = [c_constant(value, "double") for value in row]

@@ -176,7 +176,7 @@ class FmuDescription:
 
     Attributes:
         identifier: of the binary and of the model.
-        title: what it is, in words.
+        title: a phrase that says what it is.
         token: by which description and code know each other.
         tool: what made it.
         model_exchange: whether there is an interface for Model Exchange.

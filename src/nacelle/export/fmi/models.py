@@ -32,7 +32,7 @@ class FmuModel:
 
     Attributes:
         table: its variables.
-        memory: numbers that it keeps beside them.
+        memory: numbers that it keeps in addition to them.
         begin: body of `model_begin`.
         evaluate: body of `model_evaluate`.
         advance: body of `model_advance`.
@@ -111,7 +111,7 @@ def plant_model(package: Package) -> FmuModel:
     """The robot under the forces of its actuators: states and derivatives, and steps of Runge-Kutta's method.
 
     Args:
-        package: of a plant, with the entry "plant_rates" beside it.
+        package: of a plant, with the entry "plant_rates" in addition.
     """
     name, robot = package.name, package.robot
     mechanism, names, table = mechanism_of(robot), QuantityNames(robot), VariableTable()
@@ -180,7 +180,7 @@ def pose_model(package: Package, entry: Entry) -> FmuModel:
     """A model of the pose, such as inverse dynamics: outputs follow from inputs at every instant.
 
     Args:
-        package: of the model; where iteration finds something, with the function that starts it.
+        package: of the model; where it has passive coordinates, with the function that starts it.
         entry: the model.
     """
     name, robot = package.name, package.robot

@@ -185,7 +185,7 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
 
     Args:
         package: what is exported (`fmi_request`).
-        compiler: the C compiler; that of the system if None, and no binary where there is none.
+        compiler: the C compiler; that of the system if None, and no binary without a compiler.
 
     Returns:
         The bytes of the file, and the paths in it.

@@ -148,7 +148,7 @@ def project_estimate(
 def _result(
     base: BaseParameters, beta: Array, R: Array, space: FeasibleSet, answer: ConeSolution
 ) -> ConsistentParameters:
-    """What was found, in words of the robot."""
+    """The result of the solver in terms of the robot."""
     z = answer.z
     at_boundary = [
         body

@@ -24,13 +24,13 @@ z are the chosen parameters of a set of base parameters, p = E z all linear para
     a moment I_xx that is zero   leaves mass on the x axis alone: h_y = h_z = 0, I_yy = I_zz, no products
     a mass that is zero          leaves nothing
 
-The last two follow from the pseudo-inertia matrix where an assumption (`assume`) sets a parameter to zero for
-good: the cone then has no interior, unless what follows is made an equation (its face).
+The last two follow from the pseudo-inertia matrix where an assumption (`assume`) fixes a parameter at
+zero: the cone then has no interior, unless what follows is made an equation (its face).
 
 Signs and bounds of parameters, and the size in which friction, rotors and springs are counted.
 
 Friction takes energy from the motion: c v, c sign(v), ... have c >= 0 ([AGH2005] (24)). The coefficient of
-Stribeck's term may be negative as long as that of Coulomb's beside it outweighs it at low speed:
+Stribeck's term may be negative as long as that of Coulomb's term outweighs it at low speed:
 
     c_coulomb + c_stribeck exp(-(v/s)^2) >= 0 for all v,  with c_coulomb >= 0 and c_coulomb + c_stribeck >= 0
 
@@ -160,7 +160,7 @@ class BodyShape:
 
     Attributes:
         body: its index.
-        places: of its ten parameters among the chosen ones; -1 for those that are zero for good.
+        places: of its ten parameters among the chosen ones; -1 for those that are always zero.
         axes: along which it may extend; all three but for bodies on a line or at a point.
         equations: rows (k, 10) that are zero for its ten parameters.
         massless: whether it has no mass.
@@ -193,7 +193,7 @@ def shape_constraints(base: BaseParameters) -> list[BodyShape]:
 
 
 def _face_equations(indices: tuple[int, ...]) -> tuple[list[Array], tuple[int, ...]]:
-    """What follows from moments of inertia that are zero for good, and the axes that are left."""
+    """What follows from moments of inertia that are always zero, and the axes that are left."""
     zero = [axis for axis, moment in enumerate(DIAGONAL) if indices[moment] < 0]
     unit = np.eye(_TEN)
     if not zero:

@@ -4,7 +4,7 @@
 frame: the numbers that are identified, without another rounding. Templates, constants, units and comments of
 the user's own file are not in a robot, and so not in this one.
 
-Why parameters belong to no robot: in words, by body and by parameter.
+Messages say by body and by parameter why parameters belong to no robot.
 
 What a description is refused for, or would make a robot gain energy from friction: a negative mass, an
 inertia about the centre of mass that is not positive or breaks the triangle inequality (a pseudo-inertia

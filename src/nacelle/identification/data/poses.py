@@ -36,7 +36,7 @@ from nacelle.tree.actuation import actuator_scales, unwind_angles
 _STEPS = 20
 # A step below this, in robot sizes and rad, ends the iteration of least squares.
 _DONE = 1e-13
-# A step that is so many times as long as the shortest before shows that there is no solution.
+# A step longer than the shortest before by this factor shows that there is no solution.
 _DIVERGING = 2.0
 # Samples that start from the same pose.
 _BLOCK = 32
@@ -68,7 +68,7 @@ def motion_from_rates(robot: Robot, x: Array, q_rate: Array, q_acceleration: Arr
 
     Args:
         robot: the robot.
-        x: reduced poses; NaN where there is none.
+        x: reduced poses; NaN where no pose was found.
         q_rate: rates of the actuators (N, actuators).
         q_acceleration: derivatives of the rates.
     """
@@ -91,7 +91,7 @@ def motion_from_rates(robot: Robot, x: Array, q_rate: Array, q_acceleration: Arr
 
 
 def path_poses(robot: Robot, q: Array) -> Array:
-    """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where there is none.
+    """Reduced poses (N, nx) along a path of the actuators (N, actuators); NaN where no pose is found.
 
     The path is connected with the reference pose. Poses that fit redundant coordinates best are found block
     after block.
@@ -121,7 +121,7 @@ def least_squares_poses(robot: Robot, q: Array, start: Array) -> Array:
     there = np.asarray(start, dtype=float)[left]
     shortest = np.full(len(left), np.inf)
     units, nearly = twist_scales(robot), 1e3 * _DONE
-    # What needs iteration is sought from the reference once, and then near the pose before.
+    # Passive coordinates are sought from the reference once, and then near the pose before.
     before: SearchStart | None = None
     for _ in range(_STEPS):
         at, y, _ = solve_loops(robot, there, guess=before)

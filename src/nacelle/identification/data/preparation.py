@@ -109,13 +109,13 @@ _DECIMATION_BAND, _LOWEST_CUTOFF, _HIGHEST_CUTOFF = 8.0, 5.0, 0.1
 _RATE_NOISE = 3e-3
 # How long the encoders' filter remembers a jump, in periods of its cutoff.
 _MEMORY = 0.75
-# Gaps of so many samples are bridged, longer ones part a measurement.
+# Longest gap, in samples, that is bridged; longer ones part a measurement.
 _LONGEST_BRIDGE = 5
 # Knots of the splines of instruments a period of the band's highest frequency.
 _KNOTS = 4.0
 # Steps of time that differ by more than this part of them are not equal.
 _JITTER = 1e-3
-# Parts of a measurement shorter than so many kept samples are left out.
+# Kept samples of the shortest part of a measurement that is used.
 _SHORTEST = 12
 
 
@@ -125,7 +125,7 @@ class Preparation:
 
     Attributes:
         cutoff: of the encoders' filter, Hz.
-        decimation: every so many samples one is kept.
+        decimation: one sample out of this number is kept.
         instruments: "reference", "smooth" (splines through the encoders), or "auto": the reference where it
             was recorded.
         rest: rate of a driven joint below which its dry friction is undetermined, rad/s or m/s.

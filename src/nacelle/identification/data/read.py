@@ -84,7 +84,7 @@ Side = Literal["joint", "motor"]
 
 
 class TimeSpec(Strict):
-    """The time: a column, or the step between samples where there is none."""
+    """The time: a column, or the step between samples where no column has it."""
 
     column: ColumnName | None = None
     unit: UnitText | None = None
@@ -345,7 +345,7 @@ def current_channel(
     """The channel of a motor's current.
 
     Raises:
-        ChannelError: if the unit is none of currents, or the torque constant is missing.
+        ChannelError: if it is not a unit of currents, or the torque constant is missing.
     """
     unit = read_unit(spec.unit or header, (_CURRENT,), f"{actuator.name} (currents)")
     constant = actuator.torque_constant
@@ -372,7 +372,7 @@ def read_unit(text: str, allowed: tuple[Dimension, ...], what: str) -> Unit | No
     """Read the unit of a column; None for SI.
 
     Raises:
-        ChannelError: if it is none, or not one of such a column.
+        ChannelError: if it is not a unit, or not one of such a column.
     """
     if not text or text == "SI":
         return None

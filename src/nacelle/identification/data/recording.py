@@ -63,9 +63,9 @@ class Recording:
         units: units by name of a column, where the file has them.
         load: gives numbers (N,) of columns by name, NaN where an entry is missing; raises
             `MeasurementError` where entries are no numbers.
-        rows: gives the row of the file, counted from 1, of each of so many samples: the first row, or all
+        rows: gives, for a number of samples, the row of each in the file, from 1 on: the first row, or all
             rows where they do not follow one another.
-        header: line of the names in a text file; 0 if there is none.
+        header: line of the names in a text file; 0 without a header.
     """
 
     file: str

@@ -15,18 +15,18 @@ the regressor, the measured forces the other side:
 
 (Gautier, Janot and Vandanjon, "A new closed-loop output error method for parameter identification of robot
 dynamics", IEEE Trans. Control Systems Technology 21, 2013). Encoders and their errors do not appear; what is
-assumed is the controller. The tracking error is small beside the motion, so few steps suffice.
+assumed is the controller. The tracking error is small compared with the motion, so few steps suffice.
 
 Instrumental variables (IDIM-IV): estimates that errors of the encoders do not bias.
 
     sum_t Z_t^T W (b_t - Y_t beta) = 0
 
-The regressor Y comes from noisy encoders, so its errors and those of b - Y beta go together, and least
+The regressor Y comes from noisy encoders, so its errors and those of b - Y beta are correlated, and least
 squares has a bias that more data do not cure. Z is the same regressor along a motion without these errors:
 that of the reference, or of splines through the encoders (`preparation`), or one that is simulated in closed
 loop with the present estimates (Janot, Vandanjon and Gautier, "A generic instrumental variable approach for
-industrial robot identification", IEEE Trans. Control Systems Technology 22, 2014). It goes along with Y, and
-not with the errors.
+industrial robot identification", IEEE Trans. Control Systems Technology 22, 2014). It is correlated with Y,
+and not with the errors.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ is where it matters. With S_l the matrix that has ones at the lags l and -l,
 is a linear system for the lags R_m^k of all rows k, whose solution has no such bias.
 
 That takes errors to be alike at all times. They are not where friction changes its sign: there a small error
-of the rate is a large one of the force. So beside it stands the sum of the products of moments themselves,
+of the rate is a large one of the force. So the sum of the products of moments themselves is used as well,
 
     B' = sum over t, l of  k_l s_t s_(t+l)^T,      s_t = Q_t^T r_t,      k_l = 1 - |l| / 4
 

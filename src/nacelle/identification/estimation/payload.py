@@ -162,7 +162,7 @@ class PayloadEstimate(HasTable):
         return Payload(name, self.body, tuple(float(value) for value in ten))
 
     def robot_with_payload(self, name: str = "payload") -> Robot:
-        """The robot with the payload beside those that it has.
+        """The robot with the payload in addition to those that it has.
 
         Raises:
             IdentificationError: if it has one of that name.

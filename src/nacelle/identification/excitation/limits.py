@@ -57,7 +57,7 @@ class Limits:
         conditioning: smallest inverse condition of the scaled J_r^-1, Frobenius norm.
         leg_margins: smallest margins of the legs (legs,), and of the platform where it has one.
         centre: `limited_values` at rest at the centre.
-        origin: where the numbers come from, by kind, in words.
+        origin: a text that says where the numbers come from, by kind.
     """
 
     speed: Array

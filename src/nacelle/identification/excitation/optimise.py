@@ -145,7 +145,7 @@ class MotionDesign:
         smooth: rate over which Coulomb friction changes its sign, rad/s or m/s.
         count: samples of a motion.
         columns: units of the parameters (parameters,).
-        fixed: weighted rows of measurements made beside (rows, parameters), in these units.
+        fixed: weighted rows of other measurements (rows, parameters), in these units.
     """
 
     robot: Robot
@@ -190,7 +190,7 @@ class MotionDesign:
         Args:
             Z: the coefficients.
             t: the times, s; those of the problem if None.
-            guess: what iteration found near by (..., N, ny).
+            guess: passive coordinates near by (..., N, ny).
         """
         functions = self.at_times if t is None else self.functions.at(t)
         c, dc, ddc = (part @ Z for part in functions)
@@ -199,7 +199,7 @@ class MotionDesign:
     def states(self, c: Array, dc: Array, ddc: Array, guess: Array | None = None) -> MotionSamples:
         """Samples at coordinates about the centre and their derivatives (..., n).
 
-        What iteration finds is added.
+        Passive coordinates are added.
         """
         x = self.poses(c)
         c = c + centred_coordinates(self.robot, self.center)[0]
@@ -268,7 +268,7 @@ class MotionDesign:
             z: the variables.
             name: of the criterion.
             order: of the smooth condition.
-            guess: what iteration found at the samples of a motion near by (N, ny).
+            guess: passive coordinates at the samples of a motion near by (N, ny).
         """
         samples = self.samples(self.coefficients(z), guess=guess)
         return Evaluation(self, samples, name, order)
@@ -413,7 +413,7 @@ class OptimisationStage(NamedTuple):
         order: of the smooth condition.
         part: of the iterations, at most.
         friction_widening: factor of the rate over which Coulomb friction changes its sign.
-        sample_stride: every so many of the samples count.
+        sample_stride: one sample out of this number is used.
     """
 
     kept: float
@@ -423,7 +423,7 @@ class OptimisationStage(NamedTuple):
     sample_stride: int = 1
 
     def motions(self, starts: int) -> int:
-        """How many motions are improved in it, of so many starts."""
+        """How many motions are improved in it, out of a number of starts."""
         return min(starts, max(2, round(self.kept * starts)))
 
     def of(self, problem: MotionDesign) -> MotionDesign:
@@ -526,7 +526,7 @@ def _scale_to_limits(problem: MotionDesign, z: Array) -> Array:
 
 
 def _blocking_limit_message(problem: MotionDesign, z: Array) -> str:
-    """Which limit the smallest motion breaks, in words."""
+    """Message that says which limit the smallest motion exceeds."""
     samples = problem.samples(problem.coefficients(z * _SMALL * 2.0**-_DOUBLINGS))
     uses = problem.uses(samples, problem.rows(samples)[1])
     kind, name = problem.form.labels[int(np.argmax(np.max(uses, axis=0)))]

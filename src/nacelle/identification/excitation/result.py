@@ -227,7 +227,7 @@ class Excitation(Plottable):
         return all(use.use <= 1.0 for use in self.uses)
 
     def weakest_combination(self, k: int = 1) -> str:
-        """The k-th weakest combination of base parameters in words, and how weak it is."""
+        """Text of the k-th weakest combination of base parameters, and of how weak it is."""
         row, size = self.directions[-k], self.singular_values[-k] / self.singular_values[0]
         sign = 1.0 if row[int(np.argmax(np.abs(row)))] > 0.0 else -1.0
         indices = [i for i in np.argsort(-np.abs(row)) if abs(row[i]) >= _PART * np.max(np.abs(row))]
@@ -237,7 +237,7 @@ class Excitation(Plottable):
         return f"{' '.join(terms)} (1/{1.0 / size:.3g} of the best determined)"
 
     def repeat(self, periods: int) -> Trajectory:
-        """The whole motion, the optimised part so many times, to average measurements over its periods.
+        """The whole motion, the optimised part `periods` times, to average measurements over its periods.
 
         Raises:
             IdentificationError: if that part does not end where it begins, as B-splines.
@@ -254,7 +254,7 @@ class Excitation(Plottable):
         return Chain(*trajectories, *trajectories[-1:] * (periods - 1))
 
     def sample(self, rate: float, *, periods: int = 1) -> tuple[Array, Sample]:
-        """Times (N,) and the motion at them, `rate` times a second, `repeated` so many times."""
+        """Times (N,) and the motion at them, `rate` times a second, over a number of periods (`repeat`)."""
         return self.repeat(periods).sample(rate=rate)
 
     def to_csv(self, path: str | Path, *, rate: float = 1000.0, periods: int = 1) -> None:

@@ -43,7 +43,7 @@ class JointServo:
     limits: bool = True
 
     def filter_rate(self, rate: float) -> float:
-        """The rate of the derivative's filter, rad/s, at so many samples a second.
+        """The rate of the derivative's filter, rad/s, at `rate` samples a second.
 
         Raises:
             IdentificationError: if the controller cannot be realised at that rate.

@@ -1,7 +1,7 @@
 """A simulated experiment: identification experiment in closed loop on a simulated robot.
 
 The controller knows the model; the robot that it drives has other parameters, effects that no model has,
-encoders that count and currents with noise. So the data are those of a motion that the robot has made, not
+quantised encoders and currents with noise. So the data are those of a motion that the robot has made, not
 forces of inverse dynamics with noise on them: the controller answers to the sensors' errors, so that noise of
 motion and of force are not independent, and the motion is not the reference.
 
@@ -12,7 +12,7 @@ force, since accelerations are affine in the forces. `SimulatedExperiment.a` is 
 
 Integration. Coulomb friction changes its sign over the rate `smooth` (tanh), in the robot and in the model of
 the controller. It is a damper then with rates up to the largest eigenvalue L of M^-1 D, D the slope of
-friction at rest; a sample is made of so many steps h of the method of order four that h L <= 2 (it is stable
+friction at rest; a sample is divided into steps h of the method of order four so that h L <= 2 (it is stable
 up to 2.78), and h is at most a quarter of the lag of the current loops.
 
 What that controller knows beforehand. Samples are at t_k = k / rate. Forces are held over [t_k, t_k+1), so
@@ -76,7 +76,7 @@ _COULOMB = ("coulomb", "coulomb-smooth")
 
 
 def with_stribeck(robot: Robot, part: float, rate: float) -> Robot:
-    """The same robot with Stribeck friction beside each Coulomb friction.
+    """The same robot with Stribeck friction in addition to each Coulomb friction.
 
     c sign(r) becomes c (1 + part exp(-(r / rate)^2)) sign(r), r the joint's rate, rad/s or m/s.
 
@@ -522,7 +522,7 @@ class SimulatedExperiment(Plottable):
     def tau(self) -> Array:
         """True forces of the motors (N, actuators), N or N m: the mean over a sample centred at each.
 
-        Cogging acts beside them. Before the run the first ones are taken to be held.
+        Cogging acts in addition to them. Before the run the first ones are taken to be held.
         """
         return self._forces[self._first_sample :]
 

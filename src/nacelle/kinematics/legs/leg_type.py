@@ -139,7 +139,7 @@ def chain_form(chain: LegChain, size: float) -> str:
 
 
 def misalignment(chain: LegChain, form: ClosedForm, size: float) -> str:
-    """Why a strut or rod (floats) does not lie straight on its free joint, in words; empty if it does."""
+    """Message why a strut or rod (floats) does not lie straight on its free joint; empty if it does."""
     X, is_pair = form.centre(chain).X, form.free_joint == "U"
     if form.kind == "strut":
         end, along = (X[-2] @ X[-1]).p * ([1.0, 1.0, 0.0] if form.free_joint == "R" else 1.0), X[-2].R[:, 2]
@@ -371,13 +371,13 @@ class LegType(HasTable):
         name: letters of its joints from base to platform, "UPS"; branches in brackets.
         elements: its kinematic elements ([OAM]), "BB"; empty where it has none.
         form: its closed form, one of `forms.FORMS`; empty where it has none.
-        reason: why it has no closed form, in words; empty where it has one.
+        reason: a message that says why it has no closed form; empty where it has one.
         trunk: its joints from the base on, as far as it is one chain; empty for legs of other shapes.
         branches: the joints of its branches side by side, each to the platform; empty for a chain.
         planar: whether it is a chain that moves in a plane.
         parallelogram: the joints of its parallelogram, if it is a leg with one.
         links: its bodies between two points.
-        askew: why a strut or rod does not lie straight on its free joint, in words; empty if it does.
+        askew: a message that says why a strut or rod is not straight on its free joint; empty if it is.
     """
 
     name: str

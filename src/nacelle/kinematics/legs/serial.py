@@ -167,8 +167,8 @@ def aim_spherical(d: Array, u: Array, quat_xyzw: Array) -> Array:
 class RootSelection:
     """Signs that are left, margins that were met, and the references of spherical joints.
 
-    Beside the margins of roots, which are squared sines, the squares of lever arms count, over that of the
-    leg's or, beside slides, of the robot's size: an axis through the leg's end does not move it.
+    Besides the margins of roots, which are squared sines, the squares of lever arms count, over that of the
+    leg's or, with slides, of the robot's size: an axis through the leg's end does not move it.
     """
 
     def __init__(

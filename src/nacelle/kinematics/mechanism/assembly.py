@@ -201,8 +201,8 @@ def solve_closures(
 
     since r has rounding in the directions of the others, which the small damping near a solution would
     enlarge by up to 1 / |r|. Couplings may wind joints by many turns, which full steps compensate and damping
-    does not: with them it begins small, and whole turns do not count in the length of a step. After so many
-    steps that have not reduced the error, `patience`, it is left as it is.
+    does not: with them it begins small, and whole turns do not count in the length of a step. After
+    `patience` steps that have not reduced the error it is left as it is.
     """
     free = np.flatnonzero(~held)
     scale, units = row_scale(robot), rate_scale(robot)[free]
@@ -511,7 +511,7 @@ def generic_poses(robot: Robot, start: Assembly) -> tuple[tuple[TreeKinematics, 
 def sample_closed_configuration(
     robot: Robot, start: Assembly, reach: float, rng: np.random.Generator, *, perturbation: float = 1e-2
 ) -> tuple[Pose, Array, TreeKinematics, ClosureState] | None:
-    """A closed configuration, moved at random along the independent coordinates; None if there is none.
+    """A closed configuration, moved at random along the independent coordinates; None if none is found.
 
     Args:
         robot: the robot.

@@ -5,7 +5,7 @@ Rotations depend on how many of them there are:
 
     three   R = R(quat_xyzw)
     one     R = exp(tilt) Rot_k(angle) R_0            k the axis, the angle is the coordinate
-    two     R = exp(tilt) Rot_k(torsion) R_0          k the missing axis, the tilt vector across k is
+    two     R = exp(tilt) Rot_k(torsion) R_0          k the missing axis, the coordinates: the tilt across k
     none    R = exp(turn) R_0
 
 The other numbers r (translations that are not coordinates, tilt, torsion, turn) are zero or those of the
@@ -104,7 +104,7 @@ class Chart:
 
     @cached_property
     def dependent(self) -> int:
-        """How many numbers place the platform beside those in x: 3 or 6 less the coordinates."""
+        """How many numbers place the platform in addition to those in x: 3 or 6 less the coordinates."""
         return self.robot.platform_nv - len(self.moves) - len(self.rotations)
 
     @cached_property

@@ -18,8 +18,8 @@ filled: 3/5 R^2 = g^2, so
     density = m / (4/3 pi R^3),   R = sqrt(5/3) g.
 
 Real bodies are near it where they are compact (1 to 8000 kg/m^3) and below it where they are slender: a tube
-of carbon fibre of 10 m has 0.005. A mass that is wrong by 1000 beside a right inertia moves it by 3e7, so the
-limits below are far from both. Where the inertia is none (a point mass) the robot's size is its bound.
+of carbon fibre of 10 m has 0.005. A mass that is wrong by 1000 with a right inertia moves it by 3e7, so the
+limits below are far from both. Where the inertia is zero (a point mass) the robot's size is its bound.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class _Checker:
             self.warn(
                 ("motion",),
                 f"in the reference pose the coordinates {', '.join(robot.motion.coordinates)} do not "
-                f"determine the motion of the {robot.moving_part}; beside it they do",
+                f"determine the motion of the {robot.moving_part}; near it they do",
                 "choose another reference pose, or other coordinates",
             )
         parasitic = [axis for axis in m.coupled if axis not in robot.motion.coordinates]
@@ -279,7 +279,7 @@ class _Checker:
         elif m.singular_reference and not m.stretched:
             self.warn(
                 self.reference_path(),
-                "the reference pose is singular, poses beside it are not"
+                "the reference pose is singular, poses near it are not"
                 + (f"; there remains: {', '.join(m.reference_left)}" if m.reference_left else ""),
                 "choose another reference pose",
             )
@@ -435,7 +435,7 @@ class _Checker:
         return ("reference",)
 
     def joint_path(self, joint: str) -> Path:
-        """Where a joint is described: in a leg, of the platform or beside them; or else its leg."""
+        """Where a joint is described: in a leg, of the platform or outside them; or else its leg."""
         leg, _, name = joint.partition(".")
         path = self.described_path({leg}, leg) if name else ()
         paths = [(*path, key) for key in ("joints", "closures")] + [

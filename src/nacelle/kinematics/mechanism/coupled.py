@@ -6,7 +6,7 @@ joints) constant. One joint of each coupling is taken out of the iteration,
     q_e = K q_r + k,      K = -C_e^-1 C_r,   k = C_e^-1 o
 
 the one that moves fastest, so that a screw is found by its travel and a motor behind a gear by the joint that
-it drives: coordinates that are found by iteration have the robot's own scale. Coordinates of the motion are
+it drives: coordinates that are solved numerically have the robot's own scale. Coordinates of the motion are
 given and never taken out.
 """
 
@@ -86,7 +86,7 @@ def coupled_followers(robot: Robot) -> CoupledFollowers:
     for i in range(len(A)):
         size = np.abs(A[i])
         top = float(np.max(size, initial=0.0))
-        # A factor that is small beside the others is that of a fast joint.
+        # A factor that is small compared with the others is that of a fast joint.
         able = [k for k in free if k not in pivots and size[k] > 1e-9 * max(top, 1e-300)]
         if not able:
             # Between coordinates that are given, or said already: the motion does not fit, as mobility says.

@@ -71,7 +71,7 @@ def idle_spin_row(motion: TreeKinematics, spin: IdleSpin) -> Array:
 def select_idle_spins(M: Array, spins: Iterable[tuple[IdleSpin, Array]]) -> tuple[list[IdleSpin], Array]:
     """Of some spins with their rows (rates,) those that hold what equations M (rows, rates) leave free.
 
-    Bodies that spin together are held by one of them. The rows beside M are given with them.
+    Bodies that spin together are held by one of them. The rows next to M are given with them.
     """
     chosen: list[IdleSpin] = []
     rank = rank_of(M)
@@ -207,7 +207,7 @@ def asymmetry(robot: Robot, spin: IdleSpin) -> float:
 
 
 def spin_driver(robot: Robot, spin: IdleSpin) -> str:
-    """What drives an idle spin: a rotor, a spring beside its axis, a torsion spring, a damper; or empty."""
+    """What drives an idle spin: a rotor, a spring off its axis, a torsion spring, a damper; or empty."""
     for joint in robot.joints:
         if joint.rotor_inertia and spin.body in (joint.predecessor, joint.successor):
             return f"the rotor of {joint.name}"

@@ -49,13 +49,13 @@ _SAME_BRANCH = 1e-6
 
 @dataclass(frozen=True)
 class LegAnalysis(LegRates):
-    """How one leg is solved: its rates, and its closed form; None if it is found by iteration."""
+    """How one leg is solved: its rates, and its closed form; None if it is solved numerically."""
 
     closed_form: ClosedFormSolution | None
 
 
 class IteratedAxis(NamedTuple):
-    """An axis of a joint whose coordinate is found by iteration.
+    """An axis of a joint whose coordinate is solved numerically.
 
     Attributes:
         joint: index of the joint.
@@ -98,12 +98,12 @@ class Mechanism(RateStructure):
 
     @cached_property
     def iterated_legs(self) -> tuple[int, ...]:
-        """Legs that are found by iteration."""
+        """Legs that are solved numerically."""
         return tuple(k for k, plan in enumerate(self.legs) if plan.closed_form is None)
 
     @cached_property
     def iterated_joints(self) -> tuple[int, ...]:
-        """Tree joints whose coordinates are found by iteration."""
+        """Tree joints whose coordinates are solved numerically."""
         legs = [j for k in self.iterated_legs for j in self.robot.legs[k].joints]
         return tuple(j for j in (*self.dependent_joints, *legs) if j not in self.followers.joints)
 
@@ -171,7 +171,7 @@ class Mechanism(RateStructure):
 
     @property
     def dependent_count(self) -> int:
-        """How many dependent numbers of the platform's pose are found by iteration."""
+        """How many dependent numbers of the platform's pose are solved numerically."""
         return self.chart.dependent if self.parasitic else 0
 
     @property
@@ -181,7 +181,7 @@ class Mechanism(RateStructure):
 
     @property
     def iterated_count(self) -> int:
-        """How many of the unknowns y are found by iteration: all but the angles that count turns."""
+        """How many of the unknowns y are solved numerically: all but the angles that count turns."""
         return self.dependent_count + sum(self.robot.joints[j].nq for j in self.iterated_joints)
 
     @cached_property
@@ -242,7 +242,7 @@ def mechanism_of(robot: Robot) -> Mechanism:
 
 
 def with_turn_counting(robot: Robot) -> Robot:
-    """The robot as it is along a motion: angles that neither x nor iteration gives count their turns.
+    """The robot as it is along a motion: angles that are neither in x nor in y count their turns.
 
     A spring, an end stop or limits more than a turn apart depend on the turns of such an angle, which a pose
     alone does not tell. Each is a further entry of y: near it, within half a turn, the angle is read. A

@@ -1,4 +1,4 @@
-"""Mobility: how a robot can move, by counting and by rank, in words.
+"""Mobility: how a robot can move, by counting and by rank, with its description.
 
 With u the rates of the tree (platform twist and joint rates) and J the Jacobian of the closures, the
 motions of the robot are the null space N of J. Counting says dim u - rows of J (Chebyshev, Gruebler,
@@ -109,23 +109,23 @@ class Mobility(HasTable):
         counted_planar: the same in the plane, for a planar mechanism; None otherwise.
         true: dimension of all motions at a generic pose.
         platform: dimension of the motions of the platform.
-        idle: motions that leave the platform at rest, in words.
+        idle: descriptions of the motions that leave the platform at rest.
         idle_count: their number.
         free: axes along which the platform moves independently.
-        inside: motions inside an articulated platform beside those of its platform frame.
+        inside: motions inside an articulated platform in addition to those of its platform frame.
         tools: for each tool, the axes along which it moves independently.
         locked: axes along which it cannot move.
         coupled: axes along which it moves only together with others (parasitic motion).
         overconstrained: closure equations beyond those needed.
-        redundant: where the superfluous equations are, in words.
+        redundant: messages that say where the superfluous equations are.
         actuators: number of actuators.
         controlled: dimension of the platform's motions that the actuators control.
-        uncontrolled: motions left with all actuators locked, in words.
+        uncontrolled: descriptions of the motions left with all actuators locked.
         still: joints that never move.
         singular_reference: whether the reference pose is singular where generic poses are not.
         fits: whether the declared motion type fits the platform's motions.
         fits_reference: whether it also fits in the reference pose itself.
-        reference_left: motions left with all actuators locked in a singular reference pose, in words.
+        reference_left: descriptions of those left with all actuators locked in a singular reference pose.
         declared: the declared motion type.
         spinning: bodies that spin idly, with their axes.
         stretched: legs that are stretched or folded in the reference pose (serial singularities there).
@@ -176,7 +176,7 @@ class Mobility(HasTable):
         return bool(self.undriven) and (self.is_unobserved or self.actuators < self.platform)
 
     def _describe_motions(self) -> str:
-        """The independent motions in words; those that couple several axes together at the end."""
+        """The independent motions as text; those that couple several axes together at the end."""
         if self.moving_part != "platform":
             return ", ".join(self.joints) or "none"
         moves = [_AXIS_LABELS[a] for a in self.free]
@@ -200,7 +200,7 @@ class Mobility(HasTable):
         )
 
     def describe(self) -> list[str]:
-        """The same in words."""
+        """The mobility as lines of text."""
         lines = [
             f"The {self.moving_part} has {format_count(self.platform, 'independent motion')}: "
             f"{self._describe_motions()}."
@@ -252,7 +252,7 @@ def mobility(robot: Robot, start: Assembly | None = None) -> Mobility:
 
     Returns:
         Freedoms of the robot and its platform, idle motions and superfluous closure equations, with the count
-        of Chebyshev, Gruebler and Kutzbach beside.
+        of Chebyshev, Gruebler and Kutzbach next to it.
     """
     return _mobility(robot, robot.all_names, assemble(robot) if start is None else start)
 

@@ -1,1 +1,1 @@
-"""What iteration finds at poses, and on which branch."""
+"""Passive coordinates at poses, solved numerically, and their branch."""

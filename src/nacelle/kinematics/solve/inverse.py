@@ -65,7 +65,7 @@ class InverseKinematics(Plottable):
     Attributes:
         robot: the robot.
         x: the poses (..., nx).
-        y: what was found by iteration (..., ny); empty for robots in closed form.
+        y: passive coordinates, solved numerically (..., ny); empty for robots in closed form.
         q: coordinates of all tree joints (..., nq); NaN where a pose has none.
         actuators: coordinates of the actuators (..., actuators), rad or m.
         margins: how far every leg, and the platform where it has dependent coordinates, is from a serial

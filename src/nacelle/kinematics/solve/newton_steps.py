@@ -105,7 +105,7 @@ def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list
 
 
 def loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
-    """The step of what iteration finds, and what is open."""
+    """The step of the passive coordinates, and what is open."""
     robot, mechanism = now.robot, now.mechanism
     basis = chart_basis(mechanism, x, y[: mechanism.dependent_count])
     system = closure_equations_at(now)

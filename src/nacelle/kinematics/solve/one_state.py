@@ -37,7 +37,7 @@ class RegularSample(NamedTuple):
 
     Attributes:
         x: the pose (nx,), its quaternion normalised.
-        y: what iteration found (ny,).
+        y: passive coordinates (ny,).
         results: outputs of the function by name.
     """
 
@@ -77,7 +77,7 @@ class SingleSample:
 
         Args:
             x: reduced pose.
-            guess: what iteration begins with: a solution near by, or its y.
+            guess: start of the iteration: a solution near by, or its y.
             *others: the inputs after x and y, of checked sizes; those that are not given are zero.
         """
         if type(x) is not np.ndarray or x.dtype is not _FLOAT:

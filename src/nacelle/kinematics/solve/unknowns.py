@@ -1,4 +1,4 @@
-"""What iteration finds at poses: y, on the branch of the reference pose.
+"""Passive coordinates y at poses, solved numerically on the branch of the reference pose.
 
 Legs without a closed form, loops of the platform and parasitic motion are solved by Newton's iteration. Their
 equations have several solutions; the one that is meant is connected with the reference pose:
@@ -57,7 +57,7 @@ _NEAR_STEPS, _NEAR_STEP = 4, 0.125
 
 
 class PassiveCoordinates(NamedTuple):
-    """What iteration found.
+    """Passive coordinates, solved numerically.
 
     Attributes:
         y: unknowns (..., ny); NaN where the loops do not close.
@@ -128,7 +128,7 @@ def step_units(mechanism: Mechanism) -> Array:
 def solve_unknowns(
     mechanism: Mechanism, x: Array, guess: SearchStart | None = None, *, follow: bool = False
 ) -> PassiveCoordinates:
-    """Find what needs iteration at poses, and angles that count turns.
+    """Solve passive coordinates at poses, and angles that count turns.
 
     Angles continue those of a guess, or along a path. For a single pose they are within half a turn of the
     centres of their joints (`Joint.centre`), but for coupled joints.
@@ -189,7 +189,7 @@ def _wrap_near_centres(mechanism: Mechanism, y: Array) -> Array:
 def _solve_with_turns(
     mechanism: Mechanism, x: Array, guess: SearchStart | None, follow: bool
 ) -> PassiveCoordinates:
-    """The same where angles count turns: what iteration finds, then these angles."""
+    """The same where angles count turns: passive coordinates, then these angles."""
     robot, size = mechanism.robot, mechanism.iterated_count
     start_iterated = None if guess is None else SearchStart(guess.x, guess.y[..., :size])
     iterated = solve_unknowns(mechanism_of(robot.as_described), x, start_iterated, follow=follow)

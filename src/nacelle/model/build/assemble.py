@@ -364,7 +364,7 @@ class _Builder:
         else:
             reason = f"{name!r} is not a coordinate"
         near = did_you_mean(name, [*axes, *joints])
-        known = ", ".join([*axes, *joints][:12]) or "joints of legs, and there are none"
+        known = ", ".join([*axes, *joints][:12]) or "joints of legs, and this robot has no such joints"
         return reason, near or f"coordinates are {known}"
 
     def carrier_body(self, name: str | None, path: KeyPath, *, of_legs: bool = False) -> int:

@@ -7,7 +7,7 @@ wrote down:
   constant that is used in ten places is one number, and so is a number of a template with ten legs;
 - components of an axis that is not a coordinate axis.
 
-Fixed, for good, are
+Always constant are
 
 - what the description does not say (defaults), and a 0 that it does say;
 - angles that are whole multiples of 45 degrees, rotations that take coordinate axes to coordinate axes, and

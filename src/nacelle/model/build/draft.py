@@ -60,7 +60,7 @@ class DraftError(ValueError):
     """An element cannot be placed; `path` and `hint` say where and what would be right."""
 
     def __init__(self, path: KeyPath, message: str, hint: str) -> None:
-        """Keep place and hint beside the message."""
+        """Keep place and hint with the message."""
         self.path = path
         self.hint = hint
         super().__init__(message)

@@ -200,7 +200,7 @@ class BodyGraph:
             if edge.closes:
                 self.report(
                     draft.path,
-                    f"the joint {name!r} closes a loop, and its coordinate is none of the tree",
+                    f"the joint {name!r} closes a loop, so its coordinate is not in the spanning tree",
                     "close the loop elsewhere, or by a fixed joint behind a massless body",
                 )
                 return None

@@ -96,7 +96,7 @@ class JointBuilder:
         return Joint(full_name(coupling), JointKind.COUPLING, BASE, BASE, terms=tuple(terms), offset=offset)
 
     def drive(self, edge: Edge, kind: JointKind, guess: Entry | None = None) -> Drive:
-        """Read what a joint has beside its geometry, in the order of its kind, mirrored with its leg.
+        """Read what a joint has in addition to its geometry, in the order of its kind, mirrored with its leg.
 
         Args:
             edge: the joint.

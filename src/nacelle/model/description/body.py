@@ -124,7 +124,7 @@ class BeamSpec(Strict):
     """How a flexible link deforms; without it as the defaults say.
 
     `from` and `to` are the ends of the straight beam in the body's frame: by default the joint that carries
-    the body, and the centre of its other joints. Joints beside an end sit on it by a rigid piece.
+    the body, and the centre of its other joints. Joints off an end are rigidly connected to it.
     """
 
     start: Lengths3 | None = Field(default=None, alias="from")
@@ -234,7 +234,7 @@ class SphereSpec(Strict):
 
 
 class MeshSpec(Strict):
-    """A mesh from a file beside the description, in metres times `scale`.
+    """A mesh from a file next to the description, in metres times `scale`.
 
     With `mirror` its own x is turned around first, as on a leg that mirrors another.
     """
@@ -261,7 +261,7 @@ class DisplaySpec(Strict):
 
 
 class InertialSpec(Strict):
-    """Mass, centre of mass and inertia; without a mass there is none."""
+    """Mass, centre of mass and inertia; a body without a mass has none of them."""
 
     mass: Mass = 0.0
     com: Lengths3 | None = None

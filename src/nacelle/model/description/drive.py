@@ -1,4 +1,4 @@
-"""What a joint may have beside its geometry, as written: friction, springs, limits, an actuator.
+"""What a joint may have in addition to its geometry, as written: friction, springs, limits, an actuator.
 
 The units depend on the kind of joint, so quantities are kept as written; they are read below.
 """
@@ -108,7 +108,7 @@ class ActuatorSpec(Strict):
 
 
 class DriveSpec(Strict):
-    """What any joint may have beside its geometry."""
+    """What any joint may have in addition to its geometry."""
 
     active: bool = False
     actuator: ActuatorSpec | None = None
@@ -136,7 +136,7 @@ class DriveSpec(Strict):
         )
 
 
-# ---- what a joint has beside its geometry, read for its kind: friction, springs, limits
+# ---- what a joint has in addition to its geometry, read for its kind: friction, springs, limits
 
 
 # Kinds of quantity of the coefficients of friction along a translation.
@@ -155,7 +155,7 @@ _NEEDS_SCALE = ("coulomb_smooth", "stribeck")
 
 
 class Drive(NamedTuple):
-    """What a joint has beside its geometry, in SI units.
+    """What a joint has in addition to its geometry, in SI units.
 
     Attributes:
         joint: a joint of its kind that has all but a name, bodies and frames.
@@ -172,7 +172,7 @@ def check_drive(
     """Inside a validator: read all quantities of a joint and raise what is wrong, all at once.
 
     Args:
-        spec: what the joint has beside its geometry.
+        spec: what the joint has in addition to its geometry.
         kind: in whose coordinates that is written.
         info: of the validator.
         keys: where the joint is.
@@ -220,7 +220,7 @@ class DriveReader:
         return number
 
     def drive(self, spec: DriveSpec, kind: JointKind, path: KeyPath) -> Drive:
-        """Read everything that a joint has beside its geometry."""
+        """Read everything that a joint has in addition to its geometry."""
         single = kind in _SINGLE_AXIS_KINDS
         if (spec.active or spec.actuator is not None) and not single:
             self.report(
@@ -336,7 +336,7 @@ class DriveReader:
             self.report(
                 path,
                 f"{len(entries)} end stops for the {len(axes)} axes of a {kind} joint",
-                "one for each axis, null where there is none",
+                "one for each axis, null for an axis without an end stop",
             )
             return ()
         return tuple(
@@ -510,5 +510,5 @@ def _parse_fraction(value: Any) -> float | None:
 
 
 def _entry_paths(path: KeyPath, count: int) -> list[KeyPath]:
-    """Where the entries of so many axes are: in a list if there are several."""
+    """Where the entries of `count` axes are: in a list if there are several."""
     return [(*path, k) for k in range(count)] if count > 1 else [path]

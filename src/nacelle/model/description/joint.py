@@ -47,7 +47,7 @@ class CouplingSpec(Strict):
     def _check(self) -> CouplingSpec:
         if isinstance(self.follows, dict) and self.ratio is not None:
             raise fault(
-                "ratio is given beside a mapping of ratios", "write follows: {left: 0.5, right: 0.5} alone"
+                "ratio and a mapping of ratios are given", "write follows: {left: 0.5, right: 0.5} alone"
             )
         if self.joint in self.ratios():
             raise fault(f"the joint {self.joint!r} follows itself", "name the other joint under follows")
@@ -68,7 +68,7 @@ class DamperSpec(Strict):
 
 
 class LineSpringSpec(Strict):
-    """A spring between points of two bodies, with a damper beside it; it acts along the line between them.
+    """A spring between points of two bodies, with a parallel damper; it acts along the line between them.
 
     `length` is its free length.
     """

@@ -117,7 +117,7 @@ def shipped_schema() -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the schema beside this file, or with --check say whether it is up to date."""
+    """Write the schema next to this file, or with --check say whether it is up to date."""
     path = files("nacelle.model") / _FILE
     if "--check" in arguments:
         fresh = path.is_file() and path.read_text(encoding="utf-8") == schema_text()

@@ -4,7 +4,7 @@ A description names its version (`format: nacelle/2`). Everything of an older ve
 newer one, so an old file loads unchanged; what is new in an old file is an error at its place, with the
 version to write. A robot is written in the oldest version that says it.
 
-What a new key needs, beside its pydantic field, is a line in `NEW`.
+What a new key needs, in addition to its pydantic field, is a line in `NEW`.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def oldest_format(data: dict[str, Any]) -> Format:
 
 
 def _new_entries(data: Any) -> Iterator[tuple[New, KeyPath]]:
-    """Everything in some data that is new in nacelle/2, with its place."""
+    """Everything in some data that is new in nacelle/2, with its key path."""
     mappings = list(_mappings(data, ()))
     for new in NEW:
         if new.absent:
@@ -169,7 +169,7 @@ def _new_entries(data: Any) -> Iterator[tuple[New, KeyPath]]:
 
 
 def _mappings(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
-    """All mappings in some data, the outermost first, each with its place."""
+    """All mappings in some data, the outermost first, each with its key path."""
     if isinstance(data, dict):
         yield path, data
     for key, value in _entries(data):

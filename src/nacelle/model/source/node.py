@@ -62,7 +62,7 @@ class Origin:
 
 @dataclass
 class Node:
-    """A scalar, a list of nodes or a mapping of nodes, with its place in the file.
+    """A scalar, a list of nodes or a mapping of nodes, with its position in the file.
 
     Attributes:
         value: the scalar, the list or the mapping.

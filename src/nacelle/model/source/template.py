@@ -37,7 +37,7 @@ MAX_LEGS = 64
 
 _REPEAT_KEYS = ["repeat", "count", "angles", "placements", "table", "names", "prefix", "with", "override"]
 _TEXTS = ("name", "title", "notes", "sources")
-# Keys that a line of a table may have beside parameters.
+# Keys that a line of a table may have in addition to parameters.
 _OWN_KEYS = ("name", "placement", "branch", "guess", "override")
 _SINGLE_KEYS = ("template", "with")
 

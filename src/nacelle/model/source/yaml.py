@@ -61,7 +61,7 @@ def read_yaml(text: str | bytes, file: str) -> Source:
     """Read the text of a YAML file to a tree of nodes.
 
     Raises:
-        DescriptionError: one problem with its place, if the text is too large, is not YAML, uses
+        DescriptionError: one problem with its position, if the text is too large, is not YAML, uses
             tags, repeats a key, or nests or repeats (by aliases) too much.
     """
     if isinstance(text, bytes):

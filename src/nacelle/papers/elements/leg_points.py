@@ -39,7 +39,7 @@ from nacelle.papers.elements.structure import ElementGeometry, ElementLeg, Eleme
 from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, sqrt
 from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
-# Constants of a leg that differ by more between sample poses, over the robot's size, are none.
+# Values of a leg that differ by more between sample poses, over the robot's size, are not constant.
 _SAME = 1e-9
 
 
@@ -214,7 +214,7 @@ def leg_points(mechanism: Mechanism, leg: ElementLeg) -> LegPoints:
             apart = np.concatenate([here.start - there.start, here.offset - there.offset])
             if float(np.max(np.abs([*apart, here.length - there.length]))) > _SAME * size:
                 raise KinematicsError(
-                    f"leg {leg.leg.name!r} ends beside the line of its elements, at no constant place"
+                    f"leg {leg.leg.name!r} ends off the line of its elements, at no constant place"
                 )
     return first
 

@@ -37,7 +37,7 @@ from nacelle.tree.spanning_tree import CosineSine
 
 # Orientations and axes that differ by less at sample poses are constant.
 _SAME = 1e-9
-# Points whose differences are as short as this beside the robot's size place nothing.
+# Points whose differences are as short as this compared with the robot's size place nothing.
 _SHORT = 1e-3
 
 
@@ -116,7 +116,7 @@ class PlatformSolver:
         self.directions[body].append(KnownPoint(np.eye(3)[axis], direction))
 
     def missing_axes(self, body: int) -> tuple[int, ...]:
-        """Axes of a body's frame whose directions would tell how it is turned, beside what is known."""
+        """Axes of a body's frame whose directions would tell how it is turned, apart from what is known."""
         turning = orientations(self.mechanism)[body]
         if turning.kind == "axis":
             across = np.linalg.norm(np.cross(turning.axis, turning.R.T), axis=1)

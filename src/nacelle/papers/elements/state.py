@@ -106,7 +106,7 @@ class ElementState(MeasuredState, Plottable):
         """Results at the state: by the program from elements, and by the tree where that is weak.
 
         The program takes directions and lengths as they are, A(s) Gamma + b(s, s', s'') = 0 ([OAM] (58),
-        (66)). The pose is found beside it, by linear forward kinematics, for margins and flags.
+        (66)). The pose is found in addition, by linear forward kinematics, for margins and flags.
         """
         robot, pose = self.robot, self.pose()
         poses, y, flags = solve_loops(robot, pose.x, pose.v, pose.a)

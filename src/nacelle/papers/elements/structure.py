@@ -320,9 +320,7 @@ class _LegReader:
                 return self._strut(kind.trunk[1:], kind.trunk[0])
             case [_, "P", _]:
                 return self._strut(kind.trunk, None)
-        raise self.fail(
-            f"is none of the covered kinds: bars, struts, shafts, sliders on a plane ({kind.name})"
-        )
+        raise self.fail(f"is not of a supported kind: bars, struts, shafts, sliders on a plane ({kind.name})")
 
     def _hold(self, group: JointGroup) -> EndJoint:
         first, last = group.joints[0], group.joints[-1]

@@ -100,7 +100,7 @@ def programs_agree(candidate: Program, program: Program, rows: tuple[Row, ...]) 
             pairs = list(zip(ours[span], theirs[span], strict=True))
             largest = max((abs(b) for _, b in pairs if b.is_finite()), default=Decimal(0))
             for a, b in pairs:
-                # Numbers that are none cannot be compared by size.
+                # Numbers that are not finite cannot be compared by size.
                 if a.is_finite() != b.is_finite() or (
                     b.is_finite() and abs(a - b) > AGREEMENT_TOLERANCE * largest
                 ):

@@ -65,7 +65,7 @@ Row = tuple[Decimal, ...]
 class PreciseInputs:
     """Inputs with 50 digits, a row each.
 
-    Inputs that depend on one another (what iteration finds at a pose, entries of a rotation) must do so to
+    Inputs that depend on one another (passive coordinates at a pose, entries of a rotation) must do so to
     all these digits; all others are random. Four rows or more prove an identity: two on either side of a
     `where` that is to take part in one.
 
@@ -194,7 +194,7 @@ Definition = tuple[Any, ...]
 SignedDefinition = tuple[int, Definition]
 
 _pack, _unpack = struct.Struct("<d").pack, struct.Struct("<q").unpack
-# A value is not replaced by one whose rounding is so many times its own.
+# A value is not replaced by one whose rounding is larger than its own by this factor.
 _MAX_ROUNDING_RATIO = 4.0
 # Leading bits of a double by which values are looked up: 36 of the fraction, 1.5e-11.
 _DROPPED_BITS = 16

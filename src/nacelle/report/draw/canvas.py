@@ -24,7 +24,7 @@ DPI = 160
 ELEVATION, AZIMUTH = 22.0, -60.0
 # From behind the viewer's left shoulder.
 _LIGHT = np.array([-0.25, -0.55, 0.8]) / np.linalg.norm([-0.25, -0.55, 0.8])
-# Where a colour bar is beside axes in space, as a part of the width.
+# Where a colour bar is next to axes in space, as a part of the width.
 COLOUR_BAR_LEFT = 0.88
 
 

@@ -1,4 +1,4 @@
-"""Pictures that set numbers beside each other: measured and predicted, before and after, ours and others'."""
+"""Pictures that compare numbers: measured and predicted, before and after, ours and others'."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def plot_balance(paper: Paper, balance: GravityBalance) -> str:
 
 @picture
 def plot_operations(paper: Paper, count: Operations) -> str:
-    """Draw how many operations a model takes, beside what others have published."""
+    """Draw how many operations a model takes, compared with what others have published."""
     totals = [entry.total for entry in count.published_counts]
     none = [0] * len(totals)
     labels = ["nacelle", *(entry.source for entry in count.published_counts)]
@@ -169,7 +169,7 @@ def plot_operations(paper: Paper, count: Operations) -> str:
 
 @picture
 def plot_agreement(paper: Paper, report: Any) -> str:
-    """Draw how far results (a report of `nacelle.verify`) are from other engines, beside what is allowed."""
+    """Draw how far results (a report of `nacelle.verify`) are from other engines, and what is allowed."""
     names = list(dict.fromkeys(quantity.name for engine in report.engines for quantity in engine.quantities))
     groups: dict[str, Array] = {}
     allowed: dict[str, float] = {}
@@ -248,7 +248,7 @@ def select_rows(
     """Places of rows by name; the first ones if None.
 
     Raises:
-        NacelleError: if there is none of such a name.
+        NacelleError: if none has such a name.
     """
     for name in selection or ():
         if name not in names:

@@ -105,7 +105,7 @@ def draw_matrix(
 
 
 def colour_bar(ax: Any, mappable: Any, label: str) -> None:
-    """A bar of colours beside axes, flat or in space."""
+    """A bar of colours next to axes, flat or in space."""
     if not hasattr(ax, "get_zlim"):
         bar = ax.figure.colorbar(mappable, cax=ax.inset_axes((1.03, 0.0, 0.03, 1.0)))
     elif ax.figure.axes == [ax]:

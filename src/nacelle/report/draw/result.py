@@ -158,7 +158,7 @@ def draw_bars(
     logarithmic: bool = False,
     numbers: bool = False,
 ) -> None:
-    """Bars beside names, the first above; groups have their own colours and hatchings.
+    """Bars next to names, the first above; groups have their own colours and hatchings.
 
     Args:
         ax: the axes.
@@ -188,7 +188,7 @@ def draw_bars(
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     if numbers:
         (values,) = groups.values()
-        # Beside numbers that are so much larger, rounding is zero.
+        # Compared with numbers that are so much larger, rounding is zero.
         tiny = 1e-13 * float(np.max(np.abs(finite[0]), initial=0.0))
         for row, value in zip(rows, values, strict=True):
             at = float(value) if np.isfinite(value) and abs(value) > tiny else 0.0
@@ -233,7 +233,7 @@ def draw_result(paper: Paper, result: Any, *keys: str, times: Any = None) -> str
         times: times of the samples (N,), s, where the result has none; they are numbered if None.
 
     Returns:
-        Robot and kind of result in words, such as "delta: inverse dynamics".
+        The title: robot and kind of result, such as "delta: inverse dynamics".
 
     Raises:
         NacelleError: if there is no such quantity, or the times do not fit.

@@ -1,4 +1,4 @@
-"""Pictures of a robot at a pose, with names beside its bodies, none over another."""
+"""Pictures of a robot at a pose, with names next to its bodies, none over another."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# ---- names beside bodies
+# ---- names next to bodies
 
 
 # Pixels between names, and how often they are moved apart at most.

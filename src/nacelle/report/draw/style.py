@@ -96,7 +96,7 @@ def draw_curve(ax: Any, x: Array, y: Array, k: int, name: str, **options: Any) -
 
 
 def side_legend(ax: Any) -> None:
-    """A legend beside axes, where it hides nothing."""
+    """A legend next to axes, where it hides nothing."""
     _legend(ax, _legend_handles(ax), loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 

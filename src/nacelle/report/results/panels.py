@@ -59,7 +59,7 @@ class Panel:
         return axis_label(name, self.unit)
 
     def largest(self, max_count: int) -> list[int]:
-        """At most so many entries, those with the largest values, in their order."""
+        """The entries with the largest values, at most `max_count`, in their order."""
         if len(self.entries) <= max_count:
             return self.entries
         values = np.abs(np.atleast_2d(self.quantity.values)[:, self.entries])

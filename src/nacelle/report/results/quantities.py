@@ -1,7 +1,7 @@
 """What every result holds: its quantities.
 
-There is a function for every class of results, called by the name of the class in words: `quantities` finds
-it so. Classes are named for type checkers alone, so that drawing one result imports no other.
+There is a function for every class of results, with the name of the class in snake case, by which
+`quantities` finds it. Classes are named for type checkers alone, so that drawing one result imports no other.
 """
 
 from __future__ import annotations

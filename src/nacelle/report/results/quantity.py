@@ -90,7 +90,7 @@ def make_single_quantity(key: str, unit: str, values: Any, **options: Any) -> Re
 
 
 def spaced_class_name(name: str) -> str:
-    """The name of a class in words: "inverse dynamics"."""
+    """The name of a class as separate words, such as "inverse dynamics"."""
     return "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name).strip()
 
 

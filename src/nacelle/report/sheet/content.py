@@ -21,7 +21,7 @@ class Content:
     """The result of a section.
 
     Attributes:
-        data: plain data, ready for JSON; beside numbers the "command" that prints them.
+        data: plain data, ready for JSON; with numbers the "command" that prints them.
         markup: the same for the page.
     """
 
@@ -30,7 +30,7 @@ class Content:
 
 
 def command_line(command: str) -> str:
-    """The command that gives the numbers beside it."""
+    """The command that gives the numbers next to it."""
     return element("p", element("code", escape_text(command)), kind="command")
 
 

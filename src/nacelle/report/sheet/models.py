@@ -1,6 +1,6 @@
 """Models of the robot: operations, base parameters, natural frequencies, the same in other engines.
 
-Operations are those of all models in their compact form, beside what is published. Base parameters: how
+Operations are those of all models in their compact form, next to what is published. Base parameters: how
 many there are, and what each is a sum of. Natural frequencies are those of flexible links and drives, or of
 a rigid robot on its springs. Verification is what `nacelle verify` compares; the comparison is made
 elsewhere (`nacelle.verify`) and handed in as plain data.
@@ -42,7 +42,7 @@ MODELS = (
 
 
 def _model_label(name: str) -> str:
-    """A model in words: "inverse dynamics, flexible"."""
+    """Label of a model, such as "inverse dynamics, flexible"."""
     label = name.removeprefix("elastic_").replace("_", " ").replace("jacobian", "Jacobian")
     return f"{label}, flexible" if name in ELASTIC_NAMES else label
 
@@ -78,7 +78,7 @@ def operations_table(entries: Sequence[tuple[str, Operations]]) -> str:
 
 
 def operation_section(subject: Subject) -> Content:
-    """Count the operations of a robot's models, with the published counts beside their own."""
+    """Count the operations of a robot's models, with the published counts next to their own."""
     robot, entries, reasons = subject.robot, [], {}
     flexible = any(body.section is not None for body in robot.bodies) or any(
         joint.drive_stiffness for joint in robot.joints

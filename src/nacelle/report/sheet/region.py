@@ -36,7 +36,7 @@ _RAYS = 400
 
 
 def workspace_section(subject: Subject) -> Content:
-    """Map the workspace of a robot: rays in words, then a picture and lines for every slice.
+    """Map the workspace of a robot: a text about rays, then a picture and lines for every slice.
 
     Raises:
         NacelleError: if no pose near the reference is reached within limits.

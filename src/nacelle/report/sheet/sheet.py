@@ -65,7 +65,7 @@ class SheetSection:
     Attributes:
         name: one of `TITLES`.
         content: its result; None if it could not be made.
-        reason: why not, in words.
+        reason: a message that says why not.
     """
 
     name: str
@@ -78,11 +78,11 @@ class SheetSection:
         return TITLES[self.name]
 
     def data(self) -> dict[str, Any]:
-        """Its result as plain data, or the reason why there is none."""
+        """Its result as plain data, or the reason why it could not be made."""
         return {"reason": self.reason} if self.content is None else self.content.data
 
     def markup(self) -> str:
-        """Its result for the page, or the reason why there is none."""
+        """Its result for the page, or the reason why it could not be made."""
         if self.content is None:
             return paragraph(f"This section could not be made: {self.reason.rstrip('.')}.")
         return self.content.markup
@@ -128,7 +128,7 @@ class DataSheet:
         robot = self.subject.robot
         head = paragraph(robot.title) if robot.title else ""
         head += paragraph(
-            "Every number comes from the command that is printed beside it; lengths are in metres, angles in "
+            "Every number comes from the command that is printed with it; lengths are in metres, angles in "
             "radians and masses in kilograms unless a unit is written.",
             "quiet",
         )
@@ -287,7 +287,7 @@ def background_worker(
     """Make some sections of a data sheet in another process, which ends with the context.
 
     Only for programs of their own: the other process imports the main module of this one. None on a machine
-    with one core, or if there is none among the sections that is worth it.
+    with one core, or if no section takes long enough.
 
     Args:
         names: of the sections of the sheet in order; the first is made here, it would be waited for.

@@ -90,7 +90,7 @@ def mobility_section(subject: Subject) -> Content:
 
 
 def problem_section(subject: Subject) -> Content:
-    """Give the warnings of the check, or say that there are none."""
+    """Give the warnings of the check, or say that it has no warnings."""
     command, count = subject.command("check"), len(subject.problems)
     entries = [problem.as_dict() for problem in subject.problems[:MAX_PROBLEMS_LISTED]]
     data = {"command": command, "count": count, "problems": entries}

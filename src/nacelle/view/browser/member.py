@@ -176,7 +176,7 @@ class Member:
         return tuple(self._kinds)
 
     def set_loads(self, kind: str, shown: bool) -> None:
-        """Show loads of a kind, or not; what they need is compiled beside the loop first."""
+        """Show loads of a kind, or not; what they need is compiled in the background first."""
         if not shown:
             self._kinds.pop(kind, None)
             self.stage.show_loads(kind, None, LoadScales())
@@ -200,7 +200,7 @@ class Member:
         """Scales such that the largest arrow has its length."""
         extent = _ARROW_LENGTH * self.stage.geometry.extent
         force, moment = largest_load(loads)
-        # Rounding beside a real force is no moment to be drawn at full length.
+        # Rounding compared with a real force is no moment to be drawn at full length.
         return LoadScales(
             extent / force if force > 1e-9 else 0.0,
             extent / moment if moment > 1e-6 * max(force, 1e-3) else 0.0,
@@ -223,7 +223,7 @@ class Member:
     # ---------------------------------------------------------------------- slice and modes
 
     def compute_slice(self, pair: int) -> None:
-        """Compute a slice of the workspace through the pose, beside the loop."""
+        """Compute a slice of the workspace through the pose, in the background."""
         session, names = self.session, slice_choices(self.session.robot)[pair]
         at, origin, extent = session.x, session.platform.p, self.stage.geometry.extent
         listener = _Listener(
@@ -249,7 +249,7 @@ class Member:
         self.panel.show_slice(None)
 
     def compute_modes(self) -> None:
-        """Compute the natural modes at the pose, beside the loop."""
+        """Compute the natural modes at the pose, in the background."""
         session, x = self.session, self.session.x
         self.show_mode(None)
         self.panel.show_modes_message("computing …")

@@ -1,6 +1,6 @@
 """The controls of the page: the panel of one robot, and the time line of all robots together.
 
-The panel has pose, forces, slice of the workspace, modes, and what is said beside them as small pieces of
+The panel has pose, forces, slice of the workspace, modes, and the remarks next to them as small pieces of
 HTML, in which every name from a description is escaped; the time line has play, pause, time, speed, loop and
 trace. Events of controls are put down for the thread that handles them.
 """
@@ -104,7 +104,7 @@ def sentence_html(text: str) -> str:
 
 
 def dependent_html(values: Mapping[str, tuple[float, str]]) -> str:
-    """Coordinates that follow from the others; nothing if there are none."""
+    """Coordinates that follow from the others; nothing without such."""
     if not values:
         return ""
     values_text = ", ".join(f"{escape(name)} {value:.3g} {unit}" for name, (value, unit) in values.items())
@@ -322,7 +322,7 @@ class RobotPanel(Controls):
         self._write(self.slice, "" if result is None else slice_html(result))
 
     def show_modes(self, vibration: Vibration) -> None:
-        """Offer modes, or say why there are none."""
+        """Offer modes, or say why they could not be computed."""
         self.mode.options = (_NO_MODE, *vibration.labels)
         self.mode.value = _NO_MODE
         self.mode.visible = vibration.modes is not None
@@ -385,7 +385,7 @@ class Playbar(Controls):
         return bool(self._traced.value)
 
     def load(self, duration: float, description: str) -> None:
-        """Take a motion of a duration, s; 0 if there is none."""
+        """Take a motion of a duration, s; 0 without a motion."""
         clock = Clock(duration)
         clock.speed, clock.loop = float(self._speed.value[:-1]), bool(self._loop.value)
         self.clock = clock

@@ -88,7 +88,7 @@ def start_server(port: int | None, label: str) -> Any:
     server.gui.configure_theme(
         control_width="medium", show_logo=False, show_share_button=False, brand_color=(0, 114, 178)
     )
-    # Beside the picture, not over it.
+    # Next to the picture, not over it.
     server.gui.main_panel.dock_right()
     _add_lights(server.scene)
     return server
@@ -130,7 +130,7 @@ class EventLoop:
         Args:
             tick: called after the events of every round with the seconds since it was called last; says
                 whether something moves by itself.
-            say: is given what has gone wrong in an event, in words.
+            say: is called with a message about what has gone wrong in an event.
         """
         self._tick, self._say = tick, say
         self._pending: dict[Any, Callable[[], None]] = {}
@@ -164,7 +164,7 @@ class EventLoop:
         return result.result(timeout)
 
     def background(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """Compute something beside the loop, and hand it over in the loop; errors are said."""
+        """Compute something in the background, and hand it over in the loop; errors are shown."""
 
         def run() -> None:
             try:
@@ -210,7 +210,7 @@ class EventLoop:
 
 
 def _error_message(error: Exception) -> str:
-    """What has gone wrong, in words; a mistake of the program itself goes to stderr as well."""
+    """Message about what has gone wrong; an error of the program itself goes to stderr as well."""
     if isinstance(error, NacelleError):
         return str(error)
     traceback.print_exception(error, file=sys.stderr)

@@ -225,10 +225,10 @@ class Stage:
         for handle in self._grips:
             handle.visible = shown
 
-    # ---------------------------------------------------------------------- beside the robot
+    # ---------------------------------------------------------------------- around the robot
 
     def show_loads(self, kind: str, loads: Loads | None, scales: LoadScales) -> None:
-        """Draw forces and moments as arrows; none if there are none."""
+        """Draw forces and moments as arrows, if any."""
         vectors = (None, None) if loads is None else (loads.forces, loads.moments)
         for what, vector, scale, colour in zip(
             ("forces", "moments"), vectors, scales, ARROW_COLOURS[kind], strict=True
@@ -293,7 +293,7 @@ class Stage:
             self._others[f"slice-{k}"] = self._mesh(f"{self._root}/slice{k}", mesh, patch.colour, opacity)
 
     def remove_named(self, prefix: str) -> None:
-        """Take away everything beside the robot whose name begins so."""
+        """Take away everything around the robot whose name begins so."""
         for key in [key for key in self._others if key.startswith(prefix)]:
             self._others.pop(key).remove()
 

@@ -139,7 +139,7 @@ def _pixel_derivatives(camera: Camera, pixels: Array, a: Array) -> Array:
 
 @dataclass(frozen=True)
 class CameraUnknowns:
-    """What is unknown beside the camera's pose.
+    """What is unknown in addition to the camera's pose.
 
     Attributes:
         lens: names of `LENS`, or "focal", "centre", "distortion" for all of a kind; these need EdgePoints.
@@ -211,7 +211,7 @@ class Bundle:
             robot: the robot.
             cylinders: that the edges' numbers refer to.
             sightings: what was seen, where.
-            unknowns: what is unknown beside the camera's pose.
+            unknowns: what is unknown in addition to the camera's pose.
         """
         self.robot, self.sightings = robot, tuple(sightings)
         self._anchors: Anchors = anchors_of(robot) if unknowns.anchors > 0.0 else ()

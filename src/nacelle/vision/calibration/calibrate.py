@@ -22,7 +22,7 @@ Simulated calibration: how well a camera would be calibrated from images of a ro
 
 Poses are drawn about the reference within the robot's reach and limits; at each an image is rendered and the
 edges of the legs are measured in it, looked for with the true camera. The calibration begins at a camera that
-is beside the true one, and its result is compared with it.
+is near the true one, and its result is compared with it.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _candidates(
 # Fewer poses leave a camera to chance.
 FEWEST = 4
 _STEPS = 200
-# Steps of fewer standard deviations than this are none.
+# Steps of fewer standard deviations than this end the iteration.
 _DONE = 1e-6
 # Probability with which a right edge is left out.
 _GATE = 1e-5
@@ -170,7 +170,7 @@ class Calibration:
 
     @property
     def weak(self) -> tuple[str, ...]:
-        """Directions that are determined poorly, in words, with standard deviations in robot sizes or rad."""
+        """Labels of poorly determined directions, with standard deviations in robot sizes or rad."""
         return self.excitation.weak
 
 
@@ -188,7 +188,7 @@ def calibrate_camera(
         robot: the robot.
         sightings: what was seen, at four poses at least.
         camera: the lens, and a first guess of the pose.
-        unknowns: what is unknown beside the pose.
+        unknowns: what is unknown in addition to the pose.
         search: whether the pose is sought all around the robot; the guess is then one of many.
 
     Raises:

@@ -1,6 +1,6 @@
 """What sightings determine of a camera and of displaced anchors, and what they do not.
 
-The information J^T J of all unknowns, with those beside the camera (anchors, poses) eliminated, is
+The information J^T J of all unknowns, with those other than the camera's (anchors, poses) eliminated, is
 diagonalised in the unknowns' own units (robot sizes, rad, focal lengths): an eigenvalue is 1 / sigma^2 of its
 eigenvector. A direction without information (relative to rounding) is not determined, one whose sigma is
 large is weak; both are named with their parts in all unknowns.
@@ -38,7 +38,7 @@ class CameraExcitation:
 
     @property
     def undetermined(self) -> tuple[str, ...]:
-        """Directions of which the sightings say nothing, in words."""
+        """Labels of the directions about which the sightings say nothing."""
         return tuple(
             self._direction_label(row)
             for row, s in zip(self.directions, self.sigma, strict=True)
@@ -47,7 +47,7 @@ class CameraExcitation:
 
     @property
     def weak(self) -> tuple[str, ...]:
-        """Directions that are determined poorly, worst first, with their standard deviations, in words."""
+        """Labels of poorly determined directions, worst first, with their standard deviations."""
         return tuple(
             f"{self._direction_label(row)}: {s:.2g}"
             for row, s in zip(self.directions, self.sigma, strict=True)

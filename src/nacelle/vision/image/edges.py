@@ -69,7 +69,7 @@ def search_normals(
     """Normals (2, 3) of both edges, looked for within a distance of the predicted ones.
 
     Args:
-        image: grey levels (height, width); NaN where there are none.
+        image: grey levels (height, width); NaN where missing.
         camera: the camera.
         seen: where the edges are expected, and free.
         search: how far they may be from there, px.
@@ -137,7 +137,7 @@ def fit_plane(rays: Array) -> Array:
 # ---- the pixels around the two edges of a cylinder, without looking at the rest of the image
 
 
-# Another solid that fills less than this of a pixel is not noticed beside the noise, and where a blurred edge
+# Another solid that fills less than this of a pixel is not noticed within the noise, and where a blurred edge
 # fills less than that, in standard deviations.
 _NOTICEABLE = 3e-3
 _TAIL_DEVIATIONS = 2.75
@@ -177,7 +177,7 @@ def band_around(
     margin: float = 0.0,
     uncertainty: float = 0.0,
 ) -> PixelBand | None:
-    """Pixels that depend on the edges of cylinder `index` and on nothing else; None where there are none.
+    """Pixels that depend on the edges of cylinder `index` and on nothing else; None without such pixels.
 
     Args:
         scene: the solids before the camera, as predicted.
@@ -213,7 +213,7 @@ def band_around(
 def _candidate_pixels(
     camera: Camera, seen: EdgeVisibility, kept: Array, reach: float
 ) -> tuple[Array, Array, PixelPatch]:
-    """Pixels beside the parts of both edges that are kept (2, samples)."""
+    """Pixels next to the parts of both edges that are kept (2, samples)."""
     keys = np.unique(
         np.concatenate([_pixels_beside(seen.pixels[side], kept[side], reach, camera) for side in (0, 1)])
     )
@@ -222,7 +222,7 @@ def _candidate_pixels(
 
 
 def _make_band(u: Array, v: Array, patch: PixelPatch, seen: EdgeVisibility) -> PixelBand | None:
-    """A band with the sides that have pixels; None if there are none."""
+    """A band with the sides that have pixels; None if no side has any."""
     sides, middles = [], []
     for side in (0, 1):
         close = np.flatnonzero(np.abs(patch.distance_from_plane(seen.lines.normals[side]).s) < 1.0)
@@ -233,7 +233,7 @@ def _make_band(u: Array, v: Array, patch: PixelPatch, seen: EdgeVisibility) -> P
 
 
 def _is_between_ends(seen: EdgeVisibility, side: int, patch: PixelPatch, margin: float) -> Array:
-    """Whether pixels are beside an edge, a margin (px) away from its ends."""
+    """Whether pixels are next to an edge, a margin (px) away from its ends."""
     t = seen.lines.position_along(side, patch)
     ends = []
     for first, second in ((0, 1), (-1, -2)):
@@ -261,7 +261,7 @@ def _is_disturbed(scene: CameraScene, index: int, patch: PixelPatch, blur: float
 
 
 def _pixels_beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
-    """Places v width + u in the image of the pixels beside a curve through points (k, 2)."""
+    """Places v width + u in the image of the pixels next to a curve through points (k, 2)."""
     keys = []
     ends = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(int)))
     for first, last in ends.reshape(-1, 2):
@@ -270,7 +270,7 @@ def _pixels_beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> 
         major = int(np.argmax(span))
         if len(run) < 2 or not span[major] > 0.0:
             continue
-        # Pixels beside its ends belong to it, too: it is lengthened.
+        # Pixels next to its ends belong to it, too: it is lengthened.
         way = reach * (run[-1] - run[0]) / np.linalg.norm(run[-1] - run[0])
         run = np.concatenate([run[:1] - way, run, run[-1:] + way])
         run = run[np.argsort(run[:, major])]
@@ -289,7 +289,7 @@ def _pixels_beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> 
 
 
 _STEPS = 15
-# The iteration ends with a step whose square is this small beside the variances.
+# The iteration ends with a step whose square is this small compared with the variances.
 _DONE = 1e-4
 
 
@@ -377,7 +377,7 @@ def fit_edges(band: PixelBand, values: Array, normals: Array, model: PixelModel)
 
     Args:
         band: the pixels around the edges.
-        values: their grey levels; NaN where there are none.
+        values: their grey levels; NaN where missing.
         normals: both normals to start from (2, 3), within about the blur of the edges.
         model: the pixel model; its grey levels are not used.
 

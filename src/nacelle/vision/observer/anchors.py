@@ -37,7 +37,7 @@ from nacelle.tree.spanning_tree import TreeKinematics
 Anchors = tuple[tuple[int, tuple[float, ...]], ...]
 """Displacements of anchors as plain numbers: for each the joint and a unit direction in the base (3,)."""
 
-# What a displacement of 1 may leave open of the closures, beside rounding.
+# What a displacement of 1 may leave open of the closures, apart from rounding.
 _CLOSURE_TOLERANCE = 1e-7
 
 

@@ -79,7 +79,7 @@ class Estimate:
     Attributes:
         time: s, robot's clock.
         x: reduced pose (nx,).
-        y: what iteration finds near it (ny,), a guess for kinematics.
+        y: passive coordinates near it (ny,), a guess for kinematics.
         v: reduced twist (n,), m/s and rad/s.
         covariance: of the errors of pose and twist (2 n, 2 n), the pose's along the reduced twist.
         anchors: displacements of anchors (m,), m, base axes, in the order of `Observer.anchor_names`.
@@ -298,7 +298,7 @@ class Observer:
             _, _, together = heapq.heappop(self._waiting)
             clock = self._last_state.clock
             self._process_measurement(EdgeEvent(together[0].time - clock, clock, together))
-        # From the last state at or before the time; from the first one where there is none.
+        # From the last state at or before the time; from the first one if all are later.
         before = self._steps[max(0, bisect_right(self._times, time) - 1)].state
         state = self._process.predict(before, time)
         n, m = self.robot.motion.n, len(self.anchors)

@@ -47,7 +47,7 @@ class ObserverState(NamedTuple):
     Attributes:
         time: by the robot's clock, s.
         x: reduced pose (nx,).
-        y: what iteration finds there (ny,).
+        y: passive coordinates there (ny,).
         v: reduced twist (n,).
         anchors: displacements of anchors (m,), m.
         clock: camera's clock minus robot's clock, s.
@@ -151,7 +151,7 @@ class PoseDisplacement:
 
 
 def pose_difference(robot: Robot, a: Array, b: Array, y: Array) -> Array:
-    """The displacement d (n,) with a = b (+) d; y (ny,) is what iteration finds at b."""
+    """The displacement d (n,) with a = b (+) d; y (ny,) are the passive coordinates at b."""
     mechanism = mechanism_of(robot)
     layout = mechanism.layout
     if has_tilt_coordinates(mechanism):

@@ -18,14 +18,14 @@ class ObserverSettings:
     """What an observer assumes.
 
     Attributes:
-        acceleration: square root of the density of what the acceleration has beside that of the control law,
+        acceleration: square root of the density of what the acceleration has besides that of the control law,
             m/s^2/sqrt(Hz): one number, which for angles counts over the robot's size, or (n,). An error of
             1 m/s^2 rms that lasts 10 ms has 0.14.
         encoders: standard deviation of readings, rad or m: one number or (actuators,).
         anchors: standard deviation of displacements of the anchors on the base before anything is measured,
             m; 0: they are where the description says, and no states.
         anchors_walk: standard deviation that these gain in a second, m/sqrt(s): thermal growth.
-        clock: standard deviation of the camera's clock beside the given offset, s; 0: it is no state.
+        clock: standard deviation of the camera's clock about the given offset, s; 0: it is no state.
         clock_walk: standard deviation that it gains in a second, s/sqrt(s).
         gate: probability with which a right measurement is rejected.
         patience: how many measurements of one kind may be rejected in a row before the estimate has diverged.

@@ -150,7 +150,7 @@ class MeasurementModels:
             return self._reading_rows(state, event)
         except KinematicsError as error:
             raise ObserverError(
-                f"{self.robot.name}: the observed pose at {event.time:.6g} s is none of the robot: {error}",
+                f"{self.robot.name}: the observed pose at {event.time:.6g} s is out of reach: {error}",
                 event.time,
                 diverged=True,
             ) from error

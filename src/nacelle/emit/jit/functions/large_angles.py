@@ -68,7 +68,7 @@ def angle_reduction(f: Formula, a: str) -> tuple[str, str, str]:
 
 
 def _funnel_shift(f: Formula, a: str, b: str, bits: str) -> str:
-    """Shift a to the left, by so many places modulo 64, and fill it up from b."""
+    """Shift a to the left, by `bits` modulo 64, and fill it up from b."""
     return f.value(f"call i64 @llvm.fshl.i64(i64 {a}, i64 {b}, i64 {bits})")
 
 

@@ -82,7 +82,7 @@ def check_reach(measurement: Measurement, judge: HypothesisTest, correction: Cor
 
 
 def _singular_samples(measurement: Measurement, path: MeasuredPath, samples: Array) -> Array | None:
-    """Samples where the conditioning falls to zero; None if there are none."""
+    """Samples where the conditioning falls to zero; None if it does so nowhere."""
     good = path.good
     if np.sum(good) < 5:
         return None

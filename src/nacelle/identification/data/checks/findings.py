@@ -90,7 +90,7 @@ class Findings(HasTable):
     Attributes:
         file: the measurement's file.
         entries: the findings, in the order of the checks.
-        skipped_checks: checks that could not be made, and why, in words.
+        skipped_checks: messages about the checks that could not be made, with the reason.
     """
 
     file: str
@@ -123,7 +123,7 @@ class Findings(HasTable):
 
         Raises:
             MeasurementError: with a problem for each finding that is an error and not overruled.
-            IdentificationError: if `allow` has a kind that there is not.
+            IdentificationError: if `allow` has an unknown kind.
         """
         unknown = sorted(set(allow) - {*KINDS, "all"})
         if unknown:

@@ -3,7 +3,7 @@
 Numbers that are missing, signals that never change, coordinates that jump.
 
 A coordinate q_k of a motion that is sampled fast has steps that change little. A step above five times the
-99.5th percentile of all steps, and above five times those beside it, is a jump: an encoder that overflows, a
+99.5th percentile of all steps, and above five times those next to it, is a jump: an encoder that overflows, a
 lost index, a sample from elsewhere.
 
 Checks of the time: does it go on, in equal steps, without holes.
@@ -274,7 +274,7 @@ def _plateaus_at_limit(values: Array, limit: float) -> Array:
 
     smooth = uniform_filter1d(values, _SMOOTH)
     width = 2.0 * _AT_LIMIT * limit
-    # Slopes beside a natural peak that is `width` high above its foot call for 1.5 times that.
+    # Slopes next to a natural peak that is `width` high above its foot call for 1.5 times that.
     return _plateaus(smooth, smooth >= limit - width, _HIGHER * width / _QUANTA)
 
 
@@ -291,7 +291,7 @@ def _plateaus(values: Array, near: Array, quantum: float) -> Array:
             slopes.append((values[begin] - values[begin - reach]) / reach)
         if end + reach <= len(values):
             slopes.append((values[end - 1] - values[end - 1 + reach]) / reach)
-        # A signal at rest that holds its highest value has no slope beside it.
+        # A signal at rest that holds its highest value has no slope next to it.
         if slopes and np.mean(slopes) * length / 4.0 > _QUANTA * quantum:
             result[begin:end] = True
     return result
