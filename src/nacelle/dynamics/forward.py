@@ -29,6 +29,7 @@ from nacelle.dynamics.external import check_forces
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.reference import singular_mass_error
 from nacelle.errors import KinematicsError, SingularError
+from nacelle.kinematics.flags import Flagged
 from nacelle.kinematics.jacobian import direct_jacobian
 from nacelle.kinematics.pose_input import check_twist_and_derivative
 from nacelle.kinematics.underactuated import require_driven
@@ -40,7 +41,7 @@ Coordinates = Literal["platform", "actuators"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ForwardDynamics(Plottable):
+class ForwardDynamics(Flagged, Plottable):
     """Accelerations of the platform.
 
     Attributes:

@@ -44,7 +44,7 @@ from nacelle.dynamics.external import check_forces
 from nacelle.dynamics.physics import Physics, check_positive
 from nacelle.dynamics.reference import supported_formulation
 from nacelle.errors import KinematicsError, SingularError, UnderactuatedError
-from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.flags import Flag, Flagged, has_failed
 from nacelle.kinematics.jacobian import conditioning, describe_singularity, nearest_kind, scaled_inverse
 from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.margins import leg_condition
@@ -165,7 +165,7 @@ SINGULAR_PARALLEL = 1e-22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InverseDynamics(Plottable):
+class InverseDynamics(Flagged, Plottable):
     """Forces of the actuators.
 
     Attributes:

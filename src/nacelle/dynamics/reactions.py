@@ -59,7 +59,7 @@ from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import State, state_at
 from nacelle.dynamics.wrench import body_wrenches
 from nacelle.errors import KinematicsError, SingularError
-from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.flags import Flag, Flagged, has_failed
 from nacelle.kinematics.mechanism.assembly import generic_poses, rotation_mask
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.mechanism.rank import rank_of
@@ -373,7 +373,7 @@ _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reactions(Plottable):
+class Reactions(Flagged, Plottable):
     """What the joints transmit.
 
     Attributes:

@@ -27,7 +27,7 @@ from nacelle.dynamics.evaluation import MeasuredState, evaluate_measured
 from nacelle.dynamics.inverse import flag_parallel_singularities
 from nacelle.dynamics.physics import Physics
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.flags import Flagged, has_failed
 from nacelle.kinematics.motion import EvaluatedStates, solve_loops
 from nacelle.kinematics.pose_input import check_rates, check_twist_and_derivative
 from nacelle.model.linear_parameters import LinearParameters, linear_parameters
@@ -37,7 +37,7 @@ from nacelle.spatial.scalar import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Regressor(Plottable):
+class Regressor(Flagged, Plottable):
     """The linear form of the actuators' forces.
 
     Attributes:

@@ -44,6 +44,19 @@ def has_failed(flags: Array) -> Array:
     return result
 
 
+class Flagged:
+    """A result with flags for every sample."""
+
+    __slots__ = ()
+    flags: Array
+
+    @property
+    def ok(self) -> Array:
+        """Whether each sample (...) has a result within the limits, on the branch of the reference pose."""
+        not_ok = int(FAILED | Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)
+        return np.asarray((self.flags & not_ok) == 0)
+
+
 def describe_flags(flags: Any) -> str:
     """Flags of one sample as text, such as "unreachable, out of limits"."""
     return ", ".join(str(flag.name).lower().replace("_", " ") for flag in Flag if flag & int(flags))

@@ -23,7 +23,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of, pose_units
-from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.flags import Flag, Flagged
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
 from nacelle.kinematics.limits import is_beyond_actuator_limits, wrap_actuators
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -356,7 +356,7 @@ _ACTUATOR_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ForwardKinematics(Plottable):
+class ForwardKinematics(Flagged, Plottable):
     """Poses at given coordinates of the actuators.
 
     Attributes:
@@ -374,12 +374,6 @@ class ForwardKinematics(Plottable):
     iterations: Array
     flags: Array
     assemblies: Any = None
-
-    @property
-    def ok(self) -> Array:
-        """Whether each sample (...) has a pose on the reference's branch, its actuators within limits."""
-        beyond = Flag.INVALID | Flag.UNREACHABLE | Flag.SINGULAR | Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH
-        return np.asarray((self.flags & int(beyond)) == 0)
 
     def inverse(self) -> InverseKinematics:
         """All joints and bodies at the poses x (..., nx): `inverse_kinematics` there."""

@@ -35,7 +35,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, SingularError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.flags import Flag, Flagged, has_failed
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.motion import EvaluatedStates, evaluate_function, solve_loops
 from nacelle.kinematics.native import compile_native
@@ -57,7 +57,7 @@ SINGULAR_MEASURE = 1e-7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Singularities(Plottable):
+class Singularities(Flagged, Plottable):
     """How far poses are from singularities.
 
     Attributes:
@@ -262,7 +262,7 @@ SINGULAR = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Jacobian(Plottable):
+class Jacobian(Flagged, Plottable):
     """The Jacobians between the platform and the actuators.
 
     Attributes:

@@ -19,7 +19,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.flags import Flag, Flagged, has_failed
 from nacelle.kinematics.kinematic_model import pose_tangent
 from nacelle.kinematics.limits import angle_mask
 from nacelle.kinematics.margins import failure_error, margin_flags
@@ -38,7 +38,7 @@ from nacelle.tree.actuation import unwrap_path
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BodyMotion(Plottable):
+class BodyMotion(Flagged, Plottable):
     """How all bodies move.
 
     Attributes:
@@ -55,7 +55,7 @@ class BodyMotion(Plottable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointMotion(Plottable):
+class JointMotion(Flagged, Plottable):
     """How all joints of the tree move.
 
     Attributes:

@@ -25,7 +25,7 @@ import numpy as np
 from nacelle.capacity import require_memory
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.flags import Flag, Flagged, has_failed
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
 from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.pose_input import check_poses, is_angle, reference_pose
@@ -44,7 +44,7 @@ _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Workspace(Plottable):
+class Workspace(Flagged, Plottable):
     """A grid of poses and what is known there.
 
     Attributes:

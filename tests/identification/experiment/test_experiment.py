@@ -28,7 +28,7 @@ from support.stress_robots import STRESS
 
 # ---- simulated experiments
 #
-# Simulated experiments against what holds of any motion: inverse dynamics, energy, the controller's equations.
+# Simulated experiments obey what holds of any motion: inverse dynamics, energy, equations of the controller.
 
 Array = np.ndarray
 

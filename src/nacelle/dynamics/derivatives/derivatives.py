@@ -56,7 +56,7 @@ from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import state_at
 from nacelle.dynamics.tree_form import generalised_force, mass_matrix
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.flags import Flagged, has_failed
 from nacelle.kinematics.kinematic_model import has_tilt_coordinates, inverse_jacobian, pose_tangent
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
@@ -400,7 +400,7 @@ def differentiate(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DynamicsDerivatives(HasTable):
+class DynamicsDerivatives(Flagged, HasTable):
     """Derivatives of inverse or forward dynamics.
 
     m is the number of actuators (inverse) or n (forward).

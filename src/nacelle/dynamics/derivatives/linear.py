@@ -24,7 +24,7 @@ from nacelle.dynamics.derivatives.derivatives import differentiate, operating_po
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reference import require_inertia
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.flags import Flagged, has_failed
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
@@ -43,7 +43,7 @@ class Pole(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearModel(Plottable):
+class LinearModel(Flagged, Plottable):
     """A linear model of a robot around states (...).
 
     Attributes:

@@ -50,7 +50,7 @@ from nacelle.elastic.linear.matrices import (
 )
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.flags import has_failed
+from nacelle.kinematics.flags import Flagged, has_failed
 from nacelle.kinematics.workspace import Workspace, workspace
 from nacelle.model.robot import Robot
 from nacelle.progress import task
@@ -137,7 +137,7 @@ _BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NaturalFrequencies(Plottable):
+class NaturalFrequencies(Flagged, Plottable):
     """Natural frequencies and modes of a robot at poses (...).
 
     Attributes:

@@ -28,6 +28,7 @@ import numpy as np
 from nacelle.elastic.linear.frequencies import linear_model, model_jacobian
 from nacelle.elastic.linear.matrices import body_index
 from nacelle.errors import KinematicsError
+from nacelle.kinematics.flags import Flagged
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
@@ -94,7 +95,7 @@ WRENCH = ("fx", "fy", "fz", "nx", "ny", "nz")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrequencyResponse(Plottable):
+class FrequencyResponse(Flagged, Plottable):
     """A frequency response at poses (...).
 
     Attributes:

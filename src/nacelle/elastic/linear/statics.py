@@ -57,7 +57,7 @@ from nacelle.elastic.linear.tangent import (
     undeformed_robot,
 )
 from nacelle.errors import BucklingError, KinematicsError
-from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.flags import Flag, Flagged, has_failed
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
@@ -194,7 +194,7 @@ NEAR_BUCKLING = 1.25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Buckling(Plottable):
+class Buckling(Flagged, Plottable):
     """Load factors at which a robot buckles, at poses (...).
 
     Attributes:
@@ -322,7 +322,7 @@ def buckling_modes(start: DeformedRobot, loads: ExternalLoads, modes: int) -> tu
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StaticDeflection(Plottable):
+class StaticDeflection(Flagged, Plottable):
     """A robot deformed by its load, at poses (...).
 
     Attributes:

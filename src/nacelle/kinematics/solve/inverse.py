@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.flags import Flag, Flagged, has_failed
 from nacelle.kinematics.limits import (
     angle_mask,
     closure_coordinates,
@@ -59,7 +59,7 @@ class BodyPoses(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InverseKinematics(Plottable):
+class InverseKinematics(Flagged, Plottable):
     """All joints at given poses.
 
     Attributes:
@@ -90,12 +90,6 @@ class InverseKinematics(Plottable):
     def leg_condition(self) -> Array:
         """Condition number (...) of the worst leg's own Jacobian, up to a small factor."""
         return leg_condition(self.margins)
-
-    @property
-    def ok(self) -> Array:
-        """Whether each pose (...) has a solution within the limits, on the branch of the reference pose."""
-        beyond = int(Flag.OUT_OF_LIMITS | Flag.OTHER_BRANCH)
-        return np.asarray(~has_failed(self.flags) & ((self.flags & beyond) == 0))
 
     @property
     def reachable(self) -> Array:
