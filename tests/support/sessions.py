@@ -62,7 +62,7 @@ def steps(page: str) -> list[SavedFile | Command]:
 def run(line: str) -> str:
     """What a command answers; `nacelle` runs in this process, everything else in a shell."""
     arguments = shlex.split(line)
-    if arguments[0] == "platform":
+    if arguments[0] == "nacelle":
         return CliRunner().invoke(app, arguments[1:], env={"COLUMNS": "200"}).output
     return in_shell(line)
 
