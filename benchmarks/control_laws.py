@@ -23,11 +23,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from nacelle.compile import compile_function
+from nacelle.control.blocks.desired import friction_along_twist
 from nacelle.control.controller import law_function
 from nacelle.control.gains import effective_masses, smallest_damping_ratio
 from nacelle.control.laws.computed_torque import OBSERVER_RATIO
 from nacelle.control.named import controller
-from nacelle.control.pieces.desired import friction_along_twist
 from nacelle.control.poles import loop_poles
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

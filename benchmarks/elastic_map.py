@@ -20,7 +20,7 @@ import numpy as np
 from timing import say
 
 import nacelle
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from support.flexible.references import flexible_robot
 
 RANGES = {

@@ -72,7 +72,7 @@ def test_types_and_mobility(case):
     robot, m = check.robot, check.mobility
     if types is not None:
         assert [nacelle.kinematics.leg_type(robot, leg).name for leg in robot.legs] == types
-    assert (m.platform, m.idle_count, m.actuators) == (platform, idle, actuators)
+    assert (m.platform, m.internal_count, m.actuators) == (platform, idle, actuators)
     assert m.controlled == platform
     if overconstrained is not None:
         assert m.overconstrained == overconstrained

@@ -29,7 +29,7 @@ from nacelle.kinematics.jacobian import conditioning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.sample_states import sample_states
 from nacelle.kinematics.shapes import twist_scales
-from nacelle.kinematics.solve.weak import ILL_CONDITIONED_PIVOT
+from nacelle.kinematics.solve.ill_conditioned import ILL_CONDITIONED_PIVOT
 from nacelle.model.leg import Damper, LineSpring
 from nacelle.verify import verify
 from nacelle.verify.states import random_states

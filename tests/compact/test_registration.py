@@ -63,7 +63,7 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
 @pytest.mark.parametrize(
     ("name", "bar_axes"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
 )
-def test_axes_of_bars_are_those_that_make_the_program_short(name: str, bar_axes: bool) -> None:
+def test_axes_of_struts_are_those_that_make_the_program_short(name: str, line_axes: bool) -> None:
     robot = library_robot(name).numeric.without_rounding_differences
     shapes = input_shapes(general.inverse, robot)
     sizes = {
@@ -72,7 +72,7 @@ def test_axes_of_bars_are_those_that_make_the_program_short(name: str, bar_axes:
         ).total
         for way in (False, True)
     }
-    assert prefers_line_axes(robot, friction=True) == bar_axes == (sizes[True] < sizes[False])
+    assert prefers_line_axes(robot, friction=True) == line_axes == (sizes[True] < sizes[False])
 
 
 def test_outputs_are_those_that_are_wanted():

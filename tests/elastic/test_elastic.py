@@ -12,7 +12,7 @@ from nacelle.dynamics.physics import ALL_TERMS, WITHOUT_FRICTION
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.models import elastic_closure_gaps
 from nacelle.elastic.dynamics.plan import choose_independent_rates
-from nacelle.elastic.extended import flexible_tree, plane_normal
+from nacelle.elastic.flexible_tree import flexible_tree, plane_normal
 from nacelle.elastic.forms import form_of
 from nacelle.elastic.frames import ElasticFrames, frames_at, stiffness_matrix
 from nacelle.elastic.named import elastic_model, random_inputs
@@ -25,7 +25,7 @@ from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.pose import Pose
 from nacelle.tree.closure import closure_residual
 from support.beam_points import mass_points
-from support.elastic_states import general_state, natural_state
+from support.elastic_states import general_state, reduced_state
 from support.flexible_robots import prrrp, with_flexible_links
 from support.random_robots.flexible import with_other_frames
 
@@ -82,7 +82,7 @@ def test_all_forms_are_one_model() -> None:
     """Forces, accelerations and energies of the three forms at one state, bent and in motion."""
     robot = prrrp((1.0, 0.0, -9.0))
     state = general_state(robot, np.random.default_rng(7))
-    p, y = natural_state(robot, state)
+    p, y = reduced_state(robot, state)
     general, assembled, condensed = (form_of(robot, name) for name in ("general", "assembled", "condensed"))
     expected = general.inverse(state.p, state.y, state.a, ALL_TERMS)["force"]
     size = float(np.max(np.abs(expected)))
@@ -187,7 +187,7 @@ def bent(
 ) -> tuple[ElasticFrames, np.ndarray, Callable[[np.ndarray], ElasticFrames]]:
     """A robot in a bent state, rates that keep its loops closed, and the robot after a small motion."""
     robot = make()
-    own = choose_independent_rates(robot).extended
+    own = choose_independent_rates(robot).elastic_tree
     state = general_state(robot, np.random.default_rng(3))
 
     def after(step: np.ndarray) -> ElasticFrames:
@@ -198,7 +198,7 @@ def bent(
 
 def rotation_energy(frames: ElasticFrames, r: np.ndarray) -> float:
     """Energy of rotation about centres of mass, of sections of beams (Simpson's rule) and of rotors, J."""
-    own, nz, total = frames.extended, len(frames.extended.rigid_rates), 0.0
+    own, nz, total = frames.elastic_tree, len(frames.elastic_tree.rigid_rates), 0.0
     for joint, place in zip(own.robot.tree_joints, own.robot.v_slices, strict=True):
         rate = joint.gear_ratio * float(r[own.robot.platform_nv + place.start])
         total += 0.5 * joint.rotor_inertia * rate**2
@@ -230,7 +230,7 @@ def test_mass_matrix_is_the_kinetic_energy(make: Callable[[], Robot]) -> None:
 @pytest.mark.parametrize("make", CASES)
 def test_constraints_are_the_rates_of_the_gaps(make: Callable[[], Robot]) -> None:
     frames, r, after = bent(make)
-    tree = frames.extended.tree
+    tree = frames.elastic_tree.tree
     r = r + np.random.default_rng(1).normal(size=len(r))  # rates that open the loops
     opened = [np.asarray(closure_residual(tree, after(t * r).motion), dtype=float) for t in (STEP, -STEP)]
     rates = (opened[0] - opened[1]) / (2.0 * STEP) / row_scale(tree)
@@ -240,7 +240,7 @@ def test_constraints_are_the_rates_of_the_gaps(make: Callable[[], Robot]) -> Non
 
 def test_stiffness_of_a_bar() -> None:
     """Axial: E A / L of both beams of [BK2013]; platform and joints have none."""
-    own = choose_independent_rates(prrrp()).extended
+    own = choose_independent_rates(prrrp()).elastic_tree
     K = stiffness_matrix(own)
     nz = len(own.rigid_rates)
     axial = [nz + k for k, name in enumerate(own.names) if name.endswith("axial-1")]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot

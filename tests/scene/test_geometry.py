@@ -16,11 +16,11 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
+from nacelle.scene.configured import scene
 from nacelle.scene.faces import simplify_mesh
 from nacelle.scene.figure import SceneItem, scene_figure
 from nacelle.scene.geometry import RobotGeometry, body_meshes, robot_geometry
 from nacelle.scene.motion import motion_at_rest, poses_along
-from nacelle.scene.placed import scene
 from nacelle.shapes.solid import Mesh, Rod
 from support.library import library_robot
 

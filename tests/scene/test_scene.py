@@ -19,6 +19,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.joint import JointKind
 from nacelle.model.robot import Robot
 from nacelle.scene.colours import _HEX_BY_NAME, hex_colour, rgb
+from nacelle.scene.configured import scene
 from nacelle.scene.faces import box_faces, cylinder_faces, outward_normals, plate_faces, sphere_faces
 from nacelle.scene.figure import (
     MAX_ARROW_LENGTH,
@@ -33,8 +34,7 @@ from nacelle.scene.figure import (
 )
 from nacelle.scene.geometry import BodyLink, joint_marks, link_frame, robot_geometry, stretch_link
 from nacelle.scene.motion import motion_at_rest, poses_along, rotation_matrices_wxyz
-from nacelle.scene.placed import scene
-from nacelle.shapes.placed import ConfiguredRobot
+from nacelle.shapes.configured import ConfiguredRobot
 from nacelle.shapes.solid import Ball, Rod
 from nacelle.spatial.pose import Pose, identity
 from support.browser import chromium_page, fits, until
@@ -132,21 +132,21 @@ def test_marks_are_at_their_joints() -> None:
     for name in ("delta", "gough-stewart", "3rps"):
         robot = library_robot(name)
         bodies = inverse_kinematics(robot, reference_pose(robot)).bodies
-        placed = ConfiguredRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
+        configured = ConfiguredRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
         for j, joint in enumerate(robot.joints):
-            for b, solid in joint_marks(placed, j):
+            for b, solid in joint_marks(configured, j):
                 assert b in (joint.predecessor, joint.successor)
                 if joint.kind is JointKind.PRISMATIC:
                     continue
                 centre = solid.centre if isinstance(solid, Ball) else None
                 if isinstance(solid, Rod):
                     centre = 0.5 * (solid.start + solid.stop)
-                np.testing.assert_allclose(centre, placed.ends[j][1].p, atol=1e-9)
+                np.testing.assert_allclose(centre, configured.ends[j][1].p, atol=1e-9)
             if joint.kind is JointKind.REVOLUTE:
-                ((_, pin),) = joint_marks(placed, j)
+                ((_, pin),) = joint_marks(configured, j)
                 assert isinstance(pin, Rod)
                 axis = (pin.stop - pin.start) / np.linalg.norm(pin.stop - pin.start)
-                np.testing.assert_allclose(abs(axis @ placed.ends[j][0].R[:, 2]), 1.0)
+                np.testing.assert_allclose(abs(axis @ configured.ends[j][0].R[:, 2]), 1.0)
 
 
 # ---- Motions of bodies: those of the inverse kinematics, held where a pose is out of reach
@@ -184,7 +184,7 @@ def test_poses_out_of_reach_are_held() -> None:
 # ---- Springs and dampers between bodies: drawn from point to point at every pose, wires as thick as they are
 
 
-def placed(robot: Robot, x: np.ndarray) -> list[Pose]:
+def configured(robot: Robot, x: np.ndarray) -> list[Pose]:
     bodies = inverse_kinematics(robot, x, limits=False).bodies
     return [Pose(R, p) for R, p in zip(*bodies, strict=True)]
 
@@ -200,7 +200,7 @@ def test_a_spring_reaches_from_point_to_point(turn: float) -> None:
     """Along the line of its points it begins at one and ends at the other; across it is as wide as ever."""
     robot = mechanism("sprung_arm")
     x = reference_pose(robot) + turn
-    poses = placed(robot, x)
+    poses = configured(robot, x)
     spring = robot.springs[0]
     first, second = (poses[b].R @ p + poses[b].p for b, p in zip(spring.bodies, spring.points, strict=True))
     (part,) = (part for part in scene(robot, x).parts if part.kind == "spring" and len(part.solids) > 2)
@@ -241,7 +241,7 @@ def test_a_damper_is_between_the_joints_of_its_bodies() -> None:
     robot = mechanism("cassie_leg")
     link = only(robot, "damper")
     assert link.bodies == robot.dampers[0].bodies
-    poses = placed(robot, reference_pose(robot))
+    poses = configured(robot, reference_pose(robot))
     for b, end in zip(link.bodies, link.ends(poses), strict=True):
         joints = [
             (poses[body] @ frame).p

@@ -17,8 +17,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import Body
 from nacelle.model.robot import Robot
 from nacelle.model.source.yaml import read_yaml
-from nacelle.shapes.mesh_file import find_meshes, mesh_reason
-from nacelle.shapes.placed import (
+from nacelle.shapes.configured import (
     BALL_RADIUS,
     ConfiguredRobot,
     arc_points,
@@ -27,6 +26,7 @@ from nacelle.shapes.placed import (
     rail_of_stroke,
     telescope_of_stroke,
 )
+from nacelle.shapes.mesh_file import find_meshes, mesh_reason
 from nacelle.shapes.points import distinct_points, planar_rim
 from nacelle.shapes.solid import Ball, Block, Plate, Rod, described_solids
 from nacelle.spatial.pose import Pose
@@ -86,7 +86,7 @@ def test_meshes_are_found_in_a_description() -> None:
 # ---- Solids of placed robots: at their joints, also where nothing is described
 
 
-def placed(robot: Robot) -> ConfiguredRobot:
+def configured(robot: Robot) -> ConfiguredRobot:
     bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
     return ConfiguredRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
 
@@ -96,17 +96,17 @@ def test_described_and_default_rods_have_the_same_axes() -> None:
     robot = load("fivebar")
     bare = replace(robot, bodies=tuple(replace(body, display=()) for body in robot.bodies))
     for b in (b for leg in robot.legs for b in leg.bodies):
-        (described,), (default,) = placed(robot).solids(b), placed(bare).solids(b)
+        (described,), (default,) = configured(robot).solids(b), configured(bare).solids(b)
         assert isinstance(described, Rod)
         assert isinstance(default, Rod)
         ends = {tuple(np.round(end, 12) + 0.0) for end in (described.start, described.stop)}
         assert ends == {tuple(np.round(end, 12) + 0.0) for end in (default.start, default.stop)}
-    assert any(isinstance(solid, Rod) for solid in placed(robot).solids(0))
+    assert any(isinstance(solid, Rod) for solid in configured(robot).solids(0))
 
 
 def test_extent_is_that_of_the_joints() -> None:
     robot = load("fivebar")
-    now = placed(robot)
+    now = configured(robot)
     points = np.array([end.p for pair in now.ends for end in pair])
     assert np.isclose(now.extent, np.linalg.norm(np.ptp(points, axis=0)))
     assert not now.spherical
@@ -117,7 +117,7 @@ def test_extent_is_that_of_the_joints() -> None:
 def test_the_last_link_of_a_chain_counts() -> None:
     """A pole ends at its mass, far beyond the joints, and its rod is as thick as that is long."""
     robot = mechanism("cart_pole")
-    now = placed(robot)
+    now = configured(robot)
     joints = np.array([end.p for pair in now.ends for end in pair])
     last = [b for b in range(1, len(robot.bodies)) if now.ends_a_chain(b)]
     assert len(last) == 1

@@ -34,7 +34,7 @@ from nacelle.dynamics.forward import bias_forces, forward_dynamics, mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.dynamics.jacobian import jacobian
 from nacelle.dynamics.models import Model, model
-from nacelle.kinematics.solve.weak import ILL_CONDITIONED_PIVOT
+from nacelle.kinematics.solve.ill_conditioned import ILL_CONDITIONED_PIVOT
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
 from support import published_models, wide

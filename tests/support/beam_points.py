@@ -17,7 +17,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 def mass_points(frames: ElasticFrames) -> tuple[np.ndarray, np.ndarray]:
     """Masses (n,), kg, and positions (n, 3), m, base axes: centres of mass of bodies, points of beams."""
     masses, positions = [], []
-    own = frames.extended
+    own = frames.elastic_tree
     for body, pose in enumerate(frames.motion.poses):
         if body != BASE and has_mass(own.tree, body):
             ten = np.asarray(body_parameters(own.tree, body), dtype=float)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.control.blocks.pose import displace_pose, pose_difference
 from nacelle.control.controller import Controller
-from nacelle.control.pieces.pose import displace_pose, pose_difference
 from nacelle.dynamics.evaluation import external_load
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

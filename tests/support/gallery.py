@@ -26,7 +26,7 @@ from nacelle.report.draw import canvas, style
 from nacelle.report.draw.canvas import new_axes, save_figure
 from nacelle.report.draw.robot import plot_scene
 from nacelle.report.draw.workspace import plot_workspace
-from nacelle.scene.placed import scene
+from nacelle.scene.configured import scene
 from nacelle.trajectory import Circle
 
 # ---- what Codourey's lumping of a DELTA's rods costs

@@ -202,17 +202,17 @@ def bennett() -> Data:
     return mechanism_description("bennett", ["rz"], legs, reference=reference)
 
 
-def rod_pairs(*, asymmetric: bool = False, spinning: str = "spherical") -> Data:
+def rod_pairs(*, asymmetric: bool = False, internal_freedoms: str = "spherical") -> Data:
     """A DELTA whose rods may have an inertia that is not symmetric about their axis."""
     rod = {"mass": 0.1, "com": [0.3, 0.0, 0.0], "inertia": [2e-4, 2e-3, 2.15e-3 if asymmetric else 2e-3]}
     half_turn = [0.0, float(np.sin(0.7)), 0.0, float(np.cos(0.7))]
-    guess: Any = half_turn if spinning == "spherical" else [0.0, 1.4]
+    guess: Any = half_turn if internal_freedoms == "spherical" else [0.0, 1.4]
 
     def made(_: int) -> tuple[Data, Data, Data]:
         joints = {"shoulder": revolute("base", "arm", [0.2, 0.0, 0.0], "y", guess=0.4, active=True)}
         closures = {}
         for side, y in (("a", 0.05), ("b", -0.05)):
-            elbow = joint(spinning, "arm", f"rod-{side}", [0.25, y, 0.0], ["x", "y"], guess=guess)
+            elbow = joint(internal_freedoms, "arm", f"rod-{side}", [0.25, y, 0.0], ["x", "y"], guess=guess)
             wrist = spherical(f"rod-{side}", "plate", [0.6, 0.0, 0.0], child_at=[0.06, y, 0.0])
             joints[f"elbow-{side}"], closures[f"wrist-{side}"] = elbow, wrist
         return {"arm": BODY, "rod-a": rod, "rod-b": rod}, joints, closures

@@ -56,7 +56,7 @@ def sampled_states(robot: Robot) -> tuple[Array, Array, Array, Array]:
 
 def spins(mechanism: Mechanism) -> dict[int, tuple[Array, Array]]:
     """Bodies that spin idly: axis and a point of it, in the body."""
-    return {s.body: (np.array(s.axis), np.array(s.point)) for s in mechanism.mobility.spinning}
+    return {s.body: (np.array(s.axis), np.array(s.point)) for s in mechanism.mobility.internal_freedoms}
 
 
 def material_points(mechanism: Mechanism) -> list[list[Array]]:

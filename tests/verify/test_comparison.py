@@ -109,7 +109,7 @@ class TestAgreement:
     def test_own_solver_of_pinocchio(self) -> None:
         """With balls as closures Pinocchio solves the loops itself, idle spins and friction included."""
         robot = with_random_loads(random_robot("3 P[SS|SS]", 0), 5)
-        assert mechanism_of(robot).mobility.spinning
+        assert mechanism_of(robot).mobility.internal_freedoms
         report = verify(robot, "pinocchio", states=2)
         assert report["pinocchio"]["forward dynamics, own solver"].ok, report.text()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from nacelle.elastic.linear.frequencies import NaturalFrequencies
 from nacelle.elastic.linear.statics import StaticDeflection
 from nacelle.identification.data.measurement import Measurement

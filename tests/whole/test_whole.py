@@ -203,7 +203,9 @@ def test_random_mechanisms_on_a_free_base_agree_with_the_other_engines(seed: int
 @pytest.mark.parametrize("seed", range(4))
 def test_rods_that_spin_idly_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
     robot = random_robot("free", seed, spins=True)
-    assert [robot.bodies[spin.body].name for spin in mechanism_of(robot).platform_idle_spins] == ["arm.rod"]
+    assert [robot.bodies[spin.body].name for spin in mechanism_of(robot).platform_internal_freedoms] == [
+        "arm.rod"
+    ]
     report = verify(robot, states=4)
     assert report.ok, str(report)
 

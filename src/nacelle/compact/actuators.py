@@ -18,9 +18,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nacelle.compact.bars.rod import geared_inertia
+from nacelle.compact.configured import ConfiguredRobot, active_rates
 from nacelle.compact.legs import ClosureRate, Legs, Rates
-from nacelle.compact.placed import ConfiguredRobot, active_rates
+from nacelle.compact.line_legs.rod import geared_inertia
 from nacelle.dynamics.actuators import LeastNorm, least_norm_forces
 from nacelle.kinematics.shapes import jacobian_scales
 from nacelle.model.joint import JointKind
@@ -29,37 +29,37 @@ from nacelle.tree.actuation import joint_axes
 from nacelle.tree.spanning_tree import joint_rate_indices
 
 
-def tree_rotors(placed: ConfiguredRobot) -> dict[int, Scalar]:
+def tree_rotors(configured: ConfiguredRobot) -> dict[int, Scalar]:
     """For every rate of a joint of the tree with a rotor its inertia along it, kg m^2 or kg."""
-    robot = placed.robot
+    robot = configured.robot
     inertias: dict[int, Scalar] = {}
     for j, joint in enumerate(robot.tree_joints):
-        if joint.successor not in placed.parts.omitted_bodies and not is_zero(joint.rotor_inertia):
+        if joint.successor not in configured.parts.omitted_bodies and not is_zero(joint.rotor_inertia):
             inertias |= dict.fromkeys(joint_rate_indices(robot, (j,)), geared_inertia(joint))
     return inertias
 
 
-def driven_closure_rates(placed: ConfiguredRobot) -> dict[int, ClosureRate]:
+def driven_closure_rates(configured: ConfiguredRobot) -> dict[int, ClosureRate]:
     """For every revolute or prismatic closure with an actuator or a rotor its rate."""
-    robot = placed.robot
+    robot = configured.robot
     driven = {actuator.joint: k for k, actuator in enumerate(robot.actuators)}
     closures: dict[int, ClosureRate] = {}
-    for closure in placed.joint_closures:
+    for closure in configured.joint_closures:
         index, joint = closure.joint, robot.joints[closure.joint]
         rotor = geared_inertia(joint)
         if joint.kind is JointKind.SPHERICAL or (is_zero(rotor) and index not in driven):
             continue
-        axis = joint_axes(joint, *placed.joint_frames(index, closure.sides.axes))[0]
+        axis = joint_axes(joint, *configured.joint_frames(index, closure.sides.axes))[0]
         e = axis.directions[:, 0]
         closures[index] = ClosureRate(closure, e, joint.kind is JointKind.REVOLUTE, driven.get(index), rotor)
     return closures
 
 
-def rotor_rates(placed: ConfiguredRobot) -> list[ClosureRate]:
+def rotor_rates(configured: ConfiguredRobot) -> list[ClosureRate]:
     """Rates of all closures with a rotor; of a spherical one three, about the axes of its constraint."""
-    robot = placed.robot
-    rates = [rate for rate in driven_closure_rates(placed).values() if not is_zero(rate.rotor)]
-    for closure in placed.joint_closures:
+    robot = configured.robot
+    rates = [rate for rate in driven_closure_rates(configured).values() if not is_zero(rate.rotor)]
+    for closure in configured.joint_closures:
         joint = robot.joints[closure.joint]
         if joint.kind is JointKind.SPHERICAL and not is_zero(joint.rotor_inertia):
             rates += [ClosureRate(closure, e, True, None, joint.rotor_inertia) for e in np.eye(3)]
@@ -68,13 +68,13 @@ def rotor_rates(placed: ConfiguredRobot) -> list[ClosureRate]:
 
 def actuator_jacobian(legs: Legs) -> Array:
     """J_r^-1 (actuators, n): for every actuator what a unit force along it is along v."""
-    robot = legs.placed.robot
+    robot = legs.configured.robot
     rows: dict[int, list[Scalar]] = {}
     platform_joint_rates = set(legs.plan.mechanism.platform_joint_rates)
     for index, k in active_rates(robot).items():
         unit: Rates = {index: 1.0}
         rows[k] = legs.project_held_forces(*(({}, unit) if index in platform_joint_rates else (unit, {})))
-    for rate in driven_closure_rates(legs.placed).values():
+    for rate in driven_closure_rates(legs.configured).values():
         if rate.actuator is not None:
             rows[rate.actuator] = legs.project_held_forces(*rate.unit_force(legs))
     if not rows:
@@ -84,6 +84,6 @@ def actuator_jacobian(legs: Legs) -> Array:
 
 def least_norm(legs: Legs, forces: Iterable[Array]) -> list[LeastNorm]:
     """For forces (n,) along v those of the actuators of least norm, in the actuators' units."""
-    A, (rows, units) = actuator_jacobian(legs), jacobian_scales(legs.placed.robot.numeric)
+    A, (rows, units) = actuator_jacobian(legs), jacobian_scales(legs.configured.robot.numeric)
     weights = rows * rows if len(rows) == len(units) else None
     return [least_norm_forces(A, force, weights, units=units) for force in forces]

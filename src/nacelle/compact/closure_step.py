@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nacelle.compact.configured import CompactPlan, ConfiguredRobot
 from nacelle.compact.constraints import Constraint, PlatformLoop, SphericalRod
 from nacelle.compact.legs import Legs, Rates
 from nacelle.compact.motion import node_twist, point_unit_twists
-from nacelle.compact.placed import CompactPlan, ConfiguredRobot
 from nacelle.compact.platform import MovingFrame
 from nacelle.compact.vectors import ZERO, add, cross_nonzero, inner, scale
 from nacelle.model.joint import Primitive
@@ -51,24 +51,29 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
         legs: the robot, eliminated.
         basis: the platform's rates (nw, d) at unit rates of the d dependent numbers.
     """
-    placed, mechanism = legs.placed, legs.plan.mechanism
+    configured, mechanism = legs.configured, legs.plan.mechanism
     chosen = mechanism.iterated_legs
     gaps = {
-        k: [constraint.open(placed.now, placed.joint_frames) for constraint in placed.constraints[k]]
+        k: [
+            constraint.open(configured.now, configured.joint_frames)
+            for constraint in configured.constraints[k]
+        ]
         for k in chosen
     }
     sides = {k: [value for values in gaps[k] for value in values] for k in chosen}
-    loops = [loop.open(placed.now, placed.joint_frames) for loop in legs.loops]
+    loops = [loop.open(configured.now, configured.joint_frames) for loop in legs.loops]
     flat_gaps = [value for values in loops for value in values]
     step = _dependent_step(legs, basis, sides, flat_gaps)
     w: Rates = {rate: inner(row, step) for rate, row in zip(mechanism.platform_rates, basis, strict=True)}
-    frames = placed.platform.frames(w, {})
+    frames = configured.platform.frames(w, {})
     rates = dict(w)
     for k in chosen:
-        far = [g for constraint in placed.constraints[k] for g in constraint.rates(placed.trees, frames)]
+        far = [
+            g for constraint in configured.constraints[k] for g in constraint.rates(configured.trees, frames)
+        ]
         right = [a + b for a, b in zip(far, sides[k], strict=True)]
         rates |= legs.factors[k].rates(right)
-    size = placed.robot.numeric.size
+    size = configured.robot.numeric.size
 
     def report(constraint: Constraint | PlatformLoop, values: list[Scalar]) -> list[Scalar]:
         """What the rows of a constraint leave open, without units."""
@@ -76,13 +81,13 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
 
     reported_gaps: list[Scalar] = []
     for k in chosen:
-        for constraint, values in zip(placed.constraints[k], gaps[k], strict=True):
+        for constraint, values in zip(configured.constraints[k], gaps[k], strict=True):
             reported_gaps += report(constraint, values) if constraint.reports_closure_error else []
     for loop, values in zip(legs.loops, loops, strict=True):
         reported_gaps += report(loop, values)
     rotations = {}
-    for rod in (rod for k in chosen for rod in placed.constraints[k] if isinstance(rod, SphericalRod)):
-        rotations[rod.link.joint], apart = _rod_rotation(placed, rod, rates, frames)
+    for rod in (rod for k in chosen for rod in configured.constraints[k] if isinstance(rod, SphericalRod)):
+        rotations[rod.link.joint], apart = _rod_rotation(configured, rod, rates, frames)
         reported_gaps += [value * (1.0 / size) for value in apart.tolist()]
     return ClosureStep(step, rates, rotations, reported_gaps)
 
@@ -101,15 +106,15 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ga
 
 
 def _rod_rotation(
-    placed: ConfiguredRobot, constraint: SphericalRod, rates: Rates, frames: dict[int, MovingFrame]
+    configured: ConfiguredRobot, constraint: SphericalRod, rates: Rates, frames: dict[int, MovingFrame]
 ) -> tuple[Array, Array]:
     """The rotation of a rod in its joint's axes, and how far its end is from where it is held."""
-    robot, trees, rod, axes = placed.robot, placed.trees, constraint.link, constraint.sides.axes
+    robot, trees, rod, axes = configured.robot, configured.trees, constraint.link, constraint.sides.axes
     joint, end = robot.joints[rod.joint], robot.joints[rod.closure]
     frame = end.frame_predecessor if end.predecessor == rod.body else end.frame_successor
     along = product(joint.frame_successor.R.T, plus(frame.p, -joint.frame_successor.p))
     starts = np.cumsum([0, *(len(tree_joint.primitives) for tree_joint in robot.tree_joints)])
-    s = product(transform_pose(Primitive.SPHERICAL, placed.now.steps[starts[rod.joint]]).R, along)
+    s = product(transform_pose(Primitive.SPHERICAL, configured.now.steps[starts[rod.joint]]).R, along)
     # The constraint's vector leads from the leg's side to the other: from A to B where the leg carries A.
     sign = 1.0 if constraint.first else -1.0
 
@@ -122,7 +127,7 @@ def _rod_rotation(
         R = body_pose.R
     else:
         d, d_dot = (trees.up(axes, v) for v in vectors)
-        w, R = frames[rod.bodies[0]].w, placed.platform.poses[rod.bodies[0]].R
+        w, R = frames[rod.bodies[0]].w, configured.platform.poses[rod.bodies[0]].R
     # The joint's axes turn with the body that carries them.
     d_next = add(d, add(d_dot, -cross_nonzero(w, d)))
     back = joint.frame_predecessor.R.T

@@ -34,8 +34,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import LegForm
-from nacelle.compact.bars.known import LineLeg, project_to_plane
 from nacelle.compact.constraint_rows import (
     AngularRow,
     CrossRow,
@@ -48,6 +46,8 @@ from nacelle.compact.constraint_rows import (
     largest_entry,
 )
 from nacelle.compact.leg_trees import LegTrees, NodeFrame
+from nacelle.compact.line_legs.geometry import LegForm
+from nacelle.compact.line_legs.known import LineLeg, project_to_plane
 from nacelle.compact.motion import Columns, MechanismMotion, point_unit_twists
 from nacelle.compact.platform import PlatformState
 from nacelle.compact.sides import Frames, LegSides, PlatformSides, PrescribedLine, Sides
@@ -293,7 +293,7 @@ class SphericalRod(Rod):
 
 @dataclass(frozen=True, eq=False)
 class DrivenRod(Rod):
-    """A leg that is a rod on a driven slider or arm (`bars`).
+    """A leg that is a rod on a driven slider or arm (`legs_by_line`).
 
     Attributes:
         sides: A and B.
@@ -316,7 +316,7 @@ class DrivenRod(Rod):
 
 @dataclass(frozen=True, eq=False)
 class Strut(Constraint):
-    """A leg that is a strut, joined to the base at A (`bars`).
+    """A leg that is a strut, joined to the base at A (`legs_by_line`).
 
     With z an entry of its direction, (d / z) . v_B = (l / z) l' is its row: an entry of it is constant.
 
@@ -633,7 +633,7 @@ def line_constraint(
     trees: LegTrees,
     platform: PlatformState,
     leg: int,
-    bar: LineLeg,
+    line_leg: LineLeg,
     line: PrescribedLine | None = None,
     foot: Array | None = None,
 ) -> LineConstraint:
@@ -643,18 +643,18 @@ def line_constraint(
         trees: the legs' frames.
         platform: the platform.
         leg: index of the leg.
-        bar: the bar.
+        line_leg: the bar.
         line: how it moves, base axes, where that is given.
         foot: a constant point of a strut's line, base axes, where moments are counted from such points.
     """
     axes = trees.frames.get(leg, 0)
-    if bar.is_strut:
-        node, A = axes, trees.from_node(axes, bar.A)
+    if line_leg.is_strut:
+        node, A = axes, trees.from_node(axes, line_leg.A)
     else:
-        node, frame = trees.node_frames[bar.carrier]
-        A = (frame @ Pose(np.eye(3), bar.A)).p
-    point = platform.point(bar.form.body, bar.form.B)
-    form = bar.in_frame(trees.node(axes).G.R if axes else None)
+        node, frame = trees.node_frames[line_leg.carrier]
+        A = (frame @ Pose(np.eye(3), line_leg.A)).p
+    point = platform.point(line_leg.form.body, line_leg.form.B)
+    form = line_leg.in_frame(trees.node(axes).G.R if axes else None)
     if line is not None:
         line = line.through(lambda vector: project_to_plane(form, trees.down(axes, vector)))
         d = line.r
@@ -663,15 +663,17 @@ def line_constraint(
             form, np.asarray(plus(trees.from_node(axes, point), -trees.point(node, A, axes)))
         )
     sides = PlatformSides(axes, node, A, form.body, form.B, point, line)
-    if not bar.is_strut:
-        return DrivenRod((_rod_row(platform, d, point_unit_twists(trees, node, A, axes)),), sides, bar, form)
+    if not line_leg.is_strut:
+        return DrivenRod(
+            (_rod_row(platform, d, point_unit_twists(trees, node, A, axes)),), sides, line_leg, form
+        )
     # Of a line that is given the direction alone counts: its length is 1.
     d, length = (d, sqrt(dot(d, d))) if line is None else (line.direction[0], 1.0)
-    reciprocal = divide(1.0, d[bar.up])
+    reciprocal = divide(1.0, d[line_leg.up])
     gain = form.drive.side * (length * reciprocal)
-    d = pack([1.0 if k == bar.up else d[k] * reciprocal for k in range(3)])
-    row = Row({bar.rate: gain}, d, platform.robot.numeric.size)
-    return Strut((row,), sides, bar, form, foot)
+    d = pack([1.0 if k == line_leg.up else d[k] * reciprocal for k in range(3)])
+    row = Row({line_leg.rate: gain}, d, platform.robot.numeric.size)
+    return Strut((row,), sides, line_leg, form, foot)
 
 
 _NO_POINTS = LegSides(0, 0, ZERO, 0, ZERO)
@@ -712,7 +714,7 @@ def platform_loops(robot: Robot, platform: PlatformState) -> list[PlatformLoop |
         rows = closure_rows(joint, size, {}, axes, rotation_basis(first.R, locked))
         loop = PlatformLoop(rows, (joint.predecessor, joint.successor), second.p, c)
         loops.append(loop.over_rates(platform))
-    for spin in platform.mechanism.platform_idle_spins:
+    for spin in platform.mechanism.platform_internal_freedoms:
         pose = platform.poses[spin.body]
         row = SpinRow({}, product(pose.R, np.array(spin.axis)), 1.0)
         loops.append(PlatformLoop((row,), (BASE, spin.body), pose.p, None).over_rates(platform))

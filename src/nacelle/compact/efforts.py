@@ -27,10 +27,10 @@ from dataclasses import replace
 from typing import cast
 
 from nacelle.compact.actuators import rotor_rates, tree_rotors
+from nacelle.compact.configured import ConfiguredRobot
 from nacelle.compact.constraints import JointClosure, Rod, SphericalRod
 from nacelle.compact.legs import ClosureRate, Legs, add_forces
 from nacelle.compact.motion import MechanismMotion, angular_velocity, node_twist, point_unit_twists
-from nacelle.compact.placed import ConfiguredRobot
 from nacelle.compact.required import ForceAccumulator, add_to_both_sides
 from nacelle.compact.sides import PlatformSides
 from nacelle.compact.vectors import ZERO, add, all_zero, cross_nonzero, scale
@@ -49,39 +49,39 @@ def add_damper_moments(
     legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
 ) -> None:
     """Angular dampers between bodies, where friction counts."""
-    placed = legs.placed
+    configured = legs.configured
     if not physics.friction:
         return
-    for damper in placed.robot.dampers:
-        first, second = (_twist(placed, motion, body, ZERO).w for body in damper.bodies)
+    for damper in configured.robot.dampers:
+        first, second = (_twist(configured, motion, body, ZERO).w for body in damper.bodies)
         moment = scale(damper.damping, add(second, -first))
         for body, n in zip(damper.bodies, (-moment, moment), strict=True):
-            _add_wrench(placed, forces, body, ZERO, Wrench(ZERO, n))
+            _add_wrench(configured, forces, body, ZERO, Wrench(ZERO, n))
 
 
-def _twist(placed: ConfiguredRobot, motion: MechanismMotion, body: int, local: Array) -> Twist:
+def _twist(configured: ConfiguredRobot, motion: MechanismMotion, body: int, local: Array) -> Twist:
     """Velocity (3,), m/s, of a point of a body, `local` in its frame, and its angular velocity, base axes."""
     if body == BASE:
         return Twist(ZERO, ZERO)
-    if body in placed.platform.poses:
+    if body in configured.platform.poses:
         return Twist(motion.frames[body].velocity(local), motion.frames[body].w)
-    node, at = _node_and_point(placed, body, local)
-    unit_twists = point_unit_twists(placed.trees, node, at)
-    v, w = node_twist(placed.trees, node, at, unit_twists, motion.u, motion.frames)
-    return Twist(placed.trees.up(node, v), placed.trees.up(node, w))
+    node, at = _node_and_point(configured, body, local)
+    unit_twists = point_unit_twists(configured.trees, node, at)
+    v, w = node_twist(configured.trees, node, at, unit_twists, motion.u, motion.frames)
+    return Twist(configured.trees.up(node, v), configured.trees.up(node, w))
 
 
 def _add_wrench(
-    placed: ConfiguredRobot, forces: ForceAccumulator, body: int, local: Array, wrench: Wrench
+    configured: ConfiguredRobot, forces: ForceAccumulator, body: int, local: Array, wrench: Wrench
 ) -> None:
     """Add a wrench (N, N m), base axes, on a point of a body, `local` (3,) in its frame, m."""
     if body == BASE:
         return
-    if body in placed.platform.poses:
-        forces.add_to_platform(body, _position(placed, body, local), *wrench, local)
+    if body in configured.platform.poses:
+        forces.add_to_platform(body, _position(configured, body, local), *wrench, local)
         return
-    node, point = _node_and_point(placed, body, local)
-    f, n = (placed.trees.down(node, vector) for vector in wrench)
+    node, point = _node_and_point(configured, body, local)
+    f, n = (configured.trees.down(node, vector) for vector in wrench)
     forces.add_to_node(node, f, n, point)
 
 
@@ -89,38 +89,38 @@ def add_spring_forces(
     legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
 ) -> None:
     """Springs between bodies where these count, their dampers where friction does."""
-    placed = legs.placed
-    for spring in placed.robot.springs:
+    configured = legs.configured
+    for spring in configured.robot.springs:
         ends = list(zip(spring.bodies, spring.points, strict=True))
-        line = spring_line_between(*(_position(placed, *end) for end in ends))
+        line = spring_line_between(*(_position(configured, *end) for end in ends))
         value: Scalar = spring.pull(line.length) if physics.springs else 0.0
         if physics.friction and not is_zero(spring.damping):
-            first, second = (_twist(placed, motion, *end).v for end in ends)
+            first, second = (_twist(configured, motion, *end).v for end in ends)
             value = value + spring.damping * dot(line.direction, add(second, -first))
         force = scale(value, line.direction)
         for (body, local), f in zip(ends, (-force, force), strict=True):
-            _add_wrench(placed, forces, body, local, Wrench(f, ZERO))
+            _add_wrench(configured, forces, body, local, Wrench(f, ZERO))
 
 
-def _position(placed: ConfiguredRobot, body: int, local: Array) -> Array:
+def _position(configured: ConfiguredRobot, body: int, local: Array) -> Array:
     """A point of a body in base axes."""
     if body == BASE:
         return local
-    if body in placed.platform.poses:
-        return placed.platform.point(body, local)
-    node, at = _node_and_point(placed, body, local)
-    return placed.trees.point(node, at)
+    if body in configured.platform.poses:
+        return configured.platform.point(body, local)
+    node, at = _node_and_point(configured, body, local)
+    return configured.trees.point(node, at)
 
 
-def _node_and_point(placed: ConfiguredRobot, body: int, local: Array) -> tuple[int, Array]:
+def _node_and_point(configured: ConfiguredRobot, body: int, local: Array) -> tuple[int, Array]:
     """The node of a body of a leg, and a point of the body in its axes."""
-    node, frame = placed.trees.node_frames[body]
+    node, frame = configured.trees.node_frames[body]
     return node, plus(frame.p, product(frame.R, local))
 
 
 def add_rod_forces(legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics) -> None:
     """What rods require in addition to the masses at their ends: the mass between them, and friction."""
-    for rod in (rod for rod in legs.placed.all_constraints if isinstance(rod, Rod)):
+    for rod in (rod for rod in legs.configured.all_constraints if isinstance(rod, Rod)):
         between = rod.link.masses[2] if physics.inertia else 0.0
         a_own, a_far = rod.sides.near_acceleration(motion), rod.sides.end_acceleration(motion)
         near, far = Wrench(scale(between, a_far), ZERO), Wrench(scale(between, a_own), ZERO)
@@ -136,8 +136,8 @@ def _with_rod_friction(
     w_own, w_far = (side.w for side in rod.sides.motions(motion))
     # For the rod's angular velocity, and for a moment on it as a pair of forces.
     over = scale(divide(1.0, rod.link.length2), rod.d)
-    w = cross_nonzero(over, rod.relative_velocity(legs.placed.trees, motion.u, motion.frames))
-    joints = [legs.placed.robot.joints[k] for k in (rod.link.joint, rod.link.closure)]
+    w = cross_nonzero(over, rod.relative_velocity(legs.configured.trees, motion.u, motion.frames))
+    joints = [legs.configured.robot.joints[k] for k in (rod.link.joint, rod.link.closure)]
     near, end = joints if rod.first else joints[::-1]
     n_own = friction_effort(near, 0, add(w, -w_own), physics.smooth)
     n_far = friction_effort(end, 0, add(w, -w_far), physics.smooth)
@@ -149,10 +149,10 @@ def add_joint_efforts(
     legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
 ) -> None:
     """Friction, springs and end stops of joints of the tree, each along its own rate."""
-    placed, robot = legs.placed, legs.placed.robot
+    configured, robot = legs.configured, legs.configured.robot
     for j in range(robot.tree):
         joint = robot.joints[j]
-        if joint.successor in placed.parts.omitted_bodies:
+        if joint.successor in configured.parts.omitted_bodies:
             continue
         of_platform = j in robot.platform.joints
         rates, along_rates = (motion.w, forces.platform) if of_platform else (motion.u, forces.gamma)
@@ -160,14 +160,16 @@ def add_joint_efforts(
         for number, primitive in enumerate(joint.primitives):
             indices = range(start, start + primitive.nv)
             rate = pack([rates.get(index, 0.0) for index in indices])
-            effort = _axis_effort(placed, j, number, rate, physics)
+            effort = _axis_effort(configured, j, number, rate, physics)
             add_forces(along_rates, dict(zip(indices, effort.tolist(), strict=True)))
             start = indices.stop
 
 
-def _axis_effort(placed: ConfiguredRobot, index: int, number: int, rate: Array, physics: Physics) -> Array:
+def _axis_effort(
+    configured: ConfiguredRobot, index: int, number: int, rate: Array, physics: Physics
+) -> Array:
     """Friction, spring and end stop (k,) of an axis of a joint at its rate (k,); rotors count as inertia."""
-    return axis_effort(cast(State, placed), index, number, rate, rate, replace(physics, inertia=False))
+    return axis_effort(cast(State, configured), index, number, rate, rate, replace(physics, inertia=False))
 
 
 def _has_effort(joint: Joint, physics: Physics) -> bool:
@@ -177,7 +179,7 @@ def _has_effort(joint: Joint, physics: Physics) -> bool:
 
 
 def _closure_effort(
-    placed: ConfiguredRobot, index: int, axes: int, relative: Twist, physics: Physics
+    configured: ConfiguredRobot, index: int, axes: int, relative: Twist, physics: Physics
 ) -> Wrench:
     """Force (N) and moment (N m) on the second body of a closure that hold its friction and springs.
 
@@ -189,22 +191,22 @@ def _closure_effort(
     and in a spherical joint friction along w.
 
     Args:
-        placed: where the robot is.
+        configured: where the robot is.
         index: the closure.
         axes: node in whose axes all vectors are written; 0 for the base.
         relative: v (3,), m/s, and w (3,), rad/s.
         physics: what is included.
     """
-    joint = placed.robot.joints[index]
+    joint = configured.robot.joints[index]
     force: Array = ZERO
     moment: Array = ZERO
-    for number, axis in enumerate(joint_axes(joint, *placed.joint_frames(index, axes))):
+    for number, axis in enumerate(joint_axes(joint, *configured.joint_frames(index, axes))):
         if axis.directions.shape[1] == 3:
-            moment = add(moment, _axis_effort(placed, index, number, relative.w, physics))
+            moment = add(moment, _axis_effort(configured, index, number, relative.w, physics))
             continue
         e = axis.directions[:, 0]
         rate = pack([dot(e, relative.w if axis.is_rotation else relative.v)])
-        (value,) = _axis_effort(placed, index, number, rate, physics)
+        (value,) = _axis_effort(configured, index, number, rate, physics)
         if axis.is_rotation:
             moment = add(moment, scale(value, e))
         else:
@@ -216,19 +218,19 @@ def add_closure_efforts(
     legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
 ) -> None:
     """Friction and springs of the legs' closures: equal and opposite on both sides."""
-    placed = legs.placed
-    for closure in placed.joint_closures:
-        joint, sides = placed.robot.joints[closure.joint], closure.sides
+    configured = legs.configured
+    for closure in configured.joint_closures:
+        joint, sides = configured.robot.joints[closure.joint], closure.sides
         if not _has_effort(joint, physics):
             continue
         is_end = isinstance(sides, PlatformSides) and joint.kind is JointKind.SPHERICAL
-        if is_end and placed.trees.root(sides.node) is None:
+        if is_end and configured.trees.root(sides.node) is None:
             _add_spherical_end_friction(legs, motion, forces, closure, physics)
             continue
         w, w_far = (side.w for side in sides.motions(motion))
-        v = closure.relative_velocity(placed.trees, motion.u, motion.frames)
+        v = closure.relative_velocity(configured.trees, motion.u, motion.frames)
         relative = Twist(v, add(w_far, -w)) if closure.first else Twist(-v, add(w, -w_far))
-        effort = _closure_effort(placed, closure.joint, sides.axes, relative, physics)
+        effort = _closure_effort(configured, closure.joint, sides.axes, relative, physics)
         # Along the rates of the second side less the first.
         against = Wrench(-effort.f, -effort.n)
         add_to_both_sides(forces, closure, *((against, effort) if closure.first else (effort, against)))
@@ -240,10 +242,10 @@ def _add_spherical_end_friction(
     """Friction of a spherical joint onto the platform, in base axes: nothing is turned there and back."""
     sides = closure.platform
     assert sides is not None
-    twists = point_unit_twists(legs.placed.trees, sides.node, sides.leg_point, 0)
+    twists = point_unit_twists(legs.configured.trees, sides.node, sides.leg_point, 0)
     w = add(motion.frames[sides.body].w, -angular_velocity(twists, motion.u))
     # Along the relative angular velocity, whichever side counts as first.
-    moment = friction_effort(legs.placed.robot.joints[closure.joint], 0, w, physics.smooth)
+    moment = friction_effort(legs.configured.robot.joints[closure.joint], 0, w, physics.smooth)
     forces.add_to_platform(sides.body, sides.point, ZERO, moment)
     for rate, (_, axis) in twists.items():
         if not all_zero(axis):
@@ -254,25 +256,25 @@ def add_platform_closure_efforts(
     legs: Legs, motion: MechanismMotion, forces: ForceAccumulator, physics: Physics
 ) -> None:
     """Friction and springs of joints between legs at a point platform, and of the platform's own loops."""
-    placed = legs.placed
-    trees = placed.trees
-    for c in placed.robot.platform.closures:
-        joint = placed.robot.joints[c]
+    configured = legs.configured
+    trees = configured.trees
+    for c in configured.robot.platform.closures:
+        joint = configured.robot.joints[c]
         bodies = (joint.predecessor, joint.successor)
         if not _has_effort(joint, physics):
             continue
         if not joint.at_point:
-            point = placed.joint_frames(c, 0)[1].p
+            point = configured.joint_frames(c, 0)[1].p
             near, far = (motion.frames[body] for body in bodies)
             v = [frame.velocity_at(plus(point, -frame.pose.p)) for frame in (near, far)]
             relative = Twist(add(v[1], -v[0]), add(far.w, -near.w))
-            force, moment = _closure_effort(placed, c, 0, relative, physics)
+            force, moment = _closure_effort(configured, c, 0, relative, physics)
             forces.add_to_platform(bodies[1], point, force, moment)
             forces.add_to_platform(bodies[0], point, -force, -moment)
         elif all(body in trees.node_frames for body in bodies):
             nodes = [trees.node_frames[body].node for body in bodies]
             w = [trees.up(node, motion.nodes[node].w) for node in nodes]
-            _, moment = _closure_effort(placed, c, 0, Twist(ZERO, add(w[1], -w[0])), physics)
+            _, moment = _closure_effort(configured, c, 0, Twist(ZERO, add(w[1], -w[0])), physics)
             for node, sign in zip(nodes, (-1.0, 1.0), strict=True):
                 forces.add_to_node(node, ZERO, trees.down(node, scale(sign, moment)))
 
@@ -289,17 +291,17 @@ def closure_acceleration(legs: Legs, motion: MechanismMotion, rate: ClosureRate)
         value = dot(e, add(add(far.w_dot, -near.w_dot), -cross_nonzero(near.w, far.w)))
     else:
         carrier = near.w if closure.first else far.w
-        slip = closure.relative_velocity(legs.placed.trees, motion.u, motion.frames)
+        slip = closure.relative_velocity(legs.configured.trees, motion.u, motion.frames)
         value = dot(e, add(add(far.a, -near.a), scale(-2.0, cross_nonzero(carrier, slip))))
     return value if closure.first else -value
 
 
 def add_rotor_inertia(legs: Legs, motion: MechanismMotion, forces: ForceAccumulator) -> None:
     """Rotors behind gears, i^2 J q'' (N or N m), in the tree and at closures."""
-    for rate, inertia in tree_rotors(legs.placed).items():
+    for rate, inertia in tree_rotors(legs.configured).items():
         acceleration = motion.u_dot.get(rate, motion.w_dot.get(rate, 0.0))
         add_forces(forces.gamma if rate in motion.u_dot else forces.platform, {rate: inertia * acceleration})
-    for closing in rotor_rates(legs.placed):
+    for closing in rotor_rates(legs.configured):
         forces.add_along_closure(legs, closing, closing.rotor * closure_acceleration(legs, motion, closing))
 
 

@@ -38,12 +38,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.compact.actuators import tree_rotors
-from nacelle.compact.bars.rod import geared_inertia
+from nacelle.compact.configured import ConfiguredRobot
 from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import ConstraintKey
 from nacelle.compact.legs import Legs
+from nacelle.compact.line_legs.rod import geared_inertia
 from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.placed import ConfiguredRobot
 from nacelle.compact.platform import MovingFrame
 from nacelle.compact.required import ForceAccumulator
 from nacelle.compact.sides import PlatformSides
@@ -130,9 +130,9 @@ class InertialNumbers:
     rates: dict[int, Scalar]
 
 
-def inertial_numbers(placed: ConfiguredRobot) -> InertialNumbers:
+def inertial_numbers(configured: ConfiguredRobot) -> InertialNumbers:
     """The numbers as the description gives them; rods are masses on what they connect."""
-    robot, frame_of = placed.robot, placed.trees.node_frames
+    robot, frame_of = configured.robot, configured.trees.node_frames
     nodes: dict[int, Array] = {}
     bodies: dict[int, Array] = {}
 
@@ -141,38 +141,45 @@ def inertial_numbers(placed: ConfiguredRobot) -> InertialNumbers:
             node, frame = frame_of[body]
             if node:
                 at_node = transform_inertia(numbers, frame.R, frame.p)
-                at_node = transform_inertia(at_node, np.eye(3), -reference_point(placed, node))
+                at_node = transform_inertia(at_node, np.eye(3), -reference_point(configured, node))
                 nodes[node] = plus(nodes[node], at_node) if node in nodes else at_node
         else:
             bodies[body] = plus(bodies[body], numbers) if body in bodies else numbers
 
     for body in range(1, len(robot.bodies)):
-        if body not in placed.parts.omitted_bodies and has_mass(robot, body):
+        if body not in configured.parts.omitted_bodies and has_mass(robot, body):
             put(body, numbers_from_parameters(body_parameters(robot, body)))
-    for bar in (constraint.link for constraint in placed.bars):
+    for line_leg in (constraint.link for constraint in configured.legs_by_line):
         # What slides in a strut moves with B, and so may the inertia of its rotor (`struts`).
-        at_B = bar.form.rod[0] + geared_inertia(bar.form.drive.joint) if bar.is_strut else bar.masses[1]
-        for body, point, mass in ((bar.carrier, bar.A, bar.masses[0]), (bar.form.body, bar.form.B, at_B)):
+        at_B = (
+            line_leg.form.rod[0] + geared_inertia(line_leg.form.drive.joint)
+            if line_leg.is_strut
+            else line_leg.masses[1]
+        )
+        for body, point, mass in (
+            (line_leg.carrier, line_leg.A, line_leg.masses[0]),
+            (line_leg.form.body, line_leg.form.B, at_B),
+        ):
             put(body, transform_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
-    for rod in placed.rods:
+    for rod in configured.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
             put(body, transform_inertia(pack([mass, *(0.0,) * 9]), np.eye(3), point))
-    return InertialNumbers(nodes, bodies, tree_rotors(placed))
+    return InertialNumbers(nodes, bodies, tree_rotors(configured))
 
 
-def end_constraints(placed: ConfiguredRobot) -> dict[int, tuple[ConstraintKey, PlatformSides]]:
+def end_constraints(configured: ConfiguredRobot) -> dict[int, tuple[ConstraintKey, PlatformSides]]:
     """For every node that a locked point joins to the platform, the first such constraint, and its sides."""
     ends: dict[int, tuple[ConstraintKey, PlatformSides]] = {}
-    for constraint in placed.all_constraints:
+    for constraint in configured.all_constraints:
         sides = constraint.platform
         if sides is not None and constraint.rows and isinstance(constraint.rows[0], PointRow):
             ends.setdefault(sides.node, (constraint.key, sides))
     return ends
 
 
-def ends_with_inertia(placed: ConfiguredRobot, numbers: InertialNumbers) -> frozenset[int]:
+def ends_with_inertia(configured: ConfiguredRobot, numbers: InertialNumbers) -> frozenset[int]:
     """Nodes whose inertia needs all of the acceleration where they hold the platform: m a, h x a."""
-    ends = end_constraints(placed)
+    ends = end_constraints(configured)
     return frozenset(
         node
         for node, (m, *h) in ((node, values[:4].tolist()) for node, values in numbers.nodes.items())
@@ -180,9 +187,9 @@ def ends_with_inertia(placed: ConfiguredRobot, numbers: InertialNumbers) -> froz
     )
 
 
-def reference_point(placed: ConfiguredRobot, node: int) -> Array:
+def reference_point(configured: ConfiguredRobot, node: int) -> Array:
     """The point (3,), node axes, m, about which a node's inertia counts: at the platform, else its origin."""
-    ends = end_constraints(placed)
+    ends = end_constraints(configured)
     return ends[node][1].leg_point if node in ends else ZERO
 
 
@@ -197,8 +204,8 @@ def add_inertial_forces(
         numbers: inertial numbers.
         forces: where forces (N) and moments (N m) are gathered.
     """
-    placed = legs.placed
-    ends = end_constraints(placed)
+    configured = legs.configured
+    ends = end_constraints(configured)
     for node, values in numbers.nodes.items():
         moving = motion.nodes[node]
         if node not in ends:
@@ -215,7 +222,7 @@ def add_inertial_forces(
         frame = motion.frames[body]
         f, n = (
             _columns_wrench(values, frame)
-            if _prefers_columns(values, placed, body)
+            if _prefers_columns(values, configured, body)
             else _wrench_from_body_axes(values, frame)
         )
         forces.add_to_platform(body, frame.pose.p, f, n)
@@ -244,12 +251,12 @@ def _columns_wrench(values: Array, frame: MovingFrame) -> tuple[Array, Array]:
     return f, n
 
 
-def _prefers_columns(values: Array, placed: ConfiguredRobot, body: int) -> bool:
+def _prefers_columns(values: Array, configured: ConfiguredRobot, body: int) -> bool:
     """Whether a platform body's wrench is cheaper from the columns of its axes than in its own axes.
 
     The columns are there already where legs hold the body at points off its origin.
     """
-    sides = [constraint.platform for constraint in placed.all_constraints]
+    sides = [constraint.platform for constraint in configured.all_constraints]
     ends = [at.local for at in sides if at is not None and at.body == body and at.local is not None]
     return any(not all_zero(local) for local in ends) or sum(not is_zero(value) for value in values[4:]) <= 1
 
@@ -265,9 +272,9 @@ def _wrench_from_body_axes(values: Array, frame: MovingFrame) -> tuple[Array, Ar
 # ---- inertial numbers that a link passes on to what moves alike
 
 
-def condensed_numbers(placed: ConfiguredRobot) -> InertialNumbers:
+def condensed_numbers(configured: ConfiguredRobot) -> InertialNumbers:
     """The inertial numbers of a robot, with what links pass on taken to where it counts."""
-    numbers, trees, ends = inertial_numbers(placed), placed.trees, end_constraints(placed)
+    numbers, trees, ends = inertial_numbers(configured), configured.trees, end_constraints(configured)
     nodes, bodies = dict(numbers.nodes), dict(numbers.bodies)
     for index, (_, sides) in ends.items():
         if index in nodes and sides.local is not None:
@@ -284,7 +291,9 @@ def condensed_numbers(placed: ConfiguredRobot) -> InertialNumbers:
         if node.parent:
             # Second moments alone have no place.
             shift = (
-                node.o - reference_point(placed, node.parent) if node.primitive.is_rotation else np.zeros(3)
+                node.o - reference_point(configured, node.parent)
+                if node.primitive.is_rotation
+                else np.zeros(3)
             )
             there = transform_inertia(passed, node.G.R, shift)
             nodes[node.parent] = there if node.parent not in nodes else plus(nodes[node.parent], there)

@@ -32,9 +32,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.compact.configured import CompactPlan, ConfiguredRobot
 from nacelle.compact.constraints import Coupling, JointClosure, PlatformLoop, Strut, platform_loops
 from nacelle.compact.motion import MechanismMotion, propagate_motion
-from nacelle.compact.placed import CompactPlan, ConfiguredRobot
 from nacelle.compact.platform import MovingFrame, PoleFrame
 from nacelle.compact.solve import Factors, determinant, eliminate_rows, product_of
 from nacelle.compact.vectors import ZERO, inner
@@ -74,7 +74,7 @@ def platform_determinant(legs: Legs) -> Scalar:
 def margins(legs: Legs) -> Array:
     """The margins (legs,), or (legs + 1,) where the platform has dependent rates."""
     plan = legs.plan
-    values: list[Scalar] = [closed_form_margin(roots) for roots in legs.placed.now.root_margins]
+    values: list[Scalar] = [closed_form_margin(roots) for roots in legs.configured.now.root_margins]
     for k in plan.mechanism.iterated_legs:
         values[k] = _margin(_leg_pivots(legs, k), plan.margins[k])
     if plan.mechanism.dependent:
@@ -121,7 +121,7 @@ def growth_figure(legs: Legs) -> Scalar:
     """
     sizes = [absolute(value) for value in _multipliers(legs)]
     figure: Scalar = minimum(1.0, divide(HARMLESS_MULTIPLIER, reduce(maximum, sizes))) if sizes else 1.0
-    for constraints, factors in zip(legs.placed.constraints, legs.factors, strict=True):
+    for constraints, factors in zip(legs.configured.constraints, legs.factors, strict=True):
         if constraints and isinstance(constraints[0], Strut):
             reciprocal = factors.reciprocals[0]
             figure = minimum(figure, reciprocal * reciprocal)
@@ -154,12 +154,12 @@ class Legs:
     """All legs of a placed robot, eliminated.
 
     Attributes:
-        placed: where it is.
+        configured: where it is.
         plan: the decisions.
         factors: for every leg its elimination.
     """
 
-    placed: ConfiguredRobot
+    configured: ConfiguredRobot
     plan: CompactPlan
     factors: tuple[Factors, ...]
 
@@ -169,8 +169,8 @@ class Legs:
         Parts that do no work in motions that the legs allow are dropped, unless the `whole` is wanted.
         """
         forces: Rates = {}
-        trees, platform = self.placed.trees, self.placed.platform
-        for constraint in self.placed.constraints[leg]:
+        trees, platform = self.configured.trees, self.configured.platform
+        for constraint in self.configured.constraints[leg]:
             values = [multipliers.get(row) for row in constraint.span]
             if all(value is None for value in values):
                 continue
@@ -182,7 +182,7 @@ class Legs:
     @cached_property
     def loops(self) -> list[PlatformLoop | Coupling]:
         """The platform's own loops."""
-        return platform_loops(self.placed.robot, self.placed.platform)
+        return platform_loops(self.configured.robot, self.configured.platform)
 
     @cached_property
     def free_multipliers(self) -> dict[tuple[int, int], Rates]:
@@ -264,8 +264,8 @@ class Legs:
     def rates(self, frames: dict[int, MovingFrame], active: Rates | None = None) -> Rates:
         """Rates of all legs where the platform moves as given; active ones too, unless a leg's are given."""
         rates: Rates = {}
-        for constraints, factors in zip(self.placed.constraints, self.factors, strict=True):
-            right = [g for constraint in constraints for g in constraint.rates(self.placed.trees, frames)]
+        for constraints, factors in zip(self.configured.constraints, self.factors, strict=True):
+            right = [g for constraint in constraints for g in constraint.rates(self.configured.trees, frames)]
             rates |= factors.rates(right, _given_active_rates(factors, active))
         return rates
 
@@ -273,15 +273,15 @@ class Legs:
         """Right-hand sides of M u' = b for every leg, row by row, m/s^2 or rad/s^2 (`constraints`)."""
         return [
             [b for constraint in constraints for b in constraint.accelerations(motion)]
-            for constraints in self.placed.constraints
+            for constraints in self.configured.constraints
         ]
 
     def bias(self, u: Rates, frames: dict[int, MovingFrame]) -> Array | None:
         """Accelerations of the dependent rates where dv/dt = 0; `frames` have no accelerations of w."""
         if not self.plan.mechanism.dependent:
             return None
-        nodes = propagate_motion(self.placed.trees, u, {}, frames)
-        motion = MechanismMotion(self.placed.trees, u, {}, nodes, frames, nodes, frames, ZERO)
+        nodes = propagate_motion(self.configured.trees, u, {}, frames)
+        motion = MechanismMotion(self.configured.trees, u, {}, nodes, frames, nodes, frames, ZERO)
         sides = self.right_hand_sides(motion)
         loop_sides = [value for loop in self.loops for value in loop.accelerations(motion)]
         return self._solve_dependent(-self.dependent_right_hand_sides(loop_sides, dict(enumerate(sides))))
@@ -336,15 +336,15 @@ def _given_active_rates(factors: Factors, active: Rates | None) -> Rates | None:
     return {rate: active[rate] for rate in active_rates}
 
 
-def eliminate_legs(plan: CompactPlan, placed: ConfiguredRobot) -> Legs:
+def eliminate_legs(plan: CompactPlan, configured: ConfiguredRobot) -> Legs:
     """Eliminate all legs."""
     factors = tuple(
         eliminate_rows(
             [row.coefficients for constraint in group for row in constraint.rows], leg.order, leg.zeros
         )
-        for group, leg in zip(placed.constraints, plan.legs, strict=True)
+        for group, leg in zip(configured.constraints, plan.legs, strict=True)
     )
-    return Legs(placed, plan, factors)
+    return Legs(configured, plan, factors)
 
 
 def mechanism_motion(
@@ -368,12 +368,12 @@ def mechanism_motion(
         friction: as `MechanismMotion` has it.
         pole_held: whether it is the platform's pole that has no acceleration; a is zero.
     """
-    placed = legs.placed
+    configured = legs.configured
     w = legs.platform_rates(v)
-    still = placed.platform.frames(w, {})
+    still = configured.platform.frames(w, {})
     u = legs.rates(still)
     w_dot = legs.platform_rates(a, legs.bias(u, still))
-    free = placed.platform.frames(w, w_dot)
+    free = configured.platform.frames(w, w_dot)
     return _motion_at_rates(legs, PrescribedMotion(u, {}, w, w_dot, free), heavy, friction, pole_held)
 
 
@@ -381,7 +381,7 @@ def _motion_at_rates(
     legs: Legs, prescribed: PrescribedMotion, heavy: frozenset[int], friction: bool, pole_held: bool = False
 ) -> MechanismMotion:
     """The motion at given rates, and derivatives of those of the platform and of some joints."""
-    gravity = np.asarray(legs.placed.robot.gravity)
+    gravity = np.asarray(legs.configured.robot.gravity)
     free = dict(prescribed.frames)
     frames = {body: frame.with_gravity(gravity) for body, frame in free.items()}
     if pole_held:
@@ -392,7 +392,7 @@ def _motion_at_rates(
 
     def at(u_dot: Rates) -> MechanismMotion:
         """The motion at accelerations u_dot of the legs' rates."""
-        trees, u = legs.placed.trees, prescribed.u
+        trees, u = legs.configured.trees, prescribed.u
         nodes = propagate_motion(trees, u, u_dot, frames, gravity=gravity)
         weightless = propagate_motion(trees, u, u_dot, free)
         w = (prescribed.w, prescribed.w_dot)
@@ -453,12 +453,12 @@ class ClosureRate:
 
         -e on the first body and +e on the second: e . v or e . w for the columns (v, w) of every rate.
         """
-        placed, sides = legs.placed, self.closure.sides
+        configured, sides = legs.configured, self.closure.sides
         sign = 1.0 if self.closure.first else -1.0
         gamma: Rates = {}
-        for side, twists in ((-sign, sides.near(placed.trees)), (sign, sides.far(placed.trees))):
+        for side, twists in ((-sign, sides.near(configured.trees)), (sign, sides.far(configured.trees))):
             along = {rate: dot(self.e, w if self.revolute else v) for rate, (v, w) in twists.items()}
             add_forces(gamma, {rate: side * value for rate, value in along.items()})
         e = sign * self.e
         wrench = Wrench(ZERO, e) if self.revolute else Wrench(e, ZERO)
-        return gamma, sides.platform_forces(placed.trees, placed.platform, wrench)
+        return gamma, sides.platform_forces(configured.trees, configured.platform, wrench)

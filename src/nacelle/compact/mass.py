@@ -21,11 +21,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from nacelle.compact.actuators import rotor_rates
-from nacelle.compact.bar_forces import end_inertia_of_bar, residual_energy
 from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import DrivenRod, Rod, SphericalRod
 from nacelle.compact.inertial import PAIRS, InertialNumbers, reference_point, second_moments
 from nacelle.compact.legs import Legs, Rates
+from nacelle.compact.line_leg_forces import end_inertia_of_strut, residual_energy
 from nacelle.compact.motion import MechanismMotion, node_twist, point_unit_twists
 from nacelle.compact.platform import MovingFrame
 from nacelle.compact.sides import LegSides, PlatformSides
@@ -53,7 +53,7 @@ def momentum(numbers: Array, twist: Twist) -> tuple[Array, Array]:
 
 def leg_inertia(legs: Legs, numbers: InertialNumbers, leg: int) -> dict[tuple[int, int], Scalar]:
     """H_l over the rates of a leg, its lower triangle by pairs of rates: H_ij = v_i . P_j + w_i . L_j."""
-    placed = legs.placed
+    configured = legs.configured
     rates = [rate for _, rate in legs.plan.legs[leg].order.pivots]
     leg_rates = set(rates)
     H: dict[tuple[int, int], Scalar] = {}
@@ -64,8 +64,8 @@ def leg_inertia(legs: Legs, numbers: InertialNumbers, leg: int) -> dict[tuple[in
             H[key] = value if key not in H else H[key] + value
 
     for node, values in numbers.nodes.items():
-        unit_twists = point_unit_twists(placed.trees, node, reference_point(placed, node))
-        if not leg_rates & set(unit_twists) or placed.trees.root(node) is not None:
+        unit_twists = point_unit_twists(configured.trees, node, reference_point(configured, node))
+        if not leg_rates & set(unit_twists) or configured.trees.root(node) is not None:
             continue
         moving_rates = sorted(unit_twists)
         for count, i in enumerate(moving_rates):
@@ -93,7 +93,7 @@ def platform_point(legs: Legs, leg: int) -> tuple[int, PlatformSides] | None:
 
     None also where the leg has no fewer rates than v: then its rates are the shorter way.
     """
-    constraints, plan, trees = legs.placed.constraints[leg], legs.plan.legs[leg], legs.placed.trees
+    constraints, plan, trees = legs.configured.constraints[leg], legs.plan.legs[leg], legs.configured.trees
     if len(plan.order.pivots) >= len(legs.plan.mechanism.independent):
         return None
     outer = [(constraint, sides) for constraint in constraints if (sides := constraint.platform) is not None]
@@ -114,14 +114,14 @@ def end_inertia(
 
     K = X^T H X in the axes of the sides, X the leg's rates at unit velocities of the point.
     """
-    placed, factors = legs.placed, legs.factors[leg]
-    count = placed.constraints[leg][-1].span.stop
+    configured, factors = legs.configured, legs.factors[leg]
+    count = configured.constraints[leg][-1].span.stop
     leg_rates = [rate for _, rate in factors.order.pivots]
     X = [factors.rates([1.0 if k == start + axis else 0.0 for k in range(count)]) for axis in range(3)]
     K: Square = [[0.0] * 3 for _ in range(3)]
     for i, j, value in _congruence_entries(H, X, leg_rates):
         K[i][j] = K[j][i] = value
-    return placed.trees.tensor_to_base(sides.axes, pack(K))
+    return configured.trees.tensor_to_base(sides.axes, pack(K))
 
 
 def _congruence_entries(
@@ -140,7 +140,7 @@ def mass_matrix(legs: Legs, numbers: InertialNumbers) -> Array:
     total = _MassSum(legs)
     total.add_struts_and_rods(numbers)
     total.add_legs(numbers)
-    total.add_hanging_nodes(numbers)
+    total.add_platform_branches(numbers)
     total.add_spherical_rods()
     total.add_platform_bodies(numbers)
     total.add_platform_rotors(numbers)
@@ -151,7 +151,7 @@ class _MassSum:
     """The lower triangle of M, summed over what moves; all motions at unit entries of the reduced twist."""
 
     def __init__(self, legs: Legs) -> None:
-        self.legs, self.placed = legs, legs.placed
+        self.legs, self.configured = legs, legs.configured
         self.n = len(legs.plan.mechanism.independent)
         self.total: Square = [[0.0] * self.n for _ in range(self.n)]
         self.frames: list[dict[int, MovingFrame]] = []
@@ -159,7 +159,7 @@ class _MassSum:
         # Legs that are condensed with their bars.
         self.condensed: set[int] = set()
         for k in range(self.n):
-            self.frames.append(self.placed.platform.frames(legs.platform_rates(_unit_twist(legs, k)), {}))
+            self.frames.append(self.configured.platform.frames(legs.platform_rates(_unit_twist(legs, k)), {}))
             self.rates.append(legs.rates(self.frames[k]))
 
     def matrix(self) -> Array:
@@ -189,16 +189,16 @@ class _MassSum:
 
     def add_struts_and_rods(self, numbers: InertialNumbers) -> None:
         """Legs with bars in a form of their own."""
-        for bar in self.placed.bars:
-            drive = leg_inertia(self.legs, numbers, bar.key.leg)
+        for line_leg in self.configured.legs_by_line:
+            drive = leg_inertia(self.legs, numbers, line_leg.key.leg)
             self.add_end_inertia(
-                end_inertia_of_bar(self.legs, bar, sum(drive.values(), start=0.0)), bar.sides
+                end_inertia_of_strut(self.legs, line_leg, sum(drive.values(), start=0.0)), line_leg.sides
             )
-            self.condensed.add(bar.key.leg)
+            self.condensed.add(line_leg.key.leg)
 
     def add_legs(self, numbers: InertialNumbers) -> None:
         """The other legs: condensed at the point that they hold, or over their rates."""
-        for leg in range(len(self.placed.constraints)):
+        for leg in range(len(self.configured.constraints)):
             if leg in self.condensed:
                 continue
             H = leg_inertia(self.legs, numbers, leg)
@@ -210,13 +210,13 @@ class _MassSum:
             for i, j, value in _congruence_entries(H, self.rates, leg_rates):
                 self.put(i, j, value)
 
-    def add_hanging_nodes(self, numbers: InertialNumbers) -> None:
+    def add_platform_branches(self, numbers: InertialNumbers) -> None:
         """Nodes of legs that hang from the platform."""
-        trees = self.placed.trees
+        trees = self.configured.trees
         for node, values in numbers.nodes.items():
             if trees.root(node) is None:
                 continue
-            point = reference_point(self.placed, node)
+            point = reference_point(self.configured, node)
             unit_twists = point_unit_twists(trees, node, point)
             motions = zip(self.rates, self.frames, strict=True)
             twists = [node_twist(trees, node, point, unit_twists, *motion) for motion in motions]
@@ -224,9 +224,9 @@ class _MassSum:
 
     def add_spherical_rods(self) -> None:
         """What the two ends of rods have in common."""
-        for rod in (rod for rod in self.placed.all_constraints if isinstance(rod, SphericalRod)):
+        for rod in (rod for rod in self.configured.all_constraints if isinstance(rod, SphericalRod)):
             pairs = [
-                rod.sides.end_velocities(self.placed.trees, rates, frames)
+                rod.sides.end_velocities(self.configured.trees, rates, frames)
                 for frames, rates in zip(self.frames, self.rates, strict=True)
             ]
             for i in range(self.n):
@@ -237,7 +237,7 @@ class _MassSum:
     def add_platform_bodies(self, numbers: InertialNumbers) -> None:
         """Bodies of the platform."""
         for body, values in numbers.bodies.items():
-            based = _numbers_in_base_axes(values, self.placed.platform.poses[body].R)
+            based = _numbers_in_base_axes(values, self.configured.platform.poses[body].R)
             self.add_body(based, [Twist(frames[body].v, frames[body].w) for frames in self.frames])
 
     def add_platform_rotors(self, numbers: InertialNumbers) -> None:
@@ -252,7 +252,7 @@ class _MassSum:
 
 def _unit_twist(legs: Legs, k: int) -> Array:
     """The twist v (n,) at a unit rate k, which is that of the pole where points are counted from it."""
-    platform, independent = legs.placed.platform, legs.plan.mechanism.independent
+    platform, independent = legs.configured.platform, legs.plan.mechanism.independent
     unit: Array = np.eye(len(independent))[k]
     if platform.pole is None or platform.pole.local is None or independent[k] < 3:
         return unit
@@ -278,13 +278,13 @@ def _numbers_in_base_axes(values: Array, R: Array) -> Array:
 
 def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers) -> Scalar:
     """Kinetic energy (J): half of twist times momentum of all bodies, rods and rotors."""
-    placed = legs.placed
+    configured = legs.configured
     total: Scalar = 0.0
     for node, values in numbers.nodes.items():
-        point = reference_point(placed, node)
-        unit_twists = point_unit_twists(placed.trees, node, point)
-        twist = node_twist(placed.trees, node, point, unit_twists, motion.u, motion.frames)
-        if placed.trees.root(node) is None:
+        point = reference_point(configured, node)
+        unit_twists = point_unit_twists(configured.trees, node, point)
+        twist = node_twist(configured.trees, node, point, unit_twists, motion.u, motion.frames)
+        if configured.trees.root(node) is None:
             # Found already, from node to node.
             twist = twist._replace(w=motion.nodes[node].w)
         linear, angular = momentum(values, twist)
@@ -296,18 +296,18 @@ def kinetic_energy(legs: Legs, motion: MechanismMotion, numbers: InertialNumbers
     for rate, inertia in numbers.rates.items():
         value: Scalar = motion.u.get(rate, motion.w.get(rate, 0.0))
         total = add_product(total, 0.5 * inertia, value * value)
-    for rod in (rod for rod in placed.all_constraints if isinstance(rod, Rod)):
-        near, far = rod.sides.end_velocities(placed.trees, motion.u, motion.frames)
+    for rod in (rod for rod in configured.all_constraints if isinstance(rod, Rod)):
+        near, far = rod.sides.end_velocities(configured.trees, motion.u, motion.frames)
         total = add_product(total, rod.link.masses[2], dot(near, far))
-    for bar in placed.bars:
-        v = bar.relative_velocity(placed.trees, motion.u, motion.frames)
-        if isinstance(bar, DrivenRod):
-            total = add_product(total, 1.0, residual_energy(legs, bar, v, motion.u[bar.link.rate]))
+    for line_leg in configured.legs_by_line:
+        v = line_leg.relative_velocity(configured.trees, motion.u, motion.frames)
+        if isinstance(line_leg, DrivenRod):
+            total = add_product(total, 1.0, residual_energy(legs, line_leg, v, motion.u[line_leg.link.rate]))
         else:
-            v = placed.trees.up(bar.sides.axes, v)
-            K = end_inertia_of_bar(legs, bar, 0.0)
+            v = configured.trees.up(line_leg.sides.axes, v)
+            K = end_inertia_of_strut(legs, line_leg, 0.0)
             total = add_product(total, 0.5, dot(v, pack([inner(row, v.tolist()) for row in K.tolist()])))
-    for closing in rotor_rates(placed):
+    for closing in rotor_rates(configured):
         gamma, platform = closing.unit_force(legs)
         speed: Scalar = 0.0
         for rates, factors in ((motion.u, gamma), (motion.w, platform)):

@@ -19,13 +19,13 @@ from typing import cast
 import numpy as np
 
 from nacelle.compact.actuators import actuator_jacobian, driven_closure_rates, least_norm, rotor_rates
-from nacelle.compact.bar_forces import add_strut_and_rod_forces
+from nacelle.compact.configured import FormOptions, active_rates, has_square_balance, uses_pole
 from nacelle.compact.efforts import JOINT_FORCE_TERMS, add_rod_forces, add_rotor_inertia, closure_acceleration
 from nacelle.compact.inertial import add_inertial_forces, condensed_numbers, ends_with_inertia
 from nacelle.compact.legs import Legs, growth_figure, margins, mechanism_motion
+from nacelle.compact.line_leg_forces import add_strut_and_rod_forces
 from nacelle.compact.mass import kinetic_energy, mass_matrix
 from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.placed import FormOptions, active_rates, has_square_balance, uses_pole
 from nacelle.compact.plan import eliminated_legs, plan_of, prefers_line_axes
 from nacelle.compact.required import ForceAccumulator, forces_on_platform, propagate_forces
 from nacelle.compact.solve import determinant
@@ -51,7 +51,7 @@ def _motion_for_forces(
     legs: Legs, v: Array, a: Array, *, friction: bool = True, pole_held: bool = False
 ) -> MechanismMotion:
     """The motion at a reduced twist v and its derivative a, in the form that is short for what follows."""
-    heavy = ends_with_inertia(legs.placed, condensed_numbers(legs.placed))
+    heavy = ends_with_inertia(legs.configured, condensed_numbers(legs.configured))
     return mechanism_motion(legs, v, a, heavy, friction=friction, pole_held=pole_held)
 
 
@@ -59,16 +59,16 @@ def force_terms(
     legs: Legs, moving: MechanismMotion, physics: Physics, tau: Array | None = None
 ) -> ForceAccumulator:
     """Everything that a motion requires; `tau` (actuators,) is taken off."""
-    placed = legs.placed
-    forces = ForceAccumulator(placed)
-    add_inertial_forces(legs, moving, condensed_numbers(legs.placed), forces)
+    configured = legs.configured
+    forces = ForceAccumulator(configured)
+    add_inertial_forces(legs, moving, condensed_numbers(legs.configured), forces)
     add_rotor_inertia(legs, moving, forces)
     for require in (add_rod_forces, add_strut_and_rod_forces, *JOINT_FORCE_TERMS):
         require(legs, moving, forces, physics)
     if tau is not None:
-        for place_, k in active_rates(placed.robot).items():
+        for place_, k in active_rates(configured.robot).items():
             forces.along(place_, -tau[k])
-        for rate in driven_closure_rates(placed).values():
+        for rate in driven_closure_rates(configured).values():
             if rate.actuator is not None:
                 forces.add_along_closure(legs, rate, -tau[rate.actuator])
     return forces
@@ -83,7 +83,7 @@ def project_forces(legs: Legs, forces: ForceAccumulator) -> list[Scalar]:
 
 def _about_pole(legs: Legs, load: Array) -> Array:
     """A force along v with its moment about the platform's pole."""
-    platform, mechanism = legs.placed.platform, legs.plan.mechanism
+    platform, mechanism = legs.configured.platform, legs.plan.mechanism
     if platform.pole is None or all_zero(load):
         return load
     place_of = {rate: k for k, rate in enumerate(mechanism.independent)}
@@ -99,7 +99,7 @@ def _about_pole(legs: Legs, load: Array) -> Array:
 
 def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
     """Derivative of the reduced twist from that of the pole: a - w' x r - w x (w x r), r to the pole."""
-    platform, mechanism = legs.placed.platform, legs.plan.mechanism
+    platform, mechanism = legs.configured.platform, legs.plan.mechanism
     if platform.pole is None or platform.pole.local is None:
         return a
     rates = dict(zip(mechanism.independent, a.tolist(), strict=True))
@@ -110,12 +110,12 @@ def _from_pole(legs: Legs, v: Array, a: Array) -> Array:
 
 
 def form_options(
-    robot: Robot, physics: Physics, bar_axes: bool | None, *, asymmetric: bool = True
+    robot: Robot, physics: Physics, line_axes: bool | None, *, asymmetric: bool = True
 ) -> FormOptions:
-    """How the form is written; bars are `bar_axes`, where that is shorter if None."""
-    if bar_axes is None:
-        bar_axes = prefers_line_axes(robot, friction=physics.friction)
-    return FormOptions(True, bar_axes, asymmetric)
+    """How the form is written; bars are `line_axes`, where that is shorter if None."""
+    if line_axes is None:
+        line_axes = prefers_line_axes(robot, friction=physics.friction)
+    return FormOptions(True, line_axes, asymmetric)
 
 
 @physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape, load=twist_shape)
@@ -128,10 +128,10 @@ def inverse(
     load: Array,
     *,
     physics: Physics = ALL_TERMS,
-    bar_axes: bool | None = None,
+    line_axes: bool | None = None,
 ) -> dict[str, Array]:
-    """Actuator forces (N, N m), smallest pivot and margins; `bar_axes` as in `form_options`."""
-    options = form_options(robot, physics, bar_axes, asymmetric=False)
+    """Actuator forces (N, N m), smallest pivot and margins; `line_axes` as in `form_options`."""
+    options = form_options(robot, physics, line_axes, asymmetric=False)
     legs = eliminated_legs(robot, x, y, pole=has_square_balance(plan_of(robot, options)), options=options)
     moving = _motion_for_forces(legs, v, a, friction=physics.friction)
     return {**actuator_forces(legs, moving, physics, load), "margins": margins(legs)}
@@ -151,7 +151,7 @@ def actuator_forces(legs: Legs, moving: MechanismMotion, physics: Physics, load:
 
 def _forces_from_balance(legs: Legs, forces: ForceAccumulator, load: Array) -> tuple[Array, Scalar]:
     """Actuator forces from the platform's balance for what the passive joints leave free."""
-    plan, robot = legs.plan, legs.placed.robot
+    plan, robot = legs.plan, legs.configured.robot
     gamma = propagate_forces(forces)
     solved = [factors.forces(gamma) for factors in legs.factors]
     Q = legs.project_on_twist(forces_on_platform(legs, forces, [values for values, _ in solved]))
@@ -185,10 +185,10 @@ def forward(
     load: Array,
     *,
     physics: Physics = ALL_TERMS,
-    bar_axes: bool | None = None,
+    line_axes: bool | None = None,
 ) -> dict[str, Array]:
     """The derivative of the reduced twist at actuator forces tau: M dv/dt = load - h + J_r^-T tau."""
-    options = form_options(robot, physics, bar_axes)
+    options = form_options(robot, physics, line_axes)
     pole_held = uses_pole(plan_of(robot, options).parts)
     legs = eliminated_legs(robot, x, y, pole=pole_held, options=options)
     moving = _motion_for_forces(
@@ -207,9 +207,9 @@ def forward(
 
 def reduced_mass_matrix(legs: Legs) -> Array:
     """Mass matrix (n, n) along the reduced twist, with rotors at closures."""
-    placed = legs.placed
-    M = mass_matrix(legs, condensed_numbers(legs.placed))
-    for rate in rotor_rates(placed):
+    configured = legs.configured
+    M = mass_matrix(legs, condensed_numbers(legs.configured))
+    for rate in rotor_rates(configured):
         row = pack(legs.project_held_forces(*rate.unit_force(legs)))
         M = M + rate.rotor * np.outer(row, row)
     return M
@@ -230,13 +230,13 @@ def bias(
     v: Array,
     *,
     physics: Physics = ALL_TERMS,
-    bar_axes: bool | None = None,
+    line_axes: bool | None = None,
 ) -> dict[str, Array]:
     """Force h (n,) along the reduced twist at dv/dt = 0; M, J_r^-1, and the actuators' accelerations."""
-    options = form_options(robot, physics, bar_axes)
+    options = form_options(robot, physics, line_axes)
     legs = eliminated_legs(robot, x, y, options=options)
     moving = _motion_for_forces(legs, v, np.zeros(robot.motion.n), friction=physics.friction)
-    closing = driven_closure_rates(legs.placed)
+    closing = driven_closure_rates(legs.configured)
     rates = {k: rate for rate, k in active_rates(robot).items()}
     accelerations = {**moving.w_dot, **moving.u_dot}
     biases = [
@@ -259,9 +259,9 @@ def gravity(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Force g (n,) along the reduced twist that holds the robot against gravity, N or N m, and J_r^-1."""
     legs = eliminated_legs(robot, x, y, options=FormOptions(True))
     still = np.zeros(robot.motion.n)
-    forces = ForceAccumulator(legs.placed)
+    forces = ForceAccumulator(legs.configured)
     moving = _motion_for_forces(legs, still, still)
-    add_inertial_forces(legs, moving, condensed_numbers(legs.placed), forces)
+    add_inertial_forces(legs, moving, condensed_numbers(legs.configured), forces)
     weight = Physics(friction=False, springs=False)
     add_rod_forces(legs, moving, forces, weight)
     add_strut_and_rod_forces(legs, moving, forces, weight)
@@ -273,13 +273,13 @@ def energies(robot: Robot, x: Array, y: Array, v: Array, *, physics: Physics = A
     """Kinetic and potential energy (J), and the power that friction takes (W)."""
     legs = eliminated_legs(robot, x, y, options=FormOptions(True))
     moving = _motion_for_forces(legs, v, np.zeros(robot.motion.n))
-    forces = ForceAccumulator(legs.placed)
+    forces = ForceAccumulator(legs.configured)
     dissipative = replace(physics, springs=False, inertia=False)
     for require in (add_rod_forces, *JOINT_FORCE_TERMS, add_strut_and_rod_forces):
         require(legs, moving, forces, dissipative)
     return {
-        "kinetic": pack([kinetic_energy(legs, moving, condensed_numbers(legs.placed))])[0],
-        "potential": pack([potential_energy(cast(State, legs.placed))])[0],
+        "kinetic": pack([kinetic_energy(legs, moving, condensed_numbers(legs.configured))])[0],
+        "potential": pack([potential_energy(cast(State, legs.configured))])[0],
         "dissipation": pack([inner(project_forces(legs, forces), v)])[0],
         **guard_outputs(legs),
     }

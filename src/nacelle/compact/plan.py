@@ -30,12 +30,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.compact.bars.known import find_line_legs, line_leg_axes, line_leg_bodies, line_legs
-from nacelle.compact.constraint_rows import PointRow
-from nacelle.compact.constraints import ConstraintKey, Strut
-from nacelle.compact.leg_trees import WorklessDirection
-from nacelle.compact.legs import Legs, eliminate_legs, leg_determinant, platform_determinant
-from nacelle.compact.placed import (
+from nacelle.compact.configured import (
     ALL_JOINTS,
     CompactPlan,
     ConfiguredRobot,
@@ -47,6 +42,11 @@ from nacelle.compact.placed import (
     configure_robot,
     leg_rates,
 )
+from nacelle.compact.constraint_rows import PointRow
+from nacelle.compact.constraints import ConstraintKey, Strut
+from nacelle.compact.leg_trees import WorklessDirection
+from nacelle.compact.legs import Legs, eliminate_legs, leg_determinant, platform_determinant
+from nacelle.compact.line_legs.known import find_line_legs, line_leg_axes, line_leg_bodies, line_legs
 from nacelle.compact.solve import (
     MatrixUnits,
     SolveOrder,
@@ -81,24 +81,24 @@ def _order_of(tables: Array, unit: Array) -> SolveOrder:
     return SolveOrder(pivot_order(C / size), MatrixUnits(unit, size))
 
 
-def dependent_order(plan: CompactPlan, placed: list[ConfiguredRobot]) -> SolveOrder | None:
+def dependent_order(plan: CompactPlan, configured: list[ConfiguredRobot]) -> SolveOrder | None:
     """Pivots for the dependent rates of the platform that are strong at all samples."""
     count = len(plan.mechanism.dependent)
     if count < 2:
         return None
-    D = np.stack([np.asarray(eliminate_legs(plan, at).D, dtype=float) for at in placed])
+    D = np.stack([np.asarray(eliminate_legs(plan, at).D, dtype=float) for at in configured])
     if count <= 3 and not constant_columns(D).any():
         return None
     return _order_of(D, median(np.max(np.abs(D), axis=2)))
 
 
-def solve_order(plan: CompactPlan, placed: list[ConfiguredRobot]) -> tuple[SolveOrder | None, float]:
+def solve_order(plan: CompactPlan, configured: list[ConfiguredRobot]) -> tuple[SolveOrder | None, float]:
     """Pivots of the platform's balance that are strong at all samples; for up to three, its determinant."""
     mechanism = plan.mechanism
     n = len(mechanism.independent)
     if len(plan.active_rows) != n:
         return None, 1.0
-    C = np.stack([np.array(eliminate_legs(plan, at).balance_columns, dtype=float).T for at in placed])
+    C = np.stack([np.array(eliminate_legs(plan, at).balance_columns, dtype=float).T for at in configured])
     if n == 1:
         return None, float(np.max(np.abs(np.linalg.det(C))))
     unit = 1.0 / rate_scale(mechanism.robot)[list(mechanism.independent)]
@@ -110,13 +110,13 @@ def solve_order(plan: CompactPlan, placed: list[ConfiguredRobot]) -> tuple[Solve
     return replace(order, constant=constant, left=_order_of(left, unit[rows])), 1.0
 
 
-def unit_forces(plan: CompactPlan, placed: list[ConfiguredRobot]) -> frozenset[tuple[int, int]]:
+def unit_forces(plan: CompactPlan, configured: list[ConfiguredRobot]) -> frozenset[tuple[int, int]]:
     """Actuators whose column of the balance has a constant entry if it belongs to a unit force of theirs."""
     n = len(plan.mechanism.independent)
     if len(plan.active_rows) != n or n > 3:
         return frozenset()
     tables: dict[tuple[int, int], list[list[list[float]]]] = {}
-    for at in placed:
+    for at in configured:
         legs = eliminate_legs(plan, at)
         for key, column in zip(plan.active_rows, legs.balance_columns, strict=True):
             factors = legs.factors[key[0]]
@@ -137,7 +137,7 @@ def _gains_constants(columns: Array) -> bool:
 
 
 def choose_dependent_rows(
-    parts: Parts, placed: list[ConfiguredRobot], legs: list[LegOrder]
+    parts: Parts, configured: list[ConfiguredRobot], legs: list[LegOrder]
 ) -> tuple[list[LegOrder], tuple[int, ...], bool]:
     """Choose the rows that decide the dependent rates of the platform: those that are most independent.
 
@@ -148,7 +148,7 @@ def choose_dependent_rows(
         return legs, (), True
     scale = rate_scale(mechanism.robot)[list(mechanism.dependent)]
     tables = []
-    for at in placed:
+    for at in configured:
         trial = [LegOrder(leg.order, leg.zeros, leg.order.left, leg.units) for leg in legs]
         factors = eliminate_legs(CompactPlan(parts, tuple(trial)), at)
         rows = [row.coefficients for loop in factors.loops for row in loop.rows]
@@ -183,7 +183,7 @@ def choose_dependent_rows(
 
 
 def workless_directions(
-    plan: CompactPlan, placed: list[ConfiguredRobot]
+    plan: CompactPlan, configured: list[ConfiguredRobot]
 ) -> dict[ConstraintKey, WorklessDirection]:
     """Directions, constant in base axes, along which the force of a constraint does no work on the platform.
 
@@ -191,8 +191,8 @@ def workless_directions(
     a multiple of n may be dropped, so that an entry vanishes.
     """
     directions: dict[ConstraintKey, WorklessDirection] = {}
-    trees = placed[0].trees
-    for constraint in placed[0].all_constraints:
+    trees = configured[0].trees
+    for constraint in configured[0].all_constraints:
         (leg, number), sides = constraint.key, constraint.sides
         path = trees.path(sides.axes)
         if constraint.platform is None or sides.axes != sides.node or not path or path[0] in trees.roots:
@@ -203,14 +203,18 @@ def workless_directions(
             ):
                 continue
             samples = []
-            for at in placed:
+            for at in configured:
                 sample_row = at.constraints[leg][number].rows[row - constraint.start]
                 top = at.trees.up(sides.axes, sample_row.force)
                 samples.append(at.trees.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
                 if any(eliminate_legs(plan, at).factors[leg].lower[row].values()):
                     break
             idle = _workless_direction(np.array(samples), trees.node(path[0]).G.R)
-            if len(samples) == len(placed) and idle is not None and idle.entry in placed[0].platform.moving:
+            if (
+                len(samples) == len(configured)
+                and idle is not None
+                and idle.entry in configured[0].platform.moving
+            ):
                 directions.setdefault(constraint.key, idle)
     return directions
 
@@ -234,8 +238,12 @@ _CHECKED, _SAME = 2, 1e-6
 def prefers_line_axes(robot: Robot, *, friction: bool) -> bool:
     """Whether bars are shorter in axes of their own: rods on arms that require something of their turning."""
     mechanism = mechanism_of(robot.numeric)
-    bars = line_legs(mechanism.robot, find_line_legs(mechanism)).values()
-    return any(bar.form.drive.revolute and bar.resists_rotation(friction) for bar in bars if not bar.is_strut)
+    legs_by_line = line_legs(mechanism.robot, find_line_legs(mechanism)).values()
+    return any(
+        line_leg.form.drive.revolute and line_leg.resists_rotation(friction)
+        for line_leg in legs_by_line
+        if not line_leg.is_strut
+    )
 
 
 def plan_of(robot: Robot, options: FormOptions = ALL_JOINTS) -> CompactPlan:
@@ -254,11 +262,11 @@ def _allowed_options(robot: Robot, options: FormOptions) -> FormOptions:
 @lru_cache(maxsize=256)
 def _simplified_options(mechanism: Mechanism, options: FormOptions) -> FormOptions:
     """The same way without what makes no difference for a robot."""
-    bars = find_line_legs(mechanism, asymmetric=options.asymmetric) if options.direct else ()
-    if not bars:
+    legs_by_line = find_line_legs(mechanism, asymmetric=options.asymmetric) if options.direct else ()
+    if not legs_by_line:
         return ALL_JOINTS
-    axes = line_leg_axes(line_legs(mechanism.robot, bars)) if options.line_axes else {}
-    return FormOptions(True, bool(axes), options.asymmetric or bars == find_line_legs(mechanism))
+    axes = line_leg_axes(line_legs(mechanism.robot, legs_by_line)) if options.line_axes else {}
+    return FormOptions(True, bool(axes), options.asymmetric or legs_by_line == find_line_legs(mechanism))
 
 
 def reason_for_tree(robot: Robot, *, direct: bool = False) -> str:
@@ -302,7 +310,7 @@ def _disagreement(robot: Robot, names: tuple[str, ...], options: FormOptions) ->
             U = np.asarray(rate_map(now), dtype=float)
             for k, unit in enumerate(np.eye(U.shape[1])):
                 w = legs.platform_rates(unit)
-                rates = {**w, **legs.rates(legs.placed.platform.frames(w, {}))}
+                rates = {**w, **legs.rates(legs.configured.platform.frames(w, {}))}
                 error = max(abs(float(value) - U[rate, k]) for rate, value in rates.items())
                 if not error <= _SAME * np.max(np.abs(U[:, k])):
                     return f"its rates would be off by {error:.1e} at a sample state"
@@ -324,13 +332,15 @@ def _configurations(robot: Robot, names: tuple[str, ...]) -> list[Configuration]
 def _parts(mechanism: Mechanism, options: FormOptions, configurations: list[Configuration]) -> Parts:
     """What of a robot is known by points alone."""
     robot, rods = mechanism.robot, find_rods(mechanism)
-    bars = find_line_legs(mechanism, asymmetric=options.asymmetric) if options.direct else ()
-    omitted = rods | line_leg_bodies(robot, bars)
+    legs_by_line = find_line_legs(mechanism, asymmetric=options.asymmetric) if options.direct else ()
+    omitted = rods | line_leg_bodies(robot, legs_by_line)
     spins = tuple(tuple(s for s in plan.spins if s.body not in omitted) for plan in mechanism.legs)
-    parts = Parts(mechanism, rods, bars, omitted, spins, options)
+    parts = Parts(mechanism, rods, legs_by_line, omitted, spins, options)
     directions = []
-    for now in configurations if bars else ():
-        for strut in (bar for bar in configure_robot(parts, now).bars if isinstance(bar, Strut)):
+    for now in configurations if legs_by_line else ():
+        for strut in (
+            line_leg for line_leg in configure_robot(parts, now).legs_by_line if isinstance(line_leg, Strut)
+        ):
             d = np.asarray(strut.rows[0].direction, dtype=float)
             directions.append(np.abs(d) / np.linalg.norm(d))
     return replace(parts, up=index_of_largest(np.min(directions, axis=0))) if directions else parts
@@ -342,24 +352,26 @@ def _plan(robot: Robot, names: tuple[str, ...], options: FormOptions) -> Compact
     configurations = _configurations(robot, names)
     with np.errstate(all="ignore"):
         parts = _parts(mechanism, options, configurations)
-        placed = [configure_robot(parts, now, pole=True) for now in configurations]
-    legs = [_leg_order(parts, placed, k) for k in range(len(robot.legs))]
-    legs, own_rows, complete = choose_dependent_rows(parts, placed, legs)
+        configured = [configure_robot(parts, now, pole=True) for now in configurations]
+    legs = [_leg_order(parts, configured, k) for k in range(len(robot.legs))]
+    legs, own_rows, complete = choose_dependent_rows(parts, configured, legs)
     complete &= all(_has_no_left_rows(parts, leg, k) for k, leg in enumerate(legs))
     first = CompactPlan(parts, tuple(legs), own_rows, is_complete=complete)
-    first = replace(first, dependent=dependent_order(first, placed), idle=workless_directions(first, placed))
-    first = replace(first, unit=unit_forces(first, placed))
-    order, determinant = solve_order(first, placed)
-    return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, placed))
+    first = replace(
+        first, dependent=dependent_order(first, configured), idle=workless_directions(first, configured)
+    )
+    first = replace(first, unit=unit_forces(first, configured))
+    order, determinant = solve_order(first, configured)
+    return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, configured))
 
 
-def _margin_scales(plan: CompactPlan, placed: list[ConfiguredRobot]) -> tuple[float, ...]:
+def _margin_scales(plan: CompactPlan, configured: list[ConfiguredRobot]) -> tuple[float, ...]:
     """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
     mechanism = plan.mechanism
     if not (mechanism.iterated_legs or mechanism.dependent):
         return ()
     ratios = []
-    for at in placed:
+    for at in configured:
         legs = eliminate_legs(plan, at)
         values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
         values += [float(platform_determinant(legs))] if mechanism.dependent else []
@@ -374,17 +386,19 @@ def _has_no_left_rows(parts: Parts, leg: LegOrder, index: int) -> bool:
     return all((row, rate) in leg.zeros for row in leg.order.left if row not in leg.kept for rate in rates)
 
 
-def _leg_order(parts: Parts, placed: list[ConfiguredRobot], leg: int) -> LegOrder:
+def _leg_order(parts: Parts, configured: list[ConfiguredRobot], leg: int) -> LegOrder:
     robot = parts.mechanism.robot
     rates = leg_rates(parts, leg)
     scale = dict(zip(range(len(rate_scale(robot))), rate_scale(robot), strict=True))
-    sample_rows = [[row for constraint in at.constraints[leg] for row in constraint.rows] for at in placed]
+    sample_rows = [
+        [row for constraint in at.constraints[leg] for row in constraint.rows] for at in configured
+    ]
     samples = [
         [[float(row.coefficients.get(rate, 0.0)) * scale[rate] / row.unit for rate in rates] for row in rows]
         for rows in sample_rows
     ]
     prices, units = [row.pivot_price for row in sample_rows[-1]], [row.unit for row in sample_rows[-1]]
-    M = np.array(samples).reshape(len(placed), len(prices), len(rates))
+    M = np.array(samples).reshape(len(configured), len(prices), len(rates))
     filled = np.max(np.abs(M), axis=0) > _ZERO_PART
     zeros = frozenset(
         (i, rates[j]) for i in range(len(prices)) for j in range(len(rates)) if not filled[i, j]

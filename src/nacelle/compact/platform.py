@@ -390,7 +390,7 @@ def platform_state(now: Configuration) -> PlatformState:
     grounded: set[int] = set()
     joints = (*robot.platform.joints, *robot.platform.closures)
     at_base = any(BASE in (robot.joints[j].predecessor, robot.joints[j].successor) for j in joints)
-    if at_base or mechanism.platform_idle_spins:
+    if at_base or mechanism.platform_internal_freedoms:
         poses[BASE], axes[BASE] = now.motion.poses[BASE], ()
         grounded.add(BASE)
     steps: dict[int, tuple[tuple[PlatformAxis, ...], ...]] = {}

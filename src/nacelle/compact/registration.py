@@ -13,8 +13,8 @@ from nacelle.compact import legs as factors
 from nacelle.compact import models, regressor
 from nacelle.compact.actuators import actuator_jacobian
 from nacelle.compact.closure_step import closure_step, is_step_determined
+from nacelle.compact.configured import ALL_JOINTS, FormOptions, configure_for_rates
 from nacelle.compact.legs import Legs, eliminate_legs
-from nacelle.compact.placed import ALL_JOINTS, FormOptions, configure_for_rates
 from nacelle.compact.plan import plan_of, reason_for_tree
 from nacelle.dynamics import reference
 from nacelle.kinematics import kinematic_model

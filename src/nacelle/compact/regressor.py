@@ -30,10 +30,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.actuators import least_norm
+from nacelle.compact.configured import active_rates, has_square_balance
 from nacelle.compact.efforts import JOINT_FORCE_TERMS, add_rod_forces, add_rotor_inertia
 from nacelle.compact.legs import Legs, Rates, growth_figure, margins, mechanism_motion
 from nacelle.compact.motion import MechanismMotion, NodeMotion, node_twist, point_unit_twists
-from nacelle.compact.placed import active_rates, has_square_balance
 from nacelle.compact.plan import eliminated_legs
 from nacelle.compact.platform import MovingFrame
 from nacelle.compact.required import ForceAccumulator, forces_on_platform, propagate_forces
@@ -81,11 +81,11 @@ class VirtualPower:
         self.pivot = pivot
         self.force: list[Scalar] = [0.0] * len(twists)
         self.motions: list[VirtualMotion] = []
-        drives = {k: rate for rate, k in active_rates(legs.placed.robot).items()}
-        transposed = direct and len(legs.placed.platform.moving) <= _FEW_PLATFORM_RATES
+        drives = {k: rate for rate, k in active_rates(legs.configured.robot).items()}
+        transposed = direct and len(legs.configured.platform.moving) <= _FEW_PLATFORM_RATES
         for k, twist in enumerate(twists):
             w = legs.platform_rates(twist)
-            frames = legs.placed.platform.frames(w, {})
+            frames = legs.configured.platform.frames(w, {})
             active = {rate: 1.0 if drive == k else 0.0 for drive, rate in drives.items()} if direct else None
             u = dict(active or {}) if transposed else legs.rates(frames, active)
             self.motions.append(VirtualMotion(frames, w, u))
@@ -157,7 +157,7 @@ def _sign_between(a: Scalar, b: Scalar) -> float:
 
 def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     """The twists from the rows that are left of the legs: C v = (their coefficients of active rates)."""
-    plan, robot = legs.plan, legs.placed.robot
+    plan, robot = legs.plan, legs.configured.robot
     C = pack(legs.balance_columns)
     numbers = active_rates(robot)
     right: list[list[Scalar]] = [[0.0] * len(C) for _ in C]
@@ -235,7 +235,7 @@ def reference_regressor(
 
 def _platform_angular_velocity(legs: Legs, v: Array) -> Array:
     """Angular velocity of the platform at a reduced twist; zero for a point."""
-    if legs.placed.robot.platform_nv < 6:
+    if legs.configured.robot.platform_nv < 6:
         return ZERO
     rates = legs.platform_rates(v)
     return pack([rates.get(k, 0.0) for k in (3, 4, 5)])
@@ -244,13 +244,13 @@ def _platform_angular_velocity(legs: Legs, v: Array) -> Array:
 def virtual_power(legs: Legs, moving: MechanismMotion, motions: Motions, physics: Physics) -> VirtualPower:
     """What the motion that friction sees, and the motions that inertia sees, require of the actuators."""
     power = VirtualPower(legs)
-    forces = ForceAccumulator(legs.placed)
+    forces = ForceAccumulator(legs.configured)
     friction = replace(physics, inertia=False)
     for require in (add_rod_forces, *JOINT_FORCE_TERMS):
         require(legs, moving, forces, friction)
     power.add(propagate_forces(forces), forces_on_platform(legs, forces, [{} for _ in legs.factors]))
     for weight, part in motions:
-        inertial = ForceAccumulator(legs.placed)
+        inertial = ForceAccumulator(legs.configured)
         add_rod_forces(legs, part, inertial, WITHOUT_FRICTION)
         _add_rod_end_forces(legs, part, inertial)
         add_rotor_inertia(legs, part, inertial)
@@ -299,7 +299,7 @@ def _weighted_sum(parts: Sequence[tuple[float, Array]]) -> Array:
 
 def _node_body(legs: Legs, part: MechanismMotion, body: int) -> _BodyAcceleration:
     """A body of a leg, all in its own axes."""
-    node, frame = legs.placed.trees.node_frames[body]
+    node, frame = legs.configured.trees.node_frames[body]
     moving = part.nodes[node]
     a, w, w_dot = (product(frame.R.T, v) for v in (moving.acceleration(frame.p), moving.w, moving.w_dot))
     return _BodyAcceleration(a, NodeMotion(w, w_dot, a).acceleration_matrix, w_dot, _outer(w))
@@ -338,11 +338,11 @@ def _wrench(p: Array, body: _BodyAcceleration, R: Array) -> tuple[Array, Array]:
 
 def _add_body_power(legs: Legs, motions: Motions, power: VirtualPower) -> None:
     """Inertia and weight of all bodies but rods."""
-    placed = legs.placed
-    robot, trees = placed.robot, placed.trees
+    configured = legs.configured
+    robot, trees = configured.robot, configured.trees
     for body in range(1, len(robot.bodies)):
         node, frame = trees.node_frames.get(body, (-1, identity()))
-        if body in placed.parts.omitted_bodies or node == 0:
+        if body in configured.parts.omitted_bodies or node == 0:
             continue
         parts = [
             (weight, _platform_body(part, body) if node < 0 else _node_body(legs, part, body))
@@ -351,7 +351,7 @@ def _add_body_power(legs: Legs, motions: Motions, power: VirtualPower) -> None:
         moving = _BodyAcceleration(
             *(_weighted_sum([(weight, part[i]) for weight, part in parts]) for i in range(4))
         )
-        R = placed.platform.poses[body].R if node < 0 else np.eye(3)
+        R = configured.platform.poses[body].R if node < 0 else np.eye(3)
         f, n = _wrench(body_parameters(robot, body), moving, R)
         if node < 0:
             power.add_wrench([Twist(at.frames[body].v, at.frames[body].w) for at in power.motions], f, n)
@@ -373,15 +373,15 @@ def _add_body_power(legs: Legs, motions: Motions, power: VirtualPower) -> None:
 
 def _add_rod_end_forces(legs: Legs, part: MechanismMotion, forces: ForceAccumulator) -> None:
     """The masses at the ends of rods, on the bodies that carry them."""
-    placed = legs.placed
-    for rod in placed.rods:
+    configured = legs.configured
+    for rod in configured.rods:
         for body, point, mass in zip(rod.bodies, rod.points, rod.masses[:2], strict=True):
-            if body in placed.trees.node_frames:
-                node, frame = placed.trees.node_frames[body]
+            if body in configured.trees.node_frames:
+                node, frame = configured.trees.node_frames[body]
                 if node:
                     at = np.asarray(frame.p + frame.R @ point)
                     forces.add_to_node(node, scale(mass, part.nodes[node].acceleration(at)), ZERO, at)
             else:
-                pose = placed.platform.poses[body]
+                pose = configured.platform.poses[body]
                 f = scale(mass, part.frames[body].acceleration(point))
                 forces.add_to_platform(body, pose.p + pose.R @ point, f, ZERO)

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from nacelle.compact.configured import ConfiguredRobot
 from nacelle.compact.constraints import Constraint, ConstraintKey
 from nacelle.compact.legs import ClosureRate, Legs, Rates, add_forces
-from nacelle.compact.placed import ConfiguredRobot
 from nacelle.compact.sides import PlatformSides
 from nacelle.compact.vectors import ZERO, add, all_zero, cross_nonzero
 from nacelle.spatial.scalar import Array, Scalar, dot
@@ -32,7 +32,7 @@ class ForceAccumulator:
     """What the motion requires, gathered.
 
     Attributes:
-        placed: where the robot is.
+        configured: where the robot is.
         force: for every node a force at its origin, its axes.
         moment: for every node a moment about its origin.
         gamma: forces along rates of legs.
@@ -40,7 +40,7 @@ class ForceAccumulator:
         platform: forces along the moving rates of the platform.
     """
 
-    placed: ConfiguredRobot
+    configured: ConfiguredRobot
     force: dict[int, Array] = field(default_factory=dict)
     moment: dict[int, Array] = field(default_factory=dict)
     gamma: Rates = field(default_factory=dict)
@@ -60,7 +60,7 @@ class ForceAccumulator:
 
     def along(self, rate: int, value: Scalar) -> None:
         """Add a force along a rate of a leg or of a joint of the platform, N or N m."""
-        platform_joint_rates = self.placed.platform.mechanism.platform_joint_rates
+        platform_joint_rates = self.configured.platform.mechanism.platform_joint_rates
         add_forces(self.platform if rate in platform_joint_rates else self.gamma, {rate: value})
 
     def add_along_closure(self, legs: Legs, rate: ClosureRate, value: Scalar) -> None:
@@ -73,7 +73,9 @@ class ForceAccumulator:
         self, body: int, point: Array, force: Array, moment: Array, local: Array | None = None
     ) -> None:
         """Add a wrench (N, N m) on a platform body at a point (3,), base axes, m; `local` in its frame."""
-        add_forces(self.platform, self.placed.platform.generalised_forces(body, point, force, moment, local))
+        add_forces(
+            self.platform, self.configured.platform.generalised_forces(body, point, force, moment, local)
+        )
 
 
 def add_to_both_sides(forces: ForceAccumulator, constraint: Constraint, near: Wrench, far: Wrench) -> None:
@@ -85,7 +87,7 @@ def add_to_both_sides(forces: ForceAccumulator, constraint: Constraint, near: Wr
         near: the wrench on the leg's side.
         far: that on the other side, the platform's or that of another node.
     """
-    trees, sides = forces.placed.trees, constraint.sides
+    trees, sides = forces.configured.trees, constraint.sides
     if isinstance(sides, PlatformSides):
         if sides.axes == sides.node:
             forces.add_to_node(sides.node, *near, sides.leg_point)
@@ -106,7 +108,7 @@ def propagate_forces(forces: ForceAccumulator) -> Rates:
 
     Gamma = e . n or e . f at every joint; f_parent += E f, n_parent += E n + o x (E f).
     """
-    trees = forces.placed.trees
+    trees = forces.configured.trees
     force, moment = dict(forces.force), dict(forces.moment)
     gamma = dict(forces.gamma)
     for index in reversed(range(1, len(trees.nodes))):
@@ -116,7 +118,7 @@ def propagate_forces(forces: ForceAccumulator) -> Rates:
             add_forces(gamma, {rate: dot(axis, n if node.primitive.is_rotation else f)})
         if index in trees.roots:
             body = trees.roots[index]
-            forces.add_to_platform(body, forces.placed.platform.poses[body].p, f, n)
+            forces.add_to_platform(body, forces.configured.platform.poses[body].p, f, n)
         elif node.parent:
             up_f = node.up(f) if not all_zero(f) else ZERO
             up_n = node.up(n) if not all_zero(n) else ZERO
@@ -131,12 +133,14 @@ def forces_on_platform(legs: Legs, forces: ForceAccumulator, multipliers: list[R
 
     `inward` comes before: it brings what hangs on the platform there.
     """
-    placed = legs.placed
+    configured = legs.configured
     total = dict(forces.platform)
-    for constraint in placed.all_constraints:
+    for constraint in configured.all_constraints:
         values = multipliers[constraint.key.leg]
         force, moment = constraint.wrench([values.get(row) for row in constraint.span])
         f, n = forces.constraint_wrenches.get(constraint.key, _NO_WRENCH)
         wrench, idle = Wrench(add(force, f), add(moment, n)), legs.plan.idle.get(constraint.key)
-        add_forces(total, constraint.sides.platform_forces(placed.trees, placed.platform, wrench, idle))
+        add_forces(
+            total, constraint.sides.platform_forces(configured.trees, configured.platform, wrench, idle)
+        )
     return total

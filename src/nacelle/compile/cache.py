@@ -108,10 +108,10 @@ def load_or_compile(
 
     # The compiler's process is ready when the program is traced.
     compiler.default().start()
-    beside = tuple(other.program() for other in form.companions)
+    extra = tuple(other.program() for other in form.companions)
     program, check = make()
     if check is not None and not form.is_program:
-        check = _loop_check(form, check, form.plain(program, *beside))
+        check = _loop_check(form, check, form.plain(program, *extra))
 
     def verify(result: _T) -> _T:
         reason = _disagreement_reason(form, result, check, program)
@@ -122,16 +122,16 @@ def load_or_compile(
 
     def native(options: Any) -> _T:
         with task(f"compiling {program.name} ({len(program.code)} operations)"):
-            image = form.emit(program, options, *beside)
-        result = verify(form.load(image, program, None, *beside))
+            image = form.emit(program, options, *extra)
+        result = verify(form.load(image, program, None, *extra))
         if store is not None and keys is not None:
-            for k, (key, one) in enumerate(zip(keys, (program, *beside), strict=True)):
+            for k, (key, one) in enumerate(zip(keys, (program, *extra), strict=True)):
                 store.put(key, pack_entry(one, b"" if k else image, None if k else check))
         return result
 
-    programs, mark = (program, *beside), f"{form.kind} {package_hash()}"
+    programs, mark = (program, *extra), f"{form.kind} {package_hash()}"
     return attempts.compile_with_fallback(
-        specification.label, programs, native, lambda: verify(form.plain(program, *beside)), store, mark
+        specification.label, programs, native, lambda: verify(form.plain(program, *extra)), store, mark
     )
 
 

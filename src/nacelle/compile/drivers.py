@@ -163,7 +163,7 @@ def _compiled_driver(
     form = CachedForm[_T](
         kind,
         emit,
-        lambda image, batch, _, *beside: load(image, batch, *beside),
+        lambda image, batch, _, *extra: load(image, batch, *extra),
         plain,
         probe,
         rows=rows,

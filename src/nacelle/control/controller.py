@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.control.blocks.admissible import release_force
+from nacelle.control.blocks.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED
 from nacelle.control.kind import ControlLaw, DesiredMotion, desired_motion_from_row, desired_row_shape
-from nacelle.control.pieces.admissible import release_force
-from nacelle.control.pieces.signals import DESIRED_REFUSED, MEASURED_REFUSED, STOPPED
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.branch import RELATION_TOLERANCE
 from nacelle.kinematics.kinematic_model import actuator_positions

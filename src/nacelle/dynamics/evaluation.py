@@ -20,7 +20,7 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.kinematic_model import dense_jacobian
 from nacelle.kinematics.motion import EvaluatedStates, evaluate_function
 from nacelle.kinematics.native import compile_native
-from nacelle.kinematics.solve.weak import PivotedFunction, reevaluate_with_pivoting
+from nacelle.kinematics.solve.ill_conditioned import PivotedFunction, reevaluate_with_pivoting
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
 

@@ -76,7 +76,7 @@ from nacelle.trajectory import Trajectory
 from nacelle.trajectory.sampling import SampledMotion, counting_start, motion_samples, solved_mask
 from nacelle.tree.actuation import closure_axes
 from nacelle.tree.closure import closure_frames, coupling_rates
-from nacelle.tree.rates import IdleSpin, rate_equations
+from nacelle.tree.rates import InternalFreedom, rate_equations
 from nacelle.tree.spanning_tree import TreeKinematics
 
 
@@ -146,7 +146,7 @@ def lock_wrenches(robot: Robot, motion: TreeKinematics) -> Array:
                 wrenches.append(_wrench(e, zero, second.p))
             else:
                 wrenches.append(pack([*zero, *cross(second.R[:, lock[2]], e)]))
-    for spin in idle_spins(robot):
+    for spin in internal_freedoms(robot):
         wrenches.append(pack([*zero, *(motion.poses[spin.body].R @ np.array(spin.axis))]))
     return np.stack(wrenches) if wrenches else np.zeros((0, 6))
 
@@ -157,7 +157,7 @@ def _lock_rows(robot: Robot, motion: TreeKinematics) -> Array:
     return np.concatenate([system.closures.jacobian, *(np.stack(rows) for rows in system.rows if rows)])
 
 
-def idle_spins(robot: Robot) -> list[IdleSpin]:
+def internal_freedoms(robot: Robot) -> list[InternalFreedom]:
     """The idle spins that are set to zero."""
     return [spin for spins in mechanism_of(robot).spins for spin in spins]
 
@@ -235,12 +235,12 @@ def balance_structure(robot: Robot) -> BalanceStructure:
     carries[tree:count] = np.eye(count - tree)
     owner = np.array([c for c, joint in enumerate(robot.closures) for _ in joint.locks], dtype=int)
     # Idle spins are locked against the base.
-    spinning = [spin.body for spin in idle_spins(robot)]
-    brings = np.concatenate([carries[:, owner], -beyond[:, spinning]], axis=1)
+    held_spins = [spin.body for spin in internal_freedoms(robot)]
+    brings = np.concatenate([carries[:, owner], -beyond[:, held_spins]], axis=1)
     joint_of = np.repeat(
         [count, *range(tree)], [robot.platform_nv, *(joint.nv for joint in robot.tree_joints)]
     )
-    moments = [len(lock) == 3 for joint in robot.closures for lock in joint.locks] + [True] * len(spinning)
+    moments = [len(lock) == 3 for joint in robot.closures for lock in joint.locks] + [True] * len(held_spins)
     lock_scale = np.where(moments, robot.size, 1.0)
     rate_scale = np.where(rotation_mask(robot), robot.size, 1.0)
     for k, joint in enumerate(robot.closures):
@@ -351,7 +351,7 @@ def solve_reactions(robot: Robot, terms: Mapping[str, Array]) -> TransmittedWren
         wrench = flat.reshape(wrench.shape)
     wrench[..., 3:] *= size
     ratio = s[:, r - 1] / s[:, 0] if r else np.ones(len(s))
-    open_ = np.concatenate([left, values[:, len(signs.lock_scale) - len(idle_spins(robot)) :]], axis=1)
+    open_ = np.concatenate([left, values[:, len(signs.lock_scale) - len(internal_freedoms(robot)) :]], axis=1)
     return TransmittedWrenches(wrench, np.max(np.abs(open_), axis=1, initial=0.0), ratio)
 
 

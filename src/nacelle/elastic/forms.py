@@ -26,7 +26,7 @@ from nacelle.elastic.condensed.models import (
     condensed_step,
     link_lengths,
 )
-from nacelle.elastic.condensed.natural import (
+from nacelle.elastic.condensed.reduced import (
     ReducedCoordinates,
     condensed_structure,
     normalise_positions,
@@ -44,7 +44,7 @@ from nacelle.elastic.dynamics.models import (
     elastic_terms,
 )
 from nacelle.elastic.dynamics.plan import RatePlan, choose_independent_rates, undeformed_positions
-from nacelle.elastic.extended import FlexibleTree, cache_by_numbers
+from nacelle.elastic.flexible_tree import FlexibleTree, cache_by_numbers
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.native import compile_native
@@ -156,12 +156,12 @@ def form_of(robot: Robot, name: str | None = None) -> ElasticForm:
 @cache_by_numbers
 def _form(robot: Robot, name: str | None) -> ElasticForm:
     if name == "condensed" or (name is None and not isinstance(condensed_structure(robot), str)):
-        natural = reduced_coordinates(robot)
-        return Condensed(robot, natural.structure.subchains, natural.size, natural.n, natural)
+        reduced = reduced_coordinates(robot)
+        return Condensed(robot, reduced.structure.subchains, reduced.size, reduced.n, reduced)
     plan = choose_independent_rates(robot)
     small = name == "general" or (name is None and len(plan.dependent) <= _MAX_DEPENDENT_RATES)
     kind = General if small else Assembled
-    return kind(robot, plan.extended, positions.position_count(plan.extended), plan.n, plan)
+    return kind(robot, plan.elastic_tree, positions.position_count(plan.elastic_tree), plan.n, plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +175,7 @@ class General(ElasticForm):
     def start(self, rigid: RigidConfiguration) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
         y = [rigid.u[index] if index < len(rigid.u) else 0.0 for index in self.plan.independent]
-        return undeformed_positions(self.plan.extended, rigid.platform, rigid.q_tree), np.array(y)
+        return undeformed_positions(self.plan.elastic_tree, rigid.platform, rigid.q_tree), np.array(y)
 
     def close_loops(self, p: Array) -> Array:
         """Positions p (size,) whose dependent entries close all loops."""
@@ -211,20 +211,20 @@ class Assembled(General):
     def _closing_step(self, p: Array) -> tuple[Array, float]:
         result = native_unminimised(elastic_closure_gaps, self.robot)(p)
         plan = self.plan
-        step = np.zeros(plan.extended.embedding.shape[1])
+        step = np.zeros(plan.elastic_tree.embedding.shape[1])
         step[list(plan.dependent)] = np.linalg.solve(result["A"][:, list(plan.dependent)], -result["gap"])
-        return np.asarray(positions.step_positions(plan.extended, p, step)), float(np.max(np.abs(step)))
+        return np.asarray(positions.step_positions(plan.elastic_tree, p, step)), float(np.max(np.abs(step)))
 
     def step_positions(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
         plan = self.plan
         A = np.asarray(native_unminimised(elastic_closure_gaps, self.robot)(p)["A"])
-        r = np.zeros(plan.extended.embedding.shape[1])
+        r = np.zeros(plan.elastic_tree.embedding.shape[1])
         r[list(plan.independent)] = step
         r[list(plan.dependent)] = -np.linalg.solve(
             A[:, list(plan.dependent)], A[:, list(plan.independent)] @ step
         )
-        return self.close_loops(np.asarray(positions.step_positions(plan.extended, p, r)))
+        return self.close_loops(np.asarray(positions.step_positions(plan.elastic_tree, p, r)))
 
     def solve_terms(
         self, p: Array, y: Array, physics: Physics
@@ -232,7 +232,7 @@ class Assembled(General):
         """Terms, J (..., r, n), all rates and their bias (..., r) at positions and independent rates."""
         plan = self.plan
         D, I = list(plan.dependent), list(plan.independent)
-        size = plan.extended.embedding.shape[1]
+        size = plan.elastic_tree.embedding.shape[1]
         A = np.asarray(native_unminimised(elastic_closure_gaps, self.robot)(p)["A"])
         J = np.zeros((*p.shape[:-1], size, plan.n))
         J[..., I, range(plan.n)] = 1.0
@@ -307,18 +307,18 @@ class Condensed(ElasticForm):
 
     name = "condensed"
     programs = Programs(condensed_inverse, condensed_forward, condensed_energies, condensed_flow)
-    natural: ReducedCoordinates
+    reduced: ReducedCoordinates
 
     def start(self, rigid: RigidConfiguration) -> tuple[Array, Array]:
         """Positions p (size,) and independent rates y (n,) of the undeformed robot."""
-        structure, robot = self.natural.structure, self.robot
+        structure, robot = self.reduced.structure, self.robot
         subchains = structure.subchains.robot
         joints = [robot.joint(joint.name) for joint in subchains.tree_joints]
         q = np.concatenate([np.zeros(0), *(rigid.q_tree[robot.q_slices[j]] for j in joints)])
         parts = [undeformed_positions(structure.subchains, rigid.platform, q)]
-        whole = structure.extended
+        whole = structure.elastic_tree
         frames = frames_at(whole, rigid.platform, rigid.q_tree, np.zeros(whole.ne))
-        for link, constants in zip(structure.links, self.natural.links, strict=True):
+        for link, constants in zip(structure.links, self.reduced.links, strict=True):
             parts.append(np.zeros(constants.n))
             if structure.normal is None:
                 parts.append(np.asarray(frames.floating_frame(link.number).R[:, 1], dtype=float))
@@ -329,12 +329,12 @@ class Condensed(ElasticForm):
         ]
         rates = np.concatenate([*moving, np.zeros(structure.subchains.ne)])
         y = np.zeros(self.n)
-        y[: len(self.natural.order)] = rates[list(self.natural.order)]
+        y[: len(self.reduced.order)] = rates[list(self.reduced.order)]
         return np.concatenate(parts), y
 
     def close_loops(self, p: Array) -> Array:
         """There is nothing to close; quaternions get unit length."""
-        return np.asarray(normalise_positions(self.natural, p), dtype=float)
+        return np.asarray(normalise_positions(self.reduced, p), dtype=float)
 
     def step_positions(self, p: Array, step: Array) -> Array:
         """Positions after a small step (n,) of the independent rates."""
@@ -345,8 +345,8 @@ class Condensed(ElasticForm):
 
         Lengths of links less those at rest among them.
         """
-        structure = self.natural.structure
-        whole = structure.extended
+        structure = self.reduced.structure
+        whole = structure.elastic_tree
         result = np.zeros((*p.shape[:-1], whole.ne))
         lengths = np.asarray(compile_native(link_lengths, self.robot)(p))
         numbers = {link.number: k for k, link in enumerate(structure.links)}
@@ -354,8 +354,8 @@ class Condensed(ElasticForm):
         for number, part in enumerate(whole.slices):
             if number in numbers:
                 k = numbers[number]
-                offset = self.natural.link_slices[k].start
-                constants = self.natural.links[k]
+                offset = self.reduced.link_slices[k].start
+                constants = self.reduced.links[k]
                 result[..., part.start] = lengths[..., k] - constants.shapes.beam.length
                 result[..., part.start + 1 : part.stop] = p[..., offset : offset + constants.n]
             else:

@@ -21,7 +21,7 @@ import numpy as np
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.dynamics.state import State
 from nacelle.elastic.beam.newton_euler import mass_matrix
-from nacelle.elastic.extended import FlexibleTree
+from nacelle.elastic.flexible_tree import FlexibleTree
 from nacelle.kinematics.configuration import Configuration
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.leg import BASE
@@ -47,25 +47,25 @@ class ElasticFrames:
     """A robot with flexible links in a configuration.
 
     Attributes:
-        extended: the robot as a tree of frames.
+        elastic_tree: the robot as a tree of frames.
         qe: elastic coordinates (ne,).
         motion: poses of all frames, and the twists of the tree's rates.
     """
 
-    extended: FlexibleTree
+    elastic_tree: FlexibleTree
     qe: Array
     motion: TreeKinematics
 
     def massive_bodies(self) -> Iterator[tuple[int, Pose, Array]]:
         """Index, pose and ten parameters of every rigid body with mass."""
-        tree = self.extended.tree
+        tree = self.elastic_tree.tree
         for body, pose in enumerate(self.motion.poses):
             if body != BASE and has_mass(tree, body):
                 yield body, pose, body_parameters(tree, body)
 
     def floating_frame(self, beam: int) -> Pose:
         """Pose of the floating frame of a beam in the base."""
-        link = self.extended.shapes[beam].beam
+        link = self.elastic_tree.shapes[beam].beam
         return self.motion.poses[link.body] @ link.frame
 
     def jacobian(self, body: int, point: Array) -> Array:
@@ -74,7 +74,7 @@ class ElasticFrames:
 
     def over_rates(self, rows: Array) -> Array:
         """Rows (k, tree's rates) over r = [z; e]: their product with the embedding, its zeros left out."""
-        B = self.extended.embedding
+        B = self.elastic_tree.embedding
         if rows.dtype != object:
             return product(rows, B)
         columns = [np.flatnonzero(column) for column in B.T]
@@ -86,16 +86,16 @@ class ElasticFrames:
 
         Twist of its floating frame in its axes, rates of its coordinates.
         """
-        shapes = self.extended.shapes[beam]
+        shapes = self.elastic_tree.shapes[beam]
         pose = self.floating_frame(beam)
         J = self.jacobian(shapes.beam.body, pose.p)
-        select = np.eye(J.shape[1])[self.extended.rate_slices[beam]]
+        select = np.eye(J.shape[1])[self.elastic_tree.rate_slices[beam]]
         return np.concatenate([product(pose.R.T, J[:3]), product(pose.R.T, J[3:]), select])
 
     def mass_matrix(self) -> Array:
         """M (r, r)."""
-        extended, tree = self.extended, self.extended.tree
-        size = extended.embedding.shape[1]
+        elastic_tree, tree = self.elastic_tree, self.elastic_tree.tree
+        size = elastic_tree.embedding.shape[1]
         total: Array = np.zeros((size, size))
         for body, pose, ten in self.massive_bodies():
             J = self.jacobian(body, pose.p)
@@ -105,13 +105,13 @@ class ElasticFrames:
             MV = ten[0] * V - product(h, W)
             MW = product(h, V) + product(inertia_matrix(ten), W)
             total = _add_block(total, product(V.T, MV) + product(W.T, MW), moving)
-        for k, shapes in enumerate(extended.shapes):
+        for k, shapes in enumerate(elastic_tree.shapes):
             # Rates of its own coordinates are themselves: only the frame's twist is multiplied.
             J = self.beam_jacobian(k)[:6]
-            beam_mass = mass_matrix(shapes, self.qe[extended.slices[k]])
+            beam_mass = mass_matrix(shapes, self.qe[elastic_tree.slices[k]])
             moving = _nonzero_columns(J)
             J = J[:, moving]
-            elastic = np.arange(size)[extended.rate_slices[k]]
+            elastic = np.arange(size)[elastic_tree.rate_slices[k]]
             mixed = product(J.T, beam_mass[:6, 6:])
             total = _add_block(total, product(J.T, product(beam_mass[:6, :6], J)), moving)
             total = _add_block(_add_block(total, mixed, moving, elastic), mixed.T, elastic, moving)
@@ -124,9 +124,9 @@ class ElasticFrames:
 
     def constraints(self) -> Array:
         """A (rows, r): closures, divided by the robot's size where they are lengths, and idle spins."""
-        extended = self.extended
-        mechanism = mechanism_of(extended.robot)
-        J = self.over_rates(closure_state(extended.tree, self.motion).jacobian)
+        elastic_tree = self.elastic_tree
+        mechanism = mechanism_of(elastic_tree.robot)
+        J = self.over_rates(closure_state(elastic_tree.tree, self.motion).jacobian)
         rows = [J / mechanism.row_scale.reshape(-1, 1)]
         for spins in mechanism.spins:
             for spin in spins:
@@ -137,7 +137,7 @@ class ElasticFrames:
 
     def actuator_rows(self) -> Array:
         """Rates of the actuated joints (actuators, r)."""
-        tree = self.extended.tree
+        tree = self.elastic_tree.tree
         rows = [joint_rate_row(tree, self.motion, a.joint) for a in tree.actuators]
         return self.over_rates(np.stack(rows))
 
@@ -156,42 +156,42 @@ def _add_block(total: Array, block: Array, rows: Array, columns: Array | None = 
 
 
 def configured_frames(
-    extended: FlexibleTree, platform: Pose, q: Array, qe: Array
+    elastic_tree: FlexibleTree, platform: Pose, q: Array, qe: Array
 ) -> tuple[ElasticFrames, Configuration]:
     """The robot in a configuration: its frames, and their tree as a rigid robot's configuration.
 
     Args:
-        extended: the robot as a tree of frames.
+        elastic_tree: the robot as a tree of frames.
         platform: pose of the platform body.
         q: coordinates of the robot's tree joints (nq,).
         qe: elastic coordinates (ne,).
     """
-    coordinates = extended.coordinates(q, qe)
-    steps = tree_transforms(extended.tree, coordinates)
-    known = axis_coordinates(extended.tree, coordinates)
-    motion = tree_kinematics_from_transforms(extended.tree, platform, steps)
-    now = Configuration(extended.tree, tuple(steps), motion, (), coordinates=known)
-    return ElasticFrames(extended, qe, motion), now
+    coordinates = elastic_tree.coordinates(q, qe)
+    steps = tree_transforms(elastic_tree.tree, coordinates)
+    known = axis_coordinates(elastic_tree.tree, coordinates)
+    motion = tree_kinematics_from_transforms(elastic_tree.tree, platform, steps)
+    now = Configuration(elastic_tree.tree, tuple(steps), motion, (), coordinates=known)
+    return ElasticFrames(elastic_tree, qe, motion), now
 
 
-def frames_at(extended: FlexibleTree, platform: Pose, q: Array, qe: Array) -> ElasticFrames:
+def frames_at(elastic_tree: FlexibleTree, platform: Pose, q: Array, qe: Array) -> ElasticFrames:
     """The frames alone; arguments as in `configured_frames`."""
-    return configured_frames(extended, platform, q, qe)[0]
+    return configured_frames(elastic_tree, platform, q, qe)[0]
 
 
-def tree_in_motion(extended: FlexibleTree, now: Configuration, r: Array) -> State:
+def tree_in_motion(elastic_tree: FlexibleTree, now: Configuration, r: Array) -> State:
     """The tree of frames at rates r (r,), for its rigid bodies and joints."""
-    u = product(extended.embedding, r)
-    velocity = tree_velocity(extended.tree, now.motion, u)
+    u = product(elastic_tree.embedding, r)
+    velocity = tree_velocity(elastic_tree.tree, now.motion, u)
     # Of the rigid robot's rates only u counts here.
     return State(now, TreeRates(np.zeros((0, 0)), u, np.zeros(0), velocity))
 
 
-def stiffness_matrix(extended: FlexibleTree) -> Array:
+def stiffness_matrix(elastic_tree: FlexibleTree) -> Array:
     """K (r, r) of the unloaded robot: its beams, and springs in joints of its tree."""
-    robot = extended.robot
-    beams = [shapes.linear_stiffness for shapes in extended.shapes]
-    K = extended.elastic_matrix(beams, [drive.stiffness for drive in extended.springs])
+    robot = elastic_tree.robot
+    beams = [shapes.linear_stiffness for shapes in elastic_tree.shapes]
+    K = elastic_tree.elastic_matrix(beams, [drive.stiffness for drive in elastic_tree.springs])
     for joint, rates in zip(robot.tree_joints, robot.v_slices, strict=True):
         for number, spring in enumerate(joint.springs):
             if spring is not None:

@@ -3,7 +3,7 @@
 Each is the smallest that there is for the robot:
 
     lengths     inputs are coordinates of actuators and all elastic ones, and their rates ([BK2013] section V)
-    condensed   positions and rates without closures (`condensed.natural`)
+    condensed   positions and rates without closures (`condensed.reduced`)
     general     positions that close all loops, and independent rates (`dynamics.plan`)
 """
 
@@ -24,9 +24,9 @@ from nacelle.elastic.condensed.models import (
     reason_no_closed_form,
     reference_actuators,
 )
-from nacelle.elastic.condensed.natural import reduced_coordinates
+from nacelle.elastic.condensed.reduced import reduced_coordinates
 from nacelle.elastic.dynamics.models import elastic_forward, elastic_inverse
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from nacelle.elastic.forms import RigidConfiguration, form_of
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.mechanism import mechanism_of

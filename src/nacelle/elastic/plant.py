@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.physics import Physics
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from nacelle.elastic.forms import Assembled, ElasticForm, RigidConfiguration, form_of
 from nacelle.errors import BucklingError, KinematicsError
 from nacelle.kinematics.configuration import configuration, rate_map
@@ -60,10 +60,10 @@ def rest_tangent(form: ElasticForm, p: Array, physics: Physics) -> Array:
     for k in range(na, form.n):
         step = np.zeros(form.n)
         step[k] = _DIFFERENCE_STEP
-        ahead, behind = (
+        predicted_state, behind = (
             rest_accelerations(form, form.step_positions(p, sign * step), physics) for sign in (1.0, -1.0)
         )
-        columns.append((ahead - behind) / (2.0 * _DIFFERENCE_STEP))
+        columns.append((predicted_state - behind) / (2.0 * _DIFFERENCE_STEP))
     return np.stack(columns, axis=1)
 
 
@@ -88,8 +88,8 @@ def vibrations(form: ElasticForm, p: Array, physics: Physics) -> tuple[Array, Ar
         step = np.zeros(form.n)
         # Of a pair of complex modes, which a robot that is not at rest may have, the real part counts.
         step[len(form.robot.actuators) :] = _DIFFERENCE_STEP * np.real(mode) / np.max(np.abs(mode))
-        ahead, behind = (form.elastic(form.step_positions(p, sign * step)) for sign in (1.0, -1.0))
-        columns.append((ahead - behind) / (2.0 * _DIFFERENCE_STEP))
+        predicted_state, behind = (form.elastic(form.step_positions(p, sign * step)) for sign in (1.0, -1.0))
+        columns.append((predicted_state - behind) / (2.0 * _DIFFERENCE_STEP))
     e = np.stack(columns)
     stretch, elsewhere = np.zeros(len(e)), np.zeros(len(e))
     for beam, span in zip(whole.shapes, whole.slices, strict=False):

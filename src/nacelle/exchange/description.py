@@ -238,7 +238,7 @@ class _Writer:
                 tuple(c for c in graph.closures if c.parent in aboard and c.child in aboard),
             )
             self.joints |= {
-                j.name: _joint_name_beside_motions(j.name)
+                j.name: _joint_name_unlike_motions(j.name)
                 for j in (*self.platform_piece.joints, *self.platform_piece.closures)
             }
 
@@ -417,7 +417,7 @@ class _Writer:
         return {"between": between, "damping": _quantity_text(damper.damping, "damping", turns=True)}
 
 
-def _joint_name_beside_motions(joint: str) -> str:
+def _joint_name_unlike_motions(joint: str) -> str:
     """The name of a platform's joint, which is no word for a motion."""
     return f"{joint}-joint" if joint in AXES + tuple(NAMED_MOTIONS) else joint
 

@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.control.blocks.signals import BRIDGED, FINE, STOPPED
 from nacelle.control.controller import Controller
-from nacelle.control.pieces.signals import BRIDGED, FINE, STOPPED
 from nacelle.elastic.named import ELASTIC_NAMES, random_inputs
 from nacelle.errors import ExportError
 from nacelle.export.entry import Entry

@@ -211,7 +211,9 @@ def _measures(
     first_spin = 0
     # The spins of the platform's own bodies come last.
     for rows_of_platform in (locked, driven):
-        rows_of_platform.append(spins[..., spins.shape[-2] - len(mechanism.platform_idle_spins) :, :][..., w])
+        rows_of_platform.append(
+            spins[..., spins.shape[-2] - len(mechanism.platform_internal_freedoms) :, :][..., w]
+        )
     for k, (leg, plan) in enumerate(zip(robot.legs, mechanism.legs, strict=True)):
         leg_rows = closures.rows_of(robot, leg.closures)
         idle = range(first_spin, first_spin + len(plan.spins))

@@ -29,7 +29,7 @@ from nacelle.spatial.scalar import Array, Scalar, pack
 from nacelle.spatial.solve import solve
 from nacelle.tree.actuation import actuator_biases, actuator_rows, rate_rows
 from nacelle.tree.closure import closure_bias, closure_residual
-from nacelle.tree.rates import RightHandSides, idle_spin_biases, solve_rates
+from nacelle.tree.rates import RightHandSides, internal_freedom_biases, solve_rates
 from nacelle.tree.spanning_tree import (
     point_acceleration,
     point_velocity,
@@ -220,7 +220,7 @@ def coordinate_motions(robot: Robot, x: Array, y: Array, dx: Array, ddx: Array) 
     platform_bias = pack([*platform_bias, *(0.0,) * (mechanism.platform_rate_count - robot.platform_nv)])
     w = list(mechanism.platform_rates)
     right = closure_bias(robot, now.motion, velocity) + system.closures.jacobian[:, w] @ platform_bias
-    biases = idle_spin_biases(mechanism, now.motion, velocity)
+    biases = internal_freedom_biases(mechanism, now.motion, velocity)
     rows_right = tuple(
         tuple(value + row[w] @ platform_bias for value, row in zip(values, rows, strict=True))
         for values, rows in zip(biases, system.rows, strict=True)

@@ -26,9 +26,9 @@ from nacelle.kinematics.margins import failure_error, margin_flags
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.pose_input import check_poses, check_twist_and_derivative
+from nacelle.kinematics.solve.ill_conditioned import PivotedFunction, reevaluate_with_pivoting
 from nacelle.kinematics.solve.one_state import single_sample
 from nacelle.kinematics.solve.unknowns import search_start, solve_unknowns
-from nacelle.kinematics.solve.weak import PivotedFunction, reevaluate_with_pivoting
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
@@ -117,7 +117,7 @@ def evaluate_function(
         load: gives its last input at (x, y), where that depends on the pose.
         guess: start of the iteration, as in `inverse_kinematics`.
         options: keyword arguments of the function that shape the program.
-        pivoted: what takes over at weak states (`weak`); the dense margins alone if None.
+        pivoted: what takes over at weak states (`ill_conditioned`); the dense margins alone if None.
 
     Raises:
         KinematicsError, UnreachableError, SingularError: as `settle` does.

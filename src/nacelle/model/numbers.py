@@ -1,6 +1,6 @@
 """The numbers of a robot: as one vector by groups, and those of them that are free, given at run time.
 
-The free ones are those that its description declares (`nacelle.model.build.declared`). Where a robot has been
+The free ones are those that its description declares (`model.build.parametric`). Where a robot has been
 changed since, so that a number is not what the description makes of it (another payload, another vector of
 parameters), the number itself is free, unless it is 0 or belongs to a rotation.
 """

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from nacelle.errors import DescriptionError, Problem
 from nacelle.files import unread_reason
 from nacelle.model.build.assemble import build_robot
-from nacelle.model.build.declared import ParametricDescription
+from nacelle.model.build.parametric import ParametricDescription
 from nacelle.model.description.description import Description
 from nacelle.model.description.fields import message_and_hint
 from nacelle.model.description.version import NEWEST, problems_of_version, rename_older_keys

@@ -1,6 +1,6 @@
 """Numbers as they are written, with units: "300 mm", "20 deg", "0.1 N*m*s/rad" to SI.
 
-While a description is recorded (`nacelle.model.build.declared`), its texts and numbers are `TrackedText` and
+While a description is recorded (`model.build.parametric`), its texts and numbers are `TrackedText` and
 `TrackedNumber`. They are read like any others; the number that was read, in SI units, is then handed to
 `take`, which gives the one to go on with.
 """

@@ -208,7 +208,7 @@ def _robot_image(robot: Robot) -> str:
     """A picture of the robot in its reference pose, or a message that says why it cannot be drawn."""
     from nacelle.report.draw.canvas import fit_to_figure, new_axes
     from nacelle.report.draw.robot import plot_scene
-    from nacelle.scene.placed import scene
+    from nacelle.scene.configured import scene
 
     try:
         view = scene(robot)

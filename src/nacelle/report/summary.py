@@ -135,7 +135,7 @@ def _leg_methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
 def mobility_data(m: Mobility) -> dict[str, Any]:
     """Mobility as plain data, with its sentences."""
     data = dataclasses.asdict(m)
-    data["spinning"] = [spin.body for spin in m.spinning]
+    data["spinning"] = [spin.body for spin in m.internal_freedoms]
     return {**data, "sentences": m.describe()}
 
 

@@ -47,8 +47,8 @@ from nacelle.scene.colours import (
 )
 from nacelle.scene.faces import cylinder_faces, faces_between_rings, simplify_mesh, solid_faces, triangulate
 from nacelle.scene.motion import PosesOverTime, rotation_matrices_wxyz
+from nacelle.shapes.configured import MIN_THICKNESS, ConfiguredRobot, is_sliding
 from nacelle.shapes.mesh_file import mesh_path, mesh_reason
-from nacelle.shapes.placed import MIN_THICKNESS, ConfiguredRobot, is_sliding
 from nacelle.shapes.solid import Ball, Block, DrawableSolid, Mesh, Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_with_z
@@ -122,14 +122,14 @@ def stretch_link(corners: Array, length: float) -> Array:
     return np.asarray(position)
 
 
-def body_links(placed: ConfiguredRobot) -> tuple[BodyLink, ...]:
+def body_links(configured: ConfiguredRobot) -> tuple[BodyLink, ...]:
     """The springs and dampers between bodies of a robot.
 
     A spring is a coil between its points, with a dashpot in it if it damps. A damper of a rotation has no
     points: its dashpot is between the middles of the joints of both bodies; of the base the nearest joint.
     So is the coil of a torsion spring.
     """
-    robot, extent = placed.robot, placed.extent
+    robot, extent = configured.robot, configured.extent
     dashpot = _dashpot(extent)
     links = []
     for spring in robot.springs:
@@ -142,40 +142,41 @@ def body_links(placed: ConfiguredRobot) -> tuple[BodyLink, ...]:
                 "damper",
                 damper.name,
                 damper.bodies,
-                _link_points(placed, *damper.bodies),
+                _link_points(configured, *damper.bodies),
                 DAMPER_COLOUR,
                 dashpot,
             )
         )
     for torsion in robot.torsion_springs:
-        points, coil = _link_points(placed, *torsion.bodies), _coil(extent)
+        points, coil = _link_points(configured, *torsion.bodies), _coil(extent)
         links.append(BodyLink("spring", torsion.name, torsion.bodies, points, SPRING_COLOUR, coil))
     return tuple(links)
 
 
-def _link_points(placed: ConfiguredRobot, first: int, second: int) -> tuple[Array, Array]:
+def _link_points(configured: ConfiguredRobot, first: int, second: int) -> tuple[Array, Array]:
     """A point of each of two bodies, in its frame, for a link that has none."""
     bodies = (first, second)
-    joints = [_joint_positions(placed, b) for b in bodies]
+    joints = [_joint_positions(configured, b) for b in bodies]
     middles = [points.mean(axis=0) for points in joints]
     for k, b in enumerate(bodies):
         if b == BASE:
             away = np.linalg.norm(joints[k] - middles[1 - k], axis=1)
             middles[k] = joints[k][int(np.argmin(away))]
     point_first, point_second = (
-        placed.poses[b].R.T @ (middle - placed.poses[b].p) for b, middle in zip(bodies, middles, strict=True)
+        configured.poses[b].R.T @ (middle - configured.poses[b].p)
+        for b, middle in zip(bodies, middles, strict=True)
     )
     return point_first, point_second
 
 
-def _joint_positions(placed: ConfiguredRobot, b: int) -> Array:
+def _joint_positions(configured: ConfiguredRobot, b: int) -> Array:
     """Where the joints of a body are in the base (n, 3), m; its origin if it has none."""
     points = []
-    for joint, ends in zip(placed.robot.joints, placed.ends, strict=True):
+    for joint, ends in zip(configured.robot.joints, configured.ends, strict=True):
         if not joint.is_coupling:
             body_ends = zip((joint.predecessor, joint.successor), ends, strict=True)
             points += [end.p for body, end in body_ends if body == b]
-    return np.array(points or [placed.poses[b].p])
+    return np.array(points or [configured.poses[b].p])
 
 
 def _coil(extent: float) -> tuple[Array, ...]:
@@ -223,19 +224,19 @@ _JOINT = 0.011
 _MAX_JOINT = 0.03
 
 
-def joint_marks(placed: ConfiguredRobot, j: int) -> list[tuple[int, Solid]]:
+def joint_marks(configured: ConfiguredRobot, j: int) -> list[tuple[int, Solid]]:
     """The solids that mark a joint, each with the index of its body; none for what is fixed."""
-    joint, (fixed, moving) = placed.robot.joints[j], placed.ends[j]
+    joint, (fixed, moving) = configured.robot.joints[j], configured.ends[j]
     before, after = joint.predecessor, joint.successor
-    r = _radius(placed, joint)
+    r = _radius(configured, joint)
     if joint.kind is JointKind.FIXED:
         return []
-    if placed.spherical:
-        fixed, moving = Pose(fixed.R, placed.tip(j)), Pose(moving.R, placed.tip(j))
+    if configured.spherical:
+        fixed, moving = Pose(fixed.R, configured.tip(j)), Pose(moving.R, configured.tip(j))
     if joint.kind is JointKind.REVOLUTE:
         return [(after, _pin(moving.p, moving.R[:, 2], r))]
     if is_sliding(joint):
-        return [_sleeve(placed, j)]
+        return [_sleeve(configured, j)]
     if joint.kind is JointKind.UNIVERSAL:
         # The cross: a pin that turns in the predecessor, and one across it in the successor.
         return [
@@ -255,11 +256,11 @@ def _pin(centre: Array, axis: Array, r: float, reach: float = 1.6) -> Rod:
     return Rod(centre - reach * r * axis, centre + reach * r * axis, r)
 
 
-def _radius(placed: ConfiguredRobot, joint: Joint) -> float:
+def _radius(configured: ConfiguredRobot, joint: Joint) -> float:
     """A joint is a little thicker than what passes through it, within reason."""
-    r = _JOINT * placed.extent
+    r = _JOINT * configured.extent
     for b, frame in ((joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor)):
-        for solid in described_solids(placed.robot.bodies[b]):
+        for solid in described_solids(configured.robot.bodies[b]):
             if isinstance(solid, Ball):
                 if float(np.linalg.norm(frame.p - solid.centre)) < solid.radius:
                     r = max(r, 0.8 * solid.radius)
@@ -270,43 +271,43 @@ def _radius(placed: ConfiguredRobot, joint: Joint) -> float:
                 near = float(np.linalg.norm(frame.p - foot)) < solid.radius
                 if near and length > 3.0 * solid.radius:
                     r = max(r, 1.15 * solid.radius)
-    return min(r, _MAX_JOINT * placed.extent)
+    return min(r, _MAX_JOINT * configured.extent)
 
 
-def _sleeve(placed: ConfiguredRobot, j: int) -> tuple[int, Solid]:
+def _sleeve(configured: ConfiguredRobot, j: int) -> tuple[int, Solid]:
     """The mark of a slide: at the mouth of a tube, or through the slider on a rail."""
-    joint, (fixed, moving) = placed.robot.joints[j], placed.ends[j]
-    axis, size = fixed.R[:, 2], 1.3 * _JOINT * placed.extent
-    mouth, r = _tube_mouth(placed, j)
+    joint, (fixed, moving) = configured.robot.joints[j], configured.ends[j]
+    axis, size = fixed.R[:, 2], 1.3 * _JOINT * configured.extent
+    mouth, r = _tube_mouth(configured, j)
     if mouth is not None:
         centre = fixed.p + mouth * axis
         return joint.predecessor, Rod(centre - size * axis, centre + size * axis, r)
     spans = [
-        (solid_faces(solid, placed.extent).reshape(-1, 3) - moving.p) @ axis
-        for solid in placed.described_solids(joint.successor)
+        (solid_faces(solid, configured.extent).reshape(-1, 3) - moving.p) @ axis
+        for solid in configured.described_solids(joint.successor)
     ]
     # Longer than a described slider, or around the ball that is drawn without one.
-    r, reach = 1.65 * _JOINT * placed.extent, 1.7 * size
+    r, reach = 1.65 * _JOINT * configured.extent, 1.7 * size
     if spans:
-        r = 0.95 * _JOINT * placed.extent
-        reach = min(max(float(np.max(np.abs(span))) for span in spans), 0.1 * placed.extent) + 2.5 * r
+        r = 0.95 * _JOINT * configured.extent
+        reach = min(max(float(np.max(np.abs(span))) for span in spans), 0.1 * configured.extent) + 2.5 * r
     return joint.successor, Rod(moving.p - reach * axis, moving.p + reach * axis, r)
 
 
-def _tube_mouth(placed: ConfiguredRobot, j: int) -> tuple[float | None, float]:
+def _tube_mouth(configured: ConfiguredRobot, j: int) -> tuple[float | None, float]:
     """Where along the axis the tube of a pair ends, and the radius of its collar; None on a rail."""
-    joint, (fixed, _) = placed.robot.joints[j], placed.ends[j]
+    joint, (fixed, _) = configured.robot.joints[j], configured.ends[j]
     if joint.predecessor == BASE:
         return None, 0.0
-    axis, sign = fixed.R[:, 2], np.sign(placed.stroke(j)) or 1.0
-    for solid in placed.described_solids(joint.predecessor):
+    axis, sign = fixed.R[:, 2], np.sign(configured.stroke(j)) or 1.0
+    for solid in configured.described_solids(joint.predecessor):
         if isinstance(solid, Rod):
             ends = [end - fixed.p for end in (solid.start, solid.stop)]
             low, high = sorted((float(axis @ end) for end in ends), key=lambda s: s * sign)
             if abs(high - low) > 0.99 * float(np.linalg.norm(ends[1] - ends[0])):
                 return high, 1.15 * solid.radius
-    pair = placed.telescope(j)
-    return (None, 0.0) if pair is None else (pair.tube[1], 1.3 * _JOINT * placed.extent)
+    pair = configured.telescope(j)
+    return (None, 0.0) if pair is None else (pair.tube[1], 1.3 * _JOINT * configured.extent)
 
 
 # ---- meshes of bodies
@@ -430,14 +431,14 @@ def robot_geometry(robot: Robot, motion: PosesOverTime | None = None) -> RobotGe
     """
     bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
     poses = [Pose(R, p) for R, p in zip(*bodies, strict=True)]
-    placed = ConfiguredRobot(robot, poses, None if motion is None else _stroke_ranges(robot, motion))
-    links = body_links(placed)
-    parts = (*_body_parts(placed), *_link_end_parts(links, placed.extent))
-    return RobotGeometry(robot, parts, normal_axis(placed), placed.extent, links)
+    configured = ConfiguredRobot(robot, poses, None if motion is None else _stroke_ranges(robot, motion))
+    links = body_links(configured)
+    parts = (*_body_parts(configured), *_link_end_parts(links, configured.extent))
+    return RobotGeometry(robot, parts, normal_axis(configured), configured.extent, links)
 
 
-def _body_parts(placed: ConfiguredRobot) -> list[BodyPart]:
-    robot = placed.robot
+def _body_parts(configured: ConfiguredRobot) -> list[BodyPart]:
+    robot = configured.robot
     # Chains of the platform's mechanism are drawn as legs; a robot without a platform has nothing else to
     # draw.
     chains = (*platform_branches(robot), *robot.legs)
@@ -447,7 +448,7 @@ def _body_parts(placed: ConfiguredRobot) -> list[BodyPart]:
     colour |= dict.fromkeys(platform, PLATFORM_COLOUR)
     unseen = set() if robot.has_platform else {PLATFORM}
     order = [BASE, *sorted(set(range(1, len(robot.bodies))) - unseen, key=lambda b: (b in platform, b))]
-    bodies = [_body_part(placed, b, colour.get(b, BASE_COLOUR)) for b in order]
+    bodies = [_body_part(configured, b, colour.get(b, BASE_COLOUR)) for b in order]
     # A base that nothing is held by is not to be seen.
     parts = [part for part in bodies if part.solids]
     driven = {actuator.joint for actuator in robot.actuators}
@@ -455,8 +456,8 @@ def _body_parts(placed: ConfiguredRobot) -> list[BodyPart]:
         active = j in driven
         if joint.is_coupling or (unseen and (joint.predecessor, joint.successor) == (BASE, PLATFORM)):
             continue
-        for b, solid in joint_marks(placed, j):
-            mark = _with_minimum_thickness(solid.transform(placed.poses[b].inverse()), placed.extent)
+        for b, solid in joint_marks(configured, j):
+            mark = _with_minimum_thickness(solid.transform(configured.poses[b].inverse()), configured.extent)
             colour_shown = ACTIVE_COLOUR if active else JOINT_COLOUR
             parts.append(BodyPart("joint", joint.name, b, (mark,), (colour_shown,), active))
     return parts
@@ -471,12 +472,15 @@ def _link_end_parts(links: Sequence[BodyLink], extent: float) -> list[BodyPart]:
     ]
 
 
-def _body_part(placed: ConfiguredRobot, b: int, colour: str) -> BodyPart:
+def _body_part(configured: ConfiguredRobot, b: int, colour: str) -> BodyPart:
     """A body with its solids, each in its own colour or that of the body."""
-    back, body = placed.poses[b].inverse(), placed.robot.bodies[b]
-    solids_described: list[DrawableSolid] = [*described_solids(body), *body_meshes(body, placed.robot.folder)]
-    solids_described = solids_described or [solid.transform(back) for solid in placed.solids(b)]
-    solids = tuple(_with_minimum_thickness(solid, placed.extent) for solid in solids_described)
+    back, body = configured.poses[b].inverse(), configured.robot.bodies[b]
+    solids_described: list[DrawableSolid] = [
+        *described_solids(body),
+        *body_meshes(body, configured.robot.folder),
+    ]
+    solids_described = solids_described or [solid.transform(back) for solid in configured.solids(b)]
+    solids = tuple(_with_minimum_thickness(solid, configured.extent) for solid in solids_described)
     colours = tuple(hex_colour(solid.colour or colour) for solid in solids)
     return BodyPart("base" if b == BASE else "body", body.name, b, solids, colours)
 
@@ -511,11 +515,11 @@ def _stroke_ranges(robot: Robot, motion: PosesOverTime) -> dict[int, Interval]:
     return strokes
 
 
-def normal_axis(placed: ConfiguredRobot) -> int | None:
+def normal_axis(configured: ConfiguredRobot) -> int | None:
     """The base axis perpendicular to the plane in which all bodies move; None if they do not."""
     revolute: list[Array] = []
     slides: list[Array] = []
-    for joint, (fixed, _) in zip(placed.robot.joints, placed.ends, strict=True):
+    for joint, (fixed, _) in zip(configured.robot.joints, configured.ends, strict=True):
         if joint.kind in (JointKind.POINT, JointKind.FIXED, JointKind.COUPLING):
             continue
         if joint.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):

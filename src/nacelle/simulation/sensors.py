@@ -7,7 +7,7 @@ At a sample, with the coordinates q of the actuators, noise n drawn beforehand a
 A reading that comes after its sample is late, and counts as missing: the controller has gone on without it.
 Noise and what arrives come in rows with the desired motion, so that the loop stays one program and the same
 seed gives the same numbers. Rows are finite; a missing reading is the number `MISSING` inside the program,
-which controllers take for none, as they do with NaN (`nacelle.control.pieces.signals.present`). Forces are
+which controllers take for none, as they do with NaN (`nacelle.control.blocks.signals.present`). Forces are
 measured by currents, with normal noise.
 """
 

@@ -35,7 +35,7 @@ from nacelle.tree.spanning_tree import (
 
 
 @dataclass(frozen=True)
-class IdleSpin:
+class InternalFreedom:
     """A body that spins idly: the axis and a point of it in the frame of the body."""
 
     body: int
@@ -55,7 +55,7 @@ class LegRates:
 
     rates: tuple[int, ...]
     rows: tuple[int, ...]
-    spins: tuple[IdleSpin, ...]
+    spins: tuple[InternalFreedom, ...]
 
     @property
     def square(self) -> bool:
@@ -72,7 +72,7 @@ class RateStructure:
         legs: rates and rows of each leg.
         parasitic: whether dependent coordinates of the platform follow from the closures of the legs.
         platform_rows: closure equations of the platform's own loops that are not always zero.
-        platform_idle_spins: bodies of the platform with an idle spin, which is set to zero.
+        platform_internal_freedoms: bodies of the platform with an idle spin, which is set to zero.
         row_scale: for each closure equation (rows,) the robot's size (m) or 1.
     """
 
@@ -80,13 +80,13 @@ class RateStructure:
     legs: tuple[LegRates, ...]
     parasitic: bool
     platform_rows: tuple[int, ...]
-    platform_idle_spins: tuple[IdleSpin, ...]
+    platform_internal_freedoms: tuple[InternalFreedom, ...]
     row_scale: Array
 
     @property
-    def spins(self) -> tuple[tuple[IdleSpin, ...], ...]:
+    def spins(self) -> tuple[tuple[InternalFreedom, ...], ...]:
         """Idle spins that are set to zero: for every leg, then those of the platform."""
-        return (*(leg.spins for leg in self.legs), self.platform_idle_spins)
+        return (*(leg.spins for leg in self.legs), self.platform_internal_freedoms)
 
     @cached_property
     def platform_joint_rates(self) -> tuple[int, ...]:
@@ -333,12 +333,12 @@ def tree_rates(robot: Robot, structure: RateStructure, motion: TreeKinematics, v
     u = U @ v
     velocity = tree_velocity(robot, motion, u)
     right = RightHandSides(
-        closure_bias(robot, motion, velocity), idle_spin_biases(structure, motion, velocity)
+        closure_bias(robot, motion, velocity), internal_freedom_biases(structure, motion, velocity)
     )
     return TreeRates(U, u, solve_rates(system, independent, dependent, right=right).u[:, -1], velocity)
 
 
-def idle_spin_biases(
+def internal_freedom_biases(
     structure: RateStructure, motion: TreeKinematics, velocity: TreeVelocity
 ) -> tuple[tuple[Scalar, ...], ...]:
     """Derivatives of the idle spins of each leg, then of the platform, at constant rates: axis . dw/dt."""

@@ -310,12 +310,12 @@ def _spin_rows(
     """
     parts: list[tuple[Leg | MovingPlatform, Array]] = [(leg, closing) for leg in robot.legs]
     parts.append((robot.platform, np.concatenate([closing, independent_rows])))
-    spins = [spin for part, rows_zero in parts for spin in _idle_spins(robot, part, now, rows_zero)]
+    spins = [spin for part, rows_zero in parts for spin in _internal_freedoms(robot, part, now, rows_zero)]
     rows = np.array([row for row, _ in spins]).reshape(-1, closing.shape[1])
     return rows, np.array([bias for _, bias in spins])
 
 
-def _idle_spins(
+def _internal_freedoms(
     robot: Robot, part: Leg | MovingPlatform, now: TreeSnapshot, rows_zero: Array
 ) -> list[tuple[Array, float]]:
     """Spins of a leg's or the platform's bodies by its own joints while rows (rows, rates) are zero."""

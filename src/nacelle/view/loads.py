@@ -18,7 +18,7 @@ from nacelle.dynamics.reactions import joint_reactions
 from nacelle.errors import NacelleError, format_count
 from nacelle.kinematics.solve.inverse import BodyPoses
 from nacelle.model.robot import Robot
-from nacelle.shapes.placed import joint_frames
+from nacelle.shapes.configured import joint_frames
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 

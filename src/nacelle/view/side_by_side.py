@@ -14,7 +14,7 @@ import numpy as np
 
 from nacelle.kinematics.solve.inverse import BodyPoses, inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.shapes.placed import joint_frames
+from nacelle.shapes.configured import joint_frames
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 

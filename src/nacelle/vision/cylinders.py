@@ -22,7 +22,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
-from nacelle.shapes.placed import ConfiguredRobot
+from nacelle.shapes.configured import ConfiguredRobot
 from nacelle.shapes.solid import Block, Rod, Solid, described_solids
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array

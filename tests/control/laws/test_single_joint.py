@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.control.blocks.signals import STOPPED
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import controller
-from nacelle.control.pieces.signals import STOPPED
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot

@@ -111,7 +111,7 @@ class Case:
         if robot.platform.kind == "point":
             external[:, 1, 3:] = 0.0
         # Nothing holds a rod that spins idly against a moment about its axis.
-        for spin in mechanism.mobility.spinning:
+        for spin in mechanism.mobility.internal_freedoms:
             external[:, spin.body] = 0.0
         load = run_over(reference.project_external_wrenches, robot, sample.x, y, external)[""]
         inverse, terms = (partial(f, physics=Physics(friction)) for f in (reference.inverse, reaction_terms))
@@ -195,7 +195,7 @@ def check_balance(robot: nacelle.Robot) -> None:
     case = Case.of(robot)
     R, p = case.bodies()
     sums = np.zeros((len(TIMES), len(robot.bodies), 6))
-    spins = mechanism_of(robot).mobility.spinning
+    spins = mechanism_of(robot).mobility.internal_freedoms
     largest = 1e-300
     for j, joint in enumerate(robot.joints):
         f, n, origin = in_base(robot, j, case.wrench, R, p)

@@ -29,7 +29,7 @@ from nacelle.elastic.beam.shapes import (
     Shapes,
     bending_shapes,
 )
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from nacelle.program.cost import count
 from nacelle.program.trace import trace
 from support.beam_lagrangian import FreeBeam, angular_velocity_map, rotation, to_mpmath

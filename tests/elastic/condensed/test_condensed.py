@@ -29,7 +29,7 @@ from nacelle.elastic.condensed.models import (
     lengths_inverse,
     link_lengths,
 )
-from nacelle.elastic.condensed.natural import (
+from nacelle.elastic.condensed.reduced import (
     CondensedStructure,
     condensed_structure,
     link_end_points,
@@ -46,13 +46,13 @@ from nacelle.elastic.dynamics.models import (
     reduced_motion,
 )
 from nacelle.elastic.dynamics.plan import choose_independent_rates
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.program.cost import count
 from support.beam_points import mass_points
-from support.elastic_states import general_state, natural_state
+from support.elastic_states import general_state, reduced_state
 from support.flexible_robots import LINKS, prrrp, with_flexible_links
 from support.random_robots.flexible import random_planar, with_rotated_links
 from support.rigid_robots import delta_with_tolerances
@@ -65,7 +65,7 @@ GRAVITY = (1.0, 0.5, -9.0)
 def test_weight_and_strain_against_points_of_mass() -> None:
     heavy, light = prrrp(GRAVITY), prrrp()
     state = general_state(heavy, np.random.default_rng(0))
-    p, y = natural_state(heavy, state)
+    p, y = reduced_state(heavy, state)
     masses, places = mass_points(
         reduced_motion(configure_robot(choose_independent_rates(heavy), state.p), state.y).motion.at.frames
     )
@@ -84,7 +84,7 @@ def test_lengths_of_straight_links() -> None:
     state = general_state(robot, np.random.default_rng(1))._replace(
         p=plan.reference, r=np.zeros(len(plan.reference) * 2)
     )
-    p, _ = natural_state(robot, state)
+    p, _ = reduced_state(robot, state)
     np.testing.assert_allclose(link_lengths(robot, p), 0.4, rtol=1e-12)
 
 
@@ -108,11 +108,11 @@ CASES: dict[str, Callable[[], Robot]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_as_the_general_form(case: str) -> None:
     robot = CASES[case]()
-    extended = choose_independent_rates(robot).extended
+    elastic_tree = choose_independent_rates(robot).elastic_tree
     random = np.random.default_rng(8)
     for _ in range(2):
         state = general_state(robot, random)
-        ne = extended.ne
+        ne = elastic_tree.ne
         places = [3 + robot.q_slices[actuator.joint].start for actuator in robot.actuators]
         inputs = (state.p[places], state.p[-ne:], state.y[: len(places)], state.r[-ne:])
         expected = elastic_inverse(robot, state.p, state.y, state.a)
@@ -144,7 +144,7 @@ def test_operations(function: object, options: dict[str, object], operations: tu
 
 def test_platforms_that_lengths_do_not_place() -> None:
     robot = with_flexible_links("3rrr")
-    size = choose_independent_rates(robot).extended.ne
+    size = choose_independent_rates(robot).elastic_tree.ne
     with pytest.raises(KinematicsError, match="no point on 2 flexible links"):
         lengths_inverse(robot, np.zeros(3), np.zeros(size), np.zeros(3), np.zeros(size), np.zeros(3))
 
@@ -193,7 +193,7 @@ def test_as_the_general_form_of_models(case: str) -> None:
     robot = CASES_OF_MODELS[case]()
     assert isinstance(condensed_structure(robot), CondensedStructure)
     state = general_state(robot, np.random.default_rng(3))
-    p, y = natural_state(robot, state)
+    p, y = reduced_state(robot, state)
     na = len(robot.actuators)
     expected, found = elastic_inverse(robot, *state[:2], state.a), condensed_inverse(robot, p, y, state.a)
     size = np.max(np.abs(expected["force"]))
@@ -218,15 +218,15 @@ def test_as_the_general_form_of_models(case: str) -> None:
 @pytest.mark.parametrize("make", [prrrp, lambda: with_flexible_links("delta", number=1)])
 def test_ends_of_links(make) -> None:
     robot = make()
-    natural = reduced_coordinates(robot)
-    own = choose_independent_rates(robot).extended
+    reduced = reduced_coordinates(robot)
+    own = choose_independent_rates(robot).elastic_tree
     state = general_state(robot, np.random.default_rng(2))
-    p, y = natural_state(robot, state)
-    assert (len(p), len(y)) == (natural.size, natural.n)
+    p, y = reduced_state(robot, state)
+    assert (len(p), len(y)) == (reduced.size, reduced.n)
     frames = frames_at(own, *positions.split_positions(own, state.p))
-    now = subchain_motion(natural, p, y)
+    now = subchain_motion(reduced, p, y)
     for link, ends, (a, b) in zip(
-        natural.structure.links, now.tips, link_end_points(natural, p), strict=True
+        reduced.structure.links, now.tips, link_end_points(reduced, p), strict=True
     ):
         # The start of a beam is the origin of its floating frame; loops are closed at its end.
         np.testing.assert_allclose(a, frames.floating_frame(link.number).p, atol=1e-10)
@@ -236,9 +236,9 @@ def test_ends_of_links(make) -> None:
         pose = frames.floating_frame(link.number)
         np.testing.assert_allclose(b, pose.p + pose.R @ far, atol=1e-10)
         np.testing.assert_allclose(ends[0].p, a, atol=1e-15)
-        np.testing.assert_allclose(ends[1].J @ y[: len(natural.order)], ends[1].v, atol=1e-12)
+        np.testing.assert_allclose(ends[1].J @ y[: len(reduced.order)], ends[1].v, atol=1e-12)
     h = 1e-6
-    later, before = (link_end_points(natural, p + k * h * position_rates(now, p, y)) for k in (1.0, -1.0))
+    later, before = (link_end_points(reduced, p + k * h * position_rates(now, p, y)) for k in (1.0, -1.0))
     for ends, ahead, behind in zip(now.tips, later, before, strict=True):
         for tip, b, a in zip(ends, ahead, behind, strict=True):
             np.testing.assert_allclose((b - a) / (2.0 * h), tip.v, atol=1e-8)

@@ -28,7 +28,7 @@ from nacelle.elastic.dynamics.models import (
     state_size,
 )
 from nacelle.elastic.dynamics.plan import choose_independent_rates, undeformed_positions
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.configuration import configuration, rate_map
@@ -58,7 +58,7 @@ def test_potential_is_strain_and_weight() -> None:
 def test_small_strain_is_the_linear_one() -> None:
     """E A u^2 / (2 L) of a bar of [BK2013] that is longer by u."""
     robot = prrrp()
-    own = choose_independent_rates(robot).extended
+    own = choose_independent_rates(robot).elastic_tree
     p = choose_independent_rates(robot).reference.copy()
     stretch = 1e-5
     p[len(p) - own.ne + own.names.index("leg1.2.axial-1")] = stretch
@@ -75,7 +75,7 @@ def test_drives_with_springs_store_and_lose_energy() -> None:
     ]
     sprung = dataclasses.replace(robot, joints=tuple(joints), gravity=(0.0, 0.0, 0.0))
     plan = choose_independent_rates(sprung)
-    own = plan.extended
+    own = plan.elastic_tree
     place = own.slices[len(own.shapes)].start
     p, nz = plan.reference.copy(), len(own.rigid_rates)
     p[len(p) - own.ne + place] = 0.02
@@ -98,7 +98,7 @@ NONE = np.zeros(1)
 
 def test_flow_is_rates_and_accelerations() -> None:
     robot = prrrp((1.0, 0.0, -9.0))
-    own = choose_independent_rates(robot).extended
+    own = choose_independent_rates(robot).elastic_tree
     state = general_state(robot, np.random.default_rng(8))
     s, size = np.concatenate([state.p, state.y]), positions.position_count(own)
     assert state_size(robot) == s.shape
@@ -114,7 +114,7 @@ def test_flow_is_rates_and_accelerations() -> None:
 
 def test_loops_that_have_opened_are_closed_first() -> None:
     robot = prrrp()
-    own = choose_independent_rates(robot).extended
+    own = choose_independent_rates(robot).elastic_tree
     state = general_state(robot, np.random.default_rng(9))
     force = np.zeros(2)
     exact = elastic_flow(robot, np.concatenate([state.p, state.y]), force, NONE)
@@ -167,7 +167,7 @@ def test_a_step_opens_loops_by_its_square() -> None:
     gaps = []
     for h in (1e-3, 1e-4):
         p = elastic_step(robot, state.p, h * state.y)
-        assert len(p) == positions.position_count(choose_independent_rates(robot).extended)
+        assert len(p) == positions.position_count(choose_independent_rates(robot).elastic_tree)
         gaps.append(float(np.max(np.abs(elastic_closure_gaps(robot, p)["gap"]))))
     assert gaps[0] > 1e-9
     assert gaps[1] < 0.02 * gaps[0]
@@ -186,7 +186,7 @@ def test_dependent_rates_follow_from_the_others(make) -> None:
     plan = choose_independent_rates(robot)
     state = general_state(robot, np.random.default_rng(0))
     A = np.asarray(
-        frames_at(plan.extended, *positions.split_positions(plan.extended, state.p)).constraints(),
+        frames_at(plan.elastic_tree, *positions.split_positions(plan.elastic_tree, state.p)).constraints(),
         dtype=float,
     )
     rank = np.linalg.matrix_rank(A, tol=1e-9)
@@ -249,7 +249,7 @@ def test_power(case: str) -> None:
     plan = choose_independent_rates(robot)
     state = general_state(robot, np.random.default_rng(1), 2e-4)
     result = elastic_inverse(robot, state.p, state.y, state.a)
-    change = positions.position_rates(plan.extended, state.p, state.r)
+    change = positions.position_rates(plan.elastic_tree, state.p, state.r)
     rates = np.concatenate([state.a, result["acceleration"]])
     h = 1e-7
     ahead, behind = (
@@ -317,10 +317,10 @@ def held(robot: Robot, x: Array, v: Array, acceleration: Array) -> Array:
     plan = choose_independent_rates(robot)
     now = configuration(robot, x, nacelle.inverse_kinematics(robot, x).y)
     u = np.asarray(rate_map(now) @ v, dtype=float)
-    start = undeformed_positions(plan.extended, now.motion.poses[1], np.asarray(now.q_tree, dtype=float))
+    start = undeformed_positions(plan.elastic_tree, now.motion.poses[1], np.asarray(now.q_tree, dtype=float))
     y = np.zeros(plan.n)
     y[: plan.na] = u[list(plan.independent[: plan.na])]
-    ne = plan.extended.ne
+    ne = plan.elastic_tree.ne
     assert plan.n == plan.na + ne
 
     def bent(qe: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import transform_parameters

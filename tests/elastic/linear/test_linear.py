@@ -16,7 +16,7 @@ import pytest
 import nacelle
 from nacelle.elastic.dynamics import positions
 from nacelle.elastic.dynamics.plan import choose_independent_rates
-from nacelle.elastic.extended import FlexibleTree, flexible_tree
+from nacelle.elastic.flexible_tree import FlexibleTree, flexible_tree
 from nacelle.elastic.frames import frames_at
 from nacelle.elastic.linear.frequencies import ModeShape, frequency_map, modes_on_subspace
 from nacelle.elastic.linear.matrices import (
@@ -240,7 +240,7 @@ def test_bodies_move_as_the_modes_say_and_links_hold_together() -> None:
 )
 def test_places_of_pattern(make: Callable[[], Robot]) -> None:
     robot = make()
-    own = choose_independent_rates(robot).extended
+    own = choose_independent_rates(robot).elastic_tree
     pattern = sparsity_pattern(own)
     p = general_state(robot, np.random.default_rng(2)).p
     frames = frames_at(own, *positions.split_positions(own, p))
@@ -319,7 +319,7 @@ def start() -> DeformedRobot:
 def test_frames_move_as_their_jacobians_say() -> None:
     straight = start()
     random = np.random.default_rng(0)
-    unit = rate_scales(straight.extended)
+    unit = rate_scales(straight.elastic_tree)
     state = straight.displace(0.02 * unit * random.normal(size=len(unit)))
     frames = state.frames()
     direction, h = unit * random.normal(size=len(unit)), 1e-6
@@ -334,11 +334,11 @@ def test_frames_move_as_their_jacobians_say() -> None:
 
 def test_gaps_open_as_the_rows_say() -> None:
     straight = start()
-    robot = straight.extended.robot
+    robot = straight.elastic_tree.robot
     rows = constraint_rows(LoadedRobot(straight))
     count = len(rows) - len(robot.actuators)
     assert np.max(np.abs(constraint_gaps(straight, straight, straight.frames(), count))) < 1e-12
-    unit = rate_scales(straight.extended)
+    unit = rate_scales(straight.elastic_tree)
     step = 1e-6 * unit * np.random.default_rng(1).normal(size=len(unit))
     ahead, behind = (straight.displace(k * step) for k in (1.0, -1.0))
     opened = [constraint_gaps(state, straight, state.frames(), count) for state in (ahead, behind)]
@@ -352,7 +352,7 @@ def _spins(state: DeformedRobot) -> int:
     """Idle spins of the rods: their rows leave nothing open."""
     from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
-    return sum(len(plan.spins) for plan in mechanism_of(state.extended.robot).legs)
+    return sum(len(plan.spins) for plan in mechanism_of(state.elastic_tree.robot).legs)
 
 
 # ---- Static deflection and loaded frequencies against elementary mechanics

@@ -21,7 +21,7 @@ from nacelle.kinematics.mechanism.assembly import assemble, guess_coordinates, s
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.kinematics.mechanism.coupled import coupled_followers, rate_amplification
-from nacelle.kinematics.mechanism.idle import asymmetry, nearest_axisymmetric
+from nacelle.kinematics.mechanism.internal_freedoms import asymmetry, nearest_axisymmetric
 from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
 from nacelle.kinematics.mechanism.regularised import (
     _apply_corrections,
@@ -46,7 +46,7 @@ from nacelle.spatial.rotation import (
     rotation_quat,
 )
 from nacelle.tree.closure import closure_residual
-from nacelle.tree.rates import IdleSpin
+from nacelle.tree.rates import InternalFreedom
 from nacelle.tree.spanning_tree import tree_kinematics
 from support import described
 from support.compare import assert_same
@@ -230,17 +230,17 @@ def test_spins(name: str, count: int) -> None:
 def test_spins_of_a_robot_without_a_platform() -> None:
     known = mechanism_of(mechanism("tied_arm"))
     rod, mobility = known.robot.body("arm.rod"), known.mobility
-    assert [spin.body for spin in known.platform_idle_spins] == [rod]
-    np.testing.assert_allclose(np.abs(known.platform_idle_spins[0].axis), [1.0, 0.0, 0.0], atol=1e-9)
-    assert (mobility.true, mobility.platform, mobility.idle_count) == (3, 2, 1)
+    assert [spin.body for spin in known.platform_internal_freedoms] == [rod]
+    np.testing.assert_allclose(np.abs(known.platform_internal_freedoms[0].axis), [1.0, 0.0, 0.0], atol=1e-9)
+    assert (mobility.true, mobility.platform, mobility.internal_count) == (3, 2, 1)
     assert mobility.idle == ("arm.rod spins about its own axis",)
 
 
 def test_bodies_of_a_cylinder_spin_together_and_one_of_them_is_held() -> None:
     known = mechanism_of(mechanism("digger"))
-    names = [known.robot.bodies[spin.body].name for spin in known.mobility.spinning]
+    names = [known.robot.bodies[spin.body].name for spin in known.mobility.internal_freedoms]
     assert names == ["cylinder.barrel", "cylinder.piston", "bucket.barrel", "bucket.piston"]
-    held = [known.robot.bodies[spin.body].name for spin in known.platform_idle_spins]
+    held = [known.robot.bodies[spin.body].name for spin in known.platform_internal_freedoms]
     assert held == ["cylinder.barrel", "bucket.barrel"]
     assert known.mobility.platform == 3
 
@@ -253,7 +253,7 @@ def test_a_rod_that_carries_the_rest_of_the_tree_spins_too() -> None:
     del leg["closures"]["elbow"]["guess"]
     known = mechanism_of(nacelle.build(data))
     assert known.mobility.idle == ("arm.rod spins about its own axis",)
-    assert [known.robot.bodies[spin.body].name for spin in known.platform_idle_spins] == ["arm.rod"]
+    assert [known.robot.bodies[spin.body].name for spin in known.platform_internal_freedoms] == ["arm.rod"]
 
 
 # ---- The analysis of a robot: places of rates, what depends, what needs iteration; made once
@@ -639,7 +639,7 @@ def test_a_universal_joint_holds_the_spin_far_from_its_singularity() -> None:
     found = check_robot(_with_asymmetric_rods(0.2, "universal"))
     assert not found.errors
     assert found.mobility is not None
-    assert found.mobility.idle_count == 0
+    assert found.mobility.internal_count == 0
     robot = found.robot
     assert sum(joint.kind == "universal" for joint in robot.joints) == 6
     # In the reference pose both angles are zero: the first axis is perpendicular to the rod.
@@ -658,7 +658,7 @@ def test_the_nearest_axisymmetric_inertia() -> None:
     I = B @ B.T
     I = np.eye(3) * np.trace(I) - I
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
-    spin = IdleSpin(1, tuple(axis), (0.1, 0.2, 0.3))
+    spin = InternalFreedom(1, tuple(axis), (0.1, 0.2, 0.3))
     ten = parameters_from_com(2.0, np.array([0.3, 0.1, 0.4]), I)
     near = nearest_axisymmetric(ten, spin)
     about = transform_parameters(np.eye(3), -np.array(spin.point), near)
@@ -674,7 +674,7 @@ def test_the_nearest_axisymmetric_inertia() -> None:
 def test_a_massless_body_has_no_asymmetry() -> None:
     robot = nacelle.load("fivebar")
     body = next(k for k, own in enumerate(robot.bodies) if own.massless)
-    assert asymmetry(robot, IdleSpin(body, (0.0, 0.0, 1.0), (0.0, 0.0, 0.0))) == 0.0
+    assert asymmetry(robot, InternalFreedom(body, (0.0, 0.0, 1.0), (0.0, 0.0, 0.0))) == 0.0
 
 
 @pytest.mark.parametrize("choice", ["neglect", "universal"])

@@ -90,7 +90,7 @@ def compare(found: Mobility, expected: ExpectedMobility) -> None:
     assert found.platform == counts.platform
     # For every mechanism: rank = rates - true = equations - overconstrained.
     assert found.overconstrained == counts.true - counts.counted
-    assert found.idle_count == counts.idle
+    assert found.internal_count == counts.idle
     assert found.inside == counts.inside
     assert set(found.free) == set(axes.free.split())
     assert set(found.locked) == set(axes.locked.split())
@@ -282,16 +282,16 @@ def test_known_mechanism(name: str) -> None:
 def test_universal_foot_takes_the_spin_away() -> None:
     found = check(mechanisms.gough_stewart("universal")).require().mobility
     assert found is not None
-    assert (found.counted, found.true, found.platform, found.idle_count) == (6, 6, 6, 0)
+    assert (found.counted, found.true, found.platform, found.internal_count) == (6, 6, 6, 0)
     assert "idle" not in sentences(found)
 
 
 def test_universal_elbows_take_the_spin_away() -> None:
-    found = check(mechanisms.rod_pairs(spinning="universal")).require().mobility
+    found = check(mechanisms.rod_pairs(internal_freedoms="universal")).require().mobility
     assert found is not None
-    assert (found.counted, found.true, found.platform, found.idle_count) == (3, 3, 3, 0)
+    assert (found.counted, found.true, found.platform, found.internal_count) == (3, 3, 3, 0)
     # Without the spin an asymmetric inertia is no fault.
-    assert check(mechanisms.rod_pairs(spinning="universal", asymmetric=True)).errors == ()
+    assert check(mechanisms.rod_pairs(internal_freedoms="universal", asymmetric=True)).errors == ()
 
 
 def test_motor_in_a_revolute_closure() -> None:
@@ -430,7 +430,7 @@ def compare_ranks(found: Mobility, expected: Ranks) -> None:
     assert found.true == expected.true
     assert found.platform == expected.platform
     assert found.overconstrained == expected.overconstrained
-    assert found.idle_count == expected.idle
+    assert found.internal_count == expected.idle
     assert found.controlled == expected.platform - expected.left
 
 
@@ -496,7 +496,7 @@ def test_actuators_that_drive_nothing_useful() -> None:
     }
     found = check(description).mobility
     assert found is not None
-    assert (found.actuators, found.platform, found.controlled, found.idle_count) == (3, 3, 2, 1)
+    assert (found.actuators, found.platform, found.controlled, found.internal_count) == (3, 3, 2, 1)
     reported = messages(description)
     assert any("do not control every motion" in line for line in reported)
 
@@ -528,7 +528,7 @@ def test_struts_on_balls_spin_as_a_whole() -> None:
     found = check(mechanisms.gough_stewart())
     assert found.errors == ()
     assert found.mobility is not None
-    assert found.mobility.idle_count == 6
+    assert found.mobility.internal_count == 6
     assert all("spin together about their axis" in words for words in found.mobility.idle)
     asymmetric = mechanisms.gough_stewart()
     rods = [body for leg in asymmetric["legs"] for body in leg["bodies"].values()]

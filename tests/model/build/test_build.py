@@ -167,7 +167,7 @@ def test_constant_velocity_joint_has_two_axes_in_any_frames_and_is_mirrored() ->
 
 # ---- The record of a description's free numbers gives the robot's, whatever sample it was made at
 
-declared = importlib.import_module("nacelle.model.build.declared")
+declared = importlib.import_module("nacelle.model.build.parametric")
 
 
 def recorded_again(robot, seed):

@@ -30,7 +30,7 @@ from nacelle.report.draw.workspace import plot_workspace
 from nacelle.report.results.panels import MAX_CURVES, panels_of
 from nacelle.report.results.quantity import make_quantity
 from nacelle.scene.colours import PLATFORM_COLOUR
-from nacelle.scene.placed import scene
+from nacelle.scene.configured import scene
 from support.flexible import prrrp as modes_prrrp
 from support.flexible_robots import prrrp
 from support.hostile_names import HOSTILE

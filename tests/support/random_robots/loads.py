@@ -48,13 +48,13 @@ def with_random_inertias(robot: Robot, seed: int) -> Robot:
     Rods that spin idly stay symmetric about their axis: otherwise nothing would determine their spin.
     """
     rng = np.random.default_rng(seed)
-    spinning = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
+    internal_freedoms = {spin.body: spin for spin in mechanism_of(robot).mobility.internal_freedoms}
     values = [np.zeros(10)]
     for body in range(1, len(robot.bodies)):
         if body == 1 and robot.platform.kind == "point":
             values.append(np.array([rng.uniform(0.5, 2.0), *np.zeros(9)]))
-        elif body in spinning:
-            spin = spinning[body]
+        elif body in internal_freedoms:
+            spin = internal_freedoms[body]
             values.append(random_rod(rng, np.array(spin.axis), np.array(spin.point), robot.size))
         else:
             values.append(random_inertia(rng, robot.size))

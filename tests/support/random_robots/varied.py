@@ -54,9 +54,9 @@ def _split_quantity(written: str) -> tuple[str, str]:
 class _Variation:
     """One change of a description."""
 
-    def __init__(self, seed: int, spinning: set[str], stays: frozenset[str]) -> None:
+    def __init__(self, seed: int, internal_freedoms: set[str], stays: frozenset[str]) -> None:
         self.rng = np.random.default_rng(seed)
-        self.spinning = spinning
+        self.internal_freedoms = internal_freedoms
         self.stays = stays
         self.done: dict[int, tuple[Any, Any]] = {}
 
@@ -84,7 +84,7 @@ class _Variation:
             if name in self.stays or (name == "table" and isinstance(entry, str)):
                 changed[str(name)] = entry
             elif name == "inertia":
-                changed[name] = self.inertia(entry, alike=key in self.spinning)
+                changed[name] = self.inertia(entry, alike=key in self.internal_freedoms)
             else:
                 changed[str(name)] = self.value(entry, str(name))
         return changed
@@ -128,13 +128,14 @@ class _Variation:
 def varied_library_robot(name: str, seed: int) -> nacelle.Robot:
     """A robot of the library, changed."""
     robot = library_robot(name)
-    spinning = {
-        robot.bodies[spin.body].name.rpartition(".")[2] for spin in mechanism_of(robot).mobility.spinning
+    internal_freedoms = {
+        robot.bodies[spin.body].name.rpartition(".")[2]
+        for spin in mechanism_of(robot).mobility.internal_freedoms
     }
     data = YAML(typ="safe", pure=True).load(robots.text(name))
     # The hexagons of PaLiDA are printed as points: they are made anew.
     stays = _FIXED_KEYS | ({"A", "B"} if name == "palida" else set())
-    changed = nacelle.build(_Variation(seed, spinning, stays).value(data))
+    changed = nacelle.build(_Variation(seed, internal_freedoms, stays).value(data))
     return _with_hexagonal_anchors(changed, seed) if name == "palida" else changed
 
 

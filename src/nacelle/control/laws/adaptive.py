@@ -86,10 +86,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nacelle.control.kind import ADAPTIVE_LABELS, ControlLaw, ControlStep, DesiredMotion, Tuning, VectorLayout
-from nacelle.control.pieces.admissible import setpoint_memory, setpoint_memory_at_rest
-from nacelle.control.pieces.desired import FRICTION_SMOOTHING
-from nacelle.control.pieces.pose import (
+from nacelle.control.blocks.admissible import setpoint_memory, setpoint_memory_at_rest
+from nacelle.control.blocks.desired import FRICTION_SMOOTHING
+from nacelle.control.blocks.pose import (
     OBSERVER_FILTER_RATIO,
     PLATFORM_GAINS,
     PredictedPlatform,
@@ -104,7 +103,8 @@ from nacelle.control.pieces.pose import (
     platform_mid_sample,
     pose_difference,
 )
-from nacelle.control.pieces.signals import limit_forces, replace_infinite_limits
+from nacelle.control.blocks.signals import limit_forces, replace_infinite_limits
+from nacelle.control.kind import ADAPTIVE_LABELS, ControlLaw, ControlStep, DesiredMotion, Tuning, VectorLayout
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.dynamics.base_parameters.choice import column_options
@@ -295,19 +295,21 @@ class Sliding(NamedTuple):
     s: Array
 
 
-def sliding_variable(robot: Robot, motion: DesiredMotion, ahead: PredictedPlatform, rate: Scalar) -> Sliding:
+def sliding_variable(
+    robot: Robot, motion: DesiredMotion, predicted_state: PredictedPlatform, rate: Scalar
+) -> Sliding:
     """v_ref = v_d + l e, a_ref = a_d + l e' and s = v_ref - v (n,), m/s and rad/s, base axes.
 
     Args:
         robot: the robot.
         motion: the desired x, v_d and a_d.
-        ahead: pose, unknowns and twist v of the platform when the force will act.
+        predicted_state: pose, unknowns and twist v of the platform when the force will act.
         rate: l, rad/s.
     """
-    e = pose_difference(robot, motion.x, ahead.x, ahead.y)
+    e = pose_difference(robot, motion.x, predicted_state.x, predicted_state.y)
     v_ref = motion.v + rate * e
-    a_ref = motion.a + rate * _error_rate(robot, e, motion.v, ahead.v)
-    return Sliding(v_ref, a_ref, v_ref - ahead.v)
+    a_ref = motion.a + rate * _error_rate(robot, e, motion.v, predicted_state.v)
+    return Sliding(v_ref, a_ref, v_ref - predicted_state.v)
 
 
 def _error_rate(robot: Robot, e: Array, v_d: Array, v: Array) -> Array:
@@ -433,15 +435,15 @@ class Adaptive(ControlLaw):
     ) -> ControlStep:
         """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControlLaw.step`."""
         platform = estimate_platform(robot, z, q, k)
-        ahead = platform_mid_sample(robot, platform, z["acceleration"] + platform.unmodelled, k)
+        predicted_state = platform_mid_sample(robot, platform, z["acceleration"] + platform.unmodelled, k)
         coming = desired_mid_sample(z, motion, k)
         t = k["delay"][0] + 0.5 * k["period"][0]
         x_d = displace_pose(robot, motion.x, platform.y, t * (motion.v + (0.5 * t) * motion.a))
-        slide = sliding_variable(robot, coming._replace(x=x_d), ahead, k["rate"][0])
+        slide = sliding_variable(robot, coming._replace(x=x_d), predicted_state, k["rate"][0])
         n = robot.motion.n
-        Y, effective = self._regressors(robot, ahead, slide, coming)
+        Y, effective = self._regressors(robot, predicted_state, slide, coming)
         load = k["damping"].reshape(n, n) @ slide.s
-        J = np.asarray(inverse_jacobian(robot, ahead.x, ahead.y)["J"])
+        J = np.asarray(inverse_jacobian(robot, predicted_state.x, predicted_state.y)["J"])
         asked = Y @ z["parameters"] + least_forces(J, load)
         force = limit_forces(asked, k["limit"])
         memory = platform_memory_after(z, platform, slide.a_ref + k["decay"][0] * slide.s)
@@ -456,17 +458,17 @@ class Adaptive(ControlLaw):
                 effective, J @ slide.s, z["parameters"], excitation, k, resting=resting, power=power
             )
             memory |= {"parameters": parameters, "excitation": excitation}
-        return ControlStep(force, memory, ahead)
+        return ControlStep(force, memory, predicted_state)
 
     def _regressors(
-        self, robot: Robot, ahead: PredictedPlatform, slide: Sliding, desired: DesiredMotion
+        self, robot: Robot, predicted_state: PredictedPlatform, slide: Sliding, desired: DesiredMotion
     ) -> tuple[Array, Array]:
         """Y (actuators, parameters) of the forces, and that by which parameters are adapted."""
         base = self.parameters(robot)
         options = column_options(base)
-        at = (robot, ahead.x, ahead.y)
+        at = (robot, predicted_state.x, predicted_state.y)
         inertial = model_functions.reference_regressor(
-            *at, ahead.v, slide.v_ref, slide.a_ref, outputs="Y", physics=WITHOUT_FRICTION, **options
+            *at, predicted_state.v, slide.v_ref, slide.a_ref, outputs="Y", physics=WITHOUT_FRICTION, **options
         )["Y"]
         rates = (desired.v, desired.a)
         if self.along == "reference":

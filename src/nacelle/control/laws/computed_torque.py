@@ -41,22 +41,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nacelle.control.kind import (
-    COMPUTED_TORQUE_LABELS,
-    ControlLaw,
-    ControlStep,
-    DesiredMotion,
-    Tuning,
-    VectorLayout,
-)
-from nacelle.control.pieces.admissible import setpoint_memory, setpoint_memory_at_rest
-from nacelle.control.pieces.desired import (
+from nacelle.control.blocks.admissible import setpoint_memory, setpoint_memory_at_rest
+from nacelle.control.blocks.desired import (
     FRICTION_SMOOTHING,
     friction_along_twist,
     model_force,
     solve_passive_coordinates,
 )
-from nacelle.control.pieces.pose import (
+from nacelle.control.blocks.pose import (
     OBSERVER_FILTER_RATIO,
     PLATFORM_GAINS,
     PlatformEstimate,
@@ -72,7 +64,15 @@ from nacelle.control.pieces.pose import (
     pose_difference,
     twist_from_rates,
 )
-from nacelle.control.pieces.signals import coordinate_difference, limit_forces, replace_infinite_limits
+from nacelle.control.blocks.signals import coordinate_difference, limit_forces, replace_infinite_limits
+from nacelle.control.kind import (
+    COMPUTED_TORQUE_LABELS,
+    ControlLaw,
+    ControlStep,
+    DesiredMotion,
+    Tuning,
+    VectorLayout,
+)
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics, check_positive
 from nacelle.errors import KinematicsError, did_you_mean
@@ -181,7 +181,10 @@ class ComputedTorque(ControlLaw):
         """A sample at a platform that is estimated already, wherever from; arguments as in `step`."""
         # What acts until the forces of this sample do.
         before = z["acceleration"] + platform.unmodelled
-        ahead, desired = platform_mid_sample(robot, platform, before, k), desired_mid_sample(z, motion, k)
+        predicted_state, desired = (
+            platform_mid_sample(robot, platform, before, k),
+            desired_mid_sample(z, motion, k),
+        )
         parts: dict[str, Any] = {"a_d": motion.a}
         if self.space == "cartesian":
             errors = _platform_errors(robot, platform, motion, before)
@@ -190,22 +193,28 @@ class ComputedTorque(ControlLaw):
             y_d = solve_passive_coordinates(robot, z["y_d"], motion.x)
             errors = _actuator_errors(robot, platform, y_d, motion, before)
             wanted = _actuator_motion(robot, desired, y_d)[1]
-            at = model_functions.bias(robot, *ahead, outputs="A actuator_bias", physics=WITHOUT_FRICTION)
+            at = model_functions.bias(
+                robot, *predicted_state, outputs="A actuator_bias", physics=WITHOUT_FRICTION
+            )
             a = twist_from_rates(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
         taken = a - platform.unmodelled if self.observer else a
         load = None
         if self.friction:
-            load = -friction_along_twist(robot, ahead.x, ahead.y, desired.v, self.smooth)
-        v = ahead.v + (0.5 * k["period"][0]) * (a - before)
+            load = -friction_along_twist(robot, predicted_state.x, predicted_state.y, desired.v, self.smooth)
+        v = predicted_state.v + (0.5 * k["period"][0]) * (a - before)
         asked = model_force(
-            robot, ahead.y, DesiredMotion(ahead.x, v, taken), load=load, physics=WITHOUT_FRICTION
+            robot,
+            predicted_state.y,
+            DesiredMotion(predicted_state.x, v, taken),
+            load=load,
+            physics=WITHOUT_FRICTION,
         )
         force = limit_forces(asked, k["limit"])
         if self.observer:
-            cut = inertial_response(robot, ahead, np.zeros(robot.motion.n), force - asked)
+            cut = inertial_response(robot, predicted_state, np.zeros(robot.motion.n), force - asked)
             taken = taken + cut.acceleration
             parts["disturbance"] = cut.M @ platform.unmodelled
-        return ControlStep(force, platform_memory_after(z, platform, taken) | parts, ahead)
+        return ControlStep(force, platform_memory_after(z, platform, taken) | parts, predicted_state)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest, without disturbance."""

@@ -30,17 +30,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nacelle.control.kind import (
-    IMPEDANCE_LABELS,
-    ControlLaw,
-    ControlStep,
-    DesiredMotion,
-    Tuning,
-    VectorLayout,
-)
-from nacelle.control.pieces.admissible import setpoint_memory, setpoint_memory_at_rest
-from nacelle.control.pieces.desired import FRICTION_SMOOTHING, friction_along_twist, model_force
-from nacelle.control.pieces.pose import (
+from nacelle.control.blocks.admissible import setpoint_memory, setpoint_memory_at_rest
+from nacelle.control.blocks.desired import FRICTION_SMOOTHING, friction_along_twist, model_force
+from nacelle.control.blocks.pose import (
     OBSERVER_FILTER_RATIO,
     PLATFORM_GAINS,
     TrackingErrors,
@@ -54,7 +46,15 @@ from nacelle.control.pieces.pose import (
     platform_mid_sample,
     pose_difference,
 )
-from nacelle.control.pieces.signals import limit_forces, replace_infinite_limits
+from nacelle.control.blocks.signals import limit_forces, replace_infinite_limits
+from nacelle.control.kind import (
+    IMPEDANCE_LABELS,
+    ControlLaw,
+    ControlStep,
+    DesiredMotion,
+    Tuning,
+    VectorLayout,
+)
 from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -120,17 +120,22 @@ class Impedance(ControlLaw):
         """Forces (actuators,), N or N m, and the memory of the next sample; as in `ControlLaw.step`."""
         platform = estimate_platform(robot, z, q, k)
         before = z["acceleration"] + platform.unmodelled
-        ahead, desired = platform_mid_sample(robot, platform, before, k), desired_mid_sample(z, motion, k)
+        predicted_state, desired = (
+            platform_mid_sample(robot, platform, before, k),
+            desired_mid_sample(z, motion, k),
+        )
         e = pose_difference(robot, motion.x, platform.x, platform.y)
         load = TrackingErrors(e, motion.v - platform.v, motion.a - before).after(k["delay"], k)
         opposed = load
         if self.friction:
-            opposed = load + friction_along_twist(robot, ahead.x, ahead.y, desired.v, self.smooth)
-        at = DesiredMotion(ahead.x, ahead.v, desired.a)
-        asked = model_force(robot, ahead.y, at, load=-opposed, physics=WITHOUT_FRICTION)
+            opposed = load + friction_along_twist(
+                robot, predicted_state.x, predicted_state.y, desired.v, self.smooth
+            )
+        at = DesiredMotion(predicted_state.x, predicted_state.v, desired.a)
+        asked = model_force(robot, predicted_state.y, at, load=-opposed, physics=WITHOUT_FRICTION)
         force = limit_forces(asked, k["limit"])
-        a = desired.a + inertial_response(robot, ahead, load, force - asked).acceleration
-        return ControlStep(force, platform_memory_after(z, platform, a) | {"a_d": motion.a}, ahead)
+        a = desired.a + inertial_response(robot, predicted_state, load, force - asked).acceleration
+        return ControlStep(force, platform_memory_after(z, platform, a) | {"a_d": motion.a}, predicted_state)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
         """At rest."""

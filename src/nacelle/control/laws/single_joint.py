@@ -21,16 +21,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nacelle.control.kind import (
-    SINGLE_JOINT_LABELS,
-    ControlLaw,
-    ControlStep,
-    DesiredMotion,
-    Tuning,
-    VectorLayout,
-)
-from nacelle.control.pieces.admissible import setpoint_memory, setpoint_memory_at_rest
-from nacelle.control.pieces.desired import (
+from nacelle.control.blocks.admissible import setpoint_memory, setpoint_memory_at_rest
+from nacelle.control.blocks.desired import (
     FRICTION_SMOOTHING,
     desired_coordinates,
     desired_rates,
@@ -38,13 +30,21 @@ from nacelle.control.pieces.desired import (
     solve_passive_coordinates,
     without_internal_forces,
 )
-from nacelle.control.pieces.signals import (
+from nacelle.control.blocks.signals import (
     PATIENCE,
     bridge_missing_readings,
     coordinate_difference,
     error_rate,
     limit_forces,
     replace_infinite_limits,
+)
+from nacelle.control.kind import (
+    SINGLE_JOINT_LABELS,
+    ControlLaw,
+    ControlStep,
+    DesiredMotion,
+    Tuning,
+    VectorLayout,
 )
 from nacelle.dynamics.physics import WITHOUT_FRICTION, Physics
 from nacelle.model.robot import Robot

@@ -41,8 +41,8 @@ def contour_error(path: Array, points: Array) -> Array:
     result = np.full(len(points), np.nan)
     nearest, corner = cKDTree(corners).query(points[finite])
     best = np.asarray(nearest, dtype=float)
-    for ahead in (-1, 1):
-        neighbour = np.clip(corner + ahead, 0, len(corners) - 1)
+    for predicted_state in (-1, 1):
+        neighbour = np.clip(corner + predicted_state, 0, len(corners) - 1)
         start, way = corners[corner], corners[neighbour] - corners[corner]
         length = np.maximum(np.einsum("ni,ni->n", way, way), np.finfo(float).tiny)
         part = np.clip(np.einsum("ni,ni->n", points[finite] - start, way) / length, 0.0, 1.0)

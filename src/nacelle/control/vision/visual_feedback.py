@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.control.blocks.admissible import release_force
+from nacelle.control.blocks.desired import solve_passive_coordinates
+from nacelle.control.blocks.pose import PlatformEstimate
 from nacelle.control.controller import Controller
 from nacelle.control.kind import ControlLaw, desired_motion_from_row, desired_row_shape
 from nacelle.control.laws.computed_torque import ComputedTorque
-from nacelle.control.pieces.admissible import release_force
-from nacelle.control.pieces.desired import solve_passive_coordinates
-from nacelle.control.pieces.pose import PlatformEstimate
 from nacelle.control.vision.plant import TruePlant
 from nacelle.control.vision.sight import EdgeSource, TrueCamera
 from nacelle.errors import KinematicsError

@@ -1,6 +1,6 @@
 """The small elastodynamic model: inverse, forward, energies, over any scalar.
 
-The rates y of the stumps and of the links' bending are independent (`natural`). Over the stumps' rates
+The rates y of the stumps and of the links' bending are independent (`reduced`). Over the stumps' rates
 
     tau = stumps(y') + sum over links J_A^T F_A + J_P^T F_P + friction in the links' joints
 
@@ -52,7 +52,7 @@ from nacelle.elastic.condensed.link import (
     link_end_inertia,
     stretch_acceleration,
 )
-from nacelle.elastic.condensed.natural import (
+from nacelle.elastic.condensed.reduced import (
     Lengths,
     LinkEndMotion,
     ReducedCoordinates,
@@ -95,7 +95,7 @@ def _link_end_forces(now: SubchainMotion, rate: Array) -> list[EndForces]:
 
 def _required_forces(now: SubchainMotion, rate: Array, ends: list[EndForces], physics: Physics) -> Array:
     """Forces (order,) along the stumps' rates in y that the motion requires."""
-    subchains = now.natural.structure.subchains
+    subchains = now.reduced.structure.subchains
     r_dot = product(now.J, rate)
     total = product(
         subchains.embedding.T, tree_forces(now.state, product(subchains.embedding, r_dot), physics)
@@ -109,7 +109,7 @@ def _required_forces(now: SubchainMotion, rate: Array, ends: list[EndForces], ph
 
 def _friction_forces(now: SubchainMotion, physics: Physics) -> Array:
     """Forces (order,) of friction in the joints at the ends of links."""
-    total: Array = np.zeros(len(now.natural.order))
+    total: Array = np.zeros(len(now.reduced.order))
     for moment, _, J in _friction_moments(now, physics):
         total = total + product(J.T, moment)
     return total
@@ -125,7 +125,7 @@ def friction_power(now: SubchainMotion, physics: Physics) -> Scalar:
 
 def _friction_moments(now: SubchainMotion, physics: Physics) -> list[tuple[Array, Array, Array]]:
     """Of every joint at an end of a link friction moment (3,), relative angular velocity and Jacobian."""
-    structure = now.natural.structure
+    structure = now.reduced.structure
     result = []
     for link_joint in structure.joints if physics.friction else ():
         joint = structure.robot.joints[link_joint.joint]
@@ -144,17 +144,17 @@ def _friction_moments(now: SubchainMotion, physics: Physics) -> list[tuple[Array
 
 def _axis_sign(now: SubchainMotion, index: int, normal: Array) -> float:
     """Whether a joint's axis is along the plane's normal (1) or against it (-1)."""
-    from nacelle.elastic.extended import reference_poses
+    from nacelle.elastic.flexible_tree import reference_poses
 
-    joint = now.natural.structure.robot.joints[index]
-    pose = reference_poses(now.natural.structure.robot)[joint.predecessor] @ joint.frame_predecessor
+    joint = now.reduced.structure.robot.joints[index]
+    pose = reference_poses(now.reduced.structure.robot)[joint.predecessor] @ joint.frame_predecessor
     return float(np.sign(pose.R[:, 2] @ normal))
 
 
 def _angular_velocity(now: SubchainMotion, kind: str, number: int) -> tuple[Array, Array]:
     """Angular velocity (3,) of a body or of a link's chord, and its Jacobian (3, order)."""
     if kind == "body":
-        columns = product(now.natural.structure.subchains.embedding, now.J)
+        columns = product(now.reduced.structure.subchains.embedding, now.J)
         motion = now.frames.motion
         J = product(motion.point_jacobian(number, motion.poses[number].p)[3:], columns)
         return now.state.moving.velocity.twists[number][3:], J
@@ -184,13 +184,13 @@ def accelerations(
     With `a` (na,) the actuators' accelerations are given and their forces follow; with None the forces are
     tau (na,), N or N m.
     """
-    natural = now.natural
-    prescribed = [] if a is None else list(range(natural.na))
-    unknown = [k for k in range(len(natural.order)) if k not in prescribed]
+    reduced = now.reduced
+    prescribed = [] if a is None else list(range(reduced.na))
+    unknown = [k for k in range(len(reduced.order)) if k not in prescribed]
     start = _starting_accelerations(now, a)
     first = _link_end_forces(now, start)
     required = _required_forces(now, start, first, physics)
-    right = pack([*tau, *np.zeros(len(natural.order) - natural.na)]) - required if a is None else -required
+    right = pack([*tau, *np.zeros(len(reduced.order) - reduced.na)]) - required if a is None else -required
     change = solve(_mass_matrix(now, unknown), right[unknown], "spd")
     entries, changes = list(start), [0.0] * len(start)
     for k, value in zip(unknown, change, strict=True):
@@ -204,7 +204,7 @@ def accelerations(
         )
         for link, before, tips in zip(now.links, first, now.tips, strict=True)
     ]
-    return rate, ends, _required_forces(now, rate, ends, physics)[: natural.na]
+    return rate, ends, _required_forces(now, rate, ends, physics)[: reduced.na]
 
 
 def _end_motions(tips: Sequence[LinkEndMotion], rate: Array, change: Array) -> list[EndMotion]:
@@ -220,7 +220,7 @@ def _starting_accelerations(now: SubchainMotion, a: Array | None) -> Array:
 
     The platform and what slides on the base are then no load by their weight, nor are links' ends on them.
     """
-    natural, subchains = now.natural, now.natural.structure.subchains
+    reduced, subchains = now.reduced, now.reduced.structure.subchains
     gravity = np.asarray(subchains.robot.gravity)
     falling = {k: gravity[k] for k in range(3)}
     for joint, rates in zip(subchains.robot.tree_joints, subchains.robot.v_slices, strict=True):
@@ -228,9 +228,9 @@ def _starting_accelerations(now: SubchainMotion, a: Array | None) -> Array:
             falling[subchains.robot.platform_nv + rates.start] = float(
                 joint.frame_predecessor.R[:, 2] @ gravity
             )
-    entries: list[Scalar] = [falling.get(rates, 0.0) for rates in natural.order]
+    entries: list[Scalar] = [falling.get(rates, 0.0) for rates in reduced.order]
     if a is not None:
-        entries[: natural.na] = list(a)
+        entries[: reduced.na] = list(a)
     return pack(entries)
 
 
@@ -242,10 +242,10 @@ def condensed_inverse(
 
     At positions p (size,) and rates y (n,), those of the actuators first.
     """
-    natural = reduced_coordinates(robot)
-    now = subchain_motion(natural, p, y)
+    reduced = reduced_coordinates(robot)
+    now = subchain_motion(reduced, p, y)
     rate, ends, tau = accelerations(now, a, np.zeros(0), physics)
-    others = [*rate[natural.na :], *(value for end in ends for value in end.t)]
+    others = [*rate[reduced.na :], *(value for end in ends for value in end.t)]
     return {"force": tau, "acceleration": pack(others)}
 
 
@@ -254,8 +254,8 @@ def condensed_forward(
     robot: Robot, p: Array, y: Array, tau: Array, *, physics: Physics = ALL_TERMS
 ) -> dict[str, Array]:
     """Accelerations y' (n,) of all rates y (n,) at positions p (size,) and forces tau (na,)."""
-    natural = reduced_coordinates(robot)
-    now = subchain_motion(natural, p, y)
+    reduced = reduced_coordinates(robot)
+    now = subchain_motion(reduced, p, y)
     rate, ends, _ = accelerations(now, None, tau, physics)
     return {"acceleration": pack([*rate, *(value for end in ends for value in end.t)])}
 
@@ -278,9 +278,9 @@ def condensed_flow(
 
     Inputs are forces, or accelerations where `prescribed`.
     """
-    natural = reduced_coordinates(robot)
-    p, y = s[: natural.size], s[natural.size :]
-    now = subchain_motion(natural, p, y)
+    reduced = reduced_coordinates(robot)
+    p, y = s[: reduced.size], s[reduced.size :]
+    now = subchain_motion(reduced, p, y)
     rate, ends, _ = accelerations(now, u if prescribed else None, u, physics)
     return pack([*position_rates(now, p, y), *rate, *(value for end in ends for value in end.t)])
 
@@ -322,7 +322,7 @@ def _link_kinetic(link: MovingLink, start: LinkEndMotion, end: LinkEndMotion) ->
 def potential_energy(now: SubchainMotion) -> Scalar:
     """Potential energy of strain, weight and springs, J."""
     total = energy.potential_energy(now.frames, now.state)
-    gravity = np.asarray(now.natural.structure.robot.gravity)
+    gravity = np.asarray(now.reduced.structure.robot.gravity)
     for link, (a, b) in zip(now.links, now.tips, strict=True):
         constants, at, rates, _ = link
         coordinates = pack([at.length - constants.shapes.beam.length, *rates.t])
@@ -359,7 +359,7 @@ def condensed_energies(robot: Robot, p: Array, y: Array, *, physics: Physics = A
 
 def _robot_rates(robot: Robot, now: SubchainMotion) -> Array:
     """Rates of the platform and of the robot's tree joints; zero for joints of links that were taken out."""
-    subchains = now.natural.structure.subchains.robot
+    subchains = now.reduced.structure.subchains.robot
     rates: list[Scalar] = list(now.r[: robot.platform_nv])
     slices = {joint.name: part for joint, part in zip(subchains.tree_joints, subchains.v_slices, strict=True)}
     for joint in robot.tree_joints:
@@ -379,9 +379,9 @@ def link_lengths(robot: Robot, p: Array) -> Array:
 # ---- the small model with lengths of links as coordinates
 
 
-def reason_no_closed_form(natural: ReducedCoordinates) -> str:
+def reason_no_closed_form(reduced: ReducedCoordinates) -> str:
     """Why the platform does not follow from lengths of links in closed form; empty if it does."""
-    structure = natural.structure
+    structure = reduced.structure
     needed = 3 if structure.normal is None else 2
     ends = [link for link in structure.links if link.end.body == PLATFORM and link.start.body != PLATFORM]
     if structure.robot.platform.kind != "point" or len(ends) != needed or len(structure.links) != needed:
@@ -393,7 +393,7 @@ def reason_no_closed_form(natural: ReducedCoordinates) -> str:
 
 def of_elastic(robot: Robot) -> tuple[int]:
     """Shape of the elastic coordinates of all beams."""
-    return (reduced_coordinates(robot).structure.extended.ne,)
+    return (reduced_coordinates(robot).structure.elastic_tree.ne,)
 
 
 def random_coordinates(
@@ -428,17 +428,17 @@ def random_coordinates(
 
 
 def _require_lengths_form(robot: Robot) -> ReducedCoordinates:
-    natural = reduced_coordinates(robot)
-    reason = reason_no_closed_form(natural)
+    reduced = reduced_coordinates(robot)
+    reason = reason_no_closed_form(reduced)
     if reason:
         raise KinematicsError(f"lengths of links do not place {robot.name}: {reason}")
-    return natural
+    return reduced
 
 
-def _split_elastic(natural: ReducedCoordinates, qe: Array) -> tuple[Array, Array, list[Array]]:
+def _split_elastic(reduced: ReducedCoordinates, qe: Array) -> tuple[Array, Array, list[Array]]:
     """Of q_e, or of its rates: lengths of links, coordinates of the stumps, and the bending of each link."""
-    structure = natural.structure
-    whole = structure.extended
+    structure = reduced.structure
+    whole = structure.elastic_tree
     numbers = [link.number for link in structure.links]
     joint_part = [value for k, part in enumerate(whole.slices) if k not in numbers for value in qe[part]]
     axial = [qe[whole.slices[k].start] for k in numbers]
@@ -446,13 +446,13 @@ def _split_elastic(natural: ReducedCoordinates, qe: Array) -> tuple[Array, Array
     return pack(axial), pack(joint_part) if joint_part else np.zeros(0), bent
 
 
-def _positions_from_lengths(natural: ReducedCoordinates, qa: Array, qe: Array) -> tuple[Array, Array]:
+def _positions_from_lengths(reduced: ReducedCoordinates, qa: Array, qe: Array) -> tuple[Array, Array]:
     """Positions p with the platform placed by the lengths, and the lengths."""
-    structure = natural.structure
-    axial, joint_part, bent = _split_elastic(natural, qe)
+    structure = reduced.structure
+    axial, joint_part, bent = _split_elastic(reduced, qe)
     lengths = axial + np.array([link.shapes.beam.length for link in structure.links])
     p = pack([*np.zeros(3), *qa, *joint_part, *(value for part in bent for value in part)])
-    first, second = (ends[0] for ends in link_end_points(natural, p))
+    first, second = (ends[0] for ends in link_end_points(reduced, p))
     normal = structure.normal
     assert normal is not None
     d = second - first
@@ -460,7 +460,7 @@ def _positions_from_lengths(natural: ReducedCoordinates, qa: Array, qe: Array) -
     l1, l2 = lengths[0] * lengths[0], lengths[1] * lengths[1]
     a = 0.5 + 0.5 * (l1 - l2) * reciprocal
     h = sqrt(l1 * reciprocal - a * a)
-    point = first + a * d + (h if _platform_side(natural) > 0.0 else -h) * cross(normal, d)
+    point = first + a * d + (h if _platform_side(reduced) > 0.0 else -h) * cross(normal, d)
     out = int(np.argmax(np.abs(normal)))
     # Out of the plane the platform stays where it is in the reference pose.
     position = pack([structure.robot.reference.p[k] if k == out else point[k] for k in range(3)])
@@ -473,11 +473,11 @@ def reference_actuators(robot: Robot) -> list[float]:
     return [float(q[robot.q_slices[actuator.joint].start]) for actuator in robot.actuators]
 
 
-def _platform_side(natural: ReducedCoordinates) -> float:
+def _platform_side(reduced: ReducedCoordinates) -> float:
     """On which side of A_2 - A_1 the platform is in the reference pose."""
-    from nacelle.elastic.extended import reference_poses
+    from nacelle.elastic.flexible_tree import reference_poses
 
-    structure = natural.structure
+    structure = reduced.structure
     robot = structure.robot
     poses = reference_poses(robot)
     starts = []
@@ -490,42 +490,42 @@ def _platform_side(natural: ReducedCoordinates) -> float:
 
 
 def _motion_from_lengths(
-    natural: ReducedCoordinates, qa: Array, qe: Array, va: Array, ve: Array
+    reduced: ReducedCoordinates, qa: Array, qe: Array, va: Array, ve: Array
 ) -> SubchainMotion:
     """The robot at q_a, q_e and their rates."""
-    structure = natural.structure
-    p, lengths = _positions_from_lengths(natural, qa, qe)
-    stretch, joint_part, bent = _split_elastic(natural, ve)
-    tips = link_end_points(natural, p)
+    structure = reduced.structure
+    p, lengths = _positions_from_lengths(reduced, qa, qe)
+    stretch, joint_part, bent = _split_elastic(reduced, ve)
+    tips = link_end_points(reduced, p)
     normal = structure.normal
     assert normal is not None
     inside = [k for k in range(3) if abs(normal[k]) < 0.5]
-    indices = [natural.order.index(k) for k in inside]
+    indices = [reduced.order.index(k) for k in inside]
     # Rates in y with the platform at rest give the velocities of the starts.
-    y = [0.0] * natural.n
-    y[: natural.na] = list(va)
+    y = [0.0] * reduced.n
+    y[: reduced.na] = list(va)
     for index, value in zip(
-        [k for k in range(natural.na, len(natural.order)) if k not in indices], joint_part, strict=True
+        [k for k in range(reduced.na, len(reduced.order)) if k not in indices], joint_part, strict=True
     ):
         y[index] = value
-    for part, values in zip(natural.link_rates, bent, strict=True):
+    for part, values in zip(reduced.link_rates, bent, strict=True):
         y[part] = list(values)
-    still = subchain_motion(natural, p, pack(y), Lengths(lengths, stretch))
+    still = subchain_motion(reduced, p, pack(y), Lengths(lengths, stretch))
     e = [(end - start) * divide(1.0, length) for (start, end), length in zip(tips, lengths, strict=True)]
     right = [stretch[k] + dot(e[k], still.tips[k][0].v) for k in range(len(e))]
     velocity = solve(pack([[row[k] for k in inside] for row in e]), pack(right))
     for index, value in zip(indices, velocity, strict=True):
         y[index] = value
-    return subchain_motion(natural, p, pack(y), Lengths(lengths, stretch))
+    return subchain_motion(reduced, p, pack(y), Lengths(lengths, stretch))
 
 
-def _elastic_accelerations(natural: ReducedCoordinates, now: SubchainMotion, rate: Array, ends: Any) -> Array:
+def _elastic_accelerations(reduced: ReducedCoordinates, now: SubchainMotion, rate: Array, ends: Any) -> Array:
     """Accelerations of all elastic coordinates, in the order of q_e."""
-    whole = natural.structure.extended
+    whole = reduced.structure.elastic_tree
     result: list[Scalar] = [0.0] * whole.ne
-    numbers = {link.number: k for k, link in enumerate(natural.structure.links)}
-    nz = len(natural.structure.subchains.rigid_rates)
-    left = iter([natural.order.index(nz + k) for k in range(natural.structure.subchains.ne)])
+    numbers = {link.number: k for k, link in enumerate(reduced.structure.links)}
+    nz = len(reduced.structure.subchains.rigid_rates)
+    left = iter([reduced.order.index(nz + k) for k in range(reduced.structure.subchains.ne)])
     for number, part in enumerate(whole.slices):
         if number in numbers:
             k = numbers[number]
@@ -553,10 +553,10 @@ def lengths_inverse(
         a: accelerations of qa.
         physics: what the equations of motion include.
     """
-    natural = _require_lengths_form(robot)
-    now = _motion_from_lengths(natural, qa, qe, va, ve)
+    reduced = _require_lengths_form(robot)
+    now = _motion_from_lengths(reduced, qa, qe, va, ve)
     rate, ends, tau = accelerations(now, a, np.zeros(0), physics)
-    return {"force": tau, "elastic": _elastic_accelerations(natural, now, rate, ends)}
+    return {"force": tau, "elastic": _elastic_accelerations(reduced, now, rate, ends)}
 
 
 @draw_inputs_with(random_coordinates)
@@ -568,7 +568,7 @@ def lengths_forward(
 
     Other arguments as in `lengths_inverse`.
     """
-    natural = _require_lengths_form(robot)
-    now = _motion_from_lengths(natural, qa, qe, va, ve)
+    reduced = _require_lengths_form(robot)
+    now = _motion_from_lengths(reduced, qa, qe, va, ve)
     rate, ends, _ = accelerations(now, None, tau, physics)
-    return {"acceleration": rate[: natural.na], "elastic": _elastic_accelerations(natural, now, rate, ends)}
+    return {"acceleration": rate[: reduced.na], "elastic": _elastic_accelerations(reduced, now, rate, ends)}

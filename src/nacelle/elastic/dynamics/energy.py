@@ -29,19 +29,19 @@ def kinetic_energy(frames: ElasticFrames, r: Array) -> Scalar:
 
 def potential_energy(frames: ElasticFrames, state: State) -> Scalar:
     """Potential energy V of strain, weight and springs, J."""
-    extended = frames.extended
-    gravity = np.asarray(extended.robot.gravity)
+    elastic_tree = frames.elastic_tree
+    gravity = np.asarray(elastic_tree.robot.gravity)
     total: Scalar = 0.0
-    for k, shapes in enumerate(extended.shapes):
-        qe, pose = frames.qe[extended.slices[k]], frames.floating_frame(k)
+    for k, shapes in enumerate(elastic_tree.shapes):
+        qe, pose = frames.qe[elastic_tree.slices[k]], frames.floating_frame(k)
         total = total + strain_energy(shapes, qe)
         total = total - dot(gravity, shapes.beam.mass * pose.p + product(pose.R, first_moment(shapes, qe)))
-    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
-        stretch = frames.qe[extended.slices[number].start]
+    for number, drive in enumerate(elastic_tree.springs, start=len(elastic_tree.shapes)):
+        stretch = frames.qe[elastic_tree.slices[number].start]
         total = total + 0.5 * drive.stiffness * stretch * stretch
     for _, pose, ten in frames.massive_bodies():
         total = total - dot(gravity, ten[0] * pose.p + product(pose.R, pack(list(ten[1:4]))))
-    for index, joint in enumerate(extended.tree.joints):
+    for index, joint in enumerate(elastic_tree.tree.joints):
         for number, spring in enumerate(joint.springs):
             if spring is not None:
                 stretch = state.now.coordinate(index, number) - spring.rest
@@ -51,17 +51,17 @@ def potential_energy(frames: ElasticFrames, state: State) -> Scalar:
 
 def dissipated_power(frames: ElasticFrames, state: State, r: Array, physics: Physics) -> Scalar:
     """Power that friction in joints and damping of beams take, W."""
-    extended = frames.extended
+    elastic_tree = frames.elastic_tree
     total: Scalar = 0.0
-    for k, shapes in enumerate(extended.shapes):
-        rate = r[extended.rate_slices[k]]
+    for k, shapes in enumerate(elastic_tree.shapes):
+        rate = r[elastic_tree.rate_slices[k]]
         if np.any(shapes.damping):
             total = total + dot(rate, product(shapes.damping, rate))
-    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
-        rate = r[extended.rate_slices[number].start]
+    for number, drive in enumerate(elastic_tree.springs, start=len(elastic_tree.shapes)):
+        rate = r[elastic_tree.rate_slices[number].start]
         total = total + drive.damping * rate * rate
     if physics.friction:
         rubbing = replace(physics, springs=False, inertia=False)
-        for effort in joint_efforts(state, np.zeros(extended.embedding.shape[0]), rubbing):
+        for effort in joint_efforts(state, np.zeros(elastic_tree.embedding.shape[0]), rubbing):
             total = total + dot(product(effort.rows, state.moving.u), effort.values)
     return total

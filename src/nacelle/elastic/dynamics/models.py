@@ -47,7 +47,7 @@ from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, Scalar, pack, product
 from nacelle.spatial.solve import solve
 from nacelle.tree.closure import closure_bias, closure_residual
-from nacelle.tree.rates import idle_spin_biases
+from nacelle.tree.rates import internal_freedom_biases
 from nacelle.tree.spanning_tree import TreeVelocity, point_acceleration
 
 
@@ -72,16 +72,16 @@ class ConfiguredRobot:
 
 def configure_robot(plan: RatePlan, p: Array) -> ConfiguredRobot:
     """The robot at positions p (size,)."""
-    extended = plan.extended
-    frames, now = configured_frames(extended, *positions.split_positions(extended, p))
+    elastic_tree = plan.elastic_tree
+    frames, now = configured_frames(elastic_tree, *positions.split_positions(elastic_tree, p))
     return ConfiguredRobot(plan, p, frames, now, frames.constraints()[list(plan.rows)])
 
 
 def open_closure_rows(at: ConfiguredRobot) -> Array:
     """What the closures' chosen rows leave open (d,), lengths over the robot's size."""
     plan = at.plan
-    mechanism = mechanism_of(plan.extended.robot)
-    gaps = closure_residual(plan.extended.tree, at.frames.motion) / mechanism.row_scale
+    mechanism = mechanism_of(plan.elastic_tree.robot)
+    gaps = closure_residual(plan.elastic_tree.tree, at.frames.motion) / mechanism.row_scale
     spins = sum(map(len, mechanism.spins))
     return np.concatenate([gaps, np.zeros(spins)])[list(plan.rows)]
 
@@ -93,7 +93,7 @@ def loop_step(at: ConfiguredRobot) -> Array:
 
 
 def _assemble_rates(plan: RatePlan, dependent: Array, independent: Array) -> Array:
-    entries: list[Scalar] = [0.0] * plan.extended.embedding.shape[1]
+    entries: list[Scalar] = [0.0] * plan.elastic_tree.embedding.shape[1]
     for index, value in zip(plan.dependent, dependent, strict=True):
         entries[index] = value
     for index, value in zip(plan.independent, independent, strict=True):
@@ -118,16 +118,16 @@ class MovingRobot:
 
 def moving_robot(at: ConfiguredRobot, r: Array) -> MovingRobot:
     """The robot at rates r (r,) that satisfy its closures."""
-    return MovingRobot(at, r, tree_in_motion(at.plan.extended, at.now, r))
+    return MovingRobot(at, r, tree_in_motion(at.plan.elastic_tree, at.now, r))
 
 
 def second_rates(motion: MovingRobot) -> Array:
     """Second derivatives (d,) of the closures' chosen rows where all rates stay constant."""
     plan = motion.at.plan
-    mechanism = mechanism_of(plan.extended.robot)
+    mechanism = mechanism_of(plan.elastic_tree.robot)
     tree, velocity = motion.at.frames.motion, motion.state.moving.velocity
-    second = closure_bias(plan.extended.tree, tree, velocity) / mechanism.row_scale
-    spins = [value for leg in idle_spin_biases(mechanism, tree, velocity) for value in leg]
+    second = closure_bias(plan.elastic_tree.tree, tree, velocity) / mechanism.row_scale
+    spins = [value for leg in internal_freedom_biases(mechanism, tree, velocity) for value in leg]
     return pack([*second, *spins])[list(plan.rows)]
 
 
@@ -150,7 +150,7 @@ def reduced_motion(at: ConfiguredRobot, y: Array) -> ReducedMotion:
     plan = at.plan
     A_D, A_I = at.A[:, list(plan.dependent)], at.A[:, list(plan.independent)]
     followed = -solve(A_D, A_I) if plan.dependent else np.zeros((0, plan.n))
-    rows: list[Array] = [np.zeros(plan.n)] * plan.extended.embedding.shape[1]
+    rows: list[Array] = [np.zeros(plan.n)] * plan.elastic_tree.embedding.shape[1]
     for index, row in zip(plan.dependent, followed, strict=True):
         rows[index] = row
     for k, index in enumerate(plan.independent):
@@ -164,40 +164,42 @@ def reduced_motion(at: ConfiguredRobot, y: Array) -> ReducedMotion:
 
 def frame_motion(frames: ElasticFrames, velocity: TreeVelocity, beam: int, rate: Array) -> FrameMotion:
     """Motion of a beam's floating frame in its axes, at derivatives `rate` (r,) of the rates."""
-    extended, tree = frames.extended, frames.motion
-    body = extended.shapes[beam].beam.body
+    elastic_tree, tree = frames.elastic_tree, frames.motion
+    body = elastic_tree.shapes[beam].beam.body
     pose, movers = frames.floating_frame(beam), tree.movers[body]
-    u_dot = product(extended.embedding, rate)
+    u_dot = product(elastic_tree.embedding, rate)
     twist = velocity.twists[body]
     change = velocity.biases[body] + product(tree.columns[:, movers], u_dot[movers])
-    a = point_acceleration(twist, change, pose.p) - np.asarray(extended.robot.gravity)
+    a = point_acceleration(twist, change, pose.p) - np.asarray(elastic_tree.robot.gravity)
     back = pose.R.T
     return FrameMotion(product(back, a), product(back, twist[3:]), product(back, change[3:]))
 
 
 def beam_loads(frames: ElasticFrames, state: State, r: Array, rate: Array) -> Array:
     """Forces (r,) that beams and springs of drives require at derivatives `rate` (r,) of the rates r."""
-    extended = frames.extended
+    elastic_tree = frames.elastic_tree
     total: Array = np.zeros(len(r))
-    for k, shapes in enumerate(extended.shapes):
-        part = extended.rate_slices[k]
-        qe, qe_rate = frames.qe[extended.slices[k]], r[part]
+    for k, shapes in enumerate(elastic_tree.shapes):
+        part = elastic_tree.rate_slices[k]
+        qe, qe_rate = frames.qe[elastic_tree.slices[k]], r[part]
         elastic = ElasticMotion(qe, qe_rate, rate[part])
         f, n, s = beam_forces(shapes, frame_motion(frames, state.moving.velocity, k, rate), elastic)
         s = s + elastic_forces(shapes, qe, qe_rate)
         total = total + product(frames.beam_jacobian(k).T, np.concatenate([f, n, s]))
-    for number, drive in enumerate(extended.springs, start=len(extended.shapes)):
-        part = extended.rate_slices[number]
-        effort = drive.stiffness * frames.qe[extended.slices[number].start] + drive.damping * r[part.start]
+    for number, drive in enumerate(elastic_tree.springs, start=len(elastic_tree.shapes)):
+        part = elastic_tree.rate_slices[number]
+        effort = (
+            drive.stiffness * frames.qe[elastic_tree.slices[number].start] + drive.damping * r[part.start]
+        )
         total = total + np.eye(len(r))[part.start] * effort
     return total
 
 
 def required_forces(motion: MovingRobot, rate: Array, physics: Physics) -> Array:
     """Forces (r,) along all rates that the motion requires at derivatives `rate` (r,) of the rates."""
-    extended = motion.at.plan.extended
-    u_dot = product(extended.embedding, rate)
-    total = product(extended.embedding.T, tree_forces(motion.state, u_dot, physics))
+    elastic_tree = motion.at.plan.elastic_tree
+    u_dot = product(elastic_tree.embedding, rate)
+    total = product(elastic_tree.embedding.T, tree_forces(motion.state, u_dot, physics))
     return np.asarray(total + beam_loads(motion.at.frames, motion.state, motion.r, rate))
 
 
@@ -212,7 +214,7 @@ def motion_equations(now: ReducedMotion, physics: Physics) -> tuple[Array, Array
 
 def of_positions(robot: Robot) -> tuple[int]:
     """Shape of the positions."""
-    return (positions.position_count(choose_independent_rates(robot).extended),)
+    return (positions.position_count(choose_independent_rates(robot).elastic_tree),)
 
 
 def of_rates(robot: Robot) -> tuple[int]:
@@ -270,7 +272,7 @@ def elastic_energies(robot: Robot, p: Array, y: Array, *, physics: Physics = ALL
 
 def of_all_rates(robot: Robot) -> tuple[int]:
     """Shape of all rates r."""
-    return (choose_independent_rates(robot).extended.embedding.shape[1],)
+    return (choose_independent_rates(robot).elastic_tree.embedding.shape[1],)
 
 
 @physics(p=of_positions, r=of_all_rates)
@@ -303,14 +305,16 @@ def elastic_closing_step(robot: Robot, p: Array) -> dict[str, Array]:
     """Positions "p" (size,) after one of Newton's steps towards closed loops, and the "step" (rates,)."""
     plan = choose_independent_rates(robot)
     step = loop_step(configure_robot(plan, p))
-    return {"p": positions.step_positions(plan.extended, p, step), "step": step}
+    return {"p": positions.step_positions(plan.elastic_tree, p, step), "step": step}
 
 
 @physics(p=of_positions, step=of_rates)
 def elastic_step(robot: Robot, p: Array, step: Array) -> Array:
     """Positions after a small step (n,) of the independent rates, loops open by its square."""
     plan = choose_independent_rates(robot)
-    return positions.step_positions(plan.extended, p, reduced_motion(configure_robot(plan, p), step).motion.r)
+    return positions.step_positions(
+        plan.elastic_tree, p, reduced_motion(configure_robot(plan, p), step).motion.r
+    )
 
 
 # ---- the flow of a robot with flexible links: the derivative of its state s = [p; y]
@@ -319,7 +323,7 @@ def elastic_step(robot: Robot, p: Array, step: Array) -> Array:
 def state_size(robot: Robot) -> tuple[int]:
     """Shape of the state."""
     plan = choose_independent_rates(robot)
-    return (positions.position_count(plan.extended) + plan.n,)
+    return (positions.position_count(plan.elastic_tree) + plan.n,)
 
 
 @physics(s=state_size, u=of_inputs, constants=(1,))
@@ -334,13 +338,13 @@ def elastic_flow(
 ) -> Array:
     """Derivative of the state at inputs u (actuators,): forces, or accelerations where `prescribed`."""
     plan = choose_independent_rates(robot)
-    size = positions.position_count(plan.extended)
+    size = positions.position_count(plan.elastic_tree)
     p, y = s[:size], s[size:]
-    p = positions.step_positions(plan.extended, p, loop_step(configure_robot(plan, p)))
+    p = positions.step_positions(plan.elastic_tree, p, loop_step(configure_robot(plan, p)))
     if prescribed:
         others = elastic_inverse(robot, p, y, u, physics=physics)["acceleration"]
         accelerations = [*u, *others]
     else:
         accelerations = list(elastic_forward(robot, p, y, u, physics=physics)["acceleration"])
     now = reduced_motion(configure_robot(plan, p), y)
-    return pack([*positions.position_rates(plan.extended, p, now.motion.r), *accelerations])
+    return pack([*positions.position_rates(plan.elastic_tree, p, now.motion.r), *accelerations])

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.extended import FlexibleTree, cache_by_numbers, flexible_tree, plane_normal
+from nacelle.elastic.flexible_tree import FlexibleTree, cache_by_numbers, flexible_tree, plane_normal
 from nacelle.elastic.frames import frames_at
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -40,14 +40,14 @@ class RatePlan:
     """Which rates are independent.
 
     Attributes:
-        extended: the robot as a tree of frames.
+        elastic_tree: the robot as a tree of frames.
         independent: places in r: the actuators' rates, then the others.
         dependent: places in r of the rates that follow from the closures.
         rows: closure rows that determine them, as many.
         reference: positions at the reference pose, nothing deformed.
     """
 
-    extended: FlexibleTree
+    elastic_tree: FlexibleTree
     independent: tuple[int, ...]
     dependent: tuple[int, ...]
     rows: tuple[int, ...]
@@ -61,7 +61,7 @@ class RatePlan:
     @property
     def na(self) -> int:
         """Number of actuators."""
-        return len(self.extended.robot.actuators)
+        return len(self.elastic_tree.robot.actuators)
 
     @property
     def elastic(self) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nacelle.elastic.extended import flexible_tree
+from nacelle.elastic.flexible_tree import flexible_tree
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import (
     Matrices,
@@ -248,7 +248,7 @@ class NaturalFrequencies(Flagged, Plottable):
         model = self.model
         if not self.locked:
             return np.asarray(model.actuators @ self.shapes)
-        rows, scale, units = model.rows(True), rate_scales(model.extended), actuator_scales(self.robot)
+        rows, scale, units = model.rows(True), rate_scales(model.elastic_tree), actuator_scales(self.robot)
         result = np.full((*self.flags.shape, len(units), self.shapes.shape[-1]), np.nan)
         for index, K, N in model.stiffness_and_subspaces(True):
             psi = _actuator_motions(rows[index], K, N, scale, units)
@@ -369,7 +369,7 @@ def _solve_modes(model: Matrices, locked: bool, number: int | None, loaded: bool
     batch, size = model.flags.shape, model.M.shape[-1]
     good = ~has_failed(model.flags)
     A = model.rows(locked)[good]
-    spaces = null_spaces(A, rate_scales(model.extended))
+    spaces = null_spaces(A, rate_scales(model.elastic_tree))
     rigid = _rigid_motions(model, A) if not loaded else [np.zeros((size, 0))] * len(spaces)
     M, K = model.M[good], np.broadcast_to(model.K, model.M.shape)[good]
     solved = [modes_on_subspace(*each) for each in zip(M, K, [s.basis for s in spaces], rigid, strict=True)]
@@ -411,9 +411,9 @@ def _scatter(values: Array, good: Array) -> Array:
 
 def _rigid_motions(model: Matrices, A: Array) -> list[Array]:
     """Motions (r, m) that the constraints allow and that deform nothing: e = 0, springs at rest."""
-    nz = len(model.extended.rigid_rates)
+    nz = len(model.elastic_tree.rigid_rates)
     K = np.broadcast_to(model.K, model.M.shape)[~has_failed(model.flags)][:, :nz, :nz]
-    scale = rate_scales(model.extended)[:nz]
+    scale = rate_scales(model.elastic_tree)[:nz]
     springs = K * scale[:, None] * scale
     largest = np.max(np.abs(springs), axis=(-2, -1), keepdims=True, initial=0.0)
     rows = np.where(largest > 0.0, springs / np.where(largest > 0.0, largest, 1.0), 0.0) / scale
@@ -527,7 +527,7 @@ class ModeShape:
             raise NacelleError(f"there is no mode {mode}: {modes.robot.name} has modes 0 to {count - 1} here")
         self.modes, self.phi = modes, modes.shapes[:, mode]
         self.frames = _mode_frames(modes)
-        self.links = {shapes.beam.name: k for k, shapes in enumerate(self.frames.extended.shapes)}
+        self.links = {shapes.beam.name: k for k, shapes in enumerate(self.frames.elastic_tree.shapes)}
 
     def twist(self, body: int) -> Array:
         """Twist [v; w] (6,) of a frame at its origin."""
@@ -542,7 +542,7 @@ class ModeShape:
 
     def link(self, beam: int, factor: float) -> Array:
         """Points (points, 3) along a link, displaced by a factor."""
-        flexible = self.frames.extended
+        flexible = self.frames.elastic_tree
         shapes, part, pose = flexible.shapes[beam], flexible.slices[beam], self.frames.floating_frame(beam)
         e, q = self.phi[flexible.rate_slices[beam]], np.asarray(self.frames.qe[part], dtype=float)
         points = []
@@ -557,7 +557,7 @@ class ModeShape:
 
         Those along its line come first, then rigid ones from its ends to its joints off them.
         """
-        flexible = self.frames.extended
+        flexible = self.frames.elastic_tree
         link, line = flexible.shapes[beam].beam, self.link(beam, factor)
         pieces = [*np.stack([line[:-1], line[1:]], axis=1)]
         for word, end, joints in (("start", line[0], link.start), ("end", line[-1], link.end)):

@@ -42,7 +42,7 @@ from nacelle.dynamics.external import load_names
 from nacelle.dynamics.joint_effort import rotors
 from nacelle.elastic.beam.functions import integral_of_product
 from nacelle.elastic.beam.newton_euler import first_moment
-from nacelle.elastic.extended import FlexibleTree, flexible_tree
+from nacelle.elastic.flexible_tree import FlexibleTree, flexible_tree
 from nacelle.elastic.frames import ElasticFrames, stiffness_matrix
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.configuration import Configuration, configuration
@@ -85,38 +85,40 @@ class SparsityPattern:
     rows: int
 
 
-def body_movers(extended: FlexibleTree) -> Array:
+def body_movers(elastic_tree: FlexibleTree) -> Array:
     """For every frame of the tree which rates r = [z; e] move it (frames, r), of bool."""
-    return np.asarray(rates_moving_bodies(extended.tree) @ (extended.embedding != 0.0))
+    return np.asarray(rates_moving_bodies(elastic_tree.tree) @ (elastic_tree.embedding != 0.0))
 
 
-def joint_pattern(extended: FlexibleTree, movers: Array, index: int) -> Array:
+def joint_pattern(elastic_tree: FlexibleTree, movers: Array, index: int) -> Array:
     """Which rates the rate of a joint may have (r,), of bool."""
-    tree = extended.tree
+    tree = elastic_tree.tree
     if index < tree.tree:
-        return np.asarray(extended.embedding[tree.platform_nv + tree.v_slices[index].start] != 0.0)
+        return np.asarray(elastic_tree.embedding[tree.platform_nv + tree.v_slices[index].start] != 0.0)
     joint = tree.joints[index]
     return np.asarray(movers[joint.predecessor] | movers[joint.successor])
 
 
 @lru_cache(maxsize=64)
-def sparsity_pattern(extended: FlexibleTree) -> SparsityPattern:
+def sparsity_pattern(elastic_tree: FlexibleTree) -> SparsityPattern:
     """The places of a robot."""
-    tree, movers = extended.tree, body_movers(extended)
+    tree, movers = elastic_tree.tree, body_movers(elastic_tree)
     size = movers.shape[1]
     masks = [movers[body] for body in range(len(tree.bodies)) if body != BASE and has_mass(tree, body)]
-    for k, shapes in enumerate(extended.shapes):
+    for k, shapes in enumerate(elastic_tree.shapes):
         mask = movers[shapes.beam.body].copy()
-        mask[extended.rate_slices[k]] = True
+        mask[elastic_tree.rate_slices[k]] = True
         masks.append(mask)
-    masks += [joint_pattern(extended, movers, index) for index, _ in rotors(tree)]
+    masks += [joint_pattern(elastic_tree, movers, index) for index, _ in rotors(tree)]
     mass = np.zeros((size, size), dtype=bool)
     for mask in masks:
         mass |= np.outer(mask, mask)
     rows = [movers[j.predecessor] | movers[j.successor] for j in tree.closures for _ in j.locks]
-    rows += [movers[spin.body] for spins in mechanism_of(extended.robot).spins for spin in spins]
+    rows += [movers[spin.body] for spins in mechanism_of(elastic_tree.robot).spins for spin in spins]
     constraints = np.array(rows).reshape(len(rows), size)
-    actuators = np.array([joint_pattern(extended, movers, a.joint) for a in tree.actuators]).reshape(-1, size)
+    actuators = np.array([joint_pattern(elastic_tree, movers, a.joint) for a in tree.actuators]).reshape(
+        -1, size
+    )
     return SparsityPattern(
         np.nonzero(np.triu(mass)), np.nonzero(constraints), np.nonzero(actuators), size, len(rows)
     )
@@ -144,16 +146,16 @@ class Subspace(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def rate_scales(extended: FlexibleTree) -> Array:
+def rate_scales(elastic_tree: FlexibleTree) -> Array:
     """Sizes (r,) of rates: the robot's size for translations, 1 for rotations, shapes of unit size."""
-    robot = extended.robot
+    robot = elastic_tree.robot
     sizes = rate_scale(robot).tolist()
-    for shapes in extended.shapes:
+    for shapes in elastic_tree.shapes:
         for c in shapes.coordinates:
             displacement = 0.0 if c.d is None else integral_of_product(c.d, c.d) / robot.size**2
             rotation = 0.0 if c.r is None else integral_of_product(c.r, c.r)
             sizes.append(1.0 / float(np.sqrt(displacement + rotation)))
-    for drive in extended.springs:
+    for drive in elastic_tree.springs:
         sizes.append(1.0 if robot.joints[drive.joint].primitives[0].is_rotation else robot.size)
     return np.array(sizes)
 
@@ -228,7 +230,7 @@ def pose_mass_jacobian(robot: Robot, x: Array, y: Array, planar: bool | None = N
 
 def mass_jacobian(frames: ElasticFrames) -> Array:
     """Sum of m J (3, r), kg, over bodies and beams, J (3, r) of their centres of mass, base axes."""
-    flexible = frames.extended
+    flexible = frames.elastic_tree
     total: Array = np.zeros((3, flexible.embedding.shape[1]))
     for body, pose, ten in frames.massive_bodies():
         if ten[0]:
@@ -258,7 +260,7 @@ def body_index(robot: Robot, name: str | None) -> int:
 
 def body_jacobian(frames: ElasticFrames, index: int) -> Array:
     """Twist [v; w] (6, r) of a body at its origin or of a tool at its own, base axes."""
-    robot = frames.extended.robot
+    robot = frames.elastic_tree.robot
     if index < len(robot.bodies):
         return frames.jacobian(index, frames.motion.poses[index].p)
     tool = robot.tools[index - len(robot.bodies)]
@@ -279,7 +281,7 @@ def closure_springs(flexible: FlexibleTree) -> list[tuple[int, int]]:
 
 def spring_row(frames: ElasticFrames, index: int, number: int) -> Array:
     """Row (r,) over r = [z; e] that gives the rate of one axis of a joint, rad/s or m/s."""
-    return np.asarray(frames.over_rates(rate_rows(frames.extended.tree, frames.motion, index)[number])[0])
+    return np.asarray(frames.over_rates(rate_rows(frames.elastic_tree.tree, frames.motion, index)[number])[0])
 
 
 def damping_matrix(flexible: FlexibleTree) -> Array:
@@ -294,7 +296,7 @@ class Matrices:
     """Linear models of a robot at poses (...).
 
     Attributes:
-        extended: the robot as a tree of frames.
+        elastic_tree: the robot as a tree of frames.
         x: poses (..., nx).
         y: passive coordinates (..., ny).
         M: mass matrices (..., r, r).
@@ -305,7 +307,7 @@ class Matrices:
         flags: for every pose what was found (`Flag`).
     """
 
-    extended: FlexibleTree
+    elastic_tree: FlexibleTree
     x: Array
     y: Array
     M: Array
@@ -318,7 +320,7 @@ class Matrices:
     @property
     def robot(self) -> Robot:
         """The robot."""
-        return self.extended.robot
+        return self.elastic_tree.robot
 
     def rows(self, locked: bool) -> Array:
         """All constraints (..., rows, r), locked actuators too; lengths are over the robot's size."""
@@ -331,7 +333,7 @@ class Matrices:
         K, rows = np.broadcast_to(self.K, self.M.shape), self.rows(locked)
         for index in np.ndindex(self.flags.shape):
             if not has_failed(self.flags[index]):
-                (space,) = null_spaces(rows[index][None], rate_scales(self.extended))
+                (space,) = null_spaces(rows[index][None], rate_scales(self.elastic_tree))
                 yield index, K[index], space.basis
 
 
@@ -361,7 +363,7 @@ def matrices_at(robot: Robot, x: Any, planar: bool | None = None) -> Matrices:
         rows = results["springs"]
         K = K + np.swapaxes(rows, -1, -2) @ (k[:, None] * rows)
     return Matrices(
-        extended=flexible,
+        elastic_tree=flexible,
         x=state.x,
         y=state.y,
         M=M,

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.dynamics.external import check_wrenches
-from nacelle.elastic.extended import FlexibleTree, flexible_tree
+from nacelle.elastic.flexible_tree import FlexibleTree, flexible_tree
 from nacelle.elastic.linear.matrices import (
     Matrices,
     body_index,
@@ -114,7 +114,7 @@ class Equilibrium:
 def constraint_rows(loaded: LoadedRobot) -> Array:
     """Closures, idle spins and locked actuators (rows, r), scaled."""
     frames = loaded.frames
-    rows = frames.actuator_rows() / actuator_scales(loaded.extended.robot)[:, None]
+    rows = frames.actuator_rows() / actuator_scales(loaded.elastic_tree.robot)[:, None]
     return np.asarray(np.concatenate([frames.constraints(), rows]), dtype=float)
 
 
@@ -133,7 +133,7 @@ def linear_equilibrium(loaded: LoadedRobot, f: Array) -> tuple[Equilibrium, Arra
 
     The stiffness is that of the unloaded robot.
     """
-    flexible = loaded.extended
+    flexible = loaded.elastic_tree
     rows = constraint_rows(loaded)
     (space,) = null_spaces(rows[None], rate_scales(flexible))
     N = space.basis
@@ -157,7 +157,7 @@ def find_equilibrium(start: DeformedRobot, loads: ExternalLoads) -> Equilibrium 
 
 
 def _newton(start: DeformedRobot, state: DeformedRobot, loads: ExternalLoads) -> Equilibrium | None:
-    flexible = start.extended
+    flexible = start.elastic_tree
     scale = rate_scales(flexible)
     before = np.inf
     for _ in range(_ITERATIONS):
@@ -288,7 +288,7 @@ def loads_at(loads: ExternalLoads, index: tuple[int, ...]) -> ExternalLoads:
 
 def buckling_modes(start: DeformedRobot, loads: ExternalLoads, modes: int) -> tuple[Array, Array]:
     """Load factors (modes,) and shapes (r, modes) of a straight robot."""
-    flexible, loaded = start.extended, LoadedRobot(start)
+    flexible, loaded = start.elastic_tree, LoadedRobot(start)
     outside, scale = loaded.outside(loads), rate_scales(flexible)
     balance, small_motion = linear_equilibrium(loaded, outside.h)
     N = balance.basis

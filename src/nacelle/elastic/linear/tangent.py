@@ -37,7 +37,7 @@ import numpy as np
 
 from nacelle.elastic.beam.newton_euler import axial_forces, first_moment
 from nacelle.elastic.beam.shapes import Shapes
-from nacelle.elastic.extended import FlexibleTree, joint_offsets
+from nacelle.elastic.flexible_tree import FlexibleTree, joint_offsets
 from nacelle.elastic.frames import ElasticFrames
 from nacelle.elastic.linear.matrices import closure_springs, spring_row
 from nacelle.kinematics.configuration import configuration
@@ -65,29 +65,29 @@ class DeformedRobot:
     """Where a robot with flexible links is.
 
     Attributes:
-        extended: the robot as a tree of frames.
+        elastic_tree: the robot as a tree of frames.
         platform: pose of the platform body.
         q: coordinates of the robot's tree joints (nq,).
         qe: elastic coordinates (ne,).
     """
 
-    extended: FlexibleTree
+    elastic_tree: FlexibleTree
     platform: Pose
     q_tree: Array
     qe: Array
 
     def frames(self) -> ElasticFrames:
         """All frames there."""
-        coordinates = self.extended.coordinates(self.q_tree, self.qe)
-        motion = numeric_tree(self.extended.tree).motion(self.platform, coordinates)
-        return ElasticFrames(self.extended, self.qe, motion)
+        coordinates = self.elastic_tree.coordinates(self.q_tree, self.qe)
+        motion = numeric_tree(self.elastic_tree.tree).motion(self.platform, coordinates)
+        return ElasticFrames(self.elastic_tree, self.qe, motion)
 
     def displace(self, step: Array) -> DeformedRobot:
         """The robot after a small motion (r,): its rates r = [z; e] for a unit of time.
 
         The platform's twist is at its origin in base axes, the rates of spherical joints in successor axes.
         """
-        robot = self.extended.robot
+        robot = self.elastic_tree.robot
         R = self.platform.R
         if robot.platform_nv == 6:
             R = rotation_quat(quat_exp(step[3:6])) @ R
@@ -99,8 +99,8 @@ class DeformedRobot:
                 q[where] = rotated / np.linalg.norm(rotated)
             else:
                 q[where] = q[where] + part
-        bent = self.qe + step[len(step) - self.extended.ne :]
-        return DeformedRobot(self.extended, Pose(R, self.platform.p + step[:3]), q, bent)
+        bent = self.qe + step[len(step) - self.elastic_tree.ne :]
+        return DeformedRobot(self.elastic_tree, Pose(R, self.platform.p + step[:3]), q, bent)
 
 
 def undeformed_robot(flexible: FlexibleTree, x: Array, y: Array) -> DeformedRobot:
@@ -115,7 +115,7 @@ def constraint_gaps(state: DeformedRobot, start: DeformedRobot, frames: ElasticF
 
     Actuators are locked where they are at `start`; idle spins (the last of the rows) leave nothing open.
     """
-    flexible = state.extended
+    flexible = state.elastic_tree
     open_ = np.zeros(rows)
     closed = np.asarray(closure_residual(flexible.tree, frames.motion), dtype=float) / row_scale(
         flexible.tree
@@ -131,8 +131,8 @@ def constraint_gaps(state: DeformedRobot, start: DeformedRobot, frames: ElasticF
 
 
 def _actuator_steps(state: DeformedRobot, frames: ElasticFrames) -> list[JointTransform]:
-    tree = state.extended.tree
-    steps = tree_transforms(tree, state.extended.coordinates(state.q_tree, state.qe))
+    tree = state.elastic_tree.tree
+    steps = tree_transforms(tree, state.elastic_tree.coordinates(state.q_tree, state.qe))
     return actuator_transforms(tree, frames.motion, steps)
 
 
@@ -210,8 +210,8 @@ class LoadedRobot:
     def __init__(self, state: DeformedRobot) -> None:
         """Place its frames."""
         self.state = state
-        self.extended = state.extended
-        self.tree = state.extended.tree
+        self.elastic_tree = state.elastic_tree
+        self.tree = state.elastic_tree.tree
         self.frames = frames = state.frames()
         self.C = np.asarray(frames.motion.columns, dtype=float)
         self.movers = frames.motion.movers
@@ -251,7 +251,7 @@ class LoadedRobot:
         # (C_j x C_i) . F_i = (w_j x v_i + v_j x w_i) . f_i + (w_j x w_i) . n_i = w_j . a_i + v_j . b_i
         a, b = _cross(v, total[:3]) + _cross(w, total[3:]), _cross(w, total[:3])
         D += np.where(axis_carriers(self.tree), a.T @ w + b.T @ v, 0.0)
-        B = self.extended.embedding
+        B = self.elastic_tree.embedding
         return Forces(B.T @ np.sum(self.C * total, axis=0), B.T @ D @ B)
 
     # ---- the forces
@@ -259,7 +259,7 @@ class LoadedRobot:
     def outside(self, loads: ExternalLoads) -> Forces:
         """Minus gravity and external wrenches."""
         changes = []
-        robot, poses = self.extended.robot, self.frames.motion.poses
+        robot, poses = self.elastic_tree.robot, self.frames.motion.poses
         if np.any(loads.gravity):
             for body, pose, ten in self.frames.massive_bodies():
                 if ten[0]:
@@ -278,7 +278,7 @@ class LoadedRobot:
 
     def _beam_weights(self, gravity: Array) -> Forces:
         """Minus gravity on beams: at the centre of mass, which moves with the elastic coordinates, too."""
-        flexible, changes = self.extended, []
+        flexible, changes = self.elastic_tree, []
         B = flexible.embedding
         size = B.shape[1]
         h, D = np.zeros(size), np.zeros((size, size))
@@ -318,12 +318,12 @@ class LoadedRobot:
                     )
                     change = self.couple(joint.successor, value * np.cross(f, e), value * Dn)
                 changes += self.pair(joint.predecessor, joint.successor, change)
-        size = self.extended.embedding.shape[1]
+        size = self.elastic_tree.embedding.shape[1]
         along = np.zeros(size)
         for actuator, effort in zip(self.tree.actuators, efforts, strict=True):
             if actuator.joint < self.tree.tree:
                 row = self.tree.platform_nv + self.tree.v_slices[actuator.joint].start
-                along += effort * self.extended.embedding[row]
+                along += effort * self.elastic_tree.embedding[row]
             else:
                 changes += self._axis_effort(actuator.joint, 0, float(effort))
         return self.sum_wrenches(changes).plus(Forces(along, np.zeros((size, size))))
@@ -343,7 +343,7 @@ class LoadedRobot:
 
     def springs(self, preload: bool) -> Forces:
         """Springs in joints; without `preload` as if they were at rest here."""
-        flexible, robot = self.extended, self.extended.robot
+        flexible, robot = self.elastic_tree, self.elastic_tree.robot
         size = flexible.embedding.shape[1]
         h, D = np.zeros(size), np.zeros((size, size))
         changes: list[WrenchChange] = []
@@ -373,7 +373,7 @@ class LoadedRobot:
 
     def elastic_forces(self) -> Forces:
         """Elastic forces of all beams, von Karman's stretch included, and of drives with a spring."""
-        flexible, qe = self.extended, self.state.qe
+        flexible, qe = self.elastic_tree, self.state.qe
         coordinates = (qe[part] for part in flexible.slices)
         beams = [_strain_derivatives(*beam) for beam in zip(flexible.shapes, coordinates, strict=False)]
         drives = np.array([drive.stiffness for drive in flexible.springs])

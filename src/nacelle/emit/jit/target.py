@@ -273,12 +273,12 @@ def compile_modules(write: Callable[[], tuple[str, str]], program: Program, opti
         program: the program, which decides by its length whether they are compiled at once.
         options: how code is made.
     """
-    beside = len(program.code) > _BESIDE and (os.cpu_count() or 1) > 1
-    if beside:
+    extra = len(program.code) > _BESIDE and (os.cpu_count() or 1) > 1
+    if extra:
         # It is ready when the texts are written.
         compiler.default().second().start()
     texts = write()
-    if beside and all(texts):
+    if extra and all(texts):
         many, one = compiler.default().compile_both(*texts, options.target_machine(), options.level)
     else:
         many, one = (compile_text(text, options) if text else b"" for text in texts)

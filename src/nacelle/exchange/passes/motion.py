@@ -117,7 +117,7 @@ def assemble_graph(graph: Graph) -> AssembledGraph:
     if not singles and graph.floating is None:
         raise file_error(graph.file, "nothing moves: the file has no hinge, slide or free body")
     # Any motion builds the tree; what it does not name may move to close the loops.
-    coordinates = tuple(singles[:1]) if graph.floating is None else _coordinates_beside_platform(graph)
+    coordinates = tuple(singles[:1]) if graph.floating is None else _coordinates_without_platform(graph)
     for axis in AXES:
         description = describe_graph(graph, coordinates, (axis,), exact=True)
         robot, _ = read_data(description.data)
@@ -177,7 +177,7 @@ def _motion_basis(closed: AssembledGraph) -> Array:
     J = scaled_closures(closed.robot, closed.assembly.closures)
     if not len(J):
         return np.eye(J.shape[1])
-    spins = [spin for spin in _idle_spins(closed) if float(np.max(np.abs(J @ spin))) < _RANK]
+    spins = [spin for spin in _internal_freedoms(closed) if float(np.max(np.abs(J @ spin))) < _RANK]
     return null_space_of_rows(np.concatenate([J, *(spin[None] for spin in spins)]))
 
 
@@ -187,7 +187,7 @@ def null_space_of_rows(rows: Array) -> Array:
     return np.asarray(Vt[int(np.sum(s > _RANK * np.max(s, initial=0.0))) :].T)
 
 
-def _idle_spins(closed: AssembledGraph) -> list[Array]:
+def _internal_freedoms(closed: AssembledGraph) -> list[Array]:
     """Rates (rates,) of rods that spin about the line between their two balls and do not feel it."""
     graph = closed.graph
     spins = []
@@ -268,7 +268,7 @@ def _leg_joints(graph: Graph) -> set[str]:
     return {joint.name for leg in legs for joint in leg.joints}
 
 
-def _coordinates_beside_platform(graph: Graph) -> tuple[str, ...]:
+def _coordinates_without_platform(graph: Graph) -> tuple[str, ...]:
     """A joint of each chain that stands on the base and does not reach the platform."""
     alone = [leg for leg in leg_pieces(graph) if not leg.is_joined_to((graph.floating, *graph.parts))]
     singles = [[joint.name for joint in leg.joints if len(joint.axes) == 1] for leg in alone]

@@ -12,7 +12,7 @@ import numpy as np
 
 from nacelle.exchange.graph import Shape
 from nacelle.model.robot import Robot
-from nacelle.shapes.placed import ConfiguredRobot
+from nacelle.shapes.configured import ConfiguredRobot
 from nacelle.shapes.solid import Ball, Block, Rod, Solid
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import frame_with_z

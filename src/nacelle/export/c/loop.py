@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from nacelle.control.blocks.signals import BRIDGED, DESIRED_REFUSED, FINE, MEASURED_REFUSED, STOPPED
 from nacelle.control.controller import Controller
 from nacelle.control.kind import VectorLayout
-from nacelle.control.pieces.signals import BRIDGED, DESIRED_REFUSED, FINE, MEASURED_REFUSED, STOPPED
 from nacelle.emit.c.parts import c_constant, format_call
 from nacelle.emit.c.target import header_lines
 from nacelle.emit.names import comment_text

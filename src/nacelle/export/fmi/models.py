@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nacelle.control.blocks.signals import BRIDGED, DESIRED_REFUSED, FINE, MEASURED_REFUSED, STOPPED
 from nacelle.control.controller import Controller
-from nacelle.control.pieces.signals import BRIDGED, DESIRED_REFUSED, FINE, MEASURED_REFUSED, STOPPED
 from nacelle.emit.c.parts import c_constant
 from nacelle.export.about import Package
 from nacelle.export.entry import CLOSING_STEP, Entry

@@ -67,7 +67,7 @@ from nacelle.model.robot import Robot
 from nacelle.spatial.inertia import inertia_faults
 from nacelle.spatial.rotation import frame_with_z
 from nacelle.spatial.scalar import Array
-from nacelle.tree.rates import IdleSpin
+from nacelle.tree.rates import InternalFreedom
 
 # What is left of a row below this part of it is rounding.
 _NOTHING = 1e-9
@@ -176,7 +176,7 @@ class BodyShape:
 def shape_constraints(base: BaseParameters) -> list[BodyShape]:
     """The shape of every body but the base."""
     robot, columns = base.robot, base.choice.columns
-    spinning = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
+    internal_freedoms = {spin.body: spin for spin in mechanism_of(robot).mobility.internal_freedoms}
     body_shapes = []
     for body in range(1, len(robot.bodies)):
         indices = columns[_TEN * (body - 1) : _TEN * body]
@@ -186,8 +186,8 @@ def shape_constraints(base: BaseParameters) -> list[BodyShape]:
             rows, axes = list(np.eye(_TEN)), ()
         elif body == PLATFORM and robot.platform.kind == "point":
             rows, axes = list(np.eye(_TEN)[1:]), ()
-        elif body in spinning:
-            rows += list(axisymmetry_rows(robot, spinning[body]))
+        elif body in internal_freedoms:
+            rows += list(axisymmetry_rows(robot, internal_freedoms[body]))
         body_shapes.append(BodyShape(body, indices, axes, np.reshape(rows, (-1, _TEN)), massless))
     return body_shapes
 
@@ -206,7 +206,7 @@ def _face_equations(indices: tuple[int, ...]) -> tuple[list[Array], tuple[int, .
     return [*off, unit[first] - unit[second], *(unit[k] for k in _PRODUCTS)], (axis,)
 
 
-def axisymmetry_rows(robot: Robot, spin: IdleSpin) -> Array:
+def axisymmetry_rows(robot: Robot, spin: InternalFreedom) -> Array:
     """Rows (6, 10) that are zero for ten parameters of a body that is axisymmetric about its idle spin."""
     R = frame_with_z(np.array(spin.axis))
     point = np.array(spin.point) - np.dot(spin.point, spin.axis) * np.array(spin.axis)

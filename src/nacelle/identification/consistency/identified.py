@@ -66,7 +66,7 @@ def consistency_faults(robot: Robot, values: Any = None) -> dict[str, str]:
     }
     if faults:
         return faults
-    spinning = {spin.body: spin for spin in mechanism_of(robot).mobility.spinning}
+    internal_freedoms = {spin.body: spin for spin in mechanism_of(robot).mobility.internal_freedoms}
     tens = checked[: 10 * (len(robot.bodies) - 1 + len(robot.payload))].reshape(-1, 10)
     for body, ten in enumerate(tens[: len(robot.bodies) - 1], start=1):
         reasons = inertia_faults(ten)
@@ -74,8 +74,8 @@ def consistency_faults(robot: Robot, values: Any = None) -> dict[str, str]:
             reasons = ["a point has a mass alone, and this one has a first moment or an inertia"]
         if (
             not reasons
-            and body in spinning
-            and not _is_symmetric(robot, axisymmetry_rows(robot, spinning[body]), ten)
+            and body in internal_freedoms
+            and not _is_symmetric(robot, axisymmetry_rows(robot, internal_freedoms[body]), ten)
         ):
             reasons = ["it spins idly about its axis, and its inertia is not symmetric about it"]
         if reasons:

@@ -536,7 +536,7 @@ def _links(robot: Robot, leg: Leg) -> tuple[LegLink, ...]:
         if len(joints) == 2 and all(kind in _HOLDS_POINT for kind in kinds):
             # Tree joints come first: the inner end, unless the body hangs on the platform.
             first = robot.joints[joints[0]]
-            hangs = bool({first.predecessor, first.successor} & set(robot.platform.bodies))
-            inner, outer = joints[::-1] if hangs else joints
+            is_platform_branch = bool({first.predecessor, first.successor} & set(robot.platform.bodies))
+            inner, outer = joints[::-1] if is_platform_branch else joints
             links.append(LegLink(body, inner, outer, all(kind in _SPHERICAL for kind in kinds)))
     return tuple(links)

@@ -100,8 +100,8 @@ def circle_to_point(
     reciprocal = divide(1.0, l)
     x, y = e[0] * reciprocal, e[1] * reciprocal
     h = w[0] * w[0] + w[1] * w[1]
-    beside = w[2] - e[2]
-    c = 0.5 * (h + beside * beside) + 0.5 * (l2 - length2)
+    next_to = w[2] - e[2]
+    c = 0.5 * (h + next_to * next_to) + 0.5 * (l2 - length2)
     radicand = l2 * h - c * c
     root = sqrt(radicand) * float(sign)
     over = divide(1.0, h)
@@ -116,7 +116,7 @@ def circle_to_point(
     )
     angle = CosineSine(arm.c * start.c + arm.s * start.s, arm.s * start.c - arm.c * start.s)
     along, across = (c - l2) * reciprocal, root * reciprocal
-    rod = pack([along * x + across * y, along * y - across * x, beside])
+    rod = pack([along * x + across * y, along * y - across * x, next_to])
     return ElbowRoot(angle, divide(radicand * (reciprocal * reciprocal), length2), rod)
 
 

@@ -41,7 +41,7 @@ from nacelle.kinematics.mechanism.assembly import (
     scaled_closures,
 )
 from nacelle.kinematics.mechanism.coupled import holding_couplings
-from nacelle.kinematics.mechanism.idle import (
+from nacelle.kinematics.mechanism.internal_freedoms import (
     EXACT_ASYMMETRY,
     NEGLECTED_ASYMMETRY,
     asymmetry,
@@ -61,7 +61,7 @@ from nacelle.results import HasTable
 from nacelle.shapes.mesh_file import find_meshes, mesh_reason
 from nacelle.spatial.inertia import inertia_about_com
 from nacelle.spatial.scalar import Array
-from nacelle.tree.rates import IdleSpin
+from nacelle.tree.rates import InternalFreedom
 
 # Densities in kg/m^3: osmium, the densest of all materials; far below the most slender of bodies.
 DENSEST = 22_600.0
@@ -322,7 +322,7 @@ class _Checker:
         """A body that spins idly needs an inertia that does not feel it, or a joint that holds it."""
         assembly, m = self.hold(assembly, m)
         near = []
-        for spin in m.spinning:
+        for spin in m.internal_freedoms:
             value, choice = asymmetry(self.robot, spin), self.robot.bodies[spin.body].spin
             if value <= EXACT_ASYMMETRY:
                 continue
@@ -339,8 +339,8 @@ class _Checker:
                 "axisymmetric, or write spin: neglect",
             )
         if near:
-            self.neglect_asymmetry(near, assembly, m.spinning)
-        for spin in m.spinning:
+            self.neglect_asymmetry(near, assembly, m.internal_freedoms)
+        for spin in m.internal_freedoms:
             reason = spin_driver(self.robot, spin)
             if reason:
                 self.warn(
@@ -356,7 +356,10 @@ class _Checker:
         return assembly, m
 
     def neglect_asymmetry(
-        self, near: list[tuple[IdleSpin, float]], assembly: Assembly, spins: tuple[IdleSpin, ...]
+        self,
+        near: list[tuple[InternalFreedom, float]],
+        assembly: Assembly,
+        spins: tuple[InternalFreedom, ...],
     ) -> None:
         """Make bodies axisymmetric, and say what that changes."""
         changed = with_axisymmetric(self.robot, [spin for spin, _ in near])
@@ -377,15 +380,15 @@ class _Checker:
         """Make a spherical joint universal for each idle spin that is to be held so."""
         names: list[str] = []
         first: tuple[str | int, ...] = ()
-        spinning = {spin.body for spin in m.spinning}
+        internal_freedoms = {spin.body for spin in m.internal_freedoms}
         for body, body_data in enumerate(self.robot.bodies):
-            if body_data.spin and body not in spinning:
+            if body_data.spin and body not in internal_freedoms:
                 self.warn(
                     (*self.body_path(body), "spin"),
                     f"{body_data.name!r} does not spin idly, so there is nothing to hold or to neglect",
                     "leave spin out",
                 )
-            spin = next((spin for spin in m.spinning if spin.body == body), None)
+            spin = next((spin for spin in m.internal_freedoms if spin.body == body), None)
             if body_data.spin != "universal" or spin is None:
                 continue
             changed = with_universal(self.robot, assembly, spin)

@@ -31,7 +31,7 @@ from nacelle.kinematics.mechanism.assembly import (
 )
 from nacelle.kinematics.mechanism.chart import Chart
 from nacelle.kinematics.mechanism.coupled import CoupledFollowers, coupled_followers, rate_amplification
-from nacelle.kinematics.mechanism.idle import idle_spin_row, select_idle_spins
+from nacelle.kinematics.mechanism.internal_freedoms import internal_freedom_row, select_internal_freedoms
 from nacelle.kinematics.mechanism.mobility import Mobility, mobility
 from nacelle.kinematics.mechanism.rank import rank_of
 from nacelle.model.joint import Primitive
@@ -40,7 +40,7 @@ from nacelle.model.reduced import ReducedLayout, layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
-from nacelle.tree.rates import IdleSpin, LegRates, RateStructure
+from nacelle.tree.rates import InternalFreedom, LegRates, RateStructure
 from nacelle.tree.spanning_tree import CosineSine, joint_rate_indices, joint_transforms
 
 # A closed form belongs to the branch of the reference if it gives the assembled joints this closely.
@@ -286,9 +286,9 @@ def _analyse_mechanism(robot: Robot, assembly: Assembly, moves: Mobility) -> Mec
     platform_closures = tuple(c for c in robot.platform.closures if not robot.joints[c].at_point)
     all_own = assembly.closures.rows_of(robot, platform_closures)
     # Joints of the platform that its own loops do not determine are left to the legs.
-    own_spins = [spin for spin in moves.spinning if spin.body in robot.platform.bodies]
-    rows_of_spins = [(spin, idle_spin_row(poses[-1][0], spin)[list(dependent)]) for spin in own_spins]
-    platform_spins, held = select_idle_spins(J[-1][all_own][:, list(dependent)], rows_of_spins)
+    own_spins = [spin for spin in moves.internal_freedoms if spin.body in robot.platform.bodies]
+    rows_of_spins = [(spin, internal_freedom_row(poses[-1][0], spin)[list(dependent)]) for spin in own_spins]
+    platform_spins, held = select_internal_freedoms(J[-1][all_own][:, list(dependent)], rows_of_spins)
     loose = len(dependent) > 0 and rank_of(held) < len(dependent)
     parasitic = bool(coupled) or loose
     # Rates of the platform that are always zero do not count: equations across the plane of a planar
@@ -307,7 +307,7 @@ def _analyse_mechanism(robot: Robot, assembly: Assembly, moves: Mobility) -> Mec
     for leg in robot.legs:
         rates = joint_rate_indices(robot, leg.joints)
         rows = rows_of(leg.closures)
-        spins = _leg_idle_spins(robot, leg, moves, J[-1][list(rows)][:, list(rates)], assembly)
+        spins = _leg_internal_freedoms(robot, leg, moves, J[-1][list(rows)][:, list(rates)], assembly)
         geared = any(robot.joints[c].is_coupling for c in leg.closures)
         closed_form = None if parasitic or geared else _closed_form_on_branch(robot, leg, assembly)
         # Rates that few equations feel are eliminated first, which keeps the others sparse.
@@ -319,14 +319,14 @@ def _analyse_mechanism(robot: Robot, assembly: Assembly, moves: Mobility) -> Mec
     )
 
 
-def _leg_idle_spins(
+def _leg_internal_freedoms(
     robot: Robot, leg: Leg, moves: Mobility, M: Array, assembly: Assembly
-) -> tuple[IdleSpin, ...]:
+) -> tuple[InternalFreedom, ...]:
     """Idle spins of a leg's bodies, as many as its closures leave rates undetermined."""
     rates = list(joint_rate_indices(robot, leg.joints))
-    spins = [spin for spin in moves.spinning if spin.body in leg.bodies]
-    chosen, held = select_idle_spins(
-        M, ((spin, idle_spin_row(assembly.motion, spin)[rates]) for spin in spins)
+    spins = [spin for spin in moves.internal_freedoms if spin.body in leg.bodies]
+    chosen, held = select_internal_freedoms(
+        M, ((spin, internal_freedom_row(assembly.motion, spin)[rates]) for spin in spins)
     )
     if rank_of(held) < M.shape[1]:
         raise KinematicsError(

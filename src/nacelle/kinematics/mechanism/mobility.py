@@ -30,7 +30,12 @@ from nacelle.kinematics.mechanism.assembly import (
     rate_scale,
     scaled_closures,
 )
-from nacelle.kinematics.mechanism.idle import idle_count, idle_motions, idle_spin_row, select_idle_spins
+from nacelle.kinematics.mechanism.internal_freedoms import (
+    internal_count,
+    internal_freedom_row,
+    internal_motions,
+    select_internal_freedoms,
+)
 from nacelle.kinematics.mechanism.rank import null_space, range_of, rank_of, unit_rows
 from nacelle.model.joint import JointKind
 from nacelle.model.platform import AXES
@@ -39,7 +44,7 @@ from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import ClosureState, closure_frames
-from nacelle.tree.rates import IdleSpin
+from nacelle.tree.rates import InternalFreedom
 from nacelle.tree.spanning_tree import TreeKinematics, coordinate_rate_indices, joint_rate_indices
 
 
@@ -110,7 +115,7 @@ class Mobility(HasTable):
         true: dimension of all motions at a generic pose.
         platform: dimension of the motions of the platform.
         idle: descriptions of the motions that leave the platform at rest.
-        idle_count: their number.
+        internal_count: their number.
         free: axes along which the platform moves independently.
         inside: motions inside an articulated platform in addition to those of its platform frame.
         tools: for each tool, the axes along which it moves independently.
@@ -127,7 +132,7 @@ class Mobility(HasTable):
         fits_reference: whether it also fits in the reference pose itself.
         reference_left: descriptions of those left with all actuators locked in a singular reference pose.
         declared: the declared motion type.
-        spinning: bodies that spin idly, with their axes.
+        internal_freedoms: bodies that spin idly, with their axes.
         stretched: legs that are stretched or folded in the reference pose (serial singularities there).
         moving_part: what moves, in a word: platform, or mechanism for a robot without one.
         undriven: coordinates of the declared motion that nothing drives.
@@ -141,7 +146,7 @@ class Mobility(HasTable):
     true: int
     platform: int
     idle: tuple[str, ...]
-    idle_count: int
+    internal_count: int
     free: tuple[str, ...]
     inside: int
     tools: tuple[tuple[str, tuple[str, ...]], ...]
@@ -158,7 +163,7 @@ class Mobility(HasTable):
     fits_reference: bool = True
     reference_left: tuple[str, ...] = ()
     declared: str = ""
-    spinning: tuple[IdleSpin, ...] = ()
+    internal_freedoms: tuple[InternalFreedom, ...] = ()
     stretched: tuple[str, ...] = ()
     moving_part: str = "platform"
     undriven: tuple[str, ...] = ()
@@ -210,9 +215,9 @@ class Mobility(HasTable):
             lines.append(f"Tool {name} moves by {moves}.")
         if self.locked and self.moving_part == "platform":
             lines.append(f"Locked: {', '.join([_AXIS_LABELS[a] for a in self.locked])}.")
-        if self.idle_count:
-            verb = "leaves" if self.idle_count == 1 else "leave"
-            count = format_count(self.idle_count, "internal freedom")
+        if self.internal_count:
+            verb = "leaves" if self.internal_count == 1 else "leave"
+            count = format_count(self.internal_count, "internal freedom")
             lines.append(f"{count} {verb} the {self.moving_part} at rest: {', '.join(self.idle)}.")
         if self.overconstrained:
             lines.append(
@@ -266,13 +271,13 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
     ranks = [rank_of(scaled_closures(robot, state)) for _, state in poses]
     motion, state = poses[int(np.argmax(ranks))]
     J = scaled_closures(robot, state)
-    idle_text, spinning = idle_motions(robot, J, motion)
+    internal_text, internal_freedoms = internal_motions(robot, J, motion)
     # Idle spins of the platform's own bodies are held; those of legs do not move it.
-    platform_spins = [spin for spin in spinning if spin.body in robot.platform.bodies]
+    platform_spins = [spin for spin in internal_freedoms if spin.body in robot.platform.bodies]
 
     def hold_spins(J: Array, motion: TreeKinematics) -> Array:
-        rows = [(spin, idle_spin_row(motion, spin) * rate_scale(robot)) for spin in platform_spins]
-        return select_idle_spins(J, rows)[1]
+        rows = [(spin, internal_freedom_row(motion, spin) * rate_scale(robot)) for spin in platform_spins]
+        return select_internal_freedoms(J, rows)[1]
 
     rounding = 64.0 * robot.coordinate_rounding
 
@@ -302,8 +307,8 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         counted_planar=_planar_count(robot, motion),
         true=N.shape[1] + own_spins,
         platform=platform_rank,
-        idle=idle_text,
-        idle_count=idle_count(J, top) + own_spins,
+        idle=internal_text,
+        internal_count=internal_count(J, top) + own_spins,
         free=free,
         inside=platform_rank - F.shape[1],
         tools=_tool_axes(robot, motion, N),
@@ -320,7 +325,7 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         fits_reference=rank_of(reference_N[independent].T) >= robot.motion.n,
         reference_left=_describe_motions(robot, reference_left, top),
         declared=robot.motion.name,
-        spinning=spinning,
+        internal_freedoms=internal_freedoms,
         stretched=_stretched_legs(robot, reference_J, J),
         moving_part=robot.moving_part,
         undriven=undriven,

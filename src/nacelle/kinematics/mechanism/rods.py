@@ -37,8 +37,8 @@ def _spherical_links(robot: Robot) -> list[tuple[int, int, int]]:
     for leg in robot.legs:
         for body, inner, outer, spherical in leg_type(robot, leg).links:
             joint, closure = sorted((inner, outer))
-            hangs_on_joint = robot.joints[joint].successor == body and joint < robot.tree <= closure
-            if spherical and hangs_on_joint and not robot.joints[closure].at_point:
+            is_carried_by_joint = robot.joints[joint].successor == body and joint < robot.tree <= closure
+            if spherical and is_carried_by_joint and not robot.joints[closure].at_point:
                 links.append((body, joint, closure))
     return sorted(links, key=lambda link: link[1])
 
@@ -50,7 +50,7 @@ def find_rods(mechanism: Mechanism) -> frozenset[int]:
     axisymmetric, and nothing acts on them but friction in their joints.
     """
     robot = mechanism.robot
-    spinning = {spin.body for plan in mechanism.legs for spin in plan.spins}
+    internal_freedoms = {spin.body for plan in mechanism.legs for spin in plan.spins}
     loaded = {j for j, joint in enumerate(robot.joints) if joint.has_spring_or_stop or joint.rotor_inertia}
     pulled = {body for spring in robot.springs for body in spring.bodies}
     pulled |= {body for damper in robot.dampers for body in damper.bodies}
@@ -58,7 +58,7 @@ def find_rods(mechanism: Mechanism) -> frozenset[int]:
     return frozenset(
         body
         for body, *ends in _spherical_links(robot)
-        if body in spinning
+        if body in internal_freedoms
         and body not in pulled
         and not loaded.intersection(ends)
         and _is_axisymmetric(robot, body, *_rod_ends(robot, *ends))

@@ -38,9 +38,9 @@ from nacelle.kinematics.margins import (
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.pose_input import check_poses
+from nacelle.kinematics.solve.ill_conditioned import reevaluate_with_pivoting
 from nacelle.kinematics.solve.one_state import single_sample
 from nacelle.kinematics.solve.unknowns import search_start, solve_unknowns
-from nacelle.kinematics.solve.weak import reevaluate_with_pivoting
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable, html
 from nacelle.spatial.scalar import Array

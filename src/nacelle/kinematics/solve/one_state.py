@@ -23,8 +23,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native, compile_native_newton
 from nacelle.kinematics.pose_input import SHORTEST_QUATERNION
 from nacelle.kinematics.solve import newton_steps
+from nacelle.kinematics.solve.ill_conditioned import regular_thresholds
 from nacelle.kinematics.solve.unknowns import guess_settings
-from nacelle.kinematics.solve.weak import regular_thresholds
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import sample_motions
+from nacelle.compact.line_legs.geometry import sample_motions
 from nacelle.kinematics.mechanism.mechanism import Mechanism
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.structure import (

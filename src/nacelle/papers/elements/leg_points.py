@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import round_to_zero
+from nacelle.compact.line_legs.geometry import round_to_zero
 from nacelle.compact.vectors import add, scale
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import Mechanism

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.compact.configured import ALL_JOINTS, FormOptions, configure_robot, has_square_balance
 from nacelle.compact.inertial import condensed_numbers, ends_with_inertia
 from nacelle.compact.legs import Legs, PrescribedMotion, eliminate_legs, prescribed_mechanism_motion
 from nacelle.compact.models import actuator_forces, form_options
 from nacelle.compact.motion import MechanismMotion
-from nacelle.compact.placed import ALL_JOINTS, FormOptions, configure_robot, has_square_balance
 from nacelle.compact.plan import plan_of
 from nacelle.compact.regressor import linear_form, virtual_power
 from nacelle.dynamics.models import Model, describe_variables
@@ -56,7 +56,7 @@ def _measured_motion(
         configure_robot(plan.parts, now.configuration, pole=heavy and has_square_balance(plan), sensed=now),
     )
     prescribed = PrescribedMotion(*now.joint_rates, *now.platform_rates, dict(now.frames))
-    ends = ends_with_inertia(legs.placed, condensed_numbers(legs.placed)) if heavy else frozenset()
+    ends = ends_with_inertia(legs.configured, condensed_numbers(legs.configured)) if heavy else frozenset()
     return legs, prescribed_mechanism_motion(legs, prescribed, ends, friction=friction)
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import round_to_zero
+from nacelle.compact.line_legs.geometry import round_to_zero
 from nacelle.compact.platform import PrescribedFrame, PrescribedPoint, weighted_sum
 from nacelle.compact.vectors import ZERO, add, cross_nonzero, scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism

@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import sample_motions
+from nacelle.compact.line_legs.geometry import sample_motions
 from nacelle.dynamics.compliance import add_forces_between_bodies
 from nacelle.dynamics.joint_effort import joint_efforts
 from nacelle.dynamics.physics import Physics

@@ -30,7 +30,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import EvaluatedStates, JointMotion, joint_motion, solve_loops
 from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.pose_input import check_rates
-from nacelle.kinematics.solve.weak import reevaluate_with_pivoting
+from nacelle.kinematics.solve.ill_conditioned import reevaluate_with_pivoting
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.from_inputs import element_arrays, element_shapes

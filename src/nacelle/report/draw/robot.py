@@ -21,8 +21,8 @@ from nacelle.report.draw.canvas import (
 )
 from nacelle.report.draw.style import INK, plain_axes, printable_name
 from nacelle.scene.colours import rgb
+from nacelle.scene.configured import Scene, ScenePart, scene
 from nacelle.scene.faces import outward_normals
-from nacelle.scene.placed import Scene, ScenePart, scene
 from nacelle.shapes.points import convex_hull
 from nacelle.spatial.scalar import Array
 

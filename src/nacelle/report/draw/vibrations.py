@@ -20,8 +20,8 @@ from nacelle.report.draw import style
 from nacelle.report.draw.canvas import Paper, picture
 from nacelle.report.draw.robot import plot_scene
 from nacelle.report.draw.workspace import draw_grid
+from nacelle.scene.configured import Scene, ScenePart, scene
 from nacelle.scene.faces import cylinder_faces
-from nacelle.scene.placed import Scene, ScenePart, scene
 from nacelle.spatial.scalar import Array
 
 # The radius of a bent link as a part of the robot's extent.
@@ -80,7 +80,7 @@ def mode_scene(
         elif part.kind == "body":
             parts.append(_displace_part(part, shape, names[part.name], factor))
         elif part.kind == "joint":
-            joint = frames.extended.tree.joints[frames.extended.joint_of[joints[part.name]]]
+            joint = frames.elastic_tree.tree.joints[frames.elastic_tree.joint_of[joints[part.name]]]
             parts.append(_displace_part(part, shape, joint.successor, factor))
         else:
             parts.append(part)

@@ -296,13 +296,13 @@ def background_worker(
         payload: which payloads it carries.
         verifier: compares the robot with other engines; a function of a module.
     """
-    names_beside = [name for name in _BACKGROUND_SECTIONS if name in names[1:]]
-    if not names_beside or (os.cpu_count() or 1) < 2:
+    further_names = [name for name in _BACKGROUND_SECTIONS if name in names[1:]]
+    if not further_names or (os.cpu_count() or 1) < 2:
         yield None
         return
     context = get_context("spawn")
     answer, sender = context.Pipe(duplex=False)
-    claims = {name: context.Lock() for name in names_beside}
+    claims = {name: context.Lock() for name in further_names}
     process = context.Process(
         target=_make_in_background, args=(sender, claims, source, mode, tuple(payload), verifier), daemon=True
     )

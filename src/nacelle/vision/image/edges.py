@@ -215,7 +215,7 @@ def _candidate_pixels(
 ) -> tuple[Array, Array, PixelPatch]:
     """Pixels next to the parts of both edges that are kept (2, samples)."""
     keys = np.unique(
-        np.concatenate([_pixels_beside(seen.pixels[side], kept[side], reach, camera) for side in (0, 1)])
+        np.concatenate([_pixels_next_to(seen.pixels[side], kept[side], reach, camera) for side in (0, 1)])
     )
     u, v = keys % camera.size[0], keys // camera.size[0]
     return u, v, PixelPatch.of(camera, u.astype(float), v.astype(float))
@@ -260,7 +260,7 @@ def _is_disturbed(scene: CameraScene, index: int, patch: PixelPatch, blur: float
     return np.asarray((others > _NOTICEABLE) | (covered - seen > _NOTICEABLE))
 
 
-def _pixels_beside(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
+def _pixels_next_to(pixels: Array, kept: Array, reach: float, camera: Camera) -> Array:
     """Places v width + u in the image of the pixels next to a curve through points (k, 2)."""
     keys = []
     ends = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(int)))

@@ -153,8 +153,8 @@ def check_jumps(measurement: Measurement) -> Iterator[Finding]:
         steps = np.abs(np.diff(column[indices]) / np.diff(indices))
         usual = float(np.percentile(steps, 99.5))
         padded = np.pad(steps, 2, mode="edge")
-        beside = np.maximum(padded[:-4], padded[4:])
-        large = steps > _JUMP * np.maximum(usual, beside)
+        next_to = np.maximum(padded[:-4], padded[4:])
+        large = steps > _JUMP * np.maximum(usual, next_to)
         large &= steps > 1e-3 * np.ptp(column[indices])
         if np.any(large):
             samples = indices[1:][large]

@@ -49,31 +49,33 @@ from nacelle.spatial.rounding import clean_rounding
 from nacelle.spatial.scalar import Array, norm, product
 from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import ClosureState
-from nacelle.tree.rates import IdleSpin
+from nacelle.tree.rates import InternalFreedom
 from nacelle.tree.spanning_tree import TreeKinematics, joint_rate_indices
 
 # Entries of a spin's axis below this are rounding of the null space that it is read from.
 _AXIS_ROUNDING = 1e-12
 
 
-def idle_count(J: Array, top: Array) -> int:
+def internal_count(J: Array, top: Array) -> int:
     """Number of motions with the platform at rest: dim ker of J (rows, rates) without the columns `top`."""
     joints = np.delete(np.arange(J.shape[1]), top)
     return int(null_space(J[:, joints]).shape[1]) if joints.size else 0
 
 
-def idle_spin_row(motion: TreeKinematics, spin: IdleSpin) -> Array:
+def internal_freedom_row(motion: TreeKinematics, spin: InternalFreedom) -> Array:
     """The spin of a body about its own axis as a row (rates,) over the rates of the tree: (R axis)^T J_w."""
     axis = motion.poses[spin.body].R @ np.array(spin.axis)
     return np.asarray(axis @ motion.jacobian(spin.body)[3:])
 
 
-def select_idle_spins(M: Array, spins: Iterable[tuple[IdleSpin, Array]]) -> tuple[list[IdleSpin], Array]:
+def select_internal_freedoms(
+    M: Array, spins: Iterable[tuple[InternalFreedom, Array]]
+) -> tuple[list[InternalFreedom], Array]:
     """Of some spins with their rows (rates,) those that hold what equations M (rows, rates) leave free.
 
     Bodies that spin together are held by one of them. The rows next to M are given with them.
     """
-    chosen: list[IdleSpin] = []
+    chosen: list[InternalFreedom] = []
     rank = rank_of(M)
     for spin, row in spins:
         more = np.vstack([M, row])
@@ -83,15 +85,15 @@ def select_idle_spins(M: Array, spins: Iterable[tuple[IdleSpin, Array]]) -> tupl
     return chosen, M
 
 
-def idle_motions(
+def internal_motions(
     robot: Robot, J: Array, motion: TreeKinematics
-) -> tuple[tuple[str, ...], tuple[IdleSpin, ...]]:
+) -> tuple[tuple[str, ...], tuple[InternalFreedom, ...]]:
     """Name the idle motions leg by leg: bodies that spin alone or together, then what is left.
 
     Those of the platform's own mechanism are bodies that spin between spherical joints.
     """
     messages: list[str] = []
-    spinning: list[IdleSpin] = []
+    internal_freedoms: list[InternalFreedom] = []
     for leg in robot.legs:
         columns = list(joint_rate_indices(robot, leg.joints))
         idle = null_space(J[:, columns]).shape[1] if columns else 0
@@ -99,18 +101,18 @@ def idle_motions(
             spins = _group_spins(robot, J, motion, group)
             if spins:
                 messages.append(_describe_spins(robot, spins))
-                spinning += spins
+                internal_freedoms += spins
                 idle -= 1
         if idle > 0:
             messages.append(f"{format_count(idle, 'motion')} inside leg {leg.name}")
     for group in _groups_between_spherical(robot, robot.platform.bodies):
         spins = _group_spins(robot, J, motion, group)
         messages += [_describe_spins(robot, spins)] if spins else []
-        spinning += spins
-    return tuple(messages), tuple(spinning)
+        internal_freedoms += spins
+    return tuple(messages), tuple(internal_freedoms)
 
 
-def _describe_spins(robot: Robot, spins: list[IdleSpin]) -> str:
+def _describe_spins(robot: Robot, spins: list[InternalFreedom]) -> str:
     names = ", ".join(robot.bodies[spin.body].name for spin in spins)
     return f"{names} {'spins about its own axis' if len(spins) == 1 else 'spin together about their axis'}"
 
@@ -140,18 +142,18 @@ def _groups_between_spherical(robot: Robot, bodies: tuple[int, ...]) -> list[lis
     return list(between.values())
 
 
-def _group_spins(robot: Robot, J: Array, motion: TreeKinematics, bodies: list[int]) -> list[IdleSpin]:
+def _group_spins(robot: Robot, J: Array, motion: TreeKinematics, bodies: list[int]) -> list[InternalFreedom]:
     """Spins of bodies while all others stand still; empty if the motion is not one spin about one line."""
     successor_of = {j: joint.successor for j, joint in enumerate(robot.tree_joints)}
-    hanging = [
+    outer_joints = [
         j for j, body in successor_of.items() if robot.joints[j].predecessor in bodies and body not in bodies
     ]
     columns = list(
-        joint_rate_indices(robot, [*(j for j, body in successor_of.items() if body in bodies), *hanging])
+        joint_rate_indices(robot, [*(j for j, body in successor_of.items() if body in bodies), *outer_joints])
     )
     scale = rate_scale(robot)
     # What hangs on them stays where it is.
-    rest = [np.where(motion.movers[successor_of[j]], motion.columns, 0.0) * scale for j in hanging]
+    rest = [np.where(motion.movers[successor_of[j]], motion.columns, 0.0) * scale for j in outer_joints]
     alone = null_space(np.vstack([J, *rest])[:, columns]) if columns else np.zeros((0, 0))
     if alone.shape[1] != 1:
         return []
@@ -175,7 +177,7 @@ def _group_spins(robot: Robot, J: Array, motion: TreeKinematics, bodies: list[in
         axis, position = product(pose.R.T, w / size), product(pose.R.T, point - pose.p)
         axis = np.where(np.abs(axis) < _AXIS_ROUNDING, 0.0, axis)
         axis = axis / norm(axis)
-        spins.append(IdleSpin(b, tuple(float(c) for c in axis), tuple(float(c) for c in position)))
+        spins.append(InternalFreedom(b, tuple(float(c) for c in axis), tuple(float(c) for c in position)))
     return spins
 
 
@@ -192,7 +194,7 @@ _STATES = 8
 _ACCELERATION = 10.0
 
 
-def asymmetry(robot: Robot, spin: IdleSpin) -> float:
+def asymmetry(robot: Robot, spin: InternalFreedom) -> float:
     """How far a body is from being axisymmetric about its idle spin; 0 for a massless one."""
     ten = np.asarray(body_parameters(robot, spin.body), dtype=float)
     if not ten[0]:
@@ -206,7 +208,7 @@ def asymmetry(robot: Robot, spin: IdleSpin) -> float:
     return max(float(np.max(np.abs(I - I_near))) / size, float(np.linalg.norm(c - c_near)) / length)
 
 
-def spin_driver(robot: Robot, spin: IdleSpin) -> str:
+def spin_driver(robot: Robot, spin: InternalFreedom) -> str:
     """What drives an idle spin: a rotor, a spring off its axis, a torsion spring, a damper; or empty."""
     for joint in robot.joints:
         if joint.rotor_inertia and spin.body in (joint.predecessor, joint.successor):
@@ -225,7 +227,7 @@ def spin_driver(robot: Robot, spin: IdleSpin) -> str:
     return ""
 
 
-def nearest_axisymmetric(ten: Array, spin: IdleSpin) -> Array:
+def nearest_axisymmetric(ten: Array, spin: InternalFreedom) -> Array:
     """Ten parameters of the nearest body that is axisymmetric about the axis of a spin."""
     x, point = np.array(spin.axis), np.array(spin.point)
     com = ten[1:4] / ten[0]
@@ -236,7 +238,7 @@ def nearest_axisymmetric(ten: Array, spin: IdleSpin) -> Array:
     return parameters_from_com(float(ten[0]), on_axis, A * (np.eye(3) - along) + B * along)
 
 
-def with_axisymmetric(robot: Robot, spins: list[IdleSpin]) -> Robot:
+def with_axisymmetric(robot: Robot, spins: list[InternalFreedom]) -> Robot:
     """The robot with the nearest axisymmetric inertias for some bodies that spin idly."""
     bodies = list(robot.bodies)
     for spin in spins:
@@ -248,7 +250,7 @@ def with_axisymmetric(robot: Robot, spins: list[IdleSpin]) -> Robot:
     return dataclasses.replace(robot, bodies=tuple(bodies)).without_rounding_differences
 
 
-def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[IdleSpin, ...]) -> float:
+def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[InternalFreedom, ...]) -> float:
     """Largest error of an actuator's forces over its largest force, over sample states, all spins held.
 
     Args:
@@ -277,11 +279,11 @@ def force_error(robot: Robot, near: Robot, start: Assembly, spins: tuple[IdleSpi
 
 
 def _motion_basis(
-    robot: Robot, motion: TreeKinematics, state: ClosureState, spins: tuple[IdleSpin, ...]
+    robot: Robot, motion: TreeKinematics, state: ClosureState, spins: tuple[InternalFreedom, ...]
 ) -> Array:
     """Motions N (rates, n) of the robot with its idle spins held, in units of the size and rad."""
     scale = rate_scale(robot)
-    rows = np.vstack([state.jacobian, *(idle_spin_row(motion, spin)[None] for spin in spins)]) * scale
+    rows = np.vstack([state.jacobian, *(internal_freedom_row(motion, spin)[None] for spin in spins)]) * scale
     return np.asarray(scale[:, None] * null_space(unit_rows(rows)))
 
 
@@ -302,7 +304,7 @@ def _generalised_forces(robot: Robot, motion: TreeKinematics, N: Array, z: Array
     return total
 
 
-def with_universal(robot: Robot, start: Assembly, spin: IdleSpin) -> tuple[Robot, str] | None:
+def with_universal(robot: Robot, start: Assembly, spin: InternalFreedom) -> tuple[Robot, str] | None:
     """The robot with a spherical joint of a spinning body made universal, and that joint's name.
 
     The joint of the tree that places the body is taken, or else a closure; None if it has no spherical joint.

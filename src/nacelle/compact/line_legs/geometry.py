@@ -457,8 +457,8 @@ class _SerialLeg:
         e1, sign = np.array([0.0, 0.0, 1.0]), 1.0
         if self.form.free_joint == "U":
             body, _, pose = next(c for c in self.chain.bodies if c.letter_count == behind)
-            placed = mechanism_of(self.robot).assembly.motion.poses[body]
-            R = np.asarray(product(placed.R, sample_values(pose.R.T)))
+            configured = mechanism_of(self.robot).assembly.motion.poses[body]
+            R = np.asarray(product(configured.R, sample_values(pose.R.T)))
             normal = np.cross(sample_values(first), product(R, sample_values(e3)))
             sign = 1.0 if float(product(normal, R[:, 2])) > 0.0 else -1.0
             e1 = pack([0.0, 0.0, sign])

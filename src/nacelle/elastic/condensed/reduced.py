@@ -40,7 +40,7 @@ from nacelle.elastic.condensed.link import (
     moving_link,
 )
 from nacelle.elastic.dynamics import positions
-from nacelle.elastic.extended import (
+from nacelle.elastic.flexible_tree import (
     FlexibleTree,
     build_flexible_tree,
     cache_by_numbers,
@@ -109,7 +109,7 @@ class CondensedStructure:
     """A robot with its two-point links taken out.
 
     Attributes:
-        extended: the whole robot as a tree of frames.
+        elastic_tree: the whole robot as a tree of frames.
         links: the links that were taken out.
         subchains: what is left: the platform and the legs' stumps, without a loop.
         joints: passive joints with friction at the ends of links.
@@ -117,7 +117,7 @@ class CondensedStructure:
         free: rates of the stumps that are not zero throughout: platform, joints, elastic.
     """
 
-    extended: FlexibleTree
+    elastic_tree: FlexibleTree
     links: tuple[TwoPointLink, ...]
     subchains: FlexibleTree
     joints: tuple[LinkJoint, ...]
@@ -127,7 +127,7 @@ class CondensedStructure:
     @property
     def robot(self) -> Robot:
         """The robot as described."""
-        return self.extended.robot
+        return self.elastic_tree.robot
 
 
 @cache_by_numbers
@@ -415,7 +415,7 @@ class SubchainMotion:
     """A robot without its links, in motion.
 
     Attributes:
-        natural: where everything is in p and y.
+        reduced: where everything is in p and y.
         frames: the stumps.
         state: the stumps, for rigid bodies and joints.
         r: rates of the stumps.
@@ -423,7 +423,7 @@ class SubchainMotion:
         links: the links in motion.
     """
 
-    natural: ReducedCoordinates
+    reduced: ReducedCoordinates
     frames: ElasticFrames
     state: State
     r: Array
@@ -433,25 +433,25 @@ class SubchainMotion:
     @property
     def J(self) -> Array:
         """Rates of the stumps (r, order) from those in y."""
-        return rate_selection(self.natural)
+        return rate_selection(self.reduced)
 
 
-def rate_selection(natural: ReducedCoordinates) -> Array:
+def rate_selection(reduced: ReducedCoordinates) -> Array:
     """Rates of the stumps (r, order) from those in y."""
-    S = np.zeros((natural.structure.subchains.embedding.shape[1], len(natural.order)))
-    S[list(natural.order), range(len(natural.order))] = 1.0
+    S = np.zeros((reduced.structure.subchains.embedding.shape[1], len(reduced.order)))
+    S[list(reduced.order), range(len(reduced.order))] = 1.0
     return S
 
 
-def normalise_positions(natural: ReducedCoordinates, p: Array) -> Array:
+def normalise_positions(reduced: ReducedCoordinates, p: Array) -> Array:
     """Positions p (size,) with unit quaternions; entries that a planar robot's platform lacks are zero."""
     entries = list(p)
-    for k in natural.zeros:
+    for k in reduced.zeros:
         entries[k] = 0.0
     subchain_positions = positions.normalise_positions(
-        natural.structure.subchains, pack(entries[: natural.subchain_size])
+        reduced.structure.subchains, pack(entries[: reduced.subchain_size])
     )
-    return pack([*subchain_positions, *entries[natural.subchain_size :]])
+    return pack([*subchain_positions, *entries[reduced.subchain_size :]])
 
 
 class Lengths(NamedTuple):
@@ -462,22 +462,22 @@ class Lengths(NamedTuple):
 
 
 def subchain_motion(
-    natural: ReducedCoordinates, p: Array, y: Array, lengths: Lengths | None = None
+    reduced: ReducedCoordinates, p: Array, y: Array, lengths: Lengths | None = None
 ) -> SubchainMotion:
     """The robot at positions p and rates y.
 
     Lengths of the links and their rates follow if they are not given.
     """
-    subchains = natural.structure.subchains
-    frames, now = _subchain_frames(natural, p)
-    motion, S = frames.motion, rate_selection(natural)
-    r = product(S, y[: len(natural.order)])
+    subchains = reduced.structure.subchains
+    frames, now = _subchain_frames(reduced, p)
+    motion, S = frames.motion, rate_selection(reduced)
+    r = product(S, y[: len(reduced.order)])
     state = tree_in_motion(subchains, now, r)
     velocity = state.moving.velocity
     gravity = np.asarray(subchains.robot.gravity)
     columns = product(subchains.embedding, S)
     tips, links = [], []
-    for k, link in enumerate(natural.structure.links):
+    for k, link in enumerate(reduced.structure.links):
         ends = []
         for end in (link.start, link.end):
             point = end.point(motion.poses)
@@ -490,12 +490,12 @@ def subchain_motion(
                     point_acceleration(twist, bias, point) - gravity,
                 )
             )
-        part, rate = p[natural.link_slices[k]], y[natural.link_rates[k]]
-        constants = natural.links[k]
+        part, rate = p[reduced.link_slices[k]], y[reduced.link_rates[k]]
+        constants = reduced.links[k]
         span = ends[1].p - ends[0].p
         across = (
             None
-            if natural.structure.normal is not None
+            if reduced.structure.normal is not None
             else _transverse_directions(span, part[constants.n :])
         )
         at = link_posture(span, norm(span) if lengths is None else lengths.length[k], across, link.normal)
@@ -504,18 +504,18 @@ def subchain_motion(
         w = pack([dot(n, velocity_between) * at.reciprocal for n in at.n])
         links.append(moving_link(constants, at, LinkRates(stretch, w, part[: constants.n], rate)))
         tips.append((ends[0], ends[1]))
-    return SubchainMotion(natural, frames, state, r, tuple(tips), tuple(links))
+    return SubchainMotion(reduced, frames, state, r, tuple(tips), tuple(links))
 
 
-def link_end_points(natural: ReducedCoordinates, p: Array) -> list[tuple[Array, Array]]:
+def link_end_points(reduced: ReducedCoordinates, p: Array) -> list[tuple[Array, Array]]:
     """Both ends (3,) of every link."""
-    poses = _subchain_frames(natural, p)[0].motion.poses
-    return [(link.start.point(poses), link.end.point(poses)) for link in natural.structure.links]
+    poses = _subchain_frames(reduced, p)[0].motion.poses
+    return [(link.start.point(poses), link.end.point(poses)) for link in reduced.structure.links]
 
 
-def _subchain_frames(natural: ReducedCoordinates, p: Array) -> tuple[ElasticFrames, Configuration]:
+def _subchain_frames(reduced: ReducedCoordinates, p: Array) -> tuple[ElasticFrames, Configuration]:
     """The stumps at positions p (size,)."""
-    subchains, placed = natural.structure.subchains, normalise_positions(natural, p)[: natural.subchain_size]
+    subchains, placed = reduced.structure.subchains, normalise_positions(reduced, p)[: reduced.subchain_size]
     return configured_frames(subchains, *positions.split_positions(subchains, placed))
 
 
@@ -529,12 +529,12 @@ def _transverse_directions(span: Array, first: Array) -> tuple[Array, Array]:
 
 def position_rates(now: SubchainMotion, p: Array, y: Array) -> Array:
     """dp/dt (size,): of the stumps by their rates, t' of the links' bending, and n_1' = -w_1 e."""
-    natural = now.natural
+    reduced = now.reduced
     result: list[Scalar] = list(
-        positions.position_rates(natural.structure.subchains, p[: natural.subchain_size], now.r)
+        positions.position_rates(reduced.structure.subchains, p[: reduced.subchain_size], now.r)
     )
     for k, link in enumerate(now.links):
-        result += list(y[natural.link_rates[k]])
-        if natural.structure.normal is None:
+        result += list(y[reduced.link_rates[k]])
+        if reduced.structure.normal is None:
             result += list(-link.now.w[0] * link.at.e)
     return pack(result)

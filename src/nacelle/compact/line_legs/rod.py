@@ -32,8 +32,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import LegForm
-from nacelle.compact.bars.known import has_offset_mass, hinge_side, is_asymmetric
+from nacelle.compact.line_legs.geometry import LegForm
+from nacelle.compact.line_legs.known import has_offset_mass, hinge_side, is_asymmetric
 from nacelle.compact.vectors import ZERO
 from nacelle.dynamics.friction import axis_friction, spherical_friction
 from nacelle.dynamics.physics import Physics
@@ -287,8 +287,10 @@ def hinge_moments(
         if not (joint.at_point and physics.friction and any(joint.friction) and set(pair) <= set(lines)):
             continue
         sides = [hinge_side(mechanism_of(robot), lines[name][0], joint) for name in pair]
-        bars = [(form, *line()) for form, line in (lines[name] for name in pair)]
-        first, second = (side * planar_rate(*bar) for bar, side in zip(bars, sides, strict=True))
+        legs_by_line = [(form, *line()) for form, line in (lines[name] for name in pair)]
+        first, second = (
+            side * planar_rate(*line_leg) for line_leg, side in zip(legs_by_line, sides, strict=True)
+        )
         effort = friction_along(joint.friction[0], second - first, second - first, physics)
         for name, side in zip(pair, (-sides[0], sides[1]), strict=True):
             moments[name] = moments[name] + side * effort if name in moments else side * effort

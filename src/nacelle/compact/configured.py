@@ -20,7 +20,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from nacelle.compact.bars.known import LineLeg, line_leg_axes, line_legs
 from nacelle.compact.constraints import (
     Constraint,
     ConstraintKey,
@@ -33,6 +32,7 @@ from nacelle.compact.constraints import (
     spin_constraint,
 )
 from nacelle.compact.leg_trees import LegTrees, WorklessDirection, leg_trees
+from nacelle.compact.line_legs.known import LineLeg, line_leg_axes, line_legs
 from nacelle.compact.platform import MomentPole, PlatformState, PrescribedFrame, platform_state
 from nacelle.compact.sides import PrescribedLine
 from nacelle.compact.solve import EliminationOrder, SolveOrder
@@ -45,7 +45,7 @@ from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack, sample_values
-from nacelle.tree.rates import IdleSpin
+from nacelle.tree.rates import InternalFreedom
 from nacelle.tree.spanning_tree import joint_rate_indices
 
 
@@ -91,24 +91,24 @@ class Parts:
     Attributes:
         mechanism: the robot's analysis.
         rods: bodies that are rods (`rods`).
-        bars: legs that are bars (`find_line_legs`).
+        legs_by_line: legs that are bars (`find_line_legs`).
         omitted_bodies: bodies of rods and bars, which have no frames.
         spins: for every leg idle spins of other bodies.
-        way: how the form is written.
+        form_options: how the form is written.
         up: entry of the directions of struts that never vanishes.
     """
 
     mechanism: Mechanism
     rods: frozenset[int] = frozenset()
-    bars: tuple[int, ...] = ()
+    legs_by_line: tuple[int, ...] = ()
     omitted_bodies: frozenset[int] = frozenset()
-    spins: tuple[tuple[IdleSpin, ...], ...] = ()
-    way: FormOptions = ALL_JOINTS
+    spins: tuple[tuple[InternalFreedom, ...], ...] = ()
+    form_options: FormOptions = ALL_JOINTS
     up: int = 2
 
-    def bars_of(self, robot: Robot) -> dict[int, LineLeg]:
+    def struts_of(self, robot: Robot) -> dict[int, LineLeg]:
         """The bars of the robot with its numbers, which may be symbols."""
-        return line_legs(robot, self.bars, self.up)
+        return line_legs(robot, self.legs_by_line, self.up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +183,9 @@ class ConfiguredRobot:
         return [closure for closure in self.all_constraints if isinstance(closure, JointClosure)]
 
     @property
-    def bars(self) -> list[LineConstraint]:
+    def legs_by_line(self) -> list[LineConstraint]:
         """Those of legs that are bars."""
-        return [bar for bar in self.all_constraints if isinstance(bar, LineConstraint)]
+        return [line_leg for line_leg in self.all_constraints if isinstance(line_leg, LineConstraint)]
 
     def joint_frames(self, index: int, axes: int) -> tuple[Pose, Pose]:
         """Frames of a joint on its first and its second body, seen from a node (0: from the base)."""
@@ -220,8 +220,8 @@ class MeasuredElements(Protocol):
 
 def configure_for_rates(parts: Parts, now: Configuration) -> ConfiguredRobot:
     """Place a robot at a configuration, where nothing but its rates is wanted."""
-    placed = configure_robot(parts, now)
-    return replace(placed, trees=replace(placed.trees, joined=False, runs={}))
+    configured = configure_robot(parts, now)
+    return replace(configured, trees=replace(configured.trees, joined=False, runs={}))
 
 
 def configure_robot(
@@ -236,25 +236,27 @@ def configure_robot(
         sensed: its rods, struts and points of the platform, where these are given by themselves.
     """
     robot = now.robot
-    mechanism, bars = parts.mechanism, parts.bars_of(robot)
-    frames = leg_trees(robot, now, parts.omitted_bodies, line_leg_axes(bars) if parts.way.line_axes else {})
+    mechanism, legs_by_line = parts.mechanism, parts.struts_of(robot)
+    frames = leg_trees(
+        robot, now, parts.omitted_bodies, line_leg_axes(legs_by_line) if parts.form_options.line_axes else {}
+    )
     given_frames = {} if sensed is None else sensed.frames
     platform = replace(platform_state(now), spread=_is_nonplanar(robot), prescribed_frames=given_frames)
-    feet = _coplanar_anchors(parts, bars) if pole else None
+    feet = _coplanar_anchors(parts, legs_by_line) if pole else None
     if pole and _has_pole(mechanism):
         first = _first_point(robot)
         if feet is not None:
             platform = replace(platform, pole=MomentPole(feet[0]))
         elif first is not None:
-            local = first if platform.spread and _are_struts(parts, bars) else None
+            local = first if platform.spread and _are_struts(parts, legs_by_line) else None
             platform = replace(platform, pole=MomentPole(platform.point(PLATFORM, first), local))
     rods = {rod.closure: rod for rod in mass_point_rods(robot, parts.rods).values()}
 
     def of_leg(k: int) -> Iterator[Constraint]:
         """The constraints of a leg."""
-        if k in bars:
+        if k in legs_by_line:
             foot, line = None if feet is None else feet[k], None if sensed is None else sensed.line(k, None)
-            yield line_constraint(frames, platform, k, bars[k], line, foot)
+            yield line_constraint(frames, platform, k, legs_by_line[k], line, foot)
             return
         for c in robot.legs[k].closures:
             if c in rods:
@@ -288,33 +290,40 @@ def _has_pole(mechanism: Mechanism) -> bool:
     return all({(k + 1) % 3, (k + 2) % 3} <= moving for k in axes)
 
 
-def _coplanar_anchors(parts: Parts, bars: dict[int, LineLeg]) -> list[Array] | None:
+def _coplanar_anchors(parts: Parts, legs_by_line: dict[int, LineLeg]) -> list[Array] | None:
     """Points of the base that all legs join as struts, if they lie in a plane across their direction.
 
     Moments about one of them make three rows of the platform's balance constant.
     """
-    if len(parts.mechanism.independent) != 6 or parts.way.line_axes or not _are_struts(parts, bars):
+    if (
+        len(parts.mechanism.independent) != 6
+        or parts.form_options.line_axes
+        or not _are_struts(parts, legs_by_line)
+    ):
         return None
-    height = np.array([float(sample_values(bar.form.A)[parts.up]) for bar in bars.values()])
+    height = np.array([float(sample_values(line_leg.form.A)[parts.up]) for line_leg in legs_by_line.values()])
     flat = float(np.ptp(height)) <= TOLERANCE * parts.mechanism.robot.size
     # All at one height, in every pose.
-    level = bars[0].form.A[parts.up]
-    points = [[level if k == parts.up else bar.form.A[k] for k in range(3)] for bar in bars.values()]
+    level = legs_by_line[0].form.A[parts.up]
+    points = [
+        [level if k == parts.up else line_leg.form.A[k] for k in range(3)]
+        for line_leg in legs_by_line.values()
+    ]
     return [pack(point) for point in points] if flat else None
 
 
-def _are_struts(parts: Parts, bars: dict[int, LineLeg]) -> bool:
+def _are_struts(parts: Parts, legs_by_line: dict[int, LineLeg]) -> bool:
     """Whether all legs are struts: their ends are needed for nothing but their lines."""
     legs = parts.mechanism.robot.legs
-    return 0 < len(bars) == len(legs) and all(bar.is_strut for bar in bars.values())
+    return 0 < len(legs_by_line) == len(legs) and all(line_leg.is_strut for line_leg in legs_by_line.values())
 
 
 def uses_pole(parts: Parts) -> bool:
     """Whether all points of the platform may be counted from the one where the first leg holds it."""
     robot = parts.mechanism.robot
-    bars = parts.bars_of(robot)
-    applies = _are_struts(parts, bars) and _is_nonplanar(robot) and _has_pole(parts.mechanism)
-    return applies and _coplanar_anchors(parts, bars) is None
+    legs_by_line = parts.struts_of(robot)
+    applies = _are_struts(parts, legs_by_line) and _is_nonplanar(robot) and _has_pole(parts.mechanism)
+    return applies and _coplanar_anchors(parts, legs_by_line) is None
 
 
 def _platform_points(robot: Robot) -> Iterator[tuple[Joint, Array]]:
@@ -346,7 +355,7 @@ def leg_rates(parts: Parts, leg: int) -> list[int]:
     indices: list[int] = []
     for j in robot.legs[leg].joints:
         rates = joint_rate_indices(robot, (j,))
-        driven = leg in parts.bars and any(rate in active for rate in rates)
+        driven = leg in parts.legs_by_line and any(rate in active for rate in rates)
         if robot.joints[j].successor not in parts.omitted_bodies or driven:
             indices += rates
     return indices

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import nacelle
 from nacelle.compact import models as general
-from nacelle.compact.bars.known import find_line_legs
+from nacelle.compact.line_legs.known import find_line_legs
 from nacelle.dynamics import reference as functions
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.parallelogram import recognise_parallelogram
@@ -133,7 +133,7 @@ def parallelograms(root: str, seed: int) -> nacelle.Robot:
 @pytest.mark.parametrize("root", ["P", "R"])
 def test_parallelograms(root: str, seed: int) -> None:
     robot = parallelograms(root, seed)
-    assert bars_of(robot) == 3
+    assert struts_of(robot) == 3
     check(robot, seed)
 
 
@@ -148,14 +148,14 @@ def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:
     x, y, v, a, load = state(robot, seed)
     exact = functions.inertia(robot, x, y)
     condition = np.linalg.cond(exact["A"])
-    for bar_axes in (False, True):
+    for line_axes in (False, True):
         for physics in (Physics(False), Physics(), Physics(smooth=0.3)):
             force = functions.inverse(robot, x, y, v, a, load, formulation="tree", physics=physics)["force"]
-            found = general.inverse(robot, x, y, v, a, load, bar_axes=bar_axes, physics=physics)
-            assert_same(found["force"], force, 1e-13 * max(condition, 10.0), f"bar axes {bar_axes}")
+            found = general.inverse(robot, x, y, v, a, load, line_axes=line_axes, physics=physics)
+            assert_same(found["force"], force, 1e-13 * max(condition, 10.0), f"bar axes {line_axes}")
             if whole:
-                back = general.forward(robot, x, y, v, force, load, bar_axes=bar_axes, physics=physics)
-                assert_same(back["acceleration"], a, 1e-12 * max(condition, 100.0), f"forward, {bar_axes}")
+                back = general.forward(robot, x, y, v, force, load, line_axes=line_axes, physics=physics)
+                assert_same(back["acceleration"], a, 1e-12 * max(condition, 100.0), f"forward, {line_axes}")
     if not whole:
         return
     found = general.inertia(robot, x, y)
@@ -163,13 +163,13 @@ def check(robot: nacelle.Robot, seed: int, *, whole: bool = True) -> None:
     assert_same(found["A"], exact["A"], 1e-13 * max(condition, 10.0))
     for name, states in (("bias", (x, y, v)), ("gravity", (x, y)), ("energies", (x, y, v))):
         expected = getattr(functions, name)(robot, *states)
-        for options in ({"bar_axes": False}, {"bar_axes": True}) if name == "bias" else ({},):
+        for options in ({"line_axes": False}, {"line_axes": True}) if name == "bias" else ({},):
             found = getattr(general, name)(robot, *states, **options)
             for key in KEYS[name]:
                 assert_same(found[key], expected[key], 1e-12 * max(condition, 10.0), f"{name} {key}")
 
 
-def bars_of(robot: nacelle.Robot) -> int:
+def struts_of(robot: nacelle.Robot) -> int:
     """Number of legs that are bars; rods between spherical joints are not counted."""
     return len(find_line_legs(mechanism_of(robot)))
 
@@ -180,8 +180,8 @@ def test_the_library(name: str) -> None:
     check(library_robot(name), 1)
 
 
-def test_which_legs_are_bars() -> None:
-    assert {name: bars_of(library_robot(name)) for name in NAMES if bars_of(library_robot(name))} == BARS
+def test_which_legs_are_struts() -> None:
+    assert {name: struts_of(library_robot(name)) for name in NAMES if struts_of(library_robot(name))} == BARS
 
 
 @pytest.mark.costly
@@ -189,7 +189,7 @@ def test_which_legs_are_bars() -> None:
 @pytest.mark.parametrize("name", [*FAMILIES, *GENERAL])
 def test_random_robots(name: str, seed: int) -> None:
     robot = loaded_robot(name, seed)
-    assert bars_of(robot) == FAMILIES.get(name, BARS.get(name, 0))
+    assert struts_of(robot) == FAMILIES.get(name, BARS.get(name, 0))
     check(robot, seed)
 
 
@@ -206,12 +206,12 @@ def test_one_leg_of_another_kind(name: str, body: int, count: int) -> None:
     own = tuple(parameters_from_com(0.7, np.array([0.03, -0.02, 0.05]), about))
     bodies[place] = dataclasses.replace(bodies[place], inertia=own)
     mixed = dataclasses.replace(robot, bodies=tuple(bodies))
-    assert bars_of(mixed) == count
+    assert struts_of(mixed) == count
     check(mixed, 4)
 
 
 @pytest.mark.slow
-def test_rods_of_any_inertia_are_bars_in_the_mass_matrix_alone() -> None:
+def test_rods_of_any_inertia_are_struts_in_the_mass_matrix_alone() -> None:
     robot = with_random_inertias(library_robot("hexa"), 3)
     assert find_line_legs(mechanism_of(robot)) == (0, 1, 2, 3, 4, 5)
     assert find_line_legs(mechanism_of(robot), asymmetric=False) == ()
@@ -225,7 +225,7 @@ def test_random_robots_of_any_seed(name: str, seed: int) -> None:
     robot = loaded_robot(name, seed)
     # A random Delta may have parasitic motion, whose legs are not bars.
     assume(not mechanism_of(robot).unknown_count)
-    assert bars_of(robot) == FAMILIES[name]
+    assert struts_of(robot) == FAMILIES[name]
     check(robot, seed, whole=False)
 
 

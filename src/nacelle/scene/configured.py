@@ -18,7 +18,7 @@ from nacelle.model.robot import Robot
 from nacelle.scene.colours import AXIS_COLOURS
 from nacelle.scene.faces import cylinder_faces, solid_faces
 from nacelle.scene.geometry import robot_geometry
-from nacelle.shapes.placed import MIN_THICKNESS
+from nacelle.shapes.configured import MIN_THICKNESS
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 

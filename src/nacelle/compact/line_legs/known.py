@@ -19,7 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import (
+from nacelle.compact.line_legs.geometry import (
     LegForm,
     NotALineLegError,
     equalise_axes,
@@ -146,10 +146,10 @@ def _is_line_leg(mechanism: Mechanism, form: LegForm) -> bool:
     return not any(term.basis == "constant" for terms in (end.second, end.still) for term in terms)
 
 
-def line_leg_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
+def line_leg_bodies(robot: Robot, legs_by_line: tuple[int, ...]) -> frozenset[int]:
     """Bodies of bars, without those that their drives carry."""
     bodies: set[int] = set()
-    for k in bars:
+    for k in legs_by_line:
         leg = robot.legs[k]
         driven = next(actuator.joint for actuator in robot.actuators if actuator.joint in leg.joints)
         index = leg.joints.index(driven)
@@ -165,21 +165,21 @@ def line_leg_bodies(robot: Robot, bars: tuple[int, ...]) -> frozenset[int]:
 
 def line_legs(robot: Robot, legs: tuple[int, ...], up: int = 2) -> dict[int, LineLeg]:
     """The bars of a robot with its numbers, which may be symbols; `up` as `LineLeg` has it."""
-    bars: dict[int, LineLeg] = {}
+    legs_by_line: dict[int, LineLeg] = {}
     for k in legs:
         form = read_leg(robot, k)
         drive = form.drive.joint
         (rate,) = joint_rate_indices(robot, (robot.actuators[form.drive.number].joint,))
         if form.kind == "strut":
-            bars[k] = LineLeg(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
+            legs_by_line[k] = LineLeg(form, rate, BASE, form.A, (0.0, 0.0, 0.0), up)
             continue
         A = (drive.frame_successor @ Pose(np.eye(3), form.A)).p
         mass, c1, c2 = form.rod[0], form.rod[3] / form.length, form.rod[4] / (form.length * form.length)
-        bars[k] = LineLeg(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
-    return bars
+        legs_by_line[k] = LineLeg(form, rate, drive.successor, A, (mass - 2.0 * c1 + c2, c2, c1 - c2), up)
+    return legs_by_line
 
 
-def line_leg_axes(bars: dict[int, LineLeg]) -> dict[int, Array]:
+def line_leg_axes(legs_by_line: dict[int, LineLeg]) -> dict[int, Array]:
     """For bars whose first axis is not an axis of the base, constant axes along it (columns, in the base)."""
-    axes = equalise_axes([leg_axes(bar.form) for bar in bars.values()])
-    return {k: Q for k, Q in zip(bars, axes, strict=True) if not np.array_equal(Q, np.eye(3))}
+    axes = equalise_axes([leg_axes(line_leg.form) for line_leg in legs_by_line.values()])
+    return {k: Q for k, Q in zip(legs_by_line, axes, strict=True) if not np.array_equal(Q, np.eye(3))}

@@ -37,9 +37,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import LegForm, round_to_zero
-from nacelle.compact.bars.known import has_offset_mass
-from nacelle.compact.bars.rod import add_end_friction, friction_along, geared_inertia
+from nacelle.compact.line_legs.geometry import LegForm, round_to_zero
+from nacelle.compact.line_legs.known import has_offset_mass
+from nacelle.compact.line_legs.rod import add_end_friction, friction_along, geared_inertia
 from nacelle.dynamics.friction import spherical_friction
 from nacelle.dynamics.physics import Physics
 from nacelle.kinematics.legs.chain import TOLERANCE

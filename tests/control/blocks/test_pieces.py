@@ -10,20 +10,7 @@ import pytest
 from scipy.signal import cont2discrete
 
 import nacelle
-from nacelle.control.kind import ControlStep, DesiredMotion, Tuning, VectorLayout
-from nacelle.control.laws.adaptive import (
-    RegressorSamples,
-    adaptation_gain,
-    adapted_parameters,
-    default_payload,
-    gram_matrix,
-    parameter_bounds,
-    parameter_scales,
-    regressors_along_motion,
-    sliding_variable,
-)
-from nacelle.control.laws.computed_torque import gains_from_poles
-from nacelle.control.pieces.admissible import (
+from nacelle.control.blocks.admissible import (
     Tolerance,
     check_state,
     determinant,
@@ -32,14 +19,14 @@ from nacelle.control.pieces.admissible import (
     setpoint_memory,
     setpoint_memory_at_rest,
 )
-from nacelle.control.pieces.desired import (
+from nacelle.control.blocks.desired import (
     desired_coordinates,
     friction_along_twist,
     model_force,
     solve_passive_coordinates,
     without_internal_forces,
 )
-from nacelle.control.pieces.pose import (
+from nacelle.control.blocks.pose import (
     PlatformEstimate,
     PredictedPlatform,
     TrackingErrors,
@@ -56,13 +43,26 @@ from nacelle.control.pieces.pose import (
     pose_difference,
     twist_from_rates,
 )
-from nacelle.control.pieces.signals import (
+from nacelle.control.blocks.signals import (
     DESIRED_REFUSED,
     MEASURED_REFUSED,
     STOPPED,
     coordinate_difference,
     error_rate,
 )
+from nacelle.control.kind import ControlStep, DesiredMotion, Tuning, VectorLayout
+from nacelle.control.laws.adaptive import (
+    RegressorSamples,
+    adaptation_gain,
+    adapted_parameters,
+    default_payload,
+    gram_matrix,
+    parameter_bounds,
+    parameter_scales,
+    regressors_along_motion,
+    sliding_variable,
+)
+from nacelle.control.laws.computed_torque import gains_from_poles
 from nacelle.dynamics.physics import Physics
 from nacelle.export.states import random_states
 from nacelle.export.vectors import relation_error
@@ -93,8 +93,8 @@ def test_the_linear_form_along_a_motion_is_the_public_one():
 
 
 def _rates(robot, x, v, h=1e-6):
-    ahead, behind = (nacelle.inverse_kinematics(robot, x + s * h * v).q for s in (1.0, -1.0))
-    return (ahead - behind) / (2.0 * h)
+    predicted_state, behind = (nacelle.inverse_kinematics(robot, x + s * h * v).q for s in (1.0, -1.0))
+    return (predicted_state - behind) / (2.0 * h)
 
 
 def test_all_that_is_felt_has_the_time_constant():
@@ -196,10 +196,14 @@ def test_the_middle_is_that_of_a_constant_acceleration() -> None:
     v, a = np.array([0.5, -0.3, 0.2, 1.0]), np.array([3.0, 2.0, -4.0, 5.0])
     one = np.zeros(1)
     platform = PlatformEstimate(x, y, v, np.zeros(4), one, one)
-    ahead = platform_mid_sample(robot, platform, a, {"period": np.array([1e-3]), "delay": np.array([5e-4])})
-    np.testing.assert_allclose(ahead.x, x + 1e-3 * v + 5e-7 * a, atol=1e-15)
-    np.testing.assert_allclose(ahead.v, v + 1e-3 * a)
-    np.testing.assert_allclose(ahead.y, nacelle.inverse_kinematics(robot, ahead.x).y, atol=1e-10)
+    predicted_state = platform_mid_sample(
+        robot, platform, a, {"period": np.array([1e-3]), "delay": np.array([5e-4])}
+    )
+    np.testing.assert_allclose(predicted_state.x, x + 1e-3 * v + 5e-7 * a, atol=1e-15)
+    np.testing.assert_allclose(predicted_state.v, v + 1e-3 * a)
+    np.testing.assert_allclose(
+        predicted_state.y, nacelle.inverse_kinematics(robot, predicted_state.x).y, atol=1e-10
+    )
 
 
 def test_the_desired_motion_goes_on_at_its_jerk() -> None:

@@ -28,9 +28,11 @@ from functools import partial
 
 import numpy as np
 
-from nacelle.compact.bars.geometry import LegForm
-from nacelle.compact.bars.known import project_to_plane
-from nacelle.compact.bars.rod import (
+from nacelle.compact.constraints import DrivenRod, LineConstraint, Strut
+from nacelle.compact.legs import Legs
+from nacelle.compact.line_legs.geometry import LegForm
+from nacelle.compact.line_legs.known import project_to_plane
+from nacelle.compact.line_legs.rod import (
     Residual,
     RodMotion,
     force_for_moment,
@@ -38,9 +40,7 @@ from nacelle.compact.bars.rod import (
     residual,
     rod_rotation,
 )
-from nacelle.compact.bars.strut import StrutMotion, strut_forces, strut_inertia
-from nacelle.compact.constraints import DrivenRod, LineConstraint, Strut
-from nacelle.compact.legs import Legs
+from nacelle.compact.line_legs.strut import StrutMotion, strut_forces, strut_inertia
 from nacelle.compact.motion import MechanismMotion
 from nacelle.compact.required import ForceAccumulator, add_to_both_sides
 from nacelle.compact.vectors import ZERO, add, add_product, scale
@@ -60,21 +60,24 @@ def add_strut_and_rod_forces(
         forces: where it is gathered.
         physics: what is included.
     """
-    placed = legs.placed
+    configured = legs.configured
     moments: dict[int, Scalar] = {}
-    for bar in placed.bars:
-        form = bar.form if physics.inertia else _without_inertia(bar.form)
-        if isinstance(bar, DrivenRod):
-            moments[bar.key.leg] = _add_rod_forces(legs, motion, forces, physics, bar, form)
+    for line_leg in configured.legs_by_line:
+        form = line_leg.form if physics.inertia else _without_inertia(line_leg.form)
+        if isinstance(line_leg, DrivenRod):
+            moments[line_leg.key.leg] = _add_rod_forces(legs, motion, forces, physics, line_leg, form)
         else:
-            _add_strut_forces(legs, motion, forces, physics, bar, form)
-    lines = {bar.form.name: (bar.form, partial(_line_and_rate, legs, motion, bar)) for bar in placed.bars}
-    hinges = hinge_moments(placed.robot, lines, physics)
-    for bar in placed.bars:
-        moment = hinges.get(bar.form.name, 0.0) + moments.get(bar.key.leg, 0.0)
+            _add_strut_forces(legs, motion, forces, physics, line_leg, form)
+    lines = {
+        line_leg.form.name: (line_leg.form, partial(_line_and_rate, legs, motion, line_leg))
+        for line_leg in configured.legs_by_line
+    }
+    hinges = hinge_moments(configured.robot, lines, physics)
+    for line_leg in configured.legs_by_line:
+        moment = hinges.get(line_leg.form.name, 0.0) + moments.get(line_leg.key.leg, 0.0)
         if not is_zero(moment):
             forces.add_to_constraint(
-                bar.key, moment * force_for_moment(bar.form, _rod_motion(legs, motion, bar))
+                line_leg.key, moment * force_for_moment(line_leg.form, _rod_motion(legs, motion, line_leg))
             )
 
 
@@ -94,8 +97,8 @@ def _add_strut_forces(
     form: LegForm,
 ) -> None:
     """What a strut requires; `form` as it counts."""
-    trees, sides = legs.placed.trees, strut.sides
-    gravity = trees.down(sides.axes, np.asarray(legs.placed.robot.gravity))
+    trees, sides = legs.configured.trees, strut.sides
+    gravity = trees.down(sides.axes, np.asarray(legs.configured.robot.gravity))
     w = trees.down(sides.axes, motion.frames[sides.body].w)
     if sides.line is not None and sides.line.length is not None:
         r, v, a = sides.line.direction
@@ -109,22 +112,22 @@ def _add_strut_forces(
     forces.along(strut.link.rate, demand.residual_force)
 
 
-def _rod_motion(legs: Legs, motion: MechanismMotion, bar: LineConstraint) -> RodMotion:
+def _rod_motion(legs: Legs, motion: MechanismMotion, line_leg: LineConstraint) -> RodMotion:
     """How a bar moves as a rod, in its axes."""
-    trees, sides, (r, v) = legs.placed.trees, bar.sides, _line_and_rate(legs, motion, bar)
-    if isinstance(bar, Strut):
+    trees, sides, (r, v) = legs.configured.trees, line_leg.sides, _line_and_rate(legs, motion, line_leg)
+    if isinstance(line_leg, Strut):
         return RodMotion(r, v, ZERO, ZERO, 0.0, 0.0, ZERO)
     a1, a2 = (
-        project_to_plane(bar.form, a)
+        project_to_plane(line_leg.form, a)
         for a in (sides.near_acceleration(motion), sides.end_acceleration(motion))
     )
     arm: Array = ZERO
-    if bar.form.drive.revolute:
+    if line_leg.form.drive.revolute:
         (axis,) = trees.node(sides.node).axes
         point = sides.leg_point
         arm = trees.up(sides.node, point - float(axis @ sample_values(point)) * axis, sides.axes)
-    reciprocal = legs.factors[bar.key.leg].reciprocals[0]
-    return RodMotion(r, v, a1, a2, motion.u[bar.link.rate], reciprocal, arm)
+    reciprocal = legs.factors[line_leg.key.leg].reciprocals[0]
+    return RodMotion(r, v, a1, a2, motion.u[line_leg.link.rate], reciprocal, arm)
 
 
 def _add_rod_forces(
@@ -136,7 +139,7 @@ def _add_rod_forces(
     form: LegForm,
 ) -> Scalar:
     """What a rod requires; gives the moment about A that is left for a force at B (`lean`)."""
-    w = legs.placed.trees.down(rod.sides.axes, motion.frames[rod.sides.body].w)
+    w = legs.configured.trees.down(rod.sides.axes, motion.frames[rod.sides.body].w)
     part = rod_rotation(form, _rod_motion(legs, motion, rod), w, physics)
     near, far = Wrench(part.force - part.G, ZERO), Wrench(part.G, part.moment)
     add_to_both_sides(forces, rod, near, far)
@@ -144,22 +147,26 @@ def _add_rod_forces(
     return part.about_a
 
 
-def _line_and_rate(legs: Legs, motion: MechanismMotion, bar: LineConstraint) -> tuple[Array, Array]:
+def _line_and_rate(legs: Legs, motion: MechanismMotion, line_leg: LineConstraint) -> tuple[Array, Array]:
     """B - A of a bar and its derivative, in its axes."""
-    trees = legs.placed.trees
-    return bar.line(trees), bar.relative_velocity(trees, motion.u, motion.frames)
+    trees = legs.configured.trees
+    return line_leg.line(trees), line_leg.relative_velocity(trees, motion.u, motion.frames)
 
 
-def end_inertia_of_bar(legs: Legs, bar: LineConstraint, drive: Scalar) -> Array:
+def end_inertia_of_strut(legs: Legs, line_leg: LineConstraint, drive: Scalar) -> Array:
     """Inertia (3, 3) of a bar at B, base axes; `drive` is that of a rod along its drive, kg or kg m^2."""
-    trees = legs.placed.trees
-    K = strut_inertia(bar.form, bar.line(trees)) if isinstance(bar, Strut) else _rod_inertia(legs, bar, drive)
-    return trees.tensor_to_base(bar.sides.axes, K)
+    trees = legs.configured.trees
+    K = (
+        strut_inertia(line_leg.form, line_leg.line(trees))
+        if isinstance(line_leg, Strut)
+        else _rod_inertia(legs, line_leg, drive)
+    )
+    return trees.tensor_to_base(line_leg.sides.axes, K)
 
 
 def _residual_energy_terms(legs: Legs, rod: DrivenRod) -> tuple[Array, Residual | None]:
     """dA/dq, and what a rod has beyond its masses."""
-    c = rod.sides.near(legs.placed.trees)[rod.link.rate][0]
+    c = rod.sides.near(legs.configured.trees)[rod.link.rate][0]
     return c, residual(rod.form, rod.d, c)
 
 

@@ -33,9 +33,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.control.kind import DesiredMotion, Tuning
-from nacelle.control.pieces.desired import solve_passive_coordinates
-from nacelle.control.pieces.signals import (
+from nacelle.control.blocks.desired import solve_passive_coordinates
+from nacelle.control.blocks.signals import (
     PATIENCE,
     coordinate_difference,
     count_missed,
@@ -43,6 +42,7 @@ from nacelle.control.pieces.signals import (
     select,
     smallest_sign,
 )
+from nacelle.control.kind import DesiredMotion, Tuning
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.reference import require_inertia
 from nacelle.kinematics.configuration import configuration, rate_map
@@ -227,10 +227,10 @@ def estimate_platform(robot: Robot, z: dict[str, Array], q: Array, k: dict[str, 
     T, D = k["period"][0], k["delay"][0]
     a, a0, u = z["acceleration"], z["earlier"], z["unmodelled"]
     rest = T - D
-    ahead = T * z["v"] + (0.5 * rest * rest) * a + (T * D - 0.5 * D * D) * a0 + (0.5 * T * T) * u
+    predicted_state = T * z["v"] + (0.5 * rest * rest) * a + (T * D - 0.5 * D * D) * a0 + (0.5 * T * T) * u
     faster = z["v"] + rest * a + D * a0 + T * u
     arrived = [presence_sign(value) for value in q]
-    predicted = displace_pose(robot, z["x"], z["y"], ahead)
+    predicted = displace_pose(robot, z["x"], z["y"], predicted_state)
     x, y = predicted, solve_passive_coordinates(robot, z["y"], predicted, _PREDICTION_STEPS)
     missed_by = np.zeros(robot.motion.n)
     for closing in _CORRECTION_STEPS:
@@ -327,8 +327,10 @@ class InertialResponse(NamedTuple):
     acceleration: Array
 
 
-def inertial_response(robot: Robot, ahead: PredictedPlatform, load: Array, force: Array) -> InertialResponse:
+def inertial_response(
+    robot: Robot, predicted_state: PredictedPlatform, load: Array, force: Array
+) -> InertialResponse:
     """M, and M^-1 (load + J^T force) of a force along the twist (n,) and forces of actuators (actuators,)."""
     require_inertia(robot)
-    at = model_functions.inertia(robot, ahead.x, ahead.y, outputs="M A")
+    at = model_functions.inertia(robot, predicted_state.x, predicted_state.y, outputs="M A")
     return InertialResponse(at["M"], solve(at["M"], load + at["A"].T @ force, "spd"))

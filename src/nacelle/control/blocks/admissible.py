@@ -32,10 +32,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.control.kind import ControlStep, DesiredMotion
-from nacelle.control.pieces.desired import close_loops
-from nacelle.control.pieces.pose import pose_difference
-from nacelle.control.pieces.signals import (
+from nacelle.control.blocks.desired import close_loops
+from nacelle.control.blocks.pose import pose_difference
+from nacelle.control.blocks.signals import (
     DESIRED_REFUSED,
     MEASURED_REFUSED,
     coordinate_difference,
@@ -45,6 +44,7 @@ from nacelle.control.pieces.signals import (
     select,
     wrap_angle,
 )
+from nacelle.control.kind import ControlStep, DesiredMotion
 from nacelle.kinematics.branch import RELATION_TOLERANCE, branch_determinants
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.kinematic_model import inverse_jacobian
