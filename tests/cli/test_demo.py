@@ -135,7 +135,7 @@ def test_the_whole_demonstration() -> None:
     assert [words[0] for words in commands] == ["report", "identify", "control", "export"]
     identified, controlled, exported = (run_json(*words) for words in commands[1:])
     assert f"R^2 {identified['score']:.4f}" in text
-    left = {word.split()[0]: float(word.split()[1]) for word in _after("rms:", lines).split(",")}
+    left = {word.split()[0]: float(word.split()[1]) for word in _after("residual:", lines).split(",")}
     assert left["identified"] < 0.8 * left["described"]
     tool = [(entry["tool"]["rms_error"], entry["tool"]["max_error"]) for entry in controlled["runs"]]
     assert all(f"{1e3 * mean:.3g} / {1e3 * most:.3g}" in text for mean, most in tool)

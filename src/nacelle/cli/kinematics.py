@@ -55,7 +55,7 @@ from nacelle.cli.outputs import (
     write_or_print,
 )
 from nacelle.cli.view import write_picture
-from nacelle.errors import NacelleError, did_you_mean
+from nacelle.errors import NacelleError, did_you_mean, format_count
 from nacelle.progress import task
 
 if TYPE_CHECKING:
@@ -328,7 +328,8 @@ def _fk_of_actuators(
         console().print(f"{name:>6} = {text}")
     print_dependent(result)
     print_tool(robot, result.x, tool)
-    method = f"Newton's method, {int(result.iterations)} iterations" if result.iterations else "closed form"
+    steps = format_count(int(result.iterations), "iteration")
+    method = f"Newton's method, {steps}" if result.iterations else "closed form"
     console().print(f"[dim]{method}[/]")
     flags = flag_names(int(result.flags))
     if flags:
