@@ -6,8 +6,8 @@ with a rotation vector r in the place of a quaternion, q = exp(r) q_0, so
     v = c',  dv/dt = c''        w = J(r) r',  dw/dt = J r'' + bias(r, r')        (`rotation_vector`)
 
 and, for tilts with parasitic motion, v = T(x) c' (`nacelle.trajectory.sample_trajectory`). Passive
-coordinates y are constants at which the loops are closed; one Newton step y - r_y^-1 r(x, y) added to them is
-zero there, but has dy/dx = -r_y^-1 r_x, the implicit function theorem. So everything is a function of c, c', c''.
+coordinates y are constants at which the loops are closed; one Newton step y - r_y^-1 r(x, y) added
+is zero, but has dy/dx = -r_y^-1 r_x, the implicit function theorem. So all is a function of c, c', c''.
 
 Rows of the regressor are weighted by the standard deviation s_i of the noise of each actuator's force. With A
 = J_r^-1 and S = diag(s^2) the rows
