@@ -135,7 +135,7 @@ def test_states_that_are_not_finite() -> None:
         ({"u": np.ones((12, 2, 1))}, r"not \(steps, 3, 1\)"),
         ({"u": np.ones((12, 3, 1)), "held": 3}, "held over 3 steps"),
         ({"u": np.ones((3, 1)), "held": 3}, "u has 3 rows for 4 steps"),
-        ({"u": np.ones((3, 1)), "held": 3, "steps": 10}, "10 are no multiple"),
+        ({"u": np.ones((3, 1)), "held": 3, "steps": 10}, "10 steps are no multiple"),
         ({"x0": np.ones((3, 3))}, r"x0 has the shape \(3, 3\), not \(N, 2\)"),
         ({"p": np.ones((2, 2))}, "different numbers of rows"),
         ({"steps": -1}, "must be positive"),

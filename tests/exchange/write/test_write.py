@@ -122,7 +122,7 @@ def test_nothing_is_replaced_or_half_written(tmp_path: Path) -> None:
     beside.write_text("mine")
     with pytest.raises(nacelle.errors.ExportError, match=r"a\.yaml is there already"):
         nacelle.export_robot(robot, "urdf", out=tmp_path / "a.urdf")
-    with pytest.raises(nacelle.errors.ExportError, match="beside the robot"):
+    with pytest.raises(nacelle.errors.ExportError, match="next to the robot"):
         nacelle.export_robot(robot, "urdf", out=tmp_path / "b.yaml")
     with pytest.raises(nacelle.errors.ExportError, match="there is no folder"):
         nacelle.export_robot(robot, "mjcf", out=tmp_path / "c" / "d.xml")

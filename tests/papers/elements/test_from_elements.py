@@ -60,8 +60,8 @@ def test_which_robots_have_no_elements() -> None:
 
 # Random robots, any inertia and friction: those that have an element state, and why others have none.
 REFUSED = {
-    "6 UPS with an offset slide": "beside the line",
-    "6 RRPS": "beside the line",
+    "6 UPS with an offset slide": "off the line",
+    "6 RRPS": "off the line",
     "6 URS": "not of a supported kind",
     "6 RRRS with a pair first": "not of a supported kind",
     "6 PSPP": "not of a supported kind",
