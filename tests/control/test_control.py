@@ -421,7 +421,14 @@ def test_a_loop_ends_at_the_sample_that_is_out_of_reach(name: str) -> None:
     rows = np.tile(np.concatenate([x, np.zeros(4)]), (200, 1))
     rows[20:, 1] += 10.0
     plant = nacelle.simulation.RigidPlant(robot, friction=False)
-    run = nacelle.simulate(plant, x, None, made.digital(x, rows), until=0.1, method="rk4", step=2.5e-4)
+    run = nacelle.simulate(
+        plant,
+        x,
+        None,
+        made.digital(x, rows),
+        until=0.1,
+        integration=nacelle.simulation.Integration("rk4", step=2.5e-4),
+    )
     assert run.message.startswith(
         "at 0.01 s the controller stopped: the desired motion is not finite, out of"
     )

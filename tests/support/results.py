@@ -67,7 +67,9 @@ def results(robot: Robot) -> dict[str, Callable[[], Any]]:
         "Reactions, many": lambda: nacelle.joint_reactions(robot, many, zero, zero),
         "PeakReactions": lambda: nacelle.dynamics.peak_reactions(robot, line, rate=50.0),
         "Sizing": lambda: nacelle.dynamics.size_motors(robot, line, rate=50.0),
-        "Simulation": lambda: nacelle.simulate(robot, x, until=0.01, step=1e-3, method="rk4"),
+        "Simulation": lambda: nacelle.simulate(
+            robot, x, until=0.01, integration=nacelle.simulation.Integration("rk4", step=1e-3)
+        ),
     }
 
 

@@ -19,6 +19,7 @@ from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.model.robot import Robot
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import simulate
@@ -276,7 +277,9 @@ def test_ideal_sensors_are_the_loop_without_them(fivebar: Robot, turn: Circle) -
     hold = nacelle.dynamics.equilibrium(fivebar, turn(0.0).x)
     first, until = turn(0.0).x, time[0] + 1e-3 * len(time)
     force = law.digital(first, run.desired_motion.rows, first_force=hold)
-    plain = simulate(plant, first, None, force, start=time[0], until=until, method="rk4", step=5e-4)
+    plain = simulate(
+        plant, first, None, force, start=time[0], until=until, integration=Integration("rk4", step=5e-4)
+    )
     assert run.simulation.states == pytest.approx(plain.states, abs=1e-12)
 
 

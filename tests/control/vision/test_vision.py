@@ -246,7 +246,9 @@ def test_it_moves_as_a_simulated_robot(name: str) -> None:
     force = 1.5 * equilibrium(true, x) + 0.2
     plant = TruePlant(robot, deviation)
     own, run = (
-        nacelle.simulate(each, x, force=force, until=0.05, method="rk4", step=5e-4)
+        nacelle.simulate(
+            each, x, tau=force, until=0.05, integration=nacelle.simulation.Integration("rk4", step=5e-4)
+        )
         for each in (plant, RigidPlant(true, smooth=1e-3))
     )
     assert np.max(np.abs(own.x[-1] - x)) > 1e-5
@@ -329,7 +331,9 @@ def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlan
         return {"force": np.zeros(2), "memory": z}
 
     law, x = DigitalController(watch, 1e-3), nacelle.reference_pose(plant.robot)
-    run = nacelle.simulate(plant, x, [0.1, 0.0], law, until=0.06, method="rk4", step=5e-4)
+    run = nacelle.simulate(
+        plant, x, [0.1, 0.0], law, until=0.06, integration=nacelle.simulation.Integration("rk4", step=5e-4)
+    )
     for now, calls in samples:
         for exposure, p in calls:
             # The robot is where it was in the middle of the exposure, by its own clock.

@@ -142,7 +142,15 @@ STEP, UNTIL = 1e-3, 0.02
 
 def _simulate(name: str, x0: np.ndarray, v0: np.ndarray, force: np.ndarray) -> nacelle.simulation.Simulation:
     plant = RigidPlant(library_robot(name), smooth=SMOOTH)
-    return nacelle.simulate(plant, x0, v0, force, until=UNTIL, method="rk4", step=STEP, events={})
+    return nacelle.simulate(
+        plant,
+        x0,
+        v0,
+        force,
+        until=UNTIL,
+        integration=nacelle.simulation.Integration("rk4", step=STEP),
+        events={},
+    )
 
 
 def _cosimulate(name: str) -> None:

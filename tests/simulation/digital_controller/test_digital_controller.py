@@ -10,6 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import KinematicsError
 from nacelle.simulation.digital_controller import DigitalController, control, delayed_law, law_alone
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
@@ -204,15 +205,15 @@ class InPython:
         return {"q": nacelle.inverse_kinematics(self.robot, self.split(s)[0]).q}
 
 
-def run(law: DigitalController, plant=None, **options):
+def run(law: DigitalController, plant=None, *, step=T_OF_LOOP / 8, substeps=1, **options):
     driven = RigidPlant(library_robot("fivebar"), friction=False) if plant is None else plant
     return simulate(
         driven,
         pose(),
         None,
         law,
-        method="rk4",
-        **({"until": SAMPLES * T_OF_LOOP, "step": T_OF_LOOP / 8} | options),
+        integration=Integration("rk4", step=step, substeps=substeps),
+        **({"until": SAMPLES * T_OF_LOOP} | options),
     )
 
 
@@ -226,7 +227,7 @@ def test_equals_a_loop_by_hand(delay: float) -> None:
         result = run(law, plant)
         assert result.ok, result.message
         assert np.max(np.abs(result.x[:-1] - x)) < 1e-12
-        assert np.max(np.abs(result.inputs[:-1] - u)) < 1e-10 * np.max(np.abs(u))
+        assert np.max(np.abs(result.tau[:-1] - u)) < 1e-10 * np.max(np.abs(u))
         # At a sample the memory is what that takes.
         assert np.max(np.abs(result.memory[:-1][::SUBSTEPS] - z[::SUBSTEPS])) < 1e-12
         assert abs(result.balance[-1]) < 1e-7 * np.max(result.energies["kinetic"])
@@ -252,7 +253,7 @@ def test_substeps_are_steps_that_are_not_kept(delay: float) -> None:
         kept = run(controller(delay=delay), plant, substeps=2)
         np.testing.assert_allclose(kept.t, fine.t[::2], rtol=0.0, atol=1e-15)
         np.testing.assert_allclose(kept.x, fine.x[::2], rtol=0.0, atol=1e-13)
-        np.testing.assert_allclose(kept.inputs, fine.inputs[::2], rtol=1e-10)
+        np.testing.assert_allclose(kept.tau, fine.tau[::2], rtol=1e-10)
 
 
 def test_a_controller_that_stops_ends_the_run() -> None:

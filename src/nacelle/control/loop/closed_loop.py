@@ -36,9 +36,10 @@ from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.integration import DEFAULT_STEP, Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant, derivatives_of, robot_of
-from nacelle.simulation.run import DEFAULT_STEP, Progress
+from nacelle.simulation.run import Progress
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.scalar import Array
@@ -279,9 +280,15 @@ class ControlLoop:
         edges = [*self.changes, len(time)]
         begin = float(time[0])
         ends = [begin + h * k for k in edges]
-        options: dict[str, Any] = {"method": "rk4", "step": step, "progress": progress}
         run = simulate(
-            plants[0], self.desired.x[0], self.desired.v[0], law, start=begin, until=ends[0], **options
+            plants[0],
+            self.desired.x[0],
+            self.desired.v[0],
+            law,
+            start=begin,
+            until=ends[0],
+            integration=Integration("rk4", step=step),
+            progress=progress,
         )
         for plant, end in zip(plants[1:], ends[1:], strict=True):
             if run.status != "done":
