@@ -83,10 +83,7 @@ def experiment(machine, model, speed):
         machine,
         [law(model, name) for name in NAMES],
         circle(model, speed),
-        sensors=SENSORS,
-        delay=DELAY,
-        seed=3,
-        settle=2.0,
+        options=nacelle.control.LoopOptions(sensors=SENSORS, delay=DELAY, seed=3, settle=2.0),
     )
 
 
@@ -196,11 +193,7 @@ def main():
         machine,
         law(cad, "cf-rb-friction"),
         harmonics(cad, 5),
-        sensors=SENSORS,
-        delay=DELAY,
-        seed=1,
-        settle=2.0,
-        repeat=4,
+        options=nacelle.control.LoopOptions(sensors=SENSORS, delay=DELAY, seed=1, settle=2.0, repeat=4),
     )
     result = nacelle.identification.identify(cad, measured(motion, 2), shared="legs", assume="zeros")
     model = result.to_robot("palida-identified")

@@ -93,7 +93,7 @@ def _fivebar() -> dict[str, Callable[[], Any]]:
     @cache
     def runs() -> Any:
         laws = [nacelle.control.controller(robot, name, period=1e-3) for name in ("sj", "cf-rb")]
-        return nacelle.control.compare(robot, laws, circle, settle=0.02)
+        return nacelle.control.compare(robot, laws, circle, options=nacelle.control.LoopOptions(settle=0.02))
 
     return {
         "Workspace": lambda: nacelle.workspace(robot, {"x": (-0.3, 0.3, 7), "y": (0.1, 0.5, 6)}),

@@ -151,7 +151,7 @@ def test_a_controller_that_knows_the_spring() -> None:
     robot = telescope({"hip": (3.0, 0.9)})
     path = nacelle.Circle([0.0, 0.0, 0.3], 0.4, motion=robot.motion, turns=3, duration=4.0)
     law = nacelle.control.controller(robot, "cf-rb", period=1e-3)
-    run = nacelle.control.closed_loop(robot, law, path, seed=1)
+    run = nacelle.control.closed_loop(robot, law, path, options=nacelle.control.LoopOptions(seed=1))
     assert run.status == "done"
     assert np.max(np.abs(run.error)) < 5e-4
 
