@@ -104,8 +104,12 @@ def test_the_motion_is_printed_and_written():
 @pytest.mark.slow
 def test_an_excitation_is_that_of_python():
     data = run_json("excite", *QUICK, "--seed", "2", "--speed", "8rad/s", "--force", "50%")
-    options = {"starts": 1, "iterations": 8, "harmonics": 6, "duration": 1.0}
-    made = nacelle.identification.excite(library_robot("fivebar"), **options, seed=2, speed=8.0, force=6.0)
+    made = nacelle.identification.excite(
+        library_robot("fivebar"),
+        limits=nacelle.identification.MotionLimits(speed=8.0, force=6.0),
+        shape=nacelle.identification.MotionShape(harmonics=6, duration=1.0),
+        search=nacelle.identification.MotionSearch(starts=1, iterations=8, seed=2),
+    )
     assert data["condition"] == pytest.approx(made.condition, rel=1e-12)
     assert data["parts"] == made.data()["parts"]
     assert data["limits"]["speed"] == [8.0, 8.0]

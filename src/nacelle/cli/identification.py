@@ -198,8 +198,10 @@ def excite_command(
     as_json: JsonOption = False,
 ) -> None:
     """Motion that excites the parameters: well conditioned, within all limits, at rest at both ends."""
+    from nacelle.dynamics.base_parameters.base_parameters import base_parameters
     from nacelle.identification.excitation.excite import excite
     from nacelle.identification.excitation.result import Excitation
+    from nacelle.identification.excitation.settings import MotionLimits, MotionSearch, MotionShape
     from nacelle.report.parameters import excitation_parts
 
     robot = load_robot(robot_name, mode, payload)
@@ -214,25 +216,27 @@ def excite_command(
         if not frequency > 0.0:
             raise NacelleError(f"the frequency must be above zero, got {frequency:g} Hz")
         duration = 1.0 / frequency
-    result = excite(
-        robot,
-        strategy=strategy,
-        kind=kind,
-        harmonics=harmonics,
-        duration=duration,
-        criterion=criterion,
-        center=read_pose(robot, at) if at else None,
+    shape = MotionShape(strategy=strategy, kind=kind, harmonics=harmonics, duration=duration)
+    search = MotionSearch(criterion=criterion, starts=starts, iterations=iterations, seed=seed)
+    limits = MotionLimits(
         speed=_read_limits(robot, "--speed", speed, "speed"),
         acceleration=_read_limits(robot, "--acceleration", acceleration, "acceleration"),
         force=_read_limits(robot, "--force", force, "force"),
         margin=margin,
         conditioning=conditioning,
+    )
+    parameters = None
+    if assume or shared:
+        with task("base parameters"):
+            parameters = base_parameters(robot, assume=assume or "undescribed", shared=shared_legs(shared))
+    result = excite(
+        robot,
+        limits=limits,
+        shape=shape,
+        search=search,
+        center=read_pose(robot, at) if at else None,
         noise=_read_limits(robot, "--noise", noise, "force"),
-        assume=assume or "undescribed",
-        shared=shared_legs(shared),
-        starts=starts,
-        iterations=iterations,
-        seed=seed,
+        parameters=parameters,
     )
     if csv is not None:
         result.to_csv(csv, rate=rate, periods=periods)
