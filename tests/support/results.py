@@ -123,7 +123,7 @@ def _fivebar() -> dict[str, Callable[[], Any]]:
         "Model": lambda: nacelle.model(robot, "inverse_dynamics"),
         "Operations": lambda: nacelle.operation_count(library_robot("palida")),
         "Export": lambda: nacelle.export(
-            robot, models=["jacobian"], out=Path(mkdtemp()) / "c", self_test=False
+            robot, models=["jacobian"], out=Path(mkdtemp()) / "c", target=nacelle.io.CTarget(self_test=False)
         ),
         "Waypoints": lambda: nacelle.Waypoints(robot.motion, many[:3], np.arange(3.0)),
         "Stiction": lambda: nacelle.simulation.stiction_of(robot),

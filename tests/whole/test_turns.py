@@ -222,7 +222,9 @@ def test_windows_of_limits_at_random(seed: int) -> None:
 @pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 def test_a_plant_in_c(tmp_path: Path) -> None:
     robot = telescope(TELESCOPES[2])
-    done = nacelle.export(robot, out=tmp_path / "p", plant=True, precision="double")
+    done = nacelle.export(
+        robot, out=tmp_path / "p", target=nacelle.io.CTarget(plant=True, precision="double")
+    )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
     library, plant = compile_package(done.out), RigidPlant(robot)
     x, v = np.array(SWING[0]), np.array(SWING[1])

@@ -26,6 +26,7 @@ from nacelle.export.states import random_states
 from nacelle.simulation.plant import RigidPlant
 from support.fmus import SMOOTH, fmu, open_fmu
 from support.library import NAMES, library_robot
+from support.targets import with_target
 
 # ---- build
 #
@@ -307,7 +308,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         ({"precision": "float"}, "computes in double"),
     ):
         with pytest.raises(ExportError, match=words):
-            nacelle.export(robot, out=tmp_path / "a.fmu", target="fmi", **options)
+            nacelle.export(robot, out=tmp_path / "a.fmu", **with_target({"target": "fmi"} | options))
     assert list(tmp_path.iterdir()) == []
     assert fmi_request(ExportRequest(())).plant
     assert fmi_request(ExportRequest(("forward_dynamics",))).models == ()
