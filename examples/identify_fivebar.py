@@ -2,7 +2,7 @@
 
 The machine is a simulation in closed loop whose parameters are up to 10 % off the description, with encoders
 that count, noisy currents, cogging and Stribeck friction. On a real machine the measurements are files:
-`nacelle.identification.read_measurement("run.csv", robot, "columns.yaml")`.
+`nacelle.identification.read_measurement(robot, "run.csv", "columns.yaml")`.
 """
 
 import tempfile

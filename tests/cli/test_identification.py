@@ -52,7 +52,7 @@ def test_a_rehearsal_makes_data_from_a_motion():
     )
     data = run_json("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", "--periods", "2")
     assert data["samples"] == 2000
-    assert len(nacelle.identification.read_measurement("new.csv", library_robot("fivebar"))) == 2000
+    assert len(nacelle.identification.read_measurement(library_robot("fivebar"), "new.csv")) == 2000
     assert (
         "exists already"
         in run("rehearse", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", code=1).output
@@ -193,7 +193,7 @@ def test_an_identification_is_that_of_python():
     robot = library_robot("fivebar")
     result = nacelle.identification.identify(
         robot,
-        nacelle.identification.read_measurement("run.csv", robot),
+        nacelle.identification.read_measurement(robot, "run.csv"),
         method="wls",
         prior=nacelle.identification.CadPrior(0.5),
     )

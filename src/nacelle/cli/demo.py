@@ -152,7 +152,7 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     )
     experiment.to_csv(out / DATA_FILE)
 
-    data = nacelle.identification.read_measurement(out / DATA_FILE, robot)
+    data = nacelle.identification.read_measurement(robot, out / DATA_FILE)
     result = nacelle.identification.identify(robot, data, shared="legs", assume="zeros")
     nacelle.identification.write_identified(result.to_robot("palida-identified"), out / MODEL_FILE)
     fits = {

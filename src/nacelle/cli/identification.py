@@ -102,7 +102,7 @@ def read_measurements(robot: Robot, data: list[Path], columns: Path | None) -> l
     """Read measured runs."""
     from nacelle.identification.data.read import read_measurement
 
-    return [read_measurement(path, robot, columns) for path in data]
+    return [read_measurement(robot, path, columns) for path in data]
 
 
 def make_preparation(cutoff: float | None, decimation: int | None, instruments: str = "auto") -> Preparation:
