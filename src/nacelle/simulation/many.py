@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import BatchRk4, Compiled, compile_function
+from nacelle.compile import BatchRk4, Compiled, CudaOptions, compile_function
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.kinematic_model import angles_with_turns
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -97,8 +97,7 @@ def simulate_many(
     parameters: Any = None,
     groups: str | Sequence[str] = "input",
     samples: int = 1,
-    target: str = "jit",
-    precision: str = "double",
+    target: str | CudaOptions = "jit",
 ) -> Motions:
     """Simulate many robots from their poses, under constant forces.
 
@@ -114,8 +113,8 @@ def simulate_many(
             of the description if None.
         groups: which numbers `parameters` has: "input" for all that are free, or names of groups.
         samples: how many states are kept, evenly over time, the last one among them.
-        target: "jit", or "cuda": arrays are then CuPy's, or anything with DLPack, and stay on the device.
-        precision: "double", or "float" on a device.
+        target: "jit"; or "cuda", or `nacelle.compile.CudaOptions` where numbers are floats: arrays are then
+            CuPy's, or anything with DLPack, and stay on the device.
 
     Raises:
         KinematicsError: if an argument cannot be used, or legs of the robot have no closed form.
@@ -136,7 +135,7 @@ def simulate_many(
     if samples < 1 or steps % samples:
         raise KinematicsError(f"samples = {samples} must be a divisor of the {steps} steps")
     n, quat_0 = robot.motion.n, reference_orientation(mechanism)
-    arrays = _Arrays(target, precision)
+    arrays = _Arrays(target)
     arguments = [
         arrays.rows("x0", x0, mechanism.layout.nx),
         arrays.rows("v0", v0, n, optional=True),
@@ -151,22 +150,22 @@ def simulate_many(
     numbers = numbers if isinstance(numbers, str) else tuple(numbers)
     q = arrays.asarray(quat_0)
     x = arrays.whole(x, count)
-    parts = [_compiled_program(coordinates_of_pose, robot, target, precision)(x, q), arrays.whole(v, count)]
+    parts = [_compiled_program(coordinates_of_pose, robot, target)(x, q), arrays.whole(v, count)]
     if mechanism.counted:
-        parts.append(_compiled_program(counted_turns, robot, target, precision)(x))
+        parts.append(_compiled_program(counted_turns, robot, target)(x))
     s, every = arrays.join(parts), steps // samples
-    motion = _driver(robot, numbers, driven.options, target, precision).integrate(
+    motion = _driver(robot, numbers, driven.options, target).integrate(
         s, arrays.whole(u, count), (quat_0,), rest[0] if rest else None, h=step, steps=steps, every=every
     )
     t = step * every * np.arange(1, samples + 1)
-    pose = _compiled_program(poses_of_states, robot, target, precision)(motion.x, q)
+    pose = _compiled_program(poses_of_states, robot, target)(motion.x, q)
     v = motion.x[..., n : 2 * n]
     return Motions(robot, t, pose, v, motion.final, motion.completed, motion.status)
 
 
 @lru_cache(maxsize=64)
-def _compiled_program(function: Callable[..., Any], robot: Robot, target: str, precision: str) -> Compiled:
-    return compile_function(function, robot, target=target, precision=precision)
+def _compiled_program(function: Callable[..., Any], robot: Robot, target: str | CudaOptions) -> Compiled:
+    return compile_function(function, robot, target=target)
 
 
 @lru_cache(maxsize=16)
@@ -174,11 +173,10 @@ def _driver(
     robot: Robot,
     numbers: str | tuple[str, ...],
     options: tuple[tuple[str, Any], ...],
-    target: str,
-    precision: str,
+    target: str | CudaOptions,
 ) -> BatchRk4:
     settings = dict(options)
-    return BatchRk4(flow, robot, parameters=numbers, settings=settings, target=target, precision=precision)
+    return BatchRk4(flow, robot, parameters=numbers, settings=settings, target=target)
 
 
 def _step_of(integration: Integration) -> float:
@@ -198,14 +196,15 @@ def _step_of(integration: Integration) -> float:
 class _Arrays:
     """Arrays of the target: NumPy's, or those of a device."""
 
-    def __init__(self, target: str, precision: str) -> None:
-        self.real = precision
+    def __init__(self, target: str | CudaOptions) -> None:
+        device = CudaOptions() if target == "cuda" else target
+        self.real = device.real if isinstance(device, CudaOptions) else "double"
         self.module: Any = np
-        if target == "cuda":
+        if isinstance(device, CudaOptions):
             from nacelle.emit.cuda.device import cupy
 
             self.module = cupy()
-        self.kind = np.float32 if precision == "float" else np.float64
+        self.kind = np.float32 if self.real == "float" else np.float64
 
     def asarray(self, value: Any) -> Any:
         """Small arrays of the function's own."""
