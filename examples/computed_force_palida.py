@@ -63,7 +63,7 @@ def circle(robot, speed):
         nacelle.reference_pose(robot),
         0.2,
         motion=robot.motion,
-        normal=[0.0, -np.sin(tilt), np.cos(tilt)],
+        plane=[0.0, -np.sin(tilt), np.cos(tilt)],
         turns=2,
         speed=speed,
         acceleration=5.0,
