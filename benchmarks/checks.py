@@ -45,12 +45,12 @@ def one_round(robot: Robot, model: str) -> tuple[float, float, float]:
         Specification._check = timed  # type: ignore[method-assign]
         try:
             start = time.perf_counter()
-            compile_function(function, robot, store=store)
+            compile_function(function, robot, cache=store)
             whole = time.perf_counter() - start
         finally:
             Specification._check = _check  # type: ignore[method-assign]
         start = time.perf_counter()
-        compile_function(function, robot, store=store)
+        compile_function(function, robot, cache=store)
         return whole, spent, time.perf_counter() - start
 
 

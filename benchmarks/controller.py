@@ -122,7 +122,11 @@ def tables(made):
 def built(robot, made, folder):
     """The counts of the package, its name, and the program that runs it."""
     done = nacelle.export(
-        robot, "inverse_dynamics", out=folder / "package", controller=made, precision="double", bare=True
+        robot,
+        "inverse_dynamics",
+        out=folder / "package",
+        target=nacelle.io.CTarget(controller=made, precision="double"),
+        bare=True,
     )
     (folder / "samples.h").write_text(tables(made))
     (folder / "run.c").write_text(HARNESS.replace("NAME", done.name))

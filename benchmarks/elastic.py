@@ -51,7 +51,7 @@ def nacelle_rows() -> None:
     """Print time and error of nacelle's native loop."""
     plant = ElasticPlant(nacelle.load("prrrp"), prescribed=True)
     exact = nacelle.simulate(plant, START, None, lambda t: ACCELERATION, until=T / 2)
-    exact = exact.resume(until=T, force=lambda t: -ACCELERATION)
+    exact = exact.resume(until=T, tau=lambda t: -ACCELERATION)
     driver, s0 = plant.driver(), plant.state(START, np.zeros(2))
     assert driver is not None
     print(f"nacelle, form {plant.form.name}, RK4 in native code")

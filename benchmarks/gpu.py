@@ -200,7 +200,7 @@ def simulations(count, steps):
         for own in (False, True):
             given = [cp.asarray(array.astype(kind)) for array in (x0, v0, u)]
             options = {"parameters": cp.asarray(numbers.astype(kind))} if own else {}
-            options |= {"until": steps * 1e-3, "target": "cuda", "precision": precision}
+            options |= {"until": steps * 1e-3, "target": CudaOptions(precision)}
             run = functools.partial(nacelle.simulation.simulate_many, robot, *given, **options)
             run()
             cp.cuda.Device().synchronize()

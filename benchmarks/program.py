@@ -164,11 +164,11 @@ def cached_load():
     """A second load of a compiled function through the cache, all included, in ms."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "cache")
-        compile_function(hexapod.inverse_dynamics, inputs=hexapod.INPUTS, store=store)
-        again = compile_function(hexapod.inverse_dynamics, inputs=hexapod.INPUTS, store=store)
+        compile_function(hexapod.inverse_dynamics, inputs=hexapod.INPUTS, cache=store)
+        again = compile_function(hexapod.inverse_dynamics, inputs=hexapod.INPUTS, cache=store)
         assert again.from_cache
         return 1e3 * best(
-            lambda: compile_function(hexapod.inverse_dynamics, inputs=hexapod.INPUTS, store=store),
+            lambda: compile_function(hexapod.inverse_dynamics, inputs=hexapod.INPUTS, cache=store),
             repeat=5,
             least=0.05,
         )
@@ -181,7 +181,7 @@ def main():
     options = parser.parse_args()
     with_casadi = bool(shutil.which("gcc") and importlib.util.find_spec("casadi"))
     # What is loaded at first use is not part of any time.
-    compile_function(lambda x: x * x, inputs={"x": ()}, use_cache=False)
+    compile_function(lambda x: x * x, inputs={"x": ()}, cache=False)
     with tempfile.TemporaryDirectory() as folder:
         peak = fma_peak(folder) if shutil.which("gcc") else None
         rows = [

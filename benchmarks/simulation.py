@@ -101,7 +101,12 @@ def ours(case, events):
 
     def run(until):
         return nacelle.simulate(
-            case.plant, case.x, case.push, until=until, method="rk4", step=STEP, **options
+            case.plant,
+            case.x,
+            case.push,
+            until=until,
+            integration=nacelle.simulation.Integration("rk4", step=STEP),
+            **options,
         )
 
     run(10 * STEP)

@@ -102,11 +102,18 @@ def friction() -> None:
         plant = nacelle.simulation.RigidPlant(robot, smooth=1e-4)
         hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
         options: dict[str, Any] = {"until": 0.3, "events": []}
-        fixed = {"method": "irk5", "step": 2e-3, **options}
+        fixed = {"integration": nacelle.simulation.Integration("irk5", step=2e-3), **options}
         nacelle.simulate(plant, x, v, hold, **fixed)
         run, spent = timed(nacelle.simulate, plant, x, v, hold, **fixed)
         begun = time.process_time()
-        exact = nacelle.simulate(plant, x, v, hold, method="radau", rtol=1e-8, atol=1e-10, **options)
+        exact = nacelle.simulate(
+            plant,
+            x,
+            v,
+            hold,
+            integration=nacelle.simulation.Integration("radau", rtol=1e-8, atol=1e-10),
+            **options,
+        )
         other = time.process_time() - begun
         error = np.max(np.abs(run.x[-1] - exact.x[-1])) / np.max(np.abs(exact.x[-1] - x))
         cells = f"{1e3 * spent:.1f} | {run.evaluations} | {error:.1e} | {1e3 * other:.0f}"

@@ -63,7 +63,7 @@ def circle(robot, speed):
         nacelle.reference_pose(robot),
         0.2,
         motion=robot.motion,
-        normal=[0.0, -np.sin(tilt), np.cos(tilt)],
+        plane=[0.0, -np.sin(tilt), np.cos(tilt)],
         turns=2,
         speed=speed,
         acceleration=5.0,
@@ -83,10 +83,7 @@ def experiment(machine, model, speed):
         machine,
         [law(model, name) for name in NAMES],
         circle(model, speed),
-        sensors=SENSORS,
-        delay=DELAY,
-        seed=3,
-        settle=2.0,
+        options=nacelle.control.LoopOptions(sensors=SENSORS, delay=DELAY, seed=3, settle=2.0),
     )
 
 
@@ -196,11 +193,7 @@ def main():
         machine,
         law(cad, "cf-rb-friction"),
         harmonics(cad, 5),
-        sensors=SENSORS,
-        delay=DELAY,
-        seed=1,
-        settle=2.0,
-        repeat=4,
+        options=nacelle.control.LoopOptions(sensors=SENSORS, delay=DELAY, seed=1, settle=2.0, repeat=4),
     )
     result = nacelle.identification.identify(cad, measured(motion, 2), shared="legs", assume="zeros")
     model = result.to_robot("palida-identified")

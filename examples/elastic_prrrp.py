@@ -38,8 +38,7 @@ def run(robot: nacelle.Robot) -> nacelle.simulation.Simulation:
         None,
         accelerations(),
         until=DURATION,
-        method="rk4",
-        step=DURATION / STEPS,
+        integration=nacelle.simulation.Integration("rk4", step=DURATION / STEPS),
         samples=751,
     )
 

@@ -2,7 +2,7 @@
 
 The machine is a simulation in closed loop whose parameters are up to 10 % off the description, with encoders
 that count, noisy currents, cogging and Stribeck friction. On a real machine the measurements are files:
-`nacelle.identification.read_measurement("run.csv", robot, "columns.yaml")`.
+`nacelle.identification.read_measurement(robot, "run.csv", "columns.yaml")`.
 """
 
 import tempfile
@@ -16,7 +16,11 @@ from nacelle.identification.experiment import Effects, Experiment
 robot = nacelle.load("fivebar")
 
 # A motion within all limits that makes the base parameters visible, and another one for validation.
-motion = nacelle.identification.excite(robot, harmonics=5, duration=2.0, starts=2, iterations=20).trajectory
+motion = nacelle.identification.excite(
+    robot,
+    shape=nacelle.identification.MotionShape(harmonics=5, duration=2.0),
+    search=nacelle.identification.MotionSearch(starts=2, iterations=20),
+).trajectory
 rng = np.random.default_rng(1)
 amplitudes = 0.02 * rng.normal(size=(2, 3, 2))
 centre = nacelle.reference_pose(robot)

@@ -65,11 +65,11 @@ def test_workspaces(points: int) -> None:
     ("options", "words"),
     [
         (
-            {"method": "rk4", "step": 1e-12},
+            {"integration": nacelle.simulation.Integration("rk4", step=1e-12)},
             "1e\\+12 steps of 1e-12 s need .* take a longer step, .* s or more",
         ),
         ({"samples": 10**12}, "1e\\+12 samples need .*: take fewer samples"),
-        ({"method": "rk4", "samples": 10**12}, "1e\\+12 samples need"),
+        ({"integration": nacelle.simulation.Integration("rk4"), "samples": 10**12}, "1e\\+12 samples need"),
     ],
 )
 def test_runs(options: dict[str, object], words: str) -> None:
@@ -333,7 +333,7 @@ def test_workspaces_and_runs_report() -> None:
     robot, heard = nacelle.load("fivebar"), Heard()
     with report_progress_to(heard):
         nacelle.workspace(robot, {"x": (-0.05, 0.05, 3), "y": (0.25, 0.3, 3)})
-        nacelle.simulate(robot, [0.0, 0.28], until=0.002, method="rk4")
+        nacelle.simulate(robot, [0.0, 0.28], until=0.002, integration=nacelle.simulation.Integration("rk4"))
     assert "begin 9 poses of fivebar" in heard.lines
     assert "begin simulating fivebar" in heard.lines
     assert "part 1" in heard.lines

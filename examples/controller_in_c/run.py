@@ -30,15 +30,22 @@ def packages(folder: Path, name: str) -> None:
     robot = nacelle.load("palida")
     heavier = robot.with_parameters(1.05 * robot.parameter_vector("inertia"), "inertia")
     real = heavier.with_parameters(1.2 * robot.parameter_vector("friction"), "friction")
-    given = {"precision": "double", "force": True}
+    law = controller(robot, name, period=DEFAULT_PERIOD)
     nacelle.export(
         robot,
         out=folder / "palida",
-        controller=controller(robot, name, period=DEFAULT_PERIOD),
+        target=nacelle.io.CTarget(controller=law, precision="double"),
         name="palida",
-        **given,
+        overwrite=True,
     )
-    nacelle.export(real, out=folder / "machine", plant=True, smooth=SMOOTH, name="machine", **given)
+    nacelle.export(
+        real,
+        out=folder / "machine",
+        target=nacelle.io.CTarget(plant=True, precision="double"),
+        smooth=SMOOTH,
+        name="machine",
+        overwrite=True,
+    )
 
 
 def built(folder: Path, compiler: str) -> Path:

@@ -54,7 +54,7 @@ def test_a_simulated_experiment_makes_data_from_a_motion():
         "simulate-experiment", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", "--periods", "2"
     )
     assert data["samples"] == 2000
-    assert len(nacelle.identification.read_measurement("new.csv", library_robot("fivebar"))) == 2000
+    assert len(nacelle.identification.read_measurement(library_robot("fivebar"), "new.csv")) == 2000
     assert (
         "exists already"
         in run("simulate-experiment", "fivebar", "--motion", "motion.yaml", "--csv", "new.csv", code=1).output
@@ -111,8 +111,12 @@ def test_the_motion_is_printed_and_written():
 @pytest.mark.slow
 def test_an_excitation_is_that_of_python():
     data = run_json("excite", *QUICK, "--seed", "2", "--speed", "8rad/s", "--force", "50%")
-    options = {"starts": 1, "iterations": 8, "harmonics": 6, "duration": 1.0}
-    made = nacelle.identification.excite(library_robot("fivebar"), **options, seed=2, speed=8.0, force=6.0)
+    made = nacelle.identification.excite(
+        library_robot("fivebar"),
+        limits=nacelle.identification.MotionLimits(speed=8.0, force=6.0),
+        shape=nacelle.identification.MotionShape(harmonics=6, duration=1.0),
+        search=nacelle.identification.MotionSearch(starts=1, iterations=8, seed=2),
+    )
     assert data["condition"] == pytest.approx(made.condition, rel=1e-12)
     assert data["parts"] == made.data()["parts"]
     assert data["limits"]["speed"] == [8.0, 8.0]
@@ -196,7 +200,7 @@ def test_an_identification_is_that_of_python():
     robot = library_robot("fivebar")
     result = nacelle.identification.identify(
         robot,
-        nacelle.identification.read_measurement("run.csv", robot),
+        nacelle.identification.read_measurement(robot, "run.csv"),
         method="wls",
         prior=nacelle.identification.CadPrior(0.5),
     )

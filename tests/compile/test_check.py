@@ -131,7 +131,7 @@ def test_planted_defects_are_caught(
     numbers = () if parameters == "constant" else (robot.numbers.vector(parameters),)
     defect(monkeypatch)
     with pytest.warns(CompilerWarning, match=r"of 3rrr.*(off by|disagrees)"):
-        inverse = compile_function(model_functions.inverse, robot, parameters=parameters, store=store)
+        inverse = compile_function(model_functions.inverse, robot, parameters=parameters, cache=store)
     assert_same(inverse(*numbers, *state_of(robot))["force"], forces(robot), 1e-11)
 
 
@@ -142,7 +142,7 @@ def test_the_reason_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> No
     assert not refusal_reason(robot)
     dropped_term(monkeypatch)
     with pytest.warns(CompilerWarning, match="is taken"):
-        compile_function(model_functions.inverse, robot, store=store)
+        compile_function(model_functions.inverse, robot, cache=store)
     assert form_for(robot.hash) is Form.TREE
     monkeypatch.undo()
     monkeypatch.setenv("NACELLE_CACHE", str(store.folder))
@@ -166,13 +166,13 @@ def test_a_stale_entry_of_the_cache_is_found(
     """Two robots under one key: what the first left there does not answer for the second."""
     first, second = library_robot("fivebar"), heavier("fivebar")
     monkeypatch.setattr(cache, "_key", lambda kind, part, *_: f"{kind} {part}")
-    compile_function(model_functions.inverse, first, parameters=parameters, store=store)
-    assert compile_function(model_functions.inverse, first, parameters=parameters, store=store).from_cache
+    compile_function(model_functions.inverse, first, parameters=parameters, cache=store)
+    assert compile_function(model_functions.inverse, first, parameters=parameters, cache=store).from_cache
     with pytest.warns(CompilerWarning, match="compiled anew"):
-        inverse = compile_function(model_functions.inverse, second, parameters=parameters, store=store)
+        inverse = compile_function(model_functions.inverse, second, parameters=parameters, cache=store)
     numbers = () if parameters == "constant" else (second.numbers.vector(parameters),)
     assert_same(inverse(*numbers, *state_of(second))["force"], forces(second), 1e-11)
-    assert compile_function(model_functions.inverse, second, parameters=parameters, store=store).from_cache
+    assert compile_function(model_functions.inverse, second, parameters=parameters, cache=store).from_cache
 
 
 def test_what_was_checked_at_random_is_not_taken_for_stale(
@@ -200,18 +200,18 @@ def heavier(name: str) -> Robot:
 def test_machine_code_of_the_cache_is_run_before_it_answers(store: Store) -> None:
     """An entry whose machine code is that of another program."""
     robot = library_robot("fivebar")
-    compile_function(model_functions.inverse, robot, store=store)
+    compile_function(model_functions.inverse, robot, cache=store)
     key = cache._key("function", "program", _specification(robot))
     other = cache._key("function", "program", _specification(heavier("fivebar")))
-    compile_function(model_functions.inverse, heavier("fivebar"), store=store)
+    compile_function(model_functions.inverse, heavier("fivebar"), cache=store)
     assert key is not None
     assert other is not None
     own, foreign = (cache.unpack_entry(cache._require_payload(store.get(k))) for k in (key, other))
     entry = own._replace(image=foreign.image)
-    program = compile_function(model_functions.inverse, robot, store=store).program
+    program = compile_function(model_functions.inverse, robot, cache=store).program
     store.put(key, cache.pack_entry(program, entry.image, entry.check))
     with pytest.warns(CompilerWarning, match="compiled anew"):
-        again = compile_function(model_functions.inverse, robot, store=store)
+        again = compile_function(model_functions.inverse, robot, cache=store)
     assert not again.from_cache
     assert_same(again(*state_of(robot))["force"], forces(robot), 1e-11)
 
@@ -230,7 +230,7 @@ def test_what_disagrees_in_every_form_is_refused(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(specification, "trace", wrong)
     with pytest.warns(CompilerWarning), pytest.raises(CompileError, match="cannot be trusted"):
-        compile_function(model_functions.inertia, library_robot("fivebar"), store=store)
+        compile_function(model_functions.inertia, library_robot("fivebar"), cache=store)
 
 
 def test_rounding_times_condition() -> None:

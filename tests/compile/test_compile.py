@@ -113,7 +113,7 @@ def test_the_step_has_the_derivative_of_the_solution() -> None:
 
 def test_batches_buffers_and_source() -> None:
     square = compile_function(
-        lambda x, s: {"y": x * x + s}, inputs={"x": (3,), "s": (1,)}, target="numpy", use_cache=False
+        lambda x, s: {"y": x * x + s}, inputs={"x": (3,), "s": (1,)}, target="numpy", cache=False
     )
     x, s = np.random.default_rng(0).normal(size=(4, 5, 3)), np.array([2.0])
     np.testing.assert_allclose(square(x, s=s), x * x + 2.0, rtol=1e-15)
@@ -133,7 +133,7 @@ def test_batches_buffers_and_source() -> None:
 @pytest.mark.parametrize("target", ["numpy", "jit"])
 def test_results_go_where_the_caller_wants_them(target: str) -> None:
     both = compile_function(
-        lambda x: {"y": x * x, "s": x[0] + x[1]}, inputs={"x": (2,)}, target=target, use_cache=False
+        lambda x: {"y": x * x, "s": x[0] + x[1]}, inputs={"x": (2,)}, target=target, cache=False
     )
     x = np.random.default_rng(0).normal(size=(3, 4, 2))
     out = {"y": np.empty((3, 4, 2)), "s": np.empty((3, 4))}
@@ -197,7 +197,7 @@ def push(robot: Robot, x: Array, w: Array, p: Array) -> Array:
 @pytest.mark.parametrize("control", [None, push])
 def test_rk4_is_of_order_four(control) -> None:
     """x = 1 - cos(2 t) over 4 from rest under u = 1, p = 4."""
-    driver = compile_rk4(oscillation, ROBOT, control=control, use_cache=False)
+    driver = compile_rk4(oscillation, ROBOT, control=control, cache=False)
     errors = []
     for steps in (20, 40):
         u = np.ones((steps, 1))
@@ -209,7 +209,7 @@ def test_rk4_is_of_order_four(control) -> None:
 
 def test_a_sampled_driver_needs_a_control() -> None:
     with pytest.raises(ValueError, match="needs a control"):
-        compile_rk4(oscillation, ROBOT, sampled=True, use_cache=False)
+        compile_rk4(oscillation, ROBOT, sampled=True, cache=False)
 
 
 # ---- Implicit steps around physics: kept in the cache, the same without a compiler
@@ -220,11 +220,11 @@ def test_native_cached_and_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     arguments = ([0.0, 0.28, 0.3, 0.0], [[0.2, -0.1]], [0.0, 0.0, 0.0, 1.0])
     how = {"h": 0.01, "steps": 5}
     options = {"physics": Physics(smooth=0.01)}
-    native = compile_irk5(flow, robot, options=options, store=store)
-    again = compile_irk5(flow, robot, options=options, store=store)
+    native = compile_irk5(flow, robot, options=options, cache=store)
+    again = compile_irk5(flow, robot, options=options, cache=store)
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
     monkeypatch.setattr(drivers, "runnable_target", lambda name: target("numpy"))
-    plain = compile_irk5(flow, robot, options=options, store=store)
+    plain = compile_irk5(flow, robot, options=options, cache=store)
     assert isinstance(plain, NumpyIrk5)
     first, second, third = (driver.integrate(*arguments, **how) for driver in (native, again, plain))
     np.testing.assert_array_equal(first.x, second.x)

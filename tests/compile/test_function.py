@@ -60,7 +60,7 @@ def test_compiled_equals_uncompiled(name, target, store):
     """Compiled and uncompiled agree to rounding: the Jacobian's entries are sums of products."""
     robot = nacelle.load(name)
     arrays = samples(robot, 50)
-    compiled = compile_function(closures, robot, target=target, store=store)
+    compiled = compile_function(closures, robot, target=target, cache=store)
     expected = closures(robot, *(from_samples(array, 1) for array in arrays))
     got = compiled(*arrays)
     for key, value in expected.items():
@@ -74,8 +74,8 @@ def test_compiled_equals_uncompiled(name, target, store):
 def test_parameters_as_inputs(parameters, store):
     robot = nacelle.load("fivebar")
     arrays = samples(robot, 20)
-    constant = compile_function(closures, robot, store=store)
-    general = compile_function(closures, robot, parameters=parameters, store=store)
+    constant = compile_function(closures, robot, cache=store)
+    general = compile_function(closures, robot, parameters=parameters, cache=store)
     groups = () if parameters == "input" else (parameters,) if isinstance(parameters, str) else parameters
     assert list(general.inputs) == ["parameters", "position", "quat_xyzw", "q"]
     assert general.count.total == constant.count.total
@@ -83,7 +83,7 @@ def test_parameters_as_inputs(parameters, store):
     for key, value in constant(*arrays).items():
         np.testing.assert_allclose(general(vector, *arrays)[key], value, rtol=0, atol=1e-14)
     longer = robot.with_numbers(1.1 * robot.numbers.vector("geometry"), "geometry")
-    expected = compile_function(closures, longer, store=store)(*arrays)
+    expected = compile_function(closures, longer, cache=store)(*arrays)
     for key, value in expected.items():
         np.testing.assert_allclose(
             general(longer.numbers.vector(*groups), *arrays)[key], value, rtol=0, atol=1e-14
@@ -91,7 +91,7 @@ def test_parameters_as_inputs(parameters, store):
 
 
 def test_batches_broadcast(store):
-    f = compile_function(scaled_norm, inputs=SHAPES, store=store)
+    f = compile_function(scaled_norm, inputs=SHAPES, cache=store)
     rng = np.random.default_rng(1)
     x, k = rng.normal(size=(4, 1, 3)), rng.normal(size=5)
     np.testing.assert_allclose(f(x, k), (x**2).sum(-1) * k, rtol=1e-15)
@@ -107,13 +107,13 @@ def test_batches_broadcast(store):
 
 
 def test_one_output_is_an_array_and_several_are_a_dict(store):
-    f = compile_function(lambda x: (x, 2.0 * x), inputs={"x": (2,)}, store=store)
+    f = compile_function(lambda x: (x, 2.0 * x), inputs={"x": (2,)}, cache=store)
     assert set(f(np.ones(2))) == {"out0", "out1"}
     assert list(f.outputs.items()) == [("out0", (2,)), ("out1", (2,))]
 
 
 def test_wrong_calls(store):
-    f = compile_function(scaled_norm, inputs=SHAPES, store=store)
+    f = compile_function(scaled_norm, inputs=SHAPES, cache=store)
     for call, words in (
         (lambda: f(np.ones(3)), "needs the inputs k"),
         (lambda: f(np.ones(4), 1.0), r"shape \(..., 3\), got \(4,\)"),
@@ -149,7 +149,7 @@ def test_functions_that_cannot_be_compiled(store):
 
 def test_binding(store):
     robot = nacelle.load("delta")
-    compiled = compile_function(closures, robot, store=store)
+    compiled = compile_function(closures, robot, cache=store)
     arrays = samples(robot, 10)
     expected = compiled(*arrays)
     residual = np.zeros(compiled.outputs["residual"])
@@ -163,7 +163,7 @@ def test_binding(store):
 
 
 def test_sources(store):
-    compiled = compile_function(scaled_norm, inputs=SHAPES, store=store)
+    compiled = compile_function(scaled_norm, inputs=SHAPES, cache=store)
     assert "scaled_norm" in compiled.source("c")
     assert "def scaled_norm" in compiled.source("python")
     assert "define" in compiled.source("jit")
@@ -244,27 +244,27 @@ def test_processes_at_the_same_time(tmp_path):
 def test_what_changes_the_key(store):
     """Another robot, other numbers, other code, other options: another entry."""
     robot = nacelle.load("fivebar")
-    assert not compile_function(closures, robot, store=store).from_cache
-    assert compile_function(closures, robot, store=store).from_cache
+    assert not compile_function(closures, robot, cache=store).from_cache
+    assert compile_function(closures, robot, cache=store).from_cache
     moved = robot.with_parameters(robot.parameter_vector("gravity") + 1.0, "gravity")
-    assert not compile_function(closures, moved, store=store).from_cache
-    assert not compile_function(closures, robot, parameters="input", store=store).from_cache
-    assert not compile_function(closures, robot, minimise=False, store=store).from_cache
-    assert not compile_function(closures, robot, use_cache=False).from_cache
+    assert not compile_function(closures, moved, cache=store).from_cache
+    assert not compile_function(closures, robot, parameters="input", cache=store).from_cache
+    assert not compile_function(closures, robot, minimise=False, cache=store).from_cache
+    assert not compile_function(closures, robot, cache=False).from_cache
     scope = {}
     for number in ("2.0", "3.0"):
         exec(f"def f(x):\n    return g(x) * {number}\ndef g(x):\n    return x + 1.0\n", scope)
-        assert not compile_function(scope["f"], inputs={"x": ()}, store=store).from_cache
-        assert compile_function(scope["f"], inputs={"x": ()}, store=store).from_cache
+        assert not compile_function(scope["f"], inputs={"x": ()}, cache=store).from_cache
+        assert compile_function(scope["f"], inputs={"x": ()}, cache=store).from_cache
     exec("def g(x):\n    return x + 2.0\n", scope)
-    changed = compile_function(scope["f"], inputs={"x": ()}, store=store)
+    changed = compile_function(scope["f"], inputs={"x": ()}, cache=store)
     assert not changed.from_cache
     assert changed(1.0) == 9.0
     exec("def h(x, *, physics):\n    return 2.0 * x if physics.friction else x\n", scope)
     for counted in (Physics(), Physics(friction=False), Physics(smooth=0.1)):
         for known in (False, True):
             options = {"physics": counted}
-            made = compile_function(scope["h"], inputs={"x": ()}, options=options, store=store)
+            made = compile_function(scope["h"], inputs={"x": ()}, options=options, cache=store)
             assert made.from_cache == known
 
 
@@ -287,21 +287,21 @@ def rotated_length(c, s, x):
 def test_identities_of_declared_samples(store):
     """With samples cos^2 + sin^2 is 1; the literal program stays as it is; the cache knows of the samples."""
     shapes = {"c": (), "s": (), "x": ()}
-    plain = compile_function(rotated_length, inputs=shapes, store=store)
+    plain = compile_function(rotated_length, inputs=shapes, cache=store)
     assert plain.count.total > 1
     known = draw_inputs_with(drawn)(types.FunctionType(rotated_length.__code__, globals(), "rotated_length"))
-    found = compile_function(known, inputs=shapes, store=store)
+    found = compile_function(known, inputs=shapes, cache=store)
     assert not found.from_cache
     assert found.count.total == 1
     assert found(0.6, 0.8, 3.0) == pytest.approx(9.0)
-    assert compile_function(known, inputs=shapes, store=store).from_cache
+    assert compile_function(known, inputs=shapes, cache=store).from_cache
     assert make_program(known, None, shapes, minimise=False) == make_program(
         rotated_length, None, shapes, minimise=False
     )
     other = draw_inputs_with(seen_otherwise)(
         types.FunctionType(rotated_length.__code__, globals(), "rotated_length")
     )
-    without = compile_function(other, inputs=shapes, store=store)
+    without = compile_function(other, inputs=shapes, cache=store)
     assert not without.from_cache
     assert without.count == plain.count
 
@@ -311,7 +311,7 @@ def test_closures_over_values_are_not_kept(store):
         return lambda x: k * x
 
     for k in (2.0, 3.0):
-        f = compile_function(make(k), inputs={"x": ()}, store=store)
+        f = compile_function(make(k), inputs={"x": ()}, cache=store)
         assert not f.from_cache
         assert f(1.0) == k
 
@@ -342,9 +342,10 @@ def test_without_llvmlite_numpy_serves_with_one_warning():
         "        f = nacelle.compile(lambda x: x * x, inputs={'x': ()})\n"
         "    robot = nacelle.load('fivebar')\n"
         "    pose = nacelle.reference_pose(robot)\n"
-        "    force = nacelle.inverse_dynamics(robot, pose).force\n"
-        "    nacelle.forward_kinematics(robot, nacelle.inverse_kinematics(robot, pose).actuators)\n"
-        "    run = nacelle.simulate(robot, pose, force=force, until=0.003, method='rk4')\n"
+        "    force = nacelle.inverse_dynamics(robot, pose).tau\n"
+        "    nacelle.forward_kinematics(robot, nacelle.inverse_kinematics(robot, pose).q)\n"
+        "    run = nacelle.simulate(robot, pose, tau=force, until=0.003,"
+        "        integration=nacelle.simulation.Integration('rk4'))\n"
         "    assert abs(run.x[-1] - pose).max() < 1e-9, run.x\n"
         "    assert nacelle.model(robot, 'inverse_dynamics').compile().target == 'numpy'\n"
         "print(f.target, f(3.0), len(caught), caught[0].category.__name__, caught[0].message)\n"
@@ -355,7 +356,7 @@ def test_without_llvmlite_numpy_serves_with_one_warning():
 
 
 def test_no_warnings_from_special_values(store):
-    f = compile_function(scaled_norm, inputs=SHAPES, store=store)
+    f = compile_function(scaled_norm, inputs=SHAPES, cache=store)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         got = f(np.array([[np.nan, 1, 1], [np.inf, 0, 0], [1, 0, 0]]), 1.0)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.compile import CudaOptions
 from nacelle.compile.on_device import DeviceFunction
 from nacelle.emit.store import Store
 from support import fake_cupy
@@ -22,7 +23,7 @@ INPUTS = {"R": (2, 2), "p": (2,)}
 
 
 def compile_on_device(tmp_path: Path, **options: object) -> DeviceFunction:
-    compiled = nacelle.compile(function, inputs=INPUTS, target="cuda", store=Store(tmp_path), **options)
+    compiled = nacelle.compile(function, inputs=INPUTS, target="cuda", cache=Store(tmp_path), **options)
     assert isinstance(compiled, DeviceFunction)
     return compiled
 
@@ -64,7 +65,7 @@ def test_errors(tmp_path: Path) -> None:
         with pytest.raises(nacelle.errors.CompileError, match=r"'p' would be copied"):
             compiled.bind(R=R, p=p)
         with pytest.raises(nacelle.errors.CompileError, match="no precision"):
-            compile_on_device(tmp_path, precision="half")
+            CudaOptions("half")
 
 
 def test_fixed_arrays(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_numbers_of_the_robot_are_inputs(tmp_path: Path) -> None:
     """The prologue and the body on the device give what they give on the processor."""
     robot = nacelle.load("fivebar")
     model = nacelle.model(robot, "gravity_forces")
-    options = {"parameters": ["inertia"], "store": Store(tmp_path)}
+    options = {"parameters": ["inertia"], "cache": Store(tmp_path)}
     numbers = robot.numbers.vector("inertia") * np.linspace(0.9, 1.1, 7)[:, None]
     x = np.asarray(nacelle.reference_pose(robot))
     want = model.compile(**options, target="numpy")(numbers, x)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.compile import Differentiable
 from nacelle.compile.on_torch import TorchFunction
 from nacelle.emit.store import Store
 from nacelle.export.states import model_inputs, random_states
@@ -25,7 +26,7 @@ def test_numbers_types_batches_and_errors(tmp_path: Path) -> None:
     def function(R: Any, p: Any) -> Any:
         return {"turned": R @ p, "length": p @ p}
 
-    made = nacelle.compile(function, inputs={"R": (2, 2), "p": (2,)}, target="torch", store=Store(tmp_path))
+    made = nacelle.compile(function, inputs={"R": (2, 2), "p": (2,)}, target="torch", cache=Store(tmp_path))
     assert isinstance(made, TorchFunction)
     rng = np.random.default_rng(0)
     R, p = (torch.from_numpy(rng.normal(size=shape)) for shape in ((5, 3, 2, 2), (3, 2)))
@@ -58,8 +59,7 @@ def test_what_iteration_finds_has_derivatives_up_to_the_third() -> None:
         square_root.function,
         library_robot("fivebar"),
         inputs=square_root.INPUTS,
-        closing=square_root.square_root_closing(),
-        target="torch",
+        target=Differentiable("torch", square_root.square_root_closing()),
     )
     x = torch.tensor([2.5, 0.7], dtype=torch.float64)
     func = torch.func

@@ -165,7 +165,7 @@ def test_random_hexapods(seed, kinds):
 @pytest.fixture(scope="module")
 def fivebar():
     robot = library_robot("fivebar")
-    return robot, compile_function(reference.inverse, robot, parameters="input", use_cache=False)
+    return robot, compile_function(reference.inverse, robot, parameters="input", cache=False)
 
 
 def test_batches_of_robots_and_states(fivebar, monkeypatch):
@@ -215,11 +215,11 @@ def test_cache_tells_declarations_apart(store):
     shared = library_robot("fivebar")
     apart = nacelle.loads(shared.to_yaml())
     assert shared == apart
-    one = compile_function(reference.gravity, shared, parameters="input", store=store)
-    two = compile_function(reference.gravity, apart, parameters="input", store=store)
+    one = compile_function(reference.gravity, shared, parameters="input", cache=store)
+    two = compile_function(reference.gravity, apart, parameters="input", cache=store)
     assert one.inputs["parameters"] != two.inputs["parameters"]
     assert not two.from_cache
-    again = compile_function(reference.gravity, shared, parameters="input", store=store)
+    again = compile_function(reference.gravity, shared, parameters="input", cache=store)
     assert again.from_cache
     states = random_states(shared, 1)
     numbers = [robot.numbers.vector() for robot in (shared, apart)]
@@ -286,8 +286,8 @@ def test_numbers_that_must_be_equal(store):
     text = nacelle.robots.text("orthoglide").replace("at: [$rod, 0, 0]", "at: [310 mm, 0, 0]")
     robot = nacelle.loads(text)
     with pytest.raises(CompileError, match="one constant of the description"):
-        compile_function(reference.inverse, robot, parameters=["geometry"], store=store)
-    compile_function(reference.inverse, robot, parameters=["friction"], store=store, minimise=False)
+        compile_function(reference.inverse, robot, parameters=["geometry"], cache=store)
+    compile_function(reference.inverse, robot, parameters=["friction"], cache=store, minimise=False)
 
 
 def test_derivatives_need_parameters():

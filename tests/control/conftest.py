@@ -6,6 +6,7 @@ import pytest
 
 import nacelle
 from nacelle.control.compare import Comparison, compare
+from nacelle.control.loop.closed_loop import LoopOptions
 from nacelle.control.named import controller
 from nacelle.model.robot import Robot
 from nacelle.trajectory.paths import Circle
@@ -28,4 +29,9 @@ def turn(fivebar: Robot) -> Circle:
 @pytest.fixture(scope="session")
 def comparison(fivebar: Robot, turn: Circle) -> Comparison:
     names = ("sj", "cf-rb", "cf-rb-friction")
-    return compare(fivebar, [controller(fivebar, name, period=PERIOD) for name in names], turn, settle=0.3)
+    return compare(
+        fivebar,
+        [controller(fivebar, name, period=PERIOD) for name in names],
+        turn,
+        options=LoopOptions(settle=0.3),
+    )

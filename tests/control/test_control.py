@@ -16,7 +16,7 @@ from nacelle.control.controller import Controller, law_function
 from nacelle.control.gains import ControlWarning, effective_masses
 from nacelle.control.kind import DesiredMotion, desired_motion_from_row, desired_row_shape
 from nacelle.control.laws.single_joint import SingleJoint
-from nacelle.control.loop.closed_loop import closed_loop
+from nacelle.control.loop.closed_loop import LoopOptions, closed_loop
 from nacelle.control.named import CONTROL_LAWS, CONTROLLERS, controller
 from nacelle.control.poles import loop_poles
 from nacelle.control.written import read_specification
@@ -43,7 +43,9 @@ from support.pairwise import pairwise
 
 
 def test_runs_are_those_of_each_alone(comparison: Comparison, fivebar: Robot, turn: Circle) -> None:
-    alone = closed_loop(fivebar, controller(fivebar, "cf-rb", period=1e-3), turn, settle=0.3)
+    alone = closed_loop(
+        fivebar, controller(fivebar, "cf-rb", period=1e-3), turn, options=LoopOptions(settle=0.3)
+    )
     assert np.array_equal(alone.error, comparison["cf-rb"].error)
 
 
@@ -421,7 +423,14 @@ def test_a_loop_ends_at_the_sample_that_is_out_of_reach(name: str) -> None:
     rows = np.tile(np.concatenate([x, np.zeros(4)]), (200, 1))
     rows[20:, 1] += 10.0
     plant = nacelle.simulation.RigidPlant(robot, friction=False)
-    run = nacelle.simulate(plant, x, None, made.digital(x, rows), until=0.1, method="rk4", step=2.5e-4)
+    run = nacelle.simulate(
+        plant,
+        x,
+        None,
+        made.digital(x, rows),
+        until=0.1,
+        integration=nacelle.simulation.Integration("rk4", step=2.5e-4),
+    )
     assert run.message.startswith(
         "at 0.01 s the controller stopped: the desired motion is not finite, out of"
     )
@@ -498,9 +507,11 @@ def test_a_long_gap_stops_the_controller_and_a_short_one_does_not(fivebar: Robot
     law = controller(fivebar, "sj", period=1e-3)
     patience = int(law.gain("patience")[0])
     short = Sensors(gaps=(Gap(0.2, 0.2 + 1e-3 * patience - 5e-4),))
-    run = closed_loop(fivebar, law, turn, settle=0.1, sensors=short)
+    run = closed_loop(fivebar, law, turn, options=LoopOptions(settle=0.1, sensors=short))
     assert run.ok
-    run = closed_loop(fivebar, law, turn, settle=0.1, sensors=Sensors(gaps=(Gap(0.2, 0.4),)))
+    run = closed_loop(
+        fivebar, law, turn, options=LoopOptions(settle=0.1, sensors=Sensors(gaps=(Gap(0.2, 0.4),)))
+    )
     assert run.status == "event"
     assert "readings were missing" in run.message
     assert run.time[-1] == pytest.approx(0.2 + 1e-3 * patience, abs=1.1e-3)

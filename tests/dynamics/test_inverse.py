@@ -221,9 +221,18 @@ def test_simulations_under_a_wrench_keep_their_energy(method: str) -> None:
     plant = nacelle.simulation.RigidPlant(robot, friction=False, external=external)
     hold = nacelle.dynamics.equilibrium(robot, x, external=external)
     step = 1e-3 if method == "rk4" else None
-    still = nacelle.simulate(plant, x, np.zeros(3), hold, until=0.05, method=method, step=step)
+    still = nacelle.simulate(
+        plant, x, np.zeros(3), hold, until=0.05, integration=nacelle.simulation.Integration(method, step=step)
+    )
     np.testing.assert_allclose(still.x[-1], x, atol=1e-9)
-    pushed = nacelle.simulate(plant, x, np.zeros(3), 0.0 * hold, until=0.1, method=method, step=step)
+    pushed = nacelle.simulate(
+        plant,
+        x,
+        np.zeros(3),
+        0.0 * hold,
+        until=0.1,
+        integration=nacelle.simulation.Integration(method, step=step),
+    )
     first = nacelle.forward_dynamics(robot, x, np.zeros(3), 0.0 * hold, external=external, friction=False)
     np.testing.assert_allclose(pushed.v[1] / pushed.t[1], first.a, rtol=2e-2, atol=1e-9)
     assert abs(pushed.work[-1]) > 1e-3

@@ -47,8 +47,12 @@ def test_as_with_step_control(name: str, until: float, largest: tuple[float, flo
     def force(t: float) -> Array:
         return size * np.sin(0.5 * np.pi * t / until) ** 2
 
-    exact = nacelle.simulate(plant, x, None, force, until=until, rtol=1e-9, atol=1e-12)
-    run = nacelle.simulate(plant, x, None, force, until=until, method="irk5")
+    exact = nacelle.simulate(
+        plant, x, None, force, until=until, integration=nacelle.simulation.Integration(rtol=1e-9, atol=1e-12)
+    )
+    run = nacelle.simulate(
+        plant, x, None, force, until=until, integration=nacelle.simulation.Integration("irk5")
+    )
     found = differences(run, exact)
     assert found[0] < largest[0]
     assert found[1] < largest[1]
@@ -99,8 +103,7 @@ def test_forms_give_the_same_motion() -> None:
             None,
             [1.0, 2.0],
             until=4e-3,
-            method="irk5",
-            step=4e-4,
+            integration=nacelle.simulation.Integration("irk5", step=4e-4),
         )
         for form in ("condensed", "general", "assembled")
     ]
@@ -123,8 +126,7 @@ def test_energy() -> None:
             None,
             lambda t: [2.0, 4.0],
             until=0.01,
-            method="irk5",
-            step=step,
+            integration=nacelle.simulation.Integration("irk5", step=step),
         )
         assert run.dissipated_energy[-1] > 1e-3 * run.work[-1]
         missing.append(np.max(np.abs(run.balance)) / np.max(run.energies["kinetic"]))
@@ -143,9 +145,17 @@ def test_a_stiff_servo_is_part_of_the_step() -> None:
     plant = ElasticPlant(prrrp((0.0, 0.0, 9.81), **DAMPED))
     x = nacelle.reference_pose(plant.robot)
     run = nacelle.simulate(
-        plant, x, None, nacelle.simulation.feedback(servo), until=0.2, method="irk5", step=1e-3
+        plant,
+        x,
+        None,
+        nacelle.simulation.feedback(servo),
+        until=0.2,
+        integration=nacelle.simulation.Integration("irk5", step=1e-3),
     )
     assert run.ok
     q, _ = plant.encoders(run.states[-1])
     np.testing.assert_allclose(q, [0.002, -0.001], atol=2e-4)
-    assert nacelle.simulate(plant, x, until=1e-3, method="auto").method == "dop853"
+    assert (
+        nacelle.simulate(plant, x, until=1e-3, integration=nacelle.simulation.Integration("auto")).method
+        == "dop853"
+    )

@@ -51,7 +51,13 @@ def errors(beam: dict | None, form: str | None = None) -> Errors:
     plant = nacelle.elastic.ElasticPlant(robot, prescribed=True, form=form)
     a = 4.0 * WAY / T**2 * np.where(np.arange(STEPS)[:, None] < STEPS // 2, 1.0, -1.0)
     run = nacelle.simulate(
-        plant, [0.3, 0.264575131106459], None, a, until=T, method="rk4", step=T / STEPS, samples=1501
+        plant,
+        [0.3, 0.264575131106459],
+        None,
+        a,
+        until=T,
+        integration=nacelle.simulation.Integration("rk4", step=T / STEPS),
+        samples=1501,
     )
     kept = motion()
     np.testing.assert_allclose(run.t, kept["t"], atol=1e-9)

@@ -31,9 +31,10 @@ def bang_bang(
 ) -> nacelle.simulation.Simulation:
     """Inputs that change their signs at half of the time, where the run is resumed: a jump between steps."""
     u = size * np.linspace(1.0, 2.0, plant.inputs)
-    settings = {"method": "dop853", "rtol": 1e-10, "atol": 1e-13, **options}
+    integration = nacelle.simulation.Integration(rtol=1e-10, atol=1e-13)
+    settings = {"integration": integration, **options}
     first = nacelle.simulate(plant, start_of(plant.robot), None, lambda t: u, until=until / 2, **settings)
-    return first.resume(until=until, force=lambda t: -u)
+    return first.resume(until=until, tau=lambda t: -u)
 
 
 ROBOTS: dict[str, Callable[[], Robot]] = {
@@ -111,8 +112,7 @@ def test_buckled_rest_poses_are_refused() -> None:
         None,
         np.zeros((20, 2)),
         until=1e-3,
-        method="rk4",
-        step=5e-5,
+        integration=nacelle.simulation.Integration("rk4", step=5e-5),
     )
 
 
@@ -120,7 +120,14 @@ def test_buckled_rest_poses_are_refused() -> None:
 def test_large_deflections_end_a_run() -> None:
     robot = with_scaled_modulus(prrrp((0.3, 0.0, -9.81)), 0.002)
     plant = ElasticPlant(robot, prescribed=True)
-    run = nacelle.simulate(plant, start_of(robot), None, np.zeros((1, 2)), until=2.0, method="dop853")
+    run = nacelle.simulate(
+        plant,
+        start_of(robot),
+        None,
+        np.zeros((1, 2)),
+        until=2.0,
+        integration=nacelle.simulation.Integration("dop853"),
+    )
     assert run.t[-1] < 2.0
     assert "30 %" in run.message
     largest = np.max(np.abs(plant.elastic(run.states[-1])) / flexible_tree(robot).scales)
@@ -148,8 +155,7 @@ def test_compiled_feedback_measures_encoders() -> None:
         None,
         nacelle.simulation.feedback(spring),
         until=h * count,
-        method="rk4",
-        step=h,
+        integration=nacelle.simulation.Integration("rk4", step=h),
     )
     flow = plant.derivative()
     s = plant.state(start_of(robot), np.zeros(2))
@@ -171,7 +177,12 @@ def test_feedback_in_python() -> None:
     plant = ElasticPlant(robot)
     x0 = start_of(robot)
     run = nacelle.simulate(
-        plant, x0, None, lambda t, x, v: -100.0 * (x - x0) - v, until=1e-3, method="rk4", step=5e-5
+        plant,
+        x0,
+        None,
+        lambda t, x, v: -100.0 * (x - x0) - v,
+        until=1e-3,
+        integration=nacelle.simulation.Integration("rk4", step=5e-5),
     )
     np.testing.assert_allclose(run.tau[-1], -100.0 * (run.x[-1] - x0) - run.v[-1], rtol=0.1)
 
@@ -195,7 +206,7 @@ def test_feedback_that_is_refused() -> None:
             None,
             nacelle.simulation.feedback(by_pose),
             until=0.01,
-            method="rk4",
+            integration=nacelle.simulation.Integration("rk4"),
         )
 
 
@@ -203,7 +214,14 @@ def test_unstable_steps_are_refused() -> None:
     robot = prrrp()
     plant = ElasticPlant(robot, prescribed=True)
     with pytest.raises(KinematicsError, match="unstable"):
-        nacelle.simulate(plant, start_of(robot), None, np.zeros(2), until=0.1, method="rk4", step=1e-2)
+        nacelle.simulate(
+            plant,
+            start_of(robot),
+            None,
+            np.zeros(2),
+            until=0.1,
+            integration=nacelle.simulation.Integration("rk4", step=1e-2),
+        )
 
 
 @pytest.mark.slow

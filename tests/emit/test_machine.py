@@ -156,7 +156,9 @@ def programs_of(
         nacelle.kinematics.joint_motion(robot, x)
         nacelle.forward_kinematics(robot, nacelle.inverse_kinematics(robot, x).q)
         nacelle.forward_dynamics(robot, x, np.zeros(n), forces)
-        nacelle.simulate(robot, x, until=0.002, force=forces, method="rk4", step=0.001)
+        nacelle.simulate(
+            robot, x, until=0.002, tau=forces, integration=nacelle.simulation.Integration("rk4", step=0.001)
+        )
     return found
 
 

@@ -209,12 +209,12 @@ def test_a_robot_with_a_controller(tmp_path: Any, monkeypatch: pytest.MonkeyPatc
     """The same motion in native code and, where there is no compiler, in NumPy; the cache keeps it."""
     robot = library_robot("fivebar")
     store = Store(tmp_path)
-    native = compile_driver(flow, robot, control=follow, sampled=True, store=store)
+    native = compile_driver(flow, robot, control=follow, sampled=True, cache=store)
     assert any(path.is_file() for path in tmp_path.rglob("*"))
-    kept = compile_driver(flow, robot, control=follow, sampled=True, store=store)
-    other = compile_driver(flow, robot, control=follow_less, sampled=True, store=store)
+    kept = compile_driver(flow, robot, control=follow, sampled=True, cache=store)
+    other = compile_driver(flow, robot, control=follow_less, sampled=True, cache=store)
     monkeypatch.setattr(compiled_drivers, "runnable_target", lambda _: target("numpy"))
-    plain = compile_driver(flow, robot, control=follow, sampled=True, store=store)
+    plain = compile_driver(flow, robot, control=follow, sampled=True, cache=store)
     assert (type(native), type(plain)) == (Rk4, NumpyRk4)
     x = nacelle.reference_pose(robot)
     x0 = [[*x, 0.0, 0.0, 0.0, 0.0, 0.1, -0.1]] * 3

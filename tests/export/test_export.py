@@ -42,6 +42,7 @@ from support.hostile_names import HOSTILE
 from support.library import library_robot
 from support.random_robots.inner_loops import draw
 from support.stress_robots import STRESS
+from support.targets import with_target
 
 # ---- Compilers: which one is found, what it says, and which of them make no programs
 
@@ -135,7 +136,7 @@ def test_what_cannot_be_exported(wanted: ExportRequest, words: str) -> None:
 )
 def test_mistakes_are_told(tmp_path: Path, models: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(nacelle.errors.ExportError, match=message):
-        nacelle.export(library_robot("fivebar"), models, out=tmp_path / "p", **options)
+        nacelle.export(library_robot("fivebar"), models, out=tmp_path / "p", **with_target(options))
     assert not list(tmp_path.iterdir())
 
 
@@ -147,7 +148,12 @@ def test_models_that_a_robot_does_not_have(tmp_path: Path) -> None:
 
 def test_geometry_of_legs_found_by_iteration(tmp_path: Path) -> None:
     with pytest.raises(nacelle.errors.ExportError, match="leave geometry out"):
-        nacelle.export(library_robot("quattro"), "jacobian", out=tmp_path / "p", parameters="geometry")
+        nacelle.export(
+            library_robot("quattro"),
+            "jacobian",
+            out=tmp_path / "p",
+            target=nacelle.io.CTarget(parameters="geometry"),
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -467,7 +473,9 @@ def test_manifest_and_readme_say_whether_it_was_run(
             if out == "no":
                 context.setenv("CC", "no-such-cc")
                 context.setenv("CXX", "no-such-c++")
-            done = nacelle.export(robot, "jacobian", out=tmp_path / out, target=target, bare=True, **options)
+            done = nacelle.export(
+                robot, "jacobian", out=tmp_path / out, bare=True, **with_target({"target": target} | options)
+            )
         readme = (done.out / "README.md").read_text()
         said = json.loads((done.out / "nacelle.json").read_text())["self_test"]
         assert done.self_test is not None
@@ -510,7 +518,9 @@ def test_a_leg_of_bad_condition(tmp_path: Path) -> None:
     """Loops that are nearly flat at some states, and a controller that is reset in float, too."""
     robot = nacelle.load(WALKLEG)
     made = controller(robot, "cf-rb", bandwidth=10.0)
-    done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "p", controller=made)
+    done = nacelle.export(
+        robot, "inverse_dynamics", out=tmp_path / "p", target=nacelle.io.CTarget(controller=made)
+    )
     assert done.self_test is not None
     assert done.self_test.compiler
     readme = (done.out / "README.md").read_text()

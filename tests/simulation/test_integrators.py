@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 import nacelle
 from nacelle.errors import KinematicsError
 from nacelle.simulation.inputs import plant_inputs
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.integrators import ImplicitStepper, find_event, first_violation
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Event, EventGroup
@@ -34,8 +35,8 @@ def error(method: str, step: float, tolerance: float, **options) -> float:
     plant = SprungMass()
     force = options.pop("force", lambda t: np.array([np.cos(1.3 * t)]))
     run = simulate(
-        plant, [1.0], [0.5], force, until=2.0, method=method, step=step, max_step=step,
-        rtol=tolerance, atol=tolerance, **options,
+        plant, [1.0], [0.5], force, until=2.0,
+        integration=Integration(method, step=step, max_step=step, rtol=tolerance, atol=tolerance, **options),
     )  # fmt: skip
     assert len(run.t) == round(2.0 / step) + 1
     exact = plant.exact(run.t[-1], 1.0, 0.5, 1.3)
@@ -57,7 +58,12 @@ def test_order_with_feedback() -> None:
     ends = []
     for step in (0.02, 0.01):
         run = simulate(
-            soft, [1.0], [0.5], lambda t, x, v: np.cos(1.3 * t) - 4.5 * x, until=2.0, method="rk4", step=step
+            soft,
+            [1.0],
+            [0.5],
+            lambda t, x, v: np.cos(1.3 * t) - 4.5 * x,
+            until=2.0,
+            integration=Integration("rk4", step=step),
         )
         ends.append(np.max(np.abs(run.states[-1] - SprungMass().exact(2.0, 1.0, 0.5, 1.3))))
     assert np.log2(ends[0] / ends[1]) == pytest.approx(4.0, abs=0.2)
@@ -78,7 +84,15 @@ def test_order_of_a_robot_with_a_function_of_time() -> None:
     exact = simulate(plant, x, random_twist(robot), force, until=0.2, events=[]).states[-1]
     errors = []
     for step in (2e-3, 1e-3):
-        run = simulate(plant, x, random_twist(robot), force, until=0.2, method="rk4", step=step, events=[])
+        run = simulate(
+            plant,
+            x,
+            random_twist(robot),
+            force,
+            until=0.2,
+            integration=Integration("rk4", step=step),
+            events=[],
+        )
         errors.append(np.max(np.abs(run.states[-1] - exact)))
     assert 14.0 < errors[0] / errors[1] < 18.5
 
@@ -147,7 +161,10 @@ def test_native_steps_are_of_order_five(kind: str) -> None:
         force, steps = nacelle.simulation.feedback(springs, moving), (0.005, 0.0025)
     settings: Any = {"until": 0.2, "events": []}
     exact = simulate(plant, x, random_twist(robot), force, **settings)
-    runs = [simulate(plant, x, random_twist(robot), force, method="irk5", step=h, **settings) for h in steps]
+    runs = [
+        simulate(plant, x, random_twist(robot), force, integration=Integration("irk5", step=h), **settings)
+        for h in steps
+    ]
     errors = [gap(run, exact) for run in runs]
     assert np.log2(errors[0] / errors[1]) == pytest.approx(5.0, abs=0.6)
     assert 1e-11 < errors[1] < 1e-6
@@ -169,9 +186,23 @@ def test_held_forces_are_those_of_the_explicit_method() -> None:
         (nacelle.simulation.feedback(springs, moving), True),
         (in_python, True),
     ):
-        settings: Any = {"until": 0.02, "step": 0.002, "hold": hold, "events": []}
-        fine = simulate(plant, x, None, force, method="rk4", substeps=20, **settings)
-        run = simulate(plant, x, None, force, method="irk5", substeps=2, **settings)
+        settings: Any = {"until": 0.02, "events": []}
+        fine = simulate(
+            plant,
+            x,
+            None,
+            force,
+            integration=Integration("rk4", step=0.002, hold=hold, substeps=20),
+            **settings,
+        )
+        run = simulate(
+            plant,
+            x,
+            None,
+            force,
+            integration=Integration("irk5", step=0.002, hold=hold, substeps=2),
+            **settings,
+        )
         assert gap(run, fine) < 1e-8
         np.testing.assert_allclose(run.tau, fine.tau, rtol=0.0, atol=1e-6)
 
@@ -181,10 +212,17 @@ def test_feedback_in_python_is_part_of_the_derivative() -> None:
     soft = SprungMass(stiffness=4.5)
     assert ImplicitStepper(plant_inputs(soft, None))._driver is None
     run = simulate(
-        soft, [1.0], [0.5], lambda t, x, v: np.cos(1.3 * t) - 4.5 * x, until=2.0, method="irk5", step=0.05
+        soft,
+        [1.0],
+        [0.5],
+        lambda t, x, v: np.cos(1.3 * t) - 4.5 * x,
+        until=2.0,
+        integration=Integration("irk5", step=0.05),
     )
     np.testing.assert_allclose(run.states[-1], SprungMass().exact(2.0, 1.0, 0.5, 1.3), atol=2e-8)
-    stiff = simulate(soft, [1.0], [0.0], lambda t, x, v: -1e9 * v, until=1.0, method="irk5", step=0.1)
+    stiff = simulate(
+        soft, [1.0], [0.0], lambda t, x, v: -1e9 * v, until=1.0, integration=Integration("irk5", step=0.1)
+    )
     assert stiff.x[-1] == pytest.approx(1.0, abs=1e-7)
 
 
@@ -196,8 +234,8 @@ def test_stiff_friction() -> None:
     plant = RigidPlant(robot, smooth=1e-4)
     hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
     settings: Any = {"until": 0.2, "events": []}
-    exact = simulate(plant, x, v, hold, method="radau", rtol=1e-8, atol=1e-10, **settings)
-    run = simulate(plant, x, v, hold, method="irk5", step=5e-3, **settings)
+    exact = simulate(plant, x, v, hold, integration=Integration("radau", rtol=1e-8, atol=1e-10), **settings)
+    run = simulate(plant, x, v, hold, integration=Integration("irk5", step=5e-3), **settings)
     way = np.max(np.abs(exact.x[-1] - x))
     assert np.max(np.abs(run.x[-1] - exact.x[-1])) < 1e-6 * way
     assert run.dissipated_energy[-1] == pytest.approx(run.energy[0] - run.energy[-1] + run.work[-1], rel=1e-2)
@@ -212,9 +250,9 @@ def test_events_end_a_step() -> None:
             plant, "the platform is low", lambda t, x_now, v: x_now[1] - x[1] + 0.01
         )
     ]
-    settings: Any = {"until": 1.0, "force": [0.05, -0.02], "events": events}
+    settings: Any = {"until": 1.0, "tau": [0.05, -0.02], "events": events}
     exact = simulate(plant, x, **settings)
-    run = simulate(plant, x, method="irk5", step=4e-3, **settings)
+    run = simulate(plant, x, integration=Integration("irk5", step=4e-3), **settings)
     assert run.status == "event"
     assert "the platform is low" in run.message
     assert run.t[-1] == pytest.approx(exact.t[-1], abs=1e-8)
@@ -230,7 +268,7 @@ def test_a_step_without_a_solution_is_said() -> None:
         def derivative(self):
             return lambda s, u: np.array([s[1], 1.0 if s[0] < 1.05 else np.nan])
 
-    run = simulate(Torn(), [1.0], [0.5], until=1.0, method="irk5", step=0.05)
+    run = simulate(Torn(), [1.0], [0.5], until=1.0, integration=Integration("irk5", step=0.05))
     assert run.status == "failed"
     assert "Newton's iteration does not converge" in run.message
     assert "shorter step" in run.message
@@ -239,10 +277,10 @@ def test_a_step_without_a_solution_is_said() -> None:
 
 def test_methods_by_name() -> None:
     plant = SprungMass()
-    assert simulate(plant, [1.0], until=0.1, method="auto").method == "dop853"
-    run = simulate(plant, [1.0], until=0.1, method="irk5")
+    assert simulate(plant, [1.0], until=0.1, integration=Integration("auto")).method == "dop853"
+    run = simulate(plant, [1.0], until=0.1, integration=Integration("irk5"))
     assert len(run.t) == 101
     with pytest.raises(KinematicsError, match="goes with the methods 'rk4' and 'irk5', not 'auto'"):
-        simulate(plant, [1.0], until=0.1, method="auto", hold=True)
+        simulate(plant, [1.0], until=0.1, integration=Integration("auto", hold=True))
     with pytest.raises(KinematicsError, match="longer than the run"):
-        simulate(plant, [1.0], until=0.1, method="irk5", step=0.5)
+        simulate(plant, [1.0], until=0.1, integration=Integration("irk5", step=0.5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import os
 import signal
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.integrators import integrate_fixed
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Event, user_event
@@ -29,6 +31,7 @@ OPTIONS = {
     "dop853": {"rtol": 1e-10, "atol": 1e-12},
     "radau": {"rtol": 1e-9, "atol": 1e-11},
 }
+ENTRIES = {field.name for field in dataclasses.fields(Integration)}
 
 
 def wave(t: float) -> Array:
@@ -39,8 +42,9 @@ def run_of(
     method: str, plant: SprungMass | None = None, until: float = 2.0, **options
 ) -> nacelle.simulation.Simulation:
     plant = SprungMass() if plant is None else plant
-    settings = {"force": wave, **OPTIONS[method], **options}
-    return simulate(plant, [1.0], [0.5], until=until, method=method, **settings)
+    steps = OPTIONS[method] | {name: options.pop(name) for name in ENTRIES & options.keys()}
+    settings = {"tau": wave, **options}
+    return simulate(plant, [1.0], [0.5], until=until, integration=Integration(method, **steps), **settings)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -62,7 +66,9 @@ def test_friction_and_forces_in_the_balance(method: str) -> None:
 def test_balance_of_a_robot_with_held_rows() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
     rows = 0.5 * np.sin(np.linspace(0.0, 9.0, 200))[:, None] * np.array([1.0, -0.5])
-    run = simulate(RigidPlant(robot, smooth=0.5), x, force=rows, until=0.2, method="rk4", step=1e-3)
+    run = simulate(
+        RigidPlant(robot, smooth=0.5), x, tau=rows, until=0.2, integration=Integration("rk4", step=1e-3)
+    )
     assert np.max(np.abs(run.work)) > 1e-3
     assert np.max(run.dissipated_energy) > 1e-5
     assert np.max(np.abs(run.balance)) < 1e-7 * np.max(np.abs(run.work))
@@ -79,7 +85,7 @@ def test_events_end_at_their_time(method: str) -> None:
     """x = cos 3t + sin 3t / 6 is zero where tan 3t = -6."""
     plant = SprungMass()
     event = user_event(plant, "the mass passes its rest", lambda t, x, v: x[0])
-    run = run_of(method, plant, force=None, events=[event])
+    run = run_of(method, plant, tau=None, events=[event])
     assert run.status == "event"
     assert run.message.endswith("the mass passes its rest")
     exact = (np.pi - np.arctan(6.0)) / 3.0
@@ -91,12 +97,12 @@ def test_events_end_at_their_time(method: str) -> None:
 def test_an_event_that_comes_back_within_a_step_is_seen() -> None:
     plant = SprungMass()
     dip = Event("it was low", lambda t, s: np.abs(t - 0.5) - 0.06)
-    run = run_of("dop853", plant, rtol=1e-2, atol=1e-2, max_step=1.0, step=1.0, force=None, events=[dip])
+    run = run_of("dop853", plant, rtol=1e-2, atol=1e-2, max_step=1.0, step=1.0, tau=None, events=[dip])
     assert run.t[-1] == pytest.approx(0.44, abs=1e-12)
 
 
 def test_the_plants_own_events_are_watched() -> None:
-    run = run_of("dop853", force=[60.0])
+    run = run_of("dop853", tau=[60.0])
     assert run.message.endswith("the mass is at the wall")
     assert run.x[-1, 0] == pytest.approx(5.0, abs=1e-10)
 
@@ -114,7 +120,7 @@ def test_limits_of_passive_joints_end_a_run() -> None:
     joints[j] = dataclasses.replace(joints[j], limits=((q - 0.05, q + 0.05),))
     plant = RigidPlant(dataclasses.replace(robot, joints=tuple(joints)), friction=False)
     for method in ("rk4", "dop853"):
-        run = simulate(plant, x, [0.3, 0.2], until=1.0, method=method)
+        run = simulate(plant, x, [0.3, 0.2], until=1.0, integration=Integration(method))
         assert run.status == "event"
         assert f"joint {name} is at its" in run.message
         assert abs(run.joints.joint(name)[-1, 0] - q) == pytest.approx(0.05, abs=2e-9)
@@ -158,7 +164,7 @@ def test_resumed_after_an_interruption(method: str) -> None:
         if part >= 0.5 and method == "rk4" and calls >= 0:
             raise KeyboardInterrupt
 
-    run = run_of(method, force=stops, progress=stops_at)
+    run = run_of(method, tau=stops, progress=stops_at)
     assert run.status == "interrupted"
     assert run.message.startswith("stopped at")
     assert 2 <= len(run.t) == len(run.states)
@@ -173,13 +179,13 @@ def test_rows_go_on_where_they_stopped() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
     plant = RigidPlant(robot, friction=False)
     rows = np.random.default_rng(1).normal(size=(2500, 2))
-    settings = {"until": 0.25, "method": "rk4", "step": 1e-4, "events": []}
-    whole = simulate(plant, x, force=rows, **settings)
+    settings = {"until": 0.25, "integration": Integration("rk4", step=1e-4), "events": []}
+    whole = simulate(plant, x, tau=rows, **settings)
 
     def stop(part: float) -> None:
         raise KeyboardInterrupt
 
-    cut = simulate(plant, x, force=rows, progress=stop, **settings)
+    cut = simulate(plant, x, tau=rows, progress=stop, **settings)
     assert cut.status == "interrupted"
     assert len(cut.t) == 1001
     both = cut.resume(progress=False)
@@ -187,7 +193,7 @@ def test_rows_go_on_where_they_stopped() -> None:
     np.testing.assert_array_equal(both.tau, whole.tau)
     with pytest.raises(nacelle.KinematicsError, match="has rows for 2500 steps"):
         cut.resume(0.3, progress=False)
-    more = whole.resume(0.3, force=np.zeros((500, 2)))
+    more = whole.resume(0.3, tau=np.zeros((500, 2)))
     assert more.t[-1] == 0.3
 
 
@@ -208,14 +214,14 @@ def test_an_error_in_a_force_keeps_what_there_is() -> None:
         return np.array([1.0 / (0.0 if t > 1.0 else 1.0)])
 
     for method in METHODS:
-        run = run_of(method, force=breaks)
+        run = run_of(method, tau=breaks)
         assert run.status == "failed"
         assert "ZeroDivisionError" in run.message
         assert run.t[-1] > 0.5
         with pytest.raises(nacelle.NacelleError, match="cannot be resumed"):
             run.resume(3.0)
         with pytest.raises(ZeroDivisionError):
-            run_of(method, force=lambda t: 1 / 0)
+            run_of(method, tau=lambda t: 1 / 0)
 
 
 def test_progress(capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,12 +282,12 @@ def law(robot, x):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"force": law}, "cannot be compiled with the feedback 'law'"),
-        ({"force": lambda t: np.zeros(2)}, r"gives \(1,\) numbers, got the shape \(2,\) at 0 s"),
+        ({"tau": law}, "cannot be compiled with the feedback 'law'"),
+        ({"tau": lambda t: np.zeros(2)}, r"gives \(1,\) numbers, got the shape \(2,\) at 0 s"),
         ({"hold": True}, "goes with the methods 'rk4' and 'irk5'"),
         ({"max_step": 0.0}, "the longest step must be above zero"),
         ({"samples": 1}, "at least 2 samples"),
-        ({"force": np.zeros((7, 1))}, "goes with fixed steps, the methods 'rk4'"),
+        ({"tau": np.zeros((7, 1))}, "goes with fixed steps, the methods 'rk4'"),
     ],
 )
 def test_mistakes(options: dict, words: str) -> None:
@@ -330,8 +336,7 @@ def test_the_implicit_method_with_either_jacobian() -> None:
     ends = [
         simulate(
             RigidPlant(robot, smooth=1e-3, exact_jacobian=exact), x, random_twist(robot), until=0.2,
-            method="radau",
-            rtol=1e-8, atol=1e-10, events=[],
+            integration=Integration("radau", rtol=1e-8, atol=1e-10), events=[],
         ).states[-1]
         for exact in (True, False)
     ]  # fmt: skip
@@ -351,7 +356,7 @@ def test_a_run_without_a_step_has_a_balance(method: str) -> None:
             raise KeyboardInterrupt
         return np.zeros(1)
 
-    cut = run_of(method, force=first)
+    cut = run_of(method, tau=first)
     assert cut.status == "interrupted"
     assert len(cut.t) == 1
     np.testing.assert_array_equal(cut.work, [0.0])

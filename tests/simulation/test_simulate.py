@@ -22,6 +22,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.joint import FrictionTerm, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import rotation_vector_between
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import (
     SINGULARITY_THRESHOLD,
     RigidPlant,
@@ -72,9 +73,9 @@ def test_order_of_the_fixed_step(name: str) -> None:
     exact = simulate(plant, x, random_twist(robot), until=0.2, events=[]).states[-1]
     errors = []
     for step in (2e-3, 1e-3):
-        end = simulate(plant, x, random_twist(robot), until=0.2, method="rk4", step=step, events=[]).states[
-            -1
-        ]
+        end = simulate(
+            plant, x, random_twist(robot), until=0.2, integration=Integration("rk4", step=step), events=[]
+        ).states[-1]
         errors.append(np.max(np.abs(end - exact)))
     assert 14.0 < errors[0] / errors[1] < 18.5
 
@@ -83,9 +84,18 @@ def test_native_and_python_steps_are_the_same() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
     plant = RigidPlant(robot)
     force = np.array([0.3, -0.2])
-    native = simulate(plant, x, force=force, until=0.3, method="rk4", step=1e-3, events=[])
-    asked = simulate(plant, x, force=lambda t: force, until=0.3, method="rk4", step=1e-3, events=[])
-    rows = simulate(plant, x, force=np.tile(force, (300, 1)), until=0.3, method="rk4", step=1e-3, events=[])
+    native = simulate(plant, x, tau=force, until=0.3, integration=Integration("rk4", step=1e-3), events=[])
+    asked = simulate(
+        plant, x, tau=lambda t: force, until=0.3, integration=Integration("rk4", step=1e-3), events=[]
+    )
+    rows = simulate(
+        plant,
+        x,
+        tau=np.tile(force, (300, 1)),
+        until=0.3,
+        integration=Integration("rk4", step=1e-3),
+        events=[],
+    )
     np.testing.assert_allclose(asked.states, native.states, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(rows.states, native.states)
 
@@ -120,9 +130,7 @@ def test_friction_takes_what_is_missing() -> None:
         x,
         random_twist(robot),
         until=0.5,
-        method="radau",
-        rtol=1e-8,
-        atol=1e-10,
+        integration=Integration("radau", rtol=1e-8, atol=1e-10),
         events=[],
     )
     np.testing.assert_allclose(stiff.states[-1], run.states[-1], atol=1e-6)
@@ -139,7 +147,7 @@ def test_feedback_holds_a_pose() -> None:
         weight = nacelle.gravity_forces(robot, pose, coordinates="actuators")
         return weight - 60.0 * (q[0] - target) - 3.0 * q[1]
 
-    run = simulate(robot, moved, force=control, until=0.5, method="rk4", step=2e-3)
+    run = simulate(robot, moved, tau=control, until=0.5, integration=Integration("rk4", step=2e-3))
     assert np.linalg.norm(run.x[-1] - x) < 0.2 * np.linalg.norm(moved - x)
 
 
@@ -149,7 +157,7 @@ def test_events_end_the_run_and_keep_it() -> None:
     plant = RigidPlant(robot, friction=False)
     v = np.array([0.0, 1.5])
     for method in ("dop853", "rk4"):
-        run = simulate(plant, x, v, until=2.0, method=method, step=1e-4)
+        run = simulate(plant, x, v, until=2.0, integration=Integration(method, step=1e-4))
         assert run.status == "event"
         assert "stretch" in run.message or "limit" in run.message or "singularity" in run.message
         assert 0.0 < run.t[-1] < 2.0
@@ -187,21 +195,36 @@ def test_resume_and_files(tmp_path: Path) -> None:
     ("options", "words"),
     [
         ({"until": -1.0}, "must end after it begins"),
-        ({"until": 1.0, "method": "euler"}, "no method is called 'euler'"),
-        ({"until": 1.0, "force": [1.0, 2.0, 3.0]}, "have the shape"),
-        ({"until": 1.0, "method": "rk4", "step": 0.0}, "the step must be above zero"),
-        ({"until": 1.0, "method": "rk4", "step": 0.5, "force": np.zeros((3, 2))}, "forces for 2 steps"),
+        ({"until": 1.0, "tau": [1.0, 2.0, 3.0]}, "have the shape"),
+        (
+            {"until": 1.0, "integration": Integration("rk4", step=0.5), "tau": np.zeros((3, 2))},
+            "forces for 2 steps",
+        ),
         ({"until": 1.0, "v0": [np.nan, 0.0]}, "not finite"),
-        ({"until": 1.0, "force": [np.nan, 0.0]}, "forces of fivebar are not finite"),
-        ({"until": 1.0, "force": "strong"}, "are numbers or a function, got 'strong'"),
-        ({"until": 1.0, "force": lambda t: [np.nan, 0.0]}, r"the force f\(t\) is not finite at 0 s"),
-        ({"until": 1.0, "force": lambda t, x, v: [np.nan, 0.0]}, "the derivative of the state"),
+        ({"until": 1.0, "tau": [np.nan, 0.0]}, "forces of fivebar are not finite"),
+        ({"until": 1.0, "tau": "strong"}, "are numbers or a function, got 'strong'"),
+        ({"until": 1.0, "tau": lambda t: [np.nan, 0.0]}, r"the force f\(t\) is not finite at 0 s"),
+        ({"until": 1.0, "tau": lambda t, x, v: [np.nan, 0.0]}, "the derivative of the state"),
     ],
 )
 def test_mistakes(options: dict, words: str) -> None:
     robot = library_robot("fivebar")
     with pytest.raises(nacelle.KinematicsError, match=words):
         simulate(robot, nacelle.reference_pose(robot), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "euler"}, "no method is called 'euler'"),
+        ({"method": "rk4", "step": 0.0}, "the step must be above zero"),
+        ({"step": np.inf}, "the step must be finite"),
+        ({"method": "irk5", "substeps": 0}, "one substep or more"),
+    ],
+)
+def test_mistakes_of_the_integration(options: dict, words: str) -> None:
+    with pytest.raises(nacelle.KinematicsError, match=words):
+        Integration(**options)
 
 
 def test_what_is_no_plant() -> None:
@@ -234,12 +257,12 @@ def test_stiction_holds_and_lets_go() -> None:
     x = nacelle.pose(robot, [0.1, 0.05, -0.62])
     hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
     plant = RigidPlant(robot, smooth=1e-8)
-    settings = {"method": "radau", "rtol": 1e-6, "atol": 1e-12}
-    rest = simulate(plant, x, force=hold + np.array([0.5, -0.4, 0.3]), until=5.0, samples=11, **settings)
+    settings = {"integration": Integration("radau", rtol=1e-6, atol=1e-12)}
+    rest = simulate(plant, x, tau=hold + np.array([0.5, -0.4, 0.3]), until=5.0, samples=11, **settings)
     assert np.max(np.abs(rest.x[-1] - x)) < 1e-7
     moves = user_event(plant, "it moves", lambda t, pose, v: 1e-6 - np.max(np.abs(v)))
     away = simulate(
-        plant, x, force=lambda t: hold + np.array([0.4 * t, 0.0, 0.0]), until=2.0, events=[moves], **settings
+        plant, x, tau=lambda t: hold + np.array([0.4 * t, 0.0, 0.0]), until=2.0, events=[moves], **settings
     )
     assert away.message.endswith("it moves")
     assert 0.4 * away.t[-1] == pytest.approx(0.6, abs=2e-3)
@@ -250,7 +273,12 @@ def test_dense_output(method: str) -> None:
     plant = SprungMass()
     options = {"step": 0.01} if method == "rk4" else {"rtol": 1e-9, "atol": 1e-11}
     run = simulate(
-        plant, [1.0], [0.5], lambda t: np.array([np.cos(1.3 * t)]), until=2.0, method=method, **options
+        plant,
+        [1.0],
+        [0.5],
+        lambda t: np.array([np.cos(1.3 * t)]),
+        until=2.0,
+        integration=Integration(method, **options),
     )
     t = np.linspace(0.0, 2.0, 103)
     now = run.at(t)

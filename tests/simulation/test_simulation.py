@@ -21,6 +21,7 @@ from nacelle.simulation.flow import (
     state_size,
 )
 from nacelle.simulation.inputs import plant_inputs
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.run import RunSettings, first_grid, next_grid
 from nacelle.simulation.simulate import simulate
@@ -95,7 +96,15 @@ def test_each_robot_moves_as_it_does_alone() -> None:
     assert np.allclose(motions.t, [0.01, 0.02])
     assert not motions.status.any()
     other = robot.with_numbers(numbers[3], *groups)
-    alone = nacelle.simulate(other, x[3], v[3], force[3], until=0.02, method="rk4", step=1e-3, events=[])
+    alone = nacelle.simulate(
+        other,
+        x[3],
+        v[3],
+        force[3],
+        until=0.02,
+        integration=nacelle.simulation.Integration("rk4", step=1e-3),
+        events=[],
+    )
     assert np.allclose(motions.x[3, -1], alone.x[-1], atol=1e-12)
     assert np.allclose(motions.v[3, -1], alone.v[-1], atol=1e-10)
     with fake_cupy.in_place(fake_cupy.fake_module()) as cupy:
@@ -117,6 +126,7 @@ def test_what_cannot_be() -> None:
         ("divisor", (x,), {"until": 0.01, "samples": 3}),
         (r"x0 has the shape \(4, 1\)", (x[:, :1],), {"until": 0.01}),
         ("different numbers of robots", (x, v[:3]), {"until": 0.01}),
+        ("explicit fixed steps", (x,), {"until": 0.01, "integration": Integration("irk5")}),
     ):
         with pytest.raises(KinematicsError, match=words):
             nacelle.simulation.simulate_many(robot, *arguments, **options)
@@ -125,17 +135,11 @@ def test_what_cannot_be() -> None:
 # ---- Runs: steps that fill the time, and go on where an earlier run has ended
 
 PLAIN = RunSettings(
-    force=None,
+    tau=None,
     start=0.0,
     until=1.0,
-    method="rk4",
-    step=0.01,
-    max_step=1.0,
-    hold=False,
-    substeps=1,
+    integration=Integration("rk4", step=0.01),
     samples=None,
-    rtol=1e-8,
-    atol=1e-10,
     events=(),
     progress=False,
 )
@@ -152,7 +156,7 @@ def test_a_run_goes_on_with_its_own_steps() -> None:
     assert other.origin + other.h * other.first == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("change", [{"samples": 1}, {"step": 0.0}, {"until": -1.0}, {"method": "euler"}])
+@pytest.mark.parametrize("change", [{"samples": 1}, {"until": -1.0}, {"until": np.inf}])
 def test_mistakes_of_run(change: dict[str, object]) -> None:
     with pytest.raises(KinematicsError):
         dataclasses.replace(PLAIN, **change).check()
@@ -196,7 +200,7 @@ def in_python(robot: nacelle.Robot, t: float, x: Array, v: Array) -> Array:
 def test_computed_force_in_one_native_loop(hold: bool) -> None:
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
-    settings = {"until": 0.2, "method": "rk4", "step": 1e-3, "hold": hold}
+    settings = {"until": 0.2, "integration": Integration("rk4", step=1e-3, hold=hold)}
     law = nacelle.simulation.feedback(computed_force, reference=circle)
     native = simulate(plant, x0, circle(0.0)[2:4], law, **settings)
     asked = simulate(plant, x0, circle(0.0)[2:4], lambda t, x, v: in_python(robot, t, x, v), **settings)
@@ -211,9 +215,22 @@ def test_a_reference_in_rows_is_held() -> None:
     robot = library_robot("fivebar")
     plant, x0, v0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot), circle(0.0)[2:4]
     rows = np.array([circle(1e-3 * k) for k in range(100)])
-    settings = {"until": 0.1, "method": "rk4", "step": 1e-3}
-    held = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, circle), hold=True, **settings)
-    table = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, rows), hold=True, **settings)
+    settings = {"until": 0.1, "integration": Integration("rk4", step=1e-3)}
+    holding = {"until": 0.1, "integration": Integration("rk4", step=1e-3, hold=True)}
+    held = simulate(
+        plant,
+        x0,
+        v0,
+        nacelle.simulation.feedback(computed_force, circle),
+        **holding,
+    )
+    table = simulate(
+        plant,
+        x0,
+        v0,
+        nacelle.simulation.feedback(computed_force, rows),
+        **holding,
+    )
     np.testing.assert_array_equal(table.states, held.states)
     staged = simulate(plant, x0, v0, nacelle.simulation.feedback(computed_force, rows), **settings)
 
@@ -233,7 +250,9 @@ def test_options_shape_the_law() -> None:
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
     law = nacelle.simulation.feedback(computed_force, circle, stiffness=100.0, damping=20.0)
-    run = simulate(plant, x0 + np.array([0.01, 0.0]), circle(0.0)[2:4], law, until=0.3, method="rk4")
+    run = simulate(
+        plant, x0 + np.array([0.01, 0.0]), circle(0.0)[2:4], law, until=0.3, integration=Integration("rk4")
+    )
     end = np.linalg.norm(run.x[-1] - circle(0.3)[:2])
     assert end == pytest.approx(0.01 * 4.0 * np.exp(-3.0), rel=1e-6)
 
@@ -243,9 +262,9 @@ def test_other_methods_take_it(method: str) -> None:
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
     settings = {"until": 0.2, "events": []}
-    fine = simulate(plant, x0, force=swing, method="rk4", step=1e-4, **settings)
+    fine = simulate(plant, x0, tau=swing, integration=Integration("rk4", step=1e-4), **settings)
     tolerance = {"rtol": 1e-9, "atol": 1e-11}
-    run = simulate(plant, x0, force=swing, method=method, **settings, **tolerance)
+    run = simulate(plant, x0, tau=swing, integration=Integration(method, **tolerance), **settings)
     np.testing.assert_allclose(run.states[-1], fine.states[-1], rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(run.tau[-1], fine.tau[-1], rtol=1e-6)
     assert np.max(np.abs(run.balance)) < 1e-7 * np.max(np.abs(run.work))
@@ -270,8 +289,8 @@ def test_iterated_legs_and_quaternions(name: str) -> None:
         return 1.1 * weight - 2e4 * (q - q0) - 300.0 * rate
 
     plant = RigidPlant(robot, friction=False)
-    native = simulate(plant, x0, force=springs, until=0.02, method="rk4")
-    python = simulate(plant, x0, force=asked, until=0.02, method="rk4")
+    native = simulate(plant, x0, tau=springs, until=0.02, integration=Integration("rk4"))
+    python = simulate(plant, x0, tau=asked, until=0.02, integration=Integration("rk4"))
     assert np.max(np.abs(native.x[-1] - x0)) > 1e-6
     np.testing.assert_allclose(native.states, python.states, rtol=0.0, atol=1e-12)
 
@@ -308,7 +327,7 @@ def wrong_result(robot, x):
 def test_mistakes_of_feedback(law, words: str) -> None:
     robot = library_robot("fivebar")
     with pytest.raises(nacelle.NacelleError, match=words):
-        simulate(robot, nacelle.reference_pose(robot), force=law, until=1.0, method="rk4")
+        simulate(robot, nacelle.reference_pose(robot), tau=law, until=1.0, integration=Integration("rk4"))
 
 
 def test_a_plain_function_is_no_law() -> None:
@@ -321,21 +340,41 @@ def test_a_slow_controller_on_short_steps() -> None:
     robot = library_robot("fivebar")
     plant, x0 = RigidPlant(robot, smooth=0.01), nacelle.reference_pose(robot)
     law = nacelle.simulation.feedback(computed_force, reference=circle)
-    settings = {"until": 0.1, "method": "rk4", "hold": True}
-    slow = simulate(plant, x0, circle(0.0)[2:4], law, step=1e-3, substeps=3, **settings)
+    settings = {"until": 0.1}
+    slow = simulate(
+        plant,
+        x0,
+        circle(0.0)[2:4],
+        law,
+        integration=Integration("rk4", step=1e-3, hold=True, substeps=3),
+        **settings,
+    )
     rows = np.repeat(slow.tau[:-1], 3, axis=0)
-    short = simulate(plant, x0, circle(0.0)[2:4], rows, step=1e-3 / 3.0, **settings)
+    short = simulate(
+        plant,
+        x0,
+        circle(0.0)[2:4],
+        rows,
+        integration=Integration("rk4", step=1e-3 / 3.0, hold=True),
+        **settings,
+    )
     np.testing.assert_allclose(slow.states, short.states[::3], rtol=0.0, atol=1e-13)
     assert slow.evaluations == short.evaluations
-    by_rows = simulate(plant, x0, circle(0.0)[2:4], slow.tau[:-1], step=1e-3, substeps=3, **settings)
+    by_rows = simulate(
+        plant,
+        x0,
+        circle(0.0)[2:4],
+        slow.tau[:-1],
+        integration=Integration("rk4", step=1e-3, hold=True, substeps=3),
+        **settings,
+    )
     np.testing.assert_array_equal(slow.states, by_rows.states)
     asked = simulate(
         plant,
         x0,
         circle(0.0)[2:4],
         lambda t, x, v: in_python(robot, t, x, v),
-        step=1e-3,
-        substeps=3,
+        integration=Integration("rk4", step=1e-3, hold=True, substeps=3),
         **settings,
     )
     np.testing.assert_allclose(slow.states, asked.states, rtol=0.0, atol=1e-12)
@@ -350,4 +389,4 @@ def test_substeps_go_with_forces_that_are_held() -> None:
         ({"method": "rk4", "substeps": 0}, "one substep"),
     ):
         with pytest.raises(nacelle.KinematicsError, match=words):
-            simulate(robot, x0, None, lambda t: np.zeros(2), until=0.01, **options)
+            simulate(robot, x0, None, lambda t: np.zeros(2), until=0.01, integration=Integration(**options))

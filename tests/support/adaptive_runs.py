@@ -18,6 +18,7 @@ from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.payload import with_payload
 from nacelle.model.robot import Robot
 from nacelle.simulation.digital_controller import DigitalController
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.physics import physics
@@ -179,8 +180,8 @@ class Experiment:
             law = dataclasses.replace(law, memory=fields.join(memory))
         half = self.cycles / self.frequency
         plant, loaded = (RigidPlant(robot, smooth=SMOOTH) for robot in (self.robot, self.loaded))
-        settings: dict[str, Any] = {"method": "rk4", "step": 0.5 * PERIOD, "events": []}
-        first = simulate(plant, self.x0, force=law, until=half, **settings)
+        settings: dict[str, Any] = {"integration": Integration("rk4", step=0.5 * PERIOD), "events": []}
+        first = simulate(plant, self.x0, tau=law, until=half, **settings)
         if parameters is not None and first.ok:
             assert first.end.memory is not None
             memory = first.end.memory.copy()

@@ -14,6 +14,7 @@ from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant
 from nacelle.simulation.simulate import Simulation, simulate
@@ -92,7 +93,9 @@ class Loop:
             first_force=held,
         )
         T = self.controller.period
-        return simulate(plant, x, None, law, until=len(rows) * T, method="rk4", step=T / 2.0)
+        return simulate(
+            plant, x, None, law, until=len(rows) * T, integration=Integration("rk4", step=T / 2.0)
+        )
 
     def every(self, run: Simulation) -> int:
         """Steps of a run in a sample."""

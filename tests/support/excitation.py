@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -11,10 +12,12 @@ import nacelle
 from nacelle.identification.excitation.limits import motion_limits
 from nacelle.identification.excitation.motions import motion_functions
 from nacelle.identification.excitation.optimise import MotionDesign
+from nacelle.identification.excitation.settings import MotionLimits, MotionSearch, MotionShape
 from support.library import library_robot
 
 SMOOTH = 0.05
 QUICK = {"starts": 1, "iterations": 25, "harmonics": 8, "duration": 1.0}
+SETTINGS = {"limits": MotionLimits, "shape": MotionShape, "search": MotionSearch}
 
 
 @cache
@@ -68,4 +71,13 @@ def public_rows(problem: MotionDesign, z: Any, t: Any) -> Any:
 @cache
 def quick_excitation(**options: Any) -> nacelle.identification.Excitation:
     """An excitation of the five-bar that takes a second."""
-    return nacelle.identification.excite(library_robot("fivebar"), **(QUICK | options))
+    return excite_fivebar(**(QUICK | options))
+
+
+def excite_fivebar(**options: Any) -> nacelle.identification.Excitation:
+    """An excitation of the five-bar, from entries of its settings and other options."""
+    settings = {
+        name: kind(**{entry.name: options.pop(entry.name) for entry in fields(kind) if entry.name in options})
+        for name, kind in SETTINGS.items()
+    }
+    return nacelle.identification.excite(library_robot("fivebar"), **settings, **options)

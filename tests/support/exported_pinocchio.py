@@ -19,7 +19,7 @@ from support.exported_files import Kinematics
 
 def pinocchio_file(robot: Robot, folder: Path) -> PinocchioFile:
     """A robot exported as URDF, and read by Pinocchio."""
-    done = nacelle.export_robot(robot, "urdf", out=folder / "robot.urdf", force=True)
+    done = nacelle.export_robot(robot, "urdf", out=folder / "robot.urdf", overwrite=True)
     beside = folder / "robot.yaml"
     if ".yaml" not in done.texts:
         beside.write_text("{closed_loop: [], type: [], name_mot: []}")

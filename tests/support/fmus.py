@@ -36,11 +36,14 @@ def fmu(robot: str, what: str = "") -> Path:
 def _fmu(robot: str, what: str) -> Path:
     out = _folder() / f"{robot}-{what.replace(' ', '-')}.fmu"
     kind, _, law = what.partition(" ")
-    options: dict[str, Any] = {"smooth": SMOOTH}
-    if kind == "controller":
-        options["controller"] = controller(library_robot(robot), law)
+    made = controller(library_robot(robot), law) if kind == "controller" else None
     nacelle.export(
-        library_robot(robot), () if law or not what else what, out=out, target="fmi", name="model", **options
+        library_robot(robot),
+        () if law or not what else what,
+        out=out,
+        target=nacelle.io.FmiTarget(controller=made),
+        smooth=SMOOTH,
+        name="model",
     )
     return out
 

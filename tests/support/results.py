@@ -67,7 +67,9 @@ def results(robot: Robot) -> dict[str, Callable[[], Any]]:
         "Reactions, many": lambda: nacelle.joint_reactions(robot, many, zero, zero),
         "PeakReactions": lambda: nacelle.dynamics.peak_reactions(robot, line, rate=50.0),
         "Sizing": lambda: nacelle.dynamics.size_motors(robot, line, rate=50.0),
-        "Simulation": lambda: nacelle.simulate(robot, x, until=0.01, step=1e-3, method="rk4"),
+        "Simulation": lambda: nacelle.simulate(
+            robot, x, until=0.01, integration=nacelle.simulation.Integration("rk4", step=1e-3)
+        ),
     }
 
 
@@ -91,7 +93,7 @@ def _fivebar() -> dict[str, Callable[[], Any]]:
     @cache
     def runs() -> Any:
         laws = [nacelle.control.controller(robot, name, period=1e-3) for name in ("sj", "cf-rb")]
-        return nacelle.control.compare(robot, laws, circle, settle=0.02)
+        return nacelle.control.compare(robot, laws, circle, options=nacelle.control.LoopOptions(settle=0.02))
 
     return {
         "Workspace": lambda: nacelle.workspace(robot, {"x": (-0.3, 0.3, 7), "y": (0.1, 0.5, 6)}),
@@ -121,7 +123,7 @@ def _fivebar() -> dict[str, Callable[[], Any]]:
         "Model": lambda: nacelle.model(robot, "inverse_dynamics"),
         "Operations": lambda: nacelle.operation_count(library_robot("palida")),
         "Export": lambda: nacelle.export(
-            robot, models=["jacobian"], out=Path(mkdtemp()) / "c", self_test=False
+            robot, models=["jacobian"], out=Path(mkdtemp()) / "c", target=nacelle.io.CTarget(self_test=False)
         ),
         "Waypoints": lambda: nacelle.Waypoints(robot.motion, many[:3], np.arange(3.0)),
         "Stiction": lambda: nacelle.simulation.stiction_of(robot),

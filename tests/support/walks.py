@@ -55,7 +55,9 @@ def walks() -> dict[str, Callable[[], object]]:
         "inverse kinematics": lambda: nacelle.inverse_kinematics(robot, x),
         "inverse dynamics": lambda: nacelle.inverse_dynamics(robot, x, rest, rest),
         "identify": lambda: nacelle.identification.identify(robot, measured, allow=("misfit",)),
-        "closed loop": lambda: nacelle.control.closed_loop(robot, law, circle, settle=0.05),
+        "closed loop": lambda: nacelle.control.closed_loop(
+            robot, law, circle, options=nacelle.control.LoopOptions(settle=0.05)
+        ),
     }
 
 

@@ -235,7 +235,7 @@ def test_in_a_plane() -> None:
 def test_about_a_normal(a: float, b: float, c: float) -> None:
     normal = np.array([a, b, c])
     assume(np.linalg.norm(normal) > 1e-3)
-    circle = Circle([1, 2, 3, *UNIT], 0.5, motion="se3", normal=normal, duration=1.0)
+    circle = Circle([1, 2, 3, *UNIT], 0.5, motion="se3", plane=normal, duration=1.0)
     x, v, _ = circle(np.linspace(0, 1, 30))
     out = x[:, :3] - [1, 2, 3]
     np.testing.assert_allclose(np.linalg.norm(out, axis=1), 0.5, rtol=1e-13)
@@ -478,9 +478,8 @@ RIGHT: dict[Any, tuple[list[Any], dict[str, Any]]] = {
         (Line, [[0] * 4] * 2, {"motion": ["rx", "x", "ry", "rz"], "duration": 1}, "side by side"),
         (Circle, [], {"plane": "xx"}, "'xx' is not a plane"),
         (Circle, [], {"plane": "xz"}, r"two of x, y\)"),
-        (Circle, [], {"normal": [0, 0, 1]}, "has not all of x, y, z"),
-        (Circle, [], {"normal": [0, 0, 0]}, "with a direction"),
-        (Circle, [], {"normal": [0, 0, 1], "plane": "xy"}, "one of the two"),
+        (Circle, [], {"plane": [0, 0, 1]}, "has not all of x, y, z"),
+        (Circle, [], {"plane": [0, 0, 0]}, "with a direction"),
         (Circle, [], {"turns": 0}, "is no way"),
         (Circle, [], {"radius": -1}, "the radius is -1"),
         (Polyline, [], {**TIMES, "blend": 1.5}, "the blends at points 0 and 1 take 1.5 s"),

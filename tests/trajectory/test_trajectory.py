@@ -317,7 +317,7 @@ def trajectory(kind: str, rng: np.random.Generator) -> Trajectory:
     if kind == "bang-bang":
         return Line(points[0], points[1], motion="se3", duration=1.0, timing="bang-bang")
     if kind == "circle":
-        return Circle(points[0], 0.7, motion="se3", normal=points[1, :3], turns=2.3, duration=3.0)
+        return Circle(points[0], 0.7, motion="se3", plane=points[1, :3], turns=2.3, duration=3.0)
     if kind == "polyline":
         return Polyline(points, motion="se3", duration=5.0, blend=0.3)
     if kind == "spline":

@@ -171,7 +171,12 @@ def test_the_nearest_singularity_is_the_least_measure() -> None:
 
 def test_a_run_is_read_back(tmp_path: Path) -> None:
     robot = nacelle.load("fivebar")
-    run = nacelle.simulate(robot, nacelle.reference_pose(robot), until=0.05, method="rk4", step=0.005)
+    run = nacelle.simulate(
+        robot,
+        nacelle.reference_pose(robot),
+        until=0.05,
+        integration=nacelle.simulation.Integration("rk4", step=0.005),
+    )
     run.to_csv(tmp_path / "run.csv")
     run.to_npz(tmp_path / "run.npz")
     for name in ("run.csv", "run.npz"):

@@ -133,7 +133,9 @@ def run_controller(robot: Robot) -> nacelle.control.ControlRun:
         x, x + 0.05 * robot.size * np.array([1.0, 0.5, 0.2]), motion=robot.motion, duration=0.1
     )
     law = nacelle.control.controller(robot, "cf-rb", period=1e-3)
-    return nacelle.control.closed_loop(robot, law, path, settle=0.01, sensors=Sensors.ideal())
+    return nacelle.control.closed_loop(
+        robot, law, path, options=nacelle.control.LoopOptions(settle=0.01, sensors=Sensors.ideal())
+    )
 
 
 def without_shapes(robot: Robot) -> Robot:

@@ -42,7 +42,9 @@ def turns(run: nacelle.simulation.Simulation, joint: str) -> float:
 @pytest.mark.parametrize("method", ["dop853", "radau"])
 def test_a_pendulum_on_a_torsion_spring(method: str) -> None:
     """T + U by hand, of the angle as it is: it goes three turns forth and back."""
-    run = nacelle.simulate(pendulum(), [0.5], [120.0], until=3.0, method=method)
+    run = nacelle.simulate(
+        pendulum(), [0.5], [120.0], until=3.0, integration=nacelle.simulation.Integration(method)
+    )
     q, rate = run.x[:, 0], run.v[:, 0]
     assert run.status == "done"
     assert np.ptp(q) > 4.0 * TURN
@@ -69,7 +71,7 @@ def test_springs_in_a_loop_that_iteration_closes(joint: str, least: float) -> No
 def test_springs_in_closed_form_and_at_closures(springs: dict[str, tuple[float, float]], method: str) -> None:
     """Energies by hand of the springs, of angles that are unwrapped here."""
     robot = telescope(springs)
-    run = nacelle.simulate(robot, *SWING, until=1.5, method=method)
+    run = nacelle.simulate(robot, *SWING, until=1.5, integration=nacelle.simulation.Integration(method))
     assert run.status == "done"
     assert np.max(np.abs(run.balance)) < 1e-10 * run.energy[0]
     plain = nacelle.simulate(telescope(), *SWING, until=0.1).plant
@@ -85,10 +87,16 @@ def test_springs_in_closed_form_and_at_closures(springs: dict[str, tuple[float, 
 @pytest.mark.slow
 def test_a_run_goes_on_with_its_turns() -> None:
     robot = telescope(TELESCOPES[0])
-    whole = nacelle.simulate(robot, *SWING, until=1.0, method="rk4", step=1e-4)
-    parts = nacelle.simulate(robot, *SWING, until=0.6, method="rk4", step=1e-4).resume(until=1.0)
+    whole = nacelle.simulate(
+        robot, *SWING, until=1.0, integration=nacelle.simulation.Integration("rk4", step=1e-4)
+    )
+    parts = nacelle.simulate(
+        robot, *SWING, until=0.6, integration=nacelle.simulation.Integration("rk4", step=1e-4)
+    ).resume(until=1.0)
     np.testing.assert_allclose(parts.states[-1], whole.states[-1], rtol=0, atol=1e-12)
-    many = nacelle.simulation.simulate_many(robot, *SWING, until=1.0, step=1e-4)
+    many = nacelle.simulation.simulate_many(
+        robot, *SWING, until=1.0, integration=nacelle.simulation.Integration("rk4", step=1e-4)
+    )
     np.testing.assert_allclose(np.asarray(many.final)[0], whole.states[-1], rtol=0, atol=1e-9)
 
 
@@ -143,7 +151,7 @@ def test_a_controller_that_knows_the_spring() -> None:
     robot = telescope({"hip": (3.0, 0.9)})
     path = nacelle.Circle([0.0, 0.0, 0.3], 0.4, motion=robot.motion, turns=3, duration=4.0)
     law = nacelle.control.controller(robot, "cf-rb", period=1e-3)
-    run = nacelle.control.closed_loop(robot, law, path, seed=1)
+    run = nacelle.control.closed_loop(robot, law, path, options=nacelle.control.LoopOptions(seed=1))
     assert run.status == "done"
     assert np.max(np.abs(run.error)) < 5e-4
 
@@ -214,7 +222,9 @@ def test_windows_of_limits_at_random(seed: int) -> None:
 @pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 def test_a_plant_in_c(tmp_path: Path) -> None:
     robot = telescope(TELESCOPES[2])
-    done = nacelle.export(robot, out=tmp_path / "p", plant=True, precision="double")
+    done = nacelle.export(
+        robot, out=tmp_path / "p", target=nacelle.io.CTarget(plant=True, precision="double")
+    )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
     library, plant = compile_package(done.out), RigidPlant(robot)
     x, v = np.array(SWING[0]), np.array(SWING[1])
@@ -238,7 +248,9 @@ def test_outputs_of_an_fmu(tmp_path: Path) -> None:
     robot = telescope({"wrist": (0.2, 1.0)})
     out = tmp_path / "one.fmu"
     nacelle.export(robot, (), out=out, target="fmi")
-    run = nacelle.simulate(robot, *SWING, until=1.0, method="rk4", step=1e-3, samples=101)
+    run = nacelle.simulate(
+        robot, *SWING, until=1.0, integration=nacelle.simulation.Integration("rk4", step=1e-3), samples=101
+    )
     with open_fmu(out) as one:
         one.set("start.", [*SWING[0], *SWING[1]])
         one.initialise()

@@ -153,7 +153,7 @@ def identify_machine(robot: nacelle.Robot, out: Path) -> StepResult:
     )
     experiment.to_csv(out / DATA_FILE)
 
-    data = nacelle.identification.read_measurement(out / DATA_FILE, robot)
+    data = nacelle.identification.read_measurement(robot, out / DATA_FILE)
     result = nacelle.identification.identify(robot, data, shared="legs", assume="zeros")
     nacelle.identification.write_identified(result.to_robot("palida-identified"), out / MODEL_FILE)
     fits = {
@@ -191,7 +191,7 @@ def run_circle(robot: nacelle.Robot, out: Path) -> StepResult:
 def export_code(robot: nacelle.Robot, out: Path) -> StepResult:
     """Export the inverse dynamics of the identified model as C, which compiles and runs its self-test."""
     model = nacelle.load(out / MODEL_FILE)
-    done = nacelle.export(model, "inverse_dynamics", out=out / CODE_FOLDER, force=_has_package(out))
+    done = nacelle.export(model, "inverse_dynamics", out=out / CODE_FOLDER, overwrite=_has_package(out))
     return StepResult(("export", out / MODEL_FILE, "--out", CODE_FOLDER), done.lines, done.data)
 
 
@@ -262,8 +262,8 @@ def _prepare_folder(out: Path) -> None:
     """Make the folder; files that are in the way are left as they are, unless --overwrite replaces them."""
     from nacelle.export.export import check_folder
 
-    check_folder(out, force=True)
+    check_folder(out, overwrite=True)
     out.mkdir(exist_ok=True)
     for name in (PAGE_FILE, TRUE_FILE, DATA_FILE, MODEL_FILE, SCENARIO_FILE):
         check_output_file(out / name)
-    check_folder(out / CODE_FOLDER, force=_has_package(out))
+    check_folder(out / CODE_FOLDER, overwrite=_has_package(out))

@@ -124,7 +124,7 @@ def export_command(
     as_json: JsonOption = False,
 ) -> None:
     """Export models as source code with a self-test (C, CUDA, ...), or the robot as MJCF, URDF or SDF."""
-    from nacelle.export.export import ROBOT_TARGETS, export
+    from nacelle.export.export import ROBOT_TARGETS, export, select_target
 
     robot = load_robot(robot_name, mode, payload)
     if target in ROBOT_TARGETS:
@@ -135,27 +135,29 @@ def export_command(
             if parameter.name in _MODEL_OPTIONS and origin is not None and origin.name == "COMMANDLINE":
                 option = parameter.opts[0]
                 raise ExportError(f"{option} applies to models; the target {target} exports the robot itself")
-        _export_robot(export_robot(robot, target, out=out, name=name, force=force), as_json)
+        _export_robot(export_robot(robot, target, out=out, name=name, overwrite=force), as_json)
         return
     if models is None:
         models = "" if controller is not None or plant or target == "fmi" else "inverse_dynamics"
+    options = {
+        "parameters": parameters,
+        "controller": _controller(robot, controller, bandwidth, period, delay),
+        "plant": plant,
+        "precision": precision,
+        "batch": batch,
+        "self_test": not no_self_test,
+    }
     done = export(
         robot,
         models or (),
         out=out,
-        target=target,
+        target=select_target(target, options),
         input=source,
         friction=not no_friction,
         smooth=smooth,
         bare=bare,
-        parameters=parameters,
-        controller=_controller(robot, controller, bandwidth, period, delay),
-        plant=plant,
-        precision=precision,
-        batch=batch,
         name=name,
-        force=force,
-        self_test=not no_self_test,
+        overwrite=force,
     )
     if as_json:
         print_json(done.data)

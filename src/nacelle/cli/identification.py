@@ -106,7 +106,7 @@ def read_measurements(robot: Robot, data: list[Path], columns: Path | None) -> l
     """Read measured runs."""
     from nacelle.identification.data.read import read_measurement
 
-    return [read_measurement(path, robot, columns) for path in data]
+    return [read_measurement(robot, path, columns) for path in data]
 
 
 def make_preparation(cutoff: float | None, decimation: int | None, instruments: str = "auto") -> Preparation:
@@ -224,8 +224,10 @@ def excite_command(
     as_json: JsonOption = False,
 ) -> None:
     """Optimise an exciting trajectory for identification, within all limits, from rest to rest."""
+    from nacelle.dynamics.base_parameters.base_parameters import base_parameters
     from nacelle.identification.excitation.excite import excite
     from nacelle.identification.excitation.result import Excitation
+    from nacelle.identification.excitation.settings import MotionLimits, MotionSearch, MotionShape
     from nacelle.report.parameters import excitation_parts
 
     robot = load_robot(robot_name, mode, payload)
@@ -242,25 +244,27 @@ def excite_command(
         if not frequency > 0.0:
             raise NacelleError(f"the frequency must be above zero, got {frequency:g} Hz")
         duration = 1.0 / frequency
-    result = excite(
-        robot,
-        strategy=strategy,
-        kind=kind,
-        harmonics=harmonics,
-        duration=duration,
-        criterion=criterion,
-        center=read_pose(robot, at) if at else None,
+    shape = MotionShape(strategy=strategy, kind=kind, harmonics=harmonics, duration=duration)
+    search = MotionSearch(criterion=criterion, starts=starts, iterations=iterations, seed=seed)
+    limits = MotionLimits(
         speed=_read_limits(robot, "--speed", speed, "speed"),
         acceleration=_read_limits(robot, "--acceleration", acceleration, "acceleration"),
         force=_read_limits(robot, "--force", force, "force"),
         margin=margin,
         conditioning=conditioning,
+    )
+    parameters = None
+    if assume or shared:
+        with task("base parameters"):
+            parameters = base_parameters(robot, assume=assume or "undescribed", shared=shared_legs(shared))
+    result = excite(
+        robot,
+        limits=limits,
+        shape=shape,
+        search=search,
+        center=read_pose(robot, at) if at else None,
         noise=_read_limits(robot, "--noise", noise, "force"),
-        assume=assume or "undescribed",
-        shared=shared_legs(shared),
-        starts=starts,
-        iterations=iterations,
-        seed=seed,
+        parameters=parameters,
     )
     if csv is not None:
         result.to_csv(csv, rate=rate, periods=periods)

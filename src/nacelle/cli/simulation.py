@@ -186,7 +186,7 @@ def simulate_command(
     import numpy as np
 
     from nacelle.report.simulation import run_data, run_lines
-    from nacelle.simulation.run import FIXED_STEP_METHODS
+    from nacelle.simulation.integration import FIXED_STEP_METHODS, Integration
     from nacelle.simulation.simulate import simulate
 
     if static and not elastic:
@@ -225,11 +225,8 @@ def simulate_command(
         v,
         forces,
         until=until,
-        method=method,
-        step=step,
+        integration=Integration(method, step=step, rtol=1e-9, atol=1e-11),
         samples=samples,
-        rtol=1e-9,
-        atol=1e-11,
         events=events,
     )
     if csv is not None:

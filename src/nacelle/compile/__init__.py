@@ -17,13 +17,16 @@ second process loads it without tracing.
 from nacelle.compile.cache import cached_search
 from nacelle.compile.compiled import Compiled, Parametric
 from nacelle.compile.drivers import BatchRk4, compile_irk5, compile_newton, compile_rk4
-from nacelle.compile.function import compile_function
+from nacelle.compile.function import Differentiable, compile_function
 from nacelle.compile.refusals import refusal_reason
 from nacelle.compile.specification import Specification, make_program
+from nacelle.emit.cuda.plan import CudaOptions
 
 __all__ = [
     "BatchRk4",
     "Compiled",
+    "CudaOptions",
+    "Differentiable",
     "Parametric",
     "Specification",
     "cached_search",

@@ -21,10 +21,11 @@ from nacelle.compile.compiled import Compiled, Parametric, cores
 from nacelle.compile.function import compile_function
 from nacelle.compile.native import numpy_kernel, runnable_target
 from nacelle.compile.specification import Specification, WithCheck, parameter_groups, resolve_input_shapes
+from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.irk5 import ImplicitIntegrator, NumpyIrk5
 from nacelle.emit.newton import NewtonSolver, NumpyNewton
 from nacelle.emit.rk4 import Integrator, NumpyRk4, Rk4Result
-from nacelle.emit.store import Store
+from nacelle.emit.store import Store, store_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program, regroup_inputs
 from nacelle.program.split import PREPARED
@@ -46,8 +47,7 @@ def compile_newton(
     robot: Robot,
     *,
     states: Callable[..., Any] | None = None,
-    use_cache: bool = True,
-    store: Store | None = None,
+    cache: Store | bool = True,
 ) -> NewtonSolver:
     """Compile Newton's iteration around a step function of (robot, y, p) that gives dy and error.
 
@@ -63,7 +63,7 @@ def compile_newton(
 
         return newton.compile_newton, newton.Newton
 
-    kept_in = (store or Store()) if use_cache else None
+    kept_in = store_of(cache)
     return _compiled_driver("newton", (step,), plain, native, kept_in, probe=_newton_results)
 
 
@@ -80,8 +80,7 @@ def compile_rk4(
     options: Mapping[str, Any] | None = None,
     control: Callable[..., Any] | None = None,
     sampled: bool = False,
-    use_cache: bool = True,
-    store: Store | None = None,
+    cache: Store | bool = True,
 ) -> Integrator:
     """Compile the fixed-step Runge-Kutta method around a function of (robot, x, u, p) that gives dx.
 
@@ -94,8 +93,7 @@ def compile_rk4(
         control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it.
         sampled: whether the control has memory and a delay: a function of (robot, [s; z], w, P) that gives
             [u; z+], as in `nacelle.emit.rk4`.
-        use_cache: whether to look into and write to the user's cache.
-        store: another cache.
+        cache: whether to look into and write to the user's cache, or another one.
     """
     if sampled and control is None:
         raise ValueError("a sampled driver needs a control")
@@ -110,7 +108,7 @@ def compile_rk4(
 
     parts, kept_in = (
         _step_specifications(function, robot, options, control),
-        (store or Store()) if use_cache else None,
+        store_of(cache),
     )
     kind = "rk4 sampled" if sampled else "rk4"
     return _compiled_driver(kind, parts, plain, native, kept_in, probe=step_results, rows=step_check_rows)
@@ -227,7 +225,7 @@ def compile_irk5(
     *,
     options: Mapping[str, Any] | None = None,
     control: Callable[..., Any] | None = None,
-    store: Store | None = None,
+    cache: Store | bool = True,
 ) -> ImplicitIntegrator:
     """Compile fixed implicit steps (`nacelle.emit.irk5`) around a function of (robot, x, u, p) that gives dx.
 
@@ -238,7 +236,7 @@ def compile_irk5(
         robot: the robot.
         options: keyword arguments for the derivative.
         control: a function of (robot, x, w, p) that gives u at the begin of every step, held over it.
-        store: another cache than the user's.
+        cache: whether to look into and write to the user's cache, or another one.
     """
 
     def plain(program: Program, *law: Program) -> ImplicitIntegrator:
@@ -251,7 +249,7 @@ def compile_irk5(
 
     parts = _step_specifications(function, robot, options, control)
     return _compiled_driver(
-        "irk5", parts, plain, native, store or Store(), probe=step_results, rows=step_check_rows
+        "irk5", parts, plain, native, store_of(cache), probe=step_results, rows=step_check_rows
     )
 
 
@@ -266,8 +264,7 @@ class BatchRk4:
         robot: the robot.
         parameters: "constant", "input" or groups of the robot's numbers that each robot has its own of.
         settings: options of the derivative.
-        target: "jit" or "cuda".
-        precision: "double", or "float" on a device.
+        target: "jit" or "cuda", or `CudaOptions`.
     """
 
     def __init__(
@@ -277,13 +274,13 @@ class BatchRk4:
         *,
         parameters: Any = "constant",
         settings: Mapping[str, Any] | None = None,
-        target: str = "jit",
-        precision: str = "double",
+        target: str | CudaOptions = "jit",
     ) -> None:
         options = dict(settings or {})
-        self.target, self.robot = target, robot
+        self.target = "cuda" if isinstance(target, CudaOptions) else target
+        self.robot = robot
         self._fast: Compiled = compile_function(
-            function, robot, parameters=parameters, options=options, target=target, precision=precision
+            function, robot, parameters=parameters, options=options, target=target
         )
         groups = parameter_groups(parameters)
         shapes = resolve_input_shapes(function, robot, None, groups)

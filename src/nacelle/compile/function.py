@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
 from nacelle.compile.cache import load_or_trace
@@ -13,7 +14,7 @@ from nacelle.compile.native import compile_program, runnable_target
 from nacelle.compile.specification import Specification, WithCheck, parameter_groups, resolve_input_shapes
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.registry import warn_once
-from nacelle.emit.store import Store
+from nacelle.emit.store import Store, store_of
 from nacelle.errors import CompileError, did_you_mean
 from nacelle.model.robot import Robot
 from nacelle.program.minimise import minimise
@@ -21,6 +22,29 @@ from nacelle.program.program import Program
 
 DIFFERENTIABLE = ("jax", "torch")
 """Targets whose functions have derivatives."""
+
+
+@dataclass(frozen=True)
+class Differentiable:
+    """A target whose functions have derivatives, with options of its own.
+
+    Attributes:
+        library: "jax" or "torch".
+        closing: what is done with a robot's pose before the program runs. Default None: nothing.
+
+    Raises:
+        CompileError: if there is no such library.
+    """
+
+    library: str
+    closing: PoseClosure | None = None
+
+    def __post_init__(self) -> None:
+        """Check."""
+        if self.library not in DIFFERENTIABLE:
+            raise CompileError(
+                f"no library is called {self.library!r}; {did_you_mean(self.library, DIFFERENTIABLE)}"
+            )
 
 
 def compile_differentiable(
@@ -99,14 +123,10 @@ def compile_function(
     parameters: str | Sequence[str] = "constant",
     derivatives: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
-    target: str = "jit",
-    precision: str = "double",
-    ieee: bool = False,
+    target: str | CudaOptions | Differentiable = "jit",
     minimise: bool = True,
-    closing: PoseClosure | None = None,
     states: Callable[..., Any] | None = None,
-    use_cache: bool = True,
-    store: Store | None = None,
+    cache: Store | bool = True,
 ) -> Compiled:
     """Compile a physics function.
 
@@ -123,16 +143,11 @@ def compile_function(
             of them.
         target: "jit"; "numpy", which needs no compiler and is taken with a warning where llvmlite is
             missing; "cuda", on arrays of a device (`nacelle.compile.run_on_device`), which needs CuPy; or
-            "jax"
-            and "torch", on arrays of these libraries, with derivatives (`nacelle.compile.on_jax`).
-        precision: "double", or "float" on a device.
-        ieee: on a device, whether quotients, roots and sines are IEEE's at their bounds too; else NaN
-            where IEEE gives infinities (`nacelle.emit.cuda.plan`), twice as fast.
+            "jax" and "torch", on arrays of these libraries, with derivatives (`nacelle.compile.on_jax`).
+            `CudaOptions` and `Differentiable` are these with options of their own.
         minimise: whether to minimise the program.
-        closing: for "jax" and "torch", what is done with a robot's pose before the program runs.
         states: how inputs are drawn at which the program is checked (`Specification`).
-        use_cache: whether to look into and write to the user's cache.
-        store: another cache.
+        cache: whether to look into and write to the user's cache, or another one.
 
     Returns:
         A `Compiled`; with numbers as inputs a `Parametric`.
@@ -141,11 +156,6 @@ def compile_function(
         CompileError: if the function cannot be traced.
         DeviceError: if the target is "cuda" and there is no device, or no CuPy.
     """
-    if target != "cuda" and (precision != "double" or ieee):
-        precision_note = (
-            "computes in the type of its arrays" if target in DIFFERENTIABLE else "computes in IEEE's double"
-        )
-        raise CompileError(f"precision and ieee are for target='cuda'; {target!r} {precision_note}")
     groups = parameter_groups(parameters)
     specification = Specification(
         function,
@@ -157,24 +167,26 @@ def compile_function(
         options=dict(options or {}),
         states=states,
     )
-    cache_store = (store or Store()) if use_cache else None
+    store = store_of(cache)
     if target == "cuda":
-        return _compile_for_device(specification, _cuda_options(precision, ieee), cache_store)
-    if target in DIFFERENTIABLE:
-        return compile_differentiable(specification, target, closing, cache_store)
+        target = CudaOptions()
+    elif target in DIFFERENTIABLE:
+        target = Differentiable(str(target))
+    if isinstance(target, CudaOptions):
+        return _compile_for_device(specification, target, store)
+    if isinstance(target, Differentiable):
+        return compile_differentiable(specification, target.library, target.closing, store)
     chosen = runnable_target(target)
     if not groups:
         if derivatives:
             raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
-        return compile_program(specification, specification.program_with_check, chosen, cache_store)
-    parts = cache(specification.parts_with_checks)
+        return compile_program(specification, specification.program_with_check, chosen, store)
+    parts = functools.cache(specification.parts_with_checks)
 
     def both(anew: bool) -> Parametric:
         return Parametric(
-            compile_program(
-                specification, lambda: parts().prologue, chosen, cache_store, "prologue", anew=anew
-            ),
-            compile_program(specification, lambda: parts().body, chosen, cache_store, "body", anew=anew),
+            compile_program(specification, lambda: parts().prologue, chosen, store, "prologue", anew=anew),
+            compile_program(specification, lambda: parts().body, chosen, store, "body", anew=anew),
         )
 
     result = both(anew=False)
@@ -183,16 +195,6 @@ def compile_function(
         warn_once(f"{specification.label} is compiled anew: the cache has another, {reason}")
         result = both(anew=True)
     return result
-
-
-def _cuda_options(precision: str, ieee: bool) -> CudaOptions:
-    if precision == "double":
-        return CudaOptions("double", ieee)
-    if precision == "float":
-        return CudaOptions("float", ieee)
-    raise CompileError(
-        f"no precision is called {precision!r}; {did_you_mean(precision, ('double', 'float'))}"
-    )
 
 
 def _compile_for_device(specification: Specification, options: CudaOptions, store: Store | None) -> Compiled:
@@ -206,7 +208,7 @@ def _compile_for_device(specification: Specification, options: CudaOptions, stor
             raise CompileError("derivatives are by parameters: give parameters='input' or groups of them")
         program = load_or_trace("cuda", specification, specification.program, store)
         return DeviceFunction(program, options, store)
-    split = cache(specification.split)
+    split = functools.cache(specification.split)
     return DeviceParametric(
         *(
             DeviceFunction(load_or_trace("cuda", specification, make, store, part), options, store)

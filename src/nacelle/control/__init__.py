@@ -5,7 +5,7 @@ run = nacelle.control.closed_loop(robot, controller, trajectory)
 run.table()
 
 nacelle.control.compare(robot, [controller, other], trajectory).plot()
-nacelle.export(robot, controller=controller, out="controller")  # the same law as C
+nacelle.export(robot, out="controller", target=nacelle.io.CTarget(controller=controller))  # the same law as C
 """
 
 from nacelle.lazy import attach

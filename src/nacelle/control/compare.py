@@ -94,7 +94,7 @@ def compare(
     trajectory: Trajectory,
     *,
     labels: Sequence[str] | None = None,
-    **options: Any,
+    options: LoopOptions | None = None,
 ) -> Comparison:
     """Run several controllers against the same plant along the same path, with the same noise and losses.
 
@@ -103,8 +103,7 @@ def compare(
         controllers: the controllers; they have the same sample time.
         trajectory: the path in time.
         labels: what they are called; their names if None, which must differ then.
-        **options: sensors, delay, seed, settle, repeat, duration, changes, tool and step, as in
-            `closed_loop`.
+        options: sensors, delay and others, as in `closed_loop`; `LoopOptions()` if None.
 
     Raises:
         KinematicsError: if labels are not different, or as in `closed_loop`.
@@ -121,7 +120,7 @@ def compare(
             model, period = controller.robot, controller.period
             if (model.hash, period) not in loops:
                 loops[model.hash, period] = ControlLoop(
-                    plant, model, trajectory, period=period, options=LoopOptions(**options)
+                    plant, model, trajectory, period=period, options=options
                 )
             with task(label):
                 runs.append(loops[model.hash, period].run(controller, label=label))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from nacelle.compile import Compiled, compile_function, make_program
 from nacelle.compile.closing import POSE
-from nacelle.compile.function import DIFFERENTIABLE
+from nacelle.compile.function import DIFFERENTIABLE, Differentiable
 from nacelle.dynamics import model_functions
 from nacelle.dynamics.base_parameters.choice import ParameterSet, column_options
 from nacelle.dynamics.physics import Physics
@@ -75,7 +75,7 @@ class Model(HasTable):
         For "jax" and "torch" quaternions need no unit length, and passive coordinates y are solved inside.
         """
         if settings.get("target") in DIFFERENTIABLE and POSE in self.inputs:
-            settings = {"closing": closing_driver(self.robot), **settings}
+            settings["target"] = Differentiable(settings["target"], closing_driver(self.robot))
         return compile_function(
             self.function, self.robot, inputs=self.inputs, options=self.options, **settings
         )

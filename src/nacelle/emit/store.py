@@ -141,3 +141,8 @@ def _warn(text: str) -> None:
     from nacelle.emit.registry import warn_once
 
     warn_once(text)
+
+
+def store_of(cache: Store | bool) -> Store | None:
+    """The store that is meant: the user's if True, none if False."""
+    return cache if isinstance(cache, Store) else Store() if cache else None

@@ -50,13 +50,13 @@ class ExportedRobot(HasTable):
         """The text of the robot."""
         return next(iter(self.texts.values()))
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> tuple[Path, ...]:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, ...]:
         """Write the files, each whole or not at all.
 
         Args:
             path: the file of the robot, or a folder, in which it gets the robot's name; closures of a URDF go
                 next to it, with the ending .yaml.
-            force: whether files that exist already are replaced.
+            overwrite: whether files that exist already are replaced.
 
         Returns:
             The files.
@@ -72,9 +72,9 @@ class ExportedRobot(HasTable):
             raise ExportError(f"{first} is the name of a file next to the robot; name it *{endings[0]}")
         files = (first, *(first.with_suffix(ending) for ending in endings[1:]))
         try:
-            there = [file for file in files if file.is_file() and not force]
+            there = [file for file in files if file.is_file() and not overwrite]
             if there:
-                raise ExportError(f"{there[0]} is there already; it is left as it is (force replaces it)")
+                raise ExportError(f"{there[0]} is there already; it is left as it is (overwrite replaces it)")
             if not first.parent.is_dir():
                 raise ExportError(f"there is no folder {first.parent}")
             # The robot comes last: where it is, what it needs is there.
@@ -91,7 +91,7 @@ def export_robot(
     *,
     out: str | os.PathLike[str] | None = None,
     name: str | None = None,
-    force: bool = False,
+    overwrite: bool = False,
 ) -> ExportedRobot:
     """Write a robot for another engine, with its closures in that engine's own way.
 
@@ -101,7 +101,7 @@ def export_robot(
             (Gazebo).
         out: the file to write, or a folder; nothing is written if None.
         name: of the model in the file; the robot's if None.
-        force: whether files that exist already are replaced.
+        overwrite: whether files that exist already are replaced.
 
     Returns:
         The texts, and the report of what was left out.
@@ -117,4 +117,4 @@ def export_robot(
     texts = _WRITERS[target](graph)
     report = graph.report
     done = ExportedRobot(robot, target, texts, tuple(report.steps), tuple(report.losses))
-    return done if out is None else replace(done, files=done.save(out, force=force))
+    return done if out is None else replace(done, files=done.save(out, overwrite=overwrite))

@@ -419,13 +419,26 @@ def _newton(package: Package, entry: Entry, closed: ClosedLoops, real: str) -> s
 
 @dataclass(frozen=True)
 class CudaTarget(ExportTarget):
-    """A package of CUDA; its self-test is compiled as C++ and run on the host."""
+    """A package of CUDA.
+
+    Attributes:
+        precision: "double", "float" or "both". Default "both".
+        parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
+            sequence or one text with commas: every function then comes with one that prepares them. Constants
+            if empty. Default empty.
+        self_test: whether the self-test is compiled as C++ and run on the host before anything is written.
+            Default True.
+
+    Raises:
+        ExportError: if there is no such precision.
+    """
 
     name = "cuda"
     refusals = ExportTarget.refusals | {
         "batch": "batch is an option of C: functions in CUDA are for many states anyway"
     }
     precision: str = "both"
+    parameters: str | Sequence[str] = ()
     self_test: bool | None = True
 
     def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:

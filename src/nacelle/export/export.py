@@ -57,7 +57,7 @@ def _require_folder(folder: Path, out: Path) -> None:
         raise ExportError(f"cannot write {out}: {folder} is not writable")
 
 
-def check_folder(out: Path, force: bool) -> None:
+def check_folder(out: Path, overwrite: bool) -> None:
     """Say before the work is done that a folder cannot be written.
 
     Raises:
@@ -65,25 +65,25 @@ def check_folder(out: Path, force: bool) -> None:
     """
     with _report_write_errors(out):
         if out.is_dir():
-            if any(out.iterdir()) and not force:
+            if any(out.iterdir()) and not overwrite:
                 raise ExportError(
-                    f"{out} is not empty; it is left as it is (force replaces the package in it)"
+                    f"{out} is not empty; it is left as it is (overwrite replaces the package in it)"
                 )
         elif out.exists() or out.is_symlink():
             raise ExportError(f"{out} is no folder; it is left as it is")
         _require_folder(out if out.is_dir() else out.parent, out)
 
 
-def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
+def write_folder(out: Path, files: Mapping[str, str], overwrite: bool) -> None:
     """Write files by their path in a folder; a new folder appears whole, or not at all.
 
-    In a folder that holds something (with `force`) files are replaced one by one once all are written next to
-    it; files of an earlier package that are no more are removed, and those of others stay.
+    In a folder that holds something (with `overwrite`) files are replaced one by one once all are written
+    next to it; files of an earlier package that are no more are removed, and those of others stay.
 
     Raises:
         ExportError: if it cannot be written.
     """
-    check_folder(out, force)
+    check_folder(out, overwrite)
     with _report_write_errors(out):
         stage = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
         try:
@@ -100,7 +100,7 @@ def write_folder(out: Path, files: Mapping[str, str], force: bool) -> None:
             shutil.rmtree(stage, ignore_errors=True)
 
 
-def check_file(out: Path, ending: str, force: bool) -> None:
+def check_file(out: Path, ending: str, overwrite: bool) -> None:
     """Say before the work is done that a file cannot be written.
 
     Raises:
@@ -111,8 +111,8 @@ def check_file(out: Path, ending: str, force: bool) -> None:
     with _report_write_errors(out):
         if out.is_dir():
             raise ExportError(f"{out} is a folder; it is left as it is")
-        if (out.exists() or out.is_symlink()) and not force:
-            raise ExportError(f"{out} is there already; it is left as it is (force replaces it)")
+        if (out.exists() or out.is_symlink()) and not overwrite:
+            raise ExportError(f"{out} is there already; it is left as it is (overwrite replaces it)")
         _require_folder(out.parent, out)
 
 
@@ -224,15 +224,13 @@ def export(
     models: str | Sequence[str] = (),
     *,
     out: str | Path,
-    target: str = "c",
+    target: str | ExportTarget = "c",
     input: str = "pose",
     friction: bool = True,
     smooth: float | None = None,
     bare: bool = False,
-    parameters: str | Sequence[str] = (),
     name: str | None = None,
-    force: bool = False,
-    **options: Any,
+    overwrite: bool = False,
 ) -> Export:
     """Write models of a robot as a package: source, documentation, and a self-test with reference vectors.
 
@@ -240,32 +238,26 @@ def export(
         robot: the robot.
         models: names of models ("inverse_dynamics", ...), a sequence or one text with commas; may be empty
             where there is a controller or a plant. An FMU holds one; the robot under forces if empty.
-        out: folder to write; it must be empty or missing unless `force`. With "fmi" a file that ends in .fmu.
-        target: "c", "cuda", "numpy", "casadi" or "fmi" (FMI 3.0).
+        out: folder to write; it must be empty or missing unless `overwrite`. With "fmi" a file that ends in
+            .fmu.
+        target: "c", "cuda", "numpy", "casadi" or "fmi" (FMI 3.0) with what is usual, or `CTarget`,
+            `CudaTarget`, `NumpyTarget`, `CasadiTarget` or `FmiTarget` (`nacelle.io`) with options of its own.
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
         bare: whether to leave out what a controller watches besides the result (pivot, margins, branch).
-        parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
-            sequence or one text with commas: every function then comes with one that prepares them. Constants
-            if empty.
         name: prefix of all names; made from the robot's if None.
-        force: whether to replace a package in a folder that holds something; other files in it stay.
-        **options: of the target. C and CUDA: `precision`, "double", "float" or "both" (the others compute in
-            double), and `self_test`: whether the self-test is compiled and run before anything is written,
-            CUDA as C++ on the host. C: `batch`, whether there are entries for many samples too. C and FMUs:
-            `controller`, a controller of the robot, as a struct of the caller with reset and step; `plant`,
-            whether to add the robot as what a controller moves, with friction as above: flow, Runge-Kutta
-            steps, encoders, start at a pose.
+        overwrite: whether to replace a package in a folder that holds something; other files in it stay.
 
     Raises:
         ExportError: if a model, target or option is unknown, the self-test fails, or the folder cannot be
             written.
         KinematicsError: if the robot has no such model.
     """
-    chosen = _select_target(target, options)
+    chosen = select_target(target) if isinstance(target, str) else target
     asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
-    groups = [part.strip() for part in parameters.split(",")] if isinstance(parameters, str) else parameters
+    given = chosen.parameters
+    groups = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
     wanted = ExportRequest(
         tuple(asked),
         input,
@@ -277,14 +269,14 @@ def export(
         bool(chosen.plant),
     )
     prefix = package_name(robot, name)
-    if target == "fmi" or wanted.loop:
+    if chosen.name == "fmi" or wanted.loop:
         # These move: angles that forces depend on count their turns.
         robot = with_turn_counting(robot)
-    if target == "fmi":
-        return _fmu(robot, prefix, wanted, Path(out), force)
+    if chosen.name == "fmi":
+        return _fmu(robot, prefix, wanted, Path(out), overwrite)
     check_request(wanted)
     folder = Path(out)
-    check_folder(folder, force)
+    check_folder(folder, overwrite)
     states = random_states(robot, friction=wanted.friction, smooth=wanted.smooth)
     if "float" in PRECISIONS[chosen.precision] and branch_of(robot).relations:
         wanted = replace(wanted, wrong=relation_error(states))
@@ -295,35 +287,39 @@ def export(
     trial = None
     if chosen.self_test is not None:
         trial = (
-            run_self_test(prefix, target, files)
+            run_self_test(prefix, chosen.name, files)
             if chosen.self_test
             else SelfTestResult(reason="it was left out")
         )
         files["README.md"] = files["README.md"].replace(SELF_TEST_MARK, trial.sentence)
     manifest = _manifest(package, chosen, files, trial)
     files[MANIFEST] = json.dumps(manifest, indent=2) + "\n"
-    write_folder(folder, files, force)
+    write_folder(folder, files, overwrite)
     counts = {entry.label: entry.count for entry in package.entries}
-    return Export(robot, prefix, target, folder, tuple(sorted(files)), counts, trial)
+    return Export(robot, prefix, chosen.name, folder, tuple(sorted(files)), counts, trial)
 
 
-def _select_target(name: str, options: Mapping[str, Any]) -> ExportTarget:
-    """The target of a name, with its options."""
+def select_target(name: str, options: Mapping[str, Any] | None = None) -> ExportTarget:
+    """The target of a name, with some of the options that targets have.
+
+    Raises:
+        ExportError: if there is none of that name, or it does not take an option that asks for something.
+    """
     if name in ROBOT_TARGETS:
         raise ExportError(f"{name} is a format of the robot, not of its models: export_robot writes it")
     if name not in TARGETS:
         hint = did_you_mean(name, (*TARGETS, *ROBOT_TARGETS))
         raise ExportError(f"no target is called {name!r}; {hint}")
     module, _, kind = _TARGETS[name].rpartition(".")
-    result: ExportTarget = getattr(import_module(module), kind).with_options(options)
+    result: ExportTarget = getattr(import_module(module), kind).with_options(options or {})
     return result
 
 
-def _fmu(robot: Robot, prefix: str, wanted: ExportRequest, out: Path, force: bool) -> Export:
+def _fmu(robot: Robot, prefix: str, wanted: ExportRequest, out: Path, overwrite: bool) -> Export:
     """Write an FMU."""
     from nacelle.export.fmi.package import fmi_file, fmi_package
 
-    check_file(out, ".fmu", force)
+    check_file(out, ".fmu", overwrite)
     package = fmi_package(robot, prefix, _version(), wanted)
     content, files = fmi_file(package)
     write_file(out, content)

@@ -258,9 +258,16 @@ def evaluate(label, inputs):
 
 
 class NumpyTarget(ExportTarget):
-    """A module that needs NumPy alone."""
+    """A module that needs NumPy alone; it computes in double.
+
+    Attributes:
+        parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
+            sequence or one text with commas: every function then comes with one that prepares them. Constants
+            if empty. Default empty.
+    """
 
     name = "numpy"
+    parameters: str | Sequence[str] = ()
 
     def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files."""
@@ -363,9 +370,16 @@ def evaluate(label, inputs):
 
 
 class CasadiTarget(ExportTarget):
-    """A module that builds functions of CasADi."""
+    """A module that builds functions of CasADi; they compute in double.
+
+    Attributes:
+        parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
+            sequence or one text with commas: every function then comes with one that prepares them. Constants
+            if empty. Default empty.
+    """
 
     name = "casadi"
+    parameters: str | Sequence[str] = ()
 
     def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files."""

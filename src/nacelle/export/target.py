@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from nacelle.control.controller import Controller
@@ -29,6 +29,8 @@ class ExportTarget:
         batch: whether there are functions for many samples, too.
         controller: a controller of the robot.
         plant: whether there is the robot as what a controller moves.
+        parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
+            sequence or one text with commas: every function then comes with one that prepares them.
         self_test: whether the self-test is run before anything is written; None where it cannot be.
     """
 
@@ -41,7 +43,15 @@ class ExportTarget:
     batch: bool = False
     controller: Controller | None = None
     plant: bool = False
+    parameters: str | Sequence[str] = ()
     self_test: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Check."""
+        if self.precision not in PRECISIONS:
+            raise ExportError(
+                f"no precision is called {self.precision!r}; {did_you_mean(self.precision, PRECISIONS)}"
+            )
 
     @classmethod
     def with_options(cls, options: Mapping[str, Any]) -> Self:
@@ -50,14 +60,9 @@ class ExportTarget:
         Raises:
             ExportError: if it does not take one that asks for something.
         """
-        precision = options.get("precision", "both")
-        if precision not in PRECISIONS:
-            raise ExportError(f"no precision is called {precision!r}; {did_you_mean(precision, PRECISIONS)}")
         own_options = set(getattr(cls, "__dataclass_fields__", ()))
         for option, value in options.items():
-            if option not in ExportTarget.__annotations__:
-                raise TypeError(f"export() got an unexpected keyword argument {option!r}")
-            is_neutral = value in (getattr(ExportTarget, option), "both") or option == "self_test"
+            is_neutral = value in (getattr(ExportTarget, option), "both", "") or option == "self_test"
             if option not in own_options and not is_neutral:
                 raise ExportError(cls.refusals[option].format(cls.name))
         return cls(**{option: value for option, value in options.items() if option in own_options})

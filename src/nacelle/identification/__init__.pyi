@@ -30,6 +30,11 @@ from nacelle.identification.estimation.payload import (
 )
 from nacelle.identification.excitation.excite import excite as excite
 from nacelle.identification.excitation.result import Excitation as Excitation
+from nacelle.identification.excitation.settings import (
+    MotionLimits as MotionLimits,
+    MotionSearch as MotionSearch,
+    MotionShape as MotionShape,
+)
 from nacelle.identification.identify import Identification as Identification, identify as identify
 from nacelle.identification.experiment.simulated import (
     Experiment as Experiment,

@@ -8,6 +8,7 @@ from nacelle.simulation.drives import (
     stiction_of as stiction_of,
 )
 from nacelle.simulation.feedback import feedback as feedback
+from nacelle.simulation.integration import Integration as Integration
 from nacelle.simulation.many import Motions as Motions, simulate_many as simulate_many
 from nacelle.simulation.plant import RigidPlant as RigidPlant
 from nacelle.simulation.protocol import (

@@ -36,9 +36,9 @@ from nacelle.kinematics.shapes import actuators_shape
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives import DriveNumbers, Drives
 from nacelle.simulation.feedback import MOTOR, CompiledPlant, LoopModel
+from nacelle.simulation.integration import DEFAULT_STEP
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import EventGroup, Labels, Plant, require_joints
-from nacelle.simulation.run import DEFAULT_STEP
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack
 

@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import BatchRk4, Compiled, compile_function
-from nacelle.dynamics.physics import Physics
+from nacelle.compile import BatchRk4, Compiled, CudaOptions, compile_function
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.kinematic_model import angles_with_turns
-from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of, with_turn_counting
+from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import pose_shape
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable
@@ -31,6 +30,8 @@ from nacelle.simulation.flow import (
     reference_orientation,
     state_size,
 )
+from nacelle.simulation.integration import Integration
+from nacelle.simulation.plant import RigidPlant
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, norm, pack
 
@@ -86,44 +87,42 @@ class Motions(HasTable):
 
 
 def simulate_many(
-    robot: Robot,
+    plant: RigidPlant | Robot,
     x0: Any,
     v0: Any = None,
-    force: Any = None,
+    tau: Any = None,
     *,
     until: float,
-    step: float = 1e-3,
+    integration: Integration | None = None,
     parameters: Any = None,
     groups: str | Sequence[str] = "input",
-    friction: bool = True,
-    smooth: float | None = None,
     samples: int = 1,
-    target: str = "jit",
-    precision: str = "double",
+    target: str | CudaOptions = "jit",
 ) -> Motions:
     """Simulate many robots from their poses, under constant forces.
 
     Args:
-        robot: the structure, and the numbers of all robots that have no others.
+        plant: a robot, or a `RigidPlant` of it with its choice of friction: the structure, and the numbers
+            of all robots that have no others.
         x0: poses (N, nx), or one for all.
         v0: twists (N, n), or one for all; zero if None.
-        force: of the actuators (N, actuators), or one for all; zero if None.
+        tau: forces of the actuators (N, actuators), N or N m, or one for all; zero if None.
         until: end of the motion, s; it begins at 0.
-        step: length of a step, s.
+        integration: by "rk4", of which the step counts alone; `Integration("rk4")` if None: steps of 0.001 s.
         parameters: the robots' own numbers (N, parameters), `robot.numbers.vector(*groups)` each; those
             of the description if None.
         groups: which numbers `parameters` has: "input" for all that are free, or names of groups.
-        friction: whether friction counts.
-        smooth: rate over which Coulomb friction changes its sign smoothly.
         samples: how many states are kept, evenly over time, the last one among them.
-        target: "jit", or "cuda": arrays are then CuPy's, or anything with DLPack, and stay on the device.
-        precision: "double", or "float" on a device.
+        target: "jit"; or "cuda", or `nacelle.compile.CudaOptions` where numbers are floats: arrays are then
+            CuPy's, or anything with DLPack, and stay on the device.
 
     Raises:
         KinematicsError: if an argument cannot be used, or legs of the robot have no closed form.
         DeviceError: if the target is "cuda" and there is no device, or arrays are not on it.
     """
-    robot = with_turn_counting(robot)
+    driven = RigidPlant(plant) if isinstance(plant, Robot) else plant
+    step = _step_of(Integration("rk4") if integration is None else integration)
+    robot = driven.robot
     mechanism = mechanism_of(robot)
     if not mechanism.has_closed_form:
         raise KinematicsError(
@@ -136,11 +135,11 @@ def simulate_many(
     if samples < 1 or steps % samples:
         raise KinematicsError(f"samples = {samples} must be a divisor of the {steps} steps")
     n, quat_0 = robot.motion.n, reference_orientation(mechanism)
-    arrays = _Arrays(target, precision)
+    arrays = _Arrays(target)
     arguments = [
         arrays.rows("x0", x0, mechanism.layout.nx),
         arrays.rows("v0", v0, n, optional=True),
-        arrays.rows("force", force, len(robot.actuators), optional=True),
+        arrays.rows("tau", tau, len(robot.actuators), optional=True),
     ]
     numbers = "constant" if parameters is None else groups
     if parameters is not None:
@@ -151,43 +150,61 @@ def simulate_many(
     numbers = numbers if isinstance(numbers, str) else tuple(numbers)
     q = arrays.asarray(quat_0)
     x = arrays.whole(x, count)
-    parts = [_compiled_program(coordinates_of_pose, robot, target, precision)(x, q), arrays.whole(v, count)]
+    parts = [_compiled_program(coordinates_of_pose, robot, target)(x, q), arrays.whole(v, count)]
     if mechanism.counted:
-        parts.append(_compiled_program(counted_turns, robot, target, precision)(x))
+        parts.append(_compiled_program(counted_turns, robot, target)(x))
     s, every = arrays.join(parts), steps // samples
-    motion = _driver(robot, numbers, Physics(friction, smooth), target, precision).integrate(
+    motion = _driver(robot, numbers, driven.options, target).integrate(
         s, arrays.whole(u, count), (quat_0,), rest[0] if rest else None, h=step, steps=steps, every=every
     )
     t = step * every * np.arange(1, samples + 1)
-    pose = _compiled_program(poses_of_states, robot, target, precision)(motion.x, q)
+    pose = _compiled_program(poses_of_states, robot, target)(motion.x, q)
     v = motion.x[..., n : 2 * n]
     return Motions(robot, t, pose, v, motion.final, motion.completed, motion.status)
 
 
 @lru_cache(maxsize=64)
-def _compiled_program(function: Callable[..., Any], robot: Robot, target: str, precision: str) -> Compiled:
-    return compile_function(function, robot, target=target, precision=precision)
+def _compiled_program(function: Callable[..., Any], robot: Robot, target: str | CudaOptions) -> Compiled:
+    return compile_function(function, robot, target=target)
 
 
 @lru_cache(maxsize=16)
 def _driver(
-    robot: Robot, numbers: str | tuple[str, ...], physics: Physics, target: str, precision: str
+    robot: Robot,
+    numbers: str | tuple[str, ...],
+    options: tuple[tuple[str, Any], ...],
+    target: str | CudaOptions,
 ) -> BatchRk4:
-    settings = {"physics": physics}
-    return BatchRk4(flow, robot, parameters=numbers, settings=settings, target=target, precision=precision)
+    settings = dict(options)
+    return BatchRk4(flow, robot, parameters=numbers, settings=settings, target=target)
+
+
+def _step_of(integration: Integration) -> float:
+    """The step, s.
+
+    Raises:
+        KinematicsError: if the method is another one than "rk4", or a step is made of several.
+    """
+    if integration.method != "rk4" or integration.substeps != 1:
+        raise KinematicsError(
+            "many robots move in explicit fixed steps: integration=Integration('rk4', step=...), without "
+            f"substeps, got {integration.method!r} with {integration.substeps} substeps"
+        )
+    return integration.fixed_step
 
 
 class _Arrays:
     """Arrays of the target: NumPy's, or those of a device."""
 
-    def __init__(self, target: str, precision: str) -> None:
-        self.real = precision
+    def __init__(self, target: str | CudaOptions) -> None:
+        device = CudaOptions() if target == "cuda" else target
+        self.real = device.real if isinstance(device, CudaOptions) else "double"
         self.module: Any = np
-        if target == "cuda":
+        if isinstance(device, CudaOptions):
             from nacelle.emit.cuda.device import cupy
 
             self.module = cupy()
-        self.kind = np.float32 if precision == "float" else np.float64
+        self.kind = np.float32 if self.real == "float" else np.float64
 
     def asarray(self, value: Any) -> Any:
         """Small arrays of the function's own."""

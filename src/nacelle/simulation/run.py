@@ -15,6 +15,7 @@ from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.progress import task
 from nacelle.simulation.digital_controller import DigitalController, integrate_sampled, sample_schedule
 from nacelle.simulation.inputs import plant_inputs
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.integrators import (
     ExplicitStepper,
     ImplicitStepper,
@@ -27,10 +28,6 @@ from nacelle.simulation.protocol import Events, InitialValueProblem, Plant
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 
-# Methods with fixed steps; "auto" is the one that suits the plant.
-FIXED_STEP_METHODS = ("rk4", "irk5")
-METHODS = ("auto", *FIXED_STEP_METHODS, "dop853", "radau")
-DEFAULT_STEP = 1e-3
 # A time is on the grid of fixed steps if it is this near, in steps.
 _GRID_TOLERANCE = 1e-6
 
@@ -42,70 +39,47 @@ Progress = bool | Callable[[float], None]
 class RunSettings:
     """Options of a run; `nacelle.simulate` says what the entries mean."""
 
-    force: Any
+    tau: Any
     start: float
     until: float
-    method: str
-    step: float | None
-    max_step: float
-    hold: bool
-    substeps: int
+    integration: Integration
     samples: int | None
-    rtol: float
-    atol: float
     events: Events
     progress: Progress
-
-    @property
-    def fixed_step(self) -> float:
-        """Length of fixed steps, s: as given, or 1 ms."""
-        return DEFAULT_STEP if self.step is None else self.step
 
     def with_options(self, **options: Any) -> RunSettings:
         """The same with some entries changed.
 
         Raises:
-            KinematicsError: if there is no such entry.
+            KinematicsError: if there is no such entry, or the method would be another one.
         """
-        fields = [field.name for field in dataclasses.fields(self) if field.name not in ("start", "method")]
+        fields = [field.name for field in dataclasses.fields(self) if field.name != "start"]
         for name in options:
             if name not in fields:
                 raise KinematicsError(f"a run has no option {name!r}; {did_you_mean(name, fields)}")
-        return dataclasses.replace(self, **options)
+        changed = dataclasses.replace(self, **options)
+        if changed.integration.method != self.integration.method:
+            raise KinematicsError(
+                f"a run by {self.integration.method!r} goes on by the same method, got "
+                f"{changed.integration.method!r}"
+            )
+        return changed
 
     def check(self) -> None:
         """Raise a KinematicsError where an entry cannot be used."""
-        if self.method not in METHODS:
-            raise KinematicsError(
-                f"no method is called {self.method!r}; {did_you_mean(self.method, METHODS)}"
-            )
         if not np.isfinite(self.until - self.start) or self.until <= self.start:
             raise KinematicsError(
                 "the run must end after it begins, at a finite time: "
                 f"start {self.start:g} s, until {self.until:g} s"
             )
-        for what, value in (("step", self.step), ("longest step", self.max_step)):
-            if value is not None and not value > 0.0:
-                raise KinematicsError(f"the {what} must be above zero, got {value:g} s")
-        if self.step is not None and not np.isfinite(self.step):
-            raise KinematicsError("the step must be finite")
+        step = self.integration.step
         if (
-            self.method in FIXED_STEP_METHODS
-            and self.step is not None
-            and self.step > (1.0 + 1e-9) * (self.until - self.start)
+            self.integration.has_fixed_steps
+            and step is not None
+            and step > (1.0 + 1e-9) * (self.until - self.start)
         ):
             raise KinematicsError(
-                f"the step of {self.step:g} s is longer than the run of {self.until - self.start:g} s"
-            )
-        if self.hold and self.method not in FIXED_STEP_METHODS:
-            raise KinematicsError(
-                "hold=True samples the force at fixed steps, so it goes with the methods 'rk4' and 'irk5', "
-                f"not {self.method!r}"
-            )
-        if self.substeps < 1 or (self.substeps > 1 and self.method not in FIXED_STEP_METHODS):
-            raise KinematicsError(
-                "a step of the methods 'rk4' and 'irk5' is made of one substep or more, got "
-                f"{self.substeps} with {self.method!r}"
+                f"the step of {step:g} s is longer than the run of {self.until - self.start:g} s"
             )
         if self.samples is not None and self.samples < 2:
             raise KinematicsError(f"there are at least 2 samples, the first and the last, got {self.samples}")
@@ -135,13 +109,13 @@ class RunEnd:
 def first_grid(settings: RunSettings) -> TimeGrid:
     """Steps that fill the time of a run, as long as the settings say or a little different."""
     span = settings.until - settings.start
-    count = max(1, round(span / settings.fixed_step))
+    count = max(1, round(span / settings.integration.fixed_step))
     return TimeGrid(settings.start, span / count, 0, count)
 
 
 def next_grid(settings: RunSettings, grid: TimeGrid, t: float) -> TimeGrid:
     """Steps from a time on: those of an earlier run where the new end is on its grid, else new ones."""
-    step = settings.fixed_step
+    step = settings.integration.fixed_step
     done, whole = (t - grid.origin) / grid.h, (settings.until - grid.origin) / grid.h
     same = abs(grid.h - step) < 0.5 * step and abs(whole - round(whole)) < _GRID_TOLERANCE * max(1.0, whole)
     if same:
@@ -169,10 +143,11 @@ def execute(
     if already is not None:
         raise KinematicsError(f"at the start already {already}")
     _require_memory(plant, settings, t)
+    integration = settings.integration
     with report_progress(settings.progress, plant.name) as report:
-        if isinstance(settings.force, DigitalController):
+        if isinstance(settings.tau, DigitalController):
             return _run_digital_controller(plant, s0, t, settings, None if new_force else before, report)
-        if settings.method in FIXED_STEP_METHODS:
+        if integration.has_fixed_steps:
             grid = first_grid(settings)
             if before is not None and before.grid is not None:
                 grid = next_grid(settings, before.grid, t)
@@ -180,13 +155,13 @@ def execute(
             if before is not None and not new_force:
                 first_row, rows = before.first_row, before.rows
             steps_with_rows = range(first_row, first_row + rows)
-            drive = plant_inputs(plant, settings.force, hold=settings.hold, steps=steps_with_rows)
-            if settings.substeps > 1:
+            drive = plant_inputs(plant, settings.tau, hold=integration.hold, steps=steps_with_rows)
+            if integration.substeps > 1:
                 if not drive.is_held:
                     raise KinematicsError(
-                        f"{settings.substeps} substeps go with forces that are held over a step: hold=True"
+                        f"{integration.substeps} substeps go with forces that are held over a step: hold=True"
                     )
-                drive = dataclasses.replace(drive, substeps=settings.substeps)
+                drive = dataclasses.replace(drive, substeps=integration.substeps)
             if drive.rows is not None and grid.last > drive.rows.end:
                 raise KinematicsError(
                     f"the array has rows for {rows} steps: give the force anew, with "
@@ -197,7 +172,7 @@ def execute(
                 problem,
                 grid,
                 report,
-                stepper=ExplicitStepper(drive) if settings.method == "rk4" else ImplicitStepper(drive),
+                stepper=ExplicitStepper(drive) if integration.method == "rk4" else ImplicitStepper(drive),
                 held=None if before is None else before.held,
             )
             return _thin_samples(outcome, settings.samples), RunEnd(
@@ -206,16 +181,16 @@ def execute(
         wanted = None
         if settings.samples is not None:
             wanted = np.linspace(settings.start, settings.until, settings.samples)
-        first = settings.step if before is None or before.next_step is None else before.next_step
+        first = integration.step if before is None or before.next_step is None else before.next_step
         options = {
-            "rtol": settings.rtol,
-            "atol": settings.atol,
-            "max_step": settings.max_step,
+            "rtol": integration.rtol,
+            "atol": integration.atol,
+            "max_step": integration.max_step,
             "first_step": None if first is None else min(first, settings.until - t),
         }
-        problem = InitialValueProblem(plant_inputs(plant, settings.force), s0, t, settings.events)
+        problem = InitialValueProblem(plant_inputs(plant, settings.tau), s0, t, settings.events)
         outcome = integrate_adaptive(
-            problem, settings.until, settings.method, report, wanted=wanted, options=options
+            problem, settings.until, integration.method, report, wanted=wanted, options=options
         )
     return outcome, RunEnd(None, 0, 0, None, outcome.next_step)
 
@@ -233,8 +208,9 @@ def _run_digital_controller(
     Raises:
         KinematicsError: if the options do not go with one, or an earlier run has not ended at a sample.
     """
-    law: DigitalController = settings.force
-    if settings.method != "rk4" or settings.hold:
+    law: DigitalController = settings.tau
+    integration = settings.integration
+    if integration.method != "rk4" or integration.hold:
         raise KinematicsError(
             f"a digital controller ({law.name!r}) runs in explicit fixed steps: method='rk4', with step= as "
             "long as those of the integration may be; its forces are held by themselves (no hold=)"
@@ -250,7 +226,7 @@ def _run_digital_controller(
         if rows is not None and rows.ndim == 2:
             rows = rows[taken:]
         law = dataclasses.replace(law, memory=before.memory, first_force=before.held, reference=rows)
-    samples = sample_schedule(law, t, settings.until, settings.fixed_step, settings.substeps)
+    samples = sample_schedule(law, t, settings.until, settings.integration.fixed_step, integration.substeps)
     outcome = integrate_sampled(plant, s0, law, samples, settings.events, report)
     assert outcome.memory is not None
     done = (float(outcome.t[-1]) - t) / law.period
@@ -265,11 +241,11 @@ def _require_memory(plant: Plant, settings: RunSettings, t: float) -> None:
     # Time, state and inputs of a sample; they are kept in blocks and joined, so twice.
     each = 2 * 8 * (1 + plant.size + plant.inputs)
     span = settings.until - t
-    if settings.method in FIXED_STEP_METHODS:
+    if settings.integration.has_fixed_steps:
         longer = span * each / (0.25 * available_memory())
         require_memory(
-            f"steps of {settings.fixed_step:g} s",
-            span / settings.fixed_step,
+            f"steps of {settings.integration.fixed_step:g} s",
+            span / settings.integration.fixed_step,
             each,
             f"take a longer step, {longer:.1g} s or more, or a shorter time than {span:g} s",
         )

@@ -20,6 +20,7 @@ import numpy as np
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Events, Plant, check_events, require_joints, robot_of
 from nacelle.simulation.run import Progress, RunEnd, RunSettings, execute
@@ -32,18 +33,12 @@ def simulate(
     plant: Plant | Robot,
     x0: Any,
     v0: Any = None,
-    force: Any = None,
+    tau: Any = None,
     *,
     until: float,
     start: float = 0.0,
-    method: str = "dop853",
-    step: float | None = None,
-    max_step: float = np.inf,
-    hold: bool = False,
-    substeps: int = 1,
+    integration: Integration | None = None,
     samples: int | None = None,
-    rtol: float = 1e-12,
-    atol: float = 1e-14,
     events: Events | None = None,
     progress: Progress = False,
 ) -> Simulation:
@@ -54,25 +49,15 @@ def simulate(
             protocol `Plant`.
         x0: pose (nx,).
         v0: twist (n,); zero if None.
-        force: of the actuators: constant (actuators,), a function of time f(t), feedback f(t, x, v), a
-            feedback that is compiled with the robot (a physics function or `nacelle.simulation.feedback` of
-            one), or,
-            for fixed steps, an array with one row a step, held over it, or, for "rk4", a digital controller
-            with a memory and a sample time of its own (`nacelle.simulation.DigitalController`); zero if None.
+        tau: forces of the actuators, N or N m: constant (actuators,), a function of time f(t), feedback
+            f(t, x, v), a feedback that is compiled with the robot (a physics function or
+            `nacelle.simulation.feedback` of one), or, for fixed steps, an array with one row a step, held
+            over it, or, for "rk4", a digital controller with a memory and a sample time of its own
+            (`nacelle.simulation.DigitalController`); zero if None.
         until: time at which the run ends, s.
         start: time at which it begins, s.
-        method: "rk4" or "irk5" (fixed steps), "dop853" or "radau" (step control), or "auto": "irk5" where the
-            plant says that its fastest vibrations do not matter, else "dop853".
-        step: of "rk4" and "irk5", s, if None 0.001, or what suits a plant that vibrates; for the others the
-            first step, chosen by the method if None.
-        max_step: the longest step of "dop853" and "radau", s.
-        hold: for fixed steps, whether the force is taken at the begin of every step and held over it, as by a
-            digital controller; else functions are evaluated at every stage.
-        substeps: for fixed steps and forces that are held over a step, as those of a digital controller, of
-            how many steps of the method it is made: a controller may be slower than the integration must be.
+        integration: method, steps and tolerances; `Integration()` if None.
         samples: how many results, evenly over time; every step if None.
-        rtol: relative tolerance of a step ("dop853", "radau").
-        atol: absolute tolerance of a step.
         events: what ends the run; the plant's own events if None.
         progress: whether to show a bar; or a function that is given the part that is done, 0 to 1.
 
@@ -87,17 +72,11 @@ def simulate(
             "or what follows nacelle.simulation.Plant"
         )
     settings = RunSettings(
-        force=force,
+        tau=tau,
         start=float(start),
         until=float(until),
-        method=method,
-        step=step,
-        max_step=max_step,
-        hold=hold,
-        substeps=substeps,
+        integration=Integration() if integration is None else integration,
         samples=samples,
-        rtol=rtol,
-        atol=atol,
         events=check_events(driven.events() if events is None else events),
         progress=progress,
     )
@@ -119,18 +98,20 @@ def _choose_method_and_step(plant: Plant, s0: Array, settings: RunSettings) -> R
         KinematicsError: if steps are given that would grow without bound.
     """
     optional: Any = plant
-    if settings.method == "auto":
+    integration = settings.integration
+    if integration.method == "auto":
         chosen = optional.suited_method(s0) if hasattr(plant, "suited_method") else "dop853"
-        return _choose_method_and_step(plant, s0, dataclasses.replace(settings, method=chosen))
-    suited = {"rk4": "default_step", "irk5": "implicit_step"}.get(settings.method, "")
+        integration = dataclasses.replace(integration, method=chosen)
+        return _choose_method_and_step(plant, s0, dataclasses.replace(settings, integration=integration))
+    suited = {"rk4": "default_step", "irk5": "implicit_step"}.get(integration.method, "")
     if not hasattr(plant, suited):
         return settings
-    if settings.step is None:
+    if integration.step is None:
         step = min(getattr(optional, suited)(s0), settings.until - settings.start)
-        return dataclasses.replace(settings, step=step)
-    reason = (
-        optional.reason_unstable(s0, settings.step / settings.substeps) if settings.method == "rk4" else ""
-    )
+        return dataclasses.replace(settings, integration=dataclasses.replace(integration, step=step))
+    reason = ""
+    if integration.method == "rk4":
+        reason = optional.reason_unstable(s0, integration.step / integration.substeps)
     if reason:
         raise KinematicsError(reason)
     return settings
@@ -183,7 +164,7 @@ class Simulation(Plottable):
     @property
     def method(self) -> str:
         """The integrator: "rk4", "irk5", "dop853" or "radau"."""
-        return self.settings.method
+        return self.settings.integration.method
 
     @property
     def robot(self) -> Robot:
@@ -311,16 +292,17 @@ class Simulation(Plottable):
     # ---- going on
 
     def resume(
-        self, until: float | None = None, force: Any = None, *, plant: Plant | None = None, **options: Any
+        self, until: float | None = None, tau: Any = None, *, plant: Plant | None = None, **options: Any
     ) -> Simulation:
         """Go on from the last state; the two runs are joined.
 
         Args:
             until: when the run ends; as at first if None.
-            force: from now on; as it was if None. Rows of an array belong to the steps to come. A digital
-                controller that is given anew starts with its own memory.
+            tau: forces of the actuators from now on; as they were if None. Rows of an array belong to the
+                steps to come. A digital controller that is given anew starts with its own memory.
             plant: what moves from now on, with the same states: a robot that has taken up a load.
-            **options: others of `simulate` that change: events, step, samples, ...
+            **options: others of `simulate` that change: events, integration (by the same method), samples,
+                progress.
 
         Raises:
             NacelleError: if the run failed.
@@ -330,8 +312,8 @@ class Simulation(Plottable):
             raise NacelleError(f"a run that failed cannot be resumed; it ended {self.message}")
         t = float(self.t[-1])
         changes = dict(options)
-        if force is not None:
-            changes["force"] = force
+        if tau is not None:
+            changes["tau"] = tau
         if until is not None and until != self.settings.until:
             changes["until"] = float(until)
         if "events" in changes:
@@ -351,7 +333,7 @@ class Simulation(Plottable):
                 f"{driven.name} has {driven.size} states and {driven.inputs} inputs, the run has "
                 f"{self.plant.size} and {self.plant.inputs}: a run goes on with a plant of the same kind"
             )
-        return self._continue_run(driven, settings, new_force=force is not None)
+        return self._continue_run(driven, settings, new_force=tau is not None)
 
     def _continue_run(self, plant: Plant, settings: RunSettings, *, new_force: bool) -> Simulation:
         """The run with what comes of it from its last state on; arguments as of `execute`."""

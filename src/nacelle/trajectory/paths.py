@@ -120,8 +120,7 @@ class Circle(Trajectory):
         radius: float,
         *,
         motion: Motion | str | list[str],
-        plane: str | None = None,
-        normal: ArrayLike | None = None,
+        plane: str | ArrayLike | None = None,
         start_angle: float = 0.0,
         turns: float = 1.0,
         duration: float | None = None,
@@ -135,10 +134,9 @@ class Circle(Trajectory):
             center: reduced pose (nx,) at the centre; its orientation and other coordinates are held.
             radius: m.
             motion: motion type of the platform, or its text; it has two translations or three.
-            plane: the two translations e_1, e_2, such as "xy" or "zx"; the first two of the motion, if
-                neither this nor the normal is given.
-            normal: vector (3,) perpendicular to the plane, for motions with three translations; e_1 and e_2
-                follow it right-handed.
+            plane: the two translations e_1, e_2, such as "xy" or "zx"; or, for motions with three
+                translations, the vector (3,) perpendicular to the plane, which e_1 and e_2 follow
+                right-handed; the first two translations of the motion if None.
             start_angle: phi_0, rad.
             turns: number of turns; negative ones run backwards.
             duration: s; or
@@ -153,7 +151,7 @@ class Circle(Trajectory):
         self._start_angle = float(start_angle)
         if not (math.isfinite(self._angle) and self._angle != 0.0 and math.isfinite(self._start_angle)):
             raise TrajectoryError(f"a circle of {turns} turns from {start_angle} rad is no way")
-        axes = _plane_axes(layout, plane, normal)
+        axes = _plane_axes(layout, plane)
         self._cosine, self._sine = radius * axes[0], radius * axes[1]
         length = radius * abs(self._angle)
         self._law = read_timing(
@@ -183,22 +181,20 @@ class Circle(Trajectory):
         )
 
 
-def _plane_axes(layout: ReducedLayout, plane: str | None, normal: ArrayLike | None) -> Array:
+def _plane_axes(layout: ReducedLayout, plane: str | ArrayLike | None) -> Array:
     """The unit vectors e_1, e_2 of the plane among the plain coordinates, (2, count)."""
     names = [layout.x_names[k] for k in layout.linear_x]
     translations = [name for name in names if name in _TRANSLATIONS]
     result = np.zeros((2, len(names)))
-    if normal is not None:
-        if plane is not None:
-            raise TrajectoryError("give the plane or its normal, one of the two")
-        vector = np.array(normal, dtype=float)
+    if plane is not None and not isinstance(plane, str):
+        vector = np.array(plane, dtype=float)
         if vector.shape != (3,) or not np.all(np.isfinite(vector)) or not np.any(vector):
             raise TrajectoryError(
                 f"the normal {vector.tolist()} is not a vector of 3 numbers with a direction"
             )
         if len(translations) < 3:
             raise TrajectoryError(
-                f"the motion {layout.motion.name} has not all of x, y, z (give the plane, not its normal)"
+                f"the motion {layout.motion.name} has not all of x, y, z (name two of its translations)"
             )
         frame = frame_with_z(vector / np.abs(vector).max())
         for k, name in enumerate(_TRANSLATIONS):

@@ -14,6 +14,7 @@ from nacelle.control.kind import DesiredMotion
 from nacelle.control.laws.adaptive import Adaptive, adapted_parameters, parameter_scales
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import Simulation, simulate
 from support.adaptive_runs import (
@@ -51,7 +52,9 @@ def test_the_energy_falls():
     control = controller(model, kind, period=FINE, bandwidth=10.0).for_motion(rows)
     plant = RigidPlant(robot, smooth=kind.smooth)
     law = control.digital(rows[0, :2], rows)
-    run = simulate(plant, rows[0, :2], force=law, until=6.0, method="rk4", step=FINE, events=[])
+    run = simulate(
+        plant, rows[0, :2], tau=law, until=6.0, integration=Integration("rk4", step=FINE), events=[]
+    )
     assert run.ok, run.message
     s = rows[:, 2:4] + control.gain("rate") * (rows[:, :2] - run.x) - run.v
     off = _part(run, control, "parameters") - base.values
@@ -78,7 +81,9 @@ def _resting(along, size, seconds, **gains):
     drawn = noise * np.random.default_rng(0).normal(size=(len(rows), 2))
     law = with_sensor_noise(control.digital(rows[0, :2], rows), count, drawn)
     plant = RigidPlant(robot, smooth=1e-3)
-    run = simulate(plant, rows[0, :2], force=law, until=seconds, method="rk4", step=PERIOD, events=[])
+    run = simulate(
+        plant, rows[0, :2], tau=law, until=seconds, integration=Integration("rk4", step=PERIOD), events=[]
+    )
     assert run.ok, run.message
     p = _part(run, control, "parameters")
     return control, p, np.abs(p - p[0]) / control.gain("scale")

@@ -12,6 +12,7 @@ from nacelle.control.blocks.signals import STOPPED
 from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import controller
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
@@ -36,7 +37,9 @@ def errors(robot: nacelle.Robot, law: Controller, count: int = 1000) -> Array:
     """The root of the mean square of the errors of the actuators (actuators,)."""
     rows, x = swing(robot, count), nacelle.reference_pose(robot)
     plant, until = RigidPlant(robot, smooth=1e-3), count * T
-    run = simulate(plant, x, None, law.digital(x, rows), until=until, method="rk4", step=T / 4)
+    run = simulate(
+        plant, x, None, law.digital(x, rows), until=until, integration=Integration("rk4", step=T / 4)
+    )
     assert run.ok, run.message
     every = (len(run.t) - 1) // count
     q = nacelle.inverse_kinematics(robot, run.x[:-1:every]).q

@@ -11,7 +11,7 @@ import pytest
 
 import nacelle
 from nacelle.control.compare import Comparison
-from nacelle.control.loop.closed_loop import SMOOTH, ControlLoop, closed_loop, integration_step
+from nacelle.control.loop.closed_loop import SMOOTH, ControlLoop, LoopOptions, closed_loop, integration_step
 from nacelle.control.loop.desired import Schedule, desired_motion
 from nacelle.control.loop.run import contour_error, frame_poses, rms
 from nacelle.control.named import controller
@@ -19,6 +19,7 @@ from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.model.robot import Robot
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import simulate
@@ -212,7 +213,9 @@ def test_samples_and_errors(comparison: Comparison, turn: Circle) -> None:
 @pytest.mark.slow
 def test_work_is_that_of_the_simulation(comparison: Comparison, fivebar: Robot, turn: Circle) -> None:
     driven = DrivenPlant(fivebar, Drives(lag=3e-4))
-    lagging = closed_loop(driven, controller(fivebar, "cf-rb", period=1e-3), turn, settle=0.1)
+    lagging = closed_loop(
+        driven, controller(fivebar, "cf-rb", period=1e-3), turn, options=LoopOptions(settle=0.1)
+    )
     for run in (comparison["cf-rb"], lagging):
         work = run.simulation.work
         begin = int(np.argmin(np.abs(run.simulation.t)))
@@ -225,7 +228,7 @@ def test_commands_are_those_of_their_sample(fivebar: Robot, turn: Circle) -> Non
     law = controller(fivebar, "cf-rb-friction", period=1e-3)
     law = law.with_gains(stiffness=0.0, damping=0.0, integral=0.0)
     for delay in (0.0, 4e-4, 1e-3):
-        run = closed_loop(fivebar, law, turn, delay=delay, settle=0.0)
+        run = closed_loop(fivebar, law, turn, options=LoopOptions(delay=delay, settle=0.0))
         assert run.commanded_forces[1:300] == pytest.approx(run.model_force[1:300], abs=1e-9)
     assert run.acting_forces[2:300] == pytest.approx(run.model_force[1:299], abs=1e-9)
 
@@ -233,7 +236,10 @@ def test_commands_are_those_of_their_sample(fivebar: Robot, turn: Circle) -> Non
 def test_saturation_is_counted(fivebar: Robot, turn: Circle) -> None:
     most = 0.9 * float(np.max(np.abs(nacelle.dynamics.size_motors(fivebar, turn).tau)))
     run = closed_loop(
-        DrivenPlant(fivebar, Drives(limits=most)), controller(fivebar, "cf-rb", period=1e-3), turn, settle=0.1
+        DrivenPlant(fivebar, Drives(limits=most)),
+        controller(fivebar, "cf-rb", period=1e-3),
+        turn,
+        options=LoopOptions(settle=0.1),
     )
     assert np.max(np.abs(run.acting_forces)) == most
     assert 0.0 < np.max(run.saturation) < 0.5
@@ -271,19 +277,24 @@ def test_errors_fall_with_the_model(comparison: Comparison) -> None:
 def test_ideal_sensors_are_the_loop_without_them(fivebar: Robot, turn: Circle) -> None:
     law = controller(fivebar, "cf-rb", period=1e-3)
     plant = DrivenPlant(RigidPlant(fivebar, smooth=SMOOTH))
-    run = closed_loop(plant, law, turn, sensors=Sensors.ideal(), settle=0.05, step=5e-4)
+    run = closed_loop(plant, law, turn, options=LoopOptions(sensors=Sensors.ideal(), settle=0.05, step=5e-4))
     time = run.desired_motion.time
     hold = nacelle.dynamics.equilibrium(fivebar, turn(0.0).x)
     first, until = turn(0.0).x, time[0] + 1e-3 * len(time)
     force = law.digital(first, run.desired_motion.rows, first_force=hold)
-    plain = simulate(plant, first, None, force, start=time[0], until=until, method="rk4", step=5e-4)
+    plain = simulate(
+        plant, first, None, force, start=time[0], until=until, integration=Integration("rk4", step=5e-4)
+    )
     assert run.simulation.states == pytest.approx(plain.states, abs=1e-12)
 
 
 def test_the_same_seed_gives_the_same_run(fivebar: Robot, turn: Circle) -> None:
     law = controller(fivebar, "sj", period=1e-3)
     sensors = Sensors(noise=1e-5, dropout=0.01)
-    runs = [closed_loop(fivebar, law, turn, sensors=sensors, seed=seed, settle=0.05) for seed in (1, 1, 2)]
+    runs = [
+        closed_loop(fivebar, law, turn, options=LoopOptions(sensors=sensors, seed=seed, settle=0.05))
+        for seed in (1, 1, 2)
+    ]
     assert np.array_equal(runs[0].error, runs[1].error)
     assert not np.array_equal(runs[0].error, runs[2].error)
 
@@ -297,7 +308,12 @@ def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
     wrench = {platform_body: np.array([0.0, -8.0, 0.0, 0.0, 0.0, 0.0])}
     plants = [RigidPlant(fivebar, friction=False, external=given) for given in ({}, wrench)]
     law = controller(fivebar, "sj", period=1e-3)
-    run = closed_loop(plants[0], law, hold, changes=[(0.1, plants[1])], sensors=Sensors.ideal(), settle=0.3)
+    run = closed_loop(
+        plants[0],
+        law,
+        hold,
+        options=LoopOptions(changes=[(0.1, plants[1])], sensors=Sensors.ideal(), settle=0.3),
+    )
     assert run.ok
     before, after = np.searchsorted(run.time, [0.09, 0.79])
     assert run.commanded_forces[before] == pytest.approx(nacelle.dynamics.equilibrium(fivebar, x), rel=1e-2)
@@ -306,8 +322,13 @@ def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
     )
     assert np.max(np.abs(run.error[:before])) < 0.1 * np.max(np.abs(run.error))
     # A change that changes nothing leaves the run as it is.
-    same = closed_loop(plants[0], law, hold, changes=[(0.1, plants[0])], sensors=Sensors.ideal(), settle=0.3)
-    plain = closed_loop(plants[0], law, hold, sensors=Sensors.ideal(), settle=0.3)
+    same = closed_loop(
+        plants[0],
+        law,
+        hold,
+        options=LoopOptions(changes=[(0.1, plants[0])], sensors=Sensors.ideal(), settle=0.3),
+    )
+    plain = closed_loop(plants[0], law, hold, options=LoopOptions(sensors=Sensors.ideal(), settle=0.3))
     assert same.simulation.states == pytest.approx(plain.simulation.states, abs=1e-13)
     assert same.commanded_forces == pytest.approx(plain.commanded_forces, abs=1e-10)
 
@@ -316,7 +337,9 @@ def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
 def test_another_robot_moves_than_the_model_says(fivebar: Robot, turn: Circle) -> None:
     heavier = fivebar.with_parameters(1.3 * fivebar.parameter_vector("inertia"), "inertia")
     law = controller(fivebar, "cf-rb-friction", period=1e-3)
-    exact, other = (closed_loop(robot, law, turn, settle=0.3) for robot in (fivebar, heavier))
+    exact, other = (
+        closed_loop(robot, law, turn, options=LoopOptions(settle=0.3)) for robot in (fivebar, heavier)
+    )
     assert np.all(rms(other.error) > 2.0 * rms(exact.error))
     # What it commands is what the robot that moves requires.
     needed = nacelle.inverse_dynamics(heavier, *turn(other.time), smooth=SMOOTH).tau
@@ -328,14 +351,14 @@ def test_mistakes_of_closed_loop(fivebar: Robot, turn: Circle) -> None:
     with pytest.raises(
         KinematicsError, match=r"the delay of 0.002 s is not within the sample time of 0.001 s"
     ):
-        closed_loop(fivebar, law, turn, delay=2e-3)
+        closed_loop(fivebar, law, turn, options=LoopOptions(delay=2e-3))
     no_plant: Any = "fivebar"
     with pytest.raises(KinematicsError, match="is no plant"):
         closed_loop(no_plant, law, turn)
     with pytest.raises(KinematicsError, match="no robot like fivebar"):
         closed_loop(nacelle.load("prrrp"), law, turn)
     with pytest.raises(KinematicsError, match="a change at 9 s is not within the run"):
-        closed_loop(fivebar, law, turn, changes=[(9.0, fivebar)])
+        closed_loop(fivebar, law, turn, options=LoopOptions(changes=[(9.0, fivebar)]))
     loop = ControlLoop(fivebar, fivebar, turn, period=2e-3)
     with pytest.raises(KinematicsError, match="another model or sample time"):
         loop.run(law)

@@ -149,7 +149,9 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
     for offset in (0.0, 0.02):  # ten periods of the shutter
         own = replace(looking, shutter=replace(looking.shutter, clock_offset=offset))
         law = Recorded(**vars(bench.law), feedback=own, plant=plant)
-        run = nacelle.control.closed_loop(plant, law, bench.path, settle=bench.settle, step=5e-4)
+        run = nacelle.control.closed_loop(
+            plant, law, bench.path, options=nacelle.control.LoopOptions(settle=bench.settle, step=5e-4)
+        )
         errors.append(rms(run.tool_error))
     assert max(errors) < 2e-5
     np.testing.assert_allclose(errors[1], errors[0], rtol=0.5)
@@ -203,7 +205,9 @@ def test_a_robot_that_is_its_model_moves_as_it(robot: nacelle.Robot) -> None:
     law = nacelle.control.controller(robot, "ct-cartesian", period=1e-3, friction=True)
     plants = (TruePlant(robot, Deviation.zero(robot)), RigidPlant(robot, smooth=1e-3))
     one, two = (
-        nacelle.control.closed_loop(plant, law, round_path(robot, 0.2), settle=0.02, step=5e-4)
+        nacelle.control.closed_loop(
+            plant, law, round_path(robot, 0.2), options=nacelle.control.LoopOptions(settle=0.02, step=5e-4)
+        )
         for plant in plants
     )
     np.testing.assert_allclose(one.x, two.x, atol=1e-9)
@@ -246,7 +250,9 @@ def test_it_moves_as_a_simulated_robot(name: str) -> None:
     force = 1.5 * equilibrium(true, x) + 0.2
     plant = TruePlant(robot, deviation)
     own, run = (
-        nacelle.simulate(each, x, force=force, until=0.05, method="rk4", step=5e-4)
+        nacelle.simulate(
+            each, x, tau=force, until=0.05, integration=nacelle.simulation.Integration("rk4", step=5e-4)
+        )
         for each in (plant, RigidPlant(true, smooth=1e-3))
     )
     assert np.max(np.abs(own.x[-1] - x)) > 1e-5
@@ -329,7 +335,9 @@ def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlan
         return {"force": np.zeros(2), "memory": z}
 
     law, x = DigitalController(watch, 1e-3), nacelle.reference_pose(plant.robot)
-    run = nacelle.simulate(plant, x, [0.1, 0.0], law, until=0.06, method="rk4", step=5e-4)
+    run = nacelle.simulate(
+        plant, x, [0.1, 0.0], law, until=0.06, integration=nacelle.simulation.Integration("rk4", step=5e-4)
+    )
     for now, calls in samples:
         for exposure, p in calls:
             # The robot is where it was in the middle of the exposure, by its own clock.

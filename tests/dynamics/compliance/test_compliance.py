@@ -352,7 +352,12 @@ def test_a_run_goes_on_through_a_stop_and_its_energy_balances() -> None:
     robot = _bouncing_robot(2.0)
     assert not any(limit.name.startswith(robot.actuators[0].name) for limit in joint_limits(robot))
     run = nacelle.simulate(
-        robot, robot.reference.p[:2], [0.4, 0.0], until=0.6, samples=121, rtol=1e-9, atol=1e-11
+        robot,
+        robot.reference.p[:2],
+        [0.4, 0.0],
+        until=0.6,
+        samples=121,
+        integration=nacelle.simulation.Integration(rtol=1e-9, atol=1e-11),
     )
     assert run.ok
     angles = nacelle.inverse_kinematics(robot, run.x, limits=False).q[:, 0]

@@ -51,7 +51,7 @@ def waves(robot: Any, x: Array) -> Array:
 
 
 def function_case(robot: Any, store: Store | None) -> bool:
-    made = compile_function(waves, robot, store=store, use_cache=store is not None)
+    made = compile_function(waves, robot, cache=store or False)
     x = np.random.default_rng(1).normal(size=(50, 3))
     expected = np.stack([np.sin(x[:, 0]) * np.cos(x[:, 1]), x[:, 0] / x[:, 2]], 1)
     np.testing.assert_allclose(made(x), expected, rtol=1e-14)
@@ -63,7 +63,7 @@ def function_case(robot: Any, store: Store | None) -> bool:
 
 
 def newton_case(robot: Any, store: Store | None) -> bool:
-    made = compile_newton(root, robot, store=store, use_cache=store is not None)
+    made = compile_newton(root, robot, cache=store or False)
     p = np.linspace(0.5, 9.0, 20)[:, None]
     found = made.solve([[1.0]], p, tolerance=1e-13)
     np.testing.assert_allclose(found.y, np.sqrt(p), rtol=1e-13)
@@ -72,7 +72,7 @@ def newton_case(robot: Any, store: Store | None) -> bool:
 
 
 def rk4_case(robot: Any, store: Store | None, control: Any = None) -> bool:
-    made = compile_rk4(pendulum, robot, store=store, control=control, use_cache=store is not None)
+    made = compile_rk4(pendulum, robot, control=control, cache=store or False)
     x = made.integrate([[0.3, 0.0], [1.0, 0.1]], [[0.2]], [[9.81]], h=0.01, steps=50).x
     for k, start in enumerate(([0.3, 0.0], [1.0, 0.1])):
         state = np.array(start)

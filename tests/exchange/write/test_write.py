@@ -130,7 +130,7 @@ def test_nothing_is_replaced_or_half_written(tmp_path: Path) -> None:
         nacelle.export_robot(robot, "mjfc", out=tmp_path / "e.xml")
     assert [file.name for file in tmp_path.iterdir()] == ["a.yaml"]
     assert beside.read_text() == "mine"
-    nacelle.export_robot(robot, "urdf", out=tmp_path / "a.urdf", force=True)
+    nacelle.export_robot(robot, "urdf", out=tmp_path / "a.urdf", overwrite=True)
     assert beside.read_text() != "mine"
 
 

@@ -15,6 +15,7 @@ from support.cc import COMPILERS
 from support.controllers import QUICK, macro_value
 from support.library import library_robot
 from support.packages import run_self_test
+from support.targets import with_target
 
 # ---- What a package says of its controller and of its plant
 
@@ -24,7 +25,10 @@ def test_the_page_and_the_manifest(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
     made = controller(robot, "cf-rb", bandwidth=10.0, period=1e-3)
     done = nacelle.export(
-        robot, "jacobian", out=tmp_path / "p", controller=made, plant=True, precision="float", self_test=False
+        robot,
+        "jacobian",
+        out=tmp_path / "p",
+        target=nacelle.io.CTarget(controller=made, plant=True, precision="float", self_test=False),
     )
     readme = (done.out / "README.md").read_text()
     manifest = json.loads((done.out / "nacelle.json").read_text())
@@ -54,7 +58,7 @@ def test_the_page_and_the_manifest(tmp_path: Path) -> None:
 )
 def test_what_is_refused(tmp_path: Path, options: dict, message: str) -> None:
     with pytest.raises(nacelle.errors.ExportError, match=message):
-        nacelle.export(library_robot("fivebar"), out=tmp_path / "p", **options)
+        nacelle.export(library_robot("fivebar"), out=tmp_path / "p", **with_target(options))
 
 
 @pytest.mark.slow
@@ -62,7 +66,11 @@ def test_a_controller_of_another_robot_is_refused(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
     other = robot.with_parameters(1.1 * robot.parameter_vector("inertia"), "inertia")
     with pytest.raises(nacelle.errors.ExportError, match="two packages"):
-        nacelle.export(robot, out=tmp_path / "p", controller=controller(other, "sj", bandwidth=10.0))
+        nacelle.export(
+            robot,
+            out=tmp_path / "p",
+            target=nacelle.io.CTarget(controller=controller(other, "sj", bandwidth=10.0)),
+        )
 
 
 # ---- The self-test of a controller sees a wrong sample
@@ -73,7 +81,11 @@ def test_a_controller_of_another_robot_is_refused(tmp_path: Path) -> None:
 def test_a_wrong_sample_fails_the_self_test(tmp_path: Path) -> None:
     robot = library_robot("fivebar")
     made = controller(robot, "sj", bandwidth=10.0)
-    done = nacelle.export(robot, out=tmp_path / "p", controller=made, precision="double", self_test=False)
+    done = nacelle.export(
+        robot,
+        out=tmp_path / "p",
+        target=nacelle.io.CTarget(controller=made, precision="double", self_test=False),
+    )
     source = done.out / "src" / "fivebar_controller.c"
     text = source.read_text()
     for right, wrong in (
@@ -97,7 +109,10 @@ QUICK_OF_SELF_TEST = ("-O1", "-fno-math-errno", "-fno-trapping-math")
 @pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
 def test_a_wrong_function_fails_the_self_test(tmp_path: Path) -> None:
     done = nacelle.export(
-        library_robot("prrrp"), "inverse_dynamics", out=tmp_path / "p", precision="double", self_test=False
+        library_robot("prrrp"),
+        "inverse_dynamics",
+        out=tmp_path / "p",
+        target=nacelle.io.CTarget(precision="double", self_test=False),
     )
     source = done.out / "src" / "prrrp_inverse_dynamics.c"
     text = source.read_text()

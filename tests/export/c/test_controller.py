@@ -49,7 +49,9 @@ CASES = [
 def test_the_controller_of_python_sample_by_sample(tmp_path: Path, robot_name: str, name: str) -> None:
     robot = STRESS[robot_name](1) if robot_name in STRESS else library_robot(robot_name)
     of_python = controller(robot, name)
-    done = nacelle.export(robot, out=tmp_path / "p", controller=of_python, self_test=False)
+    done = nacelle.export(
+        robot, out=tmp_path / "p", target=nacelle.io.CTarget(controller=of_python, self_test=False)
+    )
     printed = run_self_test(
         done.out, ("-O1", *SANITIZE[2:]) if (robot_name, name) == ("fivebar", "sj") else QUICK
     )
@@ -91,9 +93,7 @@ def fivebar(tmp_path_factory: pytest.TempPathFactory):
     done = nacelle.export(
         robot,
         out=tmp_path_factory.mktemp("fivebar") / "p",
-        controller=made,
-        precision="double",
-        self_test=False,
+        target=nacelle.io.CTarget(controller=made, precision="double", self_test=False),
     )
     return done, compile_package(done.out), made
 
@@ -161,7 +161,9 @@ def test_hostile_samples_stop_every_law_at_once(
     """The status says why in the sample itself, and there is no force from there on."""
     robot = hostile_robot(robot_name)
     made = controller(robot, name, period=PERIOD, bandwidth=1.0, damping=1.0)
-    done = nacelle.export(robot, out=tmp_path / "p", controller=made, precision=precision)
+    done = nacelle.export(
+        robot, out=tmp_path / "p", target=nacelle.io.CTarget(controller=made, precision=precision)
+    )
     c = CController(compile_package(done.out), done.name, made, precision)
     x, zero = np.asarray(nacelle.reference_pose(robot), dtype=float), np.zeros(robot.motion.n)
     q, rest = made.coordinates(x), DesiredMotion(x, zero, zero)
@@ -200,7 +202,11 @@ def test_parts_by_name_and_gains_in_the_field(fivebar) -> None:
 def test_starts(tmp_path: Path, name: str) -> None:
     robot = library_robot(name)
     made = controller(robot, "sj")
-    done = nacelle.export(robot, out=tmp_path / "p", controller=made, precision="double", self_test=False)
+    done = nacelle.export(
+        robot,
+        out=tmp_path / "p",
+        target=nacelle.io.CTarget(controller=made, precision="double", self_test=False),
+    )
     library = compile_package(done.out)
     assemble = getattr(library, f"{done.name}_assemble")
     c = CController(library, done.name, made)
@@ -227,7 +233,10 @@ def test_starts(tmp_path: Path, name: str) -> None:
 def test_the_plant_of_python(tmp_path: Path, name: str) -> None:
     robot = library_robot(name)
     done = nacelle.export(
-        robot, out=tmp_path / "p", plant=True, smooth=0.01, precision="double", self_test=False
+        robot,
+        out=tmp_path / "p",
+        target=nacelle.io.CTarget(plant=True, precision="double", self_test=False),
+        smooth=0.01,
     )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
     library, plant = compile_package(done.out), RigidPlant(robot, smooth=0.01)

@@ -39,7 +39,10 @@ CASES = [
 @needs_compiler
 def test_regressors(tmp_path: Path) -> None:
     done = nacelle.export(
-        library_robot("fivebar"), "regressor,reference_regressor", out=tmp_path / "package", self_test=False
+        library_robot("fivebar"),
+        "regressor,reference_regressor",
+        out=tmp_path / "package",
+        target=nacelle.io.CTarget(self_test=False),
     )
     printed = run_self_test(done.out, QUICK)
     assert printed.endswith("all is well\n")
@@ -52,7 +55,9 @@ def test_regressors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("robot_name", "source", "models"), CASES)
 def test_self_test_and_python_api(tmp_path: Path, robot_name: str, source: str, models: str) -> None:
     robot = library_robot(robot_name)
-    done = nacelle.export(robot, models, out=tmp_path / "package", input=source, self_test=False)
+    done = nacelle.export(
+        robot, models, out=tmp_path / "package", input=source, target=nacelle.io.CTarget(self_test=False)
+    )
     printed = run_self_test(done.out, QUICK)
     assert printed.endswith("all is well\n")
     assert "BAD" not in printed
@@ -105,7 +110,10 @@ def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> N
     robot = library_robot(robot_name)
     models = "forward_dynamics,inverse_kinematics,jacobian,mass_matrix,bias_forces,gravity_forces"
     done = nacelle.export(
-        robot, models.split(","), out=tmp_path / "package", precision="double", self_test=False
+        robot,
+        models.split(","),
+        out=tmp_path / "package",
+        target=nacelle.io.CTarget(precision="double", self_test=False),
     )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
     library = compile_package(done.out, QUICK)
@@ -137,7 +145,12 @@ def test_other_models_are_those_of_the_api(tmp_path: Path, robot_name: str) -> N
 @needs_compiler
 def test_legs_found_by_iteration_come_with_newton(tmp_path: Path) -> None:
     robot = library_robot("3rps")
-    done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / "package", batch=True, self_test=False)
+    done = nacelle.export(
+        robot,
+        "inverse_dynamics",
+        out=tmp_path / "package",
+        target=nacelle.io.CTarget(batch=True, self_test=False),
+    )
     printed = run_self_test(done.out, QUICK)
     assert "3rps_close_legs_newton" in printed
     assert "3rps_close_legs_f_newton" in printed
@@ -169,7 +182,13 @@ def assert_nothing_allocated(folder: Path) -> None:
 def test_hostile_names(tmp_path: Path) -> None:
     robot = hostile_fivebar()
     for source in ("pose", "elements"):
-        done = nacelle.export(robot, "inverse_dynamics", out=tmp_path / source, input=source, self_test=False)
+        done = nacelle.export(
+            robot,
+            "inverse_dynamics",
+            out=tmp_path / source,
+            input=source,
+            target=nacelle.io.CTarget(self_test=False),
+        )
         assert done.name == "stdio_robot"
         assert run_self_test(done.out, ("-O1", *SANITIZE[2:])).endswith("all is well\n")
         for path in done.out.rglob("*.[ch]"):
@@ -185,10 +204,17 @@ def test_hostile_names(tmp_path: Path) -> None:
 def test_one_precision_bare_and_batch(tmp_path: Path, compiler: str) -> None:
     robot = library_robot("fivebar")
     full = nacelle.export(
-        robot, "inverse_dynamics", out=tmp_path / "full", precision="float", batch=True, self_test=False
+        robot,
+        "inverse_dynamics",
+        out=tmp_path / "full",
+        target=nacelle.io.CTarget(precision="float", batch=True, self_test=False),
     )
     bare = nacelle.export(
-        robot, "inverse_dynamics", out=tmp_path / "bare", precision="double", bare=True, self_test=False
+        robot,
+        "inverse_dynamics",
+        out=tmp_path / "bare",
+        target=nacelle.io.CTarget(precision="double", self_test=False),
+        bare=True,
     )
     assert "fivebar_inverse_dynamics_f " in run_self_test(full.out, QUICK, compiler)
     assert "pivot" not in run_self_test(bare.out, QUICK, compiler)
@@ -206,7 +232,11 @@ def test_friction_and_smoothing(tmp_path: Path) -> None:
     states = random_states(robot, seed=3)
     for k, options in enumerate(({"friction": False}, {"smooth": 0.05})):
         done = nacelle.export(
-            robot, "inverse_dynamics", out=tmp_path / str(k), precision="double", self_test=False, **options
+            robot,
+            "inverse_dynamics",
+            out=tmp_path / str(k),
+            target=nacelle.io.CTarget(precision="double", self_test=False),
+            **options,
         )
         assert run_self_test(done.out, QUICK).endswith("all is well\n")
         function = compile_package(done.out, QUICK).fivebar_inverse_dynamics
@@ -256,7 +286,10 @@ def test_builds_with_its_own_files(tmp_path: Path, tool: str) -> None:
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
     done = nacelle.export(
-        library_robot("prrrp"), "inverse_dynamics,jacobian", out=tmp_path / "package", self_test=False
+        library_robot("prrrp"),
+        "inverse_dynamics,jacobian",
+        out=tmp_path / "package",
+        target=nacelle.io.CTarget(self_test=False),
     )
     steps = {
         "cmake": [
@@ -285,9 +318,7 @@ def test_numbers_given_at_run_time(tmp_path: Path, name: str) -> None:
         robot,
         "inverse_dynamics",
         out=tmp_path / "package",
-        parameters=",".join(groups),
-        precision="double",
-        self_test=False,
+        target=nacelle.io.CTarget(parameters=",".join(groups), precision="double", self_test=False),
     )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
     library = compile_package(done.out, QUICK)

@@ -18,6 +18,7 @@ from nacelle.export.about import Package
 from nacelle.export.cuda import self_test
 from nacelle.export.entries import entries
 from nacelle.export.entry import ExportRequest
+from nacelle.export.export import select_target
 from nacelle.export.states import random_states
 from nacelle.export.trial import run_self_test
 from nacelle.export.vectors import reference_vectors
@@ -34,7 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A package with an iteration."""
     out = tmp_path_factory.mktemp("host") / "p"
     robot = nacelle.load(WALKLEG)
-    done = nacelle.export(robot, "inverse_dynamics", out=out, target="cuda", self_test=False)
+    done = nacelle.export(robot, "inverse_dynamics", out=out, target=nacelle.io.CudaTarget(self_test=False))
     return {name: (out / name).read_text() for name in done.files}
 
 
@@ -111,11 +112,10 @@ def test_nvcc_compiles_the_package(package: Path, tmp_path: Path) -> None:
     assert done.returncode in (0, 77), done.stdout
 
 
-def test_what_cuda_does_not_have(tmp_path: Path) -> None:
-    robot = library_robot("fivebar")
+def test_what_cuda_does_not_have() -> None:
     for options, words in (({"batch": True}, "batch is an option of C"), ({"plant": True}, "written in C")):
         with pytest.raises(ExportError, match=words):
-            nacelle.export(robot, "inverse_dynamics", out=tmp_path / "no", target="cuda", **options)
+            select_target("cuda", options)
 
 
 def test_braces_of_the_self_test_match(package: Path) -> None:

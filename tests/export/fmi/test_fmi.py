@@ -26,6 +26,7 @@ from nacelle.export.states import random_states
 from nacelle.simulation.plant import RigidPlant
 from support.fmus import SMOOTH, fmu, open_fmu
 from support.library import NAMES, library_robot
+from support.targets import with_target
 
 # ---- build
 #
@@ -142,7 +143,15 @@ STEP, UNTIL = 1e-3, 0.02
 
 def _simulate(name: str, x0: np.ndarray, v0: np.ndarray, force: np.ndarray) -> nacelle.simulation.Simulation:
     plant = RigidPlant(library_robot(name), smooth=SMOOTH)
-    return nacelle.simulate(plant, x0, v0, force, until=UNTIL, method="rk4", step=STEP, events={})
+    return nacelle.simulate(
+        plant,
+        x0,
+        v0,
+        force,
+        until=UNTIL,
+        integration=nacelle.simulation.Integration("rk4", step=STEP),
+        events={},
+    )
 
 
 def _cosimulate(name: str) -> None:
@@ -299,7 +308,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         ({"precision": "float"}, "computes in double"),
     ):
         with pytest.raises(ExportError, match=words):
-            nacelle.export(robot, out=tmp_path / "a.fmu", target="fmi", **options)
+            nacelle.export(robot, out=tmp_path / "a.fmu", **with_target({"target": "fmi"} | options))
     assert list(tmp_path.iterdir()) == []
     assert fmi_request(ExportRequest(())).plant
     assert fmi_request(ExportRequest(("forward_dynamics",))).models == ()

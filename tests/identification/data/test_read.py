@@ -93,7 +93,7 @@ def with_mapping(time: str, pattern: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("ending", [".csv", ".npz", ".parquet"])
 def test_signals_under_their_own_names(tmp_path: Path, ending: str) -> None:
-    measured = read_measurement(write_format(tmp_path / f"run{ending}", columns()), library_robot("fivebar"))
+    measured = read_measurement(library_robot("fivebar"), write_format(tmp_path / f"run{ending}", columns()))
     same(measured)
     assert measured.source.row(0) == (2 if ending == ".csv" else 1)
     assert measured.delay == 0.0
@@ -101,7 +101,7 @@ def test_signals_under_their_own_names(tmp_path: Path, ending: str) -> None:
 
 def test_matlab(tmp_path: Path) -> None:
     path = write_format(tmp_path / "run.mat", columns())
-    same(read_measurement(path, library_robot("fivebar"), with_mapping("log.time", "log.{kind}_{flat}")))
+    same(read_measurement(library_robot("fivebar"), path, with_mapping("log.time", "log.{kind}_{flat}")))
 
 
 def test_mcap(tmp_path: Path) -> None:
@@ -109,15 +109,15 @@ def test_mcap(tmp_path: Path) -> None:
     column_map = with_mapping("/state.time", "/state.{kind}[{k}]")
     for k, name in enumerate(FIVEBAR):
         column_map["actuators"][name]["force"]["column"] = f"/state.drive.force[{k}]"
-    same(read_measurement(path, library_robot("fivebar"), column_map))
+    same(read_measurement(library_robot("fivebar"), path, column_map))
     column_map["time"] = {"column": "/state.log_time"}
-    logged = read_measurement(path, library_robot("fivebar"), column_map)
+    logged = read_measurement(library_robot("fivebar"), path, column_map)
     np.testing.assert_allclose(logged.time, 1e-6 * np.arange(N), atol=1e-12)
 
 
 def test_arrays_in_the_order_of_the_actuators(tmp_path: Path) -> None:
     np.savez(tmp_path / "run.npz", time=TIME, q=Q, force=FORCE, reference=REFERENCE, note="a text")
-    measured = read_measurement(tmp_path / "run.npz", library_robot("fivebar"))
+    measured = read_measurement(library_robot("fivebar"), tmp_path / "run.npz")
     same(measured)
     assert measured.source.column(f"q.{FIVEBAR[1]}") == "q[1]"
 
@@ -128,7 +128,7 @@ def test_units_in_the_header(tmp_path: Path) -> None:
     named[f"q.{FIVEBAR[0]}"] = np.rad2deg(Q[:, 0])
     named[f"force.{FIVEBAR[1]}"] = FORCE[:, 1] * 1e3
     units = {"time": "ms", f"q.{FIVEBAR[0]}": "deg", f"force.{FIVEBAR[1]}": "mNm"}
-    same(read_measurement(write_csv(tmp_path / "run.csv", named, units), library_robot("fivebar")))
+    same(read_measurement(library_robot("fivebar"), write_csv(tmp_path / "run.csv", named, units)))
 
 
 def palida_text(**changes: str) -> str:
@@ -155,7 +155,7 @@ def palida_file(path: Path) -> Path:
 def test_encoders_and_currents(tmp_path: Path) -> None:
     """One turn of a spindle of 10 mm per turn is 10 mm, and k mA at 0.12 N m/A are 2 pi 0.12 k / 10 N."""
     robot = library_robot("palida")
-    measured = read_measurement(palida_file(tmp_path / "run.csv"), robot, palida_text())
+    measured = read_measurement(robot, palida_file(tmp_path / "run.csv"), palida_text())
     assert measured.reference is not None
     np.testing.assert_allclose(measured.time, TIME)
     np.testing.assert_allclose(measured.q[0], 0.01 * np.arange(1, 7))
@@ -163,7 +163,7 @@ def test_encoders_and_currents(tmp_path: Path) -> None:
     np.testing.assert_allclose(measured.reference[0], 1e-3 * np.arange(1, 7))
     assert measured.delay == pytest.approx(5e-4)
     assert measured.source.column(f"force.{robot.actuators[2].name}") == "i2"
-    late = read_measurement(tmp_path / "run.csv", robot, palida_text(), delay=0.0)
+    late = read_measurement(robot, tmp_path / "run.csv", palida_text(), delay=0.0)
     assert late.delay == 0.0
 
 
@@ -183,7 +183,7 @@ def test_constants_of_the_description(tmp_path: Path) -> None:
             "current": {"column": f"i{k}"},
         }
     path = write_csv(tmp_path / "run.csv", named)
-    measured = read_measurement(path, robot, {"time": {"column": "t"}, "actuators": actuators})
+    measured = read_measurement(robot, path, {"time": {"column": "t"}, "actuators": actuators})
     np.testing.assert_allclose(measured.q, np.deg2rad(10.0) - np.pi / 2 / 15)
     np.testing.assert_allclose(measured.tau, 2.0 * 0.1 * 15)
     assert measured.reference is None
@@ -192,7 +192,7 @@ def test_constants_of_the_description(tmp_path: Path) -> None:
 def test_a_step_in_the_place_of_time(tmp_path: Path) -> None:
     column_map = with_mapping("time", "{kind}.{name}")
     column_map["time"] = {"step": "1 ms"}
-    same(read_measurement(write_csv(tmp_path / "run.csv", columns()), library_robot("fivebar"), column_map))
+    same(read_measurement(library_robot("fivebar"), write_csv(tmp_path / "run.csv", columns()), column_map))
 
 
 def test_missing_entries_and_comments_keep_their_rows(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_missing_entries_and_comments_keep_their_rows(tmp_path: Path) -> None:
     lines[4] = ",".join(cells)
     lines.insert(3, "# the gripper was moved here")
     (tmp_path / "run.csv").write_text("\n".join(lines), encoding="utf-8")
-    measured = read_measurement(tmp_path / "run.csv", library_robot("fivebar"))
+    measured = read_measurement(library_robot("fivebar"), tmp_path / "run.csv")
     assert np.argwhere(np.isnan(measured.q)).tolist() == [[3, 0]]
     assert [measured.source.row(k) for k in (0, 1, 2, 3)] == [2, 3, 5, 6]
 
@@ -232,7 +232,7 @@ def test_mistakes_in_the_map(tmp_path: Path, entry: str, key: str, words: str) -
     file = tmp_path / "map.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(MeasurementError) as caught:
-        read_measurement(palida_file(tmp_path / "run.csv"), robot, file)
+        read_measurement(robot, palida_file(tmp_path / "run.csv"), file)
     about = [p for p in caught.value.problems if words in p.message]
     assert about, str(caught.value)
     assert about[0].file == str(file)
@@ -246,7 +246,7 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
     named = columns()
     del named[f"q.{FIVEBAR[0]}"]
     with pytest.raises(MeasurementError, match="the column is missing") as caught:
-        read_measurement(write_csv(tmp_path / "run.csv", named), library_robot("fivebar"))
+        read_measurement(library_robot("fivebar"), write_csv(tmp_path / "run.csv", named))
     assert caught.value.problems[0].path == f"q.{FIVEBAR[0]}"
     assert caught.value.problems[0].line == 1
 
@@ -256,7 +256,7 @@ def test_texts_in_the_table(tmp_path: Path) -> None:
     text[5] = text[5].replace(text[5].split(",")[2], "overrun")
     (tmp_path / "run.csv").write_text("\n".join(text), encoding="utf-8")
     with pytest.raises(MeasurementError, match="'overrun'") as caught:
-        read_measurement(tmp_path / "run.csv", library_robot("fivebar"))
+        read_measurement(library_robot("fivebar"), tmp_path / "run.csv")
     assert caught.value.problems[0].line == 6
 
 
@@ -264,13 +264,13 @@ def test_texts_in_the_table(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path, ending: str) -> None:
     robot = library_robot("fivebar")
     with pytest.raises(MeasurementError, match="no such file"):
-        read_measurement(tmp_path / f"none{ending}", robot)
+        read_measurement(robot, tmp_path / f"none{ending}")
     (tmp_path / f"broken{ending}").write_bytes(b"\x00\x01broken" * 20)
     with pytest.raises(MeasurementError):
-        read_measurement(tmp_path / f"broken{ending}", robot)
+        read_measurement(robot, tmp_path / f"broken{ending}")
 
 
 def test_columns_of_unequal_length(tmp_path: Path) -> None:
     np.savez(tmp_path / "run.npz", time=TIME[:-3], q=Q, force=FORCE)
     with pytest.raises(MeasurementError, match="sampled together"):
-        read_measurement(tmp_path / "run.npz", library_robot("fivebar"))
+        read_measurement(library_robot("fivebar"), tmp_path / "run.npz")

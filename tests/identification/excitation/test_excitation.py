@@ -10,7 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import IdentificationError
 from nacelle.identification.excitation.limits import constraint_form, motion_limits
-from nacelle.identification.excitation.motions import KINDS, motion_functions
+from nacelle.identification.excitation.motions import motion_functions
 from nacelle.identification.excitation.optimise import (
     criterion_values,
     optimise_motions,
@@ -19,6 +19,7 @@ from nacelle.identification.excitation.optimise import (
 )
 from nacelle.identification.excitation.result import read_motion, shrink_to_limits
 from nacelle.identification.excitation.sample_model import bounded_coordinates, limited_value_count
+from nacelle.identification.excitation.settings import KINDS, MotionLimits
 from nacelle.kinematics.jacobian import scaled_inverse
 from nacelle.model.platform import Motion
 from support import stress_robots
@@ -184,7 +185,7 @@ def test_limited_values_are_those_of_the_kinematics(name):
 
 def _limits(name: str = "fivebar", **options):
     robot = library_robot(name)
-    return robot, motion_limits(robot, nacelle.reference_pose(robot), **options)
+    return robot, motion_limits(robot, nacelle.reference_pose(robot), MotionLimits(**options))
 
 
 def test_described_limits_are_those_of_the_drives():

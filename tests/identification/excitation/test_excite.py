@@ -10,8 +10,9 @@ from nacelle.errors import IdentificationError
 from nacelle.identification.excitation import optimise
 from nacelle.identification.excitation.excite import excitation_problem
 from nacelle.identification.excitation.optimise import MotionDesign, scale_columns
+from nacelle.identification.excitation.settings import MotionShape
 from nacelle.kinematics.flags import has_failed
-from support.excitation import QUICK, quick_excitation
+from support.excitation import QUICK, excite_fivebar, quick_excitation
 from support.library import library_robot
 
 
@@ -58,9 +59,11 @@ def test_the_condition_is_that_of_the_regressor():
     assert np.linalg.slogdet(R.T @ R / 192)[1] == pytest.approx(result.log_det, rel=1e-8)
 
 
-def _best_of_random(result: nacelle.identification.Excitation, count: int, **options) -> float:
+def _best_of_random(
+    result: nacelle.identification.Excitation, count: int, shape: MotionShape | None = None
+) -> float:
     """The best condition of random motions of the same kind in the same limits, columns as in the result."""
-    problem = excitation_problem(result.robot, result.base, result.limits, **options)
+    problem = excitation_problem(result.robot, result.base, result.limits, shape=shape)
     drawn = optimise.random_motions(problem, count, seed=99)
     from dataclasses import replace
 
@@ -71,8 +74,8 @@ def _best_of_random(result: nacelle.identification.Excitation, count: int, **opt
 
 def test_fivebar_is_a_third_of_the_best_of_random_motions():
     result = quick_excitation()
-    options = {"kind": "fourier", "harmonics": 8, "duration": 1.0}
-    assert result.condition <= _best_of_random(result, 200, **options) / 3.0
+    shape = MotionShape(harmonics=8, duration=1.0)
+    assert result.condition <= _best_of_random(result, 200, shape) / 3.0
 
 
 @pytest.mark.slow
@@ -100,7 +103,7 @@ def test_the_determinant_grows():
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_motion():
     first = quick_excitation()
-    again = nacelle.identification.excite(library_robot("fivebar"), **QUICK)
+    again = excite_fivebar(**QUICK)
     other = quick_excitation(seed=1)
     assert again.parts[0].record == first.parts[0].record
     assert other.parts[0].record != first.parts[0].record
@@ -132,7 +135,7 @@ def test_ctrl_c_keeps_the_best_so_far(monkeypatch):
         return evaluate(self, *arguments)
 
     monkeypatch.setattr(MotionDesign, "evaluate", interrupted)
-    result = nacelle.identification.excite(library_robot("fivebar"), **QUICK)
+    result = excite_fivebar(**QUICK)
     assert result.status == "interrupted"
     assert "best motion so far" in result.message
     assert result.ok
@@ -162,12 +165,12 @@ def test_tighter_limits_are_kept():
 )
 def test_impossible_options(options, words):
     with pytest.raises(IdentificationError, match=words):
-        nacelle.identification.excite(library_robot("fivebar"), **options)
+        excite_fivebar(**options)
 
 
 def test_columns_of_the_result_make_random_motions_of_length_one():
     result = quick_excitation()
-    options = {"kind": "fourier", "harmonics": 8, "duration": 1.0}
-    problem = excitation_problem(result.robot, result.base, result.limits, **options)
+    shape = MotionShape(harmonics=8, duration=1.0)
+    problem = excitation_problem(result.robot, result.base, result.limits, shape=shape)
     drawn = optimise.random_motions(problem, 300, seed=0)
     assert np.allclose(scale_columns(problem, problem.coefficients(drawn)).columns, result.columns)

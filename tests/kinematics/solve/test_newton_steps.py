@@ -229,7 +229,14 @@ def test_a_run_ends_before_a_flat_loop() -> None:
     angle = HIP + leg.knee
     across = leg.shank * np.array([-np.sin(angle), np.cos(angle)]) * np.sign(bent - leg.knee)
     free = nacelle.simulation.RigidPlant(robot, friction=False)
-    run = nacelle.simulate(free, start, 20.0 * across, np.zeros(2), until=2.0, method="dop853")
+    run = nacelle.simulate(
+        free,
+        start,
+        20.0 * across,
+        np.zeros(2),
+        until=2.0,
+        integration=nacelle.simulation.Integration("dop853"),
+    )
     assert run.status == "event"
     assert "singularity" in run.message
     assert abs(run.joints.joint("leg.knee")[-1, 0] - bent) < 0.05

@@ -66,7 +66,7 @@ def test_geometry_is_constant(tmp_path: Path) -> None:
             "inverse_dynamics",
             out=tmp_path,
             input="elements",
-            parameters=("geometry",),
+            target=nacelle.io.CTarget(parameters=("geometry",)),
         )
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import nacelle
 from nacelle.control.compare import Comparison, compare
+from nacelle.control.loop.closed_loop import LoopOptions
 from nacelle.control.named import controller
 from nacelle.errors import NacelleError
 from nacelle.report.control import average_forces, plot_runs, prediction_error, result_table
@@ -18,7 +19,10 @@ def runs() -> Comparison:
     robot = nacelle.load("fivebar")
     circle = Circle(nacelle.reference_pose(robot), 0.05, motion=robot.motion, duration=0.4)
     return compare(
-        robot, [controller(robot, name, period=1e-3) for name in ("sj", "cf-rb")], circle, settle=0.1
+        robot,
+        [controller(robot, name, period=1e-3) for name in ("sj", "cf-rb")],
+        circle,
+        options=LoopOptions(settle=0.1),
     )
 
 

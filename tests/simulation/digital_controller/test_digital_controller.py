@@ -10,6 +10,7 @@ import pytest
 import nacelle
 from nacelle.errors import KinematicsError
 from nacelle.simulation.digital_controller import DigitalController, control, delayed_law, law_alone
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
@@ -204,15 +205,15 @@ class InPython:
         return {"q": nacelle.inverse_kinematics(self.robot, self.split(s)[0]).q}
 
 
-def run(law: DigitalController, plant=None, **options):
+def run(law: DigitalController, plant=None, *, step=T_OF_LOOP / 8, substeps=1, **options):
     driven = RigidPlant(library_robot("fivebar"), friction=False) if plant is None else plant
     return simulate(
         driven,
         pose(),
         None,
         law,
-        method="rk4",
-        **({"until": SAMPLES * T_OF_LOOP, "step": T_OF_LOOP / 8} | options),
+        integration=Integration("rk4", step=step, substeps=substeps),
+        **({"until": SAMPLES * T_OF_LOOP} | options),
     )
 
 

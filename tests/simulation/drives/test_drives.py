@@ -145,7 +145,9 @@ def test_steps_beyond_the_limit_are_refused_and_do_grow() -> None:
     assert plant.default_step(s) == pytest.approx(2.5e-5)
     assert "current loops of cart have a time constant of 0.0001 s" in plant.reason_unstable(s, 2.9e-4)
     with pytest.raises(nacelle.KinematicsError, match="current loops"):
-        nacelle.simulate(plant, [0.0], force=[1.0], until=1.0, method="rk4", step=1e-3)
+        nacelle.simulate(
+            plant, [0.0], tau=[1.0], until=1.0, integration=nacelle.simulation.Integration("rk4", step=1e-3)
+        )
     driver, u = plant.driver(), np.ones((2000, 1))
     fine, wrong = (driver.integrate(s, u, h=h, steps=2000)[-1, -1] for h in (2.6e-4, 2.9e-4))
     assert fine == pytest.approx(1.0)
@@ -158,8 +160,17 @@ def test_the_default_step_is_stable_at_every_rate() -> None:
         min(0.25 / sticking_rate(plant.numbers, np.eye(1)), 0.5 / 1000.0)
     )
     with pytest.raises(nacelle.KinematicsError, match="bristles of joints that slide"):
-        nacelle.simulate(plant, [0.0], force=[1.0], until=1.0, method="rk4", step=5e-3)
-    run = nacelle.simulate(plant, [0.0], [0.0], lambda t: [20.0 * math.sin(3.0 * t)], until=4.0, method="rk4")
+        nacelle.simulate(
+            plant, [0.0], tau=[1.0], until=1.0, integration=nacelle.simulation.Integration("rk4", step=5e-3)
+        )
+    run = nacelle.simulate(
+        plant,
+        [0.0],
+        [0.0],
+        lambda t: [20.0 * math.sin(3.0 * t)],
+        until=4.0,
+        integration=nacelle.simulation.Integration("rk4"),
+    )
     assert run.ok
     assert np.max(np.abs(run.v)) > 2.0
     assert np.max(np.abs(plant.bristles(run.states))) < 1.6e-5

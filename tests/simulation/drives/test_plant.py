@@ -12,6 +12,7 @@ import nacelle
 from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant
 from nacelle.simulation.drives import Drives, LuGre, stiction_of
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.integrators import one_step
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.simulate import simulate
@@ -30,24 +31,24 @@ def swing(t: float) -> Array:
 def test_a_lag_alone() -> None:
     """g = F (1 - exp(-t / T)), so x = F (t^2 / 2 - T t + T^2 (1 - exp(-t / T))) for 1 kg."""
     plant, T, F = DrivenPlant(cart(), Drives(lag=0.02)), 0.02, 3.0
-    run = simulate(plant, [0.0], force=[F], until=0.1)
+    run = simulate(plant, [0.0], tau=[F], until=0.1)
     fading = np.exp(-run.t / T)
     np.testing.assert_allclose(plant.motor_forces(run.states, run.tau)[:, 0], F * (1 - fading), rtol=1e-11)
     exact = F * (run.t**2 / 2 - T * run.t + T**2 * (1 - fading))
     np.testing.assert_allclose(run.x[:, 0], exact, atol=1e-13)
     late = DrivenPlant(cart(), Drives(lag=T), first_force=F)
-    run = simulate(late, [0.0], force=[F], until=0.1)
+    run = simulate(late, [0.0], tau=[F], until=0.1)
     np.testing.assert_allclose(run.x[:, 0], F * run.t**2 / 2, atol=1e-13)
 
 
 def test_limits_end_the_force() -> None:
     robot = library_robot("fivebar")
     x0 = nacelle.reference_pose(robot)
-    limited = simulate(DrivenPlant(robot), x0, force=[50.0, -40.0], until=0.02)
-    given = simulate(RigidPlant(robot), x0, force=[12.0, -12.0], until=0.02)
+    limited = simulate(DrivenPlant(robot), x0, tau=[50.0, -40.0], until=0.02)
+    given = simulate(RigidPlant(robot), x0, tau=[12.0, -12.0], until=0.02)
     np.testing.assert_allclose(limited.x[-1], given.x[-1], rtol=1e-10)
-    free = simulate(DrivenPlant(robot, Drives(limits=None)), x0, force=[50.0, -40.0], until=0.01)
-    same = simulate(RigidPlant(robot), x0, force=[50.0, -40.0], until=0.01)
+    free = simulate(DrivenPlant(robot, Drives(limits=None)), x0, tau=[50.0, -40.0], until=0.01)
+    same = simulate(RigidPlant(robot), x0, tau=[50.0, -40.0], until=0.01)
     np.testing.assert_allclose(free.x[-1], same.x[-1], rtol=1e-10)
 
 
@@ -71,7 +72,7 @@ def test_another_integration() -> None:
 
     start = np.array([*x0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     theirs = solve_ivp(f, (0.0, 0.02), start, "LSODA", rtol=1e-9, atol=1e-12).y[:, -1]
-    run = simulate(plant, x0, force=swing, until=0.02, rtol=1e-9, atol=1e-12)
+    run = simulate(plant, x0, tau=swing, until=0.02, integration=Integration(rtol=1e-9, atol=1e-12))
     assert np.max(np.abs(run.x[-1] - x0)) > 1e-4
     np.testing.assert_allclose(run.states[-1], theirs, rtol=1e-6, atol=1e-9)
 
@@ -99,7 +100,7 @@ def pushed(plant: DrivenPlant, until: float, **options) -> nacelle.simulation.Si
         return hold + 1.2 * limit * np.sin(150.0 * t + phase)
 
     x0 = nacelle.reference_pose(plant.robot)
-    return simulate(plant, x0, force=force, until=until, **options)
+    return simulate(plant, x0, tau=force, until=until, **options)
 
 
 @pytest.mark.slow
@@ -156,14 +157,14 @@ def test_stuck_joints_do_not_move() -> None:
     x0 = nacelle.reference_pose(stuck.robot)
     hold = nacelle.gravity_forces(stuck.robot, x0, coordinates="actuators")
     force = hold + np.array([0.09, -0.08])
-    run = simulate(plant, x0, force=force, until=20.0, method="rk4")
+    run = simulate(plant, x0, tau=force, until=20.0, integration=Integration("rk4"))
     q = plant.encoders(run.states)[0]
     assert np.max(np.abs(q[-1] - q[0])) < 3e-4
     assert np.max(np.abs(q[-1] - q[len(q) // 2])) < 1e-12
     weight = nacelle.gravity_forces(stuck.robot, run.x[-1], coordinates="actuators")
     np.testing.assert_allclose(800.0 * plant.bristles(run.states[-1]), force - weight, rtol=1e-6)
     # Beyond it, it does.
-    moved = simulate(plant, x0, force=hold + np.array([0.2, -0.2]), until=0.1, method="rk4")
+    moved = simulate(plant, x0, tau=hold + np.array([0.2, -0.2]), until=0.1, integration=Integration("rk4"))
     assert np.max(np.abs(moved.x[-1] - x0)) > 1e-3
 
 
@@ -187,7 +188,9 @@ def test_compiled_feedback(hold: bool) -> None:
     """A controller that measures encoders and currents, in one native loop, step by step as in Python."""
     plant = all_effects(library_robot("fivebar"), smooth=0.02)
     x0, h = nacelle.reference_pose(plant.robot), 1e-4
-    run = simulate(plant, x0, force=servo, until=0.02, method="rk4", step=h, hold=hold, events=[])
+    run = simulate(
+        plant, x0, tau=servo, until=0.02, integration=Integration("rk4", step=h, hold=hold), events=[]
+    )
     np.testing.assert_allclose(
         run.tau[:-1],
         [python_servo(plant, t, s) for t, s in zip(run.t[:-1], run.states[:-1], strict=True)],
@@ -223,7 +226,7 @@ def test_forces_of_motors_are_a_signal_only_with_a_lag() -> None:
         (DrivenPlant(robot, Drives(lag=[1e-3, 0.0])), digital),
     ):
         with pytest.raises(nacelle.KinematicsError, match=r"motors .* have (a|no) lag"):
-            simulate(plant, x0, force=law, until=0.01, method="rk4", step=1e-5)
+            simulate(plant, x0, tau=law, until=0.01, integration=Integration("rk4", step=1e-5))
 
 
 @nacelle.dynamics.physics(z=(2,), q=(2,), motor=(2,), r=(2,), gains=(2,))
@@ -238,7 +241,9 @@ def test_digital_controller() -> None:
     q0 = plant.encoders(plant.state(x0, np.zeros(2)))[0]
     rows, gains = q0 + 0.02 * np.sin(np.arange(20.0))[:, None], np.array([30.0, 200.0])
     law = DigitalController(sampled_servo, T, memory=q0, reference=rows, gains=gains, delay=0.5 * T)
-    run = simulate(plant, x0, None, law, method="rk4", until=20 * T, step=T / substeps, events=[])
+    run = simulate(
+        plant, x0, None, law, integration=Integration("rk4", step=T / substeps), until=20 * T, events=[]
+    )
     f, s, z, u, h = plant.derivative(), plant.state(x0, np.zeros(2)), q0, np.zeros(2), T / substeps
     for k in range(20 * substeps):
         if k % substeps == 0:
@@ -258,14 +263,14 @@ def test_events_and_joints_are_those_of_the_plant() -> None:
     robot = library_robot("fivebar")
     plant = all_effects(robot, smooth=0.05)
     x0 = nacelle.reference_pose(robot)
-    driven = simulate(plant, x0, force=[3.0, 3.0], until=2.0, rtol=1e-8, atol=1e-10)
+    driven = simulate(plant, x0, tau=[3.0, 3.0], until=2.0, integration=Integration(rtol=1e-8, atol=1e-10))
     assert driven.status == "event"
     assert "limit" in driven.message or "singularity" in driven.message
     assert driven.closure_error < 1e-12
     assert driven.joints.q.shape == driven.motion.actuators[1].shape == (len(driven.t), 2)
     assert driven.robot == plant.robot
-    again = simulate(plant, x0, force=[3.0, 3.0], until=0.01).resume(0.02)
-    whole = simulate(plant, x0, force=[3.0, 3.0], until=0.02)
+    again = simulate(plant, x0, tau=[3.0, 3.0], until=0.01).resume(0.02)
+    whole = simulate(plant, x0, tau=[3.0, 3.0], until=0.02)
     np.testing.assert_allclose(again.states[-1], whole.states[-1], rtol=1e-8, atol=1e-12)
 
 
@@ -295,8 +300,8 @@ def test_implicit_steps_need_not_follow_bristles() -> None:
     stuck = stiction_of(library_robot("fivebar"))
     plant = DrivenPlant(RigidPlant(stuck.robot, smooth=0.05), Drives(lag=2e-3, stiction=model))
     x0 = nacelle.reference_pose(stuck.robot)
-    exact = simulate(plant, x0, force=swing, until=0.02, method="rk4", step=5e-7, events=[])
-    run = simulate(plant, x0, force=swing, until=0.02, method="irk5", step=1e-4)
+    exact = simulate(plant, x0, tau=swing, until=0.02, integration=Integration("rk4", step=5e-7), events=[])
+    run = simulate(plant, x0, tau=swing, until=0.02, integration=Integration("irk5", step=1e-4))
     way = np.max(np.abs(exact.x[-1] - x0))
     assert way > 1e-4
     assert np.max(np.abs(run.x[-1] - exact.x[-1])) < 1e-4 * way

@@ -36,9 +36,10 @@ from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.integration import DEFAULT_STEP, Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Plant, derivatives_of, robot_of
-from nacelle.simulation.run import DEFAULT_STEP, Progress
+from nacelle.simulation.run import Progress
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.scalar import Array
@@ -99,21 +100,40 @@ class PlantSwitch(NamedTuple):
     plant: Plant | Robot
 
 
+@dataclass(frozen=True)
+class LoopOptions(Schedule):
+    """How a closed loop runs: its sensors and delay, how its path is run through, what changes meanwhile.
+
+    Attributes:
+        settle: how long the loop runs before the path, s: at rest at the start of a path that starts at rest,
+            which is so for 0.5 s, or 600 samples if they are longer, if None; on a path that ends as it
+            starts in motion, not at all if None. Default None.
+        repeat: how often the path is run through. Default 1.
+        duration: when the run ends, s, at rest at the end of a path that is over; with the path if None.
+            Default None.
+        sensors: encoders; `Sensors()` if None. `Sensors.ideal()` has neither steps nor noise. Default None.
+        delay: from a sample to the time at which its forces act, s, at most the sample time. Default 0.
+        seed: of noise and losses. Default 0.
+        changes: pairs (time, plant): what moves from these times (s) on. Default none.
+        tool: the tool that is looked at; the platform's frame if empty. Default empty.
+        step: the longest step of the integration, s; chosen from the plant's rates if None. Default None.
+    """
+
+    sensors: Sensors | None = None
+    delay: float = 0.0
+    seed: int = 0
+    changes: Sequence[PlantSwitch | tuple[float, Any]] = ()
+    tool: str = ""
+    step: float | None = None
+
+
 def closed_loop(
     plant: Plant | Robot,
     controller: Controller,
     trajectory: Trajectory,
     *,
-    sensors: Sensors | None = None,
-    delay: float = 0.0,
-    seed: int = 0,
-    settle: float | None = None,
-    repeat: int = 1,
-    duration: float | None = None,
-    changes: Sequence[PlantSwitch | tuple[float, Any]] = (),
-    tool: str = "",
+    options: LoopOptions | None = None,
     label: str = "",
-    step: float | None = None,
     progress: Progress = False,
 ) -> ControlRun:
     """Run a controller against a plant along a path.
@@ -124,17 +144,8 @@ def closed_loop(
         plant: what moves; a robot stands for a rigid plant of it with smooth friction.
         controller: with its model of the robot, which may be another one.
         trajectory: the path in time.
-        sensors: encoders; `Sensors()` if None. `Sensors.ideal()` has neither steps nor noise.
-        delay: from a sample to the time at which its forces act, s, at most the sample time.
-        seed: of noise and losses.
-        settle: how long the loop runs before the path, s: at rest at the start of a path that starts at rest,
-            which is so for 0.5 s, or 600 samples, if None; on a path that ends as it starts in motion.
-        repeat: how often the path is run through.
-        duration: when the run ends, s, at rest at the end of a path that is over; with the path if None.
-        changes: what moves from some times on.
-        tool: the tool that is looked at; the platform's frame if empty.
+        options: sensors, delay, how the path is run through and others; `LoopOptions()` if None.
         label: what the run is called among others; the controller's name if empty.
-        step: the longest step of the integration, s; chosen from the plant's rates if None.
         progress: whether to show a bar; or a function that is given the part that is done, 0 to 1.
 
     Returns:
@@ -146,21 +157,8 @@ def closed_loop(
         KinematicsError: if gravity is above the limits of the drives, the delay is above the sample time, or
             an argument cannot be used.
     """
-    options = LoopOptions(settle, repeat, duration, sensors, delay, seed, tuple(changes), tool, step)
     loop = ControlLoop(plant, controller.robot, trajectory, period=controller.period, options=options)
     return loop.run(controller, label=label, progress=progress)
-
-
-@dataclass(frozen=True)
-class LoopOptions(Schedule):
-    """Options of a closed loop, with how its path is run through; `closed_loop` says what they mean."""
-
-    sensors: Sensors | None = None
-    delay: float = 0.0
-    seed: int = 0
-    changes: tuple[PlantSwitch | tuple[float, Any], ...] = ()
-    tool: str = ""
-    step: float | None = None
 
 
 class ControlLoop:
@@ -279,9 +277,15 @@ class ControlLoop:
         edges = [*self.changes, len(time)]
         begin = float(time[0])
         ends = [begin + h * k for k in edges]
-        options: dict[str, Any] = {"method": "rk4", "step": step, "progress": progress}
         run = simulate(
-            plants[0], self.desired.x[0], self.desired.v[0], law, start=begin, until=ends[0], **options
+            plants[0],
+            self.desired.x[0],
+            self.desired.v[0],
+            law,
+            start=begin,
+            until=ends[0],
+            integration=Integration("rk4", step=step),
+            progress=progress,
         )
         for plant, end in zip(plants[1:], ends[1:], strict=True):
             if run.status != "done":

@@ -20,7 +20,7 @@ import numpy as np
 
 from nacelle.control.compare import Comparison, compare
 from nacelle.control.controller import Controller
-from nacelle.control.loop.closed_loop import PlantSwitch
+from nacelle.control.loop.closed_loop import LoopOptions, PlantSwitch
 from nacelle.control.named import CONTROLLERS, controller
 from nacelle.control.scenario.paths import PathPlan, scenario_path
 from nacelle.control.scenario.spec import (
@@ -341,9 +341,11 @@ class Scenario(HasTable):
             list(ready.controllers.values()),
             ready.trajectory,
             labels=list(ready.controllers),
-            sensors=ready.sensors,
-            changes=ready.changes,
-            **{name: getattr(self.spec, name) for name in _LOOP_OPTIONS},
+            options=LoopOptions(
+                sensors=ready.sensors,
+                changes=ready.changes,
+                **{name: getattr(self.spec, name) for name in _LOOP_OPTIONS},
+            ),
         )
 
     # ---- parts

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.control.controller import Controller
-from nacelle.control.loop.closed_loop import closed_loop
+from nacelle.control.loop.closed_loop import LoopOptions, closed_loop
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.control.named import controller
 from nacelle.control.scenario.fit import round_path
@@ -322,11 +322,8 @@ class VisualFeedbackBench:
             plant,
             law,
             self.path,
-            sensors=self.sensors,
-            seed=seed,
-            settle=self.settle,
+            options=LoopOptions(sensors=self.sensors, seed=seed, settle=self.settle, step=_MAX_STEP),
             label=feedback,
-            step=_MAX_STEP,
         )
         if not run.ok:
             raise KinematicsError(f"the run of {self.robot.name} by {feedback} ended {run.message}")

@@ -111,7 +111,7 @@ def device_array(value: Any, name: str, real: str) -> Any:
     if str(array.dtype) != wanted:
         raise DeviceError(
             f"{name!r} is of type {array.dtype}, the program computes in {wanted}: convert it "
-            f"(.astype), or compile with precision={'float' if real == 'double' else 'double'!r}"
+            f"(.astype), or compile with CudaOptions({'float' if real == 'double' else 'double'!r})"
         )
     return array
 

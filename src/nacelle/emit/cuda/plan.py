@@ -36,6 +36,7 @@ from typing import Literal
 from nacelle.emit.jit import order as native
 from nacelle.emit.jit.plan import fuse
 from nacelle.emit.schedule import Slots, assign_slots
+from nacelle.errors import CompileError, did_you_mean
 from nacelle.program.graph import depth_first
 from nacelle.program.program import Instruction, Program
 
@@ -242,16 +243,23 @@ _SPARE = {"double": 26, "float": 22}
 _FEW = {"double": 0.03, "float": 0.1}
 
 
+PRECISIONS = ("double", "float")
+
+
 @dataclass(frozen=True)
 class CudaOptions:
     """How CUDA is written.
 
     Attributes:
-        real: type of all numbers.
-        ieee: whether quotients and roots are IEEE's; else by estimate and Newton's step.
-        states: of a thread; 0: two in float where registers allow, else one.
-        blocks: on a multiprocessor; 0: by the estimate of the registers.
-        name: prefix of all names; the program's if empty.
+        real: type of all numbers, "double" or "float". Default "double".
+        ieee: whether quotients, roots and sines are IEEE's at their bounds too; else quotients and roots by
+            estimate and Newton's step, NaN where IEEE gives infinities, twice as fast. Default False.
+        states: of a thread; 0: two in float where registers allow, else one. Default 0.
+        blocks: on a multiprocessor; 0: by the estimate of the registers. Default 0.
+        name: prefix of all names; the program's if empty. Default empty.
+
+    Raises:
+        CompileError: if there is no such type.
     """
 
     real: Literal["double", "float"] = "double"
@@ -259,6 +267,11 @@ class CudaOptions:
     states: int = 0
     blocks: int = 0
     name: str = ""
+
+    def __post_init__(self) -> None:
+        """Check."""
+        if self.real not in PRECISIONS:
+            raise CompileError(f"no precision is called {self.real!r}; {did_you_mean(self.real, PRECISIONS)}")
 
     @property
     def bytes(self) -> int:

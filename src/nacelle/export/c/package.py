@@ -148,13 +148,29 @@ _DRIVERS = {"newton": newton_source, "rk4": rk4_source}
 
 @dataclass(frozen=True)
 class CTarget(ExportTarget):
-    """A package of C99. A controller is a struct of the caller with reset and step."""
+    """A package of C99.
+
+    Attributes:
+        precision: "double", "float" or "both". Default "both".
+        batch: whether there are entries for many samples too. Default False.
+        controller: a controller of the robot, as a struct of the caller with reset and step. Default None.
+        plant: whether to add the robot as what a controller moves: flow, Runge-Kutta steps, encoders, start
+            at a pose. Default False.
+        parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
+            sequence or one text with commas: every function then comes with one that prepares them. Constants
+            if empty. Default empty.
+        self_test: whether the self-test is compiled and run before anything is written. Default True.
+
+    Raises:
+        ExportError: if there is no such precision.
+    """
 
     name = "c"
     precision: str = "both"
     batch: bool = False
     controller: Controller | None = None
     plant: bool = False
+    parameters: str | Sequence[str] = ()
     self_test: bool | None = True
 
     def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:

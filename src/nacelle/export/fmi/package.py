@@ -155,9 +155,18 @@ const char *model_advance(double *values, double *memory, double h)
 
 @dataclass(frozen=True)
 class FmiTarget(ExportTarget):
-    """An FMU: one file (`fmi_file`)."""
+    """An FMU (FMI 3.0), one file with sources and a binary; it computes in double.
+
+    Attributes:
+        controller: a controller of the robot, which the FMU holds then. Default None.
+        plant: whether the FMU holds the robot under forces. Default False: so if there is no model and no
+            controller.
+    """
 
     name = "fmi"
+    refusals = ExportTarget.refusals | {
+        "parameters": "numbers of the robot are constants of an FMU: leave the parameters out"
+    }
     controller: Controller | None = None
     plant: bool = False
 
@@ -168,8 +177,6 @@ def fmi_request(wanted: ExportRequest) -> ExportRequest:
     Raises:
         ExportError: if it is to hold several, or something that it cannot.
     """
-    if wanted.parameters:
-        raise ExportError("numbers of the robot are constants of an FMU: leave the parameters out")
     plant_models = tuple(name for name in wanted.models if name == "forward_dynamics")
     others = tuple(name for name in wanted.models if name not in plant_models)
     plant = wanted.plant or bool(plant_models) or (not others and wanted.controller is None)

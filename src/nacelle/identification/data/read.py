@@ -451,8 +451,8 @@ def _gear_ratio(robot: Robot, actuator: Actuator, spec: ColumnSpec) -> float:
 
 
 def read_measurement(
-    path: str | Path,
     robot: Robot,
+    path: str | Path,
     columns: str | Path | Mapping[str, Any] | None = None,
     *,
     delay: float | None = None,
@@ -460,8 +460,8 @@ def read_measurement(
     """Read what was measured in one run.
 
     Args:
-        path: a file: .csv (also .txt, .tsv), .npz, .mat, .parquet, .mcap.
         robot: the robot that was measured; gear ratios, torque constants and encoders are taken from it.
+        path: a file: .csv (also .txt, .tsv), .npz, .mat, .parquet, .mcap.
         columns: the column map: a YAML file, its text, or a mapping of the same shape; if None, columns have
             the names of signals: "time", "q.ACTUATOR", "force.ACTUATOR" or "current.ACTUATOR",
             "reference.ACTUATOR", in SI units unless the header has others.

@@ -14,18 +14,16 @@ so neither SI units nor the size of the robot decide (`problem`). The gradients 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
-from nacelle.errors import IdentificationError, did_you_mean
-from nacelle.identification.excitation.limits import MARGIN, Limits, motion_limits, positive_numbers
+from nacelle.errors import IdentificationError
+from nacelle.identification.excitation.limits import Limits, motion_limits, positive_numbers
 from nacelle.identification.excitation.motions import HarmonicFunctions, motion_functions
 from nacelle.identification.excitation.optimise import (
-    CRITERIA,
     BestMotion,
     MotionDesign,
     criterion_values,
@@ -43,6 +41,12 @@ from nacelle.identification.excitation.result import (
     shrink_to_limits,
     stroke_line,
 )
+from nacelle.identification.excitation.settings import (
+    MotionLimits,
+    MotionSearch,
+    MotionShape,
+    require_positive,
+)
 from nacelle.identification.excitation.strokes import (
     Stroke,
     chain_records,
@@ -59,8 +63,6 @@ from nacelle.progress import task
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Chain
 
-STRATEGIES = ("combined", "separate")
-HARMONICS = 10
 # Random motions of which the best are starts, and by which columns are scaled.
 _CANDIDATES = 300
 # Noise of a force, over its limit.
@@ -78,101 +80,55 @@ _HIGHEST = 10.0
 def excite(
     robot: Robot,
     *,
-    strategy: str = "combined",
-    kind: str = "fourier",
-    harmonics: int = HARMONICS,
-    duration: float | None = None,
-    criterion: str = "condition",
+    limits: MotionLimits | None = None,
+    shape: MotionShape | None = None,
+    search: MotionSearch | None = None,
     center: Any = None,
-    speed: Any = None,
-    acceleration: Any = None,
-    force: Any = None,
-    margin: float = MARGIN,
-    conditioning: float | None = None,
     noise: Any = None,
     smooth: float | None = None,
     parameters: BaseParameters | None = None,
-    assume: str | Sequence[str] = "undescribed",
-    shared: object = None,
-    starts: int | None = None,
-    iterations: int = 100,
-    seed: int = 0,
 ) -> Excitation:
     """Find a motion that excites the base parameters of a robot well, within its limits.
 
     Args:
         robot: the robot.
-        strategy: "combined" (one motion for all parameters), or "separate" ([AGH2005]: strokes of constant
-            speed and rests for friction and gravity, then a motion for inertia).
-        kind: "fourier" (periodic, band-limited) or "bspline"; both begin and end at rest.
-        harmonics: H; the highest frequency is H over the duration. A B-spline has 2 H control points.
-        duration: s; if None such that the middle harmonic uses range and acceleration, or range and speed, of
-            the actuators alike, and the highest is at most 10 Hz.
-        criterion: "condition" or "log-det".
+        limits: what the motion keeps to; `MotionLimits()` if None: as described.
+        shape: strategy, kind, harmonics and duration of the motion; `MotionShape()` if None.
+        search: criterion, starts, iterations and seed; `MotionSearch()` if None.
         center: pose (nx,) about which the robot moves, and where it must be able to rest; the reference pose
             if None.
-        speed: limit of the actuators, one number or (actuators,), rad/s or m/s; as described if None.
-        acceleration: the same, rad/s^2 or m/s^2; the described force over the inertia if None.
-        force: the same, N m or N; as described if None.
-        margin: part of the range of actuators and joints that is kept free at each end.
-        conditioning: smallest inverse condition 1 / (|A| |A^-1|) of the scaled J_r^-1 (Frobenius norm); a
-            quarter of that at the centre if None.
         noise: standard deviation of the actuators' forces, one number or (actuators,), N m or N; a hundredth
             of the force limit if None. It weights the rows.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign; a hundredth of the smallest
             speed limit if None.
-        parameters: the base parameters; those of `assume` and `shared` if None.
-        assume: as in `base_parameters`.
-        shared: as in `base_parameters`.
-        starts: how many of the random motions, the best ones, are improved; 8 to 32 if None, more where there
-            are fewer coefficients and parameters.
-        iterations: of the optimiser from each of them, at most.
-        seed: of the random motions; the same seed gives the same motion.
+        parameters: the base parameters; `base_parameters(robot)` if None.
 
     Raises:
         IdentificationError: if an option or a limit cannot be used, or no motion keeps the limits.
     """
-    _check_options(strategy, criterion, starts, iterations)
+    shape, search = shape or MotionShape(), search or MotionSearch()
     pose = reference_pose(robot) if center is None else check_poses(robot, center)[0]
     with task("base parameters"):
-        base = parameters or base_parameters(robot, assume=assume, shared=shared)
+        base = parameters or base_parameters(robot)
     if not len(base):
         raise IdentificationError(f"{robot.name} has no base parameters: there is nothing to excite")
     with task("limits"):
-        bounds = motion_limits(
-            robot,
-            pose,
-            speed=speed,
-            acceleration=acceleration,
-            force=force,
-            margin=margin,
-            conditioning=conditioning,
-        )
-    problem = excitation_problem(
-        robot,
-        base,
-        bounds,
-        center=pose,
-        kind=kind,
-        harmonics=harmonics,
-        duration=duration,
-        noise=noise,
-        smooth=smooth,
-    )
-    drawn = random_motions(problem, _CANDIDATES, seed)
+        bounds = motion_limits(robot, pose, limits)
+    problem = excitation_problem(robot, base, bounds, center=pose, shape=shape, noise=noise, smooth=smooth)
+    drawn = random_motions(problem, _CANDIDATES, search.seed)
     problem = scale_columns(problem, problem.coefficients(drawn))
     strokes: list[Stroke] = []
-    if strategy == "separate":
-        strokes = choose_strokes(problem, seed)
+    if shape.strategy == "separate":
+        strokes = choose_strokes(problem, search.seed)
         fixed = np.concatenate([stroke_rows(problem, stroke) for stroke in strokes])
         problem = replace(problem, fixed=fixed / np.sqrt(len(strokes)))
-    values = criterion_values(problem, drawn, criterion)
+    values = criterion_values(problem, drawn, search.criterion)
     order = np.argsort(values, kind="stable")
     best = optimise_motions(
         problem,
-        drawn[order[: default_start_count(problem) if starts is None else starts]],
-        criterion,
-        iterations=iterations,
+        drawn[order[: default_start_count(problem) if search.starts is None else search.starts]],
+        search.criterion,
+        iterations=search.iterations,
         check=lambda z: shrink_to_limits(
             problem, z, (lambda s: starts_within_reach(problem, s)) if strokes else None
         ),
@@ -185,20 +141,20 @@ def excite(
     return Excitation(
         robot,
         base,
-        strategy,
-        kind,
-        criterion,
+        shape.strategy,
+        shape.kind,
+        search.criterion,
         parts,
         problem.limits,
         uses,
         singular_values,
         directions,
         problem.columns,
-        random if criterion == "condition" else -2.0 * random,
+        random if search.criterion == "condition" else -2.0 * random,
         "interrupted" if best.interrupted else "stopped" if stopped else "converged",
         "the best motion so far is kept" if best.interrupted else best.message,
         best.iterations,
-        seed,
+        search.seed,
     )
 
 
@@ -208,9 +164,7 @@ def excitation_problem(
     bounds: Limits,
     *,
     center: Any = None,
-    kind: str = "fourier",
-    harmonics: int = HARMONICS,
-    duration: float | None = None,
+    shape: MotionShape | None = None,
     noise: Any = None,
     smooth: float | None = None,
 ) -> MotionDesign:
@@ -219,21 +173,19 @@ def excitation_problem(
     Raises:
         IdentificationError: if an option cannot be used.
     """
-    length = (
-        _default_duration(robot, bounds, harmonics)
-        if duration is None
-        else _require_positive(duration, "duration", "s")
-    )
+    shape = shape or MotionShape()
+    harmonics = shape.harmonics
+    length = _default_duration(robot, bounds, harmonics) if shape.duration is None else float(shape.duration)
     usual = _SMOOTH * float(np.min(bounds.speed))
     rows = min(len(robot.actuators), robot.motion.n)
     return MotionDesign(
         robot=robot,
         base=base,
         center=reference_pose(robot) if center is None else center,
-        functions=motion_functions(kind, length, harmonics),
+        functions=motion_functions(shape.kind, length, harmonics),
         limits=bounds,
         sigma=_NOISE * bounds.force if noise is None else positive_numbers(robot, "noise", noise),
-        smooth=usual if smooth is None else _require_positive(smooth, "smooth", "rad/s"),
+        smooth=usual if smooth is None else require_positive(smooth, "smooth", "rad/s"),
         count=max(_PER_HARMONIC * harmonics, math.ceil(_PER_PARAMETER * len(base) / rows)),
         columns=np.ones(len(base)),
         fixed=np.zeros((0, len(base))),
@@ -274,25 +226,6 @@ def _excitation_parts(
         ExcitationPart("motion", trajectory, record),
     )
     return parts, largest_uses(problem, times, all_uses)
-
-
-def _check_options(strategy: str, criterion: str, starts: int | None, iterations: int) -> None:
-    if strategy not in STRATEGIES:
-        raise IdentificationError(f"no strategy is called {strategy!r}; {did_you_mean(strategy, STRATEGIES)}")
-    if criterion not in CRITERIA:
-        raise IdentificationError(
-            f"no criterion is called {criterion!r}; {did_you_mean(criterion, CRITERIA)}"
-        )
-    for name, number in (("starts", starts), ("iterations", iterations)):
-        if number is not None and number < 1:
-            raise IdentificationError(f"the number of {name} must be above zero, got {number}")
-
-
-def _require_positive(value: Any, name: str, unit: str) -> float:
-    number = float(value)
-    if not (math.isfinite(number) and number > 0.0):
-        raise IdentificationError(f"the {name} must be above zero, got {number:g} {unit}")
-    return number
 
 
 def _default_duration(robot: Robot, bounds: Limits, harmonics: int) -> float:

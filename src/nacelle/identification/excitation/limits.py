@@ -30,6 +30,7 @@ from nacelle.identification.excitation.sample_model import (
     compile_sample_function,
     limited_values,
 )
+from nacelle.identification.excitation.settings import MotionLimits
 from nacelle.kinematics.margins import NEAR_MARGIN, margin_names
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solve_loops
@@ -38,8 +39,7 @@ from nacelle.model.units import QUANTITIES, axis_quantity
 from nacelle.spatial.scalar import Array
 
 _GRAVITY = 9.81
-# Part of the range of joints that is kept free at each end, and of conditioning at the centre that is kept.
-MARGIN = 0.02
+# Part of the conditioning at the centre that is kept.
 _KEPT_FRACTION = 0.25
 _FALL_RATIO = 1.0 / _KEPT_FRACTION
 _LARGEST_ANGLE = 2.5
@@ -98,32 +98,20 @@ def positive_numbers(robot: Robot, name: str, value: Any, quantity: str = "") ->
     return numbers
 
 
-def motion_limits(
-    robot: Robot,
-    center: Array,
-    *,
-    speed: Any = None,
-    acceleration: Any = None,
-    force: Any = None,
-    margin: float = MARGIN,
-    conditioning: float | None = None,
-) -> Limits:
-    """The limits of motions about a pose.
+def motion_limits(robot: Robot, center: Array, wanted: MotionLimits | None = None) -> Limits:
+    """The limits of motions about a pose, in numbers.
 
     Args:
         robot: the robot.
         center: the pose (nx,).
-        speed: of the actuators, one number or (actuators,), rad/s or m/s; as described or derived if None.
-        acceleration: the same, rad/s^2 or m/s^2.
-        force: the same, N m or N.
-        margin: part of the range of actuators and joints that is kept free at each end, below 1/2.
-        conditioning: smallest inverse condition of the scaled J_r^-1 in the Frobenius norm.
+        wanted: limits as they are asked for; `MotionLimits()` if None.
 
     Raises:
         IdentificationError: if a limit cannot be used, or the centre is beyond one.
     """
-    if not 0.0 <= margin < 0.5:
-        raise IdentificationError(f"the margin is a fraction of a joint's range, 0 to 0.5, got {margin:g}")
+    wanted = MotionLimits() if wanted is None else wanted
+    speed, acceleration, force = wanted.speed, wanted.acceleration, wanted.force
+    margin, conditioning = wanted.margin, wanted.conditioning
     g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
     rotating = np.where(robot.revolute_actuators, robot.size, 1.0)
     inertia = np.diag(mass_matrix(robot, center, coordinates="actuators"))
@@ -160,8 +148,6 @@ def motion_limits(
     legs = len(margin_names(mechanism_of(robot)))
     at_margins = at_rest[2 * m + bounded : 2 * m + bounded + legs]
     reference = float(at_rest[2 * m + bounded + legs])
-    if conditioning is not None and not conditioning > 0.0:
-        raise IdentificationError(f"the conditioning limit must be above zero, got {conditioning:g}")
     result = Limits(
         top_speed,
         top_acceleration,

@@ -24,14 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.errors import IdentificationError, did_you_mean
+from nacelle.identification.excitation.settings import check_kind
 from nacelle.model.platform import Motion
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory import Fourier, Sample, Trajectory
 from nacelle.trajectory.base import read_layout, read_pose, sample_about_pose
 from nacelle.trajectory.bspline import clamped_knots, cumulative_basis
 
-KINDS = ("fourier", "bspline")
 _DEGREE = 5
 # Control points at each end that are one, so that the motion begins and ends at rest.
 _REPEATED_POINTS = 3
@@ -199,11 +198,5 @@ def motion_functions(kind: str, duration: float, harmonics: int) -> MotionFuncti
     Raises:
         IdentificationError: if there is no such kind, or too few harmonics.
     """
-    if kind not in KINDS:
-        raise IdentificationError(f"no kind of motion is called {kind!r}; {did_you_mean(kind, KINDS)}")
-    least = 2 if kind == "fourier" else 3
-    if harmonics < least:
-        raise IdentificationError(
-            f"a {kind} motion that starts at rest has {least} harmonics or more, got {harmonics}"
-        )
+    check_kind(kind, harmonics)
     return (HarmonicFunctions if kind == "fourier" else SplineFunctions)(duration, harmonics)

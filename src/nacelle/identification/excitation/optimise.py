@@ -83,7 +83,6 @@ from nacelle.progress import task
 from nacelle.spatial.rotation import quat_exp, quat_multiply
 from nacelle.spatial.scalar import Array
 
-CRITERIA = ("condition", "log-det")
 # Singular values below this part of the largest are rounding.
 _ROUNDING = 1e-13
 

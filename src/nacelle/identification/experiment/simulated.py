@@ -61,6 +61,7 @@ from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.driven_plant import DrivenPlant, limit_force
+from nacelle.simulation.integration import Integration
 from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.sensors import Sensors, encoder_reading
 from nacelle.simulation.simulate import Simulation, simulate
@@ -417,9 +418,7 @@ class Experiment:
             self.sensors.before(self._digital_controller, self.robot, rows),
             start=float(reference.time[0]),
             until=float(reference.time[0]) + len(reference.time) / self.rate,
-            method="rk4",
-            step=1.0 / self.rate,
-            substeps=self.substeps,
+            integration=Integration("rk4", step=1.0 / self.rate, substeps=self.substeps),
         )
         if run.status != "done":
             raise IdentificationError(f"the simulated experiment of {self.robot.name} ended {run.message}")

@@ -266,7 +266,7 @@ def test_a_log_is_a_measurement(tmp_path):
     """Joints are read by their names: their order may change from message to message."""
     messages = [message(k, swapped=k % 2 == 1) for k in range(N)]
     measured = read_measurement(
-        write_of_joint_state(tmp_path / "run.mcap", messages), library_robot("fivebar"), MAP
+        library_robot("fivebar"), write_of_joint_state(tmp_path / "run.mcap", messages), MAP
     )
     np.testing.assert_allclose(measured.time, 0.5 * np.arange(N), atol=1e-12)
     np.testing.assert_allclose(measured.q, 0.1 * np.arange(N)[:, None] + [0.0, 1.0])
@@ -285,7 +285,7 @@ def test_a_log_is_a_measurement(tmp_path):
 def test_broken_messages_are_named(tmp_path, data, words):
     path = write_of_joint_state(tmp_path / "run.mcap", [message(0), data])
     with pytest.raises(MeasurementError, match=words):
-        read_measurement(path, library_robot("fivebar"), MAP)
+        read_measurement(library_robot("fivebar"), path, MAP)
 
 
 def test_other_messages_of_ros_are_not_read(tmp_path):
@@ -293,4 +293,4 @@ def test_other_messages_of_ros_are_not_read(tmp_path):
     with pytest.raises(
         MeasurementError, match="no joint states of ROS 2; /joint_states have another encoding"
     ):
-        read_measurement(path, library_robot("fivebar"), MAP)
+        read_measurement(library_robot("fivebar"), path, MAP)
