@@ -12,10 +12,14 @@ import pytest
 
 import nacelle
 from nacelle.compact import efforts, models, placed
-from nacelle.compile import cache, compile_function, specification
-from nacelle.compile.check import ROUNDING, expected_results
+from nacelle.compile import cache, compile_function, compile_irk5, specification
+from nacelle.compile.check import ROUNDING, InterpretedKernel, evaluate_program, expected_results
 from nacelle.compile.refusals import refusal_reason
 from nacelle.dynamics import model_functions, reference
+from nacelle.elastic.plant import ElasticPlant
+from nacelle.emit import irk5_steps
+from nacelle.emit.irk5 import NumpyIrk5
+from nacelle.emit.jit import irk5 as jit_irk5
 from nacelle.emit.jit import vectors
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
@@ -23,8 +27,9 @@ from nacelle.errors import CompileError, CompilerWarning
 from nacelle.kinematics import samples
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.program.program import Program, Variable
+from nacelle.program.program import BINARY, UNARY, Program, Variable
 from nacelle.program.split import Split
+from nacelle.spatial.batch import from_samples, to_samples
 from nacelle.spatial.physics import Form, forget_refusals, form_for
 from support.compare import assert_same
 from support.described import mechanism
@@ -56,31 +61,31 @@ def flipped(program: Program) -> Program:
 def wrong_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a pass: of constant and of parametric programs."""
     whole, parts = specification.apply_identities, specification.apply_split_identities
-    monkeypatch.setattr(specification, "with_identities", lambda *given: flipped(whole(*given)))
+    monkeypatch.setattr(specification, "apply_identities", lambda *given: flipped(whole(*given)))
 
     def split(*given: Any) -> Split:
         made = parts(*given)
         return Split(made.prologue, flipped(made.body))
 
-    monkeypatch.setattr(specification, "split_with_identities", split)
+    monkeypatch.setattr(specification, "apply_split_identities", split)
 
 
 def dropped_term(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the compact form: friction, springs and rotors are forgotten."""
     left = tuple(require for require in models.JOINT_FORCE_TERMS if require is not efforts.add_joint_efforts)
     assert len(left) == len(models.JOINT_FORCE_TERMS) - 1
-    monkeypatch.setattr(models, "AT_JOINTS", left)
+    monkeypatch.setattr(models, "JOINT_FORCE_TERMS", left)
 
 
 def wrong_pivot(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the elimination: the solution is off by a thousandth."""
-    solved = placed.SolveOrder.solve_terms
+    solved = placed.SolveOrder.solve
 
     def off(self: Any, *given: Any) -> Any:
         values, pivot = solved(self, *given)
         return np.concatenate([[1.001 * values[0]], values[1:]]), pivot
 
-    monkeypatch.setattr(placed.SolveOrder, "solved", off)
+    monkeypatch.setattr(placed.SolveOrder, "solve", off)
 
 
 def swapped_closure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +96,7 @@ def swapped_closure(monkeypatch: pytest.MonkeyPatch) -> None:
         gamma = right(into)
         return dict(zip(gamma, list(gamma.values())[::-1], strict=True))
 
-    monkeypatch.setattr(models, "inward", wrong)
+    monkeypatch.setattr(models, "propagate_forces", wrong)
 
 
 def wrong_constant(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,6 +224,48 @@ def test_machine_code_of_the_cache_is_run_before_it_answers(store: Store) -> Non
 def _specification(robot: Robot) -> specification.Specification:
     shapes = specification.resolve_input_shapes(model_functions.inverse, robot)
     return specification.Specification(model_functions.inverse, robot, shapes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defect", ["step", "stage", "derivative", "constant"])
+def test_defects_of_implicit_steps_are_caught(
+    defect: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the loop of Radau IIA or in the machine code of its derivative: NumPy answers instead."""
+    plant = ElasticPlant(library_robot("prrrp"), friction=False)
+    assert plant.flow is not None
+    if defect == "step":
+        monkeypatch.setattr(irk5_steps, "GAMMA", 1.001 * irk5_steps.GAMMA)
+    elif defect == "stage":
+        monkeypatch.setattr(irk5_steps, "T_INVERSE", irk5_steps.T_INVERSE * (1.0 + 1e-5))
+    elif defect == "derivative":
+        right = jit_irk5.make_plan
+        monkeypatch.setattr(jit_irk5, "make_plan", lambda program, options: right(flipped(program), options))
+    else:
+        wrong_constant(monkeypatch)
+    with pytest.warns(CompilerWarning, match="disagrees with the physics"):
+        driver = compile_irk5(plant.flow, plant.robot, options=dict(plant.options), store=store)
+    assert isinstance(driver, NumpyIrk5)
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_programs_of_checks_are_run_as_they_are_defined(count: int) -> None:
+    """The interpreter of the check, on floats and on arrays, against `Program.evaluate`."""
+    x, y = ("input", 0), ("input", 1)
+    unary = [(op, 0) for op in UNARY] + [(op, 1) for op in UNARY]
+    binary = [(op, i, j) for op in BINARY for i, j in ((0, 1), (1, 0))]
+    code = (x, y, ("const", 0.75), *unary, *binary, ("where", 0, 1, 2), ("where", 1, 0, 2))
+    size = len(code)
+    program = Program("all", (Variable("x", (2,)),), (Variable("y", (size,)),), code, tuple(range(size)))
+    rows = np.random.default_rng(2).uniform(0.1, 2.0, (count, 2))
+    rows[-1] = 0.0, -1.5
+    found = evaluate_program(program, rows)
+    out = np.empty((count, size))
+    InterpretedKernel(program).run([rows], [out])
+    np.testing.assert_array_equal(out, found)
+    with np.errstate(all="ignore"):
+        expected = [to_samples(np.array(program.evaluate(list(from_samples(row[None], 1))))) for row in rows]
+    np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-15)
 
 
 def test_what_disagrees_in_every_form_is_refused(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:

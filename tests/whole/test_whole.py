@@ -37,9 +37,12 @@ from support.compare import relative_error
 from support.described import NAMES, description_text, mechanism
 from support.errata import PAPERS, evidence_of
 from support.errata.bk2013 import closure
-from support.far_states import search
+from support.far_pinocchio import PinocchioForces
+from support.far_states import random_states, search
 from support.flexible.prrrp import EULER
 from support.flexible_robots import prrrp
+from support.library import NAMES as LIBRARY_NAMES
+from support.library import library_robot
 from support.pinocchio_motion import PinocchioMotion
 from support.random_robots import random_robot
 from support.snakes import snake_robot
@@ -96,6 +99,23 @@ def test_no_silent_error(seed: int) -> None:
 def test_no_silent_error_at_some_states(seed: int) -> None:
     found = search(seed, states=200, engine_states=10)
     assert found.silent_errors == 0, found
+
+
+@pytest.mark.parametrize("name", LIBRARY_NAMES)
+def test_forces_by_pinocchio_see_a_millionth_of_a_mass(name: str) -> None:
+    """The comparison of the search agrees to rounding, and is not blind."""
+    robot = library_robot(name)
+    x, v, a = random_states(robot, 60, 3)
+    found = nacelle.inverse_dynamics(robot, x, v, a)
+    good = found.flags == 0
+    assert np.sum(good) > 20
+    expected = PinocchioForces(robot).forces(x[good], v[good], a[good])
+    assert np.max(expected.gap) < 1e-13
+    assert np.min(expected.pivot) > 1e-4
+    assert relative_error(found.force[good], expected.force) < 1e-12
+    heavier = robot.with_parameters(1.000001 * robot.parameter_vector("inertia"), "inertia")
+    off = PinocchioForces(heavier).forces(x[good], v[good], a[good])
+    assert relative_error(found.force[good], off.force) > 1e-7
 
 
 # ---- Mechanisms of more than eighty bodies in one closed chain of loops and couplings

@@ -42,6 +42,7 @@ class CachedForm(Generic[_T]):
         load: loads an object for a program, of which the code is packed where it came from the cache, and
             for its companions.
         plain: does the same with NumPy.
+        reference: the loop that it is checked against, from the programs; of loops alone.
         results_at: results (K, results) of what was loaded, at rows (K, size) of the first program's inputs.
         is_program: whether these are the results of the program itself, not of a loop around it.
         rows: the rows at which a loop is checked, from the loop in NumPy and the rows of its first program.
@@ -55,6 +56,7 @@ class CachedForm(Generic[_T]):
     plain: Callable[..., _T]
     results_at: Callable[[_T, Array], Array]
     is_program: bool = False
+    reference: Callable[..., _T] | None = None
     rows: Callable[[_T, Array], Array] = lambda plain, rows: rows
     note: Callable[[_T, ProgramCheck | None], None] = lambda result, check: None
     companions: tuple[Specification, ...] = ()
@@ -110,8 +112,8 @@ def load_or_compile(
     compiler.default().start()
     extra = tuple(other.program() for other in form.companions)
     program, check = make()
-    if check is not None and not form.is_program:
-        check = _loop_check(form, check, form.plain(program, *extra))
+    if check is not None and form.reference is not None:
+        check = _loop_check(form, check, form.reference(program, *extra))
 
     def verify(result: _T) -> _T:
         reason = _disagreement_reason(form, result, check, program)

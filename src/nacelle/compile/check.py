@@ -13,6 +13,8 @@ with the derivative by one difference of the program as it was traced, along a r
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 
 from nacelle.errors import CompileError
 from nacelle.program.program import Program, Variable, variable_slices
-from nacelle.spatial.batch import from_samples, to_samples
+from nacelle.spatial import scalar
 
 FORM_FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error", "status"})
 """Outputs that belong to the form of a program, or to a step of an iteration."""
@@ -30,7 +32,7 @@ FORM_FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error"
 # Checks with more numbers are not compared again with functions as they are written.
 _MANY = 20_000
 # So few states are evaluated quicker one by one, on Python's floats.
-_FEW = 6
+_FEW = 3
 # Units of rounding that may be lost: fixed pivots lose up to 1e3 of them, long programs some more.
 _LOST = 2.0**12
 # How many times more where inputs are no states of a robot, whatever that does to the condition.
@@ -102,15 +104,86 @@ def evaluate_program(program: Program, rows: _Array) -> _Array:
     if len(rows) <= _FEW:
         try:
             with np.errstate(all="ignore"):
-                results = [program.evaluate(row) for row in rows.tolist()]
-            return np.array(results, dtype=float).reshape(len(rows), -1)
+                samples = [_interpret(program, row, _ON_FLOATS) for row in rows.tolist()]
+            return np.array(samples, dtype=float).reshape(len(rows), -1)
         except (ArithmeticError, ValueError):
             # Divisions by zero and the like: NumPy has infinities for them.
             pass
-    columns = from_samples(rows, 1)
     with np.errstate(all="ignore"):
-        values = program.evaluate(list(columns))
-    return _as_samples(values, len(rows))
+        values = _interpret(program, list(np.ascontiguousarray(rows.T)), _ON_ARRAYS)
+    results = np.empty((len(rows), len(values)))
+    for k, value in enumerate(values):
+        results[:, k] = value
+    return results
+
+
+_ON_FLOATS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    "abs": abs,
+    "sign": scalar.sign,
+    "floor": scalar.floor,
+    "min": scalar.minimum,
+    "max": scalar.maximum,
+    "where": scalar.where,
+    **{name: getattr(math, name) for name in ("sqrt", "sin", "cos", "tanh", "exp", "atan2")},
+}
+_ON_ARRAYS: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "neg": np.negative,
+    "abs": np.absolute,
+    "atan2": np.arctan2,
+    "min": np.minimum,
+    "max": np.maximum,
+    "where": lambda condition, a, b: np.where(condition > 0.0, a, b),
+    **{name: getattr(np, name) for name in ("sqrt", "sin", "cos", "tanh", "exp", "sign", "floor")},
+}
+
+
+def _interpret(program: Program, inputs: Sequence[Any], operations: Mapping[str, Callable[..., Any]]) -> Any:
+    """Results of a program: `Program.evaluate` without its overhead, which checks would feel."""
+    values: list[Any] = []
+    append = values.append
+    for instruction in program.code:
+        op, first = instruction[0], instruction[1]
+        size = len(instruction)
+        if size == 3:
+            append(operations[op](values[first], values[instruction[2]]))
+        elif op == "const":
+            append(first)
+        elif op == "input":
+            append(inputs[first])
+        elif size == 2:
+            append(operations[op](values[first]))
+        else:
+            append(operations[op](values[first], values[instruction[2]], values[instruction[3]]))
+    return [values[k] for k in program.results]
+
+
+class InterpretedKernel:
+    """A program instruction by instruction: nothing is made of it first, and each evaluation takes longer."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def run(self, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]], threads: int = 1) -> None:
+        """Evaluate all samples (rows) into the outputs; an input of one row holds for all samples."""
+        del threads
+        count = len(outputs[0]) if outputs else 0
+        rows = [np.broadcast_to(array, (count, array.shape[1])) for array in inputs]
+        results = evaluate_program(self._program, np.concatenate([np.empty((count, 0)), *rows], axis=1))
+        for array, (_, part) in zip(outputs, variable_slices(self._program.outputs), strict=True):
+            array[...] = results[:, part]
+
+    def bind(self, inputs: Sequence[NDArray[Any]], outputs: Sequence[NDArray[Any]]) -> Callable[[], None]:
+        """Give a function without arguments that evaluates the first sample of these very buffers."""
+        return lambda: self.run([array[:1] for array in inputs], [array[:1] for array in outputs])
 
 
 def split_row(row: _Array, shapes: Mapping[str, tuple[int, ...]]) -> Iterator[Any]:
@@ -206,9 +279,3 @@ def _evaluate_function(
                     raise CompileError(f"{name} has {flat.size} numbers, its program {sizes.get(name)}")
                 collected.setdefault(name, []).append(flat)
     return {name: np.array(values).reshape(len(rows), -1) for name, values in collected.items()}
-
-
-def _as_samples(values: Any, count: int) -> _Array:
-    """Scalars, batches or numbers, as samples (count, k)."""
-    samples = to_samples(np.asarray(values, dtype=object))
-    return np.array(np.broadcast_to(samples, (count, samples.shape[-1])), dtype=float)

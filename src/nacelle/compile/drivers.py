@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nacelle.compile.cache import CachedForm, load_or_compile
-from nacelle.compile.check import random_rows
+from nacelle.compile.check import InterpretedKernel, random_rows
 from nacelle.compile.compiled import Compiled, Parametric, cores
 from nacelle.compile.function import compile_function
 from nacelle.compile.native import numpy_kernel, runnable_target
@@ -24,6 +24,7 @@ from nacelle.compile.specification import Specification, WithCheck, parameter_gr
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.irk5 import ImplicitIntegrator, NumpyIrk5
 from nacelle.emit.newton import NewtonSolver, NumpyNewton
+from nacelle.emit.registry import Kernel
 from nacelle.emit.rk4 import Integrator, NumpyRk4, Rk4Result
 from nacelle.emit.store import Store, store_of
 from nacelle.model.robot import Robot
@@ -35,6 +36,8 @@ _T = TypeVar("_T")
 
 NativeDriver = tuple[Callable[..., bytes], Callable[..., _T]]
 """What compiles programs with options, and what loads what that gives."""
+
+MakeKernel = Callable[[Program], Kernel]
 
 # How far from its solution Newton's method starts where it is checked, rad or m.
 _NEAR = 1e-3
@@ -55,8 +58,8 @@ def compile_newton(
     """
     step = Specification(function, robot, resolve_input_shapes(function, robot), states=states)
 
-    def plain(program: Program) -> NewtonSolver:
-        return NumpyNewton(program, numpy_kernel(program))
+    def plain(kernel: MakeKernel, program: Program) -> NewtonSolver:
+        return NumpyNewton(program, kernel(program))
 
     def native() -> NativeDriver[NewtonSolver]:
         from nacelle.emit.jit import newton
@@ -98,8 +101,8 @@ def compile_rk4(
     if sampled and control is None:
         raise ValueError("a sampled driver needs a control")
 
-    def plain(program: Program, *law: Program) -> Integrator:
-        return NumpyRk4(program, numpy_kernel, *law, sampled=sampled)
+    def plain(kernel: MakeKernel, program: Program, *law: Program) -> Integrator:
+        return NumpyRk4(program, kernel, *law, sampled=sampled)
 
     def native() -> NativeDriver[Integrator]:
         from nacelle.emit.jit import rk4
@@ -145,7 +148,7 @@ def _compiled_driver(
     Args:
         kind: its name in the cache.
         parts: what its first program is made of, and its companions.
-        plain: the loop in NumPy, from the programs.
+        plain: the loop in NumPy, from what makes a kernel and the programs.
         native: what compiles and loads it.
         store: the cache; None if it is not to be used.
         probe: its results at rows.
@@ -156,14 +159,16 @@ def _compiled_driver(
     first, *others = parts
     make = make or first.program_with_check
     if runnable_target("jit").name != "jit":
-        return plain(make().value, *(other.program() for other in others))
+        return plain(numpy_kernel, make().value, *(other.program() for other in others))
     emit, load = native()
     form = CachedForm[_T](
         kind,
         emit,
         lambda image, batch, _, *extra: load(image, batch, *extra),
-        plain,
+        partial(plain, numpy_kernel),
         probe,
+        # Kernels of NumPy take longer to make than the few evaluations of a check.
+        reference=partial(plain, InterpretedKernel),
         rows=rows,
         companions=tuple(others),
     )
@@ -186,6 +191,10 @@ def step_check_rows(driver: Any, rows: Array) -> Array:
     lengths = []
     for row in states:
         h = _STEP
+        if isinstance(driver, NumpyIrk5):
+            rate = np.max(np.abs(driver.initial_rate(row[:n], row[n : n + m], row[n + m :])), initial=0.0)
+            if rate * h > np.max(np.abs(row)) and np.isfinite(rate):
+                h = 0.5 * np.max(np.abs(row)) / rate
         for _ in range(_TIMES):
             far = np.max(np.abs(_step_displacement(driver, row, h, options)), initial=0.0) / np.max(
                 np.abs(row)
@@ -239,8 +248,8 @@ def compile_irk5(
         cache: whether to look into and write to the user's cache, or another one.
     """
 
-    def plain(program: Program, *law: Program) -> ImplicitIntegrator:
-        return NumpyIrk5(program, numpy_kernel, *law)
+    def plain(kernel: MakeKernel, program: Program, *law: Program) -> ImplicitIntegrator:
+        return NumpyIrk5(program, kernel, *law)
 
     def native() -> NativeDriver[ImplicitIntegrator]:
         from nacelle.emit.jit import irk5
@@ -335,8 +344,8 @@ class BatchRk4:
             groups = {"x": [state], "u": [], "p": [acting, *rest, *self._numbers]}
             return regroup_inputs(self._body(), groups)
 
-        def plain(program: Program) -> Integrator:
-            return NumpyRk4(program, numpy_kernel)
+        def plain(kernel: MakeKernel, program: Program) -> Integrator:
+            return NumpyRk4(program, kernel)
 
         def native() -> NativeDriver[Integrator]:
             from nacelle.emit.jit import rk4

@@ -306,28 +306,33 @@ class NumpyIrk5(ImplicitIntegrator):
         self._halvings = halvings
         return super().integrate(x0, u, p, h=h, steps=steps, every=every, held=held)
 
+    def initial_rate(self, x0: Any, u: Any, p: Any) -> _Array:
+        """The derivative (n,) at the begin of the first step."""
+        task = self.sizes.make_task(x0, u, p, 1, 1, 1, 0)
+        x = np.array(task.x0[0])
+        with np.errstate(all="ignore"):
+            return np.asarray(self._rates(x[None], np.zeros(1), self._stage_inputs(task, 0, x), task.p)[0])
+
+    def _rates(self, states: _Array, c: _Array, rows: _Array, p: _Array) -> _Array:
+        """Derivatives (k, n) at times c of the step, from its inputs (3, m) at the stages."""
+        out = np.empty((len(states), self.sizes.n))
+        weights = np.array([lagrange_weights(STAGES, t) for t in c])
+        self._derivative.run([np.ascontiguousarray(states), weights @ rows, p], [out], 1)
+        return out
+
     def _integrate(self, task: IntegrationTask, h: float, stored: _Array) -> Irk5Result:
-        n = self.sizes.n
-        radau, x = Radau(n, self._halvings), np.array(task.x0[0])
+        radau, x = Radau(self.sizes.n, self._halvings), np.array(task.x0[0])
         rows = np.zeros((3, self._inputs))
 
         def rates(states: _Array, c: _Array) -> _Array:
-            out = np.empty((len(states), n))
-            weights = np.array([lagrange_weights(STAGES, t) for t in c])
-            self._derivative.run([np.ascontiguousarray(states), weights @ rows, task.p], [out], 1)
-            return out
+            return self._rates(states, c, rows, task.p)
 
         status = CONVERGED
         done = 0
         with np.errstate(all="ignore"):
             for step in range(task.steps):
-                stage_inputs = task.stages(step)
-                if self._control is None:
-                    rows = np.array(stage_inputs)
-                elif step % task.held == 0:
-                    u = np.empty((1, self._inputs))
-                    self._control.run([x[None].copy(), stage_inputs[0][None].copy(), task.p], [u], 1)
-                    rows = np.repeat(u, 3, axis=0)
+                if self._control is None or step % task.held == 0:
+                    rows = self._stage_inputs(task, step, x)
                 try:
                     x = radau.step(rates, x, h)
                 except NotConvergedError:
@@ -337,3 +342,12 @@ class NumpyIrk5(ImplicitIntegrator):
                 if done % task.every == 0:
                     stored[done // task.every - 1] = x
         return Irk5Result(stored, done, status, radau.evaluations, radau.jacobians)
+
+    def _stage_inputs(self, task: IntegrationTask, step: int, x: _Array) -> _Array:
+        """The inputs (3, m) of the derivative at the stages of a step from the state x."""
+        given = task.stages(step)
+        if self._control is None:
+            return np.array(given)
+        u = np.empty((1, self._inputs))
+        self._control.run([x[None].copy(), given[0][None].copy(), task.p], [u], 1)
+        return np.repeat(u, 3, axis=0)
