@@ -115,7 +115,7 @@ class PinocchioForces:
         self.unit = np.ones(model.nv)
         self.unit[:3] = robot.size
         for joint, entries in zip(robot.tree_joints, robot.v_slices, strict=True):
-            places = self.engine.places.u[entries]
+            places = self.engine.indices.u[entries]
             self.armature[places] = joint.gear_ratio**2 * joint.rotor_inertia
             rotates = [p.is_rotation for p in joint.primitives for _ in range(p.nv)]
             self.unit[places] = np.where(rotates, 1.0, robot.size)
@@ -136,7 +136,7 @@ class PinocchioForces:
         if robot.platform.kind != "point":
             for row, R in zip(q, found.bodies.R[:, PLATFORM], strict=True):
                 row[3:7] = pin.Quaternion(np.ascontiguousarray(R)).coeffs()
-        q[:, self.engine.places.q] = found.q
+        q[:, self.engine.indices.q] = found.q_tree
         frames = self._evaluate(data, q, np.zeros((len(x), model.nv)))
         rows, gap, _ = self._closures(frames)
         system = self._system(rows, frames)
@@ -156,7 +156,7 @@ class PinocchioForces:
             rate = (axis.J @ u[..., None])[..., 0]
             tau += np.einsum("kr,krv->kv", friction(axis.friction, rate), axis.J)
         driven = [robot.v_slices[actuator.joint].start for actuator in robot.actuators]
-        A = G[:, self.engine.places.u[driven]]
+        A = G[:, self.engine.indices.u[driven]]
         force = np.linalg.pinv(np.swapaxes(A, 1, 2)) @ (np.swapaxes(G, 1, 2) @ tau[..., None])
         return ForcesByPinocchio(force[..., 0], gap, pivot)
 
@@ -215,7 +215,7 @@ class PinocchioForces:
             )
         for name in self.robot.motion.coordinates:
             if name in self.robot.motion.joint_names:
-                place = self.engine.places.u[self.robot.v_slices[self.robot.joint(name)].start]
+                place = self.engine.indices.u[self.robot.v_slices[self.robot.joint(name)].start]
                 J = np.zeros_like(platform.J[:, 0])
                 J[:, place] = 1.0
                 slides = self.unit[place] != 1.0
@@ -232,7 +232,7 @@ class PinocchioForces:
             start = entries.start
             for number, primitive in enumerate(joint.primitives):
                 J = np.zeros((count, primitive.nv, self.model.nv))
-                J[:, range(primitive.nv), self.engine.places.u[start : start + primitive.nv]] = 1.0
+                J[:, range(primitive.nv), self.engine.indices.u[start : start + primitive.nv]] = 1.0
                 start += primitive.nv
                 if joint.friction and joint.friction[number]:
                     axes.append(_Axis(joint.friction[number], J))
