@@ -11,7 +11,7 @@ from nacelle import (
     trajectory as trajectory,
     vision as vision,
 )
-from nacelle.compile import compile_function as compile
+from nacelle.compile import compile_function
 from nacelle.datasheet import data_sheet as data_sheet
 from nacelle.dynamics import (
     base_parameters as base_parameters,
@@ -48,10 +48,13 @@ from nacelle.library import build as build, check as check, load as load, loads 
 from nacelle.model.payload import with_payload as with_payload
 from nacelle.model.robot import Robot as Robot
 from nacelle.report.operations import operation_count as operation_count
-from nacelle.robots import names as robot_names
+from nacelle.robots import names
 from nacelle.simulation import simulate as simulate
 from nacelle.trajectory import Circle as Circle, Line as Line, Waypoints as Waypoints
 from nacelle.verify import verify as verify
 from nacelle.view.viewer import view as view
+
+compile = compile_function
+robot_names = names
 
 __version__: str

@@ -4,6 +4,7 @@ A public package consists of a docstring in `__init__.py` and a list of imports 
 
     from nacelle.kinematics.workspace import workspace as workspace
 
+or, where it is called differently there, of an import and an assignment, `compile = compile_function`.
 The list stands once: type checkers and editors read the stub; `attach` reads the same lines when a name of
 the package is used for the first time, so that `import nacelle` itself costs next to nothing.
 """
@@ -31,12 +32,19 @@ def _stub_names(package: str) -> dict[str, Home]:
     """What the stub of a package imports, each name with its home."""
     stub = pkgutil.get_data(package, "__init__.pyi")
     assert stub is not None, f"{package} has no __init__.pyi"
-    return {
-        alias.asname or alias.name: Home(node.module or "", alias.name)
-        for node in ast.parse(stub).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    public: dict[str, Home] = {}
+    imported: dict[str, Home] = {}
+    for node in ast.parse(stub).body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                # As type checkers read a stub: only `import name as name` makes a name public.
+                names = public if alias.asname else imported
+                names[alias.asname or alias.name] = Home(node.module or "", alias.name)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            public |= {
+                target.id: imported[node.value.id] for target in node.targets if isinstance(target, ast.Name)
+            }
+    return public
 
 
 @functools.cache

@@ -8,5 +8,7 @@ from nacelle.export.fmi.package import FmiTarget as FmiTarget
 from nacelle.export.python import CasadiTarget as CasadiTarget, NumpyTarget as NumpyTarget
 from nacelle.export.export import Export as Export, export as export
 from nacelle.identification.data.read import read_measurement as read_measurement
-from nacelle.model.description.schema import shipped_schema as schema
+from nacelle.model.description.schema import shipped_schema
 from nacelle.trajectory.waypoints import read_waypoints as read_waypoints
+
+schema = shipped_schema

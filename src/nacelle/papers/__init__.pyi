@@ -4,4 +4,6 @@ from nacelle.papers.elements.project import (
     project_elements as project_elements,
 )
 from nacelle.papers.elements.state import ElementState as ElementState, element_state as element_state
-from nacelle.papers.registration import NAMES as FORMULATIONS
+from nacelle.papers.registration import NAMES
+
+FORMULATIONS = NAMES
