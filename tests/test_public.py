@@ -24,6 +24,14 @@ MOST_ON_TOP = 45
 PHYSICS = ("kinematics", "dynamics", "elastic")
 UNIT = r"\b(?:m|rad|s|kg|N|J|W|Hz|deg|SI)\b|/s|dimensionless|quat_xyzw|no unit"
 FRAME = r"base (?:frame|axes)|frame|base"
+MOST_OPTIONS = 8
+# Functions that take something else before the robot, and why.
+NOT_ROBOT_FIRST = {
+    "nacelle.compile": "compiles functions, which need no robot",
+    "nacelle.dynamics.Model": "made by model",
+    "nacelle.simulation.DigitalController": "a function with what it remembers; the robot is optional",
+    "nacelle.control.Controller": "made by controller",
+}
 # What is no physical quantity of a state: settings, names, files, other objects.
 ARRAYS = {"x": True, "v": True, "a": True, "q": False, "tau": False, "external": True}
 
@@ -109,3 +117,36 @@ def test_docstrings_of_physics_have_dimensions_units_and_frame(name: str, functi
     result = returns[1]
     assert re.search(r"\(\.\.\.|\(n|\(N|\(\d|\(rays|\(modes", result), f"{name}: result has no dimensions"
     assert re.search(UNIT, result), f"{name}: result has no units"
+
+
+def _public() -> list[Any]:
+    """All public functions and classes, with their full names."""
+    out = []
+    for package in ("", *PACKAGES):
+        full = f"nacelle.{package}".rstrip(".")
+        module = importlib.import_module(full)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not (inspect.isclass(value) and issubclass(value, Exception)):
+                out.append(pytest.param(f"{full}.{name}", value, id=f"{full}.{name}"))
+    return out
+
+
+@pytest.mark.parametrize(("name", "value"), _public())
+def test_few_options_and_the_robot_first(name: str, value: Any) -> None:
+    """Of functions and constructors, methods too; settings objects are what options are gathered in."""
+    callables = {name: value}
+    if inspect.isclass(value):
+        public = inspect.getmembers(
+            value, lambda member: inspect.isfunction(member) or inspect.ismethod(member)
+        )
+        callables |= {f"{name}.{key}": method for key, method in public if not key.startswith("_")}
+    for label, function in callables.items():
+        if not (callable(function) and str(getattr(function, "__module__", "")).startswith("nacelle")):
+            continue
+        parameters = inspect.signature(function).parameters
+        options = [key for key, each in parameters.items() if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        assert len(options) <= MOST_OPTIONS, f"{label} has {len(options)} options: {options}"
+        if label == name and "robot" in parameters:
+            is_first = next(iter(parameters)) == "robot"
+            assert is_first is not (name in NOT_ROBOT_FIRST), f"{name}: the robot is not the first argument"

@@ -55,27 +55,33 @@ def public_names(package: str) -> dict[str, Home]:
 
 def attach(package: str) -> None:
     """Make the names of a package's stub its attributes, each imported at its first use."""
-    sys.modules[package].__class__ = _LazyPackage
+    module = sys.modules[package]
+    module.__class__ = _LazyPackage
+    # In the module, not in its class: completion in notebooks trusts modules alone.
+    module.__dict__["__getattr__"] = functools.partial(_import_name, module)
+
+
+def _import_name(module: ModuleType, name: str) -> Any:
+    """A public name of a package, or a module of it, imported."""
+    package = module.__name__
+    if name == "__all__":
+        return list(public_names(package))
+    if name in (homes := public_names(package)):
+        home = homes[name]
+        value = getattr(importlib.import_module(home.module), home.name)
+        module.__dict__[name] = value
+        return value
+    if not name.startswith("_"):
+        try:
+            return importlib.import_module(f"{package}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{package}.{name}":
+                raise
+    raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
 
 
 class _LazyPackage(ModuleType):
-    """A package that imports its public names, and its modules, when they are first used."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "__all__":
-            return list(public_names(self.__name__))
-        if name in (homes := public_names(self.__name__)):
-            home = homes[name]
-            value = getattr(importlib.import_module(home.module), home.name)
-            self.__dict__[name] = value
-            return value
-        if not name.startswith("_"):
-            try:
-                return importlib.import_module(f"{self.__name__}.{name}")
-            except ModuleNotFoundError as error:
-                if error.name != f"{self.__name__}.{name}":
-                    raise
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+    """A package that lists its public names, and keeps them where its modules are called alike."""
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *_stub_names(self.__name__)})

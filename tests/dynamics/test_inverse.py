@@ -71,13 +71,13 @@ x[:, :3] += rng.uniform(-0.05, 0.05, (count, 3))
 v, a = rng.normal(size=(2, count, 6))
 bad = np.arange(0, count, 1000)
 x[bad, 0] = np.nan
-few = nacelle.inverse_dynamics(robot, x[1:50], v[1:50], a[1:50]).force
+few = nacelle.inverse_dynamics(robot, x[1:50], v[1:50], a[1:50]).tau
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 found = nacelle.inverse_dynamics(robot, x, v, a)
 grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-assert np.array_equal(found.force[1:50], few)
+assert np.array_equal(found.tau[1:50], few)
 assert np.array_equal(np.flatnonzero(found.flags), bad)
-assert np.all(np.isnan(found.force[bad])) and np.isfinite(np.delete(found.force, bad, axis=0)).all()
+assert np.all(np.isnan(found.tau[bad])) and np.isfinite(np.delete(found.tau, bad, axis=0)).all()
 # Forces, generalised forces, margins, pivots and flags are 170 MB; poses are copied once, 56 MB.
 assert grown < 500.0, grown
 """

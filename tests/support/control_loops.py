@@ -90,7 +90,7 @@ class Loop:
             self.reference[0],
             rows[0] if self.swing_amplitude is None else rows,
             delay=self.delay,
-            first_force=held,
+            tau0=held,
         )
         T = self.controller.period
         return simulate(

@@ -225,7 +225,7 @@ class Controller(HasTable):
         )
 
     def digital(
-        self, x: Any, rows: Array, *, delay: float = 0.0, first_force: Array | None = None
+        self, x: Any, rows: Array, *, delay: float = 0.0, tau0: Array | None = None
     ) -> DigitalController:
         """The controller in its loop, for `simulate`.
 
@@ -233,7 +233,7 @@ class Controller(HasTable):
             x: pose at the start (nx,).
             rows: the desired motion [x; v; a] (N, nx + 2 n), a row for every sample.
             delay: from a sample to the time at which its forces act, s.
-            first_force: what acts before (actuators,).
+            tau0: what acts before (actuators,).
         """
         return DigitalController(
             law_function(self.kind),
@@ -243,7 +243,7 @@ class Controller(HasTable):
             gains=self.gains,
             robot=self.robot,
             delay=delay,
-            first_force=first_force,
+            tau0=tau0,
             stop=(self.kind.memory(self.robot).slice_of("stopped").start, STOP_REASONS),
         )
 

@@ -380,7 +380,7 @@ class Reactions(Flagged, Plottable):
         robot: the robot.
         wrench: [f; n] (..., joints, 6) from predecessor to successor, N and N m, in the joint's frame on the
             predecessor: its axes, moments about its origin. Actuator, friction, spring and rotor are in it.
-        force: forces of the actuators (..., actuators) that go with it.
+        tau: forces of the actuators (..., actuators) that go with it, N or N m.
         determined: for every joint and component (joints, 6) whether the balance determines it, at generic
             poses; the others hold inner stress, and their least-norm value.
         redundancy: number of independent inner stresses; 0 unless closures are overconstrained.
@@ -391,7 +391,7 @@ class Reactions(Flagged, Plottable):
 
     robot: Robot
     wrench: Array
-    force: Array
+    tau: Array
     determined: Array
     redundancy: int
     unbalanced: Array
@@ -411,7 +411,7 @@ def joint_reactions(
     external: Mapping[str, Any] | None = None,
     friction: bool = True,
     smooth: float | None = None,
-    force: Any = None,
+    tau: Any = None,
     guess: Any = None,
 ) -> Reactions:
     """Find the force and moment that every joint transmits in a motion.
@@ -423,13 +423,13 @@ def joint_reactions(
         robot: the robot.
         x: reduced poses (..., nx), m and quat_xyzw or rad, in the base frame.
         v: reduced twists (..., n), m/s and rad/s in base axes; zero if None.
-        a: their derivatives (..., n), m/s^2 and rad/s^2 in base axes; if None zero, or with `force` given
+        a: their derivatives (..., n), m/s^2 and rad/s^2 in base axes; if None zero, or with `tau` given
             what the forces make of it. Motions
             that nothing drives accelerate as the dynamics have it, whatever is given.
         external: wrenches [f; n] (..., 6), N and N m in base axes, by name of the body or tool.
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
-        force: forces of the actuators (..., actuators); those of `inverse_dynamics` if None.
+        tau: forces of the actuators (..., actuators), N or N m; those of `inverse_dynamics` if None.
         guess: solutions near by, as in `inverse_dynamics`.
 
     Returns:
@@ -443,10 +443,8 @@ def joint_reactions(
         SingularError: if a single pose is singular; in a batch it is flagged, with NaN.
     """
     physics = Physics(friction, smooth)
-    point, flags = operating_point(
-        robot, x, v, a=a, tau=force, external=external, physics=physics, guess=guess
-    )
-    if force is not None and a is not None:
+    point, flags = operating_point(robot, x, v, a=a, tau=tau, external=external, physics=physics, guess=guess)
+    if tau is not None and a is not None:
         _require_agreement(robot, check_rates(robot, "the acceleration a", a), point, flags)
     batch = flags.shape
     loads = wrenches_on_bodies(robot, point.x, point.y, external)

@@ -74,7 +74,10 @@ class ExportedRobot(HasTable):
         try:
             there = [file for file in files if file.is_file() and not overwrite]
             if there:
-                raise ExportError(f"{there[0]} is there already; it is left as it is (overwrite replaces it)")
+                raise ExportError(
+                    f"{there[0]} is there already; it is left as it is (overwrite=True, or --force, "
+                    "replaces it)"
+                )
             if not first.parent.is_dir():
                 raise ExportError(f"there is no folder {first.parent}")
             # The robot comes last: where it is, what it needs is there.

@@ -67,7 +67,8 @@ def check_folder(out: Path, overwrite: bool) -> None:
         if out.is_dir():
             if any(out.iterdir()) and not overwrite:
                 raise ExportError(
-                    f"{out} is not empty; it is left as it is (overwrite replaces the package in it)"
+                    f"{out} is not empty; it is left as it is (overwrite=True, or --force, replaces the "
+                    "package in it)"
                 )
         elif out.exists() or out.is_symlink():
             raise ExportError(f"{out} is no folder; it is left as it is")
@@ -112,7 +113,9 @@ def check_file(out: Path, ending: str, overwrite: bool) -> None:
         if out.is_dir():
             raise ExportError(f"{out} is a folder; it is left as it is")
         if (out.exists() or out.is_symlink()) and not overwrite:
-            raise ExportError(f"{out} is there already; it is left as it is (overwrite replaces it)")
+            raise ExportError(
+                f"{out} is there already; it is left as it is (overwrite=True, or --force, replaces it)"
+            )
         _require_folder(out.parent, out)
 
 

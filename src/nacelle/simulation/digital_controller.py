@@ -58,7 +58,7 @@ class DigitalController:
         gains: numbers of the law (ng,).
         robot: the model that the law has; that of the plant if None.
         delay: from a sample to the time at which its forces act, s, at most the sample time.
-        first_force: forces that act before the first sample's do (actuators,); zero if None.
+        tau0: forces that act before the first sample's do (actuators,); zero if None.
         options: keyword arguments for the law, which shape the program.
         stop: a place in the memory and words, or words by the number there: where it is above zero the run
             ends, and says so.
@@ -71,7 +71,7 @@ class DigitalController:
     gains: Array = field(default_factory=lambda: np.zeros(0))
     robot: Robot | None = None
     delay: float = 0.0
-    first_force: Array | None = None
+    tau0: Array | None = None
     options: Options = ()
     stop: tuple[int, str | Mapping[int, str]] | None = None
 
@@ -382,7 +382,7 @@ class DigitalControlStepper(ExplicitStepper):
         self._parts = _compiled_parts(plant, law.function)
         self._robot = robot_of(plant) if self._parts is None else self._parts.robot
         self._rows = law.rows(plant, self._robot, samples.count)
-        first = np.zeros(plant.inputs) if law.first_force is None else np.asarray(law.first_force)
+        first = np.zeros(plant.inputs) if law.tau0 is None else np.asarray(law.tau0)
         super().__init__(dataclasses.replace(plant_inputs(plant, first, hold=True), substeps=samples.inner))
         self.most = max(1, BLOCK // samples.substeps) * samples.substeps
         self.memory = [law.memory[None]]
@@ -508,7 +508,7 @@ def _move_delay_to_memory(
     if samples.delay < samples.substeps:
         return law, samples
     inner, nz = law, len(law.memory)
-    first = np.zeros(inputs) if law.first_force is None else np.asarray(law.first_force, dtype=float)
+    first = np.zeros(inputs) if law.tau0 is None else np.asarray(law.tau0, dtype=float)
     waiting = dataclasses.replace(
         law,
         function=delayed_law(inner.function, nz, inputs),

@@ -137,14 +137,14 @@ class DrivenPlant(CompiledPlant):
             compiled; a `RigidPlant` of it if a robot is given.
         drives: current loops, force limits, cogging and stiction; force limits of the description alone if
             None.
-        first_force: forces of the motors at the start, N m or N, one or one for each actuator, where current
+        tau0: forces of the motors at the start, N m or N, one or one for each actuator, where current
             loops have a lag.
 
     Raises:
         KinematicsError: if the plant cannot be compiled, or numbers do not fit it.
     """
 
-    def __init__(self, plant: Plant | Robot, drives: Drives | None = None, *, first_force: Any = 0.0) -> None:
+    def __init__(self, plant: Plant | Robot, drives: Drives | None = None, *, tau0: Any = 0.0) -> None:
         inner: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
         if not (isinstance(inner, Plant) and hasattr(inner, "loop_parts")):
             raise KinematicsError(
@@ -159,12 +159,12 @@ class DrivenPlant(CompiledPlant):
         self.numbers = self.drives.numbers(self._inner.robot)
         model = driven_model(self._inner.model, self.numbers)
         super().__init__(self._inner.robot, model, self._inner.options, self._inner.constants)
-        first = np.asarray(first_force, dtype=float)
+        first = np.asarray(tau0, dtype=float)
         if first.shape not in ((), (self.inputs,)) or not np.isfinite(first).all():
             raise KinematicsError(
-                f"first_force is a number or one for each of the {self.inputs} actuators, got {first_force!r}"
+                f"tau0 is a number or one for each of the {self.inputs} actuators, got {tau0!r}"
             )
-        self.first_force: Array = np.broadcast_to(first, (self.inputs,)).copy()
+        self.tau0: Array = np.broadcast_to(first, (self.inputs,)).copy()
 
     @property
     def labels(self) -> Labels:
@@ -174,8 +174,8 @@ class DrivenPlant(CompiledPlant):
     # ---- states
 
     def state(self, x: Any, v: Any) -> Array:
-        """The state (size,) at a pose x (nx,) and twist v (n,): motors at `first_force`, bristles at zero."""
-        motors = self.first_force[self.numbers.lagged_actuators]
+        """The state (size,) at a pose x (nx,) and twist v (n,): motors at `tau0`, bristles at zero."""
+        motors = self.tau0[self.numbers.lagged_actuators]
         return np.concatenate(
             [self.plant.state(x, v), motors, np.zeros(len(self.numbers.stiction_actuators))]
         )

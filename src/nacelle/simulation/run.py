@@ -225,7 +225,7 @@ def _run_digital_controller(
         rows = None if law.reference is None else np.asarray(law.reference)
         if rows is not None and rows.ndim == 2:
             rows = rows[taken:]
-        law = dataclasses.replace(law, memory=before.memory, first_force=before.held, reference=rows)
+        law = dataclasses.replace(law, memory=before.memory, tau0=before.held, reference=rows)
     samples = sample_schedule(law, t, settings.until, settings.integration.fixed_step, integration.substeps)
     outcome = integrate_sampled(plant, s0, law, samples, settings.events, report)
     assert outcome.memory is not None

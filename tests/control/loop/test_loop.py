@@ -281,7 +281,7 @@ def test_ideal_sensors_are_the_loop_without_them(fivebar: Robot, turn: Circle) -
     time = run.desired_motion.time
     hold = nacelle.dynamics.equilibrium(fivebar, turn(0.0).x)
     first, until = turn(0.0).x, time[0] + 1e-3 * len(time)
-    force = law.digital(first, run.desired_motion.rows, first_force=hold)
+    force = law.digital(first, run.desired_motion.rows, tau0=hold)
     plain = simulate(
         plant, first, None, force, start=time[0], until=until, integration=Integration("rk4", step=5e-4)
     )

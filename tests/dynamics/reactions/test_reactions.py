@@ -363,12 +363,12 @@ def test_forces_can_be_given() -> None:
     x, v, a = nacelle.pose(robot, z=-0.62), np.array([0.3, -0.2, 0.1]), np.array([4.0, 1.0, -3.0])
     expected = joint_reactions(robot, x, v, a)
     for given in (None, a):
-        found = joint_reactions(robot, x, v, given, force=expected.force)
+        found = joint_reactions(robot, x, v, given, tau=expected.tau)
         assert relative_error(found.wrench, expected.wrench) < 1e-10
     with pytest.raises(nacelle.KinematicsError, match="another acceleration"):
-        joint_reactions(robot, x, v, 2.0 * a, force=expected.force)
+        joint_reactions(robot, x, v, 2.0 * a, tau=expected.tau)
     with pytest.raises(nacelle.KinematicsError, match="actuators"):
-        joint_reactions(robot, x, v, force=[1.0])
+        joint_reactions(robot, x, v, tau=[1.0])
 
 
 def test_peaks_are_the_largest_of_all_samples() -> None:
@@ -428,8 +428,8 @@ def test_smooth_friction_is_that_of_the_dynamics() -> None:
     x, v = nacelle.pose(robot, z=-0.62), np.array([0.003, -0.002, 0.001])
     sharp, smooth = joint_reactions(robot, x, v), joint_reactions(robot, x, v, smooth=0.1)
     forces = nacelle.inverse_dynamics(robot, x, v, smooth=0.1).tau
-    assert relative_error(smooth.force, forces) < 1e-12
-    assert relative_error(smooth.force, sharp.force) > 1e-3
+    assert relative_error(smooth.tau, forces) < 1e-12
+    assert relative_error(smooth.tau, sharp.tau) > 1e-3
     # The motor's torque goes through its joint, less what friction and rotor take there.
     for k, actuator in enumerate(robot.actuators):
         joint = robot.joints[actuator.joint]

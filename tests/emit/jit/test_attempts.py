@@ -185,7 +185,7 @@ def test_the_public_functions_go_on(fails, tmp_path: Path, monkeypatch: pytest.M
         "n = robot.motion.n\n"
         "a = np.linspace(-1.0, 1.0, 5 * n).reshape(5, n)\n"
         "found = nacelle.inverse_dynamics(robot, nacelle.reference_pose(robot), np.full((5, n), 0.1), a)\n"
-        "np.save('forces.npy', found.force)\n"
+        "np.save('forces.npy', found.tau)\n"
     )
     own = {**os.environ, "NACELLE_CACHE": str(tmp_path / "other")}
     subprocess.run([sys.executable, "-c", script_text], cwd=tmp_path, env=own, check=True, timeout=120)

@@ -222,7 +222,7 @@ def run(law: DigitalController, plant=None, *, step=T_OF_LOOP / 8, substeps=1, *
 def test_equals_a_loop_by_hand(delay: float) -> None:
     first = np.array([0.2, -0.1])
     x, u, z = by_hand(delay, first)
-    law = controller(delay=delay, first_force=first)
+    law = controller(delay=delay, tau0=first)
     for plant in (None, InPython(RigidPlant(library_robot("fivebar"), friction=False))):
         result = run(law, plant)
         assert result.ok, result.message

@@ -36,7 +36,7 @@ def test_a_lag_alone() -> None:
     np.testing.assert_allclose(plant.motor_forces(run.states, run.tau)[:, 0], F * (1 - fading), rtol=1e-11)
     exact = F * (run.t**2 / 2 - T * run.t + T**2 * (1 - fading))
     np.testing.assert_allclose(run.x[:, 0], exact, atol=1e-13)
-    late = DrivenPlant(cart(), Drives(lag=T), first_force=F)
+    late = DrivenPlant(cart(), Drives(lag=T), tau0=F)
     run = simulate(late, [0.0], tau=[F], until=0.1)
     np.testing.assert_allclose(run.x[:, 0], F * run.t**2 / 2, atol=1e-13)
 
@@ -88,12 +88,12 @@ def all_effects(robot: nacelle.Robot, plant=RigidPlant, **options) -> DrivenPlan
         cogging=[(0.05 * f, 40.0, 0.3) for f in size],
         stiction=stuck.friction,
     )
-    return DrivenPlant(plant(stuck.robot, **options), drives, first_force=hold)
+    return DrivenPlant(plant(stuck.robot, **options), drives, tau0=hold)
 
 
 def pushed(plant: DrivenPlant, until: float, **options) -> nacelle.simulation.Simulation:
     """A run under forces that go beyond the limits now and then."""
-    hold, limit = plant.first_force, np.array(plant.numbers.limit)
+    hold, limit = plant.tau0, np.array(plant.numbers.limit)
     phase = np.arange(plant.inputs)
 
     def force(t: float) -> Array:
@@ -284,7 +284,7 @@ def test_events_and_joints_are_those_of_the_plant() -> None:
             ),
             "prescribed=False",
         ),
-        (lambda: DrivenPlant(cart(), first_force=[1.0, 2.0]), "one for each of the 1 actuators"),
+        (lambda: DrivenPlant(cart(), tau0=[1.0, 2.0]), "one for each of the 1 actuators"),
         (lambda: DrivenPlant(cart(), {"lag": 1.0}), r"drives are given as Drives\("),
     ],
 )

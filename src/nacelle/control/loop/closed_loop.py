@@ -246,7 +246,7 @@ class ControlLoop:
             self.limits,
         )
         law = sensors.before(
-            controller.digital(desired.x[0], desired.rows, delay=options.delay, first_force=hold),
+            controller.digital(desired.x[0], desired.rows, delay=options.delay, tau0=hold),
             controller.robot,
             sensors.rows(controller.robot, desired.time, options.seed),
         )
@@ -336,7 +336,7 @@ def _force_limits(plant: Plant) -> Array:
 def _with_holding_motors(plant: Plant, force: Array) -> Plant:
     """The plant, with motors that hold the robot at the start where their forces are states."""
     if isinstance(plant, DrivenPlant) and plant.numbers.lagged_actuators:
-        return DrivenPlant(plant.plant, plant.drives, first_force=force)
+        return DrivenPlant(plant.plant, plant.drives, tau0=force)
     return plant
 
 

@@ -130,10 +130,10 @@ class VisualController(Controller):
         return VisualController(*parts, feedback, plant, encoders)
 
     def digital(
-        self, x: Any, rows: Array, *, delay: float = 0.0, first_force: Array | None = None
+        self, x: Any, rows: Array, *, delay: float = 0.0, tau0: Array | None = None
     ) -> DigitalController:
         """The controller in its loop, with an observer that begins with it; arguments as of `Controller`."""
-        law = super().digital(x, rows, delay=delay, first_force=first_force)
+        law = super().digital(x, rows, delay=delay, tau0=tau0)
         return dataclasses.replace(law, function=mark_interpreted(VisualLaw(self)))
 
 

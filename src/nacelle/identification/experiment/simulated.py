@@ -358,7 +358,7 @@ class Experiment:
         except KinematicsError as error:
             raise IdentificationError(str(error)) from error
         rigid, first = RigidPlant(self.true, smooth=smooth), self.reference.tau[0]
-        self.plant = DrivenPlant(rigid, drives, first_force=first)
+        self.plant = DrivenPlant(rigid, drives, tau0=first)
         self.substeps = self._substeps()
 
     @cached_property
