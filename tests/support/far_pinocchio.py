@@ -97,7 +97,7 @@ class PinocchioForces:
             raise NotImplementedError("couplings are not compared")
         self.robot, self.engine = robot, pinocchio.build(robot)
         self.model = model = self.engine.model
-        self.spins = mechanism_of(robot).mobility.spinning
+        self.spins = mechanism_of(robot).mobility.internal_freedoms
         self.ends: list[int] = []
         for joint in robot.closures:
             for body, frame in (
