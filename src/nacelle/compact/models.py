@@ -153,8 +153,8 @@ def _forces_from_balance(legs: Legs, forces: ForceAccumulator, load: Array) -> t
     """Actuator forces from the platform's balance for what the passive joints leave free."""
     plan, robot = legs.plan, legs.configured.robot
     gamma = propagate_forces(forces)
-    solved = [factors.forces(gamma) for factors in legs.factors]
-    Q = legs.project_on_twist(forces_on_platform(legs, forces, [values for values, _ in solved]))
+    solutions = [factors.forces(gamma) for factors in legs.factors]
+    Q = legs.project_on_twist(forces_on_platform(legs, forces, [values for values, _ in solutions]))
     C = pack(legs.balance_columns).T
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
     if plan.solve is None:
@@ -167,7 +167,7 @@ def _forces_from_balance(legs: Legs, forces: ForceAccumulator, load: Array) -> t
     numbers = active_rates(robot)
     for k, factors in enumerate(legs.factors):
         for _, rate in factors.order.active:
-            value = solved[k][1][rate]
+            value = solutions[k][1][rate]
             for row, _ in factors.order.active:
                 factor = 1.0 if (k, row) in plan.unit else factors.upper[row].get(rate, 0.0)
                 value = add_product(value, -factor, mu[k, row])

@@ -98,7 +98,7 @@ def add_to_both_sides(forces: ForceAccumulator, constraint: Constraint, near: Wr
                     forces.along(rate, dot(w, near.n))
         forces.add_to_constraint(constraint.key, *far)
         return
-    for node, point, wrench in ((sides.node, sides.leg_point, near), (sides.other, sides.far_point, far)):
+    for node, point, wrench in ((sides.node, sides.leg_point, near), (sides.far_node, sides.far_point, far)):
         f, n = (trees.down(node, vector, sides.axes) for vector in wrench)
         forces.add_to_node(node, f, n, point)
 

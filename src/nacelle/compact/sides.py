@@ -211,11 +211,11 @@ class LegSides(LegPoint):
     """Two points of a leg, in the axes of the last node that both have in common.
 
     Attributes:
-        other: the node of the far side.
+        far_node: the node of the far side.
         far_point: its point (3,) in the axes of that node, m.
     """
 
-    other: int
+    far_node: int
     far_point: Array
 
     def near(self, trees: LegTrees) -> Columns:
@@ -224,17 +224,17 @@ class LegSides(LegPoint):
 
     def far(self, trees: LegTrees) -> Columns:
         """The same of the second point."""
-        return point_unit_twists(trees, self.other, self.far_point, self.axes)
+        return point_unit_twists(trees, self.far_node, self.far_point, self.axes)
 
     def is_on_platform(self, trees: LegTrees) -> bool:
         """Whether a side hangs on the platform, and the other does not hang on the same body."""
-        return self.axes == 0 and any(trees.root(node) is not None for node in (self.node, self.other))
+        return self.axes == 0 and any(trees.root(node) is not None for node in (self.node, self.far_node))
 
     def _platform_bodies(self, trees: LegTrees) -> list[tuple[int, Array, float]]:
         """Nacelle bodies that the sides hang on, the point (3,), base axes, m, and the rows' sign."""
         if not self.is_on_platform(trees):
             return []
-        sides = ((self.node, self.leg_point, -1.0), (self.other, self.far_point, 1.0))
+        sides = ((self.node, self.leg_point, -1.0), (self.far_node, self.far_point, 1.0))
         ends = ((trees.root(node), trees.point(node, point), sign) for node, point, sign in sides)
         return [(body, point, sign) for body, point, sign in ends if body is not None]
 
@@ -257,7 +257,7 @@ class LegSides(LegPoint):
     def end_velocities(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> tuple[Array, Array]:
         """Velocities (3,), m/s, of both points, base axes."""
         near = point_unit_twists(trees, self.node, self.leg_point, 0)
-        return velocity(near, u), velocity(point_unit_twists(trees, self.other, self.far_point, 0), u)
+        return velocity(near, u), velocity(point_unit_twists(trees, self.far_node, self.far_point, 0), u)
 
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
         """How both sides move, gravity taken off: of the two points."""
@@ -270,7 +270,7 @@ class LegSides(LegPoint):
             a, w, w_dot = (trees.up(node, vector, self.axes) for vector in vectors)
             return NodeMotion(w, w_dot, a)
 
-        return at(self.node, self.leg_point), at(self.other, self.far_point)
+        return at(self.node, self.leg_point), at(self.far_node, self.far_point)
 
     def relative(self, motion: MechanismMotion) -> tuple[Array, AngularMotion, AngularMotion]:
         """The gap (3,), m/s^2, and angular velocities of both sides with their derivatives, rad/s.
@@ -293,8 +293,8 @@ class LegSides(LegPoint):
 
     def end_acceleration(self, motion: MechanismMotion) -> Array:
         """Acceleration (3,) of the second point, m/s^2, gravity taken off."""
-        a = motion.nodes[self.other].acceleration(self.far_point)
-        return motion.trees.up(self.other, a, self.axes)
+        a = motion.nodes[self.far_node].acceleration(self.far_point)
+        return motion.trees.up(self.far_node, a, self.axes)
 
     def platform_forces(
         self, trees: LegTrees, platform: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None

@@ -211,18 +211,18 @@ def _implicit_solution(step: DerivableProgram, closing: PoseClosure) -> Callable
     slope = Operation(step).tangent((1,))
 
     def implicit(solve: Callable[..., Any]) -> Callable[..., Any]:
-        solved = jax().custom_jvp(solve)
+        differentiable = jax().custom_jvp(solve)
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-            y = solved(*primals)
+            y = differentiable(*primals)
             x, dx = (
                 jax().numpy.broadcast_to(value, (*y.shape[:-1], value.shape[-1]))
                 for value in (primals[0], tangents[0])
             )
             return y, slope(y, x, dx)[0]
 
-        solved.defjvp(rule)
-        result: Callable[..., Any] = solved
+        differentiable.defjvp(rule)
+        result: Callable[..., Any] = differentiable
         return result
 
     free, warm = implicit(lambda x: newton(x, None)), implicit(newton)

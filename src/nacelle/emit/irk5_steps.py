@@ -361,8 +361,8 @@ class ImplicitSteps:
             ("real_solve", [E1], pivots[0], r[:1]),
             ("complex_solve", [E2, E2i], pivots[1], r[1:]),
         ):
-            parts, solved = ([("array", part) for part in several] for several in (matrix, sides))
-            self._call(c, name, *parts, ("wholes", pivot_rows), *solved, memory=False)
+            parts, right_sides = ([("array", part) for part in several] for several in (matrix, sides))
+            self._call(c, name, *parts, ("wholes", pivot_rows), *right_sides, memory=False)
         with c.loop(0, self.n) as states:
             largest = states.carry("largest", c.number(0.0))
             steps = [c.load(part, states.index) for part in r]

@@ -242,9 +242,9 @@ def _states(robot: Robot, groups: tuple[str, ...]) -> tuple[_State, ...] | None:
     rng = np.random.default_rng(_SEED)
     reaches = [(solvers[k // 2], reach) for k, reach in enumerate(_PROOF_REACHES)]
     reaches += [(solvers[-1], reach) for reach in _CHECK_REACHES]
-    solved = [_solve_state(states, reach, rng) for states, reach in reaches]
-    complete = tuple(state for state in solved if state is not None)
-    return complete if len(complete) == len(solved) else None
+    solutions = [_solve_state(states, reach, rng) for states, reach in reaches]
+    complete = tuple(state for state in solutions if state is not None)
+    return complete if len(complete) == len(solutions) else None
 
 
 def _solve_state(states: PreciseStates, reach: float, rng: np.random.Generator) -> _State | None:

@@ -196,12 +196,12 @@ class RobotScenery:
     def scene(self, camera: Camera, R: Array, p: Array) -> CameraScene:
         """What a camera sees at poses of the bodies R (bodies, 3, 3), p (bodies, 3)."""
         view = camera.pose.inverse()
-        placed = [view @ Pose(rotation, origin) for rotation, origin in zip(R, p, strict=True)]
+        poses = [view @ Pose(rotation, origin) for rotation, origin in zip(R, p, strict=True)]
         return CameraScene(
             camera,
             self.cylinders,
             tuple(
-                SceneSolid(s.solid.transform(placed[s.body]), s.body, s.leg, s.cylinder) for s in self._solids
+                SceneSolid(s.solid.transform(poses[s.body]), s.body, s.leg, s.cylinder) for s in self._solids
             ),
         )
 

@@ -273,8 +273,8 @@ def _judge_cylinder(
     inside, hidden = np.mean(seen.inside, axis=1), seen.inside & seen.hidden
     visible = np.mean(seen.inside & ~seen.hidden, axis=1)
     length = seen.free_length(model.reach) if np.any(seen.free) else np.zeros(2)
-    shown = np.any(seen.inside, axis=0)
-    width = float(np.median(seen.width[shown])) if np.any(shown) else 0.0
+    in_image = np.any(seen.inside, axis=0)
+    width = float(np.median(seen.width[in_image])) if np.any(in_image) else 0.0
     sides = tuple(side for side in (0, 1) if length[side] >= _LONG)
     if camera_is_within(rod):
         flags |= ViewFlag.CAMERA_INSIDE
@@ -302,7 +302,9 @@ def _judge_cylinder(
 
 def _exchangeable_cylinders(seen: list[EdgeVisibility], scene: CameraScene) -> list[tuple[int, ...]]:
     """For each cylinder those of other bodies whose edges coincide with its own in the image, end to end."""
-    ends = np.stack([one.pixels[:, [0, -1]] for one in seen]) if seen else np.zeros((0, 2, 2, 2))
+    ends = (
+        np.stack([visibility.pixels[:, [0, -1]] for visibility in seen]) if seen else np.zeros((0, 2, 2, 2))
+    )
     with np.errstate(invalid="ignore"):
         # Edges 0 and 1 from A to B, or the other way round with the sides swapped.
         ahead = np.linalg.norm(ends[:, None] - ends[None], axis=-1).max(axis=(-1, -2), initial=0.0)

@@ -168,8 +168,8 @@ def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, 
         rows = c.address(array, c.whole("*", "%sample", size))
         whole = 8 * size * width
         for line in range(0, min(whole, _MOST * _LINE), _LINE):
-            asked = _byte_address(c, rows, ahead * whole + line)
-            c(f"call void @llvm.prefetch.p0(ptr {asked}, i32 {int(not pack)}, i32 3, i32 1)")
+            prefetched = _byte_address(c, rows, ahead * whole + line)
+            c(f"call void @llvm.prefetch.p0(ptr {prefetched}, i32 {int(not pack)}, i32 3, i32 1)")
         if size > _LONG:
             c(f"call void @{verb}{size}(ptr {rows}, ptr {address})")
             continue

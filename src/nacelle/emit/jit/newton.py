@@ -97,10 +97,10 @@ class Newton(NewtonSolver):
 
     def __init__(self, image: bytes, program: Program) -> None:
         super().__init__(program)
-        many, one = split_objects(image)
+        batch, single = split_objects(image)
         self._libraries = (
-            Library(many, ("nacelle_info", "nacelle_v_newton")),
-            Library(one, ("nacelle_s_newton",)),
+            Library(batch, ("nacelle_info", "nacelle_v_newton")),
+            Library(single, ("nacelle_s_newton",)),
         )
         self.width, self._many_bytes, self._one_bytes = self._libraries[0].numbers("nacelle_info", 3)
         self._many = self._libraries[0].function("nacelle_v_newton", _PARAMETERS)

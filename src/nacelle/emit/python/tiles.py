@@ -145,7 +145,7 @@ def source(program: Program) -> str:
     lines += [f'    """Evaluate one tile; `work` holds {len(rows)} rows."""']
     lines += [f"    {', '.join(rows)}, = work"] if rows else []
     lines += [f"    {line}" for line in body]
-    described = [
+    argument_lines = [
         f"        {name}: {kind} {describe_variable(variable)} a row."
         for kind, group, variables in (("in,", inputs, program.inputs), ("out,", outputs, program.outputs))
         for name, variable in zip(group, variables, strict=True)
@@ -157,7 +157,7 @@ def source(program: Program) -> str:
         own=label,
         arguments=", ".join([*inputs, *outputs]),
         title=comment_text(program.name),
-        args="\n".join(described) or "        none.",
+        args="\n".join(argument_lines) or "        none.",
         first_output=outputs[0] if outputs else "()",
         rows=len(rows),
         tile=TILE,

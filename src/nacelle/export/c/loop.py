@@ -272,15 +272,15 @@ class LoopPart(NamedTuple):
 
 def loop_part(package: Package, precisions: Sequence[str], tolerances: Mapping[str, float]) -> LoopPart:
     """The files of a controller and of a plant; none if there is neither. Legs are closed to tolerances."""
-    wanted, reals = package.wanted, tuple(precisions)
-    if not wanted.loop:
+    request, reals = package.request, tuple(precisions)
+    if not request.loop:
         return LoopPart({}, {}, [])
     sources = dict(assemble_source(package, real, tolerances[real]) for real in reals)
     declared, headers = assemble_declaration(package, reals), {}
-    if wanted.controller is not None:
-        headers[f"{package.name}_controller.h"] = controller_header(package, wanted.controller, reals)
-        sources |= dict(controller_source(package, wanted.controller, real) for real in reals)
-    if wanted.plant:
+    if request.controller is not None:
+        headers[f"{package.name}_controller.h"] = controller_header(package, request.controller, reals)
+        sources |= dict(controller_source(package, request.controller, real) for real in reals)
+    if request.plant:
         declared += plant_declaration(package, reals)
         sources |= dict(plant_source(package, real) for real in reals)
     return LoopPart(headers, sources, declared)
@@ -288,9 +288,9 @@ def loop_part(package: Package, precisions: Sequence[str], tolerances: Mapping[s
 
 def loop_readme(package: Package, real: str) -> list[str]:
     """Paragraphs of the README, with calls in a precision."""
-    wanted = package.wanted
-    lines = [] if wanted.controller is None else _controller_readme(package, wanted.controller, real)
-    return lines + (_plant_readme(package, real) if wanted.plant else [])
+    request = package.request
+    lines = [] if request.controller is None else _controller_readme(package, request.controller, real)
+    return lines + (_plant_readme(package, real) if request.plant else [])
 
 
 def _controller_readme(package: Package, controller: Controller, real: str) -> list[str]:

@@ -351,12 +351,11 @@ def _assemble(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
     return Assembly(*solution, gaps, tuple(unreached) if gaps else (), tuple(missed))
 
 
-def _platform_stays(robot: Robot, start: Pose, solved: Pose) -> bool:
+def _platform_stays(robot: Robot, start: Pose, end: Pose) -> bool:
     """Whether the platform is where it was given, but for rounding: it has no parasitic motion here."""
-    shift = float(np.max(np.abs(solved.p - start.p))) / robot.size
+    shift = float(np.max(np.abs(end.p - start.p))) / robot.size
     return (
-        max(shift, float(np.max(np.abs(solved.R - start.R))))
-        < _PLATFORM_STAYS + 8.0 * robot.coordinate_rounding
+        max(shift, float(np.max(np.abs(end.R - start.R)))) < _PLATFORM_STAYS + 8.0 * robot.coordinate_rounding
     )
 
 

@@ -132,7 +132,7 @@ class DataSheet:
             "radians and masses in kilograms unless a unit is written.",
             "quiet",
         )
-        if not self.subject.described:
+        if not self.subject.has_source:
             head += paragraph(
                 f"The robot was made in Python: robot.to_yaml(), saved as {self.subject.source}, gives the "
                 "file that the commands name.",
