@@ -51,7 +51,7 @@ def test_the_table_of_robots_is_true():
         types = [nacelle.kinematics.leg_type(robot, leg) for leg in robot.legs]
         row = (
             f"| `{name}` | {len(robot.legs)} | {types[0].name} | {nacelle.kinematics.robot_elements(types)} "
-            f"| {len(robot.bodies) - 1} | {m.counted} | {m.true} | {m.platform} | {m.idle_count} "
+            f"| {len(robot.bodies) - 1} | {m.counted} | {m.true} | {m.platform} | {m.internal_count} "
             f"| {m.overconstrained} |"
         )
         assert row in page

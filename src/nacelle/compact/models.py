@@ -63,11 +63,11 @@ def force_terms(
     forces = ForceAccumulator(configured)
     add_inertial_forces(legs, moving, condensed_numbers(legs.configured), forces)
     add_rotor_inertia(legs, moving, forces)
-    for require in (add_rod_forces, add_strut_and_rod_forces, *JOINT_FORCE_TERMS):
-        require(legs, moving, forces, physics)
+    for add_forces in (add_rod_forces, add_strut_and_rod_forces, *JOINT_FORCE_TERMS):
+        add_forces(legs, moving, forces, physics)
     if tau is not None:
-        for place_, k in active_rates(configured.robot).items():
-            forces.along(place_, -tau[k])
+        for active_rate, k in active_rates(configured.robot).items():
+            forces.along(active_rate, -tau[k])
         for rate in driven_closure_rates(configured).values():
             if rate.actuator is not None:
                 forces.add_along_closure(legs, rate, -tau[rate.actuator])
@@ -86,12 +86,12 @@ def _about_pole(legs: Legs, load: Array) -> Array:
     platform, mechanism = legs.configured.platform, legs.plan.mechanism
     if platform.pole is None or all_zero(load):
         return load
-    place_of = {rate: k for k, rate in enumerate(mechanism.independent)}
-    force = pack([load[place_of[k]] if k in place_of else 0.0 for k in range(3)])
+    index_of = {rate: k for k, rate in enumerate(mechanism.independent)}
+    force = pack([load[index_of[k]] if k in index_of else 0.0 for k in range(3)])
     shift = cross_nonzero(plus(platform.poses[PLATFORM].p, -platform.pole.point), force)
     return pack(
         [
-            load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]]
+            load[index_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[index_of[r]]
             for r in mechanism.independent
         ]
     )

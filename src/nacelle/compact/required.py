@@ -139,8 +139,8 @@ def forces_on_platform(legs: Legs, forces: ForceAccumulator, multipliers: list[R
         values = multipliers[constraint.key.leg]
         force, moment = constraint.wrench([values.get(row) for row in constraint.span])
         f, n = forces.constraint_wrenches.get(constraint.key, _NO_WRENCH)
-        wrench, idle = Wrench(add(force, f), add(moment, n)), legs.plan.idle.get(constraint.key)
+        wrench, workless = Wrench(add(force, f), add(moment, n)), legs.plan.workless.get(constraint.key)
         add_forces(
-            total, constraint.sides.platform_forces(configured.trees, configured.platform, wrench, idle)
+            total, constraint.sides.platform_forces(configured.trees, configured.platform, wrench, workless)
         )
     return total

@@ -191,7 +191,11 @@ class PlatformSides(LegPoint):
         return self._minus_gravity(motion, motion.trees.down(self.axes, self._far_acceleration(motion.free)))
 
     def platform_forces(
-        self, trees: LegTrees, platform: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
+        self,
+        trees: LegTrees,
+        platform: PlatformState,
+        wrench: Wrench,
+        workless: WorklessDirection | None = None,
     ) -> dict[int, Scalar]:
         """What a wrench (N, N m) on the platform's point does along its rates.
 
@@ -199,10 +203,14 @@ class PlatformSides(LegPoint):
             trees: the trees.
             platform: the platform.
             wrench: force and moment (3,), in the axes of the sides.
-            idle: direction in which the force does no work.
+            workless: direction in which the force does no work.
         """
         f, n = wrench
-        up = trees.up(self.axes, f) if idle is None else trees.force_to_base_without(self.axes, f, idle)
+        up = (
+            trees.up(self.axes, f)
+            if workless is None
+            else trees.force_to_base_without(self.axes, f, workless)
+        )
         return platform.generalised_forces(self.body, self.point, up, trees.up(self.axes, n), self.local)
 
 
@@ -297,7 +305,11 @@ class LegSides(LegPoint):
         return motion.trees.up(self.far_node, a, self.axes)
 
     def platform_forces(
-        self, trees: LegTrees, platform: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
+        self,
+        trees: LegTrees,
+        platform: PlatformState,
+        wrench: Wrench,
+        workless: WorklessDirection | None = None,
     ) -> dict[int, Scalar]:
         """What forces on both points do along the rates of the platform that they hang on."""
         forces: dict[int, Scalar] = {}

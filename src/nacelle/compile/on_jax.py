@@ -123,8 +123,8 @@ def _primitive() -> Any:
             primitive = base.tangent(tuple(range(count)))(*at, *along)
             # Cotangents of the base's results have tangents of them.
             return [None] * count + primitive
-        bars = base.cotangent(*at, *along)
-        return [None] * count + [bars[k] for k in operation.moving]
+        cotangents = base.cotangent(*at, *along)
+        return [None] * count + [cotangents[k] for k in operation.moving]
 
     def batch(values: Sequence[Any], axes: Sequence[Any], *, operation: Operation) -> Any:
         size = next(value.shape[axis] for value, axis in zip(values, axes, strict=True) if axis is not None)

@@ -246,11 +246,11 @@ class ImplicitSteps:
                 column = c.whole("+", first, lane)
                 with c.when(c.whole("<", column, n)):
                     target.fill(c, DERIVATIVE, column, c.spread(c.load(x, column)))
-                    into = c.address(J, c.whole("*", column, self.column))
+                    column_address = c.address(J, c.whole("*", column, self.column))
                     with c.loop(0, n) as rows:
                         value = c.lane(target.result(c, DERIVATIVE, rows.index), lane)
                         change = c.real("-", value, c.load(f, rows.index))
-                        c.store(c.real("*", change, inverses[lane]), into, rows.index)
+                        c.store(c.real("*", change, inverses[lane]), column_address, rows.index)
         self._count(c, "evaluations", n + 1)
         self._count(c, "jacobians", 1)
         target.end(c, None)

@@ -330,18 +330,18 @@ def _internal_freedoms(
     unit = rate_scale(robot)[columns]
     _, s, Vt = np.linalg.svd(rows_zero[:, columns] * unit)
     rank = int(np.sum(s > _RANK * max(float(np.max(s, initial=0.0)), 1.0)))
-    idle = unit[:, None] * Vt[rank:].T
+    null_basis = unit[:, None] * Vt[rank:].T
     spins: list[tuple[Array, float]] = []
-    seen_rows = np.zeros((0, idle.shape[1]))
+    seen_rows = np.zeros((0, null_basis.shape[1]))
     for body in part.bodies:
-        if len(spins) == idle.shape[1]:
+        if len(spins) == null_basis.shape[1]:
             break
         J = now.jacobian[body][3:]
-        U, singular, _ = np.linalg.svd(J[:, columns] @ idle)
+        U, singular, _ = np.linalg.svd(J[:, columns] @ null_basis)
         if singular[0] < _RANK:
             continue
         row = U[:, 0] @ J
-        more = np.vstack([seen_rows, row[columns] @ idle])
+        more = np.vstack([seen_rows, row[columns] @ null_basis])
         if np.linalg.matrix_rank(more, _RANK) > len(seen_rows):
             seen_rows = more
             # The axis is fixed to the body, so its own derivative does no work: (w x axis) . w = 0.

@@ -43,7 +43,7 @@ from nacelle.vision.scene import CameraScene, RobotScenery, camera_is_within
 from nacelle.vision.visibility import ContactLines, EdgeVisibility, edge_visibilities
 
 # Where on an edge it is looked at, from 0 at A to 1 at B.
-_EDGE_PLACES = (0.2, 0.8)
+_EDGE_FRACTIONS = (0.2, 0.8)
 # A motion by the robot's size, or by 1 rad, that moves no edge by more than this is not seen, px.
 UNSEEN_MOTION = 1e-3
 
@@ -62,11 +62,11 @@ def edge_motion(camera: Camera, cylinder: Cylinder, bodies: BodyPoses, J: Array)
     """
     A, B = cylinder.ends_in_base(*bodies)
     lines = ContactLines.of(Rod(camera.in_camera_axes(A), camera.in_camera_axes(B), cylinder.radius))
-    X = lines.points(np.asarray(_EDGE_PLACES))
+    X = lines.points(np.asarray(_EDGE_FRACTIONS))
     pixels = camera.pixels(X)
-    result = np.full((2, len(_EDGE_PLACES), J.shape[-1]), np.nan)
+    result = np.full((2, len(_EDGE_FRACTIONS), J.shape[-1]), np.nan)
     for side, i in np.argwhere(np.all(np.isfinite(pixels), axis=-1)):
-        C, normal = A + _EDGE_PLACES[i] * (B - A), lines.normals[side]
+        C, normal = A + _EDGE_FRACTIONS[i] * (B - A), lines.normals[side]
         velocity = J[cylinder.body, :3] - skew(C - bodies.p[cylinder.body]) @ J[cylinder.body, 3:]
         edge = PixelPatch.of(camera, *pixels[side, i, :, None]).distance_from_plane(normal)
         result[side, i] = camera.pose.R @ normal @ velocity / (X[side, i, 2] * edge.slope[0])

@@ -268,8 +268,8 @@ def single_entry(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]
     `call` points at the addresses of the tile, of the inputs and of the outputs.
     """
 
-    def move(array: str, address: str, size: int, into: bool) -> str:
-        ends = f"ptr {array}, ptr {address}" if into else f"ptr {address}, ptr {array}"
+    def move(array: str, address: str, size: int, to_tile: bool) -> str:
+        ends = f"ptr {array}, ptr {address}" if to_tile else f"ptr {address}, ptr {array}"
         return f"call void @copy({ends}, i64 {size})"
 
     return _copy() + "\n\n" + _single_entry(plan, inputs, outputs, 1, "s_", move)
@@ -280,8 +280,8 @@ def single_entry_by_vector(
 ) -> str:
     """Write `@nacelle_single(call)` by the evaluation of a vector of equal samples."""
 
-    def move(array: str, address: str, size: int, into: bool) -> str:
-        verb = "pack" if into else "unpack"
+    def move(array: str, address: str, size: int, to_tile: bool) -> str:
+        verb = "pack" if to_tile else "unpack"
         return f"call void @v_{verb}_few(ptr {array}, ptr {address}, i64 {size}, i64 0, i64 1)"
 
     return _single_entry(plan, inputs, outputs, width, "v_", move)

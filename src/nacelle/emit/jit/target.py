@@ -147,7 +147,7 @@ _WHOLE = 5
 # Operations from which on one sample is evaluated as a vector of equal ones.
 _LONG = 6000
 # Operations from which on its two modules are compiled at once, by two processes.
-_BESIDE = 500
+_CONCURRENT_LENGTH = 500
 _MAGIC = b"nacelle1"
 _HEAD = struct.Struct("<8sQQ")
 
@@ -273,7 +273,7 @@ def compile_modules(write: Callable[[], tuple[str, str]], program: Program, opti
         program: the program, which decides by its length whether they are compiled at once.
         options: how code is made.
     """
-    extra = len(program.code) > _BESIDE and (os.cpu_count() or 1) > 1
+    extra = len(program.code) > _CONCURRENT_LENGTH and (os.cpu_count() or 1) > 1
     if extra:
         # It is ready when the texts are written.
         compiler.default().second().start()
@@ -301,21 +301,23 @@ class JitKernel:
     def __init__(self, image: bytes, program: Program) -> None:
         self.program = program
         batch, single = split_objects(image)
-        self._many = Library(
+        self._batch_library = Library(
             batch, ("nacelle_info", "nacelle_batch", *(() if single else ("nacelle_single",)))
         )
-        self._one = Library(single, ("nacelle_info", "nacelle_single")) if single else self._many
-        version, self.width, self._tiles, self._stride = self._many.numbers("nacelle_info", 4)
+        self._single_library = (
+            Library(single, ("nacelle_info", "nacelle_single")) if single else self._batch_library
+        )
+        version, self.width, self._tiles, self._stride = self._batch_library.numbers("nacelle_info", 4)
         also, self._single_stride = (
-            self._one.numbers("nacelle_info", 2) if single else (version, self._stride)
+            self._single_library.numbers("nacelle_info", 2) if single else (version, self._stride)
         )
         if not version == also == _VERSION:
             raise TargetError(f"the object is of version {version}, not {_VERSION}")
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         self._batch = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, pointer)(
-            self._many.address("nacelle_batch")
+            self._batch_library.address("nacelle_batch")
         )
-        self._single = ctypes.CFUNCTYPE(None, pointer)(self._one.address("nacelle_single"))
+        self._single = ctypes.CFUNCTYPE(None, pointer)(self._single_library.address("nacelle_single"))
         self._work: deque[tuple[int, NDArray[np.uint8]]] = deque()
         variables = (*program.inputs, *program.outputs)
         self._sizes = [variable.size for variable in variables]

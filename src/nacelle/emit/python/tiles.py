@@ -44,7 +44,7 @@ _CALLS = {
 }
 
 _DRIVER = '''
-def {own}({arguments}):
+def {function}({arguments}):
     """{title}.
 
     Arrays of float64, a row a sample; an input of one row holds for all samples.
@@ -57,7 +57,7 @@ def {own}({arguments}):
     with np.errstate(all="ignore"):
         for start in range(0, samples, {tile}):
             end = min(start + {tile}, samples)
-            {own}_tile(
+            {function}_tile(
                 work[:, : end - start],
                 mask[: end - start],
 {slices}
@@ -154,7 +154,7 @@ def source(program: Program) -> str:
     slices += [f"                {name}[start:end]," for name in outputs]
     lines.append("")
     text = _DRIVER.format(
-        own=label,
+        function=label,
         arguments=", ".join([*inputs, *outputs]),
         title=comment_text(program.name),
         args="\n".join(argument_lines) or "        none.",

@@ -237,7 +237,7 @@ class ValueClasses:
         self._random = np.random.default_rng(21)
         self._numbers = Constants(FOLDED_ULPS)
         self._table: dict[Definition, Ref] = {}
-        self._places: dict[int, list[int]] = {}
+        self._buckets: dict[int, list[int]] = {}
         self._free: dict[Definition, list[Decimal]] = {}
         self._condition: Ref | None = None
         with localcontext(decimal_context()), np.errstate(all="ignore"):
@@ -393,14 +393,14 @@ class ValueClasses:
         bits = int(_unpack(_pack(abs(floats[0])))[0])
         bucket = bits >> _DROPPED_BITS
         for near in (bucket, bucket - 1, bucket + 1):
-            for candidate in reversed(self._places.get(near, ())):
+            for candidate in reversed(self._buckets.get(near, ())):
                 ref = self._sign_in_class(candidate, exact, noise, size)
                 if ref is not None:
                     self.makings[candidate].append((ref & 1, definition))
                     return ref
         constant = self._constant_of(definition, exact, floats, noise, size)
         ref = self._new(definition, exact, changes, value, size, constant)
-        self._places.setdefault(bucket, []).append(ref >> 1)
+        self._buckets.setdefault(bucket, []).append(ref >> 1)
         return ref
 
     def is_negligible(self, difference: Sequence[Decimal], noise: Array, size: Array) -> bool:

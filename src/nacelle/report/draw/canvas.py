@@ -50,13 +50,13 @@ class Paper:
 
     def __init__(self, ax: Axes | None = None, *, shown: bool = True) -> None:
         """Keep the axes that the user gives, and whether pyplot keeps a new figure."""
-        self._given, self._shown = ax, shown
+        self._user_axes, self._shown = ax, shown
         self.result: Any = ax
         self.when_finished: Callable[[], None] = lambda: None
 
     def axes(self, *, flat: bool = True, height: float = 5.2) -> Axes:
         """The axes to draw on: the given ones, or new ones as in `new_axes`."""
-        axes = self._given or new_axes(flat=flat, height=height, shown=self._shown)
+        axes = self._user_axes or new_axes(flat=flat, height=height, shown=self._shown)
         self.result = axes
         return axes
 
@@ -66,7 +66,7 @@ class Paper:
         Raises:
             NacelleError: if axes are given.
         """
-        if self._given is not None:
+        if self._user_axes is not None:
             raise NacelleError("this picture has several panels, and a figure of its own: leave ax out")
         figure = new_figure(width, height, shown=self._shown)
         self.result = figure
@@ -78,7 +78,7 @@ class Paper:
             figure_title(self.result, title)
             return
         axes_title(self.result, title)
-        if self._given is None:
+        if self._user_axes is None:
             fit_to_figure(self.result)
 
 
