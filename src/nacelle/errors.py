@@ -67,7 +67,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 @functools.lru_cache(maxsize=256)  # the same wrong key stands in many joints
 def _suggestion(name: str, names: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    near = near or [other for other in names if other.lower() == name.lower()]
+    near = near or [candidate for candidate in names if candidate.lower() == name.lower()]
     if near:
         return f"did you mean {near[0]!r}?"
     if not names:

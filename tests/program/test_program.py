@@ -236,9 +236,9 @@ def test_inputs_move() -> None:
 def test_a_constant_has_its_value_and_an_input_none() -> None:
     graph = Graph()
     x = input_symbols(graph, 0, ())
-    assert (x.sample, x.settled) == (None, x)
+    assert (x.sample, x.folded) == (None, x)
     two = Symbol(graph, node_of(graph, 2.0))
-    assert (two.sample, two.settled) == (2.0, 2.0)
+    assert (two.sample, two.folded) == (2.0, 2.0)
     assert node_of(graph, 2.0) == two.index
     for branch in (bool, float, lambda s: s < 1.0):
         with pytest.raises(TypeError, match="traced value"):

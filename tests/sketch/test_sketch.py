@@ -222,7 +222,7 @@ def test_a_regular_hexapod_is_singular_and_a_semiregular_one_is_not() -> None:
 
 def test_the_spin_of_a_rod_is_idle() -> None:
     sps = leg("SPS", (), ((-300, 0, 600),), ())
-    assert (sps.idle, len(sps.locked)) == (1, 0)
+    assert (sps.internal_freedoms, len(sps.locked)) == (1, 0)
 
 
 def test_a_mirrored_leg_moves_as_its_image() -> None:

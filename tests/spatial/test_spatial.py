@@ -234,11 +234,11 @@ def test_only_rounding_cancels() -> None:
 
 def test_constants_within_the_margin_are_the_first_of_them() -> None:
     constants = Constants()
-    first = constants.one(math.pi)
+    first = constants.unify(math.pi)
     for steps, same in ((ULPS, True), (-ULPS, True), (2 * ULPS, False), (-3 * ULPS, False)):
         near = math.pi + steps * math.ulp(math.pi)
-        assert (constants.one(near) == first) is same
-        assert constants.one(-near) == -constants.one(near)
+        assert (constants.unify(near) == first) is same
+        assert constants.unify(-near) == -constants.one(near)
 
 
 def test_of_equal_candidates_the_first() -> None:

@@ -89,7 +89,15 @@ def compare(robot: Robot, change: RobotTransform, states: int = 2) -> None:
 
 def moves(robot: Robot) -> tuple[object, ...]:
     m = mobility(robot)
-    return m.true, m.free, m.coupled, m.controlled, m.idle, m.overconstrained, m.singular_reference
+    return (
+        m.true,
+        m.free,
+        m.coupled,
+        m.controlled,
+        m.internal_motions,
+        m.overconstrained,
+        m.singular_reference,
+    )
 
 
 def same(ours: Array, theirs: Array, tolerance: float) -> None:

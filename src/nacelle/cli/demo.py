@@ -77,12 +77,12 @@ class StepResult(NamedTuple):
 
     Attributes:
         command: words of the command that gives the same.
-        shown: lines and tables for the terminal.
+        lines: lines and tables for the terminal.
         data: what the command prints with --json.
     """
 
     command: tuple[object, ...]
-    shown: list[Any]
+    lines: list[Any]
     data: dict[str, Any]
 
 
@@ -240,7 +240,7 @@ def demo_command(
         steps.append({"step": name, "title": title, "command": line, "result": result.data})
         screen = _demo_console(as_json)
         screen.print(f"   $ {line}", style="dim", markup=False, soft_wrap=True)
-        for part in result.shown:
+        for part in result.lines:
             screen.print(f"   {part}" if isinstance(part, str) else part, markup=False)
     page = (out / PAGE_FILE).resolve().as_uri()
     if as_json:

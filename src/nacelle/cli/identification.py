@@ -512,15 +512,17 @@ def identify_command(
         raise_for_misfit(fit, allow or ())
     load = None
     if payload:
-        carrying = identify(
+        payload_result = identify(
             robot,
             read_measurements(robot, payload, columns),
             method=type(result.estimator)(**result.estimator.get_params()),
             preparation=preparation,
             allow=allow or (),
         )
-        raise_for_misfit(carrying.fit, allow or ())
-        load = payload_from_runs(result.base, result.estimator, carrying.estimator, carrier_name=on or None)
+        raise_for_misfit(payload_result.fit, allow or ())
+        load = payload_from_runs(
+            result.base, result.estimator, payload_result.estimator, carrier_name=on or None
+        )
     files: dict[str, Any] = {}
     if out is not None:
         _write_robot(result, out)

@@ -46,7 +46,7 @@ class Display:
         # What is being done, and how much of it, from the outermost task to the innermost.
         self._tasks: list[tuple[str, float | None]] = []
         self._since = self._quiet_since = time.monotonic()
-        self._written = 0
+        self._line_count = 0
         self._bar: Progress | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -115,14 +115,14 @@ class Display:
                 if now - self._quiet_since >= _DELAY:
                     self._show()
             elif now - self._since >= self._next_line():
-                self._written += 1
+                self._line_count += 1
                 share = "" if self.fraction is None else f", {100.0 * self.fraction:.0f} %"
                 seconds = time.monotonic() - self._since
                 print(f"nacelle {self.what}{share}, {seconds:.0f} s", file=self.stream, flush=True)
 
     def _next_line(self) -> float:
-        beyond = max(0, self._written - len(_LINE_TIMES) + 1)
-        return _LINE_TIMES[min(self._written, len(_LINE_TIMES) - 1)] + beyond * _LINE_TIMES[-1]
+        beyond = max(0, self._line_count - len(_LINE_TIMES) + 1)
+        return _LINE_TIMES[min(self._line_count, len(_LINE_TIMES) - 1)] + beyond * _LINE_TIMES[-1]
 
     def _show(self) -> None:
         """The line on a terminal."""

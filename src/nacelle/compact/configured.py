@@ -125,7 +125,7 @@ class CompactPlan:
         margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
         is_complete: whether the rows that were not chosen say nothing of the rates, at any state.
         unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
-        idle: for constraints a direction in which their force does no work on the platform.
+        workless: for constraints a direction in which their force does no work on the platform.
     """
 
     parts: Parts
@@ -137,7 +137,7 @@ class CompactPlan:
     margins: tuple[float, ...] = ()
     is_complete: bool = True
     unit: frozenset[tuple[int, int]] = frozenset()
-    idle: dict[ConstraintKey, WorklessDirection] = field(default_factory=dict)
+    workless: dict[ConstraintKey, WorklessDirection] = field(default_factory=dict)
 
     @property
     def mechanism(self) -> Mechanism:

@@ -287,7 +287,7 @@ class LegTrees:
         full = [self.up(index, pack([column[i] for column in half])) for i in range(3)]
         return pack([[full[max(i, j)][min(i, j)] for j in range(3)] for i in range(3)])
 
-    def force_to_base_without(self, index: int, vector: Array, idle: WorklessDirection) -> Array:
+    def force_to_base_without(self, index: int, vector: Array, workless: WorklessDirection) -> Array:
         """A force in base axes but for a multiple of an idle direction n: its entry j is zero.
 
         F - n F_j / n_j = (1 - n e_j^T / n_j) G ..., with G the constant axes of the first joint's frame.
@@ -295,7 +295,7 @@ class LegTrees:
         first, *others = self._combined_path(index, 0)
         for node in reversed(others):
             vector = node.up(vector)
-        axis, j = idle
+        axis, j = workless
         R = first.G.R
         n = R[:, axis]
         B = pack(

@@ -174,9 +174,9 @@ class Legs:
             values = [multipliers.get(row) for row in constraint.span]
             if all(value is None for value in values):
                 continue
-            idle = None if whole else self.plan.idle.get(constraint.key)
+            workless = None if whole else self.plan.workless.get(constraint.key)
             wrench, sides = constraint.wrench(values), constraint.multiplier_sides
-            add_forces(forces, sides.platform_forces(trees, platform, wrench, idle))
+            add_forces(forces, sides.platform_forces(trees, platform, wrench, workless))
         return forces
 
     @cached_property

@@ -132,7 +132,7 @@ def _congruence_entries(
     columns = [[rates[rate] for rate in leg_rates] for rates in X]
     for i, column in enumerate(columns):
         momenta = [inner(row, column) for row in rows]
-        yield from ((i, j, inner(other, momenta)) for j, other in enumerate(columns[: i + 1]))
+        yield from ((i, j, inner(partner, momenta)) for j, partner in enumerate(columns[: i + 1]))
 
 
 def mass_matrix(legs: Legs, numbers: InertialNumbers) -> Array:

@@ -63,11 +63,11 @@ def force_terms(
     forces = ForceAccumulator(configured)
     add_inertial_forces(legs, moving, condensed_numbers(legs.configured), forces)
     add_rotor_inertia(legs, moving, forces)
-    for require in (add_rod_forces, add_strut_and_rod_forces, *JOINT_FORCE_TERMS):
-        require(legs, moving, forces, physics)
+    for add_forces in (add_rod_forces, add_strut_and_rod_forces, *JOINT_FORCE_TERMS):
+        add_forces(legs, moving, forces, physics)
     if tau is not None:
-        for place_, k in active_rates(configured.robot).items():
-            forces.along(place_, -tau[k])
+        for active_rate, k in active_rates(configured.robot).items():
+            forces.along(active_rate, -tau[k])
         for rate in driven_closure_rates(configured).values():
             if rate.actuator is not None:
                 forces.add_along_closure(legs, rate, -tau[rate.actuator])
@@ -86,12 +86,12 @@ def _about_pole(legs: Legs, load: Array) -> Array:
     platform, mechanism = legs.configured.platform, legs.plan.mechanism
     if platform.pole is None or all_zero(load):
         return load
-    place_of = {rate: k for k, rate in enumerate(mechanism.independent)}
-    force = pack([load[place_of[k]] if k in place_of else 0.0 for k in range(3)])
+    index_of = {rate: k for k, rate in enumerate(mechanism.independent)}
+    force = pack([load[index_of[k]] if k in index_of else 0.0 for k in range(3)])
     shift = cross_nonzero(plus(platform.poses[PLATFORM].p, -platform.pole.point), force)
     return pack(
         [
-            load[place_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[place_of[r]]
+            load[index_of[r]] + shift[r - 3] if r in (3, 4, 5) else load[index_of[r]]
             for r in mechanism.independent
         ]
     )
@@ -153,8 +153,8 @@ def _forces_from_balance(legs: Legs, forces: ForceAccumulator, load: Array) -> t
     """Actuator forces from the platform's balance for what the passive joints leave free."""
     plan, robot = legs.plan, legs.configured.robot
     gamma = propagate_forces(forces)
-    solved = [factors.forces(gamma) for factors in legs.factors]
-    Q = legs.project_on_twist(forces_on_platform(legs, forces, [values for values, _ in solved]))
+    solutions = [factors.forces(gamma) for factors in legs.factors]
+    Q = legs.project_on_twist(forces_on_platform(legs, forces, [values for values, _ in solutions]))
     C = pack(legs.balance_columns).T
     right = pack([value - q for value, q in zip(_about_pole(legs, load), Q, strict=True)])
     if plan.solve is None:
@@ -167,7 +167,7 @@ def _forces_from_balance(legs: Legs, forces: ForceAccumulator, load: Array) -> t
     numbers = active_rates(robot)
     for k, factors in enumerate(legs.factors):
         for _, rate in factors.order.active:
-            value = solved[k][1][rate]
+            value = solutions[k][1][rate]
             for row, _ in factors.order.active:
                 factor = 1.0 if (k, row) in plan.unit else factors.upper[row].get(rate, 0.0)
                 value = add_product(value, -factor, mu[k, row])

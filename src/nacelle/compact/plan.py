@@ -209,13 +209,13 @@ def workless_directions(
                 samples.append(at.trees.node(path[0]).G.R.T @ np.asarray(top, dtype=float))
                 if any(eliminate_legs(plan, at).factors[leg].lower[row].values()):
                     break
-            idle = _workless_direction(np.array(samples), trees.node(path[0]).G.R)
+            workless = _workless_direction(np.array(samples), trees.node(path[0]).G.R)
             if (
                 len(samples) == len(configured)
-                and idle is not None
-                and idle.entry in configured[0].platform.moving
+                and workless is not None
+                and workless.entry in configured[0].platform.moving
             ):
-                directions.setdefault(constraint.key, idle)
+                directions.setdefault(constraint.key, workless)
     return directions
 
 
@@ -358,7 +358,7 @@ def _plan(robot: Robot, names: tuple[str, ...], options: FormOptions) -> Compact
     complete &= all(_has_no_left_rows(parts, leg, k) for k, leg in enumerate(legs))
     first = CompactPlan(parts, tuple(legs), own_rows, is_complete=complete)
     first = replace(
-        first, dependent=dependent_order(first, configured), idle=workless_directions(first, configured)
+        first, dependent=dependent_order(first, configured), workless=workless_directions(first, configured)
     )
     first = replace(first, unit=unit_forces(first, configured))
     order, determinant = solve_order(first, configured)

@@ -175,8 +175,8 @@ def _direct_twists(legs: Legs) -> tuple[list[Array], Scalar]:
 
 def _balanced_twists(legs: Legs) -> tuple[list[Array], Scalar]:
     """The twists as rows of the matrix from forces along v to those of the actuators."""
-    solved = least_norm(legs, np.eye(len(legs.plan.mechanism.independent)))
-    return list(np.stack([each.tau for each in solved], axis=1)), sqrt(solved[0].parallel_margin)
+    solutions = least_norm(legs, np.eye(len(legs.plan.mechanism.independent)))
+    return list(np.stack([each.tau for each in solutions], axis=1)), sqrt(solutions[0].parallel_margin)
 
 
 # Number of rates up to which a body's inertia is projected onto each rate that moves it; beyond, onto the

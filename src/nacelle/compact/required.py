@@ -98,7 +98,7 @@ def add_to_both_sides(forces: ForceAccumulator, constraint: Constraint, near: Wr
                     forces.along(rate, dot(w, near.n))
         forces.add_to_constraint(constraint.key, *far)
         return
-    for node, point, wrench in ((sides.node, sides.leg_point, near), (sides.other, sides.far_point, far)):
+    for node, point, wrench in ((sides.node, sides.leg_point, near), (sides.far_node, sides.far_point, far)):
         f, n = (trees.down(node, vector, sides.axes) for vector in wrench)
         forces.add_to_node(node, f, n, point)
 
@@ -139,8 +139,8 @@ def forces_on_platform(legs: Legs, forces: ForceAccumulator, multipliers: list[R
         values = multipliers[constraint.key.leg]
         force, moment = constraint.wrench([values.get(row) for row in constraint.span])
         f, n = forces.constraint_wrenches.get(constraint.key, _NO_WRENCH)
-        wrench, idle = Wrench(add(force, f), add(moment, n)), legs.plan.idle.get(constraint.key)
+        wrench, workless = Wrench(add(force, f), add(moment, n)), legs.plan.workless.get(constraint.key)
         add_forces(
-            total, constraint.sides.platform_forces(configured.trees, configured.platform, wrench, idle)
+            total, constraint.sides.platform_forces(configured.trees, configured.platform, wrench, workless)
         )
     return total

@@ -191,7 +191,11 @@ class PlatformSides(LegPoint):
         return self._minus_gravity(motion, motion.trees.down(self.axes, self._far_acceleration(motion.free)))
 
     def platform_forces(
-        self, trees: LegTrees, platform: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
+        self,
+        trees: LegTrees,
+        platform: PlatformState,
+        wrench: Wrench,
+        workless: WorklessDirection | None = None,
     ) -> dict[int, Scalar]:
         """What a wrench (N, N m) on the platform's point does along its rates.
 
@@ -199,10 +203,14 @@ class PlatformSides(LegPoint):
             trees: the trees.
             platform: the platform.
             wrench: force and moment (3,), in the axes of the sides.
-            idle: direction in which the force does no work.
+            workless: direction in which the force does no work.
         """
         f, n = wrench
-        up = trees.up(self.axes, f) if idle is None else trees.force_to_base_without(self.axes, f, idle)
+        up = (
+            trees.up(self.axes, f)
+            if workless is None
+            else trees.force_to_base_without(self.axes, f, workless)
+        )
         return platform.generalised_forces(self.body, self.point, up, trees.up(self.axes, n), self.local)
 
 
@@ -211,11 +219,11 @@ class LegSides(LegPoint):
     """Two points of a leg, in the axes of the last node that both have in common.
 
     Attributes:
-        other: the node of the far side.
+        far_node: the node of the far side.
         far_point: its point (3,) in the axes of that node, m.
     """
 
-    other: int
+    far_node: int
     far_point: Array
 
     def near(self, trees: LegTrees) -> Columns:
@@ -224,17 +232,17 @@ class LegSides(LegPoint):
 
     def far(self, trees: LegTrees) -> Columns:
         """The same of the second point."""
-        return point_unit_twists(trees, self.other, self.far_point, self.axes)
+        return point_unit_twists(trees, self.far_node, self.far_point, self.axes)
 
     def is_on_platform(self, trees: LegTrees) -> bool:
         """Whether a side hangs on the platform, and the other does not hang on the same body."""
-        return self.axes == 0 and any(trees.root(node) is not None for node in (self.node, self.other))
+        return self.axes == 0 and any(trees.root(node) is not None for node in (self.node, self.far_node))
 
     def _platform_bodies(self, trees: LegTrees) -> list[tuple[int, Array, float]]:
         """Nacelle bodies that the sides hang on, the point (3,), base axes, m, and the rows' sign."""
         if not self.is_on_platform(trees):
             return []
-        sides = ((self.node, self.leg_point, -1.0), (self.other, self.far_point, 1.0))
+        sides = ((self.node, self.leg_point, -1.0), (self.far_node, self.far_point, 1.0))
         ends = ((trees.root(node), trees.point(node, point), sign) for node, point, sign in sides)
         return [(body, point, sign) for body, point, sign in ends if body is not None]
 
@@ -257,7 +265,7 @@ class LegSides(LegPoint):
     def end_velocities(self, trees: LegTrees, u: dict[int, Scalar], frames: Frames) -> tuple[Array, Array]:
         """Velocities (3,), m/s, of both points, base axes."""
         near = point_unit_twists(trees, self.node, self.leg_point, 0)
-        return velocity(near, u), velocity(point_unit_twists(trees, self.other, self.far_point, 0), u)
+        return velocity(near, u), velocity(point_unit_twists(trees, self.far_node, self.far_point, 0), u)
 
     def motions(self, motion: MechanismMotion) -> tuple[NodeMotion, NodeMotion]:
         """How both sides move, gravity taken off: of the two points."""
@@ -270,7 +278,7 @@ class LegSides(LegPoint):
             a, w, w_dot = (trees.up(node, vector, self.axes) for vector in vectors)
             return NodeMotion(w, w_dot, a)
 
-        return at(self.node, self.leg_point), at(self.other, self.far_point)
+        return at(self.node, self.leg_point), at(self.far_node, self.far_point)
 
     def relative(self, motion: MechanismMotion) -> tuple[Array, AngularMotion, AngularMotion]:
         """The gap (3,), m/s^2, and angular velocities of both sides with their derivatives, rad/s.
@@ -293,11 +301,15 @@ class LegSides(LegPoint):
 
     def end_acceleration(self, motion: MechanismMotion) -> Array:
         """Acceleration (3,) of the second point, m/s^2, gravity taken off."""
-        a = motion.nodes[self.other].acceleration(self.far_point)
-        return motion.trees.up(self.other, a, self.axes)
+        a = motion.nodes[self.far_node].acceleration(self.far_point)
+        return motion.trees.up(self.far_node, a, self.axes)
 
     def platform_forces(
-        self, trees: LegTrees, platform: PlatformState, wrench: Wrench, idle: WorklessDirection | None = None
+        self,
+        trees: LegTrees,
+        platform: PlatformState,
+        wrench: Wrench,
+        workless: WorklessDirection | None = None,
     ) -> dict[int, Scalar]:
         """What forces on both points do along the rates of the platform that they hang on."""
         forces: dict[int, Scalar] = {}

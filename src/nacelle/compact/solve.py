@@ -109,10 +109,10 @@ def find_order(
             pivots[late].append((row, rates[column]))
             rows.remove(row)
             columns.remove(column)
-            for other in rows:
-                factor = M[:, other, column] / M[:, row, column]
-                M[:, other] = M[:, other] - factor[:, None] * M[:, row]
-                M[:, other, column] = 0.0
+            for other_row in rows:
+                factor = M[:, other_row, column] / M[:, row, column]
+                M[:, other_row] = M[:, other_row] - factor[:, None] * M[:, row]
+                M[:, other_row, column] = 0.0
             M[np.abs(M) < _ZERO_PART] = 0.0
     return EliminationOrder(tuple(pivots[False]), tuple(pivots[True]), tuple(rows))
 
@@ -141,15 +141,15 @@ class Factors:
         z: dict[int, Scalar] = {}
         for row, _ in pivots:
             value = right[row]
-            for other, factor in self.lower[row].items():
-                value = _subtract_product(value, factor, z[other])
+            for pivot_row, factor in self.lower[row].items():
+                value = _subtract_product(value, factor, z[pivot_row])
             z[row] = value
         u: dict[int, Scalar] = dict(active or {})
         for row, rate in reversed(pivots):
             value = z[row]
-            for other, entry in self.upper[row].items():
-                if other != rate:
-                    value = _subtract_product(value, entry, u[other])
+            for other_rate, entry in self.upper[row].items():
+                if other_rate != rate:
+                    value = _subtract_product(value, entry, u[other_rate])
             u[rate] = value * self.reciprocals[row]
         return u
 
@@ -161,8 +161,8 @@ class Factors:
     def multipliers(self, rows: Iterable[int], units: Sequence[float] | Array) -> Iterator[Scalar]:
         """What pivot rows were taken off some rows by, all rows over their units."""
         for row in rows:
-            for other, factor in self.lower[row].items():
-                ratio = float(units[other] / units[row])
+            for pivot_row, factor in self.lower[row].items():
+                ratio = float(units[pivot_row] / units[row])
                 yield factor if ratio == 1.0 else factor * ratio
 
     def free_multipliers(self, row: int) -> dict[int, Scalar]:
@@ -182,11 +182,11 @@ class Factors:
         active_forces: dict[int, Scalar] = {}
         for row, rate in self.order.pivots:
             value = gamma.get(rate, 0.0)
-            for other, _ in self.order.pivots:
-                if other == row:
+            for earlier_row, _ in self.order.pivots:
+                if earlier_row == row:
                     break
-                if other in kappa and rate in self.upper[other]:
-                    value = _subtract_product(value, self.upper[other][rate], kappa[other])
+                if earlier_row in kappa and rate in self.upper[earlier_row]:
+                    value = _subtract_product(value, self.upper[earlier_row][rate], kappa[earlier_row])
             if (row, rate) in self.order.passive or active_rates_held:
                 kappa[row] = value * self.reciprocals[row]
             else:
@@ -200,19 +200,19 @@ class Factors:
         rows = [*order, *self.order.left]
         for row in reversed(order):
             value: Scalar = lambdas.get(row, 0.0)
-            for other in rows:
-                factor = self.lower[other].get(row)
-                if factor is not None and other in lambdas:
-                    value = _subtract_product(value, factor, lambdas[other])
+            for row_below in rows:
+                factor = self.lower[row_below].get(row)
+                if factor is not None and row_below in lambdas:
+                    value = _subtract_product(value, factor, lambdas[row_below])
             if not is_zero(value):
                 lambdas[row] = value
         return lambdas
 
 
-def _subtract_product(value: Scalar, factor: Scalar, other: Scalar) -> Scalar:
-    if is_zero(factor) or is_zero(other):
+def _subtract_product(value: Scalar, factor: Scalar, multiplicand: Scalar) -> Scalar:
+    if is_zero(factor) or is_zero(multiplicand):
         return value
-    product = factor * other
+    product = factor * multiplicand
     return -product if is_zero(value) else value - product
 
 
@@ -239,14 +239,14 @@ def eliminate_rows(
         pivots[row] = M[row].get(rate, 0.0)
         reciprocal = reciprocals[row] = divide(1.0, pivots[row])
         upper[row] = M[row]
-        for other in rows[step + 1 :]:
-            entry = M[other].pop(rate, None)
+        for row_below in rows[step + 1 :]:
+            entry = M[row_below].pop(rate, None)
             if entry is None:
                 continue
-            factor = lower[other][row] = entry * reciprocal
+            factor = lower[row_below][row] = entry * reciprocal
             for k, value in M[row].items():
                 if k != rate:
-                    M[other][k] = _subtract_product(M[other].get(k, 0.0), factor, value)
+                    M[row_below][k] = _subtract_product(M[row_below].get(k, 0.0), factor, value)
     return Factors(order, upper, reciprocals, lower, pivots)
 
 
@@ -402,9 +402,9 @@ def pivot_order(samples: Array) -> tuple[tuple[int, int], ...]:
         order.append((row, column))
         rows_left.remove(row)
         columns_left.remove(column)
-        for other in rows_left:
-            factor = M[:, other, column] / M[:, row, column]
-            M[:, other] = M[:, other] - factor[:, None] * M[:, row]
+        for other_row in rows_left:
+            factor = M[:, other_row, column] / M[:, row, column]
+            M[:, other_row] = M[:, other_row] - factor[:, None] * M[:, row]
     return tuple(order)
 
 

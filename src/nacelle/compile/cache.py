@@ -110,7 +110,7 @@ def load_or_compile(
 
     # The compiler's process is ready when the program is traced.
     compiler.default().start()
-    extra = tuple(other.program() for other in form.companions)
+    extra = tuple(companion.program() for companion in form.companions)
     program, check = make()
     if check is not None and form.reference is not None:
         check = _loop_check(form, check, form.reference(program, *extra))
@@ -127,8 +127,8 @@ def load_or_compile(
             image = form.emit(program, options, *extra)
         result = verify(form.load(image, program, None, *extra))
         if store is not None and keys is not None:
-            for k, (key, one) in enumerate(zip(keys, (program, *extra), strict=True)):
-                store.put(key, pack_entry(one, b"" if k else image, None if k else check))
+            for k, (key, entry_program) in enumerate(zip(keys, (program, *extra), strict=True)):
+                store.put(key, pack_entry(entry_program, b"" if k else image, None if k else check))
         return result
 
     programs, mark = (program, *extra), f"{form.kind} {package_hash()}"
@@ -192,7 +192,7 @@ def _require_payload(payload: bytes | None) -> bytes:
 def _keys(form: CachedForm[Any], part: str, specification: Specification) -> list[str] | None:
     """Keys of a program and of its companions, each of which depends on all; None if one has none."""
     keys = [_key(form.kind, part, specification)]
-    keys += [_key("beside", part, other) for other in form.companions]
+    keys += [_key("beside", part, companion) for companion in form.companions]
     if None in keys:
         return None
     return [json.dumps([index, *keys]) if len(keys) > 1 else str(keys[0]) for index in range(len(keys))]

@@ -381,8 +381,8 @@ class Parametric(Compiled):
                 {name: value[part] if whole else value[start] for name, value in results.items()},
                 _batch_part(parameters, 1, batch, part, whole),
                 [
-                    _batch_part(other, len(shape), batch, part, whole)
-                    for other, shape in zip(others, list(self.inputs.values())[1:], strict=True)
+                    _batch_part(array, len(shape), batch, part, whole)
+                    for array, shape in zip(others, list(self.inputs.values())[1:], strict=True)
                 ],
                 (length, *batch[1:]) if whole else batch[1:],
                 threads,

@@ -159,7 +159,7 @@ def _compiled_driver(
     first, *others = parts
     make = make or first.program_with_check
     if runnable_target("jit").name != "jit":
-        return plain(numpy_kernel, make().value, *(other.program() for other in others))
+        return plain(numpy_kernel, make().value, *(companion.program() for companion in others))
     emit, load = native()
     form = CachedForm[_T](
         kind,

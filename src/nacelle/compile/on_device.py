@@ -95,12 +95,12 @@ class DeviceFunction(Compiled):
         if not count:
             return results, lambda: None
         passed: list[tuple[Any, str]] = []
-        for (variable, array), one in zip(arrays, shared, strict=True):
-            if one:
+        for (variable, array), is_shared in zip(arrays, shared, strict=True):
+            if is_shared:
                 passed.append((_contiguous_copy(array.reshape(variable.size)), "shared"))
             else:
                 passed.append((_input_rows(variable, array, batch), "own"))
-        names = tuple(v.name for (v, _), one in zip(arrays, shared, strict=True) if one)
+        names = tuple(v.name for (v, _), is_shared in zip(arrays, shared, strict=True) if is_shared)
         outputs = [v for v in self._signature.outputs if v.size]
         passed += [(_output_rows(v, results[v.name], batch), "written") for v in outputs]
         return results, self.load(names).prepare(passed, count)

@@ -123,8 +123,8 @@ def _primitive() -> Any:
             primitive = base.tangent(tuple(range(count)))(*at, *along)
             # Cotangents of the base's results have tangents of them.
             return [None] * count + primitive
-        bars = base.cotangent(*at, *along)
-        return [None] * count + [bars[k] for k in operation.moving]
+        cotangents = base.cotangent(*at, *along)
+        return [None] * count + [cotangents[k] for k in operation.moving]
 
     def batch(values: Sequence[Any], axes: Sequence[Any], *, operation: Operation) -> Any:
         size = next(value.shape[axis] for value, axis in zip(values, axes, strict=True) if axis is not None)
@@ -211,18 +211,18 @@ def _implicit_solution(step: DerivableProgram, closing: PoseClosure) -> Callable
     slope = Operation(step).tangent((1,))
 
     def implicit(solve: Callable[..., Any]) -> Callable[..., Any]:
-        solved = jax().custom_jvp(solve)
+        differentiable = jax().custom_jvp(solve)
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-            y = solved(*primals)
+            y = differentiable(*primals)
             x, dx = (
                 jax().numpy.broadcast_to(value, (*y.shape[:-1], value.shape[-1]))
                 for value in (primals[0], tangents[0])
             )
             return y, slope(y, x, dx)[0]
 
-        solved.defjvp(rule)
-        result: Callable[..., Any] = solved
+        differentiable.defjvp(rule)
+        result: Callable[..., Any] = differentiable
         return result
 
     free, warm = implicit(lambda x: newton(x, None)), implicit(newton)

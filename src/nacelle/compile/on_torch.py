@@ -171,11 +171,11 @@ def _evaluation() -> Any:
         @staticmethod
         def jvp(ctx: Any, _: Any, *tangents: Any) -> tuple[Any, ...]:
             values = ctx.saved_tensors
-            moved = [
+            directions = [
                 module.zeros_like(value) if move is None else move
                 for value, move in zip(values, tangents, strict=True)
             ]
-            results: tuple[Any, ...] = Evaluation.apply(ctx.operator.tangent, *values, *moved)
+            results: tuple[Any, ...] = Evaluation.apply(ctx.operator.tangent, *values, *directions)
             return results
 
         @staticmethod
@@ -227,8 +227,8 @@ class TorchFunction(Differentiable):
         tensors_given = [value for value in values.values() if isinstance(value, module.Tensor)]
         kinds = [value.dtype for value in tensors_given if value.is_floating_point()]
         kind = kinds[0] if kinds else module.float64
-        for other in kinds[1:]:
-            kind = module.promote_types(kind, other)
+        for input_kind in kinds[1:]:
+            kind = module.promote_types(kind, input_kind)
         like = {"dtype": kind, "device": tensors_given[0].device if tensors_given else None}
         tensors = {name: module.as_tensor(value, **like) for name, value in values.items()}
         shapes = {name: self.inputs[name] for name in tensors}

@@ -289,14 +289,14 @@ def inverse_dynamics(
     shared = weights is not None or preload is not None
     if not (shared or external):
         chosen, evaluate = _single_state_dynamics(robot, formulation, physics)
-        one = evaluate(x, guess, v, a)
-        if one is not None:
-            x, y, results = one
+        sample = evaluate(x, guess, v, a)
+        if sample is not None:
+            x, y, results = sample
             # Pivots in a fixed order have a figure in the place of the margin.
             fixed = "pivot" in results
             margin = evaluation.parallel_margin(results["pivot"]) if fixed else results["parallel_margin"]
             return InverseDynamics(
-                *(robot, x, y, results["force"], results["margins"], margin, one.flags),
+                *(robot, x, y, results["force"], results["margins"], margin, sample.flags),
                 *(chosen, results.get("generalised")),
             )
     poses, y, flags = solve_loops(robot, x, v, a, guess=guess)

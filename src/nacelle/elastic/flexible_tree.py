@@ -348,8 +348,8 @@ class _FlexibleTreeBuilder:
         """Put a rigid mass on a section; its frame is the body's where nothing is deformed."""
         from nacelle.spatial.inertia import transform_parameters
 
-        placed = transform_parameters(beam.frame.R, beam.frame.p, ten)
-        total = np.array(self.bodies[body].inertia) + placed
+        tip_ten = transform_parameters(beam.frame.R, beam.frame.p, ten)
+        total = np.array(self.bodies[body].inertia) + tip_ten
         self.bodies[body] = dataclasses.replace(self.bodies[body], inertia=tuple(total.tolist()))
 
     def _add_chain(

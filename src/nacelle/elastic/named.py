@@ -68,7 +68,7 @@ def elastic_model(
     if form is not None and form not in _FUNCTIONS:
         raise KinematicsError(f"no form is called {form!r}; {did_you_mean(form, tuple(_FUNCTIONS))}")
     robot = robot.without_rounding_differences
-    chosen = form or _smallest_form(robot)
+    chosen = form or _default_form(robot)
     function = _FUNCTIONS[chosen][ELASTIC_NAMES.index(name)]
     inputs = input_shapes(function, robot)
     assert inputs is not None
@@ -78,7 +78,7 @@ def elastic_model(
     )
 
 
-def _smallest_form(robot: Robot) -> str:
+def _default_form(robot: Robot) -> str:
     form = form_of(robot)
     if form.name != "condensed":
         return "general"

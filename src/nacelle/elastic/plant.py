@@ -146,17 +146,17 @@ _STIFFNESS_RATIO = 5.0
 _MAX_DEFLECTION = 0.3
 
 
-def elastic_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
+def elastic_signals(robot: Robot, s: Array, constants: Array, names: Sequence[str]) -> dict[str, Any]:
     """Signals of a robot with flexible links at a state s (size,): q and qd (actuators,) of its encoders."""
     del constants
-    refuse_motor_signals(robot, wanted)
-    _require_encoders(wanted)
+    refuse_motor_signals(robot, names)
+    _require_encoders(names)
     form = form_of(robot)
     return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
 
 
-def _require_encoders(wanted: Sequence[str]) -> None:
-    if set(wanted) & {"x", "v", "y"}:
+def _require_encoders(names: Sequence[str]) -> None:
+    if set(names) & {"x", "v", "y"}:
         raise KinematicsError(
             "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's "
             "pose is no signal of it: give a plain function f(t, x, v) where it is needed"
@@ -335,14 +335,14 @@ class ElasticPlant(CompiledPlant):
             )
         return self
 
-    def signals(self, s: Array, wanted: Sequence[str]) -> dict[str, Array]:
+    def signals(self, s: Array, names: Sequence[str]) -> dict[str, Array]:
         """Signals of the encoders at states (..., size).
 
         Raises:
             KinematicsError: if the inputs are no forces, or other signals are wanted.
         """
         self._require_forces()
-        _require_encoders(wanted)
+        _require_encoders(names)
         q, qd = self.encoders(s)
         return {"q": q, "qd": qd}
 

@@ -263,9 +263,9 @@ class Radau:
 
 def _inverse_matrices(J: _Array, h: float) -> tuple[Any, Any]:
     """Inverses of both matrices; NaN if one of them is singular."""
-    one = np.eye(len(J))
+    identity = np.eye(len(J))
     try:
-        return np.linalg.inv(GAMMA / h * one - J), np.linalg.inv((ALPHA - 1j * BETA) / h * one - J)
+        return np.linalg.inv(GAMMA / h * identity - J), np.linalg.inv((ALPHA - 1j * BETA) / h * identity - J)
     except np.linalg.LinAlgError:
         return np.full_like(J, np.nan), np.full_like(J, np.nan)
 
@@ -345,9 +345,9 @@ class NumpyIrk5(ImplicitIntegrator):
 
     def _stage_inputs(self, task: IntegrationTask, step: int, x: _Array) -> _Array:
         """The inputs (3, m) of the derivative at the stages of a step from the state x."""
-        given = task.stages(step)
+        stage_inputs = task.stages(step)
         if self._control is None:
-            return np.array(given)
+            return np.array(stage_inputs)
         u = np.empty((1, self._inputs))
-        self._control.run([x[None].copy(), given[0][None].copy(), task.p], [u], 1)
+        self._control.run([x[None].copy(), stage_inputs[0][None].copy(), task.p], [u], 1)
         return np.repeat(u, 3, axis=0)

@@ -246,11 +246,11 @@ class ImplicitSteps:
                 column = c.whole("+", first, lane)
                 with c.when(c.whole("<", column, n)):
                     target.fill(c, DERIVATIVE, column, c.spread(c.load(x, column)))
-                    into = c.address(J, c.whole("*", column, self.column))
+                    column_address = c.address(J, c.whole("*", column, self.column))
                     with c.loop(0, n) as rows:
                         value = c.lane(target.result(c, DERIVATIVE, rows.index), lane)
                         change = c.real("-", value, c.load(f, rows.index))
-                        c.store(c.real("*", change, inverses[lane]), into, rows.index)
+                        c.store(c.real("*", change, inverses[lane]), column_address, rows.index)
         self._count(c, "evaluations", n + 1)
         self._count(c, "jacobians", 1)
         target.end(c, None)
@@ -361,8 +361,8 @@ class ImplicitSteps:
             ("real_solve", [E1], pivots[0], r[:1]),
             ("complex_solve", [E2, E2i], pivots[1], r[1:]),
         ):
-            parts, solved = ([("array", part) for part in several] for several in (matrix, sides))
-            self._call(c, name, *parts, ("wholes", pivot_rows), *solved, memory=False)
+            parts, right_sides = ([("array", part) for part in several] for several in (matrix, sides))
+            self._call(c, name, *parts, ("wholes", pivot_rows), *right_sides, memory=False)
         with c.loop(0, self.n) as states:
             largest = states.carry("largest", c.number(0.0))
             steps = [c.load(part, states.index) for part in r]

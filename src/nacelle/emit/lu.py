@@ -64,22 +64,22 @@ class LuLoops:
                 for part, scaled in zip(column, self._product(c, entries, spread), strict=True):
                     c.store(scaled, part, rows.index, "vector")
             with c.loop(below, self.n) as columns:
-                other = self._column(c, columns.index)
-                entry = [c.load(part, k) for part in other]
+                updated_column = self._column(c, columns.index)
+                entry = [c.load(part, k) for part in updated_column]
                 nonzero = [c.real("!=", value, c.number(0.0)) for value in entry]
                 with (
                     c.when(nonzero[0] if len(nonzero) == 1 else c.combine_bits("|", *nonzero)),
                     c.loop(below, self.n, self.width) as rows,
                 ):
-                    self._reduce(c, [c.spread(value) for value in entry], column, other, rows.index)
+                    self._reduce(c, [c.spread(value) for value in entry], column, updated_column, rows.index)
 
     def solve(self, c: ArrayWriter) -> None:
         """Write the solution (`solve_parameters`)."""
         unknowns = self._arguments(c, _SIDES)
         with c.loop(0, self.n) as step:
-            other = c.load(c.argument("pivots"), step.index, "whole")
+            pivot_row = c.load(c.argument("pivots"), step.index, "whole")
             for part in unknowns:
-                self._exchange(c, part, step.index, other)
+                self._exchange(c, part, step.index, pivot_row)
         with c.loop(0, self.n) as step:
             k = step.index
             column = self._column(c, k)

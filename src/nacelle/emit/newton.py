@@ -164,8 +164,8 @@ class NumpyNewton(NewtonSolver):
             first = y[:1].copy()
             for row in range(count):
                 start = y[row - 1 : row] if row and status[row - 1] == CONVERGED else first
-                one = self._solve(start, p[row : row + 1], rules, False, 1)
-                y[row], iterations[row], status[row] = one.y[0], one.iterations[0], one.status[0]
+                sample = self._solve(start, p[row : row + 1], rules, False, 1)
+                y[row], iterations[row], status[row] = sample.y[0], sample.iterations[0], sample.status[0]
             return NewtonResult(y, iterations, status)
         left = np.arange(count)
         for iteration in range(rules.max_iterations + 1):
@@ -191,9 +191,9 @@ class NumpyNewton(NewtonSolver):
 
     def _bind(self, y0: _Array, p: _Array, y: _Array, rules: NewtonRules) -> Callable[[], int]:
         def solve() -> int:
-            one = self._solve(y0[None], p[None], rules, False, 1)
-            y[:] = one.y[0]
-            return int(one.status[0])
+            sample = self._solve(y0[None], p[None], rules, False, 1)
+            y[:] = sample.y[0]
+            return int(sample.status[0])
 
         return solve
 
@@ -243,16 +243,16 @@ def write_newton(w: SampleWriter, a: NewtonLoop) -> tuple[str, str]:
         finite = w.name_value(
             "finite", w.combine_bits("&", w.unary("finite", error), w.unary("finite", square)), "bit"
         )
-        solved = w.name_value(
+        converged = w.name_value(
             "solved", w.combine_bits("&", rounds.active, w.real("<=", error, a.tolerance)), "bit"
         )
-        unsolved = w.unless(rounds.active, solved)
+        unsolved = w.unless(rounds.active, converged)
         broken = w.name_value("broken", w.unless(unsolved, finite), "bit")
         ended = w.choose(broken, NOT_FINITE, status, "whole")
-        rounds.set_next(status, w.choose(solved, CONVERGED, ended, "whole"))
+        rounds.set_next(status, w.choose(converged, CONVERGED, ended, "whole"))
         room = w.whole("<", w.whole("+", rounds.index, 1), a.rounds)
         going = w.name_value("going", w.only_if(room, w.combine_bits("&", unsolved, finite)), "bit")
-        last = w.only_if(a.polish, w.combine_bits("&", solved, finite))
+        last = w.only_if(a.polish, w.combine_bits("&", converged, finite))
         scale = w.name_value("scale", w.choose(w.real(">", length, one), w.real("/", one, length), one))
         y = a.y
         with w.where(w.combine_bits("|", going, last)):

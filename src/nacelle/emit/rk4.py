@@ -323,14 +323,14 @@ class _RowFunction:
         self.inputs = [variable.size for variable in program.inputs]
         self._inputs = [np.zeros((1, size)) for size in self.inputs]
         self._output = np.zeros((1, self.size))
-        self._one = kernel.bind(self._inputs, [self._output])
+        self._run_sample = kernel.bind(self._inputs, [self._output])
 
     def __call__(self, x: _Array, u: _Array, p: _Array, threads: int) -> _Array:
         """Evaluate (N, size)."""
         if len(x) == 1:
             for buffer, array in zip(self._inputs, (x, u, p), strict=True):
                 buffer[:] = array
-            self._one()
+            self._run_sample()
             return self._output.copy()
         out = np.empty((len(x), self.size))
         self._kernel.run([np.ascontiguousarray(array) for array in (x, u, p)], [out], threads)

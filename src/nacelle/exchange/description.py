@@ -351,9 +351,9 @@ class _Writer:
         data["parent"] = self.body_name(joint.parent, leg)
         data["child"] = self.body_name(joint.child, leg)
         for key, pose in (("at", joint.at), ("child_at", joint.child_at)):
-            written = frame_data(pose, self.size)
-            if written is not None:
-                data[key] = written
+            frame = frame_data(pose, self.size)
+            if frame is not None:
+                data[key] = frame
         if len(joint.axes) == 1:
             data["axis"] = direction_text(joint.axes[0].direction)
         elif joint.axes:

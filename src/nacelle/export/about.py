@@ -36,14 +36,14 @@ class Package:
         name: prefix of all names.
         robot: the robot.
         version: of nacelle.
-        wanted: what is to be exported.
+        request: what is to be exported.
         entries: the functions.
     """
 
     name: str
     robot: Robot
     version: str
-    wanted: ExportRequest
+    request: ExportRequest
     entries: Sequence[Entry]
 
     @property
@@ -65,14 +65,14 @@ def count_text(count: Count) -> str:
     return str(count).replace("+/-", "+ or -").replace("×/÷", "* or /").replace(" ÷)", " of them /)")
 
 
-def friction_note(wanted: ExportRequest) -> str:
+def friction_note(request: ExportRequest) -> str:
     """Say what friction counts."""
-    if not wanted.friction:
+    if not request.friction:
         return "Friction is left out."
-    if wanted.smooth is None:
+    if request.smooth is None:
         return "Friction counts; the sign of a rate changes at once, and is 0 at rest."
     return (
-        f"Friction counts; its sign changes smoothly, tanh(rate / {wanted.smooth:g}), rates in rad/s or m/s."
+        f"Friction counts; its sign changes smoothly, tanh(rate / {request.smooth:g}), rates in rad/s or m/s."
     )
 
 
@@ -125,7 +125,7 @@ def readme_text(package: Package, use: Sequence[str], notes: Mapping[str, str]) 
     lines = [f"# {package.name}", "", f"Models of the robot {escape_markdown(robot.name)}{title}.", ""]
     lines += [
         f"Written by nacelle {package.version}. Hash of the robot's structure and numbers: `{robot.hash}`.",
-        friction_note(package.wanted),
+        friction_note(package.request),
         _constants(package),
         "",
         *use,
@@ -156,7 +156,7 @@ def readme_text(package: Package, use: Sequence[str], notes: Mapping[str, str]) 
 
 def _constants(package: Package) -> str:
     """Say which numbers of the robot are in the code."""
-    groups = package.wanted.parameters
+    groups = package.request.parameters
     if not groups:
         return "The robot's geometry, inertia and friction are constants in the code."
     return (

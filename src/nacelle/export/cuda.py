@@ -151,9 +151,9 @@ def _array_parameters(a: KernelArgument, real: str) -> list[str]:
 def launcher(layout: KernelLayout, kernel_set: Kernels, name: str) -> str:
     """The function that evaluates a program: the tiled kernel where it can run, else the plain one."""
     inputs = [a for a in layout.inputs if a.size]
-    written = [a for a in layout.outputs if a.size]
+    outputs = [a for a in layout.outputs if a.size]
     size = layout.options.bytes
-    ends = [text for a in written for text in (a.name, f"{a.name}_ld")]
+    ends = [text for a in outputs for text in (a.name, f"{a.name}_ld")]
     plain = [text for a in inputs for text in (a.name, f"{a.name}_ld")]
     lines = [
         launch_head(layout, name),
@@ -165,7 +165,7 @@ def launcher(layout: KernelLayout, kernel_set: Kernels, name: str) -> str:
     if kernel_set.tiled is not None:
         across = THREADS * kernel_set.tiled.states
         lines += [f"    nc_map {', '.join(f'{a.name}_map' for a in inputs)};"]
-        aligned = [f"nc_aligned({a.name}, {size}, {a.name}_ld)" for a in (*inputs, *written)]
+        aligned = [f"nc_aligned({a.name}, {size}, {a.name}_ld)" for a in (*inputs, *outputs)]
         mapped = [
             f"nc_map_of((CUtensorMap *)&{a.name}_map, {a.name}, {size}, {a.size}, n, {a.name}_ld, {across})"
             for a in inputs

@@ -81,36 +81,36 @@ _RESERVED_NAMES = """
 _UNUSABLE_NAMES = frozenset(_RESERVED_NAMES.split()) | {name.lower() for name in sys.stdlib_module_names}
 
 
-def check_request(wanted: ExportRequest) -> None:
+def check_request(request: ExportRequest) -> None:
     """Refuse a request that cannot be met.
 
     Raises:
         ExportError: if a model or an input is unknown, a model is named twice, no model is named, or
             an option of friction cannot be used.
     """
-    if not wanted.models and not wanted.loop:
+    if not request.models and not request.loop:
         raise ExportError(f"name at least one model: {', '.join(_MAIN)}")
-    if wanted.loop and wanted.parameters:
+    if request.loop and request.parameters:
         raise ExportError(
             "numbers of the robot are constants of a controller and a plant: leave the parameters out"
         )
-    for name in wanted.models:
+    for name in request.models:
         if name not in _MAIN:
             raise ExportError(f"no model is called {name!r}; {did_you_mean(name, tuple(_MAIN))}")
-        if name in ELASTIC_NAMES and wanted.parameters:
+        if name in ELASTIC_NAMES and request.parameters:
             raise ExportError(f"numbers of the robot are constants of {name}: leave the parameters out")
-        if wanted.models.count(name) > 1:
+        if request.models.count(name) > 1:
             raise ExportError(f"the model {name} is named twice")
-    if wanted.input not in INPUTS:
-        raise ExportError(f"no input is called {wanted.input!r}; {did_you_mean(wanted.input, INPUTS)}")
-    if not any(name in MODELS_BY_INPUT[wanted.input] for name in wanted.models) and wanted.input != "pose":
-        takers = " and ".join(MODELS_BY_INPUT[wanted.input])
-        raise ExportError(f"the input {wanted.input} is one of {takers}, none of which is among the models")
-    for group in wanted.parameters:
+    if request.input not in INPUTS:
+        raise ExportError(f"no input is called {request.input!r}; {did_you_mean(request.input, INPUTS)}")
+    if not any(name in MODELS_BY_INPUT[request.input] for name in request.models) and request.input != "pose":
+        takers = " and ".join(MODELS_BY_INPUT[request.input])
+        raise ExportError(f"the input {request.input} is one of {takers}, none of which is among the models")
+    for group in request.parameters:
         if group not in GROUPS:
             raise ExportError(f"no group {group!r} of parameters; {did_you_mean(group, GROUPS)}")
     try:
-        Physics(wanted.friction, wanted.smooth)
+        Physics(request.friction, request.smooth)
     except KinematicsError as error:
         raise ExportError(str(error)) from None
 
@@ -142,57 +142,57 @@ def package_name(robot: Robot, name: str | None) -> str:
     return f"{base[: LONGEST - 7].rstrip('_')}_{digest}"
 
 
-def entries(robot: Robot, prefix: str, wanted: ExportRequest) -> list[Entry]:
+def entries(robot: Robot, prefix: str, request: ExportRequest) -> list[Entry]:
     """The functions of a package; for legs solved numerically the step that closes them comes first."""
-    if "geometry" in wanted.parameters and not mechanism_of(robot).has_closed_form:
+    if "geometry" in request.parameters and not mechanism_of(robot).has_closed_form:
         raise ExportError(
             f"legs of {robot.name} are solved numerically, with its geometry as it is described: leave "
             "geometry out of the parameters"
         )
-    result = [entry for name in wanted.models for entry in _model_entries(robot, prefix, name, wanted)]
-    result += _loop_entries(robot, prefix, wanted)
+    result = [entry for name in request.models for entry in _model_entries(robot, prefix, name, request)]
+    result += _loop_entries(robot, prefix, request)
     rigid = [entry for entry in result if entry.model is None or entry.model.name not in ELASTIC_NAMES]
     if not any(variable.name == "y" for entry in rigid for variable in entry.program.inputs):
         return result
     return [_closing_entry(robot, prefix), *result]
 
 
-def _loop_entries(robot: Robot, prefix: str, wanted: ExportRequest) -> list[Entry]:
+def _loop_entries(robot: Robot, prefix: str, request: ExportRequest) -> list[Entry]:
     """The functions of a controller and of a plant."""
-    if not wanted.loop:
+    if not request.loop:
         return []
-    result = [assembly_entry(robot, prefix, wanted.wrong)]
-    if wanted.controller is not None:
-        if wanted.controller.robot.hash != robot.hash:
+    result = [assembly_entry(robot, prefix, request.wrong)]
+    if request.controller is not None:
+        if request.controller.robot.hash != robot.hash:
             raise ExportError(
-                f"the controller {wanted.controller.name} has another model than {robot.name} as it is "
+                f"the controller {request.controller.name} has another model than {robot.name} as it is "
                 "exported: write two packages, with names of their own, and link both"
             )
-        result += controller_entries(wanted.controller, prefix, wanted.wrong)
-    if wanted.plant:
-        result += plant_entries(robot, prefix, Physics(wanted.friction, wanted.smooth))
+        result += controller_entries(request.controller, prefix, request.wrong)
+    if request.plant:
+        result += plant_entries(robot, prefix, Physics(request.friction, request.smooth))
     return result
 
 
-def _model_entries(robot: Robot, prefix: str, name: str, wanted: ExportRequest) -> list[Entry]:
+def _model_entries(robot: Robot, prefix: str, name: str, request: ExportRequest) -> list[Entry]:
     """The function of a model; with numbers given at run time the function that prepares them comes first."""
     if name in ELASTIC_NAMES:
-        return _elastic_entries(robot, prefix, name, wanted)
-    source = wanted.input if name in MODELS_BY_INPUT[wanted.input] else "pose"
+        return _elastic_entries(robot, prefix, name, request)
+    source = request.input if name in MODELS_BY_INPUT[request.input] else "pose"
     source_model = model(
         robot,
         name,
         input=source,
-        friction=wanted.friction,
-        smooth=wanted.smooth,
-        guarded=not wanted.bare,
+        friction=request.friction,
+        smooth=request.smooth,
+        guarded=not request.bare,
     )
     label = name if source == "pose" else f"{name}_{source}"
     main = _MAIN[name]
-    keep = (main,) if wanted.bare else (main, *_WATCHED)
+    keep = (main,) if request.bare else (main, *_WATCHED)
     shapes = {key: shape for key, shape in source_model.inputs.items() if key != "load" and 0 not in shape}
     title = _TITLES[name] + ("" if source == "pose" else f", from {source}")
-    function, groups = _restrict_model(source_model, shapes, keep, wanted.wrong), wanted.parameters
+    function, groups = _restrict_model(source_model, shapes, keep, request.wrong), request.parameters
     shapes = resolve_input_shapes(function, robot, shapes, groups)
     specification = Specification(function, robot, shapes, groups=groups, options=source_model.options)
     if groups:
@@ -201,9 +201,9 @@ def _model_entries(robot: Robot, prefix: str, name: str, wanted: ExportRequest) 
     return [Entry(label, title, program, variable_descriptions(source_model), source_model)]
 
 
-def _elastic_entries(robot: Robot, prefix: str, name: str, wanted: ExportRequest) -> list[Entry]:
+def _elastic_entries(robot: Robot, prefix: str, name: str, request: ExportRequest) -> list[Entry]:
     """The function of a model of a robot with flexible links."""
-    source_model = elastic_model(robot, name, friction=wanted.friction, smooth=wanted.smooth)
+    source_model = elastic_model(robot, name, friction=request.friction, smooth=request.smooth)
     function = _restrict_model(
         source_model, source_model.inputs, tuple(dict.fromkeys((_MAIN[name], *_ELASTIC)))
     )

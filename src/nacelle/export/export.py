@@ -258,11 +258,13 @@ def export(
         KinematicsError: if the robot has no such model.
     """
     chosen = select_target(target) if isinstance(target, str) else target
-    asked = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
-    given = chosen.parameters
-    groups = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
-    wanted = ExportRequest(
-        tuple(asked),
+    model_names = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
+    group_names = chosen.parameters
+    groups = (
+        [part.strip() for part in group_names.split(",")] if isinstance(group_names, str) else group_names
+    )
+    request = ExportRequest(
+        tuple(model_names),
         input,
         friction,
         smooth,
@@ -272,18 +274,18 @@ def export(
         bool(chosen.plant),
     )
     prefix = package_name(robot, name)
-    if chosen.name == "fmi" or wanted.loop:
+    if chosen.name == "fmi" or request.loop:
         # These move: angles that forces depend on count their turns.
         robot = with_turn_counting(robot)
     if chosen.name == "fmi":
-        return _fmu(robot, prefix, wanted, Path(out), overwrite)
-    check_request(wanted)
+        return _fmu(robot, prefix, request, Path(out), overwrite)
+    check_request(request)
     folder = Path(out)
     check_folder(folder, overwrite)
-    states = random_states(robot, friction=wanted.friction, smooth=wanted.smooth)
+    states = random_states(robot, friction=request.friction, smooth=request.smooth)
     if "float" in PRECISIONS[chosen.precision] and branch_of(robot).relations:
-        wanted = replace(wanted, wrong=relation_error(states))
-    package = Package(prefix, robot, _version(), wanted, entries(robot, prefix, wanted))
+        request = replace(request, wrong=relation_error(states))
+    package = Package(prefix, robot, _version(), request, entries(robot, prefix, request))
     files = chosen.files(
         package, {entry.label: reference_vectors(entry, states) for entry in package.entries}
     )
@@ -318,12 +320,12 @@ def select_target(name: str, options: Mapping[str, Any] | None = None) -> Export
     return result
 
 
-def _fmu(robot: Robot, prefix: str, wanted: ExportRequest, out: Path, overwrite: bool) -> Export:
+def _fmu(robot: Robot, prefix: str, request: ExportRequest, out: Path, overwrite: bool) -> Export:
     """Write an FMU."""
     from nacelle.export.fmi.package import fmi_file, fmi_package
 
     check_file(out, ".fmu", overwrite)
-    package = fmi_package(robot, prefix, _version(), wanted)
+    package = fmi_package(robot, prefix, _version(), request)
     content, files = fmi_file(package)
     write_file(out, content)
     counts = {entry.label: entry.count for entry in package.entries}
@@ -347,11 +349,11 @@ def _manifest(
         "name": package.name,
         "target": target.name,
         "precision": target.precision,
-        "friction": bool(package.wanted.friction),
-        "smooth": package.wanted.smooth,
-        "parameters": list(package.wanted.parameters),
-        "controller": _controller_data(package.wanted.controller),
-        "plant": package.wanted.plant,
+        "friction": bool(package.request.friction),
+        "smooth": package.request.smooth,
+        "parameters": list(package.request.parameters),
+        "controller": _controller_data(package.request.controller),
+        "plant": package.request.plant,
         **tried,
         "functions": {
             entry.label: {"total": entry.count.total, **asdict(entry.count)} for entry in package.entries

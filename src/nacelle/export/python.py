@@ -286,7 +286,7 @@ class NumpyTarget(ExportTarget):
 
 def _numpy_module(package: Package) -> str:
     lines = [f'"""Models of the robot {comment_text(package.robot.name)}.', "", f"{package.origin}", ""]
-    lines += [friction_note(package.wanted), *CONVENTIONS]
+    lines += [friction_note(package.request), *CONVENTIONS]
     lines += [
         "Arrays have leading batch dimensions, which broadcast: (..., n).",
         '"""',
@@ -402,7 +402,7 @@ class CasadiTarget(ExportTarget):
 
 def _casadi_module(package: Package) -> str:
     lines = [f'"""Models of the robot {comment_text(package.robot.name)} as functions of CasADi.', ""]
-    lines += [package.origin, "", friction_note(package.wanted), *CONVENTIONS, '"""', ""]
+    lines += [package.origin, "", friction_note(package.request), *CONVENTIONS, '"""', ""]
     lines += ["from functools import lru_cache", ""]
     for entry in package.entries:
         lines += _function(package, entry)

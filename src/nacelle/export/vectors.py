@@ -137,10 +137,10 @@ def reference_vectors(entry: Entry, states: SampleStates) -> ReferenceVectors:
     inputs |= {name: np.tile(values, (len(states.x), 1)) for name, values in entry.fixed_inputs.items()}
     inputs = {name: np.asarray(inputs[name], dtype=np.float32).astype(float) for name in shapes}
     rows = np.concatenate(list(inputs.values()), axis=1)
-    wanted = np.array([precise.evaluate(program, row.tolist()) for row in rows])
-    if not np.all(np.isfinite(wanted)):
+    expected = np.array([precise.evaluate(program, row.tolist()) for row in rows])
+    if not np.all(np.isfinite(expected)):
         raise ExportError(f"{entry.label} gives no number at a state around the reference")
-    outputs = _split_outputs(program, wanted)
+    outputs = _split_outputs(program, expected)
     scale = {name: float(np.max(np.abs(values), initial=0.0)) or 1.0 for name, values in outputs.items()}
     tolerance = {real: _tolerance(program, rows, outputs, scale, kind) for real, kind in TYPES.items()}
     result = ReferenceVectors(inputs, outputs, scale, tolerance)
@@ -289,8 +289,8 @@ def record_samples(
     y = inverse_kinematics(controller.robot, start, limits=False).y
     starts = np.concatenate([start, y])[None]
     rows = np.concatenate(list(inputs.values()), axis=1)
-    (wanted,) = _run(controller, programs, starts, rows)
-    parts = _result_parts(controller, wanted)
+    (expected,) = _run(controller, programs, starts, rows)
+    parts = _result_parts(controller, expected)
     scale = {name: float(np.max(np.abs(values), initial=0.0)) or 1.0 for name, values in parts.items()}
     sensitivity = {} if closed is None else _sensitivity(controller, programs, starts, rows)
     tolerance = {}
@@ -303,7 +303,7 @@ def record_samples(
         if closed is not None:
             for name, most in sensitivity.items():
                 tolerance[real][name] += float(f"{closed.limit[real] * most / scale[name]:.1e}")
-    first, force, memory = wanted
+    first, force, memory = expected
     return RecordedSamples(inputs, start, first, force, memory, _status(controller, memory), scale, tolerance)
 
 

@@ -98,7 +98,7 @@ class Configuration:
         """Where an axis of a joint is, in the tree or a closure."""
         if joint >= self.robot.tree:
             return closure_transform(self.robot.joints[joint], self.motion, number)
-        start = sum(len(other.primitives) for other in self.robot.tree_joints[:joint])
+        start = sum(len(tree_joint.primitives) for tree_joint in self.robot.tree_joints[:joint])
         return self.steps[start + number]
 
 

@@ -53,10 +53,10 @@ def dependent_coordinates(result: InverseKinematics | ForwardKinematics) -> dict
 def _values_from_forward(result: ForwardKinematics, count: int) -> Array:
     """Dependent numbers (..., count) at poses that were found from the actuators."""
     robot, batch = result.robot, result.q.shape[:-1]
-    solved = inverse_kinematics(robot, result.x.reshape(-1, result.x.shape[-1]), limits=False)
+    inverse = inverse_kinematics(robot, result.x.reshape(-1, result.x.shape[-1]), limits=False)
     revolute = np.array(robot.revolute_actuators, dtype=bool)
     with np.errstate(invalid="ignore"):
-        gap = solved.q - result.q.reshape(-1, len(robot.actuators))
+        gap = inverse.q - result.q.reshape(-1, len(robot.actuators))
         gap = np.where(revolute, np.abs(np.sin(0.5 * gap)), np.abs(gap) / robot.size)
         same = np.all(gap < _ACTUATOR_TOLERANCE, axis=-1)
-    return np.where(same[:, None], solved.y[:, :count], np.nan).reshape(*batch, count)
+    return np.where(same[:, None], inverse.y[:, :count], np.nan).reshape(*batch, count)

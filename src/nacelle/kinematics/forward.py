@@ -302,20 +302,20 @@ def find_assemblies(search: PoseSearch, q: Array, poses: Array) -> list[Assembli
     starts = seeded_starts(mechanism.robot)
     angles = np.array(mechanism.layout.units) == "rad"
     result = []
-    for wanted, pose in zip(q, poses, strict=True):
-        if not np.all(np.isfinite(wanted)):
+    for q_row, pose in zip(q, poses, strict=True):
+        if not np.all(np.isfinite(q_row)):
             result.append(Assemblies(np.zeros((0, poses.shape[1])), np.zeros((0, len(names))), names))
             continue
         solution = search.equations.solver.solve(
             starts,
-            wanted[None],
+            q_row[None],
             tolerance=search.equations.closed,
             max_iterations=_ITERATIONS_FROM_SEEDS,
             max_step=_SHORT_STEP * search.equations.units,
         )
         u = solution.y[solution.status == 0]
         x, y = search.poses(
-            polish_solutions(search.equations, u, np.broadcast_to(wanted, (len(u), wanted.size)))
+            polish_solutions(search.equations, u, np.broadcast_to(q_row, (len(u), q_row.size)))
         )
         x[:, angles] = wrap_angles(x[:, angles], 0.0)
         keep = _distinct_poses(mechanism, x, y, pose)

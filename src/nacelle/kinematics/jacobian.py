@@ -216,9 +216,9 @@ def _measures(
         )
     for k, (leg, plan) in enumerate(zip(robot.legs, mechanism.legs, strict=True)):
         leg_rows = closures.rows_of(robot, leg.closures)
-        idle = range(first_spin, first_spin + len(plan.spins))
+        spin_rows = range(first_spin, first_spin + len(plan.spins))
         first_spin += len(plan.spins)
-        A = np.concatenate([J[..., leg_rows, :], spins[..., list(idle), :]], axis=-2)
+        A = np.concatenate([J[..., leg_rows, :], spins[..., list(spin_rows), :]], axis=-2)
         M, N = A[..., list(plan.rates)], A[..., w]
         serial[..., k] = _rank_ratio(M, M.shape[-1])
         locked.append(_complement_rows(M, N))

@@ -124,9 +124,9 @@ def evaluate_function(
     """
     options = options or {}
     if load is None:
-        one = single_sample(function, robot, **options)(x, guess, *others)
-        if one is not None:
-            return EvaluatedStates(*one, one.flags)
+        sample = single_sample(function, robot, **options)(x, guess, *others)
+        if sample is not None:
+            return EvaluatedStates(*sample, sample.flags)
     poses, y, flags = solve_loops(robot, x, *others, guess=guess)
     if load is not None:
         others = (*others, load(poses, y))
@@ -141,14 +141,14 @@ def solve_loops(robot: Robot, x: Any, *others: Array, guess: Any = None) -> tupl
     """Take poses and solve passive coordinates: (x, y, flags), the flags with the common batch shape."""
     poses, valid = check_poses(robot, x)
     try:
-        batch = np.broadcast_shapes(poses.shape[:-1], *(other.shape[:-1] for other in others))
+        batch = np.broadcast_shapes(poses.shape[:-1], *(array.shape[:-1] for array in others))
     except ValueError:
         shapes = ", ".join(str(array.shape) for array in (poses, *others))
         raise KinematicsError(f"the batch dimensions do not broadcast: {shapes}") from None
     y, branch = solve_unknowns(mechanism_of(robot), poses, search_start(robot, guess))
     flags = np.where(valid, branch, int(Flag.INVALID))
-    for other in others:
-        finite = np.all(np.isfinite(other), axis=-1)
+    for array in others:
+        finite = np.all(np.isfinite(array), axis=-1)
         flags = flags | np.where(finite, 0, int(Flag.INVALID))
     return poses, y, np.broadcast_to(flags, batch).copy()
 

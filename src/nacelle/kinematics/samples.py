@@ -50,7 +50,7 @@ _LONG = Decimal("1e-8")
 # Closures that contradict one another by the rounding of their numbers stay open by that: steps end here.
 _STALLED, _CLOSED = Decimal("1e-25"), Decimal("1e-13")
 # Singular values of the closures below this part of the largest belong to idle motion.
-_IDLE = 1e-7
+_NULL_MOTION = 1e-7
 
 
 @physics(y=unknowns_shape, x=pose_shape)
@@ -165,7 +165,7 @@ def _pseudo_inverse(program: Program, before: Decimals, y: Decimals, after: Deci
     with np.errstate(all="ignore"):
         results = [np.broadcast_to(value, 2 * count) for value in program.evaluate(list(points.T))]
     J = np.array([(values[:count] - values[count:]) / (2.0 * _DISTANCE) for values in results])
-    return np.asarray(np.linalg.pinv(J, rcond=_IDLE)) if np.all(np.isfinite(J)) else None
+    return np.asarray(np.linalg.pinv(J, rcond=_NULL_MOTION)) if np.all(np.isfinite(J)) else None
 
 
 def decimals(values: Array) -> Decimals:
@@ -242,9 +242,9 @@ def _states(robot: Robot, groups: tuple[str, ...]) -> tuple[_State, ...] | None:
     rng = np.random.default_rng(_SEED)
     reaches = [(solvers[k // 2], reach) for k, reach in enumerate(_PROOF_REACHES)]
     reaches += [(solvers[-1], reach) for reach in _CHECK_REACHES]
-    solved = [_solve_state(states, reach, rng) for states, reach in reaches]
-    complete = tuple(state for state in solved if state is not None)
-    return complete if len(complete) == len(solved) else None
+    solutions = [_solve_state(states, reach, rng) for states, reach in reaches]
+    complete = tuple(state for state in solutions if state is not None)
+    return complete if len(complete) == len(solutions) else None
 
 
 def _solve_state(states: PreciseStates, reach: float, rng: np.random.Generator) -> _State | None:

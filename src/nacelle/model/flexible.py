@@ -315,9 +315,9 @@ def _inertia_mismatches(body: Body, beam: Beam) -> Iterator[tuple[str, str, str]
         centre = " ".join(f"{value:.6g}" for value in ten[1:4] / ten[0])
         yield "com", f"the centre of mass of body {body.name!r} is not that of its beam, {centre} m", advice
         return
-    moments, wanted = inertia_about_com(given_ten), inertia_about_com(ten)
-    if float(np.max(np.abs(moments - wanted))) > MISMATCH * float(np.max(np.abs(wanted))):
-        text = " ".join(f"{value:.6g}" for value in np.diag(wanted))
+    moments, beam_moments = inertia_about_com(given_ten), inertia_about_com(ten)
+    if float(np.max(np.abs(moments - beam_moments))) > MISMATCH * float(np.max(np.abs(beam_moments))):
+        text = " ".join(f"{value:.6g}" for value in np.diag(beam_moments))
         yield ("inertia", f"the inertia of body {body.name!r} is not that of its beam, {text} kg m^2", advice)
 
 

@@ -347,22 +347,22 @@ def free_parameters(robot: RobotData, parameters: ParameterLayout) -> FreeParame
     """The free numbers of a robot."""
     values, names = parameters.read(robot).tolist(), parameters.names()
     record = None if robot.declaration is None else robot.declaration.record
-    described: dict[str, tuple[float, int]] = {}
+    recorded: dict[str, tuple[float, int]] = {}
     if record is not None:
         evaluated = record.program.evaluate(list(record.values))
-        described = {name: (float(evaluated[k]), k) for k, name in enumerate(record.entries)}
+        recorded = {name: (float(evaluated[k]), k) for k, name in enumerate(record.entries)}
         if record.entries == names and all(
-            _is_close(described[name][0], value) for name, value in zip(names, values, strict=True)
+            _is_close(recorded[name][0], value) for name, value in zip(names, values, strict=True)
         ):
             return FreeParameters(robot, parameters, record)
-    return FreeParameters(robot, parameters, _complete_record(parameters, values, record, described))
+    return FreeParameters(robot, parameters, _complete_record(parameters, values, record, recorded))
 
 
 def _complete_record(
     parameters: ParameterLayout,
     values: list[float],
     record: Record | None,
-    described: dict[str, tuple[float, int]],
+    recorded: dict[str, tuple[float, int]],
 ) -> Record:
     """A record in which numbers that the description does not make are free themselves."""
     empty = Program("numbers", (Variable("numbers", (0,)),), (), (), ())
@@ -372,7 +372,7 @@ def _complete_record(
     remaining = iter(values)
     for group in GROUPS:
         for name in parameters.names(group):
-            value, (described_value, k) = next(remaining), described.get(name, (0.0, -1))
+            value, (described_value, k) = next(remaining), recorded.get(name, (0.0, -1))
             if k >= 0 and _is_close(described_value, value):
                 results.append(roots[k])
             elif value == 0.0 or (group == "geometry" and name.rpartition(".")[2].startswith("R")):

@@ -79,25 +79,25 @@ def with_payloads(robot: Robot, *payloads: str) -> Robot:
     Raises:
         ParameterError: if a text cannot be read, or names no payload, tool or body.
     """
-    described = {load.name: load for load in robot.payload}
-    wanted = [text.strip() for text in payloads if _is_name(text.strip(), described)]
-    if wanted:
-        loads = tuple(load for name, load in described.items() if name in wanted)
-        if loads and "none" in wanted and "none" not in described:
+    by_name = {load.name: load for load in robot.payload}
+    selected = [text.strip() for text in payloads if _is_name(text.strip(), by_name)]
+    if selected:
+        loads = tuple(load for name, load in by_name.items() if name in selected)
+        if loads and "none" in selected and "none" not in by_name:
             raise ParameterError("payload none and others by name: name those that are wanted")
         robot = dataclasses.replace(robot, payload=loads)
     for text in payloads:
-        if not _is_name(text.strip(), described):
-            robot = with_payload(robot, **_parse_payload(text, described))
+        if not _is_name(text.strip(), by_name):
+            robot = with_payload(robot, **_parse_payload(text, by_name))
     return robot
 
 
-def _is_name(text: str, described: Mapping[str, Payload]) -> bool:
+def _is_name(text: str, by_name: Mapping[str, Payload]) -> bool:
     """Whether a text names payloads of the description."""
-    return text == "none" or text in described
+    return text == "none" or text in by_name
 
 
-def _parse_payload(text: str, described: Mapping[str, Payload]) -> dict[str, Any]:
+def _parse_payload(text: str, by_name: Mapping[str, Payload]) -> dict[str, Any]:
     """The arguments of `with_payload` that a text gives."""
     arguments: dict[str, Any] = {}
     for part in text.split(";"):
@@ -105,7 +105,7 @@ def _parse_payload(text: str, described: Mapping[str, Payload]) -> dict[str, Any
         if not sign:
             key, value = "mass", key
             if re.fullmatch(r"[A-Za-z][\w\-]*", value):
-                names = ["none", *described]
+                names = ["none", *by_name]
                 raise ParameterError(f"there is no payload {value!r}; {did_you_mean(value, names)}")
         if key not in KEYS:
             raise ParameterError(f"no {key!r}; {did_you_mean(key, KEYS)}")

@@ -178,7 +178,7 @@ class Robot(RobotData, Plottable):
         constants = Constants()
 
         def regularise(values: Array) -> Array:
-            flat = [constants.one(float(value)) for value in np.ravel(values)]
+            flat = [constants.unify(float(value)) for value in np.ravel(values)]
             return np.array(flat).reshape(np.shape(values))
 
         vector = self.parameter_vector()

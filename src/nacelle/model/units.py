@@ -382,10 +382,10 @@ def _number_without_unit(
 
 def _convert(number: float, text: str, quantity: Quantity) -> float:
     unit = parse_unit(text)
-    wanted = quantity.dimension
+    dimension = quantity.dimension
     # A radian may be left out of derived units ("N*m*s" for "N*m*s/rad") but never makes up an angle.
-    if unit.dimension != wanted and not (
-        unit.dimension[:4] == wanted[:4] and any(wanted[:4]) and quantity.name != "angular speed"
+    if unit.dimension != dimension and not (
+        unit.dimension[:4] == dimension[:4] and any(dimension[:4]) and quantity.name != "angular speed"
     ):
         raise UnitError(
             f"{text!r} is not a unit of {quantity.name}", f"write for example {quantity.example!r}"

@@ -64,8 +64,8 @@ class Algebra:
 
     def add_linear(self, terms: dict[int, float]) -> Scaled:
         """A linear form, with a common coefficient and the leading sign taken out."""
-        one = self.constants.one
-        kept = {item: one(c) for item, c in terms.items() if c != 0.0}
+        unify = self.constants.unify
+        kept = {item: unify(c) for item, c in terms.items() if c != 0.0}
         if len(kept) < 2:
             for item, c in kept.items():
                 return c, item
@@ -81,12 +81,12 @@ class Algebra:
         if scale == -1.0:
             kept = {item: -c for item, c in kept.items()}
         elif scale != 1.0:
-            kept = {item: one(c / scale) for item, c in kept.items()}
+            kept = {item: unify(c / scale) for item, c in kept.items()}
         return scale, self._intern_linear(kept)
 
     def add_scaled(self, scale: float, item: int) -> int:
         """An item that is another one scaled, computed once."""
-        return self._intern_linear({item: self.constants.one(scale)})
+        return self._intern_linear({item: self.constants.unify(scale)})
 
     def _intern_linear(self, terms: dict[int, float]) -> int:
         key = ("linear", *sorted(terms.items()))
@@ -220,7 +220,7 @@ def read_algebra(uses: GraphUses, keep: bool = True, spread: bool = False) -> Al
     algebra = Algebra()
     nodes, shared, alone = uses.graph.nodes, uses.shared, uses.used_once
     items: dict[int, Scaled] = {}
-    one = algebra.constants.one
+    unify = algebra.constants.unify
     for k in uses.order:
         node = nodes[k]
         op = node[0]
@@ -238,7 +238,7 @@ def read_algebra(uses: GraphUses, keep: bool = True, spread: bool = False) -> Al
         else:
             scale, item = 1.0, algebra.add_atom(op, *(items[child] for child in node[1:]))
         if scale != 1.0:
-            scale = one(scale)
+            scale = unify(scale)
             if keep and shared[k] and abs(scale) != 1.0 and item != ONE:
                 scale, item = math.copysign(1.0, scale), algebra.add_scaled(abs(scale), item)
         items[k] = scale, item
@@ -369,14 +369,14 @@ class _Writer:
 
     def _write_sum(self, terms: dict[int, float]) -> int:
         """A sum; terms with the same size of coefficient share one product."""
-        g, nodes, one = self.graph, self.node_of, self.algebra.constants.one
+        g, nodes, unify = self.graph, self.node_of, self.algebra.constants.unify
         classes: dict[float, list[tuple[bool, int]]] = {}
         constant = 0.0
         for item, c in terms.items():
             if item == ONE:
                 constant = c
                 continue
-            size = abs(one(c))
+            size = abs(unify(c))
             if size in classes:
                 classes[size].append((c < 0.0, item))
             else:

@@ -80,7 +80,7 @@ def forward(g: Graph, roots: Sequence[int], seeds: dict[int, int]) -> list[int |
         seeds: nodes with their derivatives in the direction.
     """
     dot: dict[int, int] = dict(seeds)
-    solved: dict[int, list[int]] = {}
+    solution_derivatives: dict[int, list[int]] = {}
     for k in reachable(g, list(roots)):
         if k in dot:
             continue
@@ -88,11 +88,11 @@ def forward(g: Graph, roots: Sequence[int], seeds: dict[int, int]) -> list[int |
         if op == "solve":
             derivative = _solve_forward(g, k, dot)
             if derivative is not None:
-                solved[k] = derivative
+                solution_derivatives[k] = derivative
         elif op == "entry":
             _, solution, index = g.nodes[k]
-            if solution in solved:
-                _set_nonzero(g, dot, k, solved[solution][index])
+            if solution in solution_derivatives:
+                _set_nonzero(g, dot, k, solution_derivatives[solution][index])
         elif op not in ("const", "input"):
             total: int | None = None
             if any(child in dot for child in g.nodes[k][1:]):
@@ -132,15 +132,15 @@ def _solve_forward(g: Graph, k: int, dot: dict[int, int]) -> list[int] | None:
     return g.solve(kind, [entry for row in A for entry in row], right)
 
 
-def reverse(g: Graph, seeds: dict[int, int], wanted: Sequence[int]) -> list[int | None]:
+def reverse(g: Graph, seeds: dict[int, int], variables: Sequence[int]) -> list[int | None]:
     """Gradient of a weighted sum of nodes by some others; None where it is structurally zero.
 
     Args:
         g: the graph; it grows.
         seeds: nodes with their weights.
-        wanted: nodes by which is differentiated.
+        variables: nodes by which is differentiated.
     """
-    needs = _dependent_nodes(g, list(seeds), set(wanted))
+    needs = _dependent_nodes(g, list(seeds), set(variables))
     bar: dict[int, int] = {}
     entries: dict[int, dict[int, int]] = {}
 
@@ -163,16 +163,16 @@ def reverse(g: Graph, seeds: dict[int, int], wanted: Sequence[int]) -> list[int 
                 for child, slope in partials(g, k):
                     if child in needs:
                         give(child, g.mul(slope, bar[k]))
-    return [bar.get(k) for k in wanted]
+    return [bar.get(k) for k in variables]
 
 
-def _dependent_nodes(g: Graph, roots: list[int], wanted: set[int]) -> set[int]:
+def _dependent_nodes(g: Graph, roots: list[int], variables: set[int]) -> set[int]:
     """Nodes below some roots that depend on wanted ones."""
     result: set[int] = set()
     for k in reachable(g, roots):
         node = g.nodes[k]
         below: Any = node[3:] if node[0] == "solve" else node[1:2] if node[0] == "entry" else node[1:]
-        if k in wanted or (node[0] not in ("const", "input") and any(c in result for c in below)):
+        if k in variables or (node[0] not in ("const", "input") and any(c in result for c in below)):
             result.add(k)
     return result
 

@@ -73,7 +73,9 @@ class Graph:
             if index is not None:
                 return index
         number = value if isinstance(value, Recorded) else float(value)
-        key: Node = ("const", self._constants.one(number) + 0.0) if number == number else ("const", math.nan)
+        key: Node = (
+            ("const", self._constants.unify(number) + 0.0) if number == number else ("const", math.nan)
+        )
         index = self.node(*key)
         if plain:
             self._floats[value] = index

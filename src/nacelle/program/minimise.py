@@ -124,16 +124,16 @@ _LONGEST = 60
 
 def pair_sums(algebra: Algebra, budget: int) -> int:
     """Extract pairs of terms that occur in several linear forms; give the number of pairs extracted."""
-    one = algebra.constants.one
+    unify = algebra.constants.unify
 
     def keys(form: dict[int, float], item: int, after: int = ONE) -> list[Any]:
         c = form[item]
         if item == ONE:
             return []
         return [
-            (item, other, one(d / c)) if item < other else (other, item, one(c / d))
-            for other, d in form.items()
-            if other > after and other != item
+            (item, partner, unify(d / c)) if item < partner else (partner, item, unify(c / d))
+            for partner, d in form.items()
+            if partner > after and partner != item
         ]
 
     def make(key: Any) -> int:
@@ -159,9 +159,9 @@ def pair_products(algebra: Algebra, budget: int) -> int:
     def keys(factors: dict[int, int], item: int, after: int = ONE) -> list[Any]:
         sign = 1 if factors[item] > 0 else -1
         return [
-            (item, other, sign) if item < other else (other, item, sign)
-            for other, k in factors.items()
-            if k * sign > 0 and other > after and other != item
+            (item, partner, sign) if item < partner else (partner, item, sign)
+            for partner, k in factors.items()
+            if k * sign > 0 and partner > after and partner != item
         ]
 
     def make(key: Any) -> int:

@@ -94,7 +94,7 @@ class Symbol(Functions):
         return None if value is None else float(value)
 
     @property
-    def settled(self) -> Any:
+    def folded(self) -> Any:
         """The number itself if the symbol is a constant; else the symbol."""
         value = self.graph.values[self.index]
         return self if value is None or isinstance(value, Recorded) else value

@@ -61,20 +61,20 @@ def plot_runs(
     """
     check_figure(kind)
     all_runs = [runs] if isinstance(runs, ControlRun) else runs.runs if isinstance(runs, Comparison) else runs
-    drawn = [run for run in all_runs if run.samples]
-    if not drawn:
+    sampled_runs = [run for run in all_runs if run.samples]
+    if not sampled_runs:
         raise NacelleError("no run came to the path: there is nothing to draw")
     if kind == "path":
-        _draw_path(paper, drawn)
+        _draw_path(paper, sampled_runs)
     else:
-        names = [actuator.name for actuator in drawn[0].robot.actuators]
+        names = [actuator.name for actuator in sampled_runs[0].robot.actuators]
         rows = select_rows(names, actuators, _MAX_ACTUATORS, "actuator")
         if kind == "errors":
-            _draw_errors(paper, drawn, rows)
+            _draw_errors(paper, sampled_runs, rows)
         else:
-            _draw_forces(paper, drawn[-1], rows, average)
+            _draw_forces(paper, sampled_runs[-1], rows, average)
     usual = {"errors": "tracking errors", "forces": "forces", "path": "path of the tool"}[kind]
-    return f"{drawn[0].robot.name}: {usual}"
+    return f"{sampled_runs[0].robot.name}: {usual}"
 
 
 def check_figure(kind: str) -> None:

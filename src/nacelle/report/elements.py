@@ -394,7 +394,7 @@ def _upstream_elements(page: LegPage, member: ElementBody) -> list[int]:
         return []
     chain = [0] if leg.form == "strut" else [1] if leg.form == "shaft" else [0, 1]
     while part.neighbour is not None:
-        k = next(j for j, other in enumerate(leg.parts) if other.element.body == part.neighbour)
+        k = next(j for j, candidate in enumerate(leg.parts) if candidate.element.body == part.neighbour)
         chain.append(len(leg.elements) + k)
         part = leg.parts[k]
     return chain

@@ -218,10 +218,10 @@ def bar_scale() -> str:
     return svg.drawing(*_BAR_SIZE, "scale: change from the description in percent", *parts, kind="small")
 
 
-def interval_bar(described: float, estimate: float, interval: Interval, kind: str) -> str:
+def interval_bar(nominal: float, estimate: float, interval: Interval, kind: str) -> str:
     """The 95 % interval of an estimate and the described value, in parts of the parameter's size."""
-    size = max(abs(described), abs(estimate)) or 1.0
-    low, middle, high = ((value - described) / size for value in (interval.lower, estimate, interval.upper))
+    size = max(abs(nominal), abs(estimate)) or 1.0
+    low, middle, high = ((value - nominal) / size for value in (interval.lower, estimate, interval.upper))
     parts = [
         svg.line(_bar_position(change), 2.0, _bar_position(change), 20.0, "grid")
         for change in (-1.0, -0.1, -0.01, 0.01, 0.1, 1.0)
@@ -382,15 +382,15 @@ def parameter_section(identification: Identification) -> str:
         if grouping != name:
             label += _small_print(f"= {grouping}")
         low, high = intervals[k].tolist()
-        described, estimate = float(base.values[k]), float(estimator.coef_[k])
+        nominal, estimate = float(base.values[k]), float(estimator.coef_[k])
         rows.append(
             [
                 label,
                 escape_text(unit),
-                format_number(described),
+                format_number(nominal),
                 format_number(estimate) if excited else "as described",
                 format_number(float(estimator.std_[k]), 2) + _small_print(format_percent(float(relative[k]))),
-                interval_bar(described, estimate, Interval(low, high), kind)
+                interval_bar(nominal, estimate, Interval(low, high), kind)
                 + _small_print(_interval_text(low, high)),
                 escape_text(remark),
             ]

@@ -135,7 +135,7 @@ def _leg_methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
 def mobility_data(m: Mobility) -> dict[str, Any]:
     """Mobility as plain data, with its sentences."""
     data = dataclasses.asdict(m)
-    data["internal_freedoms"] = [spin.body for spin in m.internal_freedoms]
+    data["spinning"] = [spin.body for spin in m.internal_freedoms]
     return {**data, "sentences": m.describe()}
 
 
@@ -484,8 +484,8 @@ def _round_to_zero(value: float, tiny: float = 1e-15) -> float:
 def mobility_lines(m: dict[str, Any]) -> list[Part]:
     """Mobility by counting and by rank, and its sentences."""
     plane = "" if m["counted_planar"] is None else f", in the plane {m['counted_planar']}"
-    idle = f" ({m['internal_count']} of them internal)" if m["internal_count"] else ""
-    head = f"Chebyshev-Grübler-Kutzbach: {m['counted']} in space{plane}; by rank: {m['true']}{idle}."
+    internal = f" ({m['internal_count']} of them internal)" if m["internal_count"] else ""
+    head = f"Chebyshev-Grübler-Kutzbach: {m['counted']} in space{plane}; by rank: {m['true']}{internal}."
     return [head, *m["sentences"]]
 
 

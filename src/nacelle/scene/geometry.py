@@ -265,9 +265,9 @@ def _radius(configured: ConfiguredRobot, joint: Joint) -> float:
                 if float(np.linalg.norm(frame.p - solid.centre)) < solid.radius:
                     r = max(r, 0.8 * solid.radius)
             elif isinstance(solid, Rod):
-                start, bar = solid.start, solid.stop - solid.start
-                length = float(np.linalg.norm(bar))
-                foot = start + bar * np.clip((frame.p - start) @ bar / max(length, 1e-300) ** 2, 0.0, 1.0)
+                start, axis = solid.start, solid.stop - solid.start
+                length = float(np.linalg.norm(axis))
+                foot = start + axis * np.clip((frame.p - start) @ axis / max(length, 1e-300) ** 2, 0.0, 1.0)
                 near = float(np.linalg.norm(frame.p - foot)) < solid.radius
                 if near and length > 3.0 * solid.radius:
                     r = max(r, 1.15 * solid.radius)

@@ -78,12 +78,12 @@ def telescope_of_stroke(limits: Interval, travel: Interval, extent: float) -> Te
         return None
     low, high = sorted(sign * s for s in limits)
     # The stroke ends at its limits; without limits at what is shown, and a little farther if it fits.
-    described = 0.0 < low <= least and most <= high < math.inf
+    within_limits = 0.0 < low <= least and most <= high < math.inf
     low = low if 0.0 < low <= least else _SHORTER_STROKE * least
     high = high if most <= high < math.inf else _LONGER_STROKE * most
     nearer = (max(low, _SHORTER_STROKE * least), min(high, _LONGER_STROKE * most))
     for a, b, longest in (
-        (low, high, _LONGEST if described else 0.0),
+        (low, high, _LONGEST if within_limits else 0.0),
         (*nearer, 0.0),
         (least, most, _LONGEST),
     ):

@@ -13,7 +13,7 @@ def distinct_points(points: list[Array], distance: float) -> list[Array]:
     """Points that are not the same, in their order."""
     distinct: list[Array] = []
     for point in points:
-        if all(float(np.linalg.norm(point - other)) > distance for other in distinct):
+        if all(float(np.linalg.norm(point - earlier)) > distance for earlier in distinct):
             distinct.append(point)
     return distinct
 

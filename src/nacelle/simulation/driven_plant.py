@@ -52,7 +52,7 @@ def limit_force(u: Scalar, limit: float) -> Scalar:
 def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
     """Flow and signals of a plant with its drives; the same functions for the same plant and numbers."""
     lagged, bristled = drives.lagged_actuators, drives.stiction_actuators
-    wanted = (*(["q"] if drives.cogging else []), *(["qd"] if bristled else []))
+    names = (*(["q"] if drives.cogging else []), *(["qd"] if bristled else []))
     size, constant_shape = _shape(plant, 0), _shape(plant, 2)
 
     def state(robot: Robot) -> tuple[int]:
@@ -66,7 +66,7 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
         motor_rates = [(force[i] - g) / drives.lag[i] for i, g in zip(lagged, motors, strict=True)]
         for i, g in zip(lagged, motors, strict=True):
             force[i] = g
-        signals = plant.signals(robot, plant_state, constants, wanted) if wanted else {}
+        signals = plant.signals(robot, plant_state, constants, names) if names else {}
         if drives.cogging:
             force = list(pack(force) + drives.cogging_forces(signals["q"]))
         bristle_rates = []
@@ -77,11 +77,11 @@ def driven_model(plant: LoopModel, drives: DriveNumbers) -> LoopModel:
         flow = plant.flow(robot, plant_state, pack(force), constants, **options)
         return pack([*flow, *motor_rates, *bristle_rates])
 
-    def driven_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
+    def driven_signals(robot: Robot, s: Array, constants: Array, names: Sequence[str]) -> dict[str, Any]:
         (inner,) = size(robot)
-        others = tuple(name for name in wanted if name != MOTOR)
+        others = tuple(name for name in names if name != MOTOR)
         signals = plant.signals(robot, s[:inner], constants, others)
-        if MOTOR not in wanted:
+        if MOTOR not in names:
             return signals
         if len(lagged) < len(drives.lag):
             raise KinematicsError(

@@ -45,28 +45,28 @@ class LoopModel(NamedTuple):
     signals: Callable[..., dict[str, Any]]
 
 
-def refuse_motor_signals(robot: Robot, wanted: Sequence[str]) -> None:
+def refuse_motor_signals(robot: Robot, names: Sequence[str]) -> None:
     """Refuse forces of motors as a signal of a plant without drives.
 
     Raises:
         KinematicsError: if they are among the signals wanted.
     """
-    if MOTOR in wanted:
+    if MOTOR in names:
         raise KinematicsError(
             f"a controller of {robot.name} takes {MOTOR!r}, the forces of motors whose current loops have a "
             "lag: give a DrivenPlant with Drives(lag=...)"
         )
 
 
-def rigid_signals(robot: Robot, s: Array, quat_0: Array, wanted: Sequence[str]) -> dict[str, Any]:
+def rigid_signals(robot: Robot, s: Array, quat_0: Array, names: Sequence[str]) -> dict[str, Any]:
     """Signals of a rigid robot at its state: x, y, v, and of the actuators by inverse kinematics q and qd."""
-    refuse_motor_signals(robot, wanted)
+    refuse_motor_signals(robot, names)
     mechanism, n = mechanism_of(robot), robot.motion.n
     x, v, y = pose_from_coordinates(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
     if mechanism.unknown_count:
         y = y + loop_closing_step(robot, y, x)["dy"]
     signals: dict[str, Any] = {"x": x, "y": y, "v": v}
-    if "q" in wanted or "qd" in wanted:
+    if "q" in names or "qd" in names:
         actuators = inverse_jacobian(robot, x, y)
         signals |= {"q": actuators["q"], "qd": actuators["J"] @ v}
     return signals
@@ -203,10 +203,10 @@ class CompiledPlant(NativeFlow):
         """The plant under a feedback that is compiled with it."""
         return CompiledLoop(self.loop_parts(), feedback)
 
-    def signals(self, s: Array, wanted: Sequence[str]) -> dict[str, Array]:
+    def signals(self, s: Array, names: Sequence[str]) -> dict[str, Array]:
         """The wanted signals at states (..., size), by name."""
-        results = _compiled_signals(self.robot, self.model, tuple(wanted))(s, self.constants)
-        return results if isinstance(results, dict) else {wanted[0]: results}
+        results = _compiled_signals(self.robot, self.model, tuple(names))(s, self.constants)
+        return results if isinstance(results, dict) else {names[0]: results}
 
 
 class CompiledLoop(NativeFlow):
@@ -250,14 +250,14 @@ def _closed_loop_functions(
 
 
 @lru_cache(maxsize=32)
-def _compiled_signals(robot: Robot, model: LoopModel, wanted: tuple[str, ...]) -> Compiled:
+def _compiled_signals(robot: Robot, model: LoopModel, names: tuple[str, ...]) -> Compiled:
     state, _, constants = (input_shapes(model.flow, robot) or {}).items()
 
     def signals(robot: Robot, s: Array, constants: Array) -> dict[str, Any]:
-        results = model.signals(robot, s, constants, wanted)
-        return {name: results[name] for name in wanted}
+        results = model.signals(robot, s, constants, names)
+        return {name: results[name] for name in names}
 
-    vars(signals)["made_from"] = (*model, wanted)
+    vars(signals)["made_from"] = (*model, names)
     return compile_function(
         signals, robot, inputs=dict([state, constants]), states=check_sampler_of(model.flow)
     )

@@ -458,7 +458,7 @@ def integrate_adaptive(
     method: str,
     report: Callable[[float], None],
     *,
-    wanted: Array | None,
+    times: Array | None,
     options: Mapping[str, Any],
 ) -> Outcome:
     """Run a method with step control.
@@ -468,7 +468,7 @@ def integrate_adaptive(
         until: when the run ends.
         method: "dop853" or "radau".
         report: is given the part that is done, 0 to 1.
-        wanted: times of the results; the steps' if None.
+        times: times of the results; the steps' if None.
         options: tolerances, first and longest step.
     """
     drive, s0, start, events = problem
@@ -503,8 +503,8 @@ def integrate_adaptive(
     pieces, ends = pieces[: len(breaks) - 1], ends[: len(breaks)]
     track = DenseTrack(drive, breaks, pieces) if pieces else constant_track(drive, start, s0)
     t, s = np.array(breaks), np.array(ends)
-    if wanted is not None:
-        chosen = wanted[(wanted > start) & (wanted < breaks[-1])]
+    if times is not None:
+        chosen = times[(times > start) & (times < breaks[-1])]
         t = np.concatenate([t[:1], chosen, t[1:][-1:]])
         s = np.concatenate([s[:1], track.states(chosen), s[1:][-1:]])
     count, following = (0, None) if solver is None else (int(solver.nfev), float(solver.h_abs))

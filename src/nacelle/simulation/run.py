@@ -178,9 +178,9 @@ def execute(
             return _thin_samples(outcome, settings.samples), RunEnd(
                 grid, first_row, rows, outcome.inputs[-1], None
             )
-        wanted = None
+        times = None
         if settings.samples is not None:
-            wanted = np.linspace(settings.start, settings.until, settings.samples)
+            times = np.linspace(settings.start, settings.until, settings.samples)
         first = integration.step if before is None or before.next_step is None else before.next_step
         options = {
             "rtol": integration.rtol,
@@ -190,7 +190,7 @@ def execute(
         }
         problem = InitialValueProblem(plant_inputs(plant, settings.tau), s0, t, settings.events)
         outcome = integrate_adaptive(
-            problem, settings.until, integration.method, report, wanted=wanted, options=options
+            problem, settings.until, integration.method, report, times=times, options=options
         )
     return outcome, RunEnd(None, 0, 0, None, outcome.next_step)
 

@@ -146,8 +146,8 @@ class Sensors:
         deviation = _FORCE_NOISE * np.sqrt(np.mean(np.square(expected), axis=0))
         if self.force_noise is not None:
             deviation = per_actuator(robot, "force_noise of the sensors", self.force_noise)
-        _, drawn = np.random.default_rng(seed).normal(size=(2, *expected.shape))
-        return np.asarray(deviation * drawn)
+        _, noise = np.random.default_rng(seed).normal(size=(2, *expected.shape))
+        return np.asarray(deviation * noise)
 
     def before(self, law: DigitalController, robot: Robot, rows: Array) -> DigitalController:
         """A law in its loop that reads the encoders.

@@ -323,7 +323,7 @@ def _distinct_directions(directions: list[Vector]) -> Iterator[Vector]:
     """Directions that are no multiples of those before them."""
     distinct: list[Vector] = []
     for direction in directions:
-        if any(direction) and not any(not any(cross_product(direction, other)) for other in distinct):
+        if any(direction) and not any(not any(cross_product(direction, earlier)) for earlier in distinct):
             distinct.append(direction)
             yield direction
 

@@ -61,7 +61,7 @@ class LegScrews:
         rates: the pseudo-inverse (freedoms, 6).
         active: columns of the actuated joints.
         locked: (6 - rank, 6), wrenches that the leg resists, as rows.
-        idle: freedoms that do not move the platform.
+        internal_freedoms: those that do not move the platform.
         regularity: smallest singular value of T over the largest, idle ones left out.
     """
 
@@ -71,7 +71,7 @@ class LegScrews:
     rates: Matrix
     active: tuple[int, ...]
     locked: Matrix
-    idle: int
+    internal_freedoms: int
     regularity: float
 
 
@@ -94,9 +94,16 @@ def leg_screws(posture: Posture, axes: tuple[tuple[Vector, ...], ...]) -> LegScr
     U, size, Vt = np.linalg.svd(twists)
     rank = int(np.count_nonzero(size > _ZERO * size[0]))
     rates = (Vt[:rank].T / size[:rank]) @ U[:, :rank].T
-    idle = twists.shape[1] - rank
+    internal_freedoms = twists.shape[1] - rank
     return LegScrews(
-        posture, axes, twists, rates, tuple(active), U[:, rank:].T, idle, float(size[rank - 1] / size[0])
+        posture,
+        axes,
+        twists,
+        rates,
+        tuple(active),
+        U[:, rank:].T,
+        internal_freedoms,
+        float(size[rank - 1] / size[0]),
     )
 
 
@@ -349,8 +356,12 @@ def _leg_candidates(
     legs_found: list[tuple[LegScrews, float]] = []
     for combination in usual:
         screws = leg_screws(joints, tuple(axes for _, axes in combination))
-        rank = screws.twists.shape[1] - screws.idle
-        if rank < n or screws.regularity < _LEAST_REGULAR or screws.idle > (leg.letters.count("S") > 1):
+        rank = screws.twists.shape[1] - screws.internal_freedoms
+        if (
+            rank < n
+            or screws.regularity < _LEAST_REGULAR
+            or screws.internal_freedoms > (leg.letters.count("S") > 1)
+        ):
             continue
         legs_found.append((screws, _cost(combination)))
         if len(legs_found) == max_count:

@@ -99,7 +99,7 @@ def _template_lines(screws: LegScrews) -> Iterator[str]:
     if bodies:
         yield "    bodies:                     # each in the frame of the joint that carries it; uniform rods"
         # A rod that spins between two balls must be axisymmetric to more digits than people write.
-        digits = 10 if screws.idle else 4
+        digits = 10 if screws.internal_freedoms else 4
         for body, start, end in zip(bodies, points, points[1:], strict=False):
             yield f"      {body}: {_rod_inertia(subtract_vectors(end, start), digits)}"
         yield "    joints:"

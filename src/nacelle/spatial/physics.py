@@ -111,9 +111,9 @@ def register_compact_form(function: Callable[..., Any], reason_not: Callable[...
             where it can.
     """
 
-    def declare(other: _F) -> _F:
-        _compact[function] = _Replacement(other, reason_not)
-        return other
+    def declare(compact: _F) -> _F:
+        _compact[function] = _Replacement(compact, reason_not)
+        return compact
 
     return declare
 

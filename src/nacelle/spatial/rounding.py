@@ -189,23 +189,23 @@ class Constants:
     """The constants that a program, or a robot, has so far.
 
     Attributes:
-        one: gives the constant that a number is: an earlier one within the margin, or a new one; signs are
+        unify: gives the constant that a number is: an earlier one within the margin, or a new one; signs are
             apart.
     """
 
-    __slots__ = ("_seen", "one")
+    __slots__ = ("_seen", "unify")
 
     def __init__(self, ulps: int = ULPS) -> None:
         """Start with small whole numbers and halves; numbers within `ulps` units of rounding are one."""
         self._use(_UniqueFloats(ulps))
         self._seen[0.0] = 0.0
         for value in _EXACT:
-            self.one(value)
+            self.unify(value)
 
     def _use(self, seen: _UniqueFloats) -> None:
         self._seen = seen
         # Looking up a number that has been seen, which is nearly every one, runs no Python.
-        self.one: Callable[[float], float] = seen.__getitem__
+        self.unify: Callable[[float], float] = seen.__getitem__
 
     def copy(self) -> Constants:
         """The same constants, to go on from."""

@@ -183,7 +183,7 @@ def fold_constants(values: Array) -> Array:
     """Scalars of which symbols of plain constants are floats; an array of floats if all of them are."""
     if values.dtype != object:
         return values
-    flat = [getattr(value, "settled", value) for value in values.ravel()]
+    flat = [getattr(value, "folded", value) for value in values.ravel()]
     return pack(flat).reshape(values.shape) if flat else values
 
 

@@ -214,8 +214,8 @@ def _solve_objects(A: Array, b: Array, kind: str) -> Array:
     """Hand a solve to the class of the scalars, or eliminate with pivoting."""
     owner = next((x for x in (*np.ravel(A), *np.ravel(b)) if hasattr(type(x), "solve")), None)
     if owner is not None:
-        solved: Array = type(owner).solve(A, b, kind)
-        return solved
+        solution: Array = type(owner).solve(A, b, kind)
+        return solution
     columns = b.reshape(len(A), -1)
     M: list[list[Any]] = [[*A[i], *columns[i]] for i in range(len(A))]
     n = len(M)

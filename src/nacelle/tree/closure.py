@@ -202,16 +202,16 @@ class NumberClosures:
             return ClosureState(np.zeros(0), np.zeros((0, motion.columns.shape[1])), ())
         R = np.array([motion.poses[body].R for body in self._bodies])
         p = np.array([motion.poses[body].p for body in self._bodies])
-        moved = ordered_product(R, self._frames)
+        frames = ordered_product(R, self._frames)
         # Numbers alone are no constants of a program: their products may be summed in any order.
-        R, p = moved[:, :, :3], cancelling_array_sum(moved[:, :, 3], p)
+        R, p = frames[:, :, :3], cancelling_array_sum(frames[:, :, 3], p)
         count, k = len(self.rows), self._closure
         d = p[count:] - p[:count]
         e, f = R[k, :, self._first], R[k + count, :, self._second]
         residual = ordered_product(e[:, None], np.where(self._square, f, d[k])[:, :, None])
         v0, w = motion.columns[:3], motion.columns[3:]
-        moved = motion.movers[self._bodies][:, None]
-        linear, angular = np.where(moved, v0 - _skews(p) @ w, 0.0), np.where(moved, w, 0.0)
+        movable = motion.movers[self._bodies][:, None]
+        linear, angular = np.where(movable, v0 - _skews(p) @ w, 0.0), np.where(movable, w, 0.0)
         slip = linear[count:] - linear[:count] + _skews(d) @ angular[:count]
         relative = angular[count:] - angular[:count]
         normal = f[:, _NEXT] * e[:, _AFTER] - f[:, _AFTER] * e[:, _NEXT]

@@ -211,12 +211,12 @@ def solve_rates(
     structure, d = system.structure, dependent.shape[1]
     known = _PlatformTerms(system, np.concatenate([dependent, basis], axis=1), right)
     left = known.platform() if d else []
-    solved = [
+    leg_solutions = [
         _solve_leg(system, k, known, zero_rates, actuators_held)
         for k in (range(len(structure.legs)) if legs is None else legs)
     ]
     if d and (structure.parasitic or actuators_held):
-        left += [leg.left for leg in solved if leg.left is not None]
+        left += [leg.left for leg in leg_solutions if leg.left is not None]
     columns = basis.shape[1] + (right is not None)
     Z: Array = np.zeros((0, columns))
     if d:
@@ -226,7 +226,7 @@ def solve_rates(
     rows: dict[int, Array] = dict(
         zip(structure.platform_rates, w + _product(dependent, Z) if d else w, strict=True)
     )
-    for leg in solved:
+    for leg in leg_solutions:
         leg_rates = -(leg.X[:, d:] + _product(leg.X[:, :d], Z)) if d else -leg.X
         rows |= zip(leg.rates, leg_rates, strict=True)
     zero = np.zeros(columns)

@@ -250,7 +250,9 @@ def verify(
     return compare(robot, robot, against, states, seed)
 
 
-def compare(robot: Robot, other: Robot, against: str | Iterable[str], states: int, seed: int) -> Report:
+def compare(
+    robot: Robot, engine_robot: Robot, against: str | Iterable[str], states: int, seed: int
+) -> Report:
     """Compare a robot with another one in the engines; the same one, but for tests of the comparison."""
     names = _engine_names(against)
     builders = [engine_builder(name) for name in names]
@@ -260,7 +262,7 @@ def compare(robot: Robot, other: Robot, against: str | Iterable[str], states: in
         raise VerifyError(f"a seed is zero or above, not {seed}")
     mechanism_of(robot)
     with task(f"building {robot.name} in {', '.join(names)}"):
-        engines = [build(other) for build in builders]
+        engines = [build(engine_robot) for build in builders]
     with task("sampling random states"):
         samples = random_states(robot, states, seed)
     with task("computing kinematics"):
@@ -272,9 +274,9 @@ def compare(robot: Robot, other: Robot, against: str | Iterable[str], states: in
         errors = _Errors()
         with task(f"comparing with {engine.name}") as report:
             for k in range(states):
-                view = _engine_view(engine, other, kinematics.tree_state(k, samples))
-                _compare_kinematics(errors, k, view, other, kinematics, samples)
-                _compare_dynamics(errors, k, view, other, engine, dynamics)
+                view = _engine_view(engine, engine_robot, kinematics.tree_state(k, samples))
+                _compare_kinematics(errors, k, view, engine_robot, kinematics, samples)
+                _compare_dynamics(errors, k, view, engine_robot, engine, dynamics)
                 report((k + 1) / states)
         notes = list(engine.notes)
         if errors.lacks_inertia:

@@ -95,11 +95,14 @@ def coupling_constraint(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
 
 def closure_constraint(robot: Robot, joint: Joint, now: TreeSnapshot, u: Array) -> ClosureAtState:
     """A closure from an engine's snapshot at rates u of the tree."""
-    one, two = joint.predecessor, joint.successor
-    first, second = now.frame(one, joint.frame_predecessor), now.frame(two, joint.frame_successor)
+    first_body, second_body = joint.predecessor, joint.successor
+    first, second = (
+        now.frame(first_body, joint.frame_predecessor),
+        now.frame(second_body, joint.frame_successor),
+    )
     # The centre is fixed to the body next to the spherical joint or the turn: to the plane's other side.
-    carrier = one if _slides_last(joint) else two
-    centre = first.p if carrier == one else second.p
+    carrier = first_body if _slides_last(joint) else second_body
+    centre = first.p if carrier == first_body else second.p
     centre_rate = now.twist[carrier][:3] + np.cross(now.twist[carrier][3:], centre - now.p[carrier])
 
     def at_centre(body: int) -> tuple[Array, Array]:
@@ -111,10 +114,12 @@ def closure_constraint(robot: Robot, joint: Joint, now: TreeSnapshot, u: Array) 
         v, w = now.twist[body][:3], now.twist[body][3:]
         return at_arm, np.concatenate([a + np.cross(alpha, arm) + np.cross(w, centre_rate - v), alpha])
 
-    J_one, bias_one = at_centre(one)
-    J_two, bias_two = at_centre(two)
+    J_one, bias_one = at_centre(first_body)
+    J_two, bias_two = at_centre(second_body)
     J, bias = J_two - J_one, bias_two - bias_one
-    S, S_rate, groups = _motion_subspace(joint, first.R, second.R, now.twist[one][3:], now.twist[two][3:])
+    S, S_rate, groups = _motion_subspace(
+        joint, first.R, second.R, now.twist[first_body][3:], now.twist[second_body][3:]
+    )
     inverse = np.linalg.pinv(S)
     rotating_part = S_rate @ (inverse @ (J @ u))
     U, s, _ = np.linalg.svd(S)
@@ -325,18 +330,18 @@ def _internal_freedoms(
     unit = rate_scale(robot)[columns]
     _, s, Vt = np.linalg.svd(rows_zero[:, columns] * unit)
     rank = int(np.sum(s > _RANK * max(float(np.max(s, initial=0.0)), 1.0)))
-    idle = unit[:, None] * Vt[rank:].T
+    null_basis = unit[:, None] * Vt[rank:].T
     spins: list[tuple[Array, float]] = []
-    seen_rows = np.zeros((0, idle.shape[1]))
+    seen_rows = np.zeros((0, null_basis.shape[1]))
     for body in part.bodies:
-        if len(spins) == idle.shape[1]:
+        if len(spins) == null_basis.shape[1]:
             break
         J = now.jacobian[body][3:]
-        U, singular, _ = np.linalg.svd(J[:, columns] @ idle)
+        U, singular, _ = np.linalg.svd(J[:, columns] @ null_basis)
         if singular[0] < _RANK:
             continue
         row = U[:, 0] @ J
-        more = np.vstack([seen_rows, row[columns] @ idle])
+        more = np.vstack([seen_rows, row[columns] @ null_basis])
         if np.linalg.matrix_rank(more, _RANK) > len(seen_rows):
             seen_rows = more
             # The axis is fixed to the body, so its own derivative does no work: (w x axis) . w = 0.

@@ -76,7 +76,7 @@ class ModeAnimation:
             {name: self.shape.pieces(k, factor) for name, k in self.shape.links.items()}
             for factor in (0.0, self.factor)
         )
-        self._moved = {name: ends - self._still[name] for name, ends in deformed.items()}
+        self._displacements = {name: ends - self._still[name] for name, ends in deformed.items()}
         self._twists = {
             b: self.shape.twist(b) for b in bodies if modes.robot.bodies[b].name not in self.shape.links
         }
@@ -97,4 +97,6 @@ class ModeAnimation:
 
     def lines(self, phase: float) -> dict[str, Array]:
         """For each bent link its pieces (N, 2, 3), m, base axes, at a phase."""
-        return {name: pieces + math.sin(phase) * self._moved[name] for name, pieces in self._still.items()}
+        return {
+            name: pieces + math.sin(phase) * self._displacements[name] for name, pieces in self._still.items()
+        }

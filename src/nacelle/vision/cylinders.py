@@ -66,14 +66,14 @@ class Cylinder:
 
 def robot_solids(robot: Robot) -> list[list[Solid]]:
     """Solids of all bodies in their frames: described, or what the joints suggest at the reference pose."""
-    described = [described_solids(body) for body in robot.bodies]
-    if all(described[BASE + 1 :]):
-        return described
+    by_body = [described_solids(body) for body in robot.bodies]
+    if all(by_body[BASE + 1 :]):
+        return by_body
     bodies = inverse_kinematics(robot, reference_pose(robot), limits=False).bodies
-    placed = ConfiguredRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
+    configured = ConfiguredRobot(robot, [Pose(R, p) for R, p in zip(*bodies, strict=True)])
     return [
-        solids or [solid.transform(placed.poses[b].inverse()) for solid in placed.solids(b)]
-        for b, solids in enumerate(described)
+        solids or [solid.transform(configured.poses[b].inverse()) for solid in configured.solids(b)]
+        for b, solids in enumerate(by_body)
     ]
 
 

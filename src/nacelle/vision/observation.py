@@ -213,17 +213,17 @@ class Observation(Plottable):
             "x": self.x.tolist(),
             "cylinders": [
                 {
-                    "name": one.view.name,
-                    "width": one.view.width,
-                    "length": one.view.length.tolist(),
-                    "edges": 0 if one.measured is None else len(one.measured.edges),
-                    "direction_sigma": one.direction_sigma,
-                    "direction_error": one.direction_error,
-                    "reason": one.reason,
+                    "name": cylinder.view.name,
+                    "width": cylinder.view.width,
+                    "length": cylinder.view.length.tolist(),
+                    "edges": 0 if cylinder.measured is None else len(cylinder.measured.edges),
+                    "direction_sigma": cylinder.direction_sigma,
+                    "direction_error": cylinder.direction_error,
+                    "reason": cylinder.reason,
                 }
-                for one in self.seen
+                for cylinder in self.seen
             ],
-            "boxes": [one.name for one in self.view.boxes],
+            "boxes": [box.name for box in self.view.boxes],
             "message": self.message,
         }
         if self.pose is not None:
@@ -275,11 +275,13 @@ def observe(
     search = _SEARCH_MARGIN + _largest_edge_distance(scene, predicted)
     seen = tuple(
         _observe_cylinder(
-            one, scene, measure(image, predicted, one.cylinder, model, search=search) if one.sides else None
+            view,
+            scene,
+            measure(image, predicted, view.cylinder, model, search=search) if view.sides else None,
         )
-        for one in judged.cylinders
+        for view in judged.cylinders
     )
-    edges = [edge for one in seen if one.measured is not None for edge in one.measured.edges]
+    edges = [edge for cylinder in seen if cylinder.measured is not None for edge in cylinder.measured.edges]
     pose, message = None, ""
     try:
         judged.require()
@@ -299,8 +301,8 @@ def _predicted_pose(robot: Robot, x: Array, off: float, rng: np.random.Generator
 def _largest_edge_distance(scene: CameraScene, predicted: CameraScene) -> float:
     """The largest distance of the ends of cylinders in the image between two scenes, px."""
     ends = [
-        scene.camera.pixels(np.array([[rod.start, rod.stop] for rod in one.rods]))
-        for one in (scene, predicted)
+        scene.camera.pixels(np.array([[rod.start, rod.stop] for rod in view.rods]))
+        for view in (scene, predicted)
     ]
     gaps = np.linalg.norm(ends[0] - ends[1], axis=-1)
     return float(np.max(gaps[np.isfinite(gaps)], initial=0.0))

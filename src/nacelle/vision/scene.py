@@ -69,11 +69,11 @@ def entry_depth(solid: Solid, rays: Array) -> Array:
 def camera_is_within(solid: Solid, margin: float = 0.0) -> bool:
     """Whether the camera's centre is within a solid, or nearer to it than a margin, m."""
     if isinstance(solid, Rod):
-        bar = solid.stop - solid.start
-        length = float(np.linalg.norm(bar))
-        along = -float(solid.start @ bar) / length
+        axis = solid.stop - solid.start
+        length = float(np.linalg.norm(axis))
+        along = -float(solid.start @ axis) / length
         out = max(-along, along - length, 0.0)
-        across = max(float(np.linalg.norm(solid.start + along * bar / length)) - solid.radius, 0.0)
+        across = max(float(np.linalg.norm(solid.start + along * axis / length)) - solid.radius, 0.0)
         return float(np.hypot(out, across)) <= margin
     if isinstance(solid, Ball):
         return float(np.linalg.norm(solid.centre)) <= solid.radius + margin
@@ -121,9 +121,9 @@ def _sphere_roots(aa: Array, ab: Array, bb: float, radius: float) -> tuple[Array
 
 
 def _rod_span(rod: Rod, rays: Array) -> tuple[Array, Array, Array]:
-    bar = rod.stop - rod.start
-    length = float(np.linalg.norm(bar))
-    u = bar / length
+    axis = rod.stop - rod.start
+    length = float(np.linalg.norm(axis))
+    u = axis / length
     along, start = rays @ u, float(rod.start @ u)
     # Across the axis: |a|^2 - (a.u)^2 for a = d, and the same for the products.
     aa = np.einsum("...i,...i->...", rays, rays) - along * along
@@ -196,12 +196,12 @@ class RobotScenery:
     def scene(self, camera: Camera, R: Array, p: Array) -> CameraScene:
         """What a camera sees at poses of the bodies R (bodies, 3, 3), p (bodies, 3)."""
         view = camera.pose.inverse()
-        placed = [view @ Pose(rotation, origin) for rotation, origin in zip(R, p, strict=True)]
+        poses = [view @ Pose(rotation, origin) for rotation, origin in zip(R, p, strict=True)]
         return CameraScene(
             camera,
             self.cylinders,
             tuple(
-                SceneSolid(s.solid.transform(placed[s.body]), s.body, s.leg, s.cylinder) for s in self._solids
+                SceneSolid(s.solid.transform(poses[s.body]), s.body, s.leg, s.cylinder) for s in self._solids
             ),
         )
 

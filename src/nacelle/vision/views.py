@@ -43,7 +43,7 @@ from nacelle.vision.scene import CameraScene, RobotScenery, camera_is_within
 from nacelle.vision.visibility import ContactLines, EdgeVisibility, edge_visibilities
 
 # Where on an edge it is looked at, from 0 at A to 1 at B.
-_EDGE_PLACES = (0.2, 0.8)
+_EDGE_FRACTIONS = (0.2, 0.8)
 # A motion by the robot's size, or by 1 rad, that moves no edge by more than this is not seen, px.
 UNSEEN_MOTION = 1e-3
 
@@ -62,11 +62,11 @@ def edge_motion(camera: Camera, cylinder: Cylinder, bodies: BodyPoses, J: Array)
     """
     A, B = cylinder.ends_in_base(*bodies)
     lines = ContactLines.of(Rod(camera.in_camera_axes(A), camera.in_camera_axes(B), cylinder.radius))
-    X = lines.points(np.asarray(_EDGE_PLACES))
+    X = lines.points(np.asarray(_EDGE_FRACTIONS))
     pixels = camera.pixels(X)
-    result = np.full((2, len(_EDGE_PLACES), J.shape[-1]), np.nan)
+    result = np.full((2, len(_EDGE_FRACTIONS), J.shape[-1]), np.nan)
     for side, i in np.argwhere(np.all(np.isfinite(pixels), axis=-1)):
-        C, normal = A + _EDGE_PLACES[i] * (B - A), lines.normals[side]
+        C, normal = A + _EDGE_FRACTIONS[i] * (B - A), lines.normals[side]
         velocity = J[cylinder.body, :3] - skew(C - bodies.p[cylinder.body]) @ J[cylinder.body, 3:]
         edge = PixelPatch.of(camera, *pixels[side, i, :, None]).distance_from_plane(normal)
         result[side, i] = camera.pose.R @ normal @ velocity / (X[side, i, 2] * edge.slope[0])
@@ -273,8 +273,8 @@ def _judge_cylinder(
     inside, hidden = np.mean(seen.inside, axis=1), seen.inside & seen.hidden
     visible = np.mean(seen.inside & ~seen.hidden, axis=1)
     length = seen.free_length(model.reach) if np.any(seen.free) else np.zeros(2)
-    shown = np.any(seen.inside, axis=0)
-    width = float(np.median(seen.width[shown])) if np.any(shown) else 0.0
+    in_image = np.any(seen.inside, axis=0)
+    width = float(np.median(seen.width[in_image])) if np.any(in_image) else 0.0
     sides = tuple(side for side in (0, 1) if length[side] >= _LONG)
     if camera_is_within(rod):
         flags |= ViewFlag.CAMERA_INSIDE
@@ -302,7 +302,9 @@ def _judge_cylinder(
 
 def _exchangeable_cylinders(seen: list[EdgeVisibility], scene: CameraScene) -> list[tuple[int, ...]]:
     """For each cylinder those of other bodies whose edges coincide with its own in the image, end to end."""
-    ends = np.stack([one.pixels[:, [0, -1]] for one in seen]) if seen else np.zeros((0, 2, 2, 2))
+    ends = (
+        np.stack([visibility.pixels[:, [0, -1]] for visibility in seen]) if seen else np.zeros((0, 2, 2, 2))
+    )
     with np.errstate(invalid="ignore"):
         # Edges 0 and 1 from A to B, or the other way round with the sides swapped.
         ahead = np.linalg.norm(ends[:, None] - ends[None], axis=-1).max(axis=(-1, -2), initial=0.0)

@@ -233,7 +233,7 @@ def test_spins_of_a_robot_without_a_platform() -> None:
     assert [spin.body for spin in known.platform_internal_freedoms] == [rod]
     np.testing.assert_allclose(np.abs(known.platform_internal_freedoms[0].axis), [1.0, 0.0, 0.0], atol=1e-9)
     assert (mobility.true, mobility.platform, mobility.internal_count) == (3, 2, 1)
-    assert mobility.idle == ("arm.rod spins about its own axis",)
+    assert mobility.internal_motions == ("arm.rod spins about its own axis",)
 
 
 def test_bodies_of_a_cylinder_spin_together_and_one_of_them_is_held() -> None:
@@ -252,7 +252,7 @@ def test_a_rod_that_carries_the_rest_of_the_tree_spins_too() -> None:
     leg["closures"]["elbow"] = leg["joints"].pop("elbow")
     del leg["closures"]["elbow"]["guess"]
     known = mechanism_of(nacelle.build(data))
-    assert known.mobility.idle == ("arm.rod spins about its own axis",)
+    assert known.mobility.internal_motions == ("arm.rod spins about its own axis",)
     assert [known.robot.bodies[spin.body].name for spin in known.platform_internal_freedoms] == ["arm.rod"]
 
 

@@ -529,7 +529,7 @@ def test_struts_on_balls_spin_as_a_whole() -> None:
     assert found.errors == ()
     assert found.mobility is not None
     assert found.mobility.internal_count == 6
-    assert all("spin together about their axis" in words for words in found.mobility.idle)
+    assert all("spin together about their axis" in words for words in found.mobility.internal_motions)
     asymmetric = mechanisms.gough_stewart()
     rods = [body for leg in asymmetric["legs"] for body in leg["bodies"].values()]
     rods[1]["com"] = [0.05, 0.0, -0.2]

@@ -253,7 +253,7 @@ def test_of_many_entries_the_largest_are_drawn() -> None:
     assert panel.largest(MAX_CURVES) == list(range(40 - MAX_CURVES, 40))
     paper = canvas.Paper(shown=False)
     draw_panels(paper, [panel])
-    (ax,) = paper.drawn.axes
+    (ax,) = paper.result.axes
     assert ax.get_title(loc="right").startswith(f"{MAX_CURVES} of 40")
 
 

@@ -146,7 +146,7 @@ def test_kinematic_coordinates_hold(name: str) -> None:
         values = symbols(page)
         grid = coordinate_equations(page)
         for k, member in enumerate(page.members):
-            body = next(c.moved for c in moved.carried if c.body == member.body)
+            body = next(c.velocity for c in moved.carried if c.body == member.body)
             ten = body_parameters(robot, member.body)
             S = poses[member.body].R @ (ten[1:4] / ten[0]) + poses[member.body].p
             for row, rate in ((2 * k, body.at(S)), (2 * k + 1, body.w)):

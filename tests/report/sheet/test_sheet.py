@@ -309,7 +309,7 @@ def test_commands_name_the_robot_so_that_a_shell_runs_them() -> None:
     assert subject_of(robot).command("ops", "jacobian") == "nacelle ops fivebar jacobian"
     named = subject_of(dataclasses.replace(robot, name="a 'b' $(c)"))
     assert shlex.split(named.command("show")) == ["nacelle", "show", "a 'b' $(c).yaml"]
-    assert not named.described
+    assert not named.has_source
     changed = robot.with_parameters(1.1 * robot.parameter_vector("inertia"), "inertia")
     assert subject_of(changed).source == "fivebar.yaml"
 
@@ -349,7 +349,7 @@ def test_what_is_begun_here_is_not_begun_there() -> None:
         made = beside.section("verification")
         assert made is not None
         assert made.reason == "prrrp is in no other engine"
-        assert list(beside._made) == ["verification"]
+        assert list(beside._sections) == ["verification"]
 
 
 @pytest.mark.slow
@@ -359,7 +359,7 @@ def test_sections_that_are_made_elsewhere_come_last() -> None:
         assert beside is not None
         assert beside._answer.poll(300.0)
         made = list(make_sections(subject, ("operations", "check"), worker=beside))
-        assert made[1] is beside._made["operations"]
+        assert made[1] is beside._sections["operations"]
     assert [section.name for section in made] == ["check", "operations"]
 
 

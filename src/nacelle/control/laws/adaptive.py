@@ -444,14 +444,14 @@ class Adaptive(ControlLaw):
         Y, effective = self._regressors(robot, predicted_state, slide, coming)
         load = k["damping"].reshape(n, n) @ slide.s
         J = np.asarray(inverse_jacobian(robot, predicted_state.x, predicted_state.y)["J"])
-        asked = Y @ z["parameters"] + least_forces(J, load)
-        force = limit_forces(asked, k["limit"])
+        unlimited_force = Y @ z["parameters"] + least_forces(J, load)
+        force = limit_forces(unlimited_force, k["limit"])
         memory = platform_memory_after(z, platform, slide.a_ref + k["decay"][0] * slide.s)
         memory |= {"a_d": motion.a, "parameters": z["parameters"], "excitation": z["excitation"]}
         if self.adapts:
             excitation = _excitation(effective, z["excitation"], k)
             resting = maximum(platform.missed[0], platform.stopped[0])
-            for effort, most in zip(asked, k["limit"], strict=True):
+            for effort, most in zip(unlimited_force, k["limit"], strict=True):
                 resting = maximum(resting, where(absolute(effort) - most, 1.0, 0.0))
             power = dot(slide.s, load)
             parameters = _adapt_parameters(

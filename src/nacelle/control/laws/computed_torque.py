@@ -192,26 +192,28 @@ class ComputedTorque(ControlLaw):
         else:
             y_d = solve_passive_coordinates(robot, z["y_d"], motion.x)
             errors = _actuator_errors(robot, platform, y_d, motion, before)
-            wanted = _actuator_motion(robot, desired, y_d)[1]
+            desired_acceleration = _actuator_motion(robot, desired, y_d)[1]
             at = model_functions.bias(
                 robot, *predicted_state, outputs="A actuator_bias", physics=WITHOUT_FRICTION
             )
-            a = twist_from_rates(at["A"], wanted + errors.after(k["delay"], k) - at["actuator_bias"])
+            a = twist_from_rates(
+                at["A"], desired_acceleration + errors.after(k["delay"], k) - at["actuator_bias"]
+            )
         taken = a - platform.unmodelled if self.observer else a
         load = None
         if self.friction:
             load = -friction_along_twist(robot, predicted_state.x, predicted_state.y, desired.v, self.smooth)
         v = predicted_state.v + (0.5 * k["period"][0]) * (a - before)
-        asked = model_force(
+        unlimited_force = model_force(
             robot,
             predicted_state.y,
             DesiredMotion(predicted_state.x, v, taken),
             load=load,
             physics=WITHOUT_FRICTION,
         )
-        force = limit_forces(asked, k["limit"])
+        force = limit_forces(unlimited_force, k["limit"])
         if self.observer:
-            cut = inertial_response(robot, predicted_state, np.zeros(robot.motion.n), force - asked)
+            cut = inertial_response(robot, predicted_state, np.zeros(robot.motion.n), force - unlimited_force)
             taken = taken + cut.acceleration
             parts["disturbance"] = cut.M @ platform.unmodelled
         return ControlStep(force, platform_memory_after(z, platform, taken) | parts, predicted_state)

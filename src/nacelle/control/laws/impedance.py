@@ -132,9 +132,9 @@ class Impedance(ControlLaw):
                 robot, predicted_state.x, predicted_state.y, desired.v, self.smooth
             )
         at = DesiredMotion(predicted_state.x, predicted_state.v, desired.a)
-        asked = model_force(robot, predicted_state.y, at, load=-opposed, physics=WITHOUT_FRICTION)
-        force = limit_forces(asked, k["limit"])
-        a = desired.a + inertial_response(robot, predicted_state, load, force - asked).acceleration
+        unlimited_force = model_force(robot, predicted_state.y, at, load=-opposed, physics=WITHOUT_FRICTION)
+        force = limit_forces(unlimited_force, k["limit"])
+        a = desired.a + inertial_response(robot, predicted_state, load, force - unlimited_force).acceleration
         return ControlStep(force, platform_memory_after(z, platform, a) | {"a_d": motion.a}, predicted_state)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:

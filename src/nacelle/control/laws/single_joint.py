@@ -106,12 +106,12 @@ class SingleJoint(ControlLaw):
             physics = Physics(smooth=self.smooth) if rubs else WITHOUT_FRICTION
             feedforward = model_force(robot, y, motion, physics=physics)
         more = without_internal_forces(robot, y, motion.x, k["period"][0] * k["integral"] * error)
-        wanted = without_internal_forces(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
+        feedback = without_internal_forces(robot, y, motion.x, k["stiffness"] * error + k["damping"] * rate)
         integral = z["integral"] + more
-        asked = feedforward + wanted + integral
-        force = limit_forces(asked, k["limit"])
+        unlimited_force = feedforward + feedback + integral
+        force = limit_forces(unlimited_force, k["limit"])
         # What a drive cannot give is taken out of the integral.
-        integral = integral + k["unwinding"][0] * (force - asked)
+        integral = integral + k["unwinding"][0] * (force - unlimited_force)
         memory = {
             "error": error,
             "rate": rate,

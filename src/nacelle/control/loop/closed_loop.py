@@ -195,9 +195,9 @@ class ControlLoop:
         self.options = options = LoopOptions() if options is None else options
         self.sensors = Sensors() if options.sensors is None else options.sensors
         self.desired: DesiredSamples = desired_motion(model, trajectory, period, options)
-        ordered = sorted((PlantSwitch(*change) for change in options.changes), key=lambda change: change.time)
-        self.plants = tuple(map(as_plant, (plant, *(change.plant for change in ordered))))
-        self.changes = self._samples([change.time for change in ordered])
+        ordered = sorted((PlantSwitch(*switch) for switch in options.changes), key=lambda switch: switch.time)
+        self.plants = tuple(map(as_plant, (plant, *(switch.plant for switch in ordered))))
+        self.changes = self._samples([switch.time for switch in ordered])
         for moving in self.plants:
             _check_same_structure(model, moving)
         self.required: PathRequirement = actuator_requirements(model, self.desired, SMOOTH)

@@ -81,34 +81,34 @@ class DesiredSamples:
         return int(np.searchsorted(self.time, -1e-12))
 
 
-def desired_motion(robot: Robot, trajectory: Trajectory, period: float, course: Schedule) -> DesiredSamples:
+def desired_motion(robot: Robot, trajectory: Trajectory, period: float, schedule: Schedule) -> DesiredSamples:
     """The desired motion of a robot along a trajectory, at samples.
 
     Args:
         robot: the model.
         trajectory: of its motion.
         period: sample time, s.
-        course: how long it settles, how often it is repeated, when it ends.
+        schedule: how long it settles, how often it is repeated, when it ends.
 
     Raises:
         KinematicsError: if the trajectory is for another motion, or cannot be repeated.
     """
     still = bool(np.max(np.abs(trajectory(0.0).v)) < _REST_TWIST)
     usual = max(_SETTLE_TIME, _SETTLE_SAMPLES * period) if still else 0.0
-    settle = usual if course.settle is None else course.settle
-    if course.repeat < 1 or not (np.isfinite(settle) and settle >= 0.0):
+    settle = usual if schedule.settle is None else schedule.settle
+    if schedule.repeat < 1 or not (np.isfinite(settle) and settle >= 0.0):
         raise KinematicsError(
             f"a path is run through once or more often after a time that is not negative, got repeat="
-            f"{course.repeat} and settle={settle:g} s"
+            f"{schedule.repeat} and settle={settle:g} s"
         )
-    if course.repeat > 1 or (settle > 0.0 and not still):
+    if schedule.repeat > 1 or (settle > 0.0 and not still):
         reason = reason_not_periodic(trajectory)
         if reason:
             raise KinematicsError(
                 f"a path that is repeated, or settled on in motion, ends as it starts; {reason}"
             )
-    over = course.repeat * trajectory.duration
-    length = over if course.duration is None else course.duration
+    over = schedule.repeat * trajectory.duration
+    length = over if schedule.duration is None else schedule.duration
     if not (np.isfinite(length) and length >= period):
         raise KinematicsError(f"a run lasts for a sample of {period:g} s or longer, got {length:g} s")
     require_memory(

@@ -65,9 +65,9 @@ class FramePoses(NamedTuple):
         """Angles (N,) of the rotations from others to these, rad."""
         return np.asarray(np.linalg.norm(_rotation_vectors(self.R, other.R), axis=1))
 
-    def rotations_from(self, other: FramePoses) -> Array:
+    def rotations_from(self, reference: FramePoses) -> Array:
         """Rotation vectors (N, 3) from the first orientation of others to these, rad, base axes."""
-        return _rotation_vectors(self.R, other.R[:1])
+        return _rotation_vectors(self.R, reference.R[:1])
 
 
 def frame_poses(robot: Robot, x: Array, tool: str = "") -> FramePoses:
@@ -391,8 +391,8 @@ class ControlRun(Plottable):
             names += [f"{name}.{kind}" for name in actuators]
             units += of
             values.append(table)
-        x, wanted = self.x, self.desired_motion.x[self._desired_rows]
-        for suffix, poses in (("", x), (".desired", wanted)):
+        x, desired = self.x, self.desired_motion.x[self._desired_rows]
+        for suffix, poses in (("", x), (".desired", desired)):
             names += [f"{name}{suffix}" for name, _ in labels.x]
             units += [unit for _, unit in labels.x]
             values.append(poses)

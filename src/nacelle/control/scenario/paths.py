@@ -68,11 +68,11 @@ def scenario_path(robot: Robot, spec: PathSpec, folder: Path) -> PathPlan:
     return PathPlan(waypoint_path(robot, spec.through, folder))
 
 
-def pose_from_spec(robot: Robot, written: PoseSpec) -> Array:
+def pose_from_spec(robot: Robot, spec: PoseSpec) -> Array:
     """A pose (nx,) as written: coordinates, the reference pose, the middle of the workspace."""
-    if isinstance(written, dict):
-        return pose_from_names(robot, written)
-    return workspace_middle(robot) if written == MIDDLE else reference_pose(robot)
+    if isinstance(spec, dict):
+        return pose_from_names(robot, spec)
+    return workspace_middle(robot) if spec == MIDDLE else reference_pose(robot)
 
 
 # ---- which coordinates a path is in
@@ -225,7 +225,7 @@ def _vertical_plane(robot: Robot) -> _PathPlane:
 
 def line_path(robot: Robot, spec: LineSpec) -> Trajectory:
     """A straight line from rest to rest, and back if that is wanted."""
-    ends = [pose_from_spec(robot, written) for written in (spec.start, spec.end)]
+    ends = [pose_from_spec(robot, pose) for pose in (spec.start, spec.end)]
     forth = Line(*ends, motion=robot.motion, duration=spec.duration, speed=spec.speed)
     return forth.then(forth.reverse()) if spec.back else forth
 
@@ -233,9 +233,7 @@ def line_path(robot: Robot, spec: LineSpec) -> Trajectory:
 def waypoint_path(robot: Robot, spec: PointsSpec, folder: Path) -> Trajectory:
     """A path through points: a B-spline, or straight lines with blends."""
     if spec.points is not None:
-        points = Waypoints(
-            robot.motion, np.stack([pose_from_spec(robot, written) for written in spec.points])
-        )
+        points = Waypoints(robot.motion, np.stack([pose_from_spec(robot, pose) for pose in spec.points]))
     else:
         assert spec.file is not None
         points = read_waypoints(folder / spec.file, robot.motion)

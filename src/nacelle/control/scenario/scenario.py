@@ -183,13 +183,13 @@ def _make_plant(
 def _wrench_from_spec(spec: WrenchSpec) -> Array:
     """[f; n] (6,), N and N m."""
     parts = []
-    for written, kind in ((spec.force, "force"), (spec.torque, "torque")):
-        entries: Any = written
-        if isinstance(written, str):
-            *numbers, unit = written.split()
+    for vector, kind in ((spec.force, "force"), (spec.torque, "torque")):
+        entries: Any = vector
+        if isinstance(vector, str):
+            *numbers, unit = vector.split()
             entries = [f"{number} {unit}" for number in numbers]
         if len(entries) != 3:
-            raise KinematicsError(f'a {kind} has three entries: write "0 0 -20 N", got {written!r}')
+            raise KinematicsError(f'a {kind} has three entries: write "0 0 -20 N", got {vector!r}')
         parts += [parse_si(entry, kind) for entry in entries]
     return np.array(parts)
 

@@ -32,7 +32,7 @@ MIDDLE, REFERENCE = "middle of workspace", "reference"
 _NAMED_POSES = (MIDDLE, REFERENCE)
 
 
-def _check_place(value: Any) -> Any:
+def _check_pose_spec(value: Any) -> Any:
     if isinstance(value, dict) or value in _NAMED_POSES:
         return value
     raise fault(
@@ -40,7 +40,7 @@ def _check_place(value: Any) -> Any:
     )
 
 
-PoseSpec = Annotated[Any, BeforeValidator(_check_place)]
+PoseSpec = Annotated[Any, BeforeValidator(_check_pose_spec)]
 Count = Annotated[int, Field(ge=1)]
 
 

@@ -290,14 +290,14 @@ def true_flow(robot: Robot, s: Array, tau: Array, constants: Array, **options: A
     return pack([*flow(_true_robot(robot, s, k), s[:-1], tau, k["quat_0"], **options), 1.0])
 
 
-def true_signals(robot: Robot, s: Array, constants: Array, wanted: Sequence[str]) -> dict[str, Any]:
+def true_signals(robot: Robot, s: Array, constants: Array, names: Sequence[str]) -> dict[str, Any]:
     """Signals of the true robot, as `rigid_signals`, and what a camera sees: poses R, p of all bodies."""
     k = _constant_layout(robot).split(constants)
     true = _true_robot(robot, s, k)
-    signals = rigid_signals(true, s[:-1], k["quat_0"], wanted)
-    if "q" in wanted:
+    signals = rigid_signals(true, s[:-1], k["quat_0"], names)
+    if "q" in names:
         signals["q"] = signals["q"] + k["zeros"]
-    if "R" in wanted or "p" in wanted:
+    if "R" in names or "p" in names:
         signals |= kinematic_model.body_poses(true, signals["x"], signals["y"])
     return signals
 

@@ -137,12 +137,12 @@ class ModelEdges:
             u = lines.way / np.linalg.norm(lines.way)
             for side, (n, t) in enumerate(zip(lines.normals, self._free[k], strict=True)):
                 # Drawn whether it is used or not: the noise of others does not depend on it.
-                drawn = self._rng.standard_normal(2)
+                noise = self._rng.standard_normal(2)
                 E = np.column_stack([u, np.cross(n, u)])
                 C = self._covariance(n, E, lines.points(t)[side])
                 if C is None:
                     continue
-                seen = n + E @ (np.linalg.cholesky(C) @ drawn)
+                seen = n + E @ (np.linalg.cholesky(C) @ noise)
                 seen = seen / np.linalg.norm(seen)
                 across = (np.eye(3) - np.outer(seen, seen)) @ E
                 measurements.append(

@@ -105,7 +105,7 @@ def symbolic_coefficients(
     """
     rows = [dict(vector) for vector in vectors]
     order = {k: index for index, k in enumerate(leading)}
-    solved: dict[int, TransferVector] = {}
+    reduced_rows: dict[int, TransferVector] = {}
     outside = set(dependent)
 
     def length(row: TransferVector) -> tuple[int, int]:
@@ -119,10 +119,10 @@ def symbolic_coefficients(
         rows = [row for row in rows if row is not pivot]
         pivot = {j: value.scale(1.0 / float(pivot[k].constant or 1.0)) for j, value in pivot.items()}
         rows = [_eliminate(row, k, pivot) for row in rows]
-        solved = {j: _eliminate(row, k, pivot) for j, row in solved.items()}
-        solved[k] = pivot
+        reduced_rows = {j: _eliminate(row, k, pivot) for j, row in reduced_rows.items()}
+        reduced_rows[k] = pivot
     coefficients: dict[tuple[int, int], Polynomial] = {}
-    for k, row in solved.items():
+    for k, row in reduced_rows.items():
         if any(j in outside and j != k and abs(value.value) > _SMALL for j, value in row.items()):
             continue
         column = np.zeros(len(leading))

@@ -84,13 +84,13 @@ class _MirrorImages:
 
     robot: Robot
     first: Leg
-    other: Leg
+    second: Leg
     mirror: _Reflection
     motion: TreeKinematics
 
     def refusal(self, reason: str) -> ParameterError:
         """The error that they are no mirror images."""
-        return _refusal(self.first, self.other, reason)
+        return _refusal(self.first, self.second, reason)
 
     def axis_signs(self, body: int, image: int) -> Array:
         """The signs s (3,) of the axes of a body of the first leg in its image."""
@@ -129,7 +129,7 @@ class _MirrorImages:
         return signs
 
 
-def mirror_signs(robot: Robot, first: Leg, other: Leg) -> dict[str, float]:
+def mirror_signs(robot: Robot, first: Leg, second: Leg) -> dict[str, float]:
     """Signs of the parameters of a leg in its mirror image, by the names that they have in the first leg.
 
     Only those that are -1 in some leg are listed: parameters without an entry are equal.
@@ -137,17 +137,17 @@ def mirror_signs(robot: Robot, first: Leg, other: Leg) -> dict[str, float]:
     Raises:
         ParameterError: if the legs are no mirror images of each other; it says why.
     """
-    reason = structure_difference(robot, first, other)
+    reason = structure_difference(robot, first, second)
     if reason:
-        raise _refusal(first, other, reason)
-    images = _find_symmetric_pose(robot, first, other)
+        raise _refusal(first, second, reason)
+    images = _find_symmetric_pose(robot, first, second)
     signs: dict[str, float] = {}
-    for body, image in zip(first.bodies, other.bodies, strict=True):
+    for body, image in zip(first.bodies, second.bodies, strict=True):
         s = images.axis_signs(body, image)
         for part in INERTIA_NAMES:
             axes = "" if part == "m" else part[1:]
             signs[f"{robot.bodies[body].name}.{part}"] = float(np.prod([s["xyz".index(c)] for c in axes]))
-    pairs = zip((*first.joints, *first.closures), (*other.joints, *other.closures), strict=True)
+    pairs = zip((*first.joints, *first.closures), (*second.joints, *second.closures), strict=True)
     for joint, image in pairs:
         first_joint, other_joint = robot.joints[joint], robot.joints[image]
         for axis, sign in images.rate_signs(first_joint, other_joint).items():
@@ -156,8 +156,8 @@ def mirror_signs(robot: Robot, first: Leg, other: Leg) -> dict[str, float]:
     return signs
 
 
-def _refusal(first: Leg, other: Leg, reason: str) -> ParameterError:
-    return ParameterError(f"{other.name} is no mirror image of {first.name}: {reason}")
+def _refusal(first: Leg, second: Leg, reason: str) -> ParameterError:
+    return ParameterError(f"{second.name} is no mirror image of {first.name}: {reason}")
 
 
 def _positions_at(robot: Robot, x: Array) -> TreeKinematics:
@@ -167,16 +167,16 @@ def _positions_at(robot: Robot, x: Array) -> TreeKinematics:
         return configuration(robot, pose, y).motion
 
 
-def _find_symmetric_pose(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
+def _find_symmetric_pose(robot: Robot, first: Leg, second: Leg) -> _MirrorImages:
     """Two legs at the symmetric pose that is nearest to the reference."""
     x = reference_pose(robot)
     motion = _positions_at(robot, x)
-    mirror = _reflection(robot, motion, first, other)
+    mirror = _reflection(robot, motion, first, second)
 
     def residual(at: TreeKinematics) -> Array:
         """How far the points of one leg are from the images of the other's, over the robot's size."""
         images = [mirror.point(point) for point in _leg_points(robot, at, first)]
-        return np.ravel(np.array(images) - _leg_points(robot, at, other)) / robot.size
+        return np.ravel(np.array(images) - _leg_points(robot, at, second)) / robot.size
 
     units = twist_scales(robot)
     for _ in range(_ITERATIONS):
@@ -196,8 +196,8 @@ def _find_symmetric_pose(robot: Robot, first: Leg, other: Leg) -> _MirrorImages:
                 x, motion = reached, there
                 break
         else:
-            raise _refusal(first, other, "no symmetric pose is within reach")
-    return _MirrorImages(robot, first, other, mirror, motion)
+            raise _refusal(first, second, "no symmetric pose is within reach")
+    return _MirrorImages(robot, first, second, mirror, motion)
 
 
 def _leg_points(robot: Robot, motion: TreeKinematics, leg: Leg) -> Array:
@@ -211,13 +211,13 @@ def _leg_points(robot: Robot, motion: TreeKinematics, leg: Leg) -> Array:
     return np.array([*(motion.poses[body].p for body in leg.bodies), *centres])
 
 
-def _reflection(robot: Robot, motion: TreeKinematics, first: Leg, other: Leg) -> _Reflection:
+def _reflection(robot: Robot, motion: TreeKinematics, first: Leg, second: Leg) -> _Reflection:
     """The reflection between the first joints of two legs on the base, or else between their bodies."""
     pairs = []
-    for a, b in zip(first.joints, other.joints, strict=True):
+    for a, b in zip(first.joints, second.joints, strict=True):
         if robot.joints[a].predecessor == robot.joints[b].predecessor == BASE:
             pairs.append([np.asarray(robot.joints[k].frame_predecessor.p, dtype=float) for k in (a, b)])
-    pairs += [[motion.poses[k].p for k in pair] for pair in zip(first.bodies, other.bodies, strict=True)]
+    pairs += [[motion.poses[k].p for k in pair] for pair in zip(first.bodies, second.bodies, strict=True)]
     for start, end in pairs:
         length = float(np.linalg.norm(end - start))
         if length > _ROUNDING * robot.size:
@@ -225,7 +225,7 @@ def _reflection(robot: Robot, motion: TreeKinematics, first: Leg, other: Leg) ->
             return _Reflection(n, float(n @ (start + end)) / 2.0)
     raise _refusal(
         first,
-        other,
+        second,
         "all their bodies have the same origins at the reference pose, so that the plane is not determined; "
         "place their frames apart",
     )

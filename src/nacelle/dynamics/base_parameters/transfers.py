@@ -339,7 +339,7 @@ class Transfers:
     def __init__(self, robot: Robot, motions: BodyMotions) -> None:
         self._robot, self._motions = robot, motions
         parameters = linear_parameters(robot)
-        self._place = {name: k for k, name in enumerate(parameters.names)}
+        self._index = {name: k for k, name in enumerate(parameters.names)}
         self._legs = {body: leg for leg in robot.legs for body in leg.bodies}
 
     def all(self) -> Iterator[Transfer]:
@@ -352,9 +352,9 @@ class Transfers:
         yield from self._rods()
         yield from self._rotors()
         yield from self._frictions()
-        for name, index in self._place.items():
+        for name, index in self._index.items():
             # A spring's preload is a constant force, as friction has it that pulls one way.
-            constant = self._place.get(name.replace("stiffness*rest", "constant"))
+            constant = self._index.get(name.replace("stiffness*rest", "constant"))
             if name.endswith(".stiffness*rest") and constant is not None:
                 yield Transfer(("preload", name), {index: ONE, constant: ONE})
 
@@ -408,7 +408,7 @@ class Transfers:
             return {}
         name = self._robot.bodies[body].name
         return {
-            self._place[f"{name}.{part}"]: value
+            self._index[f"{name}.{part}"]: value
             for part, value in zip(INERTIA_NAMES, ten, strict=True)
             if value.terms
         }
@@ -429,7 +429,7 @@ class Transfers:
         singular = np.linalg.svd(w, full_matrices=False)
         if singular[1][0] <= _ZERO_TOLERANCE * max(largest, 1.0):
             for part in INERTIA_NAMES[1:]:
-                yield Transfer((*rule, part), {self._place[f"{robot.bodies[body].name}.{part}"]: ONE})
+                yield Transfer((*rule, part), {self._index[f"{robot.bodies[body].name}.{part}"]: ONE})
             return
         if singular[1][1] > _ZERO_TOLERANCE * singular[1][0]:
             if singular[1][2] <= _ZERO_TOLERANCE * singular[1][0]:
@@ -465,8 +465,8 @@ class Transfers:
         for load in robot.payload:
             name = robot.bodies[load.body].name
             for part in INERTIA_NAMES:
-                change = {self._place[f"payload.{load.name}.{part}"]: ONE,
-                          self._place[f"{name}.{part}"]: Polynomial.number(-1.0)}  # fmt: skip
+                change = {self._index[f"payload.{load.name}.{part}"]: ONE,
+                          self._index[f"{name}.{part}"]: Polynomial.number(-1.0)}  # fmt: skip
                 yield Transfer(("payload", load.name, part), change)
 
     def _rods(self) -> Iterator[Transfer]:
@@ -476,8 +476,8 @@ class Transfers:
         rods = mass_point_rods(forms, find_rods(mechanism_of(robot)))
         for body, rod in rods.items():
             name = robot.bodies[body].name
-            indices = [self._place[f"{name}.{part}"] for part in INERTIA_NAMES]
-            A = np.asarray(coefficients(rod.masses, len(self._place))[:, indices], dtype=float)
+            indices = [self._index[f"{name}.{part}"] for part in INERTIA_NAMES]
+            A = np.asarray(coefficients(rod.masses, len(self._index))[:, indices], dtype=float)
             scale = np.array([1.0] + [self._motions.size] * 3 + [self._motions.size**2] * 6)
             null = np.linalg.svd(A * scale)[2][3:] * scale
             for i, row in enumerate(reduced_echelon(null / scale) * scale):
@@ -493,7 +493,7 @@ class Transfers:
         robot, motions = self._robot, self._motions
         g = np.asarray(robot.gravity, dtype=float)
         for j, joint in enumerate(robot.joints):
-            index = self._place.get(f"{joint.name}.rotor_inertia")
+            index = self._index.get(f"{joint.name}.rotor_inertia")
             if index is None:
                 continue
             factor = -(float(joint.gear_ratio) ** 2)
@@ -524,7 +524,7 @@ class Transfers:
             axis = robot.joints[j].friction_axes[number]
             prefix = f"{robot.joints[j].name}.{axis}."
             for form in ("viscous", "coulomb"):
-                if prefix + form in self._place:
+                if prefix + form in self._index:
                     # Rotations, translations and spherical joints apart.
                     axis_rates.append((rate, prefix + form, f"{axis[0]}{form}"))
         largest = {
@@ -533,7 +533,7 @@ class Transfers:
         }
         for i, (rate, name, form) in enumerate(axis_rates):
             if np.max(np.abs(rate)) <= _ZERO_TOLERANCE * largest[form]:
-                yield Transfer(("no effect", name), {self._place[name]: ONE})
+                yield Transfer(("no effect", name), {self._index[name]: ONE})
                 continue
             for first_rate, first, kind in axis_rates[:i]:
                 if (
@@ -545,6 +545,6 @@ class Transfers:
                 c = float(rate @ first_rate) / float(first_rate @ first_rate)
                 if np.max(np.abs(rate - c * first_rate)) <= _ZERO_TOLERANCE * np.max(np.abs(rate)):
                     factor = c * c if form.endswith("viscous") else abs(c)
-                    change = {self._place[name]: ONE, self._place[first]: Polynomial.number(-factor)}
+                    change = {self._index[name]: ONE, self._index[first]: Polynomial.number(-factor)}
                     yield Transfer(("friction", name, first), change)
                     break

@@ -205,9 +205,9 @@ class DerivativeTape:
         return K
 
     def _rows(self, value: Array, inputs: Array) -> Array:
-        one = self.graph.const(1.0)
+        unit_seed = self.graph.const(1.0)
         indices = [symbol.index for symbol in inputs]
-        rows = [reverse(self.graph, {node_of(self.graph, entry): one}, indices) for entry in value]
+        rows = [reverse(self.graph, {node_of(self.graph, entry): unit_seed}, indices) for entry in value]
         return np.array([[self._symbol(node) for node in row] for row in rows], dtype=object)
 
     def _symbol(self, node: int | None) -> Scalar:

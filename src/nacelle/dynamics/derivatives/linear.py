@@ -181,10 +181,10 @@ def linearise(
     by_force = solve_batch(M, np.swapaxes(A, -1, -2))
     batch = A.shape[:-2]
     none = np.zeros((*batch, n, n))
-    one = none + np.eye(n)
+    identity = none + np.eye(n)
     no_force, D = np.zeros((*batch, n, count)), np.zeros((*batch, count, count))
     if coordinates == "platform":
-        system = _block_matrix(results["turn"], one, by_pose, by_twist)
+        system = _block_matrix(results["turn"], identity, by_pose, by_twist)
         B = np.concatenate([no_force, by_force], axis=-2)
         C = np.concatenate([A, np.zeros((*batch, count, n))], axis=-1)
         c = np.concatenate(np.broadcast_arrays(v + np.zeros((*batch, n)), a), axis=-1)
@@ -195,9 +195,9 @@ def linearise(
             [results["active_pose"] + A @ by_pose, results["active_twist"] + A @ by_twist], axis=-1
         )
         lower = np.swapaxes(solve_batch(np.swapaxes(P, -1, -2), np.swapaxes(rows, -1, -2)), -1, -2)
-        system = np.concatenate([np.concatenate([none, one], axis=-1), lower], axis=-2)
+        system = np.concatenate([np.concatenate([none, identity], axis=-1), lower], axis=-2)
         B = np.concatenate([no_force, A @ by_force], axis=-2)
-        C = np.concatenate([one, none], axis=-1)
+        C = np.concatenate([identity, none], axis=-1)
         c = np.concatenate([np.einsum("...ij,...j->...i", A, v), results["active"]], axis=-1)
     return LinearModel(robot, coordinates, point.x, v, point.tau, system, B, C, D, c, width, flags)
 

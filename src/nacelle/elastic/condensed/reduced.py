@@ -181,9 +181,9 @@ def _reason_not_condensed(robot: Robot, normal: Array | None, links: set[int], k
     for j in kept:
         if j >= robot.tree:
             return f"joint {robot.joints[j].name!r} closes a loop of rigid links"
-    placed = {BASE, PLATFORM, *links, *(robot.joints[j].successor for j in kept)}
+    retained = {BASE, PLATFORM, *links, *(robot.joints[j].successor for j in kept)}
     for k, body in enumerate(robot.bodies):
-        if k not in placed:
+        if k not in retained:
             return f"body {body.name!r} hangs on a flexible link"
     return ""
 
@@ -515,8 +515,11 @@ def link_end_points(reduced: ReducedCoordinates, p: Array) -> list[tuple[Array, 
 
 def _subchain_frames(reduced: ReducedCoordinates, p: Array) -> tuple[ElasticFrames, Configuration]:
     """The stumps at positions p (size,)."""
-    subchains, placed = reduced.structure.subchains, normalise_positions(reduced, p)[: reduced.subchain_size]
-    return configured_frames(subchains, *positions.split_positions(subchains, placed))
+    subchains, subchain_positions = (
+        reduced.structure.subchains,
+        normalise_positions(reduced, p)[: reduced.subchain_size],
+    )
+    return configured_frames(subchains, *positions.split_positions(subchains, subchain_positions))
 
 
 def _transverse_directions(span: Array, first: Array) -> tuple[Array, Array]:

@@ -372,15 +372,17 @@ def _solve_modes(model: Matrices, locked: bool, number: int | None, loaded: bool
     spaces = null_spaces(A, rate_scales(model.elastic_tree))
     rigid = _rigid_motions(model, A) if not loaded else [np.zeros((size, 0))] * len(spaces)
     M, K = model.M[good], np.broadcast_to(model.K, model.M.shape)[good]
-    solved = [modes_on_subspace(*each) for each in zip(M, K, [s.basis for s in spaces], rigid, strict=True)]
-    most = max((len(modes.values) for modes in solved), default=0)
+    all_modes = [
+        modes_on_subspace(*each) for each in zip(M, K, [s.basis for s in spaces], rigid, strict=True)
+    ]
+    most = max((len(modes.values) for modes in all_modes), default=0)
     kept = most if number is None else min(number, most)
-    count = len(solved)
+    count = len(all_modes)
     values, shapes = np.full((count, kept), np.nan), np.full((count, size, kept), np.nan)
-    for k, modes in enumerate(solved):
+    for k, modes in enumerate(all_modes):
         m = min(kept, len(modes.values))
         values[k, :m], shapes[k, :, :m] = modes.values[:m], modes.shapes[:, :m]
-    still = np.array([modes.rigid for modes in solved], dtype=np.int64)
+    still = np.array([modes.rigid for modes in all_modes], dtype=np.int64)
     damped = np.einsum("nik,ij,njk->nk", shapes, model.C, shapes) if np.any(model.C) else 0.0 * values
     with np.errstate(invalid="ignore", divide="ignore"):
         w = np.sqrt(values)
@@ -428,8 +430,8 @@ def _rigid_motions(model: Matrices, A: Array) -> list[Array]:
 
 def _actuator_motions(rows: Array, K: Array, N: Array, scale: Array, units: Array) -> Array:
     """Static motions (r, actuators) for unit motions of the locked actuators: the last rows, over `units`."""
-    wanted = np.eye(len(rows))[:, len(rows) - len(units) :] / units
-    psi = scale[:, None] * np.linalg.lstsq(rows * scale, wanted, rcond=1e-8)[0]
+    unit_motions = np.eye(len(rows))[:, len(rows) - len(units) :] / units
+    psi = scale[:, None] * np.linalg.lstsq(rows * scale, unit_motions, rcond=1e-8)[0]
     static_motion = np.linalg.lstsq(N.T @ K @ N, N.T @ K @ psi, rcond=1e-12)[0]
     return np.asarray(psi - N @ static_motion)
 

@@ -68,7 +68,7 @@ def driver_files(driver: str, names: list[str], header: str, text: str) -> dict[
 
 _NEWTON_REMARK = """\
 /*
- * {own}: Newton's method, y += dy until the error is at most the tolerance.
+ * {function}: Newton's method, y += dy until the error is at most the tolerance.
  *
  * The error is that of y before the step: a start that is good enough is not changed.
  *
@@ -114,7 +114,7 @@ _NEWTON_BATCH = """\
 {head}
 {{
     for (size_t i = 0; i < n; ++i) {{
-        const int found = {own}({arguments}, tolerance, cap, weights, polish,
+        const int found = {function}({arguments}, tolerance, cap, weights, polish,
                                 iterations != NULL ? iterations + i : NULL, error != NULL ? error + i : NULL);
         if (status != NULL) {{
             status[i] = found;
@@ -157,7 +157,7 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
     )
     strides = [f"{name}_stride" for name in parameters]
     real, size = interface.real, program.inputs[0].size
-    common = {"own": driver, "name": interface.name, "real": real, "size": size, "y": y}
+    common = {"function": driver, "name": interface.name, "real": real, "size": size, "y": y}
     single = [f"{real} *{y}", *(f"const {real} *{name}" for name in parameters)]
     lines = [f" *   {y}: in the start, out the solution; {size} numbers"]
     lines += [
@@ -202,7 +202,7 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
 
 _RK4_REMARK = """\
 /*
- * {own}: the classical Runge-Kutta method of order four, in steps of fixed size.
+ * {function}: the classical Runge-Kutta method of order four, in steps of fixed size.
  *
 {arrays}
  *   h        size of a step
@@ -320,7 +320,7 @@ def rk4_source(
         loop=code.text(),
         completed=completed,
     )
-    header = _RK4_REMARK.format(own=driver, x=x, arrays="\n".join(lines), control="".join(remarks))
+    header = _RK4_REMARK.format(function=driver, x=x, arrays="\n".join(lines), control="".join(remarks))
     includes = [interface.name] if law is None else [interface.name, law.name]
     return files | driver_files(driver, includes, header + prototype(text), text)
 

@@ -33,7 +33,7 @@ from nacelle.program.program import Program
 
 _REMARK = """\
 /*
- * {own}: Radau IIA with three stages, order five, in steps of fixed size; for stiff motions.
+ * {function}: Radau IIA with three stages, order five, in steps of fixed size; for stiff motions.
  *
  * Where Newton's iteration for the stages does not converge, a step is made of halves, up to 2^20 of them.
  *
@@ -82,7 +82,7 @@ class StructSteps(StepTarget):
         inputs: Sequence[str],
     ) -> None:
         self.dialect, self.name, self.programs, self.sizes = dialect, name, programs, sizes
-        self._given = dict(zip(("x0", "u", "p"), inputs, strict=True))
+        self._inputs = dict(zip(("x0", "u", "p"), inputs, strict=True))
         self.texts: list[str] = []
         self._heads: dict[int, str] = {}
         self._memory = {"work": f"{name}_work *work"}
@@ -94,7 +94,7 @@ class StructSteps(StepTarget):
 
     def _run_head(self, parameters: list[str]) -> str:
         """The head of the function that is called."""
-        real, (x, u, p) = self.dialect.real, self._given.values()
+        real, (x, u, p) = self.dialect.real, self._inputs.values()
         array_parameters = [f"{real} *{x}", f"const {real} *{u}", f"const {real} *{p}"]
         results = [f"{real} *states", f"{self.dialect.whole} *counts"]
         return format_call(
@@ -133,7 +133,7 @@ class StructSteps(StepTarget):
             declared = [*(self._memory.values() if memory else []), *declared]
             head = format_call(f"{self.head} {whole if result else 'void'} {self.name}_{name}", declared)
         names = (parameter for _, parameter in parameters)
-        reserved = (*self._memory, *_NAMES, *self._given.values(), *names)
+        reserved = (*self._memory, *_NAMES, *self._inputs.values(), *names)
         c = Statements(self.dialect, Identifiers(reserved))
         self._heads[id(c)] = head
         c(*(self._run_begin() if name == "run" else []))
@@ -201,7 +201,7 @@ class StructSteps(StepTarget):
 
     def load_input(self, c: ArrayWriter, name: str, index: Index) -> str:
         """An entry of an array that the run is given."""
-        return f"{self._given[name]}[{index}]"
+        return f"{self._inputs[name]}[{index}]"
 
     def keep(self, c: ArrayWriter, index: Index, value: str) -> None:
         """Store an entry of the states."""
@@ -210,7 +210,7 @@ class StructSteps(StepTarget):
     def report(self, c: ArrayWriter, values: Sequence[Index]) -> None:
         """Give the last state and the counts."""
         with c.loop(0, self.sizes.n) as states:
-            c.store(c.load("work->x", states.index), self._given["x0"], states.index)
+            c.store(c.load("work->x", states.index), self._inputs["x0"], states.index)
         with c.when("counts != NULL"):
             for index, value in enumerate(values):
                 c.store(value, "counts", index, "whole")
@@ -255,7 +255,7 @@ def irk5_source(
     dialect = Dialect(interface.real, "size_t")
     steps = StructSteps(dialect, driver, programs, StepSizes(n, m, k, nw), [x, u, p])
     about = _REMARK.format(
-        **{"own": driver, "x": x, "u": u, "p": p, "n": n, "m": form_sizes.m, "k": k, "stages": _STAGES},
+        **{"function": driver, "x": x, "u": u, "p": p, "n": n, "m": form_sizes.m, "k": k, "stages": _STAGES},
         control="" if control is None else ", and what the control gives,",
         no_stages="; 0: one for all" if control is None else ": not used, as the control gives the inputs",
     )

@@ -287,12 +287,12 @@ class StatementLoop(SampleLoop):
     active = _TRUE
 
     def __init__(self, code: Statements, index: str, line: int) -> None:
-        self._code, self.index, self._place = code, index, line
+        self._code, self.index, self._line = code, index, line
 
     def carry(self, name: str, first: Index, kind: str = "real") -> str:
         """A variable."""
-        identifier = self._code.declare(self._place, name, first, kind)
-        self._place += 1
+        identifier = self._code.declare(self._line, name, first, kind)
+        self._line += 1
         return identifier
 
     def set_next(self, name: str, value: str) -> None:

@@ -159,10 +159,10 @@ def cut_program(program: Program, length: int, *, apart: bool = False) -> Progra
     part_of = {k: p for p, part in enumerate(parts) for k in part.operations}
     part_at = [part_of[k] for k in order]
     deaths = {k: part_at[position] for k, position in last.items()}
-    written: dict[int, list[int]] = {}
+    result_positions: dict[int, list[int]] = {}
     for position, k in enumerate(program.results):
         # What needs no operation is written by the last part.
-        written.setdefault(part_of.get(k, len(parts) - 1), []).append(position)
+        result_positions.setdefault(part_of.get(k, len(parts) - 1), []).append(position)
     births: list[tuple[int, int]] = []
     for p, part in enumerate(parts):
         used = [a for k in part.operations for a in operands(program, k)]
@@ -170,7 +170,7 @@ def cut_program(program: Program, length: int, *, apart: bool = False) -> Progra
         part.fetched = sorted(fetched, key=lambda k: (part_of[k], k))
         part.kept = [k for k in part.operations if deaths[k] > p]
         births += [(p, k) for k in part.kept]
-        part.outputs = written.get(p, [])
+        part.outputs = result_positions.get(p, [])
         used += [program.results[position] for position in part.outputs]
         part.inputs = sorted({program.code[a][1] for a in used if program.code[a][0] == "input"})
     return ProgramCut(parts, assign_slots(births, deaths), order)

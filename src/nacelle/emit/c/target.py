@@ -174,10 +174,10 @@ class _Writer:
     def body(self, part: c_parts.ProgramPart) -> list[str]:
         """Write the statements of a part."""
         real, here, kept = self.interface.real, set(part.operations), set(part.kept)
-        written: dict[int, list[str]] = {}
+        stores: dict[int, list[str]] = {}
         for index in part.outputs:
             array, element = self.outputs[index]
-            written.setdefault(self.program.results[index], []).append(self.at(array.name, element))
+            stores.setdefault(self.program.results[index], []).append(self.at(array.name, element))
         lines = []
         for k in part.operations:
             op = self.program.code[k][0]
@@ -193,8 +193,8 @@ class _Writer:
             lines.append(f"const {real} {self.local[k]} = {text};")
             if k in kept:
                 lines.append(f"{self.value(k, set())} = {self.local[k]};")
-            lines += [f"{target} = {self.local[k]};" for target in written.pop(k, ())]
-        for k, targets in written.items():
+            lines += [f"{target} = {self.local[k]};" for target in stores.pop(k, ())]
+        for k, targets in stores.items():
             lines += [f"{target} = {self.value(k, here)};" for target in targets]
         return lines
 
@@ -202,11 +202,11 @@ class _Writer:
         """List type and name of the arrays that a part uses."""
         real = self.interface.real
         read = {self.inputs[index][0].name for index in part.inputs}
-        written = {self.outputs[index][0].name for index in part.outputs}
+        output_names = {self.outputs[index][0].name for index in part.outputs}
         arrays = [(f"const {real}", a.name) for a in self.interface.inputs if a.name in read]
         if part.fetched or part.kept:
             arrays.append((real if part.kept else f"const {real}", "w"))
-        return arrays + [(real, a.name) for a in self.interface.outputs if a.name in written]
+        return arrays + [(real, a.name) for a in self.interface.outputs if a.name in output_names]
 
     def functions(self) -> list[str]:
         """Write the parts as functions."""

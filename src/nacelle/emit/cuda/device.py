@@ -107,10 +107,10 @@ def device_array(value: Any, name: str, real: str) -> Any:
                 f"on the device (cupy.asarray, or anything with DLPack); {FALLBACK_HINT}"
             )
         array = run_on_device(f"taking {name!r} by DLPack", lambda: module.from_dlpack(value))
-    wanted = "float64" if real == "double" else "float32"
-    if str(array.dtype) != wanted:
+    expected = "float64" if real == "double" else "float32"
+    if str(array.dtype) != expected:
         raise DeviceError(
-            f"{name!r} is of type {array.dtype}, the program computes in {wanted}: convert it "
+            f"{name!r} is of type {array.dtype}, the program computes in {expected}: convert it "
             f"(.astype), or compile with CudaOptions({'float' if real == 'double' else 'double'!r})"
         )
     return array

@@ -111,26 +111,28 @@ class SampleNumbers:
         self.frame, self.sources = frame, sources
         chosen = sorted(range(len(sources)), key=lambda k: (-reads[k], k))[: max(frame.room, 0)]
         first = frame.take(len(chosen))
-        self._places: dict[int, str] = {k: frame.at(first, index) for index, k in enumerate(sorted(chosen))}
+        self._addresses: dict[int, str] = {
+            k: frame.at(first, index) for index, k in enumerate(sorted(chosen))
+        }
         self._rows: dict[int, int] = {}
         for k in range(len(sources)):
-            if k not in self._places:
+            if k not in self._addresses:
                 self._rows[k] = frame.scratch
                 frame.scratch += 1
 
     def fill(self) -> list[str]:
         """The statements that bring the numbers of sample i."""
         return [
-            f"nc_keep({self._places[k]}, {source});"
-            if k in self._places
+            f"nc_keep({self._addresses[k]}, {source});"
+            if k in self._addresses
             else f"aside[{self._rows[k] * THREADS}] = {source};"
             for k, source in enumerate(self.sources)
         ]
 
     def load(self, k: int) -> str:
         """The statement that loads a number, with {} for its name."""
-        if k in self._places:
-            return f"nc_load({self._places[k]}, {{}});"
+        if k in self._addresses:
+            return f"nc_load({self._addresses[k]}, {{}});"
         return f"nc_fetch(aside + {self._rows[k] * THREADS}, {{}});"
 
 

@@ -155,8 +155,8 @@ def irk5_kernel(
     steps = ColumnSteps(
         dialect, prefix, {which: f"{prefix}_{which}" for which in programs}, shape, ("x0", "u", "p")
     )
-    blocks = min(driver_plan(one, options, 0).blocks for one in programs.values())
-    bodies = [steps.program(which, one, options, blocks) for which, one in programs.items()]
+    blocks = min(driver_plan(subprogram, options, 0).blocks for subprogram in programs.values())
+    bodies = [steps.program(which, subprogram, options, blocks) for which, subprogram in programs.items()]
     frame = ScratchColumns(options, blocks)
     frame.scratch = steps.numbers
     arguments = [

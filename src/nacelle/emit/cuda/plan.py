@@ -291,7 +291,7 @@ class ThreadPlan:
         slots: places in shared memory of values that are put aside.
         states: that a thread computes at a time.
         blocks: on a multiprocessor.
-        moved: loads and stores of values put aside.
+        transfers: loads and stores of values put aside.
     """
 
     code: Code
@@ -301,7 +301,7 @@ class ThreadPlan:
     slots: Slots
     states: int
     blocks: int
-    moved: int
+    transfers: int
 
     @property
     def registers(self) -> int:
@@ -342,7 +342,7 @@ def plan_program(
     )
     plan = None
     for plan in plans:
-        if (plan.moved <= few or options.blocks) and fits(plan):
+        if (plan.transfers <= few or options.blocks) and fits(plan):
             return plan
     assert plan is not None
     if fits(plan):

@@ -74,9 +74,9 @@ class _Writer:
     def __init__(self, plan: ThreadPlan, real: str, access: ValueAccess) -> None:
         self.plan, self.real, self.access = plan, real, access
         self.loads: dict[int, int] = {}
-        self.written: dict[int, list[int]] = {}
+        self.output_positions: dict[int, list[int]] = {}
         for index, k in enumerate(plan.results):
-            self.written.setdefault(k, []).append(index)
+            self.output_positions.setdefault(k, []).append(index)
 
     def lines(self) -> list[str]:
         """All statements."""
@@ -84,7 +84,7 @@ class _Writer:
         for position in range(len(self.plan.order)):
             lines += self._operation(position)
         operations = set(self.plan.order)
-        for k, outputs in self.written.items():
+        for k, outputs in self.output_positions.items():
             if k not in operations:
                 lines += self._fetch(k)
                 lines += [self.access.put(position, self._texts(k)) for position in outputs]
@@ -130,7 +130,7 @@ class _Writer:
             lines.append(
                 f"nc_keep({self.access.slot(self.plan.slots.slot[k])}, {', '.join(self._names(k))});"
             )
-        lines += [self.access.put(output, self._names(k)) for output in self.written.get(k, ())]
+        lines += [self.access.put(output, self._names(k)) for output in self.output_positions.get(k, ())]
         return lines
 
 
@@ -427,19 +427,19 @@ def _value_access(layout: KernelLayout, plan: ThreadPlan, staged: bool) -> Value
     """Where the values of a program are in a kernel: its inputs in a tile if they are staged."""
     size, column = layout.options.bytes, _row_bytes(layout, plan)
     flat = [(a, j) for a in layout.inputs for j in range(a.size)]
-    written = [(a, j) for a in layout.outputs for j in range(a.size)]
+    output_elements = [(a, j) for a in layout.outputs for j in range(a.size)]
 
     def load(index: int, names: list[str]) -> str:
         a, j = flat[index]
         if a.shared:
-            one = f"nc_load(common + {(a.first + j) * size}, {names[0]});"
-            return one + "".join(f" {name} = {names[0]};" for name in names[1:])
+            statement = f"nc_load(common + {(a.first + j) * size}, {names[0]});"
+            return statement + "".join(f" {name} = {names[0]};" for name in names[1:])
         if staged:
             return f"nc_load(tile + {(a.first + j) * column}, {', '.join(names)});"
         return f"nc_read({a.name} + {j} * {a.name}_ld + i, {', '.join(names)});"
 
     def put(index: int, texts: list[str]) -> str:
-        a, j = written[index]
+        a, j = output_elements[index]
         return f"nc_write({a.name} + {j} * {a.name}_ld + i, {', '.join(texts)}, i, n);"
 
     return ValueAccess(load, put, lambda slot: f"slots + {slot * column}")

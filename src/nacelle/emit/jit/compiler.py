@@ -169,20 +169,20 @@ class Compiler:
                 self._second._closed = self._closed
             return self._second
 
-    def compile_both(self, many: str, one: str, machine: Machine, level: int) -> tuple[bytes, bytes]:
+    def compile_both(self, batch: str, single: str, machine: Machine, level: int) -> tuple[bytes, bytes]:
         """Compile two modules at once; see `compile`."""
-        other = self.second()
+        second = self.second()
         with ThreadPoolExecutor(1, thread_name_prefix="nacelle") as pool:
-            future = pool.submit(other.compile, one, machine, level)
+            future = pool.submit(second.compile, single, machine, level)
             try:
-                return self.compile(many, machine, level), future.result()
+                return self.compile(batch, machine, level), future.result()
             except BaseException:
                 if not future.done():
                     # What it makes is of no use any more. It may be done by now, and its process idle.
-                    other._kill()
+                    second._kill()
                     future.exception()
-                    with other._lock:
-                        other._end()
+                    with second._lock:
+                        second._end()
                 raise
 
     def compile(self, text: str, machine: Machine, level: int) -> bytes:

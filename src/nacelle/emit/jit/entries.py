@@ -168,8 +168,8 @@ def straight_moves(sizes: Sequence[int], first: int, width: int, ahead: int, *, 
         rows = c.address(array, c.whole("*", "%sample", size))
         whole = 8 * size * width
         for line in range(0, min(whole, _MOST * _LINE), _LINE):
-            asked = _byte_address(c, rows, ahead * whole + line)
-            c(f"call void @llvm.prefetch.p0(ptr {asked}, i32 {int(not pack)}, i32 3, i32 1)")
+            prefetched = _byte_address(c, rows, ahead * whole + line)
+            c(f"call void @llvm.prefetch.p0(ptr {prefetched}, i32 {int(not pack)}, i32 3, i32 1)")
         if size > _LONG:
             c(f"call void @{verb}{size}(ptr {rows}, ptr {address})")
             continue
@@ -268,8 +268,8 @@ def single_entry(plan: NativePlan, inputs: Sequence[int], outputs: Sequence[int]
     `call` points at the addresses of the tile, of the inputs and of the outputs.
     """
 
-    def move(array: str, address: str, size: int, into: bool) -> str:
-        ends = f"ptr {array}, ptr {address}" if into else f"ptr {address}, ptr {array}"
+    def move(array: str, address: str, size: int, to_tile: bool) -> str:
+        ends = f"ptr {array}, ptr {address}" if to_tile else f"ptr {address}, ptr {array}"
         return f"call void @copy({ends}, i64 {size})"
 
     return _copy() + "\n\n" + _single_entry(plan, inputs, outputs, 1, "s_", move)
@@ -280,8 +280,8 @@ def single_entry_by_vector(
 ) -> str:
     """Write `@nacelle_single(call)` by the evaluation of a vector of equal samples."""
 
-    def move(array: str, address: str, size: int, into: bool) -> str:
-        verb = "pack" if into else "unpack"
+    def move(array: str, address: str, size: int, to_tile: bool) -> str:
+        verb = "pack" if to_tile else "unpack"
         return f"call void @v_{verb}_few(ptr {array}, ptr {address}, i64 {size}, i64 0, i64 1)"
 
     return _single_entry(plan, inputs, outputs, width, "v_", move)

@@ -262,7 +262,7 @@ class Loop(WrittenLoop):
         code(f"br label %{head}")
         code.label(head)
         # Phi nodes are written when the loop is closed: only then is the last block of its body known.
-        self._place = len(code.lines)
+        self._phi_line = len(code.lines)
         self._carried: dict[str, tuple[str, str, str]] = {}
         self._stop, self._more = stop, ""
         more = code.whole("<", self.index, stop)
@@ -293,7 +293,7 @@ class Loop(WrittenLoop):
         last = code.block
         code(f"br label %{self._head}")
         nodes = {self.index: ("i64", str(self._first), following), **self._carried}
-        code.lines[self._place : self._place] = [
+        code.lines[self._phi_line : self._phi_line] = [
             f"{name} = phi {kind} [ {first}, %{self._before} ], [ {value}, %{last} ]"
             for name, (kind, first, value) in nodes.items()
         ]
@@ -443,15 +443,15 @@ class TileVector(Vector):
     """A vector of every lane in a tile; `values` are its entries where they have been loaded before."""
 
     def __init__(self, code: Lanes, base: str, index: int, values: Sequence[str] = ()) -> None:
-        self._code, self._base, self._place, self._values = code, base, index, values
+        self._code, self._base, self._offset, self._values = code, base, index, values
 
     def load(self, size: int) -> TileVector:
         """The same vector with entries that are loaded here."""
-        return TileVector(self._code, self._base, self._place, [self.get(j) for j in range(size)])
+        return TileVector(self._code, self._base, self._offset, [self.get(j) for j in range(size)])
 
     def _address(self, j: Index) -> str:
         assert isinstance(j, int)
-        return self._code.after(self._base, (self._place + j) * 8 * self._code.width)
+        return self._code.after(self._base, (self._offset + j) * 8 * self._code.width)
 
     def get(self, j: Index) -> str:
         """Entry j of every lane."""

@@ -97,14 +97,14 @@ class Newton(NewtonSolver):
 
     def __init__(self, image: bytes, program: Program) -> None:
         super().__init__(program)
-        many, one = split_objects(image)
+        batch, single = split_objects(image)
         self._libraries = (
-            Library(many, ("nacelle_info", "nacelle_v_newton")),
-            Library(one, ("nacelle_s_newton",)),
+            Library(batch, ("nacelle_info", "nacelle_v_newton")),
+            Library(single, ("nacelle_s_newton",)),
         )
         self.width, self._many_bytes, self._one_bytes = self._libraries[0].numbers("nacelle_info", 3)
-        self._many = self._libraries[0].function("nacelle_v_newton", _PARAMETERS)
-        self._one = self._libraries[1].function("nacelle_s_newton", _PARAMETERS)
+        self._batch = self._libraries[0].function("nacelle_v_newton", _PARAMETERS)
+        self._single = self._libraries[1].function("nacelle_s_newton", _PARAMETERS)
         self._tiles: deque[NDArray[np.uint8]] = deque()
 
     def _solve(
@@ -116,7 +116,7 @@ class Newton(NewtonSolver):
         # Whole vectors are stored, so there is room for the lanes beyond the last sample.
         iterations = np.zeros(count + width, dtype=np.int64)
         status = np.full(count + width, ITERATION_CAP, dtype=np.int64)
-        entry = self._one if follow else self._many
+        entry = self._single if follow else self._batch
         weights = rules.weights(self.n)
         mode = _FOLLOW * follow + _POLISH * rules.polish
 
@@ -147,7 +147,7 @@ class Newton(NewtonSolver):
             address(tile),
         ]
         kinds = parameter_types(_PARAMETERS)
-        call = functools.partial(self._one, *(kind(a) for kind, a in zip(kinds, values, strict=True)))
+        call = functools.partial(self._single, *(kind(a) for kind, a in zip(kinds, values, strict=True)))
         keep = (tile, weights, counted, y0, p, y)
 
         def solve() -> int:

@@ -115,7 +115,7 @@ def _values_across_cuts(
 def count_moves(
     sequence: Sequence[int],
     reads: Needs,
-    placed: Collection[int],
+    resident: Collection[int],
     registers: int,
     memory: Memory = EMPTY_MEMORY,
 ) -> int:
@@ -124,13 +124,13 @@ def count_moves(
     Args:
         sequence: the order.
         reads: the values that each operation reads.
-        placed: inputs and results, which have a place in memory in any case; others that are loaded are
+        resident: inputs and results, which have a place in memory in any case; others that are loaded are
             stored once. A store counts twice: processors store half as fast as they load.
         registers: how many values are held.
         memory: what is in memory, and when.
     """
     fetched = register_loads(sequence, reads, registers, memory)
-    stored = {a for values in fetched for a in values}.difference(placed)
+    stored = {a for values in fetched for a in values}.difference(resident)
     return sum(map(len, fetched)) + 2 * len(stored)
 
 
@@ -239,8 +239,8 @@ def fewest_moves_order(code: Code, results: Sequence[int], registers: int) -> li
     starts = (order, _late_order(order, needs, users), _upward_order(order, needs, users))
     candidates = [order, *(eager_order(sequence, needs, users) for sequence in starts)]
     inputs = {k for k, step in enumerate(code) if step and step[0] == "input"}
-    placed, memory = inputs.union(results), Memory(inputs)
-    return min(candidates, key=lambda sequence: count_moves(sequence, reads, placed, registers, memory))
+    resident, memory = inputs.union(results), Memory(inputs)
+    return min(candidates, key=lambda sequence: count_moves(sequence, reads, resident, registers, memory))
 
 
 def operands_read(code: Code, order: Sequence[int], *, constants: bool = False) -> Needs:

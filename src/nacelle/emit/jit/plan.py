@@ -267,24 +267,24 @@ def _assign_memory(
 ) -> NativePlan:
     """Give every value that is loaded an index in the tile, and write down the chunks."""
     code, sequence = program.code, program.program_order
-    wanted: dict[int, list[int]] = {}
+    result_indices: dict[int, list[int]] = {}
     for index, k in enumerate(program.results):
-        wanted.setdefault(k, []).append(index)
+        result_indices.setdefault(k, []).append(index)
     # Slots are used again when their value was loaded for the last time, so that the tile stays in the
     # nearest cache. A value that is also a result lives with the results.
     operations = set(sequence)
     dies: dict[int, int] = {}
     for position, values in enumerate(fetched):
-        dies.update((a, position) for a in values if a in operations and a not in wanted)
+        dies.update((a, position) for a in values if a in operations and a not in result_indices)
     births = [(position, k) for position, k in enumerate(sequence) if k in dies]
     slots = assign_slots(births, dies)
 
     result = inputs + slots.count
     home = {k: step[1] for k, step in enumerate(code) if step and step[0] == "input"}
     home |= {k: inputs + slot for k, slot in slots.slot.items()}
-    home |= {k: result + indices[0] for k, indices in wanted.items() if k in operations}
+    home |= {k: result + indices[0] for k, indices in result_indices.items() if k in operations}
     stores: dict[int, tuple[int, ...]] = {k: (inputs + slot,) for k, slot in slots.slot.items()}
-    stores |= {k: tuple(result + index for index in indices) for k, indices in wanted.items()}
+    stores |= {k: tuple(result + index for index in indices) for k, indices in result_indices.items()}
     loaded = {a for values in fetched for a in values}
     table = (k for k, step in enumerate(code) if step and step[0] == "const" and k in loaded)
 
@@ -293,7 +293,7 @@ def _assign_memory(
         part = tuple(sequence[a:b])
         chunks.append(Chunk(part, tuple(fetched[a:b]), {k: stores[k] for k in part if k in stores}))
     # Results that are inputs or constants belong to no chunk yet.
-    plain = {k: stores[k] for k in wanted if k not in operations}
+    plain = {k: stores[k] for k in result_indices if k not in operations}
     if plain:
         first = chunks[0] if chunks else Chunk((), (), {})
         chunks[:1] = [dataclasses.replace(first, stores=first.stores | plain)]

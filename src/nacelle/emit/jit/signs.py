@@ -109,15 +109,15 @@ class _Signs:
         self.constant = [step is not None and step[0] == "const" for step in code]
         uses = [0] * len(code)
         # Values that are needed as they are.
-        self.wanted = [False] * len(code)
+        self.keeps_sign = [False] * len(code)
         for step in code:
             if step is not None:
                 for a in operands(step):
                     uses[a] += 1
                 for a in _unsigned_operands(step):
-                    self.wanted[a] = True
+                    self.keeps_sign[a] = True
         for k in results:
-            self.wanted[k] = True
+            self.keeps_sign[k] = True
         # Sums that must not be computed with the opposite sign; and those of a product that only they use.
         self.fixed, self.pair = [False] * len(code), [False] * len(code)
         last = set(results)
@@ -126,7 +126,7 @@ class _Signs:
                 continue
             if step[0] in FUSED:
                 c = step[3]
-                self.pair[k] = (code[c] or ("",))[0] == "mul" and uses[c] == 1 and not self.wanted[c]
+                self.pair[k] = (code[c] or ("",))[0] == "mul" and uses[c] == 1 and not self.keeps_sign[c]
             if step[0] in FUSED or step[0] in _SUMS or step[0] == "sign":
                 self.fixed[k] = (tells[k] or k in last) and not certain[k]
         self.liked = [1] * len(code)
@@ -179,7 +179,7 @@ class _Signs:
             if step is None or step[0] in ("const", "input"):
                 continue
             sign = self.sign_of(k)
-            if sign < 0 and (self.fixed[k] or self.wanted[k]):
+            if sign < 0 and (self.fixed[k] or self.keeps_sign[k]):
                 count += 1
             self.sign[k] = 1 if self.fixed[k] else sign
         return count
@@ -193,7 +193,7 @@ class _Signs:
             step = self.code[k]
             if step is None or step[0] in ("const", "input"):
                 continue
-            like = liked[k] = -1 if votes[k] < 0 and not (self.wanted[k] or self.fixed[k]) else 1
+            like = liked[k] = -1 if votes[k] < 0 and not (self.keeps_sign[k] or self.fixed[k]) else 1
             op, *a = step
             if op in FUSED:
                 votes[a[2]] += 2 * like * FUSED[op][1]

@@ -147,7 +147,7 @@ _WHOLE = 5
 # Operations from which on one sample is evaluated as a vector of equal ones.
 _LONG = 6000
 # Operations from which on its two modules are compiled at once, by two processes.
-_BESIDE = 500
+_CONCURRENT_LENGTH = 500
 _MAGIC = b"nacelle1"
 _HEAD = struct.Struct("<8sQQ")
 
@@ -212,19 +212,19 @@ def module_texts(program: Program, options: JitOptions = DEFAULT) -> tuple[str, 
     inputs = [variable.size for variable in program.inputs]
     outputs = [variable.size for variable in program.outputs]
     tiles = layout.style.tiles if len(layout.chunks) > 1 else 1
-    many = [
+    batch = [
         info_constant([_VERSION, width, tiles, tile_stride(layout, width)]),
         evaluation_functions(layout, width, "v_"),
         batch_entry(layout, inputs, outputs, width, tiles),
     ]
     if layout.operations > _LONG:
-        return module_source([*many, single_entry_by_vector(layout, inputs, outputs, width)], options), ""
-    one = [
+        return module_source([*batch, single_entry_by_vector(layout, inputs, outputs, width)], options), ""
+    single = [
         info_constant([_VERSION, tile_stride(layout, 1)]),
         evaluation_functions(layout, 1, "s_"),
         single_entry(layout, inputs, outputs),
     ]
-    return module_source(many, options), module_source(one, options, 1)
+    return module_source(batch, options), module_source(single, options, 1)
 
 
 def info_constant(numbers: Sequence[int]) -> str:
@@ -235,8 +235,8 @@ def info_constant(numbers: Sequence[int]) -> str:
 
 def module_text(program: Program, options: JitOptions = DEFAULT) -> str:
     """Write the LLVM modules of a program: the target's source."""
-    many, one = module_texts(program, options)
-    return f"; a batch\n{many}\n; one sample\n{one}"
+    batch, single = module_texts(program, options)
+    return f"; a batch\n{batch}\n; one sample\n{single}"
 
 
 def make_plan(program: Program, options: JitOptions = DEFAULT) -> NativePlan:
@@ -273,26 +273,26 @@ def compile_modules(write: Callable[[], tuple[str, str]], program: Program, opti
         program: the program, which decides by its length whether they are compiled at once.
         options: how code is made.
     """
-    extra = len(program.code) > _BESIDE and (os.cpu_count() or 1) > 1
+    extra = len(program.code) > _CONCURRENT_LENGTH and (os.cpu_count() or 1) > 1
     if extra:
         # It is ready when the texts are written.
         compiler.default().second().start()
     texts = write()
     if extra and all(texts):
-        many, one = compiler.default().compile_both(*texts, options.target_machine(), options.level)
+        batch, single = compiler.default().compile_both(*texts, options.target_machine(), options.level)
     else:
-        many, one = (compile_text(text, options) if text else b"" for text in texts)
-    return _HEAD.pack(_MAGIC, len(many), len(one)) + many + one
+        batch, single = (compile_text(text, options) if text else b"" for text in texts)
+    return _HEAD.pack(_MAGIC, len(batch), len(single)) + batch + single
 
 
 def split_objects(image: bytes) -> tuple[bytes, bytes]:
     """Split what `compile_modules` has made: the object for a batch, and the one for one sample."""
     if len(image) < _HEAD.size:
         raise TargetError("this is no object of nacelle")
-    magic, many, one = _HEAD.unpack_from(image)
-    if magic != _MAGIC or len(image) != _HEAD.size + many + one:
+    magic, batch, single = _HEAD.unpack_from(image)
+    if magic != _MAGIC or len(image) != _HEAD.size + batch + single:
         raise TargetError("this is no object of nacelle")
-    return image[_HEAD.size : _HEAD.size + many], image[_HEAD.size + many :]
+    return image[_HEAD.size : _HEAD.size + batch], image[_HEAD.size + batch :]
 
 
 class JitKernel:
@@ -300,18 +300,24 @@ class JitKernel:
 
     def __init__(self, image: bytes, program: Program) -> None:
         self.program = program
-        many, one = split_objects(image)
-        self._many = Library(many, ("nacelle_info", "nacelle_batch", *(() if one else ("nacelle_single",))))
-        self._one = Library(one, ("nacelle_info", "nacelle_single")) if one else self._many
-        version, self.width, self._tiles, self._stride = self._many.numbers("nacelle_info", 4)
-        also, self._single_stride = self._one.numbers("nacelle_info", 2) if one else (version, self._stride)
+        batch, single = split_objects(image)
+        self._batch_library = Library(
+            batch, ("nacelle_info", "nacelle_batch", *(() if single else ("nacelle_single",)))
+        )
+        self._single_library = (
+            Library(single, ("nacelle_info", "nacelle_single")) if single else self._batch_library
+        )
+        version, self.width, self._tiles, self._stride = self._batch_library.numbers("nacelle_info", 4)
+        also, self._single_stride = (
+            self._single_library.numbers("nacelle_info", 2) if single else (version, self._stride)
+        )
         if not version == also == _VERSION:
             raise TargetError(f"the object is of version {version}, not {_VERSION}")
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
         self._batch = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, pointer)(
-            self._many.address("nacelle_batch")
+            self._batch_library.address("nacelle_batch")
         )
-        self._single = ctypes.CFUNCTYPE(None, pointer)(self._one.address("nacelle_single"))
+        self._single = ctypes.CFUNCTYPE(None, pointer)(self._single_library.address("nacelle_single"))
         self._work: deque[tuple[int, NDArray[np.uint8]]] = deque()
         variables = (*program.inputs, *program.outputs)
         self._sizes = [variable.size for variable in variables]

@@ -44,7 +44,7 @@ _CALLS = {
 }
 
 _DRIVER = '''
-def {own}({arguments}):
+def {function}({arguments}):
     """{title}.
 
     Arrays of float64, a row a sample; an input of one row holds for all samples.
@@ -57,7 +57,7 @@ def {own}({arguments}):
     with np.errstate(all="ignore"):
         for start in range(0, samples, {tile}):
             end = min(start + {tile}, samples)
-            {own}_tile(
+            {function}_tile(
                 work[:, : end - start],
                 mask[: end - start],
 {slices}
@@ -145,7 +145,7 @@ def source(program: Program) -> str:
     lines += [f'    """Evaluate one tile; `work` holds {len(rows)} rows."""']
     lines += [f"    {', '.join(rows)}, = work"] if rows else []
     lines += [f"    {line}" for line in body]
-    described = [
+    argument_lines = [
         f"        {name}: {kind} {describe_variable(variable)} a row."
         for kind, group, variables in (("in,", inputs, program.inputs), ("out,", outputs, program.outputs))
         for name, variable in zip(group, variables, strict=True)
@@ -154,10 +154,10 @@ def source(program: Program) -> str:
     slices += [f"                {name}[start:end]," for name in outputs]
     lines.append("")
     text = _DRIVER.format(
-        own=label,
+        function=label,
         arguments=", ".join([*inputs, *outputs]),
         title=comment_text(program.name),
-        args="\n".join(described) or "        none.",
+        args="\n".join(argument_lines) or "        none.",
         first_output=outputs[0] if outputs else "()",
         rows=len(rows),
         tile=TILE,

@@ -45,8 +45,8 @@ def without_fixed_joints(graph: Graph) -> Graph:
 
 def _without_self_closures(graph: Graph) -> Graph:
     """The graph without closures and springs that have both ends on one body."""
-    idle = [c for c in graph.closures if c.parent == c.child]
-    for closure in idle:
+    self_closures = [c for c in graph.closures if c.parent == c.child]
+    for closure in self_closures:
         graph.report.add_step(
             f"the closure {closure.name!r} has both ends on {closure.parent!r} and is left out"
         )
@@ -167,12 +167,12 @@ def _reattach_strut(strut: Strut, body: str, keeper: str, X: Pose) -> Strut:
 
 def without_massless_ends(graph: Graph) -> Graph:
     """The graph without moving bodies at the ends of the tree that have neither mass nor inertia."""
-    while (idle := _massless_end_joint(graph)) is not None:
-        graph.report.add_loss(f"the joint {idle.name!r} left out: what it moves has no mass")
+    while (massless_end := _massless_end_joint(graph)) is not None:
+        graph.report.add_loss(f"the joint {massless_end.name!r} left out: what it moves has no mass")
         graph = replace(
             graph,
-            bodies={name: solid for name, solid in graph.bodies.items() if name != idle.child},
-            joints=tuple(joint for joint in graph.joints if joint is not idle),
+            bodies={name: solid for name, solid in graph.bodies.items() if name != massless_end.child},
+            joints=tuple(joint for joint in graph.joints if joint is not massless_end),
         )
     return graph
 

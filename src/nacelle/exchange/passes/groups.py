@@ -159,8 +159,8 @@ def join_spherical_pairs(graph: Graph) -> Graph:
     closures: list[Link] = []
     while left:
         first = left.pop(0)
-        others = [other for other in left if first.kind == "spherical" and _same_bodies(first, other)]
-        pairs = ((other, _hinge_of_pair(first, other, near)) for other in others)
+        others = [closure for closure in left if first.kind == "spherical" and _same_bodies(first, closure)]
+        pairs = ((closure, _hinge_of_pair(first, closure, near)) for closure in others)
         second, hinge = next((pair for pair in pairs if pair[1] is not None), (None, None))
         if second is None or hinge is None:
             closures.append(first)
@@ -169,7 +169,7 @@ def join_spherical_pairs(graph: Graph) -> Graph:
         graph.report.add_step(
             f"the closures {first.name!r} and {second.name!r} hold two points of a line: one revolute closure"
         )
-        left = [other for other in left if not _is_on_axis(hinge, other, near)]
+        left = [closure for closure in left if not _is_on_axis(hinge, closure, near)]
         closures.append(hinge)
     return replace(graph, closures=tuple(closures))
 
@@ -189,10 +189,10 @@ def _hinge_of_pair(first: Link, second: Link, near: float) -> Link | None:
     """The revolute joint that two spherical ones make; None if they do not."""
     on_parent, on_child = _points_on_bodies(first, second)
     a, b = on_parent - first.at.p, on_child - first.child_at.p
-    long, other = float(np.linalg.norm(a)), float(np.linalg.norm(b))
-    if long < near or abs(long - other) > _LENGTH_TOLERANCE * long:
+    length_a, length_b = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if length_a < near or abs(length_a - length_b) > _LENGTH_TOLERANCE * length_a:
         return None
-    a, b = a / long, b / other
+    a, b = a / length_a, b / length_b
     if np.allclose(a, b, rtol=0.0, atol=1e-12):
         return replace(first, spherical=False, axes=(Axis(a),))
     z = np.array([0.0, 0.0, 1.0])

@@ -70,19 +70,19 @@ class AssembledGraph:
 
     Attributes:
         graph: the graph, in its assembly.
-        written: its description.
+        description: of the graph.
         robot: the robot.
         assembly: the robot's configuration.
     """
 
     graph: Graph
-    written: DescriptionData
+    description: DescriptionData
     robot: Robot
     assembly: Assembly
 
     def joint(self, joint: Link) -> int:
         """The index of a joint of the graph in the robot."""
-        return self.robot.joint(self.written.joints[joint.name])
+        return self.robot.joint(self.description.joints[joint.name])
 
     def first_rate(self, joint: Link) -> int:
         """Where the rates of a joint of the tree begin in all rates of the robot."""
@@ -195,7 +195,7 @@ def _internal_freedoms(closed: AssembledGraph) -> list[Array]:
         ends = _closure_points(graph, joint.child)
         feels = joint.damping or joint.armature or any(end.damping or end.armature for end, _ in ends)
         acted = any(joint.child in pair for pair in graph.between)
-        carries = any(other.parent == joint.child for other in graph.joints)
+        carries = any(next_joint.parent == joint.child for next_joint in graph.joints)
         if not joint.spherical or len(ends) != 1 or not ends[0][0].spherical or feels or acted or carries:
             continue
         line = ends[0][1] - joint.child_at.p

@@ -134,7 +134,7 @@ def _attach_free_body(graph: Graph) -> Graph:
     return replace(
         graph,
         joints=(*joints, link),
-        closures=tuple(other for other in graph.closures if other is not closure),
+        closures=tuple(remaining for remaining in graph.closures if remaining is not closure),
         free_bodies={body: pose for body, pose in graph.free_bodies.items() if body != root},
     )
 

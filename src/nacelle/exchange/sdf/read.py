@@ -131,7 +131,7 @@ class Frames:
     frames: dict[str, Frame] = field(default_factory=dict)
     links: dict[str, Element] = field(default_factory=dict)
     joints: dict[str, tuple[Element, str]] = field(default_factory=dict)
-    placed: dict[str, Pose] = field(default_factory=dict)
+    poses: dict[str, Pose] = field(default_factory=dict)
 
     def full(self, name: str, scope: str, element: Element) -> str:
         """The full name of a frame that is named within a scope.
@@ -156,15 +156,15 @@ class Frames:
             DescriptionError: if frames are placed in each other.
         """
         chain: list[str] = []
-        while name not in self.placed and name != WORLD:
+        while name not in self.poses and name != WORLD:
             frame = self.frames[name]
             if name in chain:
                 raise frame.element.fault(f"the frame {name!r} is placed in itself, over others")
             chain.append(name)
             name = self.full(frame.relative_to, frame.scope, frame.element)
-        at = identity() if name == WORLD else self.placed[name]
+        at = identity() if name == WORLD else self.poses[name]
         for inner in reversed(chain):
-            at = self.placed[inner] = at @ self.frames[inner].pose
+            at = self.poses[inner] = at @ self.frames[inner].pose
         return at
 
     def link(self, name: str) -> str:
@@ -405,8 +405,8 @@ class Joints:
             axis = element.first(tag) or element.first("axis")
             if axis is None:
                 raise element.fault(f"the gearbox {element.get('name')!r} has no axis")
-            wanted = here.R @ self.axis_direction(axis, scope, here)
-            hinges.append(self.gearbox_hinge(element, reference, end, wanted))
+            direction = here.R @ self.axis_direction(axis, scope, here)
+            hinges.append(self.gearbox_hinge(element, reference, end, direction))
         (first, first_sign), (second, second_sign) = hinges
         ratio = -number_child(element, "gearbox_ratio", 1.0) * first_sign * second_sign
         self.add(self.names.new(element.get("name"), "gearbox"), second, {first.name: ratio}, 0.0)

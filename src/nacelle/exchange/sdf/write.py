@@ -104,8 +104,8 @@ class _Writer:
     def _joint(self, model: XmlNode, link: Link) -> None:
         # A link may be the child of several joints, the world of none.
         link = link.reverse() if link.child == BASE else link
-        wanted = f"{link.name}-joint" if link.name in self.graph.bodies else link.name
-        name = self.named[link.name] = self.names.new(wanted, "joint")
+        preferred = f"{link.name}-joint" if link.name in self.graph.bodies else link.name
+        name = self.named[link.name] = self.names.new(preferred, "joint")
         joint = model.add("joint", name=name, type="ball" if link.spherical else _TYPES[link.kind])
         joint.add("parent", "world" if link.parent == BASE else link.parent)
         joint.add("child", link.child)

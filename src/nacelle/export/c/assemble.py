@@ -16,10 +16,10 @@ from nacelle.spatial.scalar import Array
 _PIECES = 64
 
 _CLOSED_FORM = """\
-/* {own}: see the header. */
+/* {function}: see the header. */
 #include "{package}.h"
 
-int {own}(const {real} *x)
+int {function}(const {real} *x)
 {{
     {real} margin[1];
     {assembly}(x, margin);
@@ -28,7 +28,7 @@ int {own}(const {real} *x)
 """
 
 _ITERATED = """\
-/* {own}: see the header. */
+/* {function}: see the header. */
 #include "{package}.h"
 
 #include <math.h>
@@ -47,9 +47,9 @@ static void between(const {real} *x, {real} part, {real} *at)
     for (int i = 0; i < {nx}; ++i) {{
         at[i] = reference_x[i] + part * (x[i] - reference_x[i]);
     }}
-{turned}}}
+{nearest}}}
 
-int {own}(const {real} *x, {real} *y)
+int {function}(const {real} *x, {real} *y)
 {{
     {real} at[{nx}];
     {real} margin[1];
@@ -144,7 +144,7 @@ def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str,
     mechanism, end = mechanism_of(package.robot), precision_suffix(real)
     function = f"{package.name}_assemble{end}"
     common = {
-        "own": function,
+        "function": function,
         "package": package.name,
         "real": real,
         "assembly": f"{package.name}_{ASSEMBLY}{end}",
@@ -166,7 +166,7 @@ def assemble_source(package: Package, real: str, tolerance: float) -> tuple[str,
         ny=len(y),
         x=number_lines(x, real),
         y=number_lines(y, real),
-        turned=nearest,
+        nearest=nearest,
         centred="".join(_centre_angle(index, centre, real) for index, centre in mechanism.centred_angles),
         pieces=_PIECES,
         close=f"{package.name}_{CLOSING_STEP}{end}_newton",

@@ -30,15 +30,15 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
 _REMARK = """\
 /*
- * {own}: the controller {kind}, sample time {period} s.
+ * {prefix}: the controller {kind}, sample time {period} s.
  *
  * A controller is a struct of the caller: any number of them, anywhere; nothing is allocated, nothing is kept
  * elsewhere. Parts of its memory and its gains lie at the places below; gains may be changed between samples.
  *
- * {own}_reset: memory at rest at a pose x, gains as they were tuned. Returns 0, or 1 where the pose is not
+ * {prefix}_reset: memory at rest at a pose x, gains as they were tuned. Returns 0, or 1 where the pose is not
  * reached; the controller is then stopped.
  *
- * {own}_step: one sample. q are the readings, NaN for a missing one; x_d, v_d, a_d the desired motion:
+ * {prefix}_step: one sample. q are the readings, NaN for a missing one; x_d, v_d, a_d the desired motion:
  * pose, reduced twist and its derivative; force is out. Returns
  *   {fine}  all is well
  *   {bridged}  readings are missing, and bridged
@@ -52,7 +52,7 @@ _REMARK = """\
 """
 
 _CONTROLLER_SOURCE = """\
-/* {own}: see the header. */
+/* {prefix}: see the header. */
 #include "{package}.h"
 
 #include <math.h>
@@ -156,7 +156,7 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
             "",
         ]
     about = _REMARK.format(
-        own=prefix,
+        prefix=prefix,
         kind=comment_text(controller.name),
         period=repr(controller.period),
         fine=FINE,
@@ -176,7 +176,7 @@ def controller_source(package: Package, controller: Controller, real: str) -> tu
     missed = f"(memory[{memory.slice_of('missed').start}] > 0) ? {BRIDGED} : {FINE}"
     law = ["c->memory", "q", "x_d", "v_d", "a_d", "c->gains", "force", "memory"]
     return f"{controller_names(package, real)[0]}.c", _CONTROLLER_SOURCE.format(
-        own=controller_names(package, real)[0],
+        prefix=controller_names(package, real)[0],
         package=name,
         real=real,
         ng=gain_fields(controller).size,
@@ -200,7 +200,7 @@ def controller_source(package: Package, controller: Controller, real: str) -> tu
 
 
 _PLANT_SOURCE = """\
-/* {own}: see the header. */
+/* {prefix}: see the header. */
 #include "{package}.h"
 
 {head}
@@ -238,7 +238,7 @@ def plant_source(package: Package, real: str) -> tuple[str, str]:
     at = "x, y" if ny else "x"
     function = f"{package.name}_plant_start{end}"
     return f"{function}.c", _PLANT_SOURCE.format(
-        own=function,
+        prefix=function,
         package=package.name,
         real=real,
         head=_plant_prototype(package, real),
@@ -272,15 +272,15 @@ class LoopPart(NamedTuple):
 
 def loop_part(package: Package, precisions: Sequence[str], tolerances: Mapping[str, float]) -> LoopPart:
     """The files of a controller and of a plant; none if there is neither. Legs are closed to tolerances."""
-    wanted, reals = package.wanted, tuple(precisions)
-    if not wanted.loop:
+    request, reals = package.request, tuple(precisions)
+    if not request.loop:
         return LoopPart({}, {}, [])
     sources = dict(assemble_source(package, real, tolerances[real]) for real in reals)
     declared, headers = assemble_declaration(package, reals), {}
-    if wanted.controller is not None:
-        headers[f"{package.name}_controller.h"] = controller_header(package, wanted.controller, reals)
-        sources |= dict(controller_source(package, wanted.controller, real) for real in reals)
-    if wanted.plant:
+    if request.controller is not None:
+        headers[f"{package.name}_controller.h"] = controller_header(package, request.controller, reals)
+        sources |= dict(controller_source(package, request.controller, real) for real in reals)
+    if request.plant:
         declared += plant_declaration(package, reals)
         sources |= dict(plant_source(package, real) for real in reals)
     return LoopPart(headers, sources, declared)
@@ -288,9 +288,9 @@ def loop_part(package: Package, precisions: Sequence[str], tolerances: Mapping[s
 
 def loop_readme(package: Package, real: str) -> list[str]:
     """Paragraphs of the README, with calls in a precision."""
-    wanted = package.wanted
-    lines = [] if wanted.controller is None else _controller_readme(package, wanted.controller, real)
-    return lines + (_plant_readme(package, real) if wanted.plant else [])
+    request = package.request
+    lines = [] if request.controller is None else _controller_readme(package, request.controller, real)
+    return lines + (_plant_readme(package, real) if request.plant else [])
 
 
 def _controller_readme(package: Package, controller: Controller, real: str) -> list[str]:

@@ -273,7 +273,7 @@ def _header(
         f" * {package.origin}",
         " *",
     ]
-    lines += _wrap_comment(friction_note(package.wanted), " * ", " * ")
+    lines += _wrap_comment(friction_note(package.request), " * ", " * ")
     for text in CONVENTIONS:
         lines += _wrap_comment(text, " * - ", " *   ")
     lines += [

@@ -225,7 +225,7 @@ def self_test(
             if vectors.closed is not None:
                 parts.append(_newton(package, entry, vectors.closed, real))
                 calls.append(f"    bad += check_{entry_suffix(entry, real)}_newton();")
-    controller = package.wanted.controller
+    controller = package.request.controller
     if controller is not None and samples is not None:
         parts.append(sample_tables(package, controller, samples))
         for real in precisions:
@@ -306,9 +306,9 @@ def _check(package: Package, entry: Entry, vectors: ReferenceVectors, real: str)
         ]
     lines.append("    }")
     for k, (name, array) in enumerate(zip(vectors.outputs, interface.outputs, strict=True)):
-        shown = f"{array.name}{' / condition' if is_step(vectors, name) else ''}"
+        label = f"{array.name}{' / condition' if is_step(vectors, name) else ''}"
         limit = error_limit(vectors, name, real)
-        lines.append(f'    bad += report("{interface.name}", "{shown}", worst{k}, {limit!r});')
+        lines.append(f'    bad += report("{interface.name}", "{label}", worst{k}, {limit!r});')
     return "\n".join([*lines, "    return bad;", "}", ""])
 
 

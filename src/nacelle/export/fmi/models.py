@@ -273,8 +273,8 @@ def controller_model(package: Package, controller: Controller) -> FmuModel:
         ("a", names.acceleration, "its derivative"),
     ):
         start = reference if group == "x" else [0.0] * len(named)
-        wanted = [(f"desired.{key}", unit) for key, unit in named]
-        table.add(group, "input", wanted, what, start=start)
+        variables = [(f"desired.{key}", unit) for key, unit in named]
+        table.add(group, "input", variables, what, start=start)
     table.add("force", "output", names.force, "force of an actuator")
     table.add(
         "status",

@@ -171,20 +171,20 @@ class FmiTarget(ExportTarget):
     plant: bool = False
 
 
-def fmi_request(wanted: ExportRequest) -> ExportRequest:
+def fmi_request(request: ExportRequest) -> ExportRequest:
     """What an FMU holds: one model, one controller, or the robot under forces.
 
     Raises:
         ExportError: if it is to hold several, or something that it cannot.
     """
-    plant_models = tuple(name for name in wanted.models if name == "forward_dynamics")
-    others = tuple(name for name in wanted.models if name not in plant_models)
-    plant = wanted.plant or bool(plant_models) or (not others and wanted.controller is None)
-    if plant + len(others) + (wanted.controller is not None) != 1:
+    plant_models = tuple(name for name in request.models if name == "forward_dynamics")
+    others = tuple(name for name in request.models if name not in plant_models)
+    plant = request.plant or bool(plant_models) or (not others and request.controller is None)
+    if plant + len(others) + (request.controller is not None) != 1:
         raise ExportError(
             "an FMU holds one: the robot under forces (forward_dynamics), another model, or a controller"
         )
-    return replace(wanted, models=others, plant=plant)
+    return replace(request, models=others, plant=plant)
 
 
 def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list[str]]:
@@ -203,7 +203,7 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
     package, glue, title = _fmu_model(package)
     code = package_code(package, ("double",), False)
     sources, headers = dict(code.sources), dict(code.headers)
-    if package.closing_entry is not None and not package.wanted.loop:
+    if package.closing_entry is not None and not package.request.loop:
         sources |= dict([assemble_source(package, "double", TOLERANCES["double"])])
     for file in _INTERFACE:
         text = resources("nacelle.export.fmi").joinpath(file).read_text(encoding="utf-8")
@@ -214,7 +214,7 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
     sources["model.c"] = _source(package, glue, title, token)
     about = FmuDescription(
         package.name,
-        f"{title} of the robot {comment_text(package.robot.name)}. {friction_note(package.wanted)}",
+        f"{title} of the robot {comment_text(package.robot.name)}. {friction_note(package.request)}",
         token,
         f"nacelle {package.version}",
         glue.model_exchange,
@@ -230,12 +230,12 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
 
 def _fmu_model(package: Package) -> tuple[Package, FmuModel, str]:
     """The package with what its model needs, its C, and what it is."""
-    wanted, robot = package.wanted, package.robot
-    if wanted.controller is not None:
-        name, period = comment_text(wanted.controller.name), wanted.controller.period
+    request, robot = package.request, package.robot
+    if request.controller is not None:
+        name, period = comment_text(request.controller.name), request.controller.period
         title = f"the controller {name} with a sample time of {period:g} s"
-        return package, controller_model(package, wanted.controller), title
-    if wanted.plant:
+        return package, controller_model(package, request.controller), title
+    if request.plant:
         whole = replace(package, entries=[*package.entries, _rates_entry(robot, package.name)])
         return whole, plant_model(whole), "motion under the actuators' forces"
     if package.closing_entry is not None:
@@ -267,7 +267,7 @@ def _source(package: Package, glue: FmuModel, title: str, token: str) -> str:
     states = table.slices.get("state", slice(0, 0))
     starts = [c_constant(scalar.start or 0.0, "double") for scalar in table.scalars]
     declared = ""
-    if package.closing_entry is not None and not package.wanted.loop:
+    if package.closing_entry is not None and not package.request.loop:
         declared = f"{assemble_prototype(package, 'double')};\n\n"
     return _SOURCE.format(
         title=title,
@@ -295,15 +295,15 @@ def _indent(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
-def fmi_package(robot: Robot, prefix: str, version: str, wanted: ExportRequest) -> Package:
+def fmi_package(robot: Robot, prefix: str, version: str, request: ExportRequest) -> Package:
     """What an FMU is made of.
 
     Args:
         robot: the robot.
         prefix: of all names, and the identifier of the model.
         version: of nacelle.
-        wanted: what is to be exported.
+        request: what is to be exported.
     """
-    chosen = fmi_request(wanted)
+    chosen = fmi_request(request)
     check_request(chosen)
     return Package(prefix, robot, version, chosen, entries(robot, prefix, chosen))

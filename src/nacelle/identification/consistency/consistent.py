@@ -152,14 +152,14 @@ def _result(
     z = answer.z
     at_boundary = [
         body
-        for cone, least, described, push in zip(
+        for cone, least, nominal, push in zip(
             space.cones,
             space.eigenvalues(z),
             space.eigenvalues(space.centre),
             answer.multiplier_sizes,
             strict=True,
         )
-        if least < _BOUNDARY and (push > _BOUNDARY or described > _BOUNDARY)
+        if least < _BOUNDARY and (push > _BOUNDARY or nominal > _BOUNDARY)
         for body in cone.bodies
     ]
     at_bounds = space.signs.rows @ z - space.signs.least < _BOUNDARY

@@ -53,15 +53,15 @@ def consistency_faults(robot: Robot, values: Any = None) -> dict[str, str]:
     Raises:
         IdentificationError: if there are not as many as the robot has.
     """
-    described = linear_parameters(robot)
-    checked = described.values if values is None else np.asarray(values, dtype=float)
-    if checked.shape != described.values.shape:
+    nominal = linear_parameters(robot)
+    checked = nominal.values if values is None else np.asarray(values, dtype=float)
+    if checked.shape != nominal.values.shape:
         raise IdentificationError(
-            f"{robot.name} has {len(described)} linear parameters, the values have shape {checked.shape}"
+            f"{robot.name} has {len(nominal)} linear parameters, the values have shape {checked.shape}"
         )
     faults = {
         name: f"{value} is not a finite number"
-        for name, value in zip(described.names, checked.tolist(), strict=True)
+        for name, value in zip(nominal.names, checked.tolist(), strict=True)
         if not np.isfinite(value)
     }
     if faults:
@@ -83,7 +83,7 @@ def consistency_faults(robot: Robot, values: Any = None) -> dict[str, str]:
     for load, ten in zip(robot.payload, tens[len(robot.bodies) - 1 :], strict=True):
         for reason in inertia_faults(ten)[:1]:
             faults[f"payload.{load.name}"] = reason
-    for name, value in zip(described.names, checked.tolist(), strict=True):
+    for name, value in zip(nominal.names, checked.tolist(), strict=True):
         if value < 0.0 and is_nonnegative(name):
             faults[name] = f"it is negative: {value:g}"
     return faults

@@ -49,9 +49,9 @@ def smallest_inertia_ratio(base: BaseParameters, beta: Any, x: Any) -> Array:
     """
     import scipy.linalg
 
-    M, described = mass_matrices(base, beta, x), mass_matrices(base, base.values, x)
+    M, M_nominal = mass_matrices(base, beta, x), mass_matrices(base, base.values, x)
     flat = [
         scipy.linalg.eigh(M_k, M_c, eigvals_only=True)[0] if np.all(np.isfinite(M_k)) else np.nan
-        for M_k, M_c in zip(M.reshape(-1, *M.shape[-2:]), described.reshape(-1, *M.shape[-2:]), strict=True)
+        for M_k, M_c in zip(M.reshape(-1, *M.shape[-2:]), M_nominal.reshape(-1, *M.shape[-2:]), strict=True)
     ]
     return np.array(flat).reshape(M.shape[:-2])

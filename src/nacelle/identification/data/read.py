@@ -505,8 +505,8 @@ class _MeasurementReader:
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             first = next(iter(lengths))
-            other = next(name for name in lengths if lengths[name] != lengths[first])
-            message = f"{first!r} has {lengths[first]} samples, {other!r} has {lengths[other]}"
+            mismatched = next(name for name in lengths if lengths[name] != lengths[first])
+            message = f"{first!r} has {lengths[first]} samples, {mismatched!r} has {lengths[mismatched]}"
             self._add_problem((), message, "all columns of a measurement are sampled together")
             self._raise_problems()
         signals = {channel.signal: channel.values(columns[channel.column]) for channel in channels}

@@ -112,8 +112,8 @@ def closed_loop_motion(model: Robot, true: Robot, samples: Samples, controller: 
             model, trajectory, true=true, controller=controller, sensors=Sensors.ideal(), rate=samples.rate
         ).run()
     # The machine had an error when the samples began, the simulation has none: the difference decays.
-    settled = run.time - run.time[0] >= _SETTLING_PERIODS / controller.bandwidth
-    return PlatformMotion(run.x, run.v, run.a, settled)
+    after_settling = run.time - run.time[0] >= _SETTLING_PERIODS / controller.bandwidth
+    return PlatformMotion(run.x, run.v, run.a, after_settling)
 
 
 def simulate_instruments(

@@ -453,7 +453,7 @@ class Estimator(ABC, HasTable):
     def _moments(self, data: Regression, Z: Array, weights: Array) -> _Moments:
         """Estimate with instruments Z (M, rows, k) and weights (M, rows), without the covariance."""
         width = len(data.base)
-        described = data.base.values
+        nominal = data.base.values
         rows = weights[..., None]
         Y = (data.Y * np.sqrt(rows)).reshape(-1, width)
         scale = np.sqrt(np.mean(Y**2, axis=0))
@@ -471,8 +471,8 @@ class Estimator(ABC, HasTable):
         if self.prior is not None:
             prior = along.T @ self.prior.information(data.base) @ along
         inverse = np.linalg.inv(A + prior)
-        step = inverse @ (Q.T @ (data.force - data.Y @ described).ravel())
-        self.coef_ = described + along @ step
+        step = inverse @ (Q.T @ (data.force - data.Y @ nominal).ravel())
+        self.coef_ = nominal + along @ step
         self.residuals_ = (data.force - data.Y @ self.coef_) * data.used[:, None]
         self.noise_ = residual_deviation(data, self.residuals_)
         return _Moments(along, Q, inverse, prior, Vt[~excited])

@@ -115,18 +115,18 @@ def excite(
     with task("limits"):
         bounds = motion_limits(robot, pose, limits)
     problem = excitation_problem(robot, base, bounds, center=pose, shape=shape, noise=noise, smooth=smooth)
-    drawn = random_motions(problem, _CANDIDATES, search.seed)
-    problem = scale_columns(problem, problem.coefficients(drawn))
+    candidates = random_motions(problem, _CANDIDATES, search.seed)
+    problem = scale_columns(problem, problem.coefficients(candidates))
     strokes: list[Stroke] = []
     if shape.strategy == "separate":
         strokes = choose_strokes(problem, search.seed)
         fixed = np.concatenate([stroke_rows(problem, stroke) for stroke in strokes])
         problem = replace(problem, fixed=fixed / np.sqrt(len(strokes)))
-    values = criterion_values(problem, drawn, search.criterion)
+    values = criterion_values(problem, candidates, search.criterion)
     order = np.argsort(values, kind="stable")
     best = optimise_motions(
         problem,
-        drawn[order[: default_start_count(problem) if search.starts is None else search.starts]],
+        candidates[order[: default_start_count(problem) if search.starts is None else search.starts]],
         search.criterion,
         iterations=search.iterations,
         check=lambda z: shrink_to_limits(

@@ -98,41 +98,41 @@ def positive_numbers(robot: Robot, name: str, value: Any, quantity: str = "") ->
     return numbers
 
 
-def motion_limits(robot: Robot, center: Array, wanted: MotionLimits | None = None) -> Limits:
+def motion_limits(robot: Robot, center: Array, requested: MotionLimits | None = None) -> Limits:
     """The limits of motions about a pose, in numbers.
 
     Args:
         robot: the robot.
         center: the pose (nx,).
-        wanted: limits as they are asked for; `MotionLimits()` if None.
+        requested: limits as they are asked for; `MotionLimits()` if None.
 
     Raises:
         IdentificationError: if a limit cannot be used, or the centre is beyond one.
     """
-    wanted = MotionLimits() if wanted is None else wanted
-    speed, acceleration, force = wanted.speed, wanted.acceleration, wanted.force
-    margin, conditioning = wanted.margin, wanted.conditioning
+    requested = MotionLimits() if requested is None else requested
+    speed, acceleration, force = requested.speed, requested.acceleration, requested.force
+    margin, conditioning = requested.margin, requested.conditioning
     g = float(np.linalg.norm(np.asarray(robot.gravity, dtype=float))) or _GRAVITY
     rotating = np.where(robot.revolute_actuators, robot.size, 1.0)
     inertia = np.diag(mass_matrix(robot, center, coordinates="actuators"))
     weight = np.abs(np.asarray(gravity_forces(robot, center, coordinates="actuators")))
-    described = np.array([[a.speed, a.force] for a in robot.actuators]).T
+    nominal = np.array([[a.speed, a.force] for a in robot.actuators]).T
     usual: Array = np.sqrt(g * robot.size) / rotating
 
     def limit(quantity: str, value: Any, default: Array) -> Array:
         return default if value is None else positive_numbers(robot, f"{quantity} limit", value, quantity)
 
-    top_speed = limit("speed", speed, _finite_or(described[0], usual))
-    given_force = limit("force", force, described[1])
+    top_speed = limit("speed", speed, _finite_or(nominal[0], usual))
+    given_force = limit("force", force, nominal[1])
     with np.errstate(all="ignore"):
         reached = _finite_or(given_force / inertia, 2.0 * g / rotating)
     top_acceleration = limit("acceleration", acceleration, reached)
     top_force = _finite_or(given_force, 2.0 * (weight + inertia * top_acceleration))
     inertial = "derived: force limit over inertia at the centre, or 2 g"
     origin = {
-        "speed": _origin_text(speed, described[0], "sqrt(g / size)"),
+        "speed": _origin_text(speed, nominal[0], "sqrt(g / size)"),
         "acceleration": inertial if acceleration is None else "given",
-        "force": _origin_text(force, described[1], "twice what the centre and the acceleration require"),
+        "force": _origin_text(force, nominal[1], "twice what the centre and the acceleration require"),
         "position": f"described, {100.0 * margin:g} % of the range kept free at each end",
         "leg margin": f"derived: {_KEPT_FRACTION**2:g} of its value at the centre",
         "orientation": f"{_LARGEST_ANGLE:g} rad from the centre",
@@ -167,12 +167,12 @@ def _finite_or(values: Array, others: Array) -> Array:
     return np.where(np.isfinite(values), values, others)
 
 
-def _origin_text(value: Any, described: Array, derived: str) -> str:
+def _origin_text(value: Any, nominal: Array, derived: str) -> str:
     if value is not None:
         return "given"
-    if np.all(np.isfinite(described)):
+    if np.all(np.isfinite(nominal)):
         return "described"
-    return f"described, or derived: {derived}" if np.any(np.isfinite(described)) else f"derived: {derived}"
+    return f"described, or derived: {derived}" if np.any(np.isfinite(nominal)) else f"derived: {derived}"
 
 
 def centred_coordinates(robot: Robot, x: Array) -> tuple[Array, Array]:

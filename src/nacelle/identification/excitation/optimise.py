@@ -333,11 +333,11 @@ class Evaluation:
         along = (part * np.where(symmetric, 2.0 * raw, 1.0) * factor).T
         kinematic = len(labels) - self.force.shape[-1]
 
-        def by_values(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
-            return dict(compile_sample_function(limited_gradients, p.robot)(one, *motion))
+        def by_values(sample_weights: Array, motion: Sequence[Array]) -> dict[str, Array]:
+            return dict(compile_sample_function(limited_gradients, p.robot)(sample_weights, *motion))
 
-        def by_forces(one: Array, motion: Sequence[Array]) -> dict[str, Array]:
-            return self._row_gradients(np.zeros((*one.shape, len(p.base))), one, motion)
+        def by_forces(sample_weights: Array, motion: Sequence[Array]) -> dict[str, Array]:
+            return self._row_gradients(np.zeros((*sample_weights.shape, len(p.base))), sample_weights, motion)
 
         return np.concatenate(
             [
@@ -480,16 +480,16 @@ def random_motions(problem: MotionDesign, count: int, seed: int) -> Array:
         IdentificationError: if no motion is within the limits; it names the limit that is in the way.
     """
     rng = np.random.default_rng(seed)
-    drawn = rng.normal(size=(count, len(problem.units)))
+    candidates = rng.normal(size=(count, len(problem.units)))
     with task(f"{count} random motions within the limits") as report:
-        blocks = [drawn[k : k + _BLOCK] for k in range(0, count, _BLOCK)]
+        blocks = [candidates[k : k + _BLOCK] for k in range(0, count, _BLOCK)]
         fitted = []
         for k, block in enumerate(blocks):
             fitted.append(_scale_to_limits(problem, block))
             report((k + 1) / len(blocks))
     z = np.concatenate(fitted)
     if not np.any(z):
-        raise IdentificationError(_blocking_limit_message(problem, drawn[0]))
+        raise IdentificationError(_blocking_limit_message(problem, candidates[0]))
     return z[np.any(z, axis=-1)]
 
 

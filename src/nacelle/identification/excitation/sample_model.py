@@ -163,8 +163,8 @@ def _gradients(values: Array, weights: Array, c: Array, dc: Array, ddc: Array) -
     for value, weight in zip(np.ravel(values), np.ravel(weights), strict=True):
         node, amount = node_of(graph, value), node_of(graph, weight)
         seeds[node] = graph.add(seeds[node], amount) if node in seeds else amount
-    wanted = [symbol.index for symbol in (*c, *dc, *ddc)]
-    nodes = reverse(graph, seeds, wanted)
+    variables = [symbol.index for symbol in (*c, *dc, *ddc)]
+    nodes = reverse(graph, seeds, variables)
     result = [0.0 if node is None else Symbol(graph, node) for node in nodes]
     n = len(c)
     return {name: pack(result[k * n : k * n + n]) for k, name in enumerate(("c", "dc", "ddc"))}

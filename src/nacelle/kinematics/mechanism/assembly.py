@@ -58,7 +58,7 @@ _NEARLY_CLOSED = 0.02
 # left where it was given.
 _PLATFORM_STAYS = 1e-12
 # Directions whose singular value is below this part of the largest are idle: rounding is no reason to move.
-_IDLE = 1e-12
+_NULL_MOTION = 1e-12
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def solve_closures(
     Lengths are scaled by the robot's size, so that all numbers are pure. The damping falls with the
     square of the error, so that convergence is quadratic; with A = U diag(s) V^T the step is
 
-        -V diag(s / (s^2 + m)) U^T r,      s above `_IDLE` of the largest alone
+        -V diag(s / (s^2 + m)) U^T r,      s above `_NULL_MOTION` of the largest alone
 
     since r has rounding in the directions of the others, which the small damping near a solution would
     enlarge by up to 1 / |r|. Couplings may wind joints by many turns, which full steps compensate and damping
@@ -219,7 +219,7 @@ def solve_closures(
             break
         A = state.jacobian[:, free] / scale[:, None] * units
         U, s, V = np.linalg.svd(A, full_matrices=False)
-        acting = s > _IDLE * s[0]
+        acting = s > _NULL_MOTION * s[0]
         m = min(damping, error * error) if error < 1e-3 else damping
         solution = -(V[acting].T @ (s[acting] / (s[acting] ** 2 + m) * (U[:, acting].T @ r)))
         step = np.zeros(held.size)
@@ -351,12 +351,11 @@ def _assemble(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
     return Assembly(*solution, gaps, tuple(unreached) if gaps else (), tuple(missed))
 
 
-def _platform_stays(robot: Robot, start: Pose, solved: Pose) -> bool:
+def _platform_stays(robot: Robot, start: Pose, end: Pose) -> bool:
     """Whether the platform is where it was given, but for rounding: it has no parasitic motion here."""
-    shift = float(np.max(np.abs(solved.p - start.p))) / robot.size
+    shift = float(np.max(np.abs(end.p - start.p))) / robot.size
     return (
-        max(shift, float(np.max(np.abs(solved.R - start.R))))
-        < _PLATFORM_STAYS + 8.0 * robot.coordinate_rounding
+        max(shift, float(np.max(np.abs(end.R - start.R)))) < _PLATFORM_STAYS + 8.0 * robot.coordinate_rounding
     )
 
 

@@ -4,7 +4,7 @@
     motion     the declared coordinates are independent motions of the platform, as many as its mobility, and
                the actuators control all of them
     stretched  no leg is at full stretch in the reference pose, where its branch is not determined
-    idle       a body that spins idly is axisymmetric about its axis, so that nothing feels the spin (`idle`)
+    idle       a body that spins idly is axisymmetric about its axis, so that nothing feels the spin
     digits     loops that close but for the digits of their numbers are closed by the least change (`snapped`)
     limits     joints are within their limits, every mode closes and moves as it says
     masses     a slip of kilograms, grams and tonnes shows in the density of a body
@@ -168,7 +168,7 @@ def check_robot(robot: Robot, source: Source | None = None) -> Check:
         checker.reach(assembly)
         if motions is not None:
             checker.motion(assembly, motions)
-            assembly, motions = checker.idle(assembly, motions)
+            assembly, motions = checker.check_internal_freedoms(assembly, motions)
             checker.pose(assembly)
             checker.limits(assembly)
             checker.modes()
@@ -318,7 +318,7 @@ class _Checker:
         )
         return corrected, moves
 
-    def idle(self, assembly: Assembly, m: Mobility) -> tuple[Assembly, Mobility]:
+    def check_internal_freedoms(self, assembly: Assembly, m: Mobility) -> tuple[Assembly, Mobility]:
         """A body that spins idly needs an inertia that does not feel it, or a joint that holds it."""
         assembly, m = self.hold(assembly, m)
         near = []
@@ -413,7 +413,7 @@ class _Checker:
 
     def inside(self, m: Mobility) -> None:
         """Warn of motions inside legs that nothing drives."""
-        inside = [message for message in m.idle if "inside leg" in message]
+        inside = [message for message in m.internal_motions if "inside leg" in message]
         if inside:
             self.warn(
                 ("legs",),

@@ -96,15 +96,15 @@ def internal_motions(
     internal_freedoms: list[InternalFreedom] = []
     for leg in robot.legs:
         columns = list(joint_rate_indices(robot, leg.joints))
-        idle = null_space(J[:, columns]).shape[1] if columns else 0
-        for group in _spin_groups(robot, leg) if idle else ():
+        freedom_count = null_space(J[:, columns]).shape[1] if columns else 0
+        for group in _spin_groups(robot, leg) if freedom_count else ():
             spins = _group_spins(robot, J, motion, group)
             if spins:
                 messages.append(_describe_spins(robot, spins))
                 internal_freedoms += spins
-                idle -= 1
-        if idle > 0:
-            messages.append(f"{format_count(idle, 'motion')} inside leg {leg.name}")
+                freedom_count -= 1
+        if freedom_count > 0:
+            messages.append(f"{format_count(freedom_count, 'motion')} inside leg {leg.name}")
     for group in _groups_between_spherical(robot, robot.platform.bodies):
         spins = _group_spins(robot, J, motion, group)
         messages += [_describe_spins(robot, spins)] if spins else []

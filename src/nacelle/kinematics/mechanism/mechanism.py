@@ -331,8 +331,8 @@ def _leg_internal_freedoms(
     if rank_of(held) < M.shape[1]:
         raise KinematicsError(
             f"the motion of the platform of {robot.name} does not determine the joints of leg {leg.name!r}: "
-            f"{', '.join(moves.idle) or 'its joints'} can move while the platform rests; lock a joint, or "
-            "make one active"
+            f"{', '.join(moves.internal_motions) or 'its joints'} can move while the platform rests; "
+            "lock a joint, or make one active"
         )
     return tuple(chosen)
 

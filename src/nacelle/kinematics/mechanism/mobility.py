@@ -114,7 +114,7 @@ class Mobility(HasTable):
         counted_planar: the same in the plane, for a planar mechanism; None otherwise.
         true: dimension of all motions at a generic pose.
         platform: dimension of the motions of the platform.
-        idle: descriptions of the motions that leave the platform at rest.
+        internal_motions: descriptions of the motions that leave the platform at rest.
         internal_count: their number.
         free: axes along which the platform moves independently.
         inside: motions inside an articulated platform in addition to those of its platform frame.
@@ -145,7 +145,7 @@ class Mobility(HasTable):
     counted_planar: int | None
     true: int
     platform: int
-    idle: tuple[str, ...]
+    internal_motions: tuple[str, ...]
     internal_count: int
     free: tuple[str, ...]
     inside: int
@@ -218,7 +218,9 @@ class Mobility(HasTable):
         if self.internal_count:
             verb = "leaves" if self.internal_count == 1 else "leave"
             count = format_count(self.internal_count, "internal freedom")
-            lines.append(f"{count} {verb} the {self.moving_part} at rest: {', '.join(self.idle)}.")
+            lines.append(
+                f"{count} {verb} the {self.moving_part} at rest: {', '.join(self.internal_motions)}."
+            )
         if self.overconstrained:
             lines.append(
                 f"The loops are overconstrained {_describe_times(self.overconstrained)}: "
@@ -307,7 +309,7 @@ def _mobility(robot: Robot, names: tuple[str, ...], start: Assembly) -> Mobility
         counted_planar=_planar_count(robot, motion),
         true=N.shape[1] + own_spins,
         platform=platform_rank,
-        idle=internal_text,
+        internal_motions=internal_text,
         internal_count=internal_count(J, top) + own_spins,
         free=free,
         inside=platform_rank - F.shape[1],

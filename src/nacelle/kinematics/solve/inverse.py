@@ -173,10 +173,10 @@ def inverse_kinematics(
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, and its numbers are NaN.
         SingularError: if a single pose is a serial singularity; likewise.
     """
-    one = None if follow else single_sample(kinematic_model.joint_positions, robot)(x, guess)
-    if one is not None:
-        q, active, margins = (one.results[name] for name in ("q", "active", "margins"))
-        result = InverseKinematics(robot, one.x, one.y, q, active, margins, one.flags)
+    sample = None if follow else single_sample(kinematic_model.joint_positions, robot)(x, guess)
+    if sample is not None:
+        q, active, margins = (sample.results[name] for name in ("q", "active", "margins"))
+        result = InverseKinematics(robot, sample.x, sample.y, q, active, margins, sample.flags)
         if limits and _is_beyond_limits(result):
             result.flags[...] = int(Flag.OUT_OF_LIMITS)
         return result

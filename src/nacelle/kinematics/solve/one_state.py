@@ -89,8 +89,8 @@ class SingleSample:
                 return None
         if x.shape != (self._nx,) or self._free is None:
             return None
-        for other in others:
-            if other.ndim != 1:
+        for values in others:
+            if values.ndim != 1:
                 return None
         try:
             buffers = self._free.pop()
@@ -111,8 +111,8 @@ class SingleSample:
     ) -> RegularSample | None:
         pose, y = buffers.rows[0], buffers.rows[1]
         pose[:] = x
-        for row, other in zip(buffers.rows[2:], others, strict=False):
-            row[:] = other
+        for row, entries in zip(buffers.rows[2:], others, strict=False):
+            row[:] = entries
         if buffers.solve is not None or guess is not None:
             start = getattr(guess, "y", guess)
             if type(start) is not np.ndarray or start.shape != y.shape:

@@ -426,11 +426,11 @@ class _Builder:
         R = np.eye(3) if spec.rotation is None or self.graph.at_point else spec.rotation.rotation()
         return Pose(R, np.array(spec.position))
 
-    def guesses(self, written: Mapping[str, Any], path: KeyPath) -> dict[int, tuple[float, ...]]:
+    def guesses(self, named_guesses: Mapping[str, Any], path: KeyPath) -> dict[int, tuple[float, ...]]:
         """Coordinates of joints by index, of guesses by name: in full, or its last part if it is unique."""
         names = [joint.name for joint in self.joints]
         result = {}
-        for name, value in written.items():
+        for name, value in named_guesses.items():
             alike = _matching_names(name, names)
             if not alike:
                 hint = did_you_mean(name, names)

@@ -82,10 +82,14 @@ class JointBuilder:
         rotates = [edge.draft.kind is JointKind.REVOLUTE for edge in coupling.edges]
         kinds = {(True, True): "number", (False, False): "number", (False, True): "lead"}
         terms = [(number[full_name(first)], 1.0)]
-        for edge, turns, (name, written) in zip(others, rotates[1:], draft.ratios.items(), strict=True):
+        for edge, turns, (name, ratio_spec) in zip(others, rotates[1:], draft.ratios.items(), strict=True):
             ratio_path = (*path, "follows", name)
             kind = kinds.get((rotates[0], turns), "gear ratio per length")
-            ratio = written if isinstance(written, SiNumber) else self.read.ratio(written, kind, ratio_path)
+            ratio = (
+                ratio_spec
+                if isinstance(ratio_spec, SiNumber)
+                else self.read.ratio(ratio_spec, kind, ratio_path)
+            )
             if ratio == 0.0:
                 self.read.report(ratio_path, "the ratio is zero", "leave the joint out")
             terms.append((number[full_name(edge)], -float(ratio)))

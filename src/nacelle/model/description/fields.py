@@ -140,9 +140,9 @@ _EXPECTED = {
 def _type_message(kind: str, error: Any) -> str:
     if kind in ("too_short", "too_long"):
         context = error["ctx"]
-        wanted = context.get("min_length", context.get("max_length"))
+        length = context.get("min_length", context.get("max_length"))
         bound = "at least" if kind == "too_short" else "at most"
-        return f"expected {bound} {wanted} entries, got {len(error['input'])}"
+        return f"expected {bound} {length} entries, got {len(error['input'])}"
     if kind in _EXPECTED:
         return f"expected {_EXPECTED[kind]}, got {_value_label(error['input'])}"
     return str(error["msg"])

@@ -121,13 +121,13 @@ def rename_older_keys(source: Source) -> tuple[Source, list[Problem]]:
         is_placement = "placement" in path[-1:] or "placements" in path[-2:-1]
         return rename(node, path) if is_placement else node
 
-    written = source.root.value.get(OLDER_KEY) if isinstance(source.root.value, dict) else None
+    older_body = source.root.value.get(OLDER_KEY) if isinstance(source.root.value, dict) else None
     root = below(source.root, ())
     if isinstance(root.value, dict):
         root = rename(root, ())
         assert isinstance(root.value, dict)
         body = root.value.get(PLATFORM_KEY)
-        if written is not None and body is not None and isinstance(body.value, dict):
+        if older_body is not None and body is not None and isinstance(body.value, dict):
             named = {"name": Node(OLDER_KEY, body.mark)} | body.value
             root = replace(root, value=root.value | {PLATFORM_KEY: replace(body, value=named)})
     return replace(source, root=root), problems

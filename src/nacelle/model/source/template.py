@@ -148,20 +148,20 @@ class Expander(Substitution):
     ) -> dict[str, Node]:
         """Values of a template's parameters: as given, or the defaults."""
         assert isinstance(template.value, dict)
-        declared = template.value.get("parameters", Node({})).value
-        if not isinstance(declared, dict):
+        defaults = template.value.get("parameters", Node({})).value
+        if not isinstance(defaults, dict):
             self.report(path, "parameters is a mapping of names to defaults", "null: must be given")
-            declared = {}
+            defaults = {}
         scope = dict(self.constants)
-        for name, default in declared.items():
+        for name, default in defaults.items():
             if name not in values and default.value is None:
                 hint = f"write {name}: ..."
                 self.report(path, f"the template's parameter {name!r} is not given", hint, mark)
             value = values[name].value if name in values else default
             scope[name] = self.substitute(value, self.constants, (*path, name))
         for name, (_, own_path, own_mark) in values.items():
-            if name not in declared:
-                hint = did_you_mean(name, [*declared, *_OWN_KEYS])
+            if name not in defaults:
+                hint = did_you_mean(name, [*defaults, *_OWN_KEYS])
                 self.report(own_path, f"the template has no parameter {name!r}", hint, own_mark)
         return scope
 

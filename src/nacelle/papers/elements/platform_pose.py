@@ -140,11 +140,11 @@ class PlatformSolver:
         """Place all bodies that can be placed; gives those that cannot."""
         left = [body for body in self.points if body not in self.frames]
         while True:
-            placed = next((body for body in left if self._solve(body)), None)
-            if placed is None:
+            solved_body = next((body for body in left if self._solve(body)), None)
+            if solved_body is None:
                 return left
-            left.remove(placed)
-            self._add_neighbour_points(placed)
+            left.remove(solved_body)
+            self._add_neighbour_points(solved_body)
 
     def _add_neighbour_points(self, body: int) -> None:
         """Give the joints of a placed body to its neighbours."""
@@ -154,9 +154,9 @@ class PlatformSolver:
             if joint.at_point or joint.kind in (JointKind.PRISMATIC, JointKind.CYLINDRICAL):
                 continue
             ends = ((joint.predecessor, joint.frame_predecessor), (joint.successor, joint.frame_successor))
-            for (one, near), (two, far) in permutations(ends):
-                if one == body and two in self.points and two not in self.frames:
-                    self.add(two, far.p, _point_jet(self.frames[body], np.asarray(near.p, dtype=float)))
+            for (first, near), (second, far) in permutations(ends):
+                if first == body and second in self.points and second not in self.frames:
+                    self.add(second, far.p, _point_jet(self.frames[body], np.asarray(near.p, dtype=float)))
 
     def _solve(self, body: int) -> bool:
         turning, known = orientations(self.mechanism)[body], self.points[body]

@@ -92,7 +92,7 @@ class CarriedBody(NamedTuple):
 
     body: int
     share: float
-    moved: PartialVelocity
+    velocity: PartialVelocity
 
 
 class LegMotion(NamedTuple):

@@ -314,7 +314,7 @@ class _LegReader:
                 raise self.fail("branches in a way that is not covered by elements")
             case ["P", "C5"] if kind.trunk[1].joints[0].kind is JointKind.PLANAR_SPHERICAL:
                 return self._plane(*kind.trunk)
-            case ["R" | "P", one, two] if "P" not in (one, two):
+            case ["R" | "P", second, third] if "P" not in (second, third):
                 return self._bars(kind.trunk[0], (kind.trunk[1:],))
             case ["R", "U", "P", "U"]:
                 return self._strut(kind.trunk[1:], kind.trunk[0])
@@ -435,10 +435,10 @@ def _split_platform(robot: Robot, legs: list[ElementLeg]) -> tuple[ElementLeg, .
     ]
     while len(ways) < len(robot.platform.bodies):
         newly: dict[int, dict[int, _PlatformPath]] = {}
-        for j, body, other in links:
+        for j, body, neighbour in links:
             if body not in ways:
-                for k in ways.get(other, ()):
-                    newly.setdefault(body, {}).setdefault(k, _PlatformPath(j, other))
+                for k in ways.get(neighbour, ()):
+                    newly.setdefault(body, {}).setdefault(k, _PlatformPath(j, neighbour))
         if not newly:
             raise UnsupportedElementsError("some bodies of the platform hang on none of its legs")
         ways |= newly

@@ -59,22 +59,22 @@ _MULTIPLES = 6
 
 
 def alternative_definitions(
-    values: ValueClasses, present: Sequence[int], wanted: Sequence[int]
+    values: ValueClasses, present: Sequence[int], targets: Sequence[int]
 ) -> dict[int, list[SignedDefinition]]:
     """Operations on some classes that make others.
 
     Args:
         values: the values of a program.
         present: classes that are computed; none of them constant.
-        wanted: classes of those that are to be made.
+        targets: classes of those that are to be made.
     """
     makings: dict[int, list[SignedDefinition]] = defaultdict(list)
-    if not len(present) or not len(wanted):
+    if not len(present) or not len(targets):
         return makings
     table = np.array([values.values[k] for k in present])
     good = np.all(np.isfinite(table), axis=1) & np.all(table != 0.0, axis=1)
     classes, table = np.array(present)[good], table[good]
-    inside = np.isin(classes, np.array(wanted))
+    inside = np.isin(classes, np.array(targets))
     with localcontext(decimal_context()), np.errstate(all="ignore"):
         for c, making in _find_sums(values, classes, table, inside):
             makings[c].append(making)
@@ -127,8 +127,8 @@ def _find_sum_pairs(column: Array, targets: Array, sizes: Array) -> tuple[IndexA
         row, a, low, number = row[some], a[some], low[some], (high - low)[some]
         # All others of the windows, one behind the other.
         starts = np.cumsum(number) - number
-        other = np.arange(int(np.sum(number))) + np.repeat(low - starts, number)
-        hits += [row * (last + 1) + a, np.repeat(row, number) * (last + 1) + order[other]]
+        partners = np.arange(int(np.sum(number))) + np.repeat(low - starts, number)
+        hits += [row * (last + 1) + a, np.repeat(row, number) * (last + 1) + order[partners]]
     row, a = np.divmod(np.unique(np.concatenate(hits)), last + 1)
     likely = present.take(goals[row] + below[a], mode="clip")
     row, a = row[likely], a[likely]
@@ -379,14 +379,14 @@ class _Search:
         """
         values = self.values
         present = [k for k in self.rank if values.constants[k] is None]
-        wanted = [k for k in present if self._released_cost(k) > 1.0]
-        new = [k for k in wanted if k not in self.others]
+        targets = [k for k in present if self._released_cost(k) > 1.0]
+        new = [k for k in targets if k not in self.others]
         makings = alternative_definitions(values, present, new)
         self.others |= {k: makings.get(k, []) for k in new}
         self._extend()
         self.uses += [0] * (len(self.chosen) - len(self.uses))
         moves = []
-        for k in wanted:
+        for k in targets:
             if not self.uses[k]:
                 continue
             options = [

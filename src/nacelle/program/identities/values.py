@@ -237,7 +237,7 @@ class ValueClasses:
         self._random = np.random.default_rng(21)
         self._numbers = Constants(FOLDED_ULPS)
         self._table: dict[Definition, Ref] = {}
-        self._places: dict[int, list[int]] = {}
+        self._buckets: dict[int, list[int]] = {}
         self._free: dict[Definition, list[Decimal]] = {}
         self._condition: Ref | None = None
         with localcontext(decimal_context()), np.errstate(all="ignore"):
@@ -269,7 +269,7 @@ class ValueClasses:
             if near:
                 size = abs(min(near, key=lambda c: abs(abs(c) - abs(value))))
                 value = math.copysign(size, value)
-        size = abs(self._numbers.one(value))
+        size = abs(self._numbers.unify(value))
         definition = ("const", size)
         ref = self._table.get(definition)
         if ref is None:
@@ -316,8 +316,8 @@ class ValueClasses:
             apply = APPLY[op]
             exact = list(map(apply, *operands))
             if op in ("sin", "cos"):
-                other = APPLY["cos" if op == "sin" else "sin"]
-                slope = np.array([float(other(value)) for value in operands[0]])
+                derivative = APPLY["cos" if op == "sin" else "sin"]
+                slope = np.array([float(derivative(value)) for value in operands[0]])
                 slope = slope if op == "sin" else -slope
         value = np.array(list(map(float, exact)))
         numbers = [self._value(ref) for ref in arguments]
@@ -358,11 +358,11 @@ class ValueClasses:
         elif op == "abs":
             arguments = [arguments[0] & ~1]
         key = (op, *arguments)
-        drawn = self._free.get(key)
-        if drawn is None:
+        samples = self._free.get(key)
+        if samples is None:
             whole = self._random.integers(1 << 52, 1 << 53, self._count)
-            drawn = self._free[key] = [Decimal(int(value)) / (1 << 53) for value in whole]
-        return [-value for value in drawn] if negative else drawn
+            samples = self._free[key] = [Decimal(int(value)) / (1 << 53) for value in whole]
+        return [-value for value in samples] if negative else samples
 
     # ---- classes
 
@@ -393,14 +393,14 @@ class ValueClasses:
         bits = int(_unpack(_pack(abs(floats[0])))[0])
         bucket = bits >> _DROPPED_BITS
         for near in (bucket, bucket - 1, bucket + 1):
-            for other in reversed(self._places.get(near, ())):
-                ref = self._sign_in_class(other, exact, noise, size)
+            for candidate in reversed(self._buckets.get(near, ())):
+                ref = self._sign_in_class(candidate, exact, noise, size)
                 if ref is not None:
-                    self.makings[other].append((ref & 1, definition))
+                    self.makings[candidate].append((ref & 1, definition))
                     return ref
         constant = self._constant_of(definition, exact, floats, noise, size)
         ref = self._new(definition, exact, changes, value, size, constant)
-        self._places.setdefault(bucket, []).append(ref >> 1)
+        self._buckets.setdefault(bucket, []).append(ref >> 1)
         return ref
 
     def is_negligible(self, difference: Sequence[Decimal], noise: Array, size: Array) -> bool:
@@ -423,11 +423,11 @@ class ValueClasses:
                 return False
         return True
 
-    def _sign_in_class(self, other: int, exact: list[Decimal], noise: Array, size: Array) -> Ref | None:
+    def _sign_in_class(self, candidate: int, exact: list[Decimal], noise: Array, size: Array) -> Ref | None:
         """A class with the sign with which a value belongs to it; None if it does not."""
-        theirs = self.exact[other]
+        theirs = self.exact[candidate]
         negative = (exact[0] < 0) != (theirs[0] < 0)
-        their_noise, their_size = self.changes[other][NUMBERS], self.sizes[other]
+        their_noise, their_size = self.changes[candidate][NUMBERS], self.sizes[candidate]
         if negative:
             apart = [a + b for a, b in zip(exact, theirs, strict=True)]
             noise = noise + their_noise
@@ -437,9 +437,9 @@ class ValueClasses:
         if not self.is_negligible(apart, noise, size + their_size):
             return None
         # Users of this value would get the rounding of that one.
-        if self.constants[other] is None and (their_size > _MAX_ROUNDING_RATIO * size).any():
+        if self.constants[candidate] is None and (their_size > _MAX_ROUNDING_RATIO * size).any():
             return None
-        return 2 * other + negative
+        return 2 * candidate + negative
 
     def _constant_of(
         self, definition: Definition, exact: list[Decimal], floats: list[float], noise: Array, size: Array
@@ -453,7 +453,7 @@ class ValueClasses:
         apart = [entry - first for entry in exact]
         if not self.is_negligible(apart, noise - noise[0], size + size[0]):
             return None
-        return self._numbers.one(floats[0])
+        return self._numbers.unify(floats[0])
 
     def _new(
         self,

@@ -44,20 +44,20 @@ class Paper:
     """What a picture is drawn on: one pair of axes, which the user may give, or a figure of several.
 
     Attributes:
-        drawn: the axes or the figure that was asked for.
+        result: the axes or the figure that was asked for.
         when_finished: called when everything has its final place.
     """
 
     def __init__(self, ax: Axes | None = None, *, shown: bool = True) -> None:
         """Keep the axes that the user gives, and whether pyplot keeps a new figure."""
-        self._given, self._shown = ax, shown
-        self.drawn: Any = ax
+        self._user_axes, self._shown = ax, shown
+        self.result: Any = ax
         self.when_finished: Callable[[], None] = lambda: None
 
     def axes(self, *, flat: bool = True, height: float = 5.2) -> Axes:
         """The axes to draw on: the given ones, or new ones as in `new_axes`."""
-        axes = self._given or new_axes(flat=flat, height=height, shown=self._shown)
-        self.drawn = axes
+        axes = self._user_axes or new_axes(flat=flat, height=height, shown=self._shown)
+        self.result = axes
         return axes
 
     def figure(self, width: float, height: float) -> Figure:
@@ -66,20 +66,20 @@ class Paper:
         Raises:
             NacelleError: if axes are given.
         """
-        if self._given is not None:
+        if self._user_axes is not None:
             raise NacelleError("this picture has several panels, and a figure of its own: leave ax out")
         figure = new_figure(width, height, shown=self._shown)
-        self.drawn = figure
+        self.result = figure
         return figure
 
     def finish(self, title: str) -> None:
         """Write the title, and let new axes fill their figure."""
-        if not hasattr(self.drawn, "set_title"):
-            figure_title(self.drawn, title)
+        if not hasattr(self.result, "set_title"):
+            figure_title(self.result, title)
             return
-        axes_title(self.drawn, title)
-        if self._given is None:
-            fit_to_figure(self.drawn)
+        axes_title(self.result, title)
+        if self._user_axes is None:
+            fit_to_figure(self.result)
 
 
 def picture(draw: Callable[..., str]) -> Callable[..., Any]:
@@ -107,7 +107,7 @@ def picture(draw: Callable[..., str]) -> Callable[..., Any]:
         usual = draw(paper, result, *arguments, **options)
         paper.finish(usual if title is None else title)
         paper.when_finished()
-        return paper.drawn
+        return paper.result
 
     return plot
 
@@ -152,7 +152,7 @@ def fit_to_figure(ax: Any) -> None:
     if not hasattr(ax, "get_zlim"):
         figure.set_layout_engine("tight")
         return
-    title, others = ax.title, [other for other in figure.axes if other is not ax]
+    title, others = ax.title, [neighbour for neighbour in figure.axes if neighbour is not ax]
     room = np.array([COLOUR_BAR_LEFT if others else 1.0, 0.94 if title.get_text() else 1.0])
     for artist in (title, *others):
         artist.set_visible(False)

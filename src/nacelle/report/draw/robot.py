@@ -203,8 +203,8 @@ def _draw_in_space(ax: Any, view: Scene) -> None:
     if view.across is None:
         set_view(ax, low - pad, high + pad, ELEVATION, AZIMUTH)
     else:
-        looks = {0: (0.0, 0.0), 1: (0.0, -90.0), 2: (90.0, -90.0)}
-        set_view(ax, low - pad, high + pad, *looks[view.across])
+        view_angles = {0: (0.0, 0.0), 1: (0.0, -90.0), 2: (90.0, -90.0)}
+        set_view(ax, low - pad, high + pad, *view_angles[view.across])
     for k, axis in enumerate((ax.xaxis, ax.yaxis, ax.zaxis)):
         axis.set_label_text("" if k == view.across else f"{'xyz'[k]} (m)")
         if k == view.across:

@@ -124,9 +124,9 @@ def _colour_scale(numbers: Array, zero: bool) -> tuple[Any, Any]:
     return import_matplotlib("matplotlib").colormaps["viridis"], norm
 
 
-def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _GridValues) -> None:
+def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, quantity: _GridValues) -> None:
     """One coordinate: the curve of a quantity, shaded where it is within the limits, hatched beyond them."""
-    numbers = drawn.values
+    numbers = quantity.values
     (axis,) = grid_axes(workspace)
     across = axis.values
     edges = np.clip(_cell_edges(across), across[0], across[-1])
@@ -157,7 +157,7 @@ def _draw_line(ax: Any, workspace: Workspace, reachable: Array, inside: Array, d
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(bottom, top)
     ax.set_xlabel(axis.label)
-    ax.set_ylabel(drawn.label)
+    ax.set_ylabel(quantity.label)
     plain_axes(ax)
     if not reachable.any():
         _write_nothing_reached(ax)
@@ -173,11 +173,11 @@ def _hatched_regions(workspace: Workspace, reachable: Array, inside: Array) -> l
     ]
 
 
-def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _GridValues) -> None:
+def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, quantity: _GridValues) -> None:
     """Two coordinates: colours, the boundary of what is reached, hatching beyond the limits."""
-    numbers = drawn.values
+    numbers = quantity.values
     axes = grid_axes(workspace)
-    colours, norm = _colour_scale(np.where(reachable, numbers, np.nan), drawn.zero)
+    colours, norm = _colour_scale(np.where(reachable, numbers, np.nan), quantity.zero)
     masked = np.ma.masked_where(~reachable | ~np.isfinite(numbers), numbers)
     ax.set_facecolor("white")
     lines = [_cell_edges(axis.values) for axis in axes]
@@ -209,17 +209,19 @@ def _draw_map(ax: Any, workspace: Workspace, reachable: Array, inside: Array, dr
     elif keys:
         # Below the map: a legend over it would hide a part of it.
         legend_below(ax, handles=keys)
-    colour_bar(ax, import_matplotlib("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
+    colour_bar(ax, import_matplotlib("matplotlib.cm").ScalarMappable(norm, colours), quantity.label)
 
 
-def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array, drawn: _GridValues) -> None:
+def _draw_voxels(
+    ax: Any, workspace: Workspace, reachable: Array, inside: Array, quantity: _GridValues
+) -> None:
     """Three coordinates: the outer faces of the cells that are reached within the limits."""
-    numbers = drawn.values
+    numbers = quantity.values
     solid = reachable & inside
     axes = grid_axes(workspace)
     edges = [_cell_edges(axis.values) for axis in axes]
     faces, cells = boundary_faces(solid, edges)
-    colours, norm = _colour_scale(np.where(solid, numbers, np.nan), drawn.zero)
+    colours, norm = _colour_scale(np.where(solid, numbers, np.nan), quantity.zero)
     if len(faces):
         values = numbers[tuple(cells.T)]
         fills = np.where(
@@ -235,7 +237,7 @@ def _draw_voxels(ax: Any, workspace: Workspace, reachable: Array, inside: Array,
         _write_nothing_reached(ax)
     set_view(ax, low, high, ELEVATION, AZIMUTH, equal=len(set(workspace.units)) == 1)
     ax.set(**{f"{name}label": axis.label for name, axis in zip("xyz", axes, strict=True)})
-    colour_bar(ax, import_matplotlib("matplotlib.cm").ScalarMappable(norm, colours), drawn.label)
+    colour_bar(ax, import_matplotlib("matplotlib.cm").ScalarMappable(norm, colours), quantity.label)
 
 
 def _cell_corners(mask: Array, edges: list[Array]) -> Array:

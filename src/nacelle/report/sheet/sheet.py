@@ -132,7 +132,7 @@ class DataSheet:
             "radians and masses in kilograms unless a unit is written.",
             "quiet",
         )
-        if not self.subject.described:
+        if not self.subject.has_source:
             head += paragraph(
                 f"The robot was made in Python: robot.to_yaml(), saved as {self.subject.source}, gives the "
                 "file that the commands name.",
@@ -258,7 +258,7 @@ class BackgroundWorker:
     def __init__(self, answer: Connection, claims: Mapping[str, Lock]) -> None:
         self._answer = answer
         self._claims = claims
-        self._made: dict[str, SheetSection] = {}
+        self._sections: dict[str, SheetSection] = {}
 
     def has(self, name: str) -> bool:
         """Whether the other process makes a section, or has made it; if not, it does not any more."""
@@ -267,13 +267,13 @@ class BackgroundWorker:
 
     def section(self, name: str) -> SheetSection | None:
         """A section that the other process has, once it is made; None if that ended without it."""
-        while name not in self._made:
+        while name not in self._sections:
             try:
                 section = self._answer.recv()
             except (EOFError, OSError):
                 return None
-            self._made[section.name] = section
-        return self._made[name]
+            self._sections[section.name] = section
+        return self._sections[name]
 
 
 @contextmanager

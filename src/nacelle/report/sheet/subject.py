@@ -247,7 +247,7 @@ class Subject:
         payload: which payloads it carries (`nacelle.dynamics.with_payloads`); those of the description if
             none.
         problems: errors and warnings of the description, in none of its modes.
-        described: whether `source` is there; otherwise the robot was made in Python, and has no file yet.
+        has_source: whether `source` is there; otherwise the robot was made in Python, and has no file yet.
     """
 
     check: Check
@@ -255,7 +255,7 @@ class Subject:
     mode: str = ""
     payload: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
-    described: bool = True
+    has_source: bool = True
 
     @property
     def robot(self) -> Robot:
@@ -313,10 +313,10 @@ def subject_of(robot: Robot | str, mode: str = "", payload: Sequence[str] = ()) 
         NacelleError: if there is no such robot, mode or payload, or its description is wrong.
     """
     if isinstance(robot, Robot):
-        source, described = _robot_source(robot)
+        source, has_source = _robot_source(robot)
         checked = check_robot(robot)
     else:
-        source, described = str(robot), True
+        source, has_source = str(robot), True
         checked = check(robot)
     problems = checked.problems
     if mode:
@@ -325,7 +325,7 @@ def subject_of(robot: Robot | str, mode: str = "", payload: Sequence[str] = ()) 
         raise DescriptionError(checked.errors)
     if payload:
         checked = check_robot(with_payloads(checked.robot, *payload))
-    return Subject(checked, source, mode, tuple(payload), problems, described)
+    return Subject(checked, source, mode, tuple(payload), problems, has_source)
 
 
 def _robot_source(robot: Robot) -> tuple[str, bool]:

@@ -99,7 +99,7 @@ def _candidates(
     robot: Robot, cylinders: Sequence[Cylinder], sightings: Sequence[PoseSighting], camera: Camera
 ) -> list[Camera]:
     bodies = [inverse_kinematics(robot, sighting.x, limits=False).bodies for sighting in sightings]
-    ends = np.array([end for placed in bodies for c in cylinders for end in c.ends_in_base(*placed)])
+    ends = np.array([end for poses in bodies for c in cylinders for end in c.ends_in_base(*poses)])
     middle = 0.5 * (ends.min(axis=0) + ends.max(axis=0))
     reach = float(np.max(np.linalg.norm(ends - middle, axis=1)))
     if not reach > 0.0:
@@ -195,11 +195,11 @@ def calibrate_camera(
         CalibrationError: if there are too few sightings, if they leave directions undetermined (named), or if
             the iteration does not converge.
     """
-    wanted = unknowns or CameraUnknowns()
+    estimated = unknowns or CameraUnknowns()
     cylinders = visible_cylinders(robot)
-    _check_sightings(robot, sightings, cylinders, wanted)
+    _check_sightings(robot, sightings, cylinders, estimated)
     guesses = [camera, *(first_guesses(robot, cylinders, sightings, camera) if search else ())]
-    bundle = Bundle(robot, cylinders, sightings, wanted)
+    bundle = Bundle(robot, cylinders, sightings, estimated)
     point, system = _best_fit(bundle, guesses)
     total = sum(len(sighting.edges) for sighting in sightings)
     kept = [list(range(len(sighting.edges))) for sighting in sightings]
@@ -211,7 +211,7 @@ def calibrate_camera(
         kept = [[e for i, e in enumerate(left) if (k, i) not in bad] for k, left in enumerate(kept)]
         pairs = zip(sightings, kept, strict=True)
         used = [replace(seen, edges=tuple(seen.edges[e] for e in left)) for seen, left in pairs]
-        bundle = Bundle(robot, cylinders, used, wanted)
+        bundle = Bundle(robot, cylinders, used, estimated)
         point, system = _fit_bundle(bundle, replace(bundle.start(point.camera), anchors=point.anchors))
     everything = {(k, i) for k, seen in enumerate(sightings) for i in range(len(seen.edges))}
     left_out = sorted(everything - {(k, e) for k, left in enumerate(kept) for e in left})
@@ -219,7 +219,7 @@ def calibrate_camera(
 
 
 def _check_sightings(
-    robot: Robot, sightings: Sequence[PoseSighting], cylinders: Sequence[Cylinder], wanted: CameraUnknowns
+    robot: Robot, sightings: Sequence[PoseSighting], cylinders: Sequence[Cylinder], unknowns: CameraUnknowns
 ) -> None:
     if len(sightings) < FEWEST:
         raise CalibrationError(
@@ -239,10 +239,10 @@ def _check_sightings(
             if not np.all(np.isfinite(numbers)):
                 name = cylinders[edge.cylinder].name
                 raise CalibrationError(f"side {edge.side} of {name} in sighting {k} is not finite")
-            if wanted.lens and not isinstance(edge, EdgePoints):
+            if unknowns.lens and not isinstance(edge, EdgePoints):
                 raise CalibrationError(
-                    f"{', '.join(wanted.lens)} of the lens: normals have been made with a lens already; give "
-                    "the points of edges (EdgePoints)"
+                    f"{', '.join(unknowns.lens)} of the lens: normals have been made with a lens already; "
+                    "give the points of edges (EdgePoints)"
                 )
 
 

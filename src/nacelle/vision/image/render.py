@@ -175,9 +175,9 @@ def overlap(first: Coverage, second: Coverage, width: float) -> Array:
     result = first.part * second.part
     both = (result > 0.0) & (first.part < 1.0) & (second.part < 1.0)
     if np.any(both):
-        one, other = first.edge.some(both), second.edge.some(both)
-        h, k = one.s / width, other.s / width
-        joint = bivariate_normal(h, k, one.a * other.a + one.b * other.b)
+        first_edge, second_edge = first.edge.some(both), second.edge.some(both)
+        h, k = first_edge.s / width, second_edge.s / width
+        joint = bivariate_normal(h, k, first_edge.a * second_edge.a + first_edge.b * second_edge.b)
         less = np.minimum(first.part[both], second.part[both])
         result[both] = np.clip(result[both] + joint - ndtr(h) * ndtr(k), 0.0, less)
     return np.asarray(result)
@@ -202,9 +202,9 @@ def bivariate_normal(h: Array, k: Array, correlation: Array) -> Array:
 def _nearest_edge(distances: list[EdgeDistance]) -> EdgeDistance:
     """The smallest distance at each pixel, with its normal."""
     result = distances[0]
-    for other in distances[1:]:
-        nearer = other.s < result.s
-        result = EdgeDistance(*(np.where(nearer, b, a) for a, b in zip(result, other, strict=True)))
+    for distance in distances[1:]:
+        nearer = distance.s < result.s
+        result = EdgeDistance(*(np.where(nearer, b, a) for a, b in zip(result, distance, strict=True)))
     return result
 
 
@@ -274,11 +274,11 @@ def visible_fractions(
     result = {}
     for k, cover in covers.items():
         seen = cover.part
-        for j, other in covers.items():
-            if j != k and np.any((other.part > 0.0) & (cover.part > 0.0)):
+        for j, other_cover in covers.items():
+            if j != k and np.any((other_cover.part > 0.0) & (cover.part > 0.0)):
                 # Of two at the same depth the first one counts as nearer.
                 nearer = depths[j] < depths[k] if j > k else depths[j] <= depths[k]
-                hidden = overlap(cover, other, width) / np.maximum(cover.part, 1e-300)
+                hidden = overlap(cover, other_cover, width) / np.maximum(cover.part, 1e-300)
                 seen = seen * (1.0 - np.where(nearer, hidden, 0.0))
         result[k] = (cover.part, seen)
     return result
@@ -332,7 +332,7 @@ def render(
     for v in range(0, height, _TILE):
         for u in range(0, width, _TILE):
             tile = Region(u, v, min(_TILE, width - u), min(_TILE, height - v))
-            parts = [_render_tile(one, model, tile) for one in scenes]
+            parts = [_render_tile(instant, model, tile) for instant in scenes]
             mean = np.mean(parts, axis=0) if len(parts) > 1 else parts[0]
             image[v : v + tile.height, u : u + tile.width] = mean
     return image if rng is None else model.noisy(image, rng)
@@ -341,7 +341,7 @@ def render(
 def render_pixels(scene: CameraScene | Sequence[CameraScene], model: PixelModel, patch: PixelPatch) -> Array:
     """Mean values (...) of any pixels of a patch, grey levels; several scenes are instants of an exposure."""
     scenes = [scene] if isinstance(scene, CameraScene) else list(scene)
-    return np.asarray(np.mean([_compose(one.solids, model, patch) for one in scenes], axis=0))
+    return np.asarray(np.mean([_compose(instant.solids, model, patch) for instant in scenes], axis=0))
 
 
 def _render_tile(scene: CameraScene, model: PixelModel, region: Region) -> Array:

@@ -132,11 +132,11 @@ def bodies_on_joint(robot: Robot, joint: int) -> Array:
 def with_anchor_rates(motion: TreeKinematics, robot: Robot, anchors: Anchors) -> TreeKinematics:
     """The tree with displacements of anchors as further rates, after those that it has."""
     columns = [pack([*e, 0.0, 0.0, 0.0]) for _, e in anchors]
-    moved = [bodies_on_joint(robot, j) for j, _ in anchors]
+    movers = [bodies_on_joint(robot, j) for j, _ in anchors]
     return TreeKinematics(
         motion.poses,
         np.concatenate([motion.columns, np.stack(columns, axis=1)], axis=1),
-        np.concatenate([motion.movers, np.stack(moved, axis=1)], axis=1),
+        np.concatenate([motion.movers, np.stack(movers, axis=1)], axis=1),
     )
 
 

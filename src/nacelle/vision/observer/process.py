@@ -136,8 +136,8 @@ class PoseDisplacement:
         arrays = self._arrays
         arrays["x"][:], arrays["y"][:], arrays["d"][:] = x, y, d
         self._call()
-        moved: Array = arrays["moved"].copy()
-        return moved
+        displaced: Array = arrays["moved"].copy()
+        return displaced
 
     @property
     def rotation(self) -> Array:

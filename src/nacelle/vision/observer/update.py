@@ -273,14 +273,14 @@ def kalman_update(
         H, PH, residual = H[used], PH[:, used], residual[used]
         S, R = S[np.ix_(used, used)], R[np.ix_(used, used)]
     # All that follows from S at once: the gain, and the innovation that it weighs.
-    solved = np.linalg.solve(S, np.concatenate([PH.T, residual[:, None]], axis=1))
-    K = solved[:, :-1].T
+    weighted = np.linalg.solve(S, np.concatenate([PH.T, residual[:, None]], axis=1))
+    K = weighted[:, :-1].T
     if hold_clock:
         K[-1] = 0.0
     state = _joseph_update(state, K, residual, H, R, displaced)
     if kind == 1:
         state = state._replace(read=state.time)
-    return state, InnovationSummary(each, float(residual @ solved[:, -1]), len(residual))
+    return state, InnovationSummary(each, float(residual @ weighted[:, -1]), len(residual))
 
 
 def _joseph_update(

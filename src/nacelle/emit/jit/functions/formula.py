@@ -158,5 +158,5 @@ class Formula(Lanes):
 
     def integers(self, verb: str, a: str, b: str | int) -> str:
         """An operation on integers: add, sub, and, xor, shl, lshr."""
-        other = self.splat(b) if isinstance(b, int) else b
-        return self.value(f"{verb} {self.integer} {a}, {other}")
+        operand = self.splat(b) if isinstance(b, int) else b
+        return self.value(f"{verb} {self.integer} {a}, {operand}")

@@ -59,8 +59,8 @@ def atan2(formula: Callable[..., Formula]) -> str:
     scaled = _scale_point(f, n, d, far=far, near=near)
     f("br label %usual", "usual:")
     n, d = (
-        f.value(f"phi {f.type} [ {plain}, %entry ], [ {other}, %extreme ]")
-        for plain, other in zip((n, d), scaled, strict=True)
+        f.value(f"phi {f.type} [ {plain}, %entry ], [ {rescaled}, %extreme ]")
+        for plain, rescaled in zip((n, d), scaled, strict=True)
     )
 
     zero = f.number(0.0)
@@ -136,14 +136,14 @@ def tanh(formula: Callable[..., Formula]) -> str:
     r, lost, k = _reduce_exponent(f, y)
     power = f.double(f.integers("shl", k, 52))
     high, low = (f.mul(part, power) for part in f.fast_two_sum(r, _exponential_correction(f, r, lost)))
-    above, below = (_sum_of_three(f, power, f.number(one), high, low) for one in (-1.0, 1.0))
+    above, below = (_sum_of_three(f, power, f.number(unit), high, low) for unit in (-1.0, 1.0))
     quotient, rest = f.quotient(above, below)
     return f.function_text(f.with_sign(f.add(quotient, rest), "%x"))
 
 
-def _sum_of_three(f: Formula, power: str, one: str, high: str, low: str) -> DoubleDouble:
+def _sum_of_three(f: Formula, power: str, unit: str, high: str, low: str) -> DoubleDouble:
     """Give power + one + high + low as a number and a small rest; 1 may be below the power's last place."""
-    whole, lost = f.fast_two_sum(power, one)
+    whole, lost = f.fast_two_sum(power, unit)
     total, rest = f.fast_two_sum(whole, high)
     return DoubleDouble(total, f.add(rest, f.add(lost, low)))
 
@@ -199,13 +199,13 @@ def _lane_function(f: Formula) -> str:
 
     It is apart from `sincos`, which then has nothing to keep over a call.
     """
-    one = "{ double, double }"
+    pair_type = "{ double, double }"
     sines, cosines = [], []
     for lane in range(f.width):
         x = f.lane("%x", lane)
-        pair = f.value(f"call {one} @{f.prefix}sincos_large(double {x})")
-        sines.append(f.value(f"extractvalue {one} {pair}, 0"))
-        cosines.append(f.value(f"extractvalue {one} {pair}, 1"))
+        pair = f.value(f"call {pair_type} @{f.prefix}sincos_large(double {x})")
+        sines.append(f.value(f"extractvalue {pair_type} {pair}, 0"))
+        cosines.append(f.value(f"extractvalue {pair_type} {pair}, 1"))
     a = f.size("%x")
     finite = f.real("<", a, f.number(math.inf))
     large = f.combine_bits("&", finite, f.real(">", a, f.number(LARGEST)))
@@ -230,14 +230,14 @@ def _apply_quadrants(f: Formula, r: str, lost: str, quarters: str) -> tuple[str,
     """Give the pair of %x: the sine is odd in it, and quarter turns change the two and their signs."""
     sine, cosine = _sine_and_cosine(f, r, lost)
     odd = f.value(f"trunc {f.integer} {quarters} to {f.bit}")
-    one, two = f.integers("shl", quarters, 63), f.integers("shl", quarters, 62)
+    low_bit, high_bit = f.integers("shl", quarters, 63), f.integers("shl", quarters, 62)
 
     def with_sign(value: str, sign: str) -> str:
-        change = f.integers("and", f.integers("xor", two, sign), SIGN)
+        change = f.integers("and", f.integers("xor", high_bit, sign), SIGN)
         return f.double(f.integers("xor", f.bits_of(value), change))
 
     return with_sign(f.choose(odd, cosine, sine), f.bits_of("%x")), with_sign(
-        f.choose(odd, sine, cosine), one
+        f.choose(odd, sine, cosine), low_bit
     )
 
 

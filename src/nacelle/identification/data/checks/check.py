@@ -65,20 +65,20 @@ def check_reach(measurement: Measurement, judge: HypothesisTest, correction: Cor
         yield make_finding(measurement, "reach", f"q.{actuator.name}", message, hint=hint, samples=beyond)
     names = tuple(f"q.{actuator.name}" for actuator in robot.actuators)
     away = (path.flags & int(Flag.UNREACHABLE | Flag.INVALID)) != 0
-    other = ~away & ((path.flags & int(Flag.OTHER_BRANCH | Flag.SINGULAR | Flag.NEAR_SINGULAR)) != 0)
+    off_branch = ~away & ((path.flags & int(Flag.OTHER_BRANCH | Flag.SINGULAR | Flag.NEAR_SINGULAR)) != 0)
     if np.any(away) and not np.any(path.beyond):
         message = f"{np.mean(away) * 100:.2g} % of the samples belong to no pose of {robot.name}"
         hint = "check zeros, signs and units of the encoders, and the geometry of the description"
         yield make_finding(measurement, "reach", names, message, hint=hint, samples=samples[away])
-    crossed = _singular_samples(measurement, path, samples) if not np.any(other) else None
+    crossed = _singular_samples(measurement, path, samples) if not np.any(off_branch) else None
     if crossed is not None:
         message = "the path touches a parallel singularity, where forward kinematics changes its branch"
         hint = "keep the motion away from singularities"
         yield make_finding(measurement, "branch", names, message, hint=hint, samples=crossed)
-    if np.any(other):
+    if np.any(off_branch):
         message = "forward kinematics leaves the branch of the reference pose, or passes a singularity"
         hint = "keep the motion away from singularities, or describe the branch where the robot is assembled"
-        yield make_finding(measurement, "branch", names, message, hint=hint, samples=samples[other])
+        yield make_finding(measurement, "branch", names, message, hint=hint, samples=samples[off_branch])
 
 
 def _singular_samples(measurement: Measurement, path: MeasuredPath, samples: Array) -> Array | None:
@@ -139,7 +139,7 @@ def check_measurement(measurement: Measurement, *, physics: bool = True) -> Find
 
 def _is_explained(entry: Finding, others: list[Finding]) -> bool:
     """Whether a coordinate jumps only since its column is another one."""
-    swapped = {signal for other in others if other.kind == "swapped" for signal in other.signals}
+    swapped = {signal for finding in others if finding.kind == "swapped" for signal in finding.signals}
     return entry.kind == "jump" and swapped.issuperset(entry.signals)
 
 

@@ -93,10 +93,10 @@ def _correction_finding(
 ) -> Finding:
     """The finding for a correction, with those that would explain the same; how good the fit is so."""
     names = _signal_names(measurement.robot)
-    columns = dict.fromkeys((*correction.columns, *(k for other in alike for k in other.columns)))
+    columns = dict.fromkeys((*correction.columns, *(k for alternative in alike for k in alternative.columns)))
     message = correction.message
     if alike:
-        message += "; or " + "; or ".join(other.message for other in alike[:5])
+        message += "; or " + "; or ".join(alternative.message for alternative in alike[:5])
     if np.isfinite(before.cost):
         message += f" (unexplained part of the forces {before.residual:.2f} as read, {after.residual:.2f} so)"
     else:

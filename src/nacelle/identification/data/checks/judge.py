@@ -86,16 +86,18 @@ class Correction:
             corrected + np.array(self.offsets) if order == 0 else corrected / self.time_scale**order
         )
 
-    def then(self, other: Correction) -> Correction:
+    def then(self, following: Correction) -> Correction:
         """This correction, then another one; kind, columns and words are the other's."""
-        sources = tuple(self.sources[p] for p in other.sources)
-        factors = tuple(f * self.factors[p] for f, p in zip(other.factors, other.sources, strict=True))
+        sources = tuple(self.sources[p] for p in following.sources)
+        factors = tuple(
+            f * self.factors[p] for f, p in zip(following.factors, following.sources, strict=True)
+        )
         offsets = tuple(
             f * self.offsets[p] + o
-            for f, p, o in zip(other.factors, other.sources, other.offsets, strict=True)
+            for f, p, o in zip(following.factors, following.sources, following.offsets, strict=True)
         )
-        pace = self.time_scale * other.time_scale
-        return replace(other, sources=sources, factors=factors, offsets=offsets, time_scale=pace)
+        pace = self.time_scale * following.time_scale
+        return replace(following, sources=sources, factors=factors, offsets=offsets, time_scale=pace)
 
 
 def identity_correction(m: int) -> Correction:
