@@ -79,7 +79,7 @@ COUNTS = [
     ("gough-stewart", "inverse_dynamics", "pose", False, 1377),
     ("gough-stewart", "forward_dynamics", "pose", False, 1963),
     ("fivebar", "inverse_dynamics", "elements", True, 101),
-    ("fivebar", "inverse_dynamics", "encoders", True, 160),
+    ("fivebar", "inverse_dynamics", "encoders", True, 166),
     ("delta-codourey", "inverse_dynamics", "pose", False, 205),
     ("delta", "inverse_dynamics", "pose", False, 254),
     ("3rrr", "inverse_dynamics", "pose", False, 281),

@@ -216,6 +216,26 @@ def input_samples(
     return PreciseInputs(tuple(rows[: len(_PROOF_REACHES)]), tuple(rows[len(_PROOF_REACHES) :]), sizes)
 
 
+def values_at_reference(robot: Robot, function: Callable[..., Any]) -> Decimals | None:
+    """Results of a function of x and y at the reference pose, with 50 digits.
+
+    None where the loops do not close to all digits or a result is not finite.
+    """
+    states = PreciseStates(robot)
+    solved = states.at(*states.mechanism.reference)
+    return None if solved is None else _finite_values(_State(states, *solved), function)
+
+
+def values_at_states(robot: Robot, function: Callable[..., Any]) -> list[Decimals] | None:
+    """The same at the states of `input_samples`; None where these are not found."""
+    states = _states(robot.without_rounding_differences, ())
+    if states is None:
+        return None
+    values = [_finite_values(state, function) for state in states]
+    complete = [row for row in values if row is not None]
+    return complete if len(complete) == len(values) else None
+
+
 # ---- states
 
 
@@ -225,6 +245,13 @@ class _State(NamedTuple):
     states: PreciseStates
     x: Decimals
     y: Decimals
+
+
+def _finite_values(state: _State, function: Callable[..., Any]) -> Decimals | None:
+    """Results of a function of x and y at a state; None if one is not finite."""
+    states, x, y = state
+    values = evaluate_decimal(states.program(function), [*x, *y])
+    return values if all(value.is_finite() for value in values) else None
 
 
 @lru_cache(maxsize=64)

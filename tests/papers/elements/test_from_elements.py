@@ -21,7 +21,9 @@ from nacelle.papers.elements.models import (
 from nacelle.papers.elements.placement import reason_without_elements
 from nacelle.program.cost import count
 from support.compare import assert_same
+from support.last_bits import forget_everything, noisy_libraries, perturbed_robot
 from support.library import NAMES, library_robot
+from support.program_hashes import structure
 from support.random_robots.legs import CASES
 from support.random_robots.loads import with_random_friction, with_random_inertias
 from support.rigid_robots import RIGID
@@ -127,7 +129,7 @@ COUNTS = {
     "prrrp": 21,
     "orthoglide": 186,
     "delta-codourey": 106,
-    "quattro": 370,
+    "quattro": 266,
     "palida": 986,
 }
 
@@ -136,6 +138,32 @@ COUNTS = {
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts(name: str) -> None:
     assert count(model(library_robot(name), input="elements").program()).total == COUNTS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("fivebar", "elements"),
+        ("fivebar", "encoders"),
+        pytest.param("prrrp", "encoders", marks=pytest.mark.slow),
+        pytest.param("orthoglide", "encoders", marks=pytest.mark.slow),
+        pytest.param("delta-codourey", "encoders", marks=pytest.mark.slow),
+        pytest.param("delta", "encoders", marks=pytest.mark.slow),
+        pytest.param("3rps", "elements", marks=pytest.mark.slow),
+        pytest.param("delta4", "elements", marks=pytest.mark.slow),
+        pytest.param("quattro", "elements", marks=pytest.mark.slow),
+        pytest.param("h4", "elements", marks=pytest.mark.slow),
+    ],
+)
+def test_last_bits_change_nothing(name: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = library_robot(name)
+    kept = structure(model(robot, input=source).program())
+    moved = perturbed_robot(robot, 3).without_rounding_differences
+    assert structure(model(moved, input=source).program()) == kept
+    noisy_libraries(monkeypatch, 4)
+    assert structure(model(robot, input=source).program()) == kept
+    monkeypatch.undo()
+    forget_everything()
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, product, sqrt
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
 from nacelle.tree.spanning_tree import JointTransform, joint_transforms
 
 
@@ -156,7 +156,7 @@ def intersect_three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> t
     (c1, r1), (c2, r2), (c3, r3) = spheres
     e, f = c2 - c1, c3 - c1
     ee, ef, ff = dot(e, e), dot(e, f), dot(f, f)
-    s, t = 0.5 * (r1 - r2 + ee), 0.5 * (r1 - r3 + ff)
+    s, t = 0.5 * (plus(r1, -r2) + ee), 0.5 * (plus(r1, -r3) + ff)
     reciprocal = divide(1.0, ee * ff - ef * ef)
     flat = ((s * ff - t * ef) * reciprocal) * e + ((t * ee - s * ef) * reciprocal) * f
     radicand = r1 - dot(flat, flat)
@@ -176,7 +176,7 @@ def _intersect_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: 
     e = c2 - c1
     ee = dot(e, e)
     reciprocal = divide(1.0, ee)
-    along = 0.5 * (r1 - r2 + ee) * reciprocal
+    along = 0.5 * (plus(r1, -r2) + ee) * reciprocal
     radicand = r1 - along * along * ee
     g = float(side) * sqrt(radicand * reciprocal)
     flat = c1 + along * e + g * pack([-e[1], e[0]])
@@ -190,7 +190,7 @@ def intersect_two_circles(circles: list[tuple[Array, Scalar]], side: int) -> tup
     (c1, r1), (c2, r2) = circles
     e = c2 - c1
     reciprocal = divide(1.0, dot(e, e))
-    along = 0.5 + (0.5 * (r1 - r2)) * reciprocal
+    along = 0.5 + (0.5 * plus(r1, -r2)) * reciprocal
     across = float(side) * sqrt(r1 * reciprocal - along * along)
     first = pack([along * e[0] - across * e[1], along * e[1] + across * e[0]])
     return first, np.asarray(first - e)

@@ -26,7 +26,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.compact.line_legs.geometry import sample_motions
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.samples import values_at_reference
+from nacelle.kinematics.shapes import pose_shape, unknowns_shape
 from nacelle.model.robot import Robot
 from nacelle.papers.elements.structure import (
     ElementGeometry,
@@ -34,6 +37,8 @@ from nacelle.papers.elements.structure import (
     UnsupportedElementsError,
     element_legs,
 )
+from nacelle.spatial.physics import physics
+from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack
 
 # Directions that differ by less at sample poses are one.
@@ -107,8 +112,38 @@ def is_length(robot: Robot, variable: StateVariable) -> bool:
 
 
 def sample_geometries(mechanism: Mechanism) -> list[ElementGeometry]:
-    """The robot's elements at the reference and at some poses around it."""
-    return [ElementGeometry(mechanism.robot, motion.poses) for motion in sample_motions(mechanism)]
+    """The robot's elements at the reference and at some poses around it.
+
+    Constants are read at the reference: its poses are right to the last bits, where Newton's method in double
+    leaves errors that are larger than rounding.
+    """
+    reference, *others = (motion.poses for motion in sample_motions(mechanism))
+    poses = [_precise_reference(mechanism) or reference, *others]
+    return [ElementGeometry(mechanism.robot, each) for each in poses]
+
+
+# The poses of all bodies in double and with 50 digits differ by less, over the robot's size or in rad.
+_NEAR = 1e-9
+
+
+@physics(x=pose_shape, y=unknowns_shape)
+def body_poses(robot: Robot, x: Array, y: Array) -> Array:
+    """Poses of all bodies (bodies, 3, 4), [R p]."""
+    poses = configuration(robot, x, y).motion.poses
+    return np.stack([np.column_stack([pose.R, pose.p]) for pose in poses])
+
+
+@lru_cache(maxsize=64)
+def _precise_reference(mechanism: Mechanism) -> tuple[Pose, ...] | None:
+    """Poses of all bodies at the reference, solved with 50 digits; None if they are not found."""
+    values = values_at_reference(mechanism.robot, body_poses)
+    if values is None:
+        return None
+    poses = np.array([float(value) for value in values]).reshape(-1, 3, 4)
+    known = np.stack([np.column_stack(pose) for pose in mechanism.assembly.motion.poses])
+    if float(np.max(np.abs(poses - known) / [1.0, 1.0, 1.0, mechanism.robot.size])) > _NEAR:
+        return None
+    return tuple(Pose(pose[:, :3], pose[:, 3]) for pose in poses)
 
 
 @lru_cache(maxsize=64)

@@ -14,6 +14,8 @@ points whose motion is known stay as they are.
 
 from __future__ import annotations
 
+import math
+from decimal import localcontext
 from functools import lru_cache
 from itertools import combinations, permutations
 from typing import NamedTuple
@@ -24,11 +26,13 @@ from nacelle.compact.line_legs.geometry import round_to_zero
 from nacelle.compact.platform import PrescribedFrame, PrescribedPoint, weighted_sum
 from nacelle.compact.vectors import ZERO, add, cross_nonzero, scale
 from nacelle.kinematics.mechanism.mechanism import Mechanism
+from nacelle.kinematics.samples import Decimals, values_at_reference, values_at_states
 from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.papers.elements.jets import NO_JET, Jet, add_jets, cross_jets
-from nacelle.papers.elements.layout import sample_geometries
+from nacelle.papers.elements.layout import body_poses, sample_geometries
 from nacelle.papers.elements.leg_points import rotate_across
+from nacelle.program.precise import decimal_context
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import index_of_largest
 from nacelle.spatial.scalar import Array, dot, pack, product
@@ -70,15 +74,63 @@ def orientations(mechanism: Mechanism) -> dict[int, Orientation]:
         if max(size, default=0.0) < _SAME:
             result[body] = Orientation("constant", round_to_zero(R), ZERO)
             continue
-        axis = round_to_zero(rotations[index_of_largest(np.array(size))] / max(size))
+        axis = rotations[index_of_largest(np.array(size))] / max(size)
         across = max(float(np.linalg.norm(np.cross(axis, rotation))) for rotation in rotations)
-        result[body] = Orientation("axis" if across < _SAME else "any", round_to_zero(R), axis)
+        if across < _SAME:
+            precise = _precise_axes(mechanism).get(body)
+            axis = axis if precise is None else precise
+            axis = round_to_zero(axis if axis[index_of_largest(np.abs(axis))] > 0.0 else -axis)
+            result[body] = Orientation("axis", _aligned(R, axis), axis)
+        else:
+            result[body] = Orientation("any", round_to_zero(R), round_to_zero(axis))
     return result
+
+
+@lru_cache(maxsize=64)
+def _precise_axes(mechanism: Mechanism) -> dict[int, Array]:
+    """Axes about which bodies of the platform turn against the reference, right to the last bits.
+
+    Poses that Newton's method finds in double are not, and the error of an axis from them is larger than
+    rounding. Empty where states with 50 digits are not found.
+    """
+    robot = mechanism.robot
+    reference, states = values_at_reference(robot, body_poses), values_at_states(robot, body_poses)
+    if reference is None or states is None:
+        return {}
+    axes = {}
+    with localcontext(decimal_context()):
+        for body in platform_bodies(mechanism):
+            first, *others = (_orientation_in(values, body) for values in (reference, *states))
+            rotations = [_rotation_vector(product(R, first.T)) for R in others]
+            sizes = [dot(rotation, rotation).sqrt() for rotation in rotations]
+            largest = index_of_largest(np.array(sizes, dtype=float))
+            if sizes[largest]:
+                axes[body] = np.array(rotations[largest] / sizes[largest], dtype=float)
+    return axes
+
+
+def _orientation_in(values: Decimals, body: int) -> Array:
+    """R (3, 3) of a body among the results of `body_poses`."""
+    return np.array(values[12 * body : 12 * (body + 1)]).reshape(3, 4)[:, :3]
+
+
+def _aligned(R: Array, e: Array) -> Array:
+    """R (3, 3) turned about the axis e, by which the constants of a body that turns about e do not change.
+
+    The body's axis that reaches farthest across e comes to point along the base's that does: what angle the
+    body has at the reference, and its rounding, do not count.
+    """
+    along = np.outer(e, e @ R)
+    across, base = R - along, np.eye(3) - np.outer(e, e)
+    u = across[:, index_of_largest(np.linalg.norm(across, axis=0))]
+    w = base[:, index_of_largest(np.linalg.norm(base, axis=0))]
+    c, s = np.array([u @ w, e @ np.cross(u, w)]) / math.sqrt((u @ u) * (w @ w))
+    return round_to_zero(along + c * across + s * np.cross(e, across.T).T)
 
 
 def _rotation_vector(R: Array) -> Array:
     """The antisymmetric part of a rotation as a vector: sin(angle) times its axis."""
-    return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2.0
+    return np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
 
 
 def platform_bodies(mechanism: Mechanism) -> tuple[int, ...]:
