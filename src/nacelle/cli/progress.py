@@ -1,8 +1,8 @@
-"""What a command shows while one waits: on stderr, never among results.
+"""The progress of a running command: shown on stderr, apart from the results on stdout.
 
-On a terminal a line with what is being done appears after a second, with a bar where it is known how much is
-done, and goes away with the first output.
-Elsewhere (a log, a pipe) plain lines come after 2, 5, 10, 20, 40, 60, 120, ... seconds.
+On a terminal a line names the running task after a second of silence, with a bar if the task reports its
+progress. Output clears the line; it comes back after another second of silence.
+Elsewhere (a log, a pipe) plain lines come after 2, 5, 10, 20, 40, 60, 120, 180, ... seconds.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from nacelle.progress import report_progress_to, task
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-# Seconds of silence before a terminal shows what is being done, and how often it looks.
+# Seconds of silence before a terminal shows the task, and seconds between two looks at the clock.
 _DELAY, _TICK = 1.0, 0.1
-# Seconds at which lines are written elsewhere; the last interval repeats.
+# Seconds at which lines are written elsewhere; after the last of them a line follows every 60 s.
 _LINE_TIMES = (2.0, 5.0, 10.0, 20.0, 40.0, 60.0)
 
 
 def _is_terminal(stream: TextIO) -> bool:
-    """Whether a stream is a terminal on which a line can be taken back."""
+    """Whether a stream is a terminal on which a line can be erased again."""
     return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
@@ -35,24 +35,26 @@ class Display:
     """Listens to tasks (`nacelle.progress`) and shows the innermost one.
 
     Args:
-        stream: where lines go; None for stderr.
-        terminal: whether that is a terminal; as the stream says if None.
+        stream: where lines go; stderr if None.
+        terminal: whether the stream is a terminal; found out from the stream if None.
     """
 
     def __init__(self, stream: TextIO | None = None, terminal: bool | None = None) -> None:
-        # Taken once: while the line is shown, sys.stderr is a proxy of it that is no terminal.
+        # Fetched once: while Rich shows its line, sys.stderr is a proxy of Rich, which is no terminal.
         self.stream = stream or sys.stderr
         self.terminal = _is_terminal(self.stream) if terminal is None else terminal
-        # What is being done, and how much of it, from the outermost task to the innermost.
+        # Description and fraction done (None if not reported), from the outermost task to the innermost.
         self._tasks: list[tuple[str, float | None]] = []
+        # Begin of the command, and begin of the present silence, s.
         self._since = self._quiet_since = time.monotonic()
+        # Number of plain lines written.
         self._line_count = 0
         self._bar: Progress | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
-    # ---- what tasks report
+    # ---- reports of the tasks
 
     def begin(self, what: str) -> None:
         """A task begins."""
@@ -60,7 +62,7 @@ class Display:
             self._tasks.append((what, None))
 
     def part(self, done: float) -> None:
-        """So much of the innermost task is done, 0 to 1."""
+        """Set the fraction of the innermost task that is done, 0 to 1."""
         with self._lock:
             if self._tasks:
                 self._tasks[-1] = (self._tasks[-1][0], min(max(float(done), 0.0), 1.0))
@@ -74,19 +76,19 @@ class Display:
     # ---- showing
 
     def start(self) -> None:
-        """Begin to watch the time."""
+        """Start the thread that watches the time."""
         self._thread = threading.Thread(target=self._watch, name="nacelle-progress", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Show nothing any more."""
+        """End the thread and clear the line for good."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(timeout=1.0)
         self.hide()
 
     def hide(self) -> None:
-        """Make place for output; what is done shows again after another second without any."""
+        """Clear the line before output; it comes back after another second without output."""
         with self._lock:
             self._quiet_since = time.monotonic()
             if self._bar is not None:
@@ -94,12 +96,12 @@ class Display:
 
     @property
     def what(self) -> str:
-        """The outermost and the innermost task, as text."""
+        """The outermost and the innermost task as text, once if they are one: "check: reading delta"."""
         return ": ".join(dict.fromkeys(what for what, _ in (self._tasks[0], self._tasks[-1])))
 
     @property
     def fraction(self) -> float | None:
-        """How much is done of the innermost task that says so, 0 to 1."""
+        """The fraction done of the innermost task that reports one, 0 to 1; None if none does."""
         return next((done for _, done in reversed(self._tasks) if done is not None), None)
 
     def _watch(self) -> None:
@@ -107,7 +109,7 @@ class Display:
             self.tick(time.monotonic())
 
     def tick(self, now: float) -> None:
-        """Show what is being done, if it is time to."""
+        """Show the task, if it is time to; `now` is the monotonic clock, s."""
         with self._lock:
             if not self._tasks:
                 return
@@ -121,11 +123,12 @@ class Display:
                 print(f"nacelle {self.what}{share}, {seconds:.0f} s", file=self.stream, flush=True)
 
     def _next_line(self) -> float:
+        """Seconds after the begin at which the next plain line is due."""
         beyond = max(0, self._line_count - len(_LINE_TIMES) + 1)
         return _LINE_TIMES[min(self._line_count, len(_LINE_TIMES) - 1)] + beyond * _LINE_TIMES[-1]
 
     def _show(self) -> None:
-        """The line on a terminal."""
+        """Show or refresh the line on a terminal."""
         if self._bar is None:
             self._bar = _bar(self.stream)
             self._bar.add_task("", total=None)
@@ -136,7 +139,7 @@ class Display:
 
 
 def _bar(stream: TextIO) -> Progress:
-    """A line with a bar, what is done, and the time, cut to the width of the terminal."""
+    """A line with a bar, the task's description and the time, cut to the width of the terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -148,32 +151,32 @@ def _bar(stream: TextIO) -> Progress:
     )
     from rich.table import Column
 
-    what = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    description = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     return Progress(
         SpinnerColumn(),
         BarColumn(24),
         TaskProgressColumn(),
-        TextColumn("{task.description}", markup=False, table_column=what),
+        TextColumn("{task.description}", markup=False, table_column=description),
         TimeElapsedColumn(),
         console=Console(file=stream, force_terminal=True),
         expand=True,
         transient=True,
-        # It may be a pipe, which is left alone.
+        # Results go to stdout, often a pipe: Rich must not put itself between.
         redirect_stdout=False,
     )
 
 
-# The display of the running command; none where commands are called from Python.
+# The display of the running command; empty where functions are called from Python.
 _displays: list[Display] = []
 
 
 @contextmanager
 def show_progress(command: str, *, silent: bool = False) -> Iterator[None]:
-    """Show what a command is doing while one waits.
+    """Show the progress of a command while the block runs.
 
     Args:
         command: its name.
-        silent: whether lines in logs are left out (where the output is for programs); terminals still show.
+        silent: whether plain lines are left out, for output that programs read; a terminal still shows it.
     """
     display = Display()
     if silent and not display.terminal:
@@ -190,12 +193,12 @@ def show_progress(command: str, *, silent: bool = False) -> Iterator[None]:
 
 
 def hide_progress() -> None:
-    """Clear what is shown, before anything else is written."""
+    """Clear the progress line; to be called before anything else is written."""
     for display in _displays:
         display.hide()
 
 
 def stop_progress() -> None:
-    """Show nothing any more: from here on the command waits for its user."""
+    """Show no more progress: from here on the command waits for its user."""
     for display in _displays:
         display.stop()

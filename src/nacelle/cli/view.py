@@ -1,7 +1,7 @@
 """Commands that show a robot: `draw` as a picture, `view` in the browser.
 
-`draw` draws it at a pose; `view` serves robots to the browser, or writes one page that needs nothing besides
-itself.
+`draw` writes a picture of a robot at a pose; `view` serves robots to the browser, or writes them as one HTML
+page that needs neither server nor network.
 """
 
 from __future__ import annotations
@@ -40,7 +40,13 @@ if TYPE_CHECKING:
 
 
 def write_picture(draw: Callable[[], Any], out: Path | None, step: int = 1) -> None:
-    """Write the figure or axes that a function draws to a new file, if one is named; `step` as in `save`."""
+    """Write the figure or axes that a function draws to a new file.
+
+    Args:
+        draw: gives the figure or axes; called after the file has been checked.
+        out: the file; None writes nothing.
+        step: rounding of a PNG's colours, as in `save_figure`.
+    """
     if out is None:
         return
     check_output_file(out, PICTURES)
@@ -139,13 +145,13 @@ def view_command(
 
 
 def _read_motions(robots: Sequence[Robot], options: MotionOptions, runs: list[Path]) -> list[Playback | None]:
-    """What each robot plays; None if nothing."""
+    """The motion that each robot plays: the trajectory or its run; None for a robot that stands still."""
     from nacelle.view.timeline import make_playback, read_run
 
     if not options.trajectory and (options.to or options.radius):
         raise NacelleError("--to and --radius require --trajectory")
     if len(runs) > len(robots):
-        raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name a robot for each")
+        raise NacelleError(f"{len(runs)} runs for {len(robots)} robot(s): name one robot for each run")
     if options.trajectory:
         return [make_playback(robot, make_trajectory(robot, options), options.trajectory) for robot in robots]
     played: list[Playback | None] = [read_run(robot, path) for robot, path in zip(robots, runs, strict=False)]
@@ -153,7 +159,7 @@ def _read_motions(robots: Sequence[Robot], options: MotionOptions, runs: list[Pa
 
 
 def _write_page(out: Path, robots: Sequence[Robot], poses: list[Any], motions: list[Playback | None]) -> None:
-    """Write robots side by side as one page."""
+    """Write robots side by side as one HTML page; where a pose is None, at the reference pose."""
     from nacelle.kinematics.pose_input import reference_pose
     from nacelle.view.export import PageRobot, viewer_page
     from nacelle.view.side_by_side import robot_offsets
@@ -177,7 +183,7 @@ def _serve(
     port: int | None,
     browser: bool,
 ) -> None:
-    """Serve the page until Ctrl-C."""
+    """Serve the robots in the browser until Ctrl-C; a robot plays its motion or else stands at its pose."""
     import sys
 
     from nacelle.view.viewer import Viewer
@@ -192,6 +198,7 @@ def _serve(
                 viewer.show(x, k)
         names = ", ".join(robot.name for robot in viewer.robots)
         print_text(f"{names}: {viewer.url} (this machine only); Ctrl-C ends the viewer")
+        # Into a pipe stdout is buffered: the address must be out before the viewer waits.
         sys.stdout.flush()
         if browser:
             viewer.open()

@@ -1,12 +1,22 @@
-"""Newton's step towards closed loops, with the factors of the compact form.
+"""Newton's step that closes the loops, with the factors of the compact form.
 
-At open loops a row says M u = g(w) + r, where r is what it leaves open along its direction (`constraints`).
-The rows that the legs leave over, and the platform's own loops, give the steps of what is dependent; the legs
-follow. A rod then turns to where its ends will be: with s its present direction of length l, in the axes of
-its joint, which turn with the body that carries it, w = s x (d + d') / l^2; it does not spin in them.
+While loops are open, Newton's step obeys the rows of the legs with their closure errors r,
 
-Entries of M that vanish at closed loops are left out: the step is off by the square of what is open, and
-the iteration still converges quadratically.
+    M u = g(w) + r          u step of a leg's rates, w of the platform's; M, g and r as in `constraints`
+
+The rows of a leg that elimination leaves over, and the platform's own loops, determine the step of the
+platform's dependent coordinates. The steps of the legs follow from it.
+
+A rod between spherical joints is no unknown of this system: it follows its ends. With s (3,) the rod's vector
+of length l at present, d (3,) the vector between the two points that hold its ends and d' the step of d, it
+turns by the rotation vector
+
+    s x (d + d') / l^2
+
+in the axes of its joint on the body that carries it. It does not spin about itself.
+
+Entries of M that vanish once the loops are closed are left out. The step then errs by the square of the
+closure error, and the iteration still converges quadratically.
 """
 
 from __future__ import annotations
@@ -29,13 +39,14 @@ from nacelle.tree.spanning_tree import transform_pose
 
 @dataclass(frozen=True, eq=False)
 class ClosureStep:
-    """A step towards closed loops.
+    """A step that closes the loops, m or rad.
 
     Attributes:
-        dependent: steps of the dependent numbers.
-        rates: steps of all rates that were found: platform and legs, rods left out.
-        rods: for the joint of every rod its rotation, in the axes of the joint on the body that carries it.
-        open: what the loops leave open, metres over the robot's size, or radians.
+        dependent: steps of the platform's dependent coordinates (d,).
+        rates: steps by rate, of the platform and of the legs that are solved numerically; rods left out.
+        rods: for the joint of every rod its rotation vector (3,), rad, in the axes of the joint on the body
+            that carries it.
+        open: closure errors at the configuration, metres over the robot's size, or radians.
     """
 
     dependent: Array
@@ -48,52 +59,59 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     """The step at a configuration.
 
     Args:
-        legs: the robot, eliminated.
-        basis: the platform's rates (nw, d) at unit rates of the d dependent numbers.
+        legs: the robot, its legs eliminated.
+        basis: the platform's rates (nw, d) at unit rates of its d dependent coordinates.
     """
     configured, mechanism = legs.configured, legs.plan.mechanism
-    chosen = mechanism.iterated_legs
+    iterated = mechanism.iterated_legs
     gaps = {
         k: [
             constraint.open(configured.now, configured.joint_frames)
             for constraint in configured.constraints[k]
         ]
-        for k in chosen
+        for k in iterated
     }
-    sides = {k: [value for values in gaps[k] for value in values] for k in chosen}
+    sides = {k: [value for values in gaps[k] for value in values] for k in iterated}
     loops = [loop.open(configured.now, configured.joint_frames) for loop in legs.loops]
     flat_gaps = [value for values in loops for value in values]
     step = _dependent_step(legs, basis, sides, flat_gaps)
     w: Rates = {rate: inner(row, step) for rate, row in zip(mechanism.platform_rates, basis, strict=True)}
     frames = configured.platform.frames(w, {})
     rates = dict(w)
-    for k in chosen:
-        far = [
+    for k in iterated:
+        g_w = [
             g for constraint in configured.constraints[k] for g in constraint.rates(configured.trees, frames)
         ]
-        right = [a + b for a, b in zip(far, sides[k], strict=True)]
+        right = [g + r for g, r in zip(g_w, sides[k], strict=True)]
         rates |= legs.factors[k].rates(right)
     size = configured.robot.numeric.size
 
     def report(constraint: Constraint | PlatformLoop, values: list[Scalar]) -> list[Scalar]:
-        """What the rows of a constraint leave open, without units."""
+        """The closure errors of a constraint's rows without units: radians, metres over the robot's size."""
         return [value * (1.0 / row.unit) for row, value in zip(constraint.rows, values, strict=True)]
 
     reported_gaps: list[Scalar] = []
-    for k in chosen:
+    for k in iterated:
         for constraint, values in zip(configured.constraints[k], gaps[k], strict=True):
             reported_gaps += report(constraint, values) if constraint.reports_closure_error else []
     for loop, values in zip(legs.loops, loops, strict=True):
         reported_gaps += report(loop, values)
     rotations = {}
-    for rod in (rod for k in chosen for rod in configured.constraints[k] if isinstance(rod, SphericalRod)):
+    for rod in (rod for k in iterated for rod in configured.constraints[k] if isinstance(rod, SphericalRod)):
         rotations[rod.link.joint], apart = _rod_rotation(configured, rod, rates, frames)
         reported_gaps += [value * (1.0 / size) for value in apart.tolist()]
     return ClosureStep(step, rates, rotations, reported_gaps)
 
 
 def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], gaps: list[Scalar]) -> Array:
-    """Steps of the dependent numbers: the rows that are left over shall leave nothing open."""
+    """Step (d,) of the dependent coordinates, at which the rows left over have no closure error.
+
+    Args:
+        legs: the robot, its legs eliminated.
+        basis: as in `closure_step`.
+        sides: closure errors r of the rows of each leg.
+        gaps: closure errors of the platform's own loops.
+    """
     if not basis.shape[1]:
         return np.zeros(0)
     right = legs.dependent_right_hand_sides(gaps, sides)
@@ -108,14 +126,14 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ga
 def _rod_rotation(
     configured: ConfiguredRobot, constraint: SphericalRod, rates: Rates, frames: dict[int, MovingFrame]
 ) -> tuple[Array, Array]:
-    """The rotation of a rod in its joint's axes, and how far its end is from where it is held."""
+    """The rotation vector (3,) of a rod in its joint's axes, rad, and the gap d - s (3,) at its end, m."""
     robot, trees, rod, axes = configured.robot, configured.trees, constraint.link, constraint.sides.axes
     joint, end = robot.joints[rod.joint], robot.joints[rod.closure]
     frame = end.frame_predecessor if end.predecessor == rod.body else end.frame_successor
     along = product(joint.frame_successor.R.T, plus(frame.p, -joint.frame_successor.p))
     starts = np.cumsum([0, *(len(tree_joint.primitives) for tree_joint in robot.tree_joints)])
     s = product(transform_pose(Primitive.SPHERICAL, configured.now.steps[starts[rod.joint]]).R, along)
-    # The constraint's vector leads from the leg's side to the other: from A to B where the leg carries A.
+    # The vector of the constraint points from the leg outwards: from A to B only where the leg carries A.
     sign = 1.0 if constraint.first else -1.0
 
     vectors = [scale(sign, v) for v in (constraint.d, constraint.relative_velocity(trees, rates, frames))]
@@ -128,7 +146,7 @@ def _rod_rotation(
     else:
         d, d_dot = (trees.up(axes, v) for v in vectors)
         w, R = frames[rod.bodies[0]].w, configured.platform.poses[rod.bodies[0]].R
-    # The joint's axes turn with the body that carries them.
+    # The step of d is seen from the body that carries the joint, which itself turns by w.
     d_next = add(d, add(d_dot, -cross_nonzero(w, d)))
     back = joint.frame_predecessor.R.T
     d, d_next = (product(back, product(R.T, v)) for v in (d, d_next))
@@ -136,9 +154,10 @@ def _rod_rotation(
 
 
 def is_step_determined(plan: CompactPlan, count: int) -> bool:
-    """Whether the step can be found so, for `count` dependent numbers of the platform.
+    """Whether the rows determine the step, for `count` dependent coordinates of the platform.
 
-    Legs that leave rows over must themselves be solved numerically.
+    They do not where a leg with a closed form leaves rows over: only legs that are solved numerically have
+    closure errors.
     """
     iterated = plan.mechanism.iterated_legs
     return count == len(plan.mechanism.dependent) and all(

@@ -1,8 +1,9 @@
-"""Compiled physics on a device: called on arrays there, which stay there.
+"""Compiled physics functions that run on a CUDA device, on arrays that lie there.
 
-Shapes are those of the processor's functions, (..., *shape) with leading batch dimensions. In memory the
-states of one entry lie side by side (structure of arrays): such an array is made as `cupy.empty((*shape, N))`
-and given with its last axis moved to the front. Others are copied to that order first.
+Arguments and results have the shapes of the CPU's functions, (..., *shape) with leading batch dimensions. In
+memory the N values of one entry, one for each state, lie side by side (structure of arrays). Such an array is
+made as `cupy.empty((*shape, N))` and passed with its last axis moved to the front. Arrays in another order
+are copied into this one first.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from nacelle.emit.store import Store
 from nacelle.errors import CompileError
 from nacelle.program.program import Program, Variable
 
-# Bytes at whose multiples rows of results begin, for the next program that takes them.
+# Rows of results begin at multiples of this many bytes, so that a next program can load them by tiles.
 _ALIGNED = 16
 
 
@@ -46,12 +47,12 @@ class DeviceFunction(Compiled):
     """
 
     def __init__(self, program: Program, options: CudaOptions, store: Store | None = None) -> None:
-        """Keep a program; its kernels are compiled when it is first called.
+        """Keep a program; its kernels are compiled at the first call.
 
         Args:
             program: the program.
             options: how CUDA is written.
-            store: where the kernels' text is kept; nowhere if None.
+            store: the cache of the kernels' text; None for no cache.
         """
         cupy()
         super().__init__(program, None, "cuda")
@@ -65,14 +66,15 @@ class DeviceFunction(Compiled):
             *arrays: the inputs in order, CuPy arrays or anything with DLPack; or by name.
             out: where the results go: an array, or a dict of arrays by name, as this function returns them;
                 made anew if None.
-            threads: nothing here; the device has its own.
+            threads: ignored; accepted as the CPU's functions have it.
             **named: inputs by name.
 
         Returns:
             One CuPy array (..., *shape) if the function has one output, else a dict of arrays by name.
 
         Raises:
-            DeviceError: if an array is not on the device or of another type, or memory does not suffice.
+            DeviceError: if an array is not on the device or has another type, or memory does not suffice.
+            CompileError: if inputs do not fit the function, or `out` has its states not side by side.
         """
         del threads
         results, run = self._prepare_launch(match_arguments(self.name, self.inputs, arrays, named), out)
@@ -80,7 +82,7 @@ class DeviceFunction(Compiled):
         return next(iter(results.values())) if len(results) == 1 else results
 
     def _prepare_launch(self, values: Sequence[Any], out: Any) -> tuple[dict[str, Any], Callable[[], None]]:
-        """Where the results go, and what evaluates them."""
+        """The arrays of the results by name, and a function without arguments that computes them."""
         real = self.options.real
         arrays = [
             (variable, device_array(value, variable.name, real))
@@ -106,14 +108,14 @@ class DeviceFunction(Compiled):
         return results, self.load(names).prepare(passed, count)
 
     def load(self, shared: tuple[str, ...] = ()) -> LoadedKernels:
-        """The kernels on the device for calls in which some inputs are shared by all states."""
+        """The kernels on the device for calls in which all states share the inputs named `shared`."""
         if shared not in self._loaded:
             kernel_texts = load_or_write_kernels(self.program, self.options, shared, self._store)
             self._loaded[shared] = LoadedKernels(kernel_texts, self.options, self.name)
         return self._loaded[shared]
 
     def _result_arrays(self, batch: tuple[int, ...], out: Any) -> dict[str, Any]:
-        """Where the results go, by name."""
+        """The arrays of the results by name: those given as `out`, or new ones."""
         if out is None:
             kind = np.float64 if self.options.real == "double" else np.float32
             return {v.name: _empty(v, batch, kind, self.name) for v in self._signature.outputs}
@@ -123,11 +125,14 @@ class DeviceFunction(Compiled):
         )
 
     def bind(self, **buffers: Any) -> BoundFunction:
-        """Give a function without arguments that launches the kernel on fixed arrays of the device.
+        """Give a function without arguments that launches the kernels on fixed arrays of the device.
 
         Args:
             **buffers: all inputs by name, with leading batch dimensions, the states of an entry side by
-                side; results that are not given are made.
+                side; results by name, if they are not to be made.
+
+        Raises:
+            CompileError: if a buffer would be copied, as then later changes of it would not be seen.
         """
         names = [name for name in buffers if name in self.outputs]
         inputs = {name: array for name, array in buffers.items() if name not in names}
@@ -145,18 +150,18 @@ class DeviceFunction(Compiled):
 
 
 class DeviceParametric(Parametric):
-    """A compiled physics function on a device whose first input are free numbers of the robot."""
+    """A compiled physics function on a device whose first input holds free parameters of the robot."""
 
     prologue: DeviceFunction
     body: DeviceFunction
 
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
-        """Evaluate on arrays of the device; the prologue runs over the batch that the parameters have.
+        """Evaluate on arrays of the device; the prologue runs over the parameters' own batch alone.
 
         Args:
             *arrays: the parameters, then the other inputs in order; or by name.
             out: where the results go, as for `DeviceFunction`.
-            threads: nothing here.
+            threads: ignored.
             **named: inputs by name.
         """
         del threads
@@ -167,7 +172,10 @@ class DeviceParametric(Parametric):
 def load_or_write_kernels(
     program: Program, options: CudaOptions, shared: tuple[str, ...], store: Store | None
 ) -> Kernels:
-    """The kernels of a program, from the cache or made anew: finding an order takes seconds."""
+    """The kernels of a program, from the cache or written anew.
+
+    The search for an order of the operations takes seconds, so that the text is worth keeping.
+    """
     import hashlib
 
     digest = hashlib.sha256(pack_entry(program, b"")).hexdigest()
@@ -179,7 +187,7 @@ def load_or_write_kernels(
             tiled = None if data["tiled"] is None else Launch(**data["tiled"])
             return Kernels(data["text"], Launch(**data["plain"]), tiled)
         except (ValueError, KeyError, TypeError):
-            pass  # damaged: made anew
+            pass  # a damaged entry: the kernels are written anew
     result = kernels(program, options, shared)
     if store is not None:
         store.put(key, json.dumps(asdict(result)).encode())
@@ -191,7 +199,7 @@ def _contiguous_copy(array: Any) -> Any:
 
 
 def _input_rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
-    """The rows (size, N) of an input, numbers of a row side by side; a view where they are already."""
+    """The rows (size, N) of an input, each row contiguous; a view where the array is so already."""
     module, count = cupy(), math.prod(batch)
 
     def make() -> Any:
@@ -207,31 +215,31 @@ def _input_rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
 
 
 def _needs_no_copy(variable: Variable, array: Any) -> bool:
-    """Whether an input is taken where it is, without a copy."""
+    """Whether a kernel can read an input in place, without a copy."""
     count = array.size // variable.size
     rows = array.reshape(count, variable.size).T
     return count == 1 or (_has_contiguous_rows(rows) and rows.data.ptr == array.data.ptr)
 
 
 def _has_contiguous_rows(rows: Any) -> bool:
-    """Whether the numbers of each row are next to each other, and rows do not overlap."""
+    """Whether each row of an array (size, N) is contiguous and the rows do not overlap."""
     size, count = rows.shape
-    near = count == 1 or rows.strides[1] == rows.itemsize
-    return bool(near and (size == 1 or rows.strides[0] >= count * rows.itemsize))
+    contiguous = count == 1 or rows.strides[1] == rows.itemsize
+    return bool(contiguous and (size == 1 or rows.strides[0] >= count * rows.itemsize))
 
 
 def _empty(variable: Variable, batch: tuple[int, ...], kind: Any, function: str) -> Any:
-    """An array (..., *shape) on the device whose rows begin at multiples of 16 bytes."""
+    """An empty array (..., *shape) on the device whose rows, one an entry, begin at multiples of 16 bytes."""
     count = math.prod(batch)
     step = _ALIGNED // np.dtype(kind).itemsize
-    across = -(-max(count, 1) // step) * step
-    what = f"the results of {function} ({variable.size * across * np.dtype(kind).itemsize / 1e9:.2g} GB)"
-    rows = run_on_device(what, lambda: cupy().empty((variable.size, across), dtype=kind))
+    length = -(-max(count, 1) // step) * step
+    label = f"the results of {function} ({variable.size * length * np.dtype(kind).itemsize / 1e9:.2g} GB)"
+    rows = run_on_device(label, lambda: cupy().empty((variable.size, length), dtype=kind))
     return rows[:, :count].T.reshape(batch + variable.shape)
 
 
 def _output_rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
-    """The rows of a result: a view of the array that is returned."""
+    """The rows (size, N) of a result, as a view: the kernel writes into the array that is returned."""
     rows = array.reshape(math.prod(batch), variable.size).T
     if not _has_contiguous_rows(rows) or rows.data.ptr != array.data.ptr:
         raise CompileError(

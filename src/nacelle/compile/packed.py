@@ -1,4 +1,11 @@
-"""What the cache keeps of a program: its bytes, and the fingerprints by which it is found."""
+"""Entries of the cache of compiled programs: their bytes, and fingerprints of functions for their keys.
+
+An entry holds, one after the other,
+
+    3 sizes (8 bytes each, little endian) | signature (JSON) | code (JSON, zlib) | check (float64) | object
+
+The signature alone is read at first; the code is unpacked only when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +32,7 @@ def package_hash() -> str:
 
 
 def folder_hash(folder: Path) -> str:
-    """Hash of all Python files under a folder: their places and what is in them."""
+    """Hash of all Python files under a folder: their relative paths and contents."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         digest.update(str(path.relative_to(folder)).encode())
@@ -34,11 +41,16 @@ def folder_hash(folder: Path) -> str:
 
 
 def fingerprint(function: Callable[..., Any]) -> str | None:
-    """Hash of a function's code and of the functions and numbers of its module that it uses.
+    """Hash of a function's code and of the functions, numbers and arrays of its module that it uses.
 
-    Functions of this package are covered by the hash of its source. None for functions whose
-    behaviour depends on things that cannot be seen: closures, bound objects, unusual globals. A closure of
-    this package may name what it was made from, functions and plain values, as `made_from`.
+    A function of this package is known by its name, as `package_hash` covers its source. A closure of this
+    package may list the functions and plain values that it was made from as its attribute `made_from`.
+
+    Classes that the function uses, and objects whose class is of this package, count by their names alone.
+
+    Returns:
+        The hash; None if the behaviour depends on something that is not hashed: a closure, a bound method,
+        a module that may change, a global of another type.
     """
     parts: tuple[Any, ...] | None = getattr(function, "made_from", None)
     if parts is not None:
@@ -53,6 +65,7 @@ def fingerprint(function: Callable[..., Any]) -> str | None:
 
 
 def _digest_function(function: Any, digest: Any, seen: set[int]) -> bool:
+    """Add a function, and the functions that it calls, to a digest; False if one cannot be hashed."""
     if not isinstance(function, types.FunctionType) or function.__closure__:
         return False
     if id(function) in seen:
@@ -63,6 +76,7 @@ def _digest_function(function: Any, digest: Any, seen: set[int]) -> bool:
 
 
 def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen: set[int]) -> bool:
+    """Add a code object and the globals that it names to a digest; False if one cannot be hashed."""
     digest.update(code.co_code)
     digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
     for constant in code.co_consts:
@@ -88,7 +102,7 @@ def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen:
 
 
 def _digest_value(value: Any, digest: Any) -> bool:
-    """Take up a number, a text, an array, or a collection of them; False for anything else."""
+    """Add a number, a text, an array, or a collection of them to a digest; False for anything else."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         digest.update(repr((value.shape, value.dtype.str)).encode() + value.tobytes())
         return True
@@ -103,7 +117,7 @@ def _digest_value(value: Any, digest: Any) -> bool:
 
 
 def _is_stable_module(module: types.ModuleType) -> bool:
-    """Whether a module is one that does not change between runs of one installation."""
+    """Whether a module stays the same between two runs of one installation."""
     top = module.__name__.partition(".")[0]
     return top in ("numpy", "math", "nacelle", "functools", "itertools", "operator")
 
@@ -112,12 +126,12 @@ def _is_stable_module(module: types.ModuleType) -> bool:
 
 
 class CacheEntry(NamedTuple):
-    """What the cache keeps of a program.
+    """A program as the cache keeps it.
 
     Attributes:
         signature: the program without its code.
-        packed_code: its code, to be read only when it is needed.
-        check: what it gives at some states, by the tree; None for a program that was not checked.
+        packed_code: its code, for `unpack_code`; most calls never need it.
+        check: expected results at some states, by the formulation of the tree; None if it was not checked.
         image: the native object.
     """
 
@@ -128,7 +142,7 @@ class CacheEntry(NamedTuple):
 
 
 def pack_entry(program: Program, image: bytes, check: ProgramCheck | None = None) -> bytes:
-    """Signature, code, check and native object as one; the code is read only when it is needed."""
+    """Pack signature, code, check and native object into the bytes of an entry (see the module)."""
     tables = [] if check is None else [check.inputs, check.outputs, check.allowed]
     if check is not None and check.numbers is not None:
         tables.append(check.numbers)
@@ -147,7 +161,7 @@ def pack_entry(program: Program, image: bytes, check: ProgramCheck | None = None
 
 
 def unpack_entry(payload: bytes) -> CacheEntry:
-    """What was packed by `pack_entry`."""
+    """Read an entry that `pack_entry` has packed; its code stays packed."""
     ends = [24]
     for k in (0, 8, 16):
         ends.append(ends[-1] + int.from_bytes(payload[k : k + 8], "little"))
@@ -169,6 +183,6 @@ def unpack_entry(payload: bytes) -> CacheEntry:
 
 
 def unpack_code(signature: Program, packed: bytes) -> Program:
-    """A signature with its packed code."""
+    """The whole program: a signature with its code, unpacked."""
     code, results = json.loads(zlib.decompress(packed))
     return replace(signature, code=tuple(tuple(entry) for entry in code), results=tuple(results))

@@ -1,4 +1,4 @@
-"""Controllers side by side: the same plant, path, noise and losses, and a table of what came of each."""
+"""Comparison of controllers with the same plant, path, noise and losses: their runs, a table of errors."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from nacelle.trajectory.base import Trajectory
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Plottable):
-    """Runs of several controllers under the same circumstances.
+    """Runs of several controllers under the same conditions.
 
     Attributes:
-        runs: one for each controller, in the order given; after Ctrl-C those that were begun.
+        runs: one for each controller, in the order given; after Ctrl-C only those that had begun.
     """
 
     runs: tuple[ControlRun, ...]
 
     def __getitem__(self, label: str) -> ControlRun:
-        """The run of a controller by its label.
+        """The run with a label.
 
         Raises:
-            KinematicsError: if none is called so.
+            KinematicsError: if no run has it.
         """
         for run in self.runs:
             if run.label == label:
@@ -43,7 +43,7 @@ class Comparison(Plottable):
 
     @property
     def ok(self) -> bool:
-        """Whether all runs came to their ends."""
+        """Whether all runs reached the end of the path."""
         return all(run.ok for run in self.runs)
 
     @property
@@ -58,9 +58,11 @@ class Comparison(Plottable):
 
     @property
     def rows(self) -> list[list[Any]]:
-        """Two rows a controller, rms and largest errors: label, figure, actuators, tool, energy, saturation.
+        """Two rows for each controller, under `columns`: rms and largest absolute value of its errors.
 
-        The energy and the largest share of saturated samples are in the first of them.
+        Errors are those of each actuator, of the tool (distance, rotation angle) and of the contour. The rms
+        row also has the energy, the largest share of saturated samples of an actuator, and the status.
+        A run without samples has one row, of NaN.
         """
         rows: list[list[Any]] = []
         for run in self.runs:
@@ -76,7 +78,7 @@ class Comparison(Plottable):
         return rows
 
     def summary(self) -> dict[str, Any]:
-        """All figures as plain data, SI units."""
+        """The figures of all runs as plain data, SI units."""
         return {
             "robot": self.runs[0].robot.name,
             "notes": list(self.runs[0].notes),
@@ -99,14 +101,14 @@ def compare(
     """Run several controllers against the same plant along the same path, with the same noise and losses.
 
     Args:
-        plant: what moves, as in `closed_loop`.
-        controllers: the controllers; they have the same sample time.
+        plant: the plant, or a robot as a rigid one, as in `closed_loop`.
+        controllers: the controllers; noise and losses are the same for those with the same sample time.
         trajectory: the path in time.
-        labels: what they are called; their names if None, which must differ then.
+        labels: one for each controller, all different; the controllers' names if None.
         options: sensors, delay and others, as in `closed_loop`; `LoopOptions()` if None.
 
     Raises:
-        KinematicsError: if labels are not different, or as in `closed_loop`.
+        KinematicsError: if there is no controller, two labels are the same, or as in `closed_loop`.
     """
     if not controllers:
         raise KinematicsError("a comparison has one controller or more")
@@ -126,6 +128,6 @@ def compare(
                 runs.append(loops[model.hash, period].run(controller, label=label))
             report((k + 1) / len(controllers))
             if runs[-1].status == "interrupted":
-                # Whoever stops one run means all of them; the runs so far are kept.
+                # Ctrl-C in one run ends the comparison; the runs so far are kept.
                 break
     return Comparison(tuple(runs))

@@ -1,8 +1,9 @@
-"""Names and remarks for emitted source.
+"""Identifiers and comments of emitted source, from any text.
 
-The names of robots, variables and units come from descriptions and may be any Unicode text. Nothing of
-them reaches emitted source but through `identifier`, `Identifiers` and `remark`, which give plain ASCII that
-no language used here reads as anything else.
+The names of robots, variables and units come from descriptions and may be any Unicode text. They reach
+emitted source only through `identifier`, `entry_name`, `Identifiers` and `comment_text`. These give plain
+ASCII: identifiers that are no reserved word, and comments that cannot end, so that a description cannot
+inject code.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ import unicodedata
 from collections.abc import Iterable
 
 LONGEST = 48
-"""Length of the longest identifier: C99 tells names apart by 63 characters, and endings are added."""
+"""Length of the longest identifier, to which endings are still added.
+
+C99 guarantees 63 significant characters for names within a file, and for those that are linked 31, of which
+linkers in use take no notice.
+"""
 
 # C99, C11, C23 and C++: a header may be read by a C++ compiler.
 _C_KEYWORDS = """
@@ -27,7 +32,8 @@ _C_KEYWORDS = """
     typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 
-# What the sources call or include, and macros that compilers define.
+# Functions and types of the headers that emitted C includes, macros that compilers define, and the names that
+# emitted Python uses.
 _LIBRARY_NAMES = """
     assert atan2 cos double_t eof errno exp fabs float_t floor huge_val i386 infinity linux m_e m_pi
     max_align_t nan null offsetof ptrdiff_t sin size_t sqrt tanh unix
@@ -36,7 +42,7 @@ _LIBRARY_NAMES = """
 
 
 def _with_floats(text: str) -> set[str]:
-    """Split words, and add the names for float and long double."""
+    """The words of a text, and each with the endings f and l that C has for float and long double."""
     return {word + ending for word in text.split() for ending in ("", "f", "l")}
 
 
@@ -47,7 +53,7 @@ RESERVED = frozenset(
 )
 """Names that no variable or function may have, in lower case."""
 
-# Replacements of the characters that a decomposition to ASCII would lose.
+# Replacements of characters whose Unicode decomposition (NFKD) has no ASCII or the wrong one.
 _REPLACEMENTS = {
     "°": "deg",
     "·": ".",
@@ -70,7 +76,7 @@ _REPLACEMENTS = {
 
 
 def _to_ascii(text: str) -> str:
-    """Give text in ASCII: accents are dropped, Greek letters are spelled, others become _."""
+    """Give text in ASCII: accents are dropped, Greek letters are spelt out, other characters become _."""
     parts: list[str] = []
     for character in text:
         if character.isascii():
@@ -87,7 +93,7 @@ def _to_ascii(text: str) -> str:
 
 
 def _spell_letter(character: str) -> str:
-    """Spell a Greek letter; _ for anything else."""
+    """Spell out a Greek letter, "alpha" or "Alpha"; _ for any other character."""
     parts = unicodedata.name(character, "").split()
     if parts[:1] == ["GREEK"] and parts[2:3] == ["LETTER"] and len(parts) >= 4:
         name = parts[-1] if parts[3] == "FINAL" else parts[3]
@@ -100,10 +106,10 @@ def identifier(text: str, fallback: str = "x") -> str:
 
     Args:
         text: any text, also empty.
-        fallback: an identifier, used where nothing of the text is left and before a leading digit.
+        fallback: an identifier: the name of a text without letters and digits, the prefix of a leading digit.
     """
     plain = "".join(c if c.isalnum() else "_" for c in _to_ascii(text))
-    # No leading underscore and no pair of them: C and C++ keep such names for themselves.
+    # No leading underscore and no double one: such names are reserved in C and C++.
     name = "_".join(part for part in plain.split("_") if part)
     if not name:
         name = fallback
@@ -120,8 +126,8 @@ def identifier(text: str, fallback: str = "x") -> str:
 def entry_name(text: str) -> str:
     """Turn any text into the name of a C function that others link with.
 
-    A plain word gets an ending: the C library has some two thousand of them (`random`, `step`, `link`), and
-    a linker would take one for the other without a word.
+    A name without underscore gets the ending `_eval`: the C library has some two thousand such functions
+    (`random`, `step`, `link`), and a linker would confuse the two without a warning.
     """
     name = identifier(text, "program")
     return name if "_" in name else f"{name}_eval"
@@ -131,11 +137,11 @@ class Identifiers:
     """Identifiers of one scope, no two alike."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
-        """Start with names that are taken."""
+        """Start with reserved names, which no identifier gets."""
         self._taken = set(reserved)
 
     def inner(self) -> Identifiers:
-        """Identifiers of a scope within this one."""
+        """Identifiers of an inner scope: names taken here are taken there, but not the reverse."""
         return Identifiers(self._taken)
 
     def take(self, *names: str) -> None:
@@ -143,7 +149,7 @@ class Identifiers:
         self._taken.update(names)
 
     def prefix_for(self, word: str) -> str:
-        """Give a prefix with which, followed by a digit, no name taken begins: the word, maybe with _."""
+        """Give a prefix for numbered names that collide with no name taken: the word, with _ as needed."""
         prefix = word
         while any(name[len(prefix) :][:1].isdigit() for name in self._taken if name.startswith(prefix)):
             prefix += "_"

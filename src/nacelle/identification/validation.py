@@ -1,13 +1,18 @@
 """Validation: how well parameters predict forces of a motion that they were not estimated from.
 
-Measured and predicted forces pass the same filter (`preparation`). Besides the root mean square of their
-difference stands the floor: the noise of the measured forces in the band that the filter keeps, from their
-differences from sample to sample,
+Measured and predicted forces pass the same filter (`preparation`). The root mean square of their difference,
+the residual, is compared with the noise floor: the standard deviation of the measured forces' noise in the
+band that the filter keeps,
 
-    floor^2 = N_0 * sum of h_k^2          N_0 variance of white noise, h the filter's coefficients
+    floor^2 = s^2 * sum over k of h_k^2
 
-A model that is right leaves residuals of the floor's size, without memory (Ljung and Box: n (n + 2) times
-the sum of squared autocorrelations over n - l follows chi^2 for white residuals).
+s^2 is the variance of the noise before the filter, taken as white and found from third differences of the
+samples, and h_k are the filter's coefficients. A right model leaves residuals as large as the floor and
+uncorrelated in time. The test is that of Ljung and Box: with M samples and the autocorrelation r_l at lag l,
+
+    Q = M (M + 2) * sum over l = 1..L of r_l^2 / (M - l)
+
+is distributed as chi^2 with L degrees of freedom if the residuals are white.
 """
 
 from __future__ import annotations
@@ -28,25 +33,27 @@ from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.spatial.scalar import Array
 
-# Lags of the test for memory.
+# Lags L of the test of Ljung and Box.
 _LAGS = 10
-# What is said of residuals: at the floor up to this ratio; of forces: described well above this R^2.
+# Labels of `describe`: residuals up to this many times the floor are noise; above this R^2 a row is predicted
+# well.
 NOISE_LEVEL_RATIO, GOOD_SCORE = 1.5, 0.95
-# Forces are not explained below this R^2 of all together; residuals of a row below this part of its force are
-# small, even where that hardly varies.
+# Forces are not explained if R^2 of all rows together is below the first number. Residuals of a row are
+# small, whatever its R^2, up to the second number times the rms of its force: R^2 says nothing of a force
+# that hardly varies.
 _LOWEST_SCORE, _SMALL_RESIDUAL = 0.5, 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation(Plottable):
-    """Measured and predicted forces of a motion.
+    """Measured and predicted forces of a motion, filtered alike: M samples of each row.
 
     Attributes:
         robot: the robot.
         regression: the filtered data.
-        predicted: forces (M, rows), filtered alike.
-        floor: noise of the measured forces in the same band (rows,); NaN where it was not found.
-        files: that the measurements were read from.
+        predicted: predicted forces (M, rows), N or N m.
+        floor: noise floor (rows,), N or N m; NaN for redundant robots, of which it is not found.
+        files: the files of the measurements.
     """
 
     robot: Robot
@@ -57,7 +64,7 @@ class Validation(Plottable):
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Names of the rows: actuators, or coordinates of the reduced twist for redundant ones."""
+        """Names of the rows: actuators; for redundant robots coordinates of the reduced twist."""
         return self.regression.rows
 
     @property
@@ -67,7 +74,7 @@ class Validation(Plottable):
 
     @property
     def residuals(self) -> Array:
-        """Measured less predicted forces (M, rows), N or N m; zero where a sample does not count."""
+        """Measured minus predicted forces (M, rows), N or N m; zero at samples that are not used."""
         return (self.measured - self.predicted) * self.regression.used[:, None]
 
     @property
@@ -77,17 +84,17 @@ class Validation(Plottable):
 
     @property
     def relative(self) -> Array:
-        """Root mean square of the residuals over that of the forces' variation (rows,), a pure number."""
+        """Root mean square of the residuals over the standard deviation of the measured force (rows,)."""
         force = self.measured[self.regression.used]
         size = np.std(force, axis=0)
         return np.asarray(self.rms / np.where(size > 0.0, size, 1.0))
 
     @property
     def score(self) -> float:
-        """R^2 = 1 - sum e^2 / sum (f - mean f)^2 of all rows together; 1 at best."""
+        """R^2 = 1 - sum e^2 / sum (f - mean f)^2 of all rows together, e residuals, f forces; 1 at best."""
         used = self.measured[self.regression.used]
-        off = self.residuals[self.regression.used]
-        return _score(np.sum(off**2), np.sum((used - np.mean(used, axis=0)) ** 2))
+        residuals = self.residuals[self.regression.used]
+        return _score(np.sum(residuals**2), np.sum((used - np.mean(used, axis=0)) ** 2))
 
     @property
     def scores(self) -> Array:
@@ -104,9 +111,9 @@ class Validation(Plottable):
     def misfit(self) -> str:
         """Message that the parameters do not explain the forces; empty if they do.
 
-        Not explained is a row of which R^2 is not above 0, a constant force would be better, and all rows
-        together where R^2 is below 0.5. Residuals at the floor of noise, or of less than a tenth of a force
-        that hardly varies, are not counted.
+        A row is not explained if its R^2 is at most 0: a constant force would predict it better. All rows
+        together are not explained if their R^2 is below 0.5. A row is exempt if its residuals are at the
+        noise floor, or at most a tenth of the rms of its force.
         """
         size = np.sqrt(np.mean(self.measured[self.regression.used] ** 2, axis=0))
         left = ~(self.ratio <= NOISE_LEVEL_RATIO) & ~(self.rms <= _SMALL_RESIDUAL * size)
@@ -122,27 +129,27 @@ class Validation(Plottable):
 
     @property
     def ratio(self) -> Array:
-        """Residuals over the floor of noise (rows,): 1 at best."""
+        """Root mean square of the residuals over the noise floor (rows,): about 1 at best."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.rms / self.floor)
 
     def autocorrelation(self, lags: int) -> Array:
-        """Correlation of the residuals with themselves 1 to `lags` samples later (lags, rows).
+        """Autocorrelation r_l of the residuals at the lags 1 to `lags`, in samples (lags, rows).
 
-        That of white residuals has a deviation of 1 / sqrt(samples that count).
+        Of M white residuals it has the standard deviation 1 / sqrt(M).
         """
         residuals, used = self.residuals, self.regression.used
-        off = (residuals - np.mean(residuals[used], axis=0)) * used[:, None]
-        variance = np.sum(off**2, axis=0)
+        errors = (residuals - np.mean(residuals[used], axis=0)) * used[:, None]
+        variance = np.sum(errors**2, axis=0)
         products = [
-            sum(np.sum(off[part][:-lag] * off[part][lag:], axis=0) for part in self.regression.parts())
+            sum(np.sum(errors[part][:-lag] * errors[part][lag:], axis=0) for part in self.regression.parts())
             for lag in range(1, lags + 1)
         ]
         return np.asarray(np.array(products) / np.where(variance > 0.0, variance, 1.0))
 
     @property
     def whiteness(self) -> Array:
-        """Probability that white residuals have as much memory as these (rows,)."""
+        """Probability that white residuals have a Q of Ljung and Box as large as these (rows,)."""
         from scipy.stats import chi2
 
         count = self.regression.count
@@ -151,7 +158,7 @@ class Validation(Plottable):
         return np.asarray(chi2.sf(count * (count + 2.0) * total, _LAGS))
 
     def describe(self) -> list[str]:
-        """What the numbers say, in plain words."""
+        """One sentence for each row: how well it is predicted, in percent and against the noise."""
         notes = []
         for k, row in enumerate(self.rows):
             ratio, relative = float(self.ratio[k]), float(self.relative[k])
@@ -165,7 +172,8 @@ class Validation(Plottable):
                 if self.whiteness[k] < 0.01
                 else ""
             )
-            notes.append(f"{row}: {quality}, residual {100.0 * relative:.1f} % of the force{times}{memory}")
+            share = f"residual {100.0 * relative:.1f} % of the force's variation"
+            notes.append(f"{row}: {quality}, {share}{times}{memory}")
         return notes
 
     def data(self) -> dict[str, Any]:
@@ -193,7 +201,7 @@ class Validation(Plottable):
 
 
 def _score(squares: float, variation: float) -> float:
-    """R^2 = 1 - squares / variation; where nothing varies 1 or -inf."""
+    """R^2 = 1 - squares / variation; if nothing varies, 1 without residuals and -inf with any."""
     if variation > 0.0:
         return float(1.0 - squares / variation)
     return 1.0 if squares == 0.0 else -np.inf
@@ -208,8 +216,8 @@ def validate(
     """Compare forces that a model predicts with measured ones.
 
     Args:
-        model: a robot, whose own numbers predict, or an estimator after `fit`.
-        measurements: of motions that the parameters were not estimated from.
+        model: a robot, which predicts with its own parameters, or an estimator after `fit`.
+        measurements: measurements of motions that the parameters were not estimated from.
         preparation: how signals are filtered; chosen from the data if None.
     """
     if isinstance(model, Estimator):
@@ -224,23 +232,25 @@ def validate(
 
 
 def validation(samples: Sequence[Samples], base: BaseParameters, values: Array) -> Validation:
-    """Compare forces of prepared samples with those of base parameters (base parameters,)."""
+    """Compare the forces of prepared samples with the prediction by values of the base parameters (p,)."""
     data = regression(samples, base)
     files = tuple(dict.fromkeys(part.file for part in samples if part.file))
     return Validation(base.robot, data, data.Y @ values, noise_floor(samples), files)
 
 
 def noise_floor(samples: Sequence[Samples]) -> Array:
-    """Deviation of the measured forces' noise in the band that the decimation keeps (rows,).
+    """Standard deviation of the measured forces' noise in the band that decimation keeps (rows,), N or N m.
 
-    White noise is assumed. Its strength is that of the median of third differences, in which hardly anything
-    of the motion is left, and which steps of friction do not move.
+    White noise is assumed. Its variance comes from the median of absolute third differences: these contain
+    hardly anything of the motion, and the few large ones at steps of friction do not shift a median. NaN for
+    redundant robots: their rows mix the forces of several actuators.
     """
     variances, lengths = [], []
     for part in samples:
         if is_redundant(part):
             return np.full(part.robot.motion.n, np.nan)
-        # Normal noise has a median of 0.6745 deviations; 20 is the sum of the squared coefficients 1 3 3 1.
+        # The median of |normal noise| is 0.6745 standard deviations; a third difference has the coefficients
+        # 1 -3 3 -1, the sum of whose squares is 20.
         differences = np.abs(np.diff(part.tau, 3, axis=0))
         variance = (np.median(differences, axis=0) / 0.6745) ** 2 / 20.0
         coefficients = decimation_filter(part.preparation.decimation or 1)

@@ -1,34 +1,38 @@
-"""Computed torque: the model makes of the robot a set of double integrators ([KI2007], after (20)).
+"""Computed torque: feedback linearisation turns the robot into double integrators ([KI2007], after (20)).
 
-In Cartesian space the platform, in actuator space the actuators get the acceleration
+Let x, v, a be the platform's reduced pose, twist and acceleration, q the actuators' coordinates, and J (m, n)
+the actuators' Jacobian, q' = J v, so that q'' = J a + J' v. Index d marks the desired motion. The law
+commands an acceleration, of the platform in Cartesian space, of the actuators in actuator space,
 
     a = a_d + K_d (v_d - v) + K_p (x_d - x)            force = inverse dynamics(x, v, a)
     q'' = q_d'' + K_d (q_d' - q') + K_p (q_d - q)      a from J a + J' v = q''
 
-so that errors e follow e'' + K_d e' + K_p e = 0 at every pose and speed. Of redundant robots J a + J' v = q''
-is met in the mean square, and forces are the smallest.
+so that errors e follow e'' + K_d e' + K_p e = 0 at every pose and speed. With redundant actuators (m > n)
+J a + J' v = q'' holds in the sense of least squares, and the forces are those of least norm.
 
-Pose and twist come from the encoders (`pieces.pose`). Forces of a sample act over a sample from a delay on:
-errors are predicted to its begin, and the model is taken at its middle (`pieces.pose`), so that neither the
-hold nor the delay shifts the poles; K_p and K_d are those of the sampled loop (`gains_from_poles`).
+Pose and twist come from the encoders (`blocks.pose`). The forces of a sample begin to act after the delay and
+are held for one sample time T. Errors are predicted to the begin of this interval, and the model is evaluated
+at its middle, so that neither hold nor delay shifts the poles.
 
-With the observer the acceleration u that the model lacks is taken off, force = inverse dynamics(x, v, a - u),
-and d = M u is the force along the twist that does it. It needs what the forces give after the limits of the
-drives; so a load that the drives cannot hold does not wind it up. The poles of the loop and those of the
-observer are then the poles of the whole. The observer takes the place of an integral of the error.
+With the observer, the acceleration u that the model lacks is subtracted,
+
+    force = inverse dynamics(x, v, a - u)              d = M u, the disturbance along the twist, M mass matrix
+
+The observer is given the acceleration that the forces produce after the limits of the drives, so that a load
+that the drives cannot hold does not wind it up. By the separation of observer and feedback, the poles of the
+whole are those of the loop and those of the observer. The observer takes the place of an integral of the
+error.
 
 Friction is that of the desired rates: at measured ones it would chatter where the robot rests, and where the
-true friction is smaller than the model's it would drive.
+true friction is smaller than the model's it would drive the robot.
 
-Gains of a sampled loop around x'' = a from the poles that it is to have.
-
-An acceleration a = -k_p x - k_d x' that is held over a sample T gives
+K_p and K_d are those of the sampled loop (`gains_from_poles`): for one error x with x'' = a, an acceleration
+a = -k_p x - k_d x' that is held over the sample time T gives the characteristic polynomial
 
     z^2 + (T k_d + T^2 k_p / 2 - 2) z + 1 - T k_d + T^2 k_p / 2
 
-With the gains that make this (z - e^(T s_1)) (z - e^(T s_2)) the samples are those of a continuous system
-with the poles s_1, s_2 of s^2 + 2 zeta w s + w^2: neither the hold nor the sample time shifts them. For
-T -> 0 they are k_p = w^2 and k_d = 2 zeta w.
+The gains make it (z - e^(T s_1)) (z - e^(T s_2)), with s_1, s_2 the roots of s^2 + 2 zeta w s + w^2. The
+samples are then those of the continuous system with these poles. For T -> 0, k_p = w^2 and k_d = 2 zeta w.
 """
 
 from __future__ import annotations
@@ -82,7 +86,7 @@ from nacelle.spatial.scalar import Array
 
 
 def gains_from_poles(bandwidth: float, damping: float, period: float) -> tuple[float, float]:
-    """k_p (1/s^2) and k_d (1/s) for poles s^2 + 2 zeta w s + w^2.
+    """k_p (1/s^2) and k_d (1/s) of a sampled loop with the poles of s^2 + 2 zeta w s + w^2 (see the module).
 
     Args:
         bandwidth: w / (2 pi), Hz.
@@ -100,7 +104,7 @@ def gains_from_poles(bandwidth: float, damping: float, period: float) -> tuple[f
 
 
 SPACES = ("cartesian", "actuator")
-# Bandwidth of a disturbance observer over that of the loop, if nothing is said.
+# Bandwidth of a disturbance observer over that of the loop, if `observer_bandwidth` is None.
 OBSERVER_RATIO = 3.0
 
 
@@ -110,10 +114,11 @@ class ComputedTorque(ControlLaw):
 
     Attributes:
         space: "cartesian" or "actuator".
-        observer: whether disturbances are observed and compensated for.
+        observer: whether disturbances are estimated and compensated for.
         friction: whether the model's friction along the desired motion is added.
         smooth: rate over which that friction changes its sign, rad/s or m/s.
-        observer_bandwidth: of the observer, Hz; if None a multiple of the loop's.
+        observer_bandwidth: bandwidth of the observer, Hz; if None, `OBSERVER_RATIO` times the loop's, and
+            without observer `OBSERVER_FILTER_RATIO` times, for the estimate of pose and twist alone.
     """
 
     uses_mass_matrix: ClassVar[bool] = True
@@ -122,14 +127,14 @@ class ComputedTorque(ControlLaw):
     observer: bool = False
     friction: bool = False
     smooth: float = FRICTION_SMOOTHING
-    # A number of the tuning, which shapes no program.
+    # It enters the gains alone: laws that differ in it share one compiled program.
     observer_bandwidth: float | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the options.
 
         Raises:
-            KinematicsError: if one cannot be used.
+            KinematicsError: if the space is unknown, or a rate or bandwidth is not positive.
         """
         if self.space not in SPACES:
             raise KinematicsError(f"no space is called {self.space!r}; {did_you_mean(self.space, SPACES)}")
@@ -146,21 +151,21 @@ class ComputedTorque(ControlLaw):
 
     @property
     def feedback_law(self) -> ControlLaw:
-        """The same without friction."""
+        """This law without friction compensation, which is feedforward."""
         return dataclasses.replace(self, friction=False)
 
     def _error_count(self, robot: Robot) -> int:
-        """Number of errors."""
+        """Number of controlled coordinates: of the platform (n) or of the actuators."""
         return robot.motion.n if self.space == "cartesian" else len(robot.actuators)
 
     def memory(self, robot: Robot) -> VectorLayout:
-        """The platform, the desired motion, the disturbance d (n,) along the twist, N or N m."""
+        """The estimated platform, the desired motion; with the observer d (n,) along the twist, N or N m."""
         desired = setpoint_memory(robot) | {"a_d": robot.motion.n}
         observed = {"disturbance": robot.motion.n} if self.observer else {}
         return VectorLayout(**platform_memory(robot), **desired, **observed)
 
     def gains(self, robot: Robot) -> VectorLayout:
-        """K_p (1/s^2) and K_d (1/s) of each error, limits of the drives, and those of the observer."""
+        """K_p (1/s^2) and K_d (1/s) of each error, limits of the drives (N or N m), and `PLATFORM_GAINS`."""
         size = self._error_count(robot)
         return VectorLayout(stiffness=size, damping=size, limit=len(robot.actuators), **PLATFORM_GAINS)
 
@@ -178,8 +183,8 @@ class ComputedTorque(ControlLaw):
         motion: DesiredMotion,
         k: dict[str, Array],
     ) -> ControlStep:
-        """A sample at a platform that is estimated already, wherever from; arguments as in `step`."""
-        # What acts until the forces of this sample do.
+        """A sample at a platform that is already estimated, by any sensors; other arguments as in `step`."""
+        # Acceleration of the platform until the forces of this sample act.
         before = z["acceleration"] + platform.unmodelled
         predicted_state, desired = (
             platform_mid_sample(robot, platform, before, k),
@@ -199,32 +204,34 @@ class ComputedTorque(ControlLaw):
             a = twist_from_rates(
                 at["A"], desired_acceleration + errors.after(k["delay"], k) - at["actuator_bias"]
             )
-        taken = a - platform.unmodelled if self.observer else a
+        modelled = a - platform.unmodelled if self.observer else a
         load = None
         if self.friction:
             load = -friction_along_twist(robot, predicted_state.x, predicted_state.y, desired.v, self.smooth)
+        # The new acceleration replaces the old one after the delay: half a sample of it until mid-sample.
         v = predicted_state.v + (0.5 * k["period"][0]) * (a - before)
         unlimited_force = model_force(
             robot,
             predicted_state.y,
-            DesiredMotion(predicted_state.x, v, taken),
+            DesiredMotion(predicted_state.x, v, modelled),
             load=load,
             physics=WITHOUT_FRICTION,
         )
         force = limit_forces(unlimited_force, k["limit"])
         if self.observer:
+            # The limits cut force and, by M^-1 J^T, acceleration: the observer must know it (wind-up).
             cut = inertial_response(robot, predicted_state, np.zeros(robot.motion.n), force - unlimited_force)
-            taken = taken + cut.acceleration
+            modelled = modelled + cut.acceleration
             parts["disturbance"] = cut.M @ platform.unmodelled
-        return ControlStep(force, platform_memory_after(z, platform, taken) | parts, predicted_state)
+        return ControlStep(force, platform_memory_after(z, platform, modelled) | parts, predicted_state)
 
     def start(self, robot: Robot, x: Array, y: Array) -> dict[str, Any]:
-        """At rest, without disturbance."""
+        """The memory at rest at a pose x (nx,) with passive coordinates y (ny,), without disturbance."""
         desired = setpoint_memory_at_rest(robot, x, y) | {"a_d": 0.0}
         return platform_memory_at_rest(x, y) | desired | ({"disturbance": 0.0} if self.observer else {})
 
     def tune_gains(self, robot: Robot, tuning: Tuning) -> dict[str, Any]:
-        """Gains that place the poles of every error at the bandwidth with the damping."""
+        """Gains that give every error the bandwidth and the damping of the tuning."""
         stiffness, damping = gains_from_poles(tuning.bandwidth, tuning.damping, tuning.period)
         bandwidth = self.observer_bandwidth
         if bandwidth is None:
@@ -240,7 +247,7 @@ class ComputedTorque(ControlLaw):
 def _platform_errors(
     robot: Robot, platform: PlatformEstimate, motion: DesiredMotion, before: Array
 ) -> TrackingErrors:
-    """Errors of the platform (n,)."""
+    """Errors of the platform (n,) along the twist; `before` (n,) its acceleration until new forces act."""
     e = pose_difference(robot, motion.x, platform.x, platform.y)
     return TrackingErrors(e, motion.v - platform.v, motion.a - before)
 
@@ -248,7 +255,7 @@ def _platform_errors(
 def _actuator_errors(
     robot: Robot, platform: PlatformEstimate, y_d: Array, motion: DesiredMotion, before: Array
 ) -> TrackingErrors:
-    """Errors of the actuators (actuators,)."""
+    """Errors of the actuators (actuators,), rad or m; y_d (ny,) passive coordinates at the desired pose."""
     q_d = np.asarray(actuator_positions(robot, motion.x, y_d)["q"])
     q = np.asarray(actuator_positions(robot, platform.x, platform.y)["q"])
     rate_d, second_d = _actuator_motion(robot, motion, y_d)
@@ -257,7 +264,7 @@ def _actuator_errors(
 
 
 def _actuator_motion(robot: Robot, motion: DesiredMotion, y: Array) -> tuple[Array, Array]:
-    """Rates and accelerations of the actuators (actuators,)."""
+    """Rates q' = J v and accelerations q'' = J a + J' v of the actuators (actuators,)."""
     at = model_functions.bias(
         robot, motion.x, y, motion.v, outputs="A actuator_bias", physics=WITHOUT_FRICTION
     )

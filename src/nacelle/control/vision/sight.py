@@ -1,17 +1,15 @@
-"""What a camera sees of a true robot in motion: edges of its legs, exposure by exposure.
+"""A simulated camera that looks at a true robot in motion and measures edges of its legs at every exposure.
 
-An exposure belongs to its middle by the camera's clock; the true robot is where its motion has it then, with
-the anchors of that time. Two ways lead from it to edges:
+The time of an exposure is its middle by the camera's clock. The true robot is at its pose of that time, with
+the anchors of that time (`control.vision.plant`). Two sources give edges from these poses:
 
-    model       the exact planes of the edges, and normal noise of the covariance that a fit of the visible
-                length would have, the Cramer-Rao bound of the pixel model; fast
-    rendered    an image of the region, edges and lines found in it (`RenderedEdges`)
+    model       the exact planes of the edges, with normal noise. Its covariance is that of a line fitted to
+                the visible length at best, the Cramer-Rao bound of the pixel model (`ModelEdges`); fast
+    rendered    edges fitted in rendered images (`RenderedEdges`)
 
-Edges from images: the regions that a shutter reads are rendered, and lines are fitted in them.
-
-The true scene is rendered by the pixel model around the edges that the observer predicts, and where
-edges are is read there (`nacelle.vision.measure`). A region
-whose pixels are not those of such a cylinder gives nothing.
+For `rendered`, the pixel model renders the true scene in the regions around the edges that the observer
+predicts, and lines are fitted there (`nacelle.vision.measure`). A region that does not fit a cylinder gives
+no edge.
 """
 
 from __future__ import annotations
@@ -36,21 +34,23 @@ from nacelle.vision.measurement import EdgeMeasurement
 from nacelle.vision.scene import CameraScene, RobotScenery
 from nacelle.vision.visibility import ContactLines, edge_visibility
 
-# An edge of fewer free pixels is not used.
+# An edge with fewer visible pixels gives no measurement.
 _MIN_EDGE_PIXELS = 12
 
 
 BodyPoses = tuple[Array, Array]
 """Poses of all bodies in the base: R (bodies, 3, 3), p (bodies, 3), m."""
 PosePrediction = Callable[[], BodyPoses]
-"""Gives the poses of all bodies that are expected at an exposure."""
+"""Gives the poses of all bodies that the observer predicts for an exposure."""
 
 
 def edge_sigma(pixels: PixelModel) -> float:
-    """The error across an edge that each pixel along it has at best, px.
+    """The least standard deviation of an edge's position across it, for each pixel of its length, px.
 
-    Over a blurred edge, a step of the contrast C with the slope of a normal density of width w, noise of
-    variance s^2 leaves s^2 / (C^2 integral of density^2) = 2 sqrt(pi) w s^2 / C^2: the Cramer-Rao bound.
+    A blurred edge is a step of the contrast C (grey levels) with the slope of a normal density of standard
+    deviation w (px). With noise of variance s^2 in every pixel, the Cramer-Rao bound of the variance is
+
+        s^2 / (C^2 integral of density^2) = 2 sqrt(pi) w s^2 / C^2
     """
     contrast = abs(pixels.leg - pixels.background)
     noise = float(np.sqrt(pixels.variance(np.array(0.5 * (pixels.leg + pixels.background)))))
@@ -58,10 +58,10 @@ def edge_sigma(pixels: PixelModel) -> float:
 
 
 class EdgeSource(Protocol):
-    """What makes edges of the bodies' poses."""
+    """A source of measured edges from the poses of all bodies."""
 
     def edges(self, exposure: Exposure, true: BodyPoses, predicted: PosePrediction) -> list[EdgeMeasurement]:
-        """Edges of an exposure, at true poses of all bodies; they are looked for where they are predicted."""
+        """Edges of an exposure at the true poses of all bodies, searched for at the predicted poses."""
 
 
 class TrueCamera:
@@ -69,10 +69,10 @@ class TrueCamera:
 
     Args:
         plant: the true robot.
-        shutter: when it looks.
-        source: what makes edges.
-        order: indices of the cylinders that are looked at, in turn.
-        start: when it begins to look, robot's clock, s.
+        shutter: times of the exposures, and their latency.
+        source: gives the edges of an exposure.
+        order: indices of the visible cylinders to measure, in the order of a sequential shutter.
+        start: time from which on results can arrive, robot's clock, s.
 
     Raises:
         KinematicsError: if there is no cylinder to look at.
@@ -93,14 +93,15 @@ class TrueCamera:
 
         Args:
             now: robot's clock, s.
-            motion: of the true robot until now.
-            predict: the poses of all bodies that are expected at a time of the robot's clock.
+            motion: motion of the true robot until now.
+            predict: gives the predicted poses of all bodies at a time of the robot's clock, s.
         """
         shutter, last = self._shutter, self._until
         self._until = now
         edges: list[EdgeMeasurement] = []
         for exposure in shutter.exposures(last - shutter.latency, now - shutter.latency, self._order):
-            # The first of two intervals that meet has what is at their common end.
+            # A result that arrives at the end of the last interval was given then; before its motion begins,
+            # the robot has no state.
             middle = shutter.robot_time(exposure.time)
             if exposure.arrival <= last + 1e-12 or middle < motion.start:
                 continue
@@ -110,14 +111,15 @@ class TrueCamera:
 
 
 class ModelEdges:
-    """Exact edges with noise of the covariance that fits have.
+    """Exact edges, with noise of the covariance that the best fit would have.
 
-    Where an edge is free, seen before the background and not hidden, is looked up once, in a scene.
+    The free parts of an edge (not hidden, with the background beside it) are found once, in one scene, and
+    taken for those of all poses.
 
     Args:
-        scene: the robot at a pose in the middle of its path, before the camera as it is.
+        scene: the robot at a pose in the middle of its path, seen by the true camera.
         pixels: blur, grey levels, noise.
-        seed: of the noise.
+        seed: seed of the noise.
     """
 
     def __init__(self, scene: CameraScene, pixels: PixelModel, *, seed: int) -> None:
@@ -127,7 +129,7 @@ class ModelEdges:
         self._rng = np.random.default_rng(seed)
 
     def edges(self, exposure: Exposure, true: BodyPoses, predicted: PosePrediction) -> list[EdgeMeasurement]:
-        """Edges of an exposure."""
+        """Edges of an exposure; predictions are not needed."""
         del predicted
         measurements = []
         for k in exposure.cylinders:
@@ -136,7 +138,7 @@ class ModelEdges:
             lines = ContactLines.of(Rod(A, B, rod.radius))
             u = lines.way / np.linalg.norm(lines.way)
             for side, (n, t) in enumerate(zip(lines.normals, self._free[k], strict=True)):
-                # Drawn whether it is used or not: the noise of others does not depend on it.
+                # Drawn also for edges that are not used, so that the noise of the others stays the same.
                 noise = self._rng.standard_normal(2)
                 E = np.column_stack([u, np.cross(n, u)])
                 C = self._covariance(n, E, lines.points(t)[side])
@@ -151,23 +153,32 @@ class ModelEdges:
         return measurements
 
     def _covariance(self, n: Array, E: Array, points: Array) -> Array | None:
-        """Covariance (2, 2) of a normal along E (3, 2), from points (k, 3) a pixel apart, camera axes."""
+        """Covariance (2, 2) of an edge's normal along the columns of E; None without enough visible pixels.
+
+        Args:
+            n: unit normal (3,) of the plane of the edge, camera axes.
+            E: unit vectors (3, 2) perpendicular to n, camera axes.
+            points: points (k, 3) on the edge, about a pixel apart, camera axes, m.
+        """
         if len(points) < _MIN_EDGE_PIXELS or not np.isfinite(n).all():
             return None
         lever = points[:, :2] / points[:, 2:] @ E[:2] + E[2]
-        # What an error of a pixel across the edge is as an angle of the ray, for the ray (x, y, 1).
+        # Each point gives a residual n . (x, y, 1), which changes by g for one pixel across the edge.
         g = float(np.hypot(*(n[:2] / self._camera.focal)))
         return np.asarray(np.linalg.inv(lever.T @ lever) * (self._sigma * g) ** 2)
 
 
 def edge_points(scene: CameraScene, index: int, pixels: PixelModel) -> tuple[Array, Array]:
-    """Places t (k,) along both edges of a cylinder, about a pixel apart, at which they are free."""
+    """Positions t (k,) along each of the two edges of a cylinder where it is free, about a pixel apart.
+
+    t runs from 0 to 1 along the cylinder (`ContactLines`).
+    """
     seen = edge_visibility(scene, index, pixels.reach)
-    both = seen.free_intervals(pixels.reach)
+    free = seen.free_intervals(pixels.reach)
     result = []
     for side in (0, 1):
-        # A step counts as many pixels as it is long.
-        whole = both[side, 1:] & both[side, :-1]
+        # An interval between two free samples gets as many points as it is long, px.
+        whole = free[side, 1:] & free[side, :-1]
         counts = np.where(whole, np.rint(np.nan_to_num(seen.steps[side])), 0).astype(int)
         steps = zip(seen.t[:-1], seen.t[1:], counts, strict=True)
         parts = [a + (b - a) * (np.arange(k) + 0.5) / k for a, b, k in steps if k]
@@ -181,11 +192,14 @@ def edge_points(scene: CameraScene, index: int, pixels: PixelModel) -> tuple[Arr
 class RenderedEdges:
     """Edges that are measured in rendered images.
 
+    Attributes:
+        missed: number of cylinders so far that gave no measurement.
+
     Args:
         robot: the robot.
-        camera: where it truly is.
+        camera: the camera at its true pose.
         pixels: blur, grey levels, noise.
-        seed: of the noise.
+        seed: seed of the noise.
     """
 
     def __init__(self, robot: Robot, camera: Camera, pixels: PixelModel, *, seed: int) -> None:
@@ -194,7 +208,7 @@ class RenderedEdges:
         self.missed = 0
 
     def edges(self, exposure: Exposure, true: BodyPoses, predicted: PosePrediction) -> list[EdgeMeasurement]:
-        """Edges of an exposure."""
+        """Edges of an exposure, fitted in an image of the true scene around the predicted edges."""
         scene = self._scenery.scene(self._camera, *true)
         expected = self._scenery.scene(self._camera, *predicted())
         measurements: list[EdgeMeasurement] = []

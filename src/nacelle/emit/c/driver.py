@@ -1,7 +1,9 @@
-"""Drivers in C, Newton and Runge-Kutta: loops around a program, in files of their own.
+"""Drivers in C: Newton's method and the classical Runge-Kutta method, each in files of its own.
 
-They are around the entry of a program for one sample. Sizes are constants of the source; nothing is
-allocated. The status is 0 if all went well, 1 if Newton's cap was reached, 2 if a number was not finite.
+A driver is a loop that calls the program's entry for one sample. Sizes are constants of the source; nothing
+is allocated. It returns 0 if all went well, 1 if Newton's method reached its cap of steps, 2 if a number was
+not finite. The loops themselves are written by `nacelle.emit.newton` and `nacelle.emit.rk4`; this module
+gives them arrays, arguments, remarks and files.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ from nacelle.program.program import Program
 
 
 def input_names(interface: Interface, driver: str, fixed: str) -> list[str]:
-    """Give the names of the inputs in a driver, apart from those of its other arguments."""
+    """Give the names of a program's inputs in a driver, distinct from its other names.
+
+    Args:
+        interface: the C interface of the program.
+        driver: name of the driver's function.
+        fixed: the driver's other names, separated by spaces.
+    """
     names = Identifiers((*fixed.split(), driver, f"{driver}_batch", interface.name, interface.real))
     inputs = []
     for array in interface.inputs:
@@ -31,33 +39,47 @@ def input_names(interface: Interface, driver: str, fixed: str) -> list[str]:
 
 
 def describe_sizes(program: Program) -> str:
-    """Say the sizes of a program's variables."""
+    """List a program's inputs and outputs with their sizes, for messages."""
     inputs = ", ".join(f"{variable.name!r} ({variable.size})" for variable in program.inputs)
     outputs = ", ".join(f"{variable.name!r} ({variable.size})" for variable in program.outputs)
     return f"this program has inputs {inputs or 'none'} and outputs {outputs or 'none'}"
 
 
 def _statements(interface: Interface, options: COptions, whole: str, reserved: str) -> Statements:
-    """Begin the statements of a driver, in which names are taken: those of its arguments and arrays."""
+    """Begin the statements of a driver.
+
+    Args:
+        interface: the C interface of the program.
+        options: how C is written.
+        whole: type of integers.
+        reserved: names of arguments and arrays, separated by spaces; new names differ from them.
+    """
     names = Identifiers((*reserved.split(), interface.name, interface.real))
     return Statements(Dialect(interface.real, whole, options.real), names)
 
 
 def _array_vector(code: Statements, name: str, offset: int = 0) -> ArrayVector:
-    """A vector that is an array of a driver, from an entry on."""
+    """A vector in an array of a driver, from entry `offset` on."""
     return ArrayVector(code, lambda j: f"{name}[{offset} + {j}]" if offset else f"{name}[{j}]")
 
 
 def prototype(text: str) -> str:
-    """Give the head of a function as a declaration."""
+    """Give the declaration of a function from its definition."""
     return text[: text.index("\n{")] + ";\n"
 
 
 def driver_files(driver: str, names: list[str], header: str, text: str) -> dict[str, str]:
-    """Give the files of a driver called `driver` around programs of some names."""
-    frame = header_lines(f"{driver}_h_included", [f'"{name}.h"' for name in names], [header])
+    """Give the header and the source of a driver, by file name.
+
+    Args:
+        driver: name of the driver.
+        names: names of the programs that it calls, whose headers it includes.
+        header: remark and declarations.
+        text: definitions.
+    """
+    guarded = header_lines(f"{driver}_h_included", [f'"{name}.h"' for name in names], [header])
     return {
-        f"{driver}.h": "\n".join(frame),
+        f"{driver}.h": "\n".join(guarded),
         f"{driver}.c": f'/* {driver}: see the header. */\n#include "{driver}.h"\n\n#include <math.h>\n\n'
         + text,
     }
@@ -77,7 +99,7 @@ _NEWTON_REMARK = """\
  *   cap          largest number of steps
  *   weights      one over the longest step of each unknown, {size} numbers: where |weights dy| is above 1 the
  *                step is shortened to 1; NULL: steps of any length
- *   polish       whether a solution takes one step more, the one that its test has computed
+ *   polish       nonzero: once converged, the step of the last evaluation is still taken
  *   iterations   out, steps done; may be NULL
  *   error        out, error of the last evaluation; may be NULL
  *
@@ -125,12 +147,12 @@ _NEWTON_BATCH = """\
 
 
 def newton_source(program: Program, options: COptions | None = None) -> dict[str, str]:
-    """Write Newton's method around a program, which is written too.
+    """Write Newton's method around a program, and the program itself.
 
     Args:
         program: one step. Inputs: the unknowns y, then any parameters. Outputs: the step dy, of the
             size of y, and the error, one number.
-        options: how C is written; the batch entry is there if `options.batch`.
+        options: how C is written; with `options.batch` there is also an entry for many samples.
 
     Returns:
         The text of each file, by its name: NAME.h, NAME.c, NAME_newton.h and NAME_newton.c.
@@ -207,7 +229,7 @@ _RK4_REMARK = """\
 {arrays}
  *   h        size of a step
  *   steps    number of steps
-{control} *   every    {x} after every such number of steps is stored; 0: none
+{control} *   every    steps from one stored {x} to the next; 0: none is stored
  *   states   out, the stored states, steps / every rows; the start is not among them; may be NULL
  *   done     out, steps done; may be NULL
  *
@@ -217,13 +239,13 @@ _RK4_REMARK = """\
 """
 
 _HELD_REMARK = """\
- *   held     steps of a period: at the begin of each the control gives what acts on the plant, and takes
- *            the next {w}; at least 1
+ *   held     steps of a period, at least 1; at the begin of each period the control takes the next row of
+ *            {w} and gives the inputs of the plant
 """
 
 _DELAY_REMARK = """\
- *   delay    steps of a period after which what the control gives acts; until then it is what acted before.
- *            Less than held
+ *   delay    steps of a period, less than held, after which the new inputs act on the plant; until then
+ *            those of the period before do
 """
 
 _RK4 = """\
@@ -246,16 +268,17 @@ def rk4_source(
     *,
     sampled: bool = False,
 ) -> dict[str, str]:
-    """Write the classical Runge-Kutta method around a program, which is written too.
+    """Write the classical Runge-Kutta method around a program, and the program itself.
 
     Args:
         program: the derivative. Inputs: the state x, then the input u that is held over a step, then any
             parameters. Output: dx, of the size of x.
         options: how C is written.
-        control: what gives u at the begin of every period, of inputs x, w and p; the derivative then has the
-            inputs x, u and p.
-        sampled: whether it has memory and a delay (`nacelle.emit.rk4`): its inputs are [s; z], w and P, its
-            output [u; z+], and the state is [s; z; u].
+        control: a control program that gives u at the begin of every period, with the inputs x, w (its row of
+            inputs) and p; the derivative then has exactly the inputs x, u and p. None: u is an argument.
+        sampled: whether the control has a memory z and a delay (`nacelle.emit.rk4`). Its inputs are then
+            [s; z], w and P, with s the state of the plant, its output [u; z+], and the whole state
+            [s; z; u].
 
     Returns:
         The text of each file, by its name: NAME.h, NAME.c, NAME_rk4.h and NAME_rk4.c; those of a control are
@@ -276,29 +299,29 @@ def rk4_source(
     interface = Interface(program, options)
     driver, n = f"{interface.name}_rk4", program.inputs[0].size
     files = c_source(program, options)
-    law, form, whole = None, None, n
+    law, form, state_size = None, None, n
     if control is not None or sampled:
         try:
             form_sizes = integration_sizes(program, control, sampled=sampled)
         except ValueError as error:
             raise TargetError(str(error)) from None
         assert control is not None
-        whole, form = form_sizes.n, form_sizes.sampled
+        state_size, form = form_sizes.n, form_sizes.sampled
         law = Interface(control, replace(options, name=f"{interface.name}_control"))
         files |= c_source(control, law.options)
     x, *others = input_names(
         law or interface, driver, "h steps every held delay states done at slope total acting made"
     )
     input_variables = (law or interface).program.inputs
-    lines = [f" *   {x}: in the start, out the last state; {whole} numbers"]
+    lines = [f" *   {x}: in the start, out the last state; {state_size} numbers"]
     if form is not None:
         lines[0] += f": {form.s} of the plant, {form.z} of the control, {form.u} that act on the plant"
     heads = [f"{interface.real} *{x}"]
     if others:
-        u, often = others[0], "step" if law is None else "period"
+        u, interval = others[0], "step" if law is None else "period"
         heads += [f"const {interface.real} *{u}", f"size_t {u}_stride"]
-        held = f"{input_variables[1].size} numbers a {often}, {u}_stride apart"
-        lines.append(f" *   {u}: input, {held}; stride 0: the same at every {often}")
+        row = f"{input_variables[1].size} numbers a {interval}, {u}_stride apart"
+        lines.append(f" *   {u}: input, {row}; stride 0: the same at every {interval}")
     for name, variable in zip(others[1:], input_variables[2:], strict=True):
         heads.append(f"const {interface.real} *{name}")
         lines.append(f" *   {name}: parameter, {variable.size} numbers")
@@ -331,11 +354,19 @@ _RK4_NAMES = "h steps every held delay states done stage"
 def _rk4_loop(
     code: Statements, interface: Interface, law: Interface | None, form: SampledSizes | None, names: list[str]
 ) -> Rk4Loop:
-    """What the steps work on in C; `names` are those of the state, of u or w, and of the parameters."""
+    """The arrays and calls in C that `write_rk4` builds its steps from.
+
+    Args:
+        code: the statements of the driver.
+        interface: the C interface of the derivative.
+        law: that of the control; None without one.
+        form: sizes of the sampled form; None in the others.
+        names: names of the state, of u (with a control: of w), and of the parameters.
+    """
     x, *others = names
     n = interface.program.inputs[0].size
     m = interface.program.inputs[1].size if others else 0
-    whole = n if form is None else form.s + form.z + form.u
+    state_size = n if form is None else form.s + form.z + form.u
     state, at, acting = _array_vector(code, x), _array_vector(code, "at"), _array_vector(code, "acting")
     step, control = "", None
 
@@ -352,8 +383,8 @@ def _rk4_loop(
         code(format_call(interface.name, ["at", *passed, "slope"], 12) + ";")
 
     def store(following: str) -> None:
-        row = f"({following} / every - 1) * {whole}"
-        code.each(whole, lambda j: code(f"states[{row} + {j}] = {state.get(j)};"))
+        row = f"({following} / every - 1) * {state_size}"
+        code.each(state_size, lambda j: code(f"states[{row} + {j}] = {state.get(j)};"))
 
     if law is not None:
         result = "acting" if form is None else "made"

@@ -1,8 +1,8 @@
-"""Operations of a program as C: expressions, and parts that a compiler can take in reasonable time.
+"""Operations of a program as C expressions, and long programs cut into parts, one C function each.
 
-Compilers need time that grows much faster than the length of a function, so a long program is cut into
-parts of some hundred operations. What a later part needs passes through an array `w` on the stack of the
-caller, whose places are used again.
+The time of a C compiler grows much faster than the length of a function, so a long program is cut into parts
+of some hundred operations. Values that a later part uses pass through an array `w` on the caller's stack; an
+entry of `w` is used again once its value is dead.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from nacelle.program.program import ARITY, Program
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 LIBRARY_CALLS = frozenset(("sin", "cos", "tanh", "exp", "atan2"))
-"""Operations that are calls of library functions; a root is an instruction."""
+"""Operations that are calls of library functions, which keep a loop from being vectorised.
+
+A square root is a single instruction.
+"""
 
 LINE = 100
-"""Length of a line up to which the arguments of a function are on it."""
+"""Longest line; a function whose arguments do not fit has each on a line of its own."""
 
 MOST_PHASES = 8
-"""Phases of calls and arithmetic up to which they are kept apart."""
+"""Largest number of a phase up to which library calls get parts of their own (`_phases`)."""
 
 _LIBRARY = {
     "sqrt": "sqrt",
@@ -37,7 +40,8 @@ _LIBRARY = {
     "atan2": "atan2",
 }
 
-# Comparisons with NaN are false; nothing here may be compiled with an option that assumes NaN away.
+# These count on comparisons with NaN being false: no compiler option may assume that there is no NaN
+# (-ffinite-math-only, -ffast-math).
 _HELPERS = {
     "min": "(a < b || a != a) ? a : b",
     "max": "(a > b || a != a) ? a : b",
@@ -51,7 +55,7 @@ _HELPER_REMARKS = {
 
 
 def c_constant(value: float, real: str) -> str:
-    """Write a constant so that C reads the same number back, rounded to `real` here and not there."""
+    """Write a constant so that C reads the same number back; it is rounded to `real` here, not by C."""
     if real == "float":
         with np.errstate(all="ignore"):
             single = np.float32(value)
@@ -68,7 +72,13 @@ def c_constant(value: float, real: str) -> str:
 
 
 def format_call(head: str, arguments: list[str], indent: int = 0) -> str:
-    """Write a head with its arguments in parentheses, on lines of their own if one line is too long."""
+    """Write a call or a function's head: arguments in parentheses, one a line if they exceed `LINE`.
+
+    Args:
+        head: the text before the parentheses.
+        arguments: the arguments.
+        indent: columns by which the caller will indent the text.
+    """
     line = f"{head}({', '.join(arguments)})"
     if len(line) + indent <= LINE:
         return line
@@ -96,7 +106,14 @@ def helpers_used(program: Program, order: list[int]) -> list[str]:
 
 
 def expression(op: str, texts: list[str], name: str, real: str) -> str:
-    """Write one operation on operands that are written already."""
+    """Write one operation as an expression.
+
+    Args:
+        op: the operation.
+        texts: its operands, as expressions.
+        name: prefix of the helper functions.
+        real: type of the numbers, "double" or "float".
+    """
     if op in _INFIX:
         return f"{texts[0]} {_INFIX[op]} {texts[1]}"
     if op == "neg":
@@ -113,11 +130,11 @@ class ProgramPart:
     """A run of operations that becomes one function.
 
     Attributes:
-        operations: the instructions, in order.
-        fetched: values of earlier parts that it uses.
-        kept: its values that later parts use.
-        inputs: places of the inputs that it reads, counted through.
-        outputs: places of the outputs that it writes, counted through.
+        operations: indices of its instructions in the program, in their order of evaluation.
+        fetched: instructions of earlier parts whose values it uses.
+        kept: its instructions whose values later parts use.
+        inputs: indices of the input numbers that it reads, counted over all input arrays.
+        outputs: indices of the output numbers that it writes, counted over all output arrays.
     """
 
     operations: list[int]
@@ -129,7 +146,13 @@ class ProgramPart:
 
 @dataclass(frozen=True)
 class ProgramCut:
-    """A program cut into parts, and the places of the values that pass between them."""
+    """A program cut into parts.
+
+    Attributes:
+        parts: the parts, in their order of evaluation.
+        passed: slots in `w` of the values that pass from part to part.
+        order: indices of all operations, in their order of evaluation.
+    """
 
     parts: list[ProgramPart]
     passed: Slots
@@ -137,7 +160,7 @@ class ProgramCut:
 
 
 def cut_program(program: Program, length: int, *, apart: bool = False) -> ProgramCut:
-    """Cut a program into parts of about `length` operations, where few values are alive.
+    """Cut a program into parts of about `length` operations, at positions where few values are alive.
 
     Args:
         program: the program.
@@ -161,7 +184,7 @@ def cut_program(program: Program, length: int, *, apart: bool = False) -> Progra
     deaths = {k: part_at[position] for k, position in last.items()}
     result_positions: dict[int, list[int]] = {}
     for position, k in enumerate(program.results):
-        # What needs no operation is written by the last part.
+        # A result that is an input or a constant belongs to no part: the last one writes it.
         result_positions.setdefault(part_of.get(k, len(parts) - 1), []).append(position)
     births: list[tuple[int, int]] = []
     for p, part in enumerate(parts):
@@ -177,7 +200,11 @@ def cut_program(program: Program, length: int, *, apart: bool = False) -> Progra
 
 
 def _phases(program: Program, order: list[int]) -> dict[int, int]:
-    """Number the phases: even ones of arithmetic, odd ones of calls that depend on what is before."""
+    """The phase of every operation: even for arithmetic, odd for library calls; {} if there are too many.
+
+    A library call is in the first odd phase after those of its operands, so that the calls of a phase are
+    independent; arithmetic is in the first even phase that is not before its operands'.
+    """
     phase: dict[int, int] = {}
     for k in order:
         before = max((phase.get(a, 0) for a in operands(program, k)), default=0)
@@ -189,12 +216,20 @@ def _phases(program: Program, order: list[int]) -> dict[int, int]:
 
 
 def _cut_positions(order: list[int], last: dict[int, int], start: int, end: int, length: int) -> list[int]:
-    """Choose where to cut a stretch: near equal lengths, where the fewest values are alive."""
+    """Choose where to cut operations `start` to `end`: near equal lengths, where the fewest values are alive.
+
+    Args:
+        order: all operations, in their order of evaluation.
+        last: for every operation the position in the order that uses it last.
+        start: position of the first operation.
+        end: position after the last one.
+        length: wanted operations of a part.
+    """
     count = end - start
     pieces = max(1, round(count / length)) if count > 1.5 * length else 1
     if pieces == 1:
         return [start, end]
-    alive = [0] * (len(order) + 2)  # at a cut before each place
+    alive = [0] * (len(order) + 2)  # number of live values at a cut before each position
     for position, k in enumerate(order):
         alive[position + 1] += 1
         alive[last[k] + 1] -= 1

@@ -1,7 +1,10 @@
-"""The implicit Runge-Kutta method on the device: `nacelle.emit.irk5_steps`, a motion a thread.
+"""The implicit Runge-Kutta method (Radau IIA, order five) on a CUDA device: one motion for each thread.
 
-The arrays of a motion are scratch columns of global memory, its integers are the thread's own. Programs are
-functions, as they are evaluated from several places.
+The steps are those of `nacelle.emit.irk5_steps`; this module says where their arrays are and writes the
+kernel around them. An array of a motion lies in scratch columns of global memory. A column holds one number
+for each thread of a block, so that entry j of an array is work[(first + j) * THREADS], with `work` at the
+thread's own number of the first column. Integers are in the thread's local array `wholes`. A program is a
+device function that is not inlined, as it is called from several places.
 """
 
 from __future__ import annotations
@@ -29,13 +32,19 @@ from nacelle.emit.rk4 import integration_sizes
 from nacelle.program.program import Program
 
 _WHOLE = "unsigned long long"
-# Arrays of a run, each followed by the distance of its rows, which are those of its sample.
+# Arrays that a run reads and writes, with their types. A run gets each from the motion's own sample on (u and
+# p may be one for all), and after it NAME_ld, the distance of two entries of a sample, in numbers.
 _INPUT_ARRAYS = {"x0": "const {real} *", "u": "const {real} *", "p": "const {real} *"}
 _OUTPUT_ARRAYS = {"stored": "{real} *", "last": "{real} *", "counts": "long long *"}
 
 
 class ColumnSteps(StructSteps):
-    """Functions of a device over columns."""
+    """The functions of a run on a device, with arrays in columns.
+
+    Attributes:
+        numbers: columns of a run.
+        integers: entries of `wholes`.
+    """
 
     head = "static __device__ __noinline__"
 
@@ -46,7 +55,7 @@ class ColumnSteps(StructSteps):
             "wholes": f"{_WHOLE} *wholes",
             "own": "const nc_address own",
         }
-        # Where each array begins, in columns.
+        # The first column of each array.
         *offsets, self.numbers = accumulate(self.arrays().values(), initial=0)
         self._offsets = dict(zip(self.arrays(), offsets, strict=True))
         self.integers = len(COUNTERS) + len(PIVOTS) * self.sizes.n
@@ -62,7 +71,7 @@ class ColumnSteps(StructSteps):
         return ["every = every != 0 ? every : steps + 1;"]
 
     def array(self, c: ArrayWriter, name: str) -> str:
-        """The first column of an array."""
+        """Name a pointer to an array: to its first column, or of pivots to their entries of `wholes`."""
         assert isinstance(c, Statements)
         identifier = c.names.unique(name)
         if name in PIVOTS:
@@ -72,15 +81,15 @@ class ColumnSteps(StructSteps):
         return identifier
 
     def counter(self, c: ArrayWriter, name: str) -> str:
-        """An integer that lives through the steps, as it is here."""
+        """Read a counter: an integer that is kept from step to step (`COUNTERS`)."""
         return c.name_value(name, f"wholes[{COUNTERS.index(name)}]", "whole")
 
     def set_counter(self, c: ArrayWriter, name: str, value: Index) -> None:
-        """Change one of them."""
+        """Write a counter."""
         c.store(value, "wholes", COUNTERS.index(name), "whole")
 
     def tile(self, program: str) -> tuple[str, int]:
-        """The columns of a program's inputs and results."""
+        """The array with a program's inputs and results, and the first of its columns."""
         return "work", self._offsets[program]
 
     def evaluate(self, c: ArrayWriter, program: str) -> None:
@@ -88,16 +97,16 @@ class ColumnSteps(StructSteps):
         c.call(self.programs[program], ("array", "work"), ("array", "own"))
 
     def load_input(self, c: ArrayWriter, name: str, index: Index) -> str:
-        """An entry of an array that the run is given."""
+        """An entry of x0, u or p."""
         return f"{name}[({index}) * {name}_ld]"
 
     def keep(self, c: ArrayWriter, index: Index, value: str) -> None:
-        """Store an entry of the states."""
+        """Store a number in the stored states, at an index counted over all of them."""
         assert isinstance(c, Statements)
         c(f"stored[({index}) * stored_ld] = {value};")
 
     def report(self, c: ArrayWriter, values: Sequence[Index]) -> None:
-        """Give the last state and the counts."""
+        """Write the last state and the counts (`REPORTED_COUNTS`) of the motion."""
         assert isinstance(c, Statements)
         x = self.array(c, "x")
         with c.loop(0, self.sizes.n) as states:
@@ -105,7 +114,14 @@ class ColumnSteps(StructSteps):
         c(*(f"counts[{index} * counts_ld] = (long long){value};" for index, value in enumerate(values)))
 
     def program(self, which: str, program: Program, options: CudaOptions, blocks: int) -> tuple[str, int]:
-        """A program as a function, and the bytes of shared memory of a block that it needs."""
+        """A program as a device function, and the bytes of a block's shared memory that it needs.
+
+        Args:
+            which: DERIVATIVE or CONTROL.
+            program: the program.
+            options: how CUDA is written.
+            blocks: blocks on a multiprocessor, which share its memory.
+        """
         plan, frame = driver_plan(program, options, 0), ScratchColumns(options, blocks)
         slots, begin = frame.take(plan.slots.count), self._offsets[which]
         *inputs, results = (begin + bound for bound in (0, *self.bounds(which)))
@@ -134,13 +150,13 @@ def irk5_kernel(
     """Write the implicit method around a derivative program and, where there is one, a control program.
 
     Args:
-        program: the derivative, of inputs x, u and p.
-        control: what gives u at the begin of every period, of inputs x, w and p.
+        program: the derivative: inputs x, u and p, output dx.
+        control: a control program, evaluated at the begin of every period: inputs x, w and p, output u.
         options: how CUDA is written; numbers are double.
 
     Raises:
-        ValueError: if a program is of another form, or numbers are not double, which its differences and
-            tolerances are for.
+        ValueError: if a program has other inputs or outputs, or numbers are not double: the method's
+            difference steps and tolerances are those of double precision.
     """
     options = options or CudaOptions()
     if options.real != "double":
@@ -151,9 +167,9 @@ def irk5_kernel(
     prefix = kernel.removesuffix("_kernel")
     programs = {DERIVATIVE: program} | ({} if control is None else {CONTROL: control})
     dialect = Dialect(options.real, _WHOLE, device=True, stride=THREADS)
-    shape = StepSizes(n, m, k, None if control is None else form_sizes.m)
+    step_sizes = StepSizes(n, m, k, None if control is None else form_sizes.m)
     steps = ColumnSteps(
-        dialect, prefix, {which: f"{prefix}_{which}" for which in programs}, shape, ("x0", "u", "p")
+        dialect, prefix, {which: f"{prefix}_{which}" for which in programs}, step_sizes, ("x0", "u", "p")
     )
     blocks = min(driver_plan(subprogram, options, 0).blocks for subprogram in programs.values())
     bodies = [steps.program(which, subprogram, options, blocks) for which, subprogram in programs.items()]
@@ -164,8 +180,8 @@ def irk5_kernel(
         for name, kind in {**_INPUT_ARRAYS, **_OUTPUT_ARRAYS}.items()
     ]
     arguments += [f"{options.real} *__restrict__ scratch, const int own_u, const int own_p"]
-    numbers = ("u_step", "u_stage", "h", "steps", "every", "held", "n")
-    arguments += [f"const {options.real if name == 'h' else _WHOLE} {name}" for name in numbers]
+    scalars = ("u_step", "u_stage", "h", "steps", "every", "held", "n")
+    arguments += [f"const {options.real if name == 'h' else _WHOLE} {name}" for name in scalars]
     passed = ["aside", "wholes", "own"]
     for name in (*_INPUT_ARRAYS, *_OUTPUT_ARRAYS):
         first = {"u": "u + (own_u ? i : 0)", "p": "p + (own_p ? i : 0)"}.get(name, f"{name} + i")
@@ -177,7 +193,7 @@ def irk5_kernel(
         *frame.begin(),
         sample_loop(),
         f"        {_WHOLE} wholes[{steps.integers}];",
-        f"        {format_call(f'(void){prefix}_run', [*passed, *numbers[:-1]], 8)};",
+        f"        {format_call(f'(void){prefix}_run', [*passed, *scalars[:-1]], 8)};",
         "    }",
         "}",
     ]

@@ -1,10 +1,19 @@
-"""The compiler's process: LLVM's text comes in, objects go out.
+"""The compiler's process: it receives modules as LLVM's text and sends back object code.
 
-It runs as a script of its own, `python -I -S compiler_worker.py FOLDER [OPTION...]`, and imports llvmlite
-from FOLDER and nothing else of any weight. Its standard input is a socket to the process that started it; it
-ends when that is closed or that process has gone. OPTIONs are LLVM's own, for the whole process.
+It runs as a script of its own, `python -I -S compiler_worker.py FOLDER [OPTION...]`. It imports llvmlite from
+FOLDER and otherwise the standard library alone. Its standard input is a socket to the process that started it
+(`nacelle.emit.jit.compiler`); it ends when the socket closes or that process has gone. OPTIONs are LLVM's
+own, for the whole process.
 
-A message is a head (magic, sizes, checksum), a line of JSON and a body of bytes.
+A message is
+
+    head    magic (8 bytes), size of the fields (uint32), size of the body (uint64), SHA-256 of both (32)
+    fields  JSON
+    body    bytes
+
+The process first sends its versions. A job then has the fields number, triple, cpu, features, level (of
+optimisation, 0 to 3), seconds (of processor time) and memory (bytes), and the module's text as its body. The
+reply has the fields number and, after a failure, error; its body is the object.
 """
 
 from __future__ import annotations
@@ -19,31 +28,32 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-# Isolated, without site-packages; the path of this file follows.
+# Options of the interpreter, before the path of this file: isolated mode, without site-packages.
 ARGUMENTS = ("-I", "-S")
 
 _MAGIC = b"nacellec"
 _HEAD = struct.Struct("<8sIQ32s")
+# Largest size of fields and body, bytes: a damaged head must not make the reader wait for more.
 _LONGEST = 1 << 30
-# How often an idle process looks whether the one that started it is there, in seconds.
+# Seconds after which an idle process looks again whether the one that started it still runs.
 _WATCH = 30.0
 
 
 class MessageError(Exception):
-    """A message is not whole."""
+    """A message is incomplete or damaged."""
 
 
 def message(fields: Mapping[str, Any], body: bytes = b"") -> bytes:
-    """Write a message."""
+    """The bytes of a message with some fields and a body."""
     line = json.dumps(fields).encode()
     return _HEAD.pack(_MAGIC, len(line), len(body), hashlib.sha256(line + body).digest()) + line + body
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], bytes] | None:
-    """Read a message; None if the other side has closed.
+    """Receive the fields and the body of a message; None if the other side has closed.
 
     Raises:
-        MessageError: if it is not whole.
+        MessageError: if the message is incomplete or damaged.
     """
     head = _read(connection, _HEAD.size)
     if not head:
@@ -65,7 +75,7 @@ def receive(connection: socket.socket) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _read(connection: socket.socket, size: int) -> bytes:
-    """Read `size` bytes, or fewer if the other side closes."""
+    """Receive `size` bytes, or fewer if the other side closes."""
     data = bytearray()
     while len(data) < size:
         part = connection.recv(min(size - len(data), 1 << 20))
@@ -84,7 +94,7 @@ def versions() -> dict[str, str]:
 
 
 def target_machine(triple: str, cpu: str, features: str, level: int) -> Any:
-    """Make LLVM's code generator for a machine.
+    """Make LLVM's code generator for a machine, at a level of optimisation from 0 to 3.
 
     The small code model lets constants be read relative to the instruction; the large one, which is the
     default for code made at run time, would load every constant's address first.
@@ -111,7 +121,10 @@ def emit_object(job: Mapping[str, Any], text: str) -> bytes:
 
 
 def _set_limit(name: str, soft: int | None) -> None:
-    """Set one of the limits of this process, or take it away; not every system has all of them."""
+    """Set a limit of this process, such as "RLIMIT_AS", or raise it to the hard limit (soft: None).
+
+    A limit that the system does not have, or does not let us set, is left alone.
+    """
     import resource
 
     kind = getattr(resource, name, None)
@@ -127,7 +140,7 @@ def _set_limit(name: str, soft: int | None) -> None:
 
 
 def _set_limits(job: Mapping[str, Any]) -> None:
-    """Limit processor time and memory to what is used now plus what the job may use."""
+    """Limit processor time and memory to the present use plus the seconds and bytes of the job."""
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -136,13 +149,14 @@ def _set_limits(job: Mapping[str, Any]) -> None:
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()
     except (OSError, ValueError):
-        return  # a system that has no such figure
+        return  # not Linux: without the present use, memory is not limited
     _set_limit("RLIMIT_AS", used + job["memory"])
 
 
 def _detach_process() -> None:
-    """Make this process independent of the terminal, and the first to go where memory is short."""
+    """Let Ctrl-C pass by, let crashes end this process, and let it be the first that the OOM killer ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ignored and blocked signals are inherited: a crash in LLVM must end the process, not hang it.
     for deadly in (signal.SIGABRT, signal.SIGSEGV, signal.SIGXCPU):
         signal.signal(deadly, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -155,7 +169,7 @@ def _detach_process() -> None:
 
 
 def _wait_for_job(connection: socket.socket, parent: int) -> tuple[dict[str, Any], bytes] | None:
-    """Wait for a job; None if there will be none."""
+    """Wait for a job; None if the socket has closed or the parent process has gone."""
     import select
 
     while not select.select([connection], [], [], _WATCH)[0]:
@@ -165,11 +179,11 @@ def _wait_for_job(connection: socket.socket, parent: int) -> tuple[dict[str, Any
 
 
 def main() -> int:
-    """Compile what comes until no more does."""
+    """Compile jobs until the socket closes or the parent process has gone."""
     folder, *options = sys.argv[1:]
     parent = os.getppid()
     _detach_process()
-    # A number above those of the standard streams, which are closed to what LLVM may print.
+    # A descriptor apart from the standard streams: LLVM may print to those.
     connection = socket.socket(fileno=os.dup(0))
     sys.path.append(folder)
     from llvmlite import binding as llvm

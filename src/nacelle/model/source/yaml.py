@@ -1,7 +1,8 @@
-"""YAML as the source of a description, read to nodes that remember where they are.
+"""Reads a description in YAML into a tree of nodes that know their position in the file.
 
-Only ruamel.yaml's event parser is used. The tree is built here, so that nothing but plain scalars,
-lists and mappings can come out of a file, aliases cannot explode, and every node has its place.
+Only ruamel.yaml's event parser is used. The tree is built here, for three reasons: a file can contain nothing
+but plain scalars, lists and mappings; aliases within aliases cannot grow without bound; and every node keeps
+its line and column for messages.
 """
 
 from __future__ import annotations
@@ -46,9 +47,10 @@ _SPECIAL: dict[str, PlainScalar] = {
 
 
 def _resolve(text: str) -> PlainScalar:
-    """Read a plain scalar by the core schema of YAML 1.2."""
+    """Read a plain (unquoted) scalar: null, booleans and decimal numbers as in YAML 1.2, all else as text."""
     if text in _SPECIAL:
         return _SPECIAL[text]
+    # Python refuses whole numbers of more than 4300 digits; nobody writes 400.
     if len(text) < 400:
         if _INT.fullmatch(text):
             return int(text)
@@ -58,11 +60,15 @@ def _resolve(text: str) -> PlainScalar:
 
 
 def read_yaml(text: str | bytes, file: str) -> Source:
-    """Read the text of a YAML file to a tree of nodes.
+    """Read the text of a YAML file into a tree of nodes.
+
+    Args:
+        text: the text, or its bytes in UTF-8.
+        file: the name of the file, for messages.
 
     Raises:
-        DescriptionError: one problem with its position, if the text is too large, is not YAML, uses
-            tags, repeats a key, or nests or repeats (by aliases) too much.
+        DescriptionError: with the first problem and its position, if the text is too large, is not YAML,
+            uses tags, repeats a key, nests too deeply or, aliases counted, has too many values.
     """
     if isinstance(text, bytes):
         text = _decode(text, file)
@@ -74,13 +80,13 @@ def read_yaml(text: str | bytes, file: str) -> Source:
     except MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        what = " ".join(str(fault.problem or fault.context or "cannot be read").split())
-        raise file_error(file, f"not YAML: {what}", _yaml_hint(what), line, column) from None
+        reason = " ".join(str(fault.problem or fault.context or "cannot be read").split())
+        raise file_error(file, f"not YAML: {reason}", _yaml_hint(reason), line, column) from None
     except YAMLError as fault:
-        what = " ".join(str(fault).split())[:200]
+        reason = " ".join(str(fault).split())[:200]
         position = getattr(fault, "position", None)
         line = str(text).count("\n", 0, position) + 1 if isinstance(position, int) else 1
-        raise file_error(file, f"not YAML: {what}", line=line) from None
+        raise file_error(file, f"not YAML: {reason}", line=line) from None
     except (
         ArithmeticError,
         AssertionError,
@@ -90,7 +96,7 @@ def read_yaml(text: str | bytes, file: str) -> Source:
         TypeError,
         ValueError,
     ):
-        # The parser trips over a few malformed directives and escapes with errors of its own.
+        # Some malformed directives and escapes make the parser itself fail, with these built-in exceptions.
         raise file_error(file, "not YAML: the text cannot be read", line=1) from None
 
 
@@ -102,16 +108,24 @@ def _decode(data: bytes, file: str) -> str:
         raise file_error(file, "the file is not UTF-8 text", "save it as UTF-8", line) from None
 
 
-def _yaml_hint(what: str) -> str:
-    if "mapping values are not allowed" in what:
+def _yaml_hint(reason: str) -> str:
+    """Advice for a common error of the parser; empty for others."""
+    if "mapping values are not allowed" in reason:
         return "quote texts that contain ': '"
-    if "cannot start any token" in what and "\\t" in what:
+    if "cannot start any token" in reason and "\\t" in reason:
         return "indent with spaces, not tabs"
     return ""
 
 
 class _YamlReader:
-    """Builds the tree from the parser's events and keeps count."""
+    """Builds the tree from the parser's events and counts its values.
+
+    Attributes:
+        file: the name of the file, for messages.
+        events: the parser's events that are not yet read.
+        count: values so far, keys and aliases counted.
+        anchors: for each anchor its node, and how many values that has.
+    """
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
@@ -120,10 +134,12 @@ class _YamlReader:
         self.anchors: dict[str, tuple[Node, int]] = {}
 
     def fault(self, event: Any, message: str, hint: str = "") -> DescriptionError:
+        """An error at the position of an event."""
         mark = _mark(event)
         return file_error(self.file, message, hint, mark.line, mark.column)
 
     def root(self) -> Node:
+        """Read the one document of the file."""
         node: Node | None = None
         for event in self.events:
             if isinstance(event, DocumentStartEvent):
@@ -135,6 +151,7 @@ class _YamlReader:
         return node
 
     def node(self, event: Any, depth: int) -> Node:
+        """Read the node that begins with an event, `depth` levels below the root."""
         if isinstance(event, AliasEvent):
             return self.alias(event, depth)
         self.add(event, 1)
@@ -143,7 +160,7 @@ class _YamlReader:
         tag = getattr(event, "tag", None) or getattr(event, "ctag", None)
         if tag is not None and str(tag) not in ("", "!", "None"):
             raise self.fault(event, f"the tag {str(tag)[:40]!r} is not allowed", "remove it")
-        before = self.count
+        count_before = self.count
         if isinstance(event, ScalarEvent):
             node = self.scalar(event)
         elif isinstance(event, SequenceStartEvent):
@@ -153,10 +170,11 @@ class _YamlReader:
         else:
             raise self.fault(event, "not YAML: the text cannot be read")
         if event.anchor is not None:
-            self.anchors[event.anchor] = (node, self.count - before + 1)
+            self.anchors[event.anchor] = (node, self.count - count_before + 1)
         return node
 
     def add(self, event: Any, nodes: int) -> None:
+        """Count values, and refuse too many."""
         self.count += nodes
         if self.count > MAX_NODES:
             raise self.fault(
@@ -166,6 +184,7 @@ class _YamlReader:
             )
 
     def alias(self, event: Any, depth: int) -> Node:
+        """The node of an alias's anchor; it counts as if it were written again."""
         if event.anchor not in self.anchors:
             raise self.fault(event, f"the alias *{event.anchor[:40]} has no anchor before it")
         node, size = self.anchors[event.anchor]
@@ -175,6 +194,7 @@ class _YamlReader:
         return node
 
     def scalar(self, event: Any) -> Node:
+        """Read a scalar: quoted ones and blocks are text."""
         plain = event.style in (None, "")
         block = event.style in ("|", ">")
         value = _resolve(event.value) if plain else event.value
@@ -184,6 +204,7 @@ class _YamlReader:
         return Node(value, mark, block=mark.line if block else 0)
 
     def sequence(self, event: Any, depth: int) -> Node:
+        """Read a list."""
         items = []
         for item in self.events:
             if isinstance(item, SequenceEndEvent):
@@ -192,6 +213,7 @@ class _YamlReader:
         return Node(items, _mark(event))
 
     def mapping(self, event: Any, depth: int) -> Node:
+        """Read a mapping; its keys are plain names, each given once."""
         items: dict[str, Node] = {}
         keys: dict[str, Mark] = {}
         for item in self.events:
@@ -211,10 +233,11 @@ class _YamlReader:
 
 
 def _height(node: Node) -> int:
-    """Levels below a node."""
+    """Number of levels of lists and mappings from a node downwards; 0 for a scalar."""
     below = max((_height(child) for child in node.children), default=0)
     return 1 + below if isinstance(node.value, dict | list) else 0
 
 
 def _mark(event: Any) -> Mark:
+    """The position of an event, counted from 1 (the parser counts from 0)."""
     return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
