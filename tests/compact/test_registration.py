@@ -16,6 +16,7 @@ from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import CompilerWarning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
+from nacelle.kinematics.solve import ill_conditioned
 from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot

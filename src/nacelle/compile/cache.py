@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from nacelle.compile.check import ROUNDING, ProgramCheck
 from nacelle.compile.packed import fingerprint, pack_entry, package_hash, unpack_code, unpack_entry
@@ -24,6 +26,8 @@ from nacelle.spatial.scalar import Array
 
 _T = TypeVar("_T")
 
+# Loops of more results solve with one thread where they are checked.
+_LARGE = 50
 # Steps longer than the inputs by this factor are not compared.
 _FAR = 10.0
 # The relative change of inputs by which the condition of a loop is found.
@@ -150,8 +154,10 @@ def _disagreement_reason(
 
 def _loop_check(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> ProgramCheck:
     """What a loop around a program must give: what the same loop gives in NumPy."""
-    inputs = form.rows(plain, check.inputs)
-    outputs, near = (form.results_at(plain, inputs * factor) for factor in (1.0, 1.0 + _CHANGE))
+    # On a busy machine threads of BLAS wait for one another; small matrices have none.
+    with threadpool_limits(1, user_api="blas") if check.outputs.shape[1] > _LARGE else nullcontext():
+        inputs = form.rows(plain, check.inputs)
+        outputs, near = (form.results_at(plain, inputs * factor) for factor in (1.0, 1.0 + _CHANGE))
     with np.errstate(all="ignore"):
         slope = np.max(np.abs(near - outputs), axis=1, initial=0.0, keepdims=True) / _CHANGE
     # From inputs that belong to no state a step may lead anywhere: where that is so nothing is compared.

@@ -316,7 +316,8 @@ class NumpyIrk5(ImplicitIntegrator):
     def _rates(self, states: _Array, c: _Array, rows: _Array, p: _Array) -> _Array:
         """Derivatives (k, n) at times c of the step, from its inputs (3, m) at the stages."""
         out = np.empty((len(states), self.sizes.n))
-        weights = np.array([lagrange_weights(STAGES, t) for t in c])
+        at = {t: lagrange_weights(STAGES, t) for t in set(c.tolist())}
+        weights = np.array([at[t] for t in c.tolist()])
         self._derivative.run([np.ascontiguousarray(states), weights @ rows, p], [out], 1)
         return out
 
