@@ -84,7 +84,7 @@ def _is_value(function: ast.FunctionDef) -> bool:
     return any("property" in name or name == "setter" for name in names)
 
 
-def identifiers(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def identifiers(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Names that a file defines, with their lines: functions, classes, parameters, variables, attributes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -144,6 +144,37 @@ def test_messages_have_none_of_the_phrases() -> None:
         for node in ast.walk(_tree(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
         for match in pattern.finditer(" ".join(node.value.split()))
+    ]
+    assert not bad, "\n".join(bad)
+
+
+def _documented_attributes(docstring: str) -> list[str]:
+    """Entries of the section `Attributes` of a docstring."""
+    section = re.search(r"^Attributes:\n((?: {4}.*\n?|\n)+)", docstring, re.M)
+    return re.findall(r"^ {4}(\w+): ", section.group(1), re.M) if section else []
+
+
+def test_docstrings_name_attributes_that_exist() -> None:
+    classes = {
+        node.name: (node, path)
+        for path in SOURCES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def names(node: ast.ClassDef) -> set[str]:
+        inherited = [classes[b.id][0] for b in node.bases if isinstance(b, ast.Name) and b.id in classes]
+        return set().union(
+            {name for name, _ in identifiers(node)},
+            {child.attr for child in ast.walk(node) if isinstance(child, ast.Attribute)},
+            *(names(base) for base in inherited),
+        )
+
+    bad = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}.{name}"
+        for node, path in classes.values()
+        for name in _documented_attributes(ast.get_docstring(node) or "")
+        if name not in names(node)
     ]
     assert not bad, "\n".join(bad)
 

@@ -227,7 +227,7 @@ class LegTrees:
 
     Attributes:
         nodes: all nodes; the first is the base and None.
-        place: for every body of a leg and the base its node, and the pose of its frame there.
+        node_frames: for every body of a leg and the base its node, and the pose of its frame there.
         roots: nodes that are the origin of a platform body in base axes, and the body: legs may hang there.
         joined: whether joints with parallel axes turn a vector at once: pays for several vectors.
         runs: what `down` and `up` go through between two nodes, kept once it is made.

@@ -174,7 +174,7 @@ class PoleFrame(MovingFrame):
 
     Attributes:
         pole: b_0 (3,), in the body's frame, m.
-        given: acceleration of the pole, where it is given instead of that of the origin.
+        prescribed: acceleration of the pole, where it is given instead of that of the origin.
     """
 
     pole: Array
@@ -240,7 +240,7 @@ class PlatformState:
         moving: rates that are not always zero.
         pole: where moments on the platform are counted from; its origin if None.
         spread: whether the points where legs hold the platform lie in no plane across one of its axes.
-        given: bodies of which some points are given.
+        prescribed_frames: bodies of which some points are given.
         base_bodies: bodies that the platform does not move: the base, and what hangs on it alone.
     """
 

@@ -41,7 +41,7 @@ class LegPoint:
     Attributes:
         axes: node in whose axes vectors are written; 0 for the base.
         node: the leg's node.
-        own: the leg's point (3,) in the axes of its node, m.
+        leg_point: the leg's point (3,) in the axes of its node, m.
     """
 
     axes: int

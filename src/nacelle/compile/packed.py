@@ -9,6 +9,7 @@ The signature alone is read at first; the code is unpacked only when it is neede
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import types
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile.check import ProgramCheck
+from nacelle.model.data import RobotData
 from nacelle.program.program import Program, Variable
 
 
@@ -46,7 +48,8 @@ def fingerprint(function: Callable[..., Any]) -> str | None:
     A function of this package is known by its name, as `package_hash` covers its source. A closure of this
     package may list the functions and plain values that it was made from as its attribute `made_from`.
 
-    Classes that the function uses, and objects whose class is of this package, count by their names alone.
+    Functions and classes of this package that it uses count by their full names, robots by their hashes, and
+    other frozen objects of the package by their entries.
 
     Returns:
         The hash; None if the behaviour depends on something that is not hashed: a closure, a bound method,
@@ -58,7 +61,7 @@ def fingerprint(function: Callable[..., Any]) -> str | None:
         return None if None in marks else json.dumps([function.__qualname__, marks])
     module = getattr(function, "__module__", "") or ""
     name = f"{module}.{getattr(function, '__qualname__', '')}"
-    if module == "nacelle" or module.startswith("nacelle."):
+    if _is_own_module(module):
         return None if "<" in name else name
     digest = hashlib.sha256(name.encode())
     return digest.hexdigest() if _digest_function(function, digest, set()) else None
@@ -71,8 +74,10 @@ def _digest_function(function: Any, digest: Any, seen: set[int]) -> bool:
     if id(function) in seen:
         return True
     seen.add(id(function))
-    digest.update(repr((function.__defaults__, function.__kwdefaults__)).encode())
-    return _digest_code(function.__code__, function.__globals__, digest, seen)
+    defaults = [function.__defaults__, function.__kwdefaults__]
+    return _digest_value(defaults, digest) and _digest_code(
+        function.__code__, function.__globals__, digest, seen
+    )
 
 
 def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen: set[int]) -> bool:
@@ -89,14 +94,17 @@ def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen:
         if name not in scope:
             continue
         value = scope[name]
-        if isinstance(value, types.ModuleType) or str(getattr(value, "__module__", "")).startswith("nacelle"):
-            if isinstance(value, types.ModuleType) and not _is_stable_module(value):
-                return False
-            continue
-        if isinstance(value, types.FunctionType):
-            if not _digest_function(value, digest, seen):
-                return False
-        elif not isinstance(value, type) and not _digest_value(value, digest):
+        if isinstance(value, types.ModuleType):
+            known = _is_stable_module(value)
+            digest.update(f"module {value.__name__}".encode())
+        elif isinstance(value, types.FunctionType | type) and _is_own_module(value.__module__):
+            known = True
+            digest.update(f"{value.__module__}.{value.__qualname__}".encode())
+        elif isinstance(value, types.FunctionType):
+            known = _digest_function(value, digest, seen)
+        else:
+            known = _digest_value(value, digest)
+        if not known:
             return False
     return True
 
@@ -112,8 +120,23 @@ def _digest_value(value: Any, digest: Any) -> bool:
     if isinstance(value, dict):
         digest.update(repr(list(value)).encode())
         return all(isinstance(key, str) for key in value) and _digest_value(list(value.values()), digest)
+    if (
+        dataclasses.is_dataclass(value)
+        and not isinstance(value, type)
+        and _is_own_module(type(value).__module__)
+    ):
+        digest.update(type(value).__qualname__.encode())
+        if isinstance(value, RobotData):
+            digest.update(value.hash.encode())
+            return True
+        return _digest_value([getattr(value, field.name) for field in dataclasses.fields(value)], digest)
     digest.update(repr(value).encode())
     return value is None or isinstance(value, int | float | str | bool | np.number)
+
+
+def _is_own_module(name: str) -> bool:
+    """Whether a module is one of this package, whose source `package_hash` covers."""
+    return name == "nacelle" or name.startswith("nacelle.")
 
 
 def _is_stable_module(module: types.ModuleType) -> bool:

@@ -163,7 +163,7 @@ class ControlStep(NamedTuple):
     """What a sample gives, and the measured state that is checked before its forces leave.
 
     Attributes:
-        force: of the actuators (actuators,), N or N m, within the limits of the drives.
+        tau: of the actuators (actuators,), N or N m, within the limits of the drives.
         memory: its parts, but for those of the desired motion (`pieces.admissible`).
         state: where the forces act, by a law that knows: pose (nx,), passive coordinates at it (ny,), twist
             (n,).

@@ -46,7 +46,7 @@ class ForwardDynamics(Flagged, Plottable):
 
     Attributes:
         robot: the robot.
-        acceleration: derivative of the reduced twist (..., n), m/s^2 and rad/s^2, base axes.
+        a: derivative of the reduced twist (..., n), m/s^2 and rad/s^2, base axes.
         margins: how far every leg is from a serial singularity (..., legs), as in `inverse_kinematics`.
         flags: for every state what was found (`Flag`).
         x: poses (..., nx).

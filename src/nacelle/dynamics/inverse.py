@@ -69,8 +69,8 @@ class FreeMotion(NamedTuple):
     """Forces and accelerations of states (...).
 
     Attributes:
-        force: of the actuators (..., actuators), N or N m.
-        acceleration: derivative of the reduced twist (..., n), with the free entries found.
+        tau: of the actuators (..., actuators), N or N m.
+        a: derivative of the reduced twist (..., n), with the free entries found.
         margin: how far the free accelerations are from not being determined (...): a squared cosine.
         parallel_margin: squared ratio (...) of the least to the largest rate that the actuators feel.
     """
@@ -172,14 +172,14 @@ class InverseDynamics(Flagged, Plottable):
         robot: the robot.
         x: poses (..., nx).
         y: passive coordinates, solved numerically (..., ny).
-        force: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
+        tau: force or torque of every actuator (..., actuators), N or N m, positive along the joint's axis.
         margins: how far every leg, and the platform where it has dependent coordinates, is from a serial
             singularity (..., legs), as in `inverse_kinematics`.
         parallel_margin: how far the pose is from a parallel singularity (...): a squared ratio, 1 at best.
         flags: for every state what was found (`Flag`).
         formulation: which one found them.
         projected: force along the reduced twist, where the formulation found it on the way.
-        acceleration: derivative of the reduced twist (..., n) with free coordinates, m/s^2 and rad/s^2; None
+        a: derivative of the reduced twist (..., n) with free coordinates, m/s^2 and rad/s^2; None
             where all of it was given.
     """
 

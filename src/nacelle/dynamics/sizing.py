@@ -81,7 +81,7 @@ class Sizing(SampledMotion):
     Attributes:
         q: coordinates of the actuators (N, actuators), rad or m.
         rate: their rates (N, actuators), rad/s or m/s.
-        force: their forces (N, actuators), N m or N.
+        tau: their forces (N, actuators), N m or N.
         flags: for every sample what was found (`Flag`).
         loads: the figures of each actuator, over the samples that could be solved.
     """

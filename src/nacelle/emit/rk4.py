@@ -345,7 +345,7 @@ class ControlLoop:
     """A control in the steps of a sample.
 
     Attributes:
-        made: the inputs that it gives; may be where the derivative takes them.
+        outputs: the inputs that it gives; may be where the derivative takes them.
         evaluate: writes its evaluation, with a row of w.
         held: over how many steps they are held, an integer.
         before: of a sampled control the inputs that have acted so far, the part of X.

@@ -86,7 +86,7 @@ class Motor:
         force: largest force or torque at the joint, N or N m.
         speed: largest rate at the joint, m/s or rad/s.
         is_certain: whether the file says that it is there; otherwise a limit of effort only suggests it.
-        place: in the vector of forces.
+        index: in the vector of forces.
     """
 
     name: str

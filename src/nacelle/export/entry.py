@@ -29,9 +29,9 @@ class Entry:
         label: what it is called behind the package's name.
         title: a phrase that says what it computes.
         program: its program, under the name of the function.
-        words: for every input and output what it is, with units.
+        descriptions: for every input and output what it is, with units.
         model: the model that it is; None for other functions.
-        given: values of inputs that are no part of a state: the robot's numbers, and what is prepared of
+        fixed_inputs: values of inputs that are no part of a state: the robot's numbers, and what is prepared of
             them.
         at: its inputs at some states, a row each, where they are not named after parts of a state.
         driver: the loop around it: "newton", "rk4" or none.

@@ -256,7 +256,7 @@ class RecordedSamples:
         inputs: readings q, desired x, v and a, by name (samples, size).
         start: pose at rest (nx,).
         first: memory there (nz,).
-        force: (samples, actuators).
+        tau: (samples, actuators).
         memory: after each sample (samples, nz).
         status: of each sample.
         scale: the largest entry of "force" and of every part of the memory.
@@ -346,7 +346,7 @@ class _Run(NamedTuple):
 
     Attributes:
         start: memory before the first (memory,).
-        force: of the actuators (samples, actuators), N or N m.
+        tau: of the actuators (samples, actuators), N or N m.
         memory: after each (samples, memory).
     """
 

@@ -60,7 +60,7 @@ class JointMotion(Flagged, Plottable):
 
     Attributes:
         robot: the robot.
-        q: coordinates (..., nq): rad, m, quat_xyzw.
+        q_tree: coordinates (..., nq): rad, m, quat_xyzw.
         rate: rates (..., nv), rad/s or m/s; of spherical joints the angular velocity in successor axes.
         acceleration: derivatives of the rates (..., nv), rad/s^2 or m/s^2.
         actuators: coordinates, rates and accelerations of the actuators (..., actuators).

@@ -42,7 +42,7 @@ class SharingFault(NamedTuple):
     """What is wrong with lists of legs.
 
     Attributes:
-        place: of the list, and of the leg in it where it is one leg's.
+        path: of the list, and of the leg in it where it is one leg's.
         message: what is wrong.
         hint: what may help.
     """

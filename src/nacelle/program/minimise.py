@@ -1,16 +1,15 @@
-"""Minimising a program: factoring, pairing and shared reciprocals, in the order that pays most.
-
-Each strategy is a sequence of passes over the algebraic form (`nacelle.program.algebra`); all of them
-are tried, the cheapest result is taken, and they (of a long program those that have won) are tried on it
-again until nothing improves. The search is deterministic; its budget is a number of instructions read, not a
-time.
+"""Minimises the cost of a program (`nacelle.program.cost`) by factoring and pairing its sums and products.
 
 Factoring: a b + a c becomes a (b + c), where the products are used nowhere else.
 
-Pairing: sums and products that occur together in several places are computed once.
+Pairing: two terms (with the ratio of their coefficients) that occur together in several sums, or two factors
+in several products, become an item of their own, which is computed once. The most frequent pair comes first,
+then the next one, until no pair occurs twice.
 
-The most frequent pair of terms (with the ratio of their coefficients) among all sums, or of factors among
-all products, becomes an item of its own; then the next one, until no pair occurs twice.
+A strategy is a way to read the program into its algebraic form (`nacelle.program.algebra`) and a sequence of
+these passes over it; writing the form back shares reciprocals. All strategies are tried, the cheapest result
+is taken, and the strategies are tried on it again until nothing improves. For a long program only those go on
+that have won before. The search is deterministic: its budget is a number of instructions read, not a time.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from nacelle.spatial.rounding import folded_sum
 
 
 def factor(algebra: Algebra) -> int:
-    """Factor all linear forms as far as it saves products; give the number of products saved."""
+    """Factor all linear forms while this saves products; give the number of products saved."""
     uses = algebra.uses()
     saved = 0
     queue = deque(sorted(algebra.linear))
@@ -51,7 +50,7 @@ def _lone_products(algebra: Algebra, item: int, uses: Counter[int]) -> list[int]
 
 
 def _best_factor(algebra: Algebra, item: int, uses: Counter[int]) -> tuple[int, int, list[int]] | None:
-    """The factor (with the sign of its power) that most products of a sum share."""
+    """The factor that most products of a sum share: its item, the sign of its power, and their terms."""
     if item not in algebra.linear:
         return None
     shared: dict[tuple[int, int], list[int]] = {}
@@ -61,7 +60,7 @@ def _best_factor(algebra: Algebra, item: int, uses: Counter[int]) -> tuple[int, 
     best: tuple[int, int, list[int]] | None = None
     form = algebra.linear[item]
     for (base, sign), terms in shared.items():
-        # a S + c a is a (S + c): a product by a number is one, too.
+        # a S + c a = a (S + c) saves the product c a, too, unless c is 1 or -1.
         if sign > 0 and base in form and abs(form[base]) != 1.0:
             terms.append(base)
     for (base, sign), terms in sorted(shared.items()):
@@ -73,7 +72,19 @@ def _best_factor(algebra: Algebra, item: int, uses: Counter[int]) -> tuple[int, 
 def _factor_out(
     algebra: Algebra, item: int, base: int, sign: int, terms: list[int], uses: Counter[int]
 ) -> tuple[int, list[int]]:
-    """Replace the terms that share a factor by one product of it and their sum."""
+    """Replace the terms that share a factor by one product of the factor and the sum of the rest.
+
+    Args:
+        algebra: the items.
+        item: the linear form.
+        base: the factor.
+        sign: sign of its power, -1 for a divisor.
+        terms: the terms that share it; `base` itself stands for a number times the factor.
+        uses: how often every item is used; kept up to date.
+
+    Returns:
+        The number of products saved, and the linear forms that are new.
+    """
     form = algebra.linear[item]
     common = min(abs(algebra.power[term][base]) for term in terms if term != base) * sign
     common = sign if base in terms else common
@@ -95,7 +106,7 @@ def _factor_out(
             for child in algebra.power.get(remainder, ()):
                 uses[child] += 1
     scale, sum_ = algebra.add_linear(inner)
-    # The sum of the rest may be a plain number or item: then the product is that much simpler.
+    # The sum of the rest may have folded to a number (ONE, times scale) or to a single item.
     factors = {base: common}
     if sum_ != ONE:
         factors[sum_] = factors.get(sum_, 0) + 1
@@ -118,7 +129,7 @@ def _factor_out(
 # ---- pairing: sums and products that occur together in several places are computed once
 
 
-# A sum of more terms than this is not searched for pairs: their number grows with the square.
+# A sum or product with more entries is not searched for pairs, whose number grows with the square.
 _LONGEST = 60
 
 
@@ -192,10 +203,14 @@ def _extract_pairs(
 
     Args:
         forms: sums or products.
-        keys: the pairs of an item of a form with its other items, or with those after a place alone.
-        make: a pair as an item of its own.
-        replace: put that item in the place of the pair.
-        budget: how many pairs are extracted at most.
+        keys: gives the pairs of an item with the other items of a form, as (item, item, ratio or sign); with
+            a third argument only those with items above it.
+        make: makes a pair an item of its own, and gives that.
+        replace: puts this item in the place of the pair in a form.
+        budget: largest number of pairs to extract.
+
+    Returns:
+        The number of pairs extracted.
     """
     owners_of: dict[Any, set[int]] = {}
     for owner in sorted(forms):
@@ -211,6 +226,7 @@ def _extract_pairs(
     heapq.heapify(heap)
 
     def note(owner: int, items: list[int]) -> None:
+        """Register the pairs of some items of a form."""
         form = forms[owner]
         if len(form) > _LONGEST:
             return
@@ -226,6 +242,7 @@ def _extract_pairs(
                             heapq.heappush(heap, (-len(owners), key))
 
     def forget(owner: int, items: list[int]) -> None:
+        """Remove the pairs of some items of a form."""
         form = forms[owner]
         for item in items:
             for key in keys(form, item):
@@ -237,6 +254,7 @@ def _extract_pairs(
     while heap and done < budget:
         negative, key = heapq.heappop(heap)
         owners = owners_of.get(key, set())
+        # An entry of the heap may be out of date: owners that left are not searched for there.
         if len(owners) != -negative or len(owners) < 2:
             if 1 < len(owners) < -negative:
                 heapq.heappush(heap, (-len(owners), key))
@@ -257,11 +275,14 @@ def _extract_pairs(
     return done
 
 
-# ---- minimising a program: factoring, pairing and shared reciprocals, in the order that pays most
+# ---- strategies, and the search among them
 
 
+# Largest number of pairs that a pass extracts.
 _PAIRS = 100_000
+# Instructions that may be read into candidates.
 _BUDGET = 60_000
+# Programs of fewer instructions are tried with all strategies in every round.
 _SHORT = 700
 
 Pass = Callable[[Algebra], object]
@@ -277,7 +298,13 @@ def _pair_all_products(algebra: Algebra) -> int:
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a program is read, and the passes over it."""
+    """How a program is read, and the passes over it.
+
+    Attributes:
+        keep: as in `read_algebra`: whether a scaled value that is used several times stays one item.
+        spread: as in `read_algebra`: whether short products used several times are merged into their users.
+        passes: the passes, in their order.
+    """
 
     keep: bool
     spread: bool
@@ -299,16 +326,17 @@ def minimise(program: Program, budget: int = _BUDGET) -> Program:
 
     Args:
         program: any program.
-        budget: how many instructions may be read into candidates; at least two candidates are made.
+        budget: how many instructions may be read into candidates; two candidates are made in any case.
     """
     return Minimiser().minimise(program, budget)
 
 
 class Minimiser:
-    """Minimises programs that are alike; with long ones only strategies that won with the first go on.
+    """Minimises similar programs, such as the parts of one model, one after the other.
 
-    The first strategy wins nearly always with long programs, and the others take most of the time; short ones
-    are tried in all ways.
+    All strategies are tried in the first round of the first long program (`_SHORT`); after it only the first
+    strategy and those that improved on it. With long programs the first strategy wins nearly always, and the
+    others would take most of the time. Short programs are tried with all strategies.
     """
 
     def __init__(self) -> None:
@@ -322,7 +350,7 @@ class Minimiser:
         improved = True
         while improved:
             improved = False
-            start, ways = best, ProgramReadings(best)
+            start, readings = best, ProgramReadings(best)
             is_short = len(start.code) < _SHORT
             winners = [STRATEGIES[0]]
             for strategy in STRATEGIES if is_short else self._strategies:
@@ -330,7 +358,7 @@ class Minimiser:
                     break
                 candidates += 1
                 spent += len(start.code)
-                graph, roots = ways.write(strategy)
+                graph, roots = readings.write(strategy)
                 candidate_cost = cost_of(graph, roots)
                 if candidate_cost < best_cost:
                     best = straight_line_program(program.name, graph, program.inputs, program.outputs, roots)
@@ -348,7 +376,7 @@ def run_passes(program: Program, strategy: Strategy) -> Program:
 
 
 class ProgramReadings:
-    """The ways in which one program is read: strategies that read it alike share that."""
+    """The algebraic forms of one program, one for each way to read it; strategies share them."""
 
     def __init__(self, program: Program) -> None:
         """Read the program as a graph."""
@@ -357,10 +385,11 @@ class ProgramReadings:
 
     def write(self, strategy: Strategy) -> tuple[Graph, list[int]]:
         """The graph that a strategy makes of the program, and its roots."""
-        way = (strategy.keep, strategy.spread)
-        algebra = self._read.get(way)
+        # The passes work in place, so each strategy gets a copy of the form.
+        reading = (strategy.keep, strategy.spread)
+        algebra = self._read.get(reading)
         if algebra is None:
-            algebra = self._read[way] = read_algebra(self._source, *way)
+            algebra = self._read[reading] = read_algebra(self._source, *reading)
         algebra = algebra.copy()
         for k, step in enumerate(strategy.passes):
             if k:

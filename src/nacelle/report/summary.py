@@ -1,6 +1,6 @@
-"""A robot at a glance: tree, joints, loops, mobility, parameters, legs, as plain data and as sections.
+"""Summary of a robot: tree, joints, loops, mobility, parameters and legs, as plain data and as text sections.
 
-The sections are those of `nacelle show`, of data sheets and of notebooks.
+`nacelle show`, data sheets and notebooks show the same sections.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from nacelle.spatial.rotation import quat_from_rotation
 
 
 def summary(check: Check) -> dict[str, Any]:
-    """Give everything that `nacelle show` prints, as plain data ready for JSON."""
+    """Give everything that `nacelle show` prints, as plain data ready for JSON; SI units, base axes."""
     robot = check.robot
     types = [leg_type(robot, leg) for leg in robot.legs]
     methods = _leg_methods(check, types)
@@ -96,7 +96,7 @@ def summary(check: Check) -> dict[str, Any]:
 
 
 def _between_bodies(robot: Robot, forces: Sequence[Any], *numbers: str) -> list[dict[str, Any]]:
-    """Springs or dampers between two bodies as plain data: name, bodies, and these of their numbers."""
+    """Springs or dampers between two bodies as plain data: name, bodies, and the attributes `numbers`."""
     return [
         {
             "name": force.name,
@@ -108,7 +108,7 @@ def _between_bodies(robot: Robot, forces: Sequence[Any], *numbers: str) -> list[
 
 
 def _reason_for_tree(check: Check) -> str:
-    """Why the robot's programs are not written in the compact form; empty where they are."""
+    """Why programs of the robot use the formulation of the tree; empty if they use the compact form."""
     try:
         return refusal_reason(check.robot) or reason_for_tree(reference.inverse, check.robot)
     except NacelleError:
@@ -116,7 +116,7 @@ def _reason_for_tree(check: Check) -> str:
 
 
 def _leg_methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
-    """How each leg is solved, "closed form" or "Newton", and why not in closed form."""
+    """For each leg "closed form" or "Newton", and the reason where it is not solved in closed form."""
     try:
         mechanism = mechanism_of(check.robot)
     except NacelleError:
@@ -133,26 +133,27 @@ def _leg_methods(check: Check, types: list[LegType]) -> list[tuple[str, str]]:
 
 
 def mobility_data(m: Mobility) -> dict[str, Any]:
-    """Mobility as plain data, with its sentences."""
+    """Mobility as plain data, with its description in sentences."""
     data = dataclasses.asdict(m)
     data["spinning"] = [spin.body for spin in m.internal_freedoms]
     return {**data, "sentences": m.describe()}
 
 
 def _closure_names(robot: Robot, closures: tuple[int, ...]) -> list[str]:
-    """Names of the joints where loops are cut, couplings and the ground left out."""
+    """Names of the joints where loops are cut, without couplings and the ground."""
     return [robot.joints[c].name for c in closures if c in robot.described_joints]
 
 
 def _loop_count(robot: Robot) -> int:
-    """Number of independent loops: joints less moving bodies of the graph."""
-    # At a point the joint between two legs does not close another loop than the point itself.
+    """Number of independent loops of the joint graph: joints minus moving bodies."""
+    # A coupling connects no bodies; a joint at the point of a point platform closes no loop that the point
+    # does not close.
     joints = sum(not (joint.at_point or joint.is_coupling) for joint in robot.joints)
     return joints - (len(robot.bodies) - 1)
 
 
 def _coupling_data(robot: Robot, k: int) -> dict[str, Any]:
-    """A coupling as plain data: the joint that follows, ratios by joint, offset in rad or m."""
+    """A coupling as plain data: q of `joint` = sum of ratio times q of `follows`, + offset; rad or m."""
     joint = robot.joints[k]
     (first, _), *followed = joint.terms
     return {
@@ -164,11 +165,12 @@ def _coupling_data(robot: Robot, k: int) -> dict[str, Any]:
 
 
 def body_name(robot: Robot, body: int) -> str:
-    """Name of a body as it is written: the ground of a robot without a platform is the base."""
+    """Name of a body as the description has it; a robot without a platform has the base in its place."""
     return robot.bodies[BASE if body == PLATFORM and not robot.has_platform else body].name
 
 
 def _float_list(values: Any) -> list[float]:
+    # + 0.0 turns -0.0 into 0.0.
     return [float(value) + 0.0 for value in np.ravel(values)]
 
 
@@ -225,7 +227,7 @@ def _actuator_data(robot: Robot, k: int) -> dict[str, Any]:
 
 
 def tree_children(robot: Robot) -> dict[int, list[int]]:
-    """Children in the tree: for every body the joints that hang on it, base and platform first."""
+    """For every body the tree joints whose predecessor it is; base and platform first."""
     children: dict[int, list[int]] = {BASE: [], PLATFORM: []}
     for k, joint in enumerate(robot.tree_joints):
         children.setdefault(joint.predecessor, []).append(k)
@@ -262,7 +264,7 @@ def print_summary(check: Check, console: Console) -> None:
 
 
 def counts_line(data: dict[str, Any]) -> str:
-    """How many legs, bodies, joints, loops and actuators a robot has, and its motion."""
+    """Line with the numbers of legs, bodies, joints, loops and actuators, the motion and the leg elements."""
     grammar = f", elements {data['elements']}" if data["elements"] else ""
     return (
         (f"{format_count(len(data['legs']), 'leg')}, " if data["legs"] else "")
@@ -273,7 +275,7 @@ def counts_line(data: dict[str, Any]) -> str:
 
 
 def sections(data: dict[str, Any], robot: Robot) -> dict[str, list[Part]]:
-    """What there is to say of a robot, by title.
+    """The sections of a robot by title, empty ones left out.
 
     Args:
         data: its summary.
@@ -362,7 +364,7 @@ def leg_letters(robot: Robot, leg: Leg) -> Text:
     letters = Text.assemble(*_styled_letters(robot, leg, kind, driven))
     if letters.plain == kind.name:
         return letters
-    # Names that join letters of their own (RPaR): the driver comes first.
+    # The name of a leg with a parallelogram (RPaR) is not its letters; its first letter is the driven joint.
     first = kind.parallelogram is not None and kind.parallelogram.root in driven
     return Text.assemble(_styled_letter(kind.name[:1], first), kind.name[1:])
 
@@ -372,7 +374,7 @@ def _styled_letter(sign: str, active: bool) -> tuple[str, str]:
 
 
 def _styled_letters(robot: Robot, leg: Leg, kind: LegType, driven: set[int]) -> list[tuple[str, str]]:
-    """Letters of a leg with their styles; brackets and bars between branches are letters too."""
+    """Letters of a leg with their styles; brackets and bars around branches, R[SS|SS], are entries too."""
     if not kind.trunk:
         parts = [
             [_styled_letter(LETTERS[robot.joints[j].kind], j in driven) for j in part]
@@ -389,6 +391,7 @@ def _styled_letters(robot: Robot, leg: Leg, kind: LegType, driven: set[int]) -> 
     trunk = group_rows(kind.trunk)
     if not kind.branches:
         if kind.planar and trunk:
+            # In the plane the last joint acts as a revolute joint, whatever it is in space.
             trunk[-1] = ("R", trunk[-1][1])
         return trunk
     branches = [letter for branch in kind.branches for letter in (("|", ""), *group_rows(branch))][1:]
@@ -437,7 +440,7 @@ def _joint_table(data: dict[str, Any]) -> Table:
 
 
 def _joint_effects(joint: dict[str, Any]) -> str:
-    """Labels of what acts in a joint: friction, springs, end stops."""
+    """Labels of the forces in a joint: kinds of friction, spring, end stop."""
     kinds = (kind for kind, word in (("spring", "spring"), ("end stop", "stop")) if joint[word])
     return " ".join([*joint["friction"], *kinds])
 
@@ -482,7 +485,7 @@ def _round_to_zero(value: float, tiny: float = 1e-15) -> float:
 
 
 def mobility_lines(m: dict[str, Any]) -> list[Part]:
-    """Mobility by counting and by rank, and its sentences."""
+    """Lines on mobility: by the Chebyshev-Grübler-Kutzbach formula, by rank, and its description."""
     plane = "" if m["counted_planar"] is None else f", in the plane {m['counted_planar']}"
     internal = f" ({m['internal_count']} of them internal)" if m["internal_count"] else ""
     head = f"Chebyshev-Grübler-Kutzbach: {m['counted']} in space{plane}; by rank: {m['true']}{internal}."

@@ -1,8 +1,9 @@
-"""A rigid robot under its actuators' forces, as a plant, and what ends a run of it.
+"""A rigid robot under its actuators' forces as a plant, and the events that end a simulation of it.
 
-What ends a run are numbers that are positive while all is well, over any scalar. All of them come from one
-evaluation of the positions and of J_r^-1, without trigonometry: an angle is given by its cosine and sine, and
-compared by them with those of its limits.
+An event has a margin, a number that is positive before it: to a limit of a joint or an actuator, to a serial
+or a parallel singularity. All margins come from one evaluation, over any scalar, of the positions and of
+J_r^-1, the Jacobian from the reduced twist to the actuator rates. They need no trigonometric functions of the
+state: an angle is given by its cosine and sine, and compared by these with its limits.
 """
 
 from __future__ import annotations
@@ -50,22 +51,23 @@ from nacelle.tree.actuation import actuator_rows
 from nacelle.tree.closure import closure_frames
 from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
-# The squared inverse condition below which a run ends near a parallel singularity.
+# A run ends near a parallel singularity when the squared inverse condition number is below this.
 SINGULARITY_THRESHOLD = 1e-6
 # How far beyond a limit a joint may be, rad or m: a run may start at a limit.
 LIMIT_SLACK = 1e-9
-# How near to a full turn from the reference orientation the platform may come, rad.
+# The platform may rotate from the reference orientation until this angle is left to a full turn, rad, where
+# the rotation vector of the state is singular.
 _FULL_TURN_MARGIN = 0.05
 
 
 class RigidPlant(CompiledPlant):
     """A rigid robot under its actuators' forces.
 
-    Angles on which springs, end stops or wide limits depend count their turns (`counting`).
+    Angles on which springs, end stops or wide limits depend count their turns (`with_turn_counting`).
 
     Args:
         robot: the robot.
-        friction: whether friction counts.
+        friction: whether friction acts.
         smooth: rate over which Coulomb friction changes its sign; needed by implicit methods.
         external: constant wrenches [f; n] (6,) on bodies or tools, in base axes, as in `inverse_dynamics`.
         exact_jacobian: whether implicit methods take the exact Jacobian of the traced flow, which saves them
@@ -114,7 +116,11 @@ class RigidPlant(CompiledPlant):
         )
 
     def state(self, x: Any, v: Any) -> Array:
-        """The state [coordinates (n,); v (n,); y (ny,)] at a reduced pose x (nx,) and twist v (n,)."""
+        """The state s = [coordinates (n,); v (n,); y (ny,)] at a reduced pose x (nx,) and twist v (n,).
+
+        The coordinates are those of `flow`: positions, and for a free rotation a rotation vector from the
+        reference orientation.
+        """
         pose = check_poses(self.robot, x)[0]
         twist = check_rates(self.robot, "the twist v", v)
         joints = inverse_kinematics(self.robot, pose, limits=False)
@@ -137,20 +143,17 @@ class RigidPlant(CompiledPlant):
         """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
         return standard_events(self)
 
-    # ---- what results show
+    # ---- quantities of states, for results
 
     def energies(self, s: Array) -> dict[str, Array]:
-        """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
+        """Kinetic and potential energy (J) and dissipated power (W) at states (..., size)."""
         x, v = self.split(s)
         program = compile_native(model_functions.energies, self.robot, physics=self.physics)
         energies = program(x, self.unknowns(s), v)
         return {name: energies[name] for name in ("kinetic", "potential", "dissipation")}
 
     def power(self, s: Array, u: Array) -> Array:
-        """Power of the actuators' forces u (..., actuators) and of wrenches from outside, W.
-
-        At states (..., size).
-        """
+        """Power (W) of actuator forces u (..., actuators) and external wrenches at states (..., size)."""
         x, v = self.split(s)
         J = compile_native(kinematics.inverse_jacobian, self.robot)(x, self.unknowns(s))["J"]
         power = np.einsum("...i,...ij,...j->...", u, J, v)
@@ -170,25 +173,24 @@ class RigidPlant(CompiledPlant):
         return joint_motion(self.robot, x, v, guess=SearchStart(x, self.unknowns(s)))
 
     def closure_error(self, s: Array) -> float:
-        """What the loops leave open at the worst of states s (..., size), over the robot's size."""
+        """The largest closure error over all states s (..., size): lengths over the robot's size, rad."""
         gaps = compile_native(kinematics.closure_residuals, self.robot)(self.split(s)[0], self.unknowns(s))
         return float(np.max(np.abs(gaps / self.mechanism.row_scale), initial=0.0))
 
 
-# ---- what ends a run
+# ---- events that end a run
 
 
 def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGroup]:
-    """What ends a run of a robot: limits of joints and actuators, legs at full stretch, singularities.
+    """The events that end a run of a robot: limits, legs at full stretch, singularities.
 
     Args:
         plant: the robot.
-        limits: whether limits count.
+        limits: whether limits of joints and actuators end a run.
 
     Returns:
-        Groups of events; each number is positive before its event: what is left to a limit (rad, m, rad/s,
-        m/s), squared margins of legs, and the squared inverse condition less what counts as near a
-        singularity.
+        One group of events (`event_names`), with margins that are positive before their event
+        (`event_margins`).
     """
     robot = plant.robot
     names = event_names(robot)
@@ -196,6 +198,7 @@ def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGrou
 
     def values(t: Array, s: Array) -> Array:
         numbers = np.asarray(compile_native(event_margins, robot)(s, plant.quat_0))[:, :count]
+        # The first is a lower bound: the condition number itself is found only where this does not decide.
         near = np.flatnonzero(~(numbers[:, 0] > 0.0))
         if near.size:
             numbers[near, 0] = _singularity_margin(plant, s[near])
@@ -210,7 +213,7 @@ def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGrou
 
 
 def _singularity_margin(plant: RigidPlant, s: Array) -> Array:
-    """The squared inverse condition of the scaled Jacobian, over what a run may come near to."""
+    """The squared inverse condition number of the scaled J_r^-1, minus its threshold, at states (k, size)."""
     J = compile_native(kinematics.inverse_jacobian, plant.robot)(plant.split(s)[0], plant.unknowns(s))["J"]
     return np.asarray(conditioning(scaled_inverse(plant.robot, J)) ** 2 - SINGULARITY_THRESHOLD)
 
@@ -219,12 +222,13 @@ class Limit(NamedTuple):
     """One limit of one coordinate.
 
     Attributes:
-        name: what is said at it.
+        name: message when it is reached, "leg1.motor is at its lower limit".
         joint: index of the joint, or of the actuator.
-        place: which primitive of the joint; None for an actuator.
-        pair: both limits of the coordinate.
-        upper: whether it is the upper one.
-        kind: of the coordinate: "prismatic", "revolute", "spherical", or "counted", an angle with its turns.
+        primitive: which primitive of the joint; None for an actuator.
+        pair: both limits of the coordinate, rad or m.
+        upper: whether it is the upper one of the pair.
+        kind: kind of the coordinate: "prismatic", "revolute" (an angle up to whole turns), "counted" (an
+            angle with its turns) or "spherical" (the angle between the z axes of its two frames).
     """
 
     name: str
@@ -236,8 +240,14 @@ class Limit(NamedTuple):
 
 
 def joint_limits(robot: Robot, *, stops: bool = False) -> list[Limit]:
-    """All limits of actuators and joints that can be met; where there is an end stop only if `stops`."""
+    """All limits of actuators and joints that can be reached.
+
+    Args:
+        robot: the robot.
+        stops: whether limits with an elastic end stop are included, which a motion may exceed.
+    """
     limits: list[Limit] = []
+    # Position limits of the actuator by joint: equal limits of the joint are not listed twice.
     driven = {}
     for k, actuator in enumerate(robot.actuators):
         driven[actuator.joint] = actuator.position
@@ -260,7 +270,7 @@ def joint_limits(robot: Robot, *, stops: bool = False) -> list[Limit]:
 
 
 def widen_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Limit]:
-    """Limits with room beyond: a share of the range, of 1 rad or the robot's size if one side is open."""
+    """Limits moved outwards by a share of their range; of 1 rad or the robot's size if one side is open."""
     wider = []
     for limit in limits:
         low, high = limit.pair
@@ -273,11 +283,12 @@ def widen_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Li
 
 
 def limit_margins(robot: Robot, now: Configuration, limits: Sequence[Limit]) -> list[Scalar]:
-    """Numbers that are positive before each of some limits, at a configuration."""
+    """The margin to each of some limits at a configuration: positive before it, zero at it."""
     return [_limit_margin(limit, limited_coordinate(now, limit)) for limit in limits]
 
 
 def _coordinate_kind(robot: Robot, joint: int, number: int) -> str:
+    """The kind (`Limit`) of the coordinate of a joint's primitive."""
     primitive = robot.joints[joint].primitives[number]
     if primitive is Primitive.SPHERICAL:
         return "spherical"
@@ -287,7 +298,9 @@ def _coordinate_kind(robot: Robot, joint: int, number: int) -> str:
 
 
 def _limit_sides(name: str, joint: int, axis: int | None, pair: Interval, kind: str) -> Iterator[Limit]:
+    """The lower and the upper limit of a coordinate, as far as it can reach them."""
     low, high = pair
+    # An angle up to whole turns does not leave a range of a turn.
     if kind == "revolute" and high - low >= 2.0 * (np.pi - LIMIT_SLACK) and np.isfinite(high - low):
         return
     if low > (0.0 if kind == "spherical" else -np.inf):
@@ -297,7 +310,7 @@ def _limit_sides(name: str, joint: int, axis: int | None, pair: Interval, kind: 
 
 
 def event_names(robot: Robot) -> list[str]:
-    """What is said at each of the numbers of `watched`."""
+    """The message of each event, in the order of `event_margins`."""
     names = ["a singularity is near"]
     names += [f"{owner} is near a serial singularity" for owner in margin_names(mechanism_of(robot))]
     branch = branch_of(robot)
@@ -311,16 +324,20 @@ def event_names(robot: Robot) -> list[str]:
 @check_inputs_with(state_samples)
 @physics(s=state_size, quat_0=(4,))
 def event_margins(robot: Robot, s: Array, quat_0: Array) -> Array:
-    """Numbers that are positive while all is well.
+    """The margins of all events at a state s (size,), positive before each; named by `event_names`.
 
-    The first is a bound: where it is positive no singularity is near; else the condition itself must say.
+    In their order: parallel singularity (without unit), serial singularities (without unit), determinants of
+    loops, a full turn of the platform (rad^2), limits (m or rad; of uncounted angles a difference of cosines,
+    or a sine). The first is a lower bound: if positive, no parallel singularity is near; else the condition
+    number itself decides (`standard_events`).
     """
     mechanism, n = mechanism_of(robot), robot.motion.n
     c, y = s[:n], s[2 * n :]
     now = configuration(robot, pose_from_coordinates(mechanism, c, quat_0), y)
     values: list[Scalar] = [_condition_bound(now) - SINGULARITY_THRESHOLD]
     values += [margin - NEAR_MARGIN for margin in margins(now)]
-    # A step may pass a singularity of a loop, where its margin touches zero; there these change their sign.
+    # The margin of a loop touches zero at its singularity, and a step may pass over that unnoticed. These
+    # determinants change sign there.
     values += list(branch_determinants(now, y)[: branch_of(robot).signs])
     if mechanism.layout.angular is not None:
         rotation = c[mechanism.layout.angular]
@@ -329,19 +346,23 @@ def event_margins(robot: Robot, s: Array, quat_0: Array) -> Array:
 
 
 def _condition_bound(now: Configuration) -> Scalar:
-    """A lower bound of the squared inverse condition of the scaled J_r^-1: 1 / (tr B tr B^-1), B = A^T A.
+    """A lower bound of 1 / cond(A)^2 of the scaled J_r^-1 A (m, n): 1 / (tr B tr B^-1), B = A^T A or A A^T.
 
-    It is above the squared inverse condition over n^2.
+    Of the two B is the smaller one, (k, k). The bound is at most k^2 times too small.
     """
     rows, columns = jacobian_scales(now.robot)
     A = actuator_rows(now.robot, now.motion) @ rate_map(now) / rows[:, None] * columns
     B = A.T @ A if A.shape[0] >= A.shape[1] else A @ A.T
-    opposite = solve(B, np.eye(len(B)), "spd")
-    return divide(1.0, np.trace(B) * np.trace(opposite))
+    inverse = solve(B, np.eye(len(B)), "spd")
+    return divide(1.0, np.trace(B) * np.trace(inverse))
 
 
 def limited_coordinate(now: Configuration, limit: Limit) -> JointTransform:
-    """Where a limited coordinate is: m, an angle with its turns or by (cos, sin), the cosine of a tilt."""
+    """The value of a limited coordinate, by its kind.
+
+    "prismatic": m; "counted": rad; "revolute": its cosine and sine; "spherical": the cosine of the angle
+    between the z axes of the two frames.
+    """
     robot = now.robot
     j = limit.joint if limit.primitive is not None else robot.actuators[limit.joint].joint
     number = limit.primitive or 0
@@ -352,12 +373,13 @@ def limited_coordinate(now: Configuration, limit: Limit) -> JointTransform:
     if j >= robot.tree:
         first, second = closure_frames(robot.joints[j], now.motion)
         return dot(first.R[:, 2], second.R[:, 2])
+    # R_zz of the rotation with this quaternion.
     quat = now.step(j, number)
     return 1.0 - 2.0 * (quat[0] * quat[0] + quat[1] * quat[1])
 
 
 def _limit_margin(limit: Limit, step: Any) -> Scalar:
-    """A number that is positive before a limit."""
+    """The margin to a limit at the value `step` of its coordinate (`limited_coordinate`)."""
     low, high = limit.pair
     if limit.kind in ("prismatic", "counted"):
         return high + LIMIT_SLACK - step if limit.upper else step - low + LIMIT_SLACK
@@ -366,7 +388,8 @@ def _limit_margin(limit: Limit, step: Any) -> Scalar:
     assert isinstance(step, CosineSine)
     both = np.isfinite(low) and np.isfinite(high)
     middle = 0.5 * (low + high) if both else low if np.isfinite(low) else high
-    # Angles count modulo a turn, around the middle of the limits, or around the only one.
+    # The angle is taken from the middle of the limits, or from the only one, by its cosine c and sine s: it
+    # counts up to whole turns. Towards this limit (side > 0) it may go as far as half the range.
     c = step.c * np.cos(middle) + step.s * np.sin(middle)
     s = step.s * np.cos(middle) - step.c * np.sin(middle)
     side = s if limit.upper else -s

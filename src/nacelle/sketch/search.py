@@ -193,7 +193,7 @@ class Arrangement:
     Attributes:
         shape: its lengths.
         legs: its legs with their axes, in order.
-        places: where they are.
+        placements: where they are.
         motion: how its platform moves.
         cost: the lower the more usual.
     """

@@ -45,7 +45,7 @@ class TreeState:
 
     Attributes:
         platform: pose of the platform body.
-        q: coordinates of the tree's joints.
+        q_tree: coordinates of the tree's joints.
         u: its rates.
         u_dot: their derivatives.
         external: wrenches [f; n] (bodies, 6) about the bodies' origins, base axes.

@@ -1,33 +1,32 @@
-"""What an engine's tree lacks of a robot: closed loops, and friction, springs and rotors.
+"""Adds to a reference engine's tree the rest of a robot: closed loops, friction, springs and rotors.
 
-The loops of a robot as another engine sees them: what closures forbid, and how their axes move.
+An engine gives the kinematics and dynamics of the tree alone (`engine`), at the rates u of the tree. Three
+parts complete it here, from the description and without nacelle's own equations.
 
-A closure joins two frames, each placed by the engine. The twist of the second frame against the first, taken
-at its centre, is a combination of the motions S that the joint allows, so its part in the complement C of
-their span vanishes:
+Closures. A closure joins two frames that the engine places. Let V (6,) be the twist of the second frame
+relative to the first at the joint's centre, base axes, and S (6, k) the joint's motion subspace: V is a
+combination of its columns. C spans the orthogonal complement of S, so that
 
     V = J u,   V = S r,   C^T J u = 0,   C^T (J u' + bias - S' r) = 0
 
-and the rates of the joint's own axes are r = S^+ V. J and bias come from the engine.
+with r = S^+ V the rates of the joint's axes. J and bias (V' where u' = 0) come from the engine.
 
-All rates of the tree from the independent ones, by an engine's own closure Jacobian.
+Projection. The independent rates v (n,) are entries of u: components of the platform's twist, rates of the
+platform's joints. K stacks the rows C^T J of all closures, the rows of idle spins (held at zero), and the
+rows that select v from u:
 
-The independent rates v are entries of u (components of the platform's twist, rates of the platform's joints).
-With the rows of the closures, of idle spins, and the choice of v on top of each other,
+    K u = [0; 0; v],    K u' = [-bias; -bias; a],    a = v'
 
-    K u = [0; 0; v],    K u' = [-bias; -bias; a]
+K has full column rank where the mechanism has the motion that its description says. Least squares then give
+u = G v and u' = G a + bias_u.
 
-K has full column rank where the mechanism has the motion that its description says, and least squares give
-G, u and u'.
-
-Friction, springs and rotors in addition to an engine's tree, from the formulas of the description.
-
-Friction along an axis at its rate r is the sum of coefficient times
+Forces. Friction along an axis at its rate r is the sum over its terms of coefficient times
 
     viscous r | coulomb sign(r) | coulomb-smooth tanh(r / scale) | stribeck exp(-(r / scale)^2) sign(r) |
     quadratic r |r| | cubic r^3 | constant 1
 
-and in a spherical joint the same along the relative angular velocity, with its length as the rate.
+and in a spherical joint the same along the relative angular velocity, with its length as the rate. Springs,
+dampers, end stops and rotors follow from their formulas in the description.
 """
 
 from __future__ import annotations
@@ -55,9 +54,9 @@ class AxisMotion:
     """One axis of a joint, or the three of a spherical one, in the tree or in a closure.
 
     Attributes:
-        rows: its rate over the rates of the tree: (1, rates), for a spherical joint (3, rates).
-        bias: derivative of the rate where the rates of the tree are constant.
-        coordinate: rad or m; NaN for a spherical joint.
+        rows: Jacobian of its rate by the rates of the tree: (1, rates), for a spherical joint (3, rates).
+        bias: derivative of its rate where the rates of the tree are constant, (1,) or (3,).
+        coordinate: its position, rad or m; NaN for a spherical joint.
     """
 
     rows: Array
@@ -70,10 +69,10 @@ class ClosureAtState:
     """A closure at a state.
 
     Attributes:
-        constraint_rows: rates that are zero, over the rates of the tree (k, rates).
-        bias: their derivatives where the rates of the tree are constant.
+        constraint_rows: C^T J (k, rates): combinations of the tree's rates that are zero.
+        bias: derivatives of these where the rates of the tree are constant (k,).
         axes: the axes of the joint.
-        gap: what is left open (entries of a rotation matrix, metres over the robot's size).
+        gap: closure error: differences of rotation matrices' entries, metres over the robot's size.
     """
 
     constraint_rows: Array
@@ -83,7 +82,10 @@ class ClosureAtState:
 
 
 def coupling_constraint(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
-    """A coupling at coordinates q of the tree: its factors over the rates, and sum factor q - offset."""
+    """The constraint of a coupling, sum of factor times rate = 0, at coordinates q of the tree.
+
+    Its gap is sum of factor times q - offset, over the largest factor.
+    """
     row = np.zeros((1, robot.platform_nv + robot.nv))
     gap = -joint.offset
     for j, factor in joint.terms:
@@ -94,19 +96,19 @@ def coupling_constraint(robot: Robot, joint: Joint, q: Array) -> ClosureAtState:
 
 
 def closure_constraint(robot: Robot, joint: Joint, now: TreeSnapshot, u: Array) -> ClosureAtState:
-    """A closure from an engine's snapshot at rates u of the tree."""
+    """The constraint of a closure from an engine's snapshot, at rates u (rates,) of the tree."""
     first_body, second_body = joint.predecessor, joint.successor
     first, second = (
         now.frame(first_body, joint.frame_predecessor),
         now.frame(second_body, joint.frame_successor),
     )
-    # The centre is fixed to the body next to the spherical joint or the turn: to the plane's other side.
+    # The centre is the origin of the frame next to the rotations: translations move that of the other frame.
     carrier = first_body if _slides_last(joint) else second_body
     centre = first.p if carrier == first_body else second.p
     centre_rate = now.twist[carrier][:3] + np.cross(now.twist[carrier][3:], centre - now.p[carrier])
 
     def at_centre(body: int) -> tuple[Array, Array]:
-        """Jacobian and bias of the twist of a body at the centre."""
+        """Jacobian (6, rates) and bias (6,) of the twist of a body at the centre, fixed to `carrier`."""
         arm = centre - now.p[body]
         J = now.jacobian[body]
         at_arm = np.vstack([J[:3] - skew(arm) @ J[3:], J[3:]])
@@ -121,6 +123,7 @@ def closure_constraint(robot: Robot, joint: Joint, now: TreeSnapshot, u: Array) 
         joint, first.R, second.R, now.twist[first_body][3:], now.twist[second_body][3:]
     )
     inverse = np.linalg.pinv(S)
+    # S' r: the axes of the joint move with its bodies.
     rotating_part = S_rate @ (inverse @ (J @ u))
     U, s, _ = np.linalg.svd(S)
     complement = U[:, int(np.sum(s > 1e-9)) :]
@@ -139,34 +142,41 @@ def closure_constraint(robot: Robot, joint: Joint, now: TreeSnapshot, u: Array) 
 
 
 def _slides_last(joint: Joint) -> bool:
-    """Whether the strokes of a joint follow its rotations, so that they are along axes of its second frame.
+    """Whether the translations of a joint follow its rotations and so are along axes of its second frame.
 
     Raises:
         VerifyError: if axes of the joint are fixed to neither of its frames.
     """
-    turns = [primitive.is_rotation for primitive in joint.primitives]
-    last = turns == sorted(turns, reverse=True)
-    if joint.is_coupling or sum(turns) > 2 or not (last or turns == sorted(turns)):
-        raise VerifyError(f"joint {joint.name!r} is {joint.kind}, of which no closure is known to engines")
-    return last and len(set(turns)) == 2
+    rotates = [primitive.is_rotation for primitive in joint.primitives]
+    last = rotates == sorted(rotates, reverse=True)
+    if joint.is_coupling or sum(rotates) > 2 or not (last or rotates == sorted(rotates)):
+        raise VerifyError(f"joint {joint.name!r} is {joint.kind}, which no engine can have as a closure")
+    return last and len(set(rotates)) == 2
 
 
 def _motion_subspace(
     joint: Joint, R_one: Array, R_two: Array, w_one: Array, w_two: Array
 ) -> tuple[Array, Array, list[slice]]:
-    """Motions [v; w] that a joint allows at its centre, columns, their derivatives, and the axes' places.
+    """S (6, k), its derivative S' (6, k), the columns of each axis; twists [v; w] at the centre, base axes.
 
-    Axes up to the first rotation's are fixed to the first frame, those behind it to the second; those of a
-    spherical joint are the base's.
+    Axes up to that of the first rotation are fixed to the first frame, those after it to the second; those of
+    a spherical joint are the base's.
+
+    Args:
+        joint: the joint.
+        R_one: orientation of the first frame in the base.
+        R_two: that of the second.
+        w_one: angular velocity of the first body, base axes.
+        w_two: that of the second.
     """
     columns: list[Array] = []
     rates: list[Array] = []
     groups: list[slice] = []
 
-    def add(axis: Array, rate: Array, turns: bool) -> None:
-        none = np.zeros(3)
-        columns.append(np.concatenate([none, axis] if turns else [axis, none]))
-        rates.append(np.concatenate([none, rate] if turns else [rate, none]))
+    def add(axis: Array, rate: Array, is_rotation: bool) -> None:
+        zero = np.zeros(3)
+        columns.append(np.concatenate([zero, axis] if is_rotation else [axis, zero]))
+        rates.append(np.concatenate([zero, rate] if is_rotation else [rate, zero]))
 
     R, w = R_one, w_one
     for primitive in joint.primitives:
@@ -179,7 +189,7 @@ def _motion_subspace(
         if primitive.is_rotation:
             R, w = R_two, w_two
     if joint.at_point:
-        # The point locks the position already.
+        # The point of the platform already locks the position: this joint leaves it free.
         for axis in np.eye(3):
             add(axis, np.zeros(3), False)
     S, S_rate = (np.array(vectors).reshape(-1, 6).T for vectors in (columns, rates))
@@ -187,13 +197,14 @@ def _motion_subspace(
 
 
 def _joint_coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
-    """Coordinates of the axes of a joint from the pose of its second frame in its first; NaN of a ball.
+    """Coordinates of the axes of a joint, rad or m, from the pose (R, p) of its second frame in its first.
 
-    Of R = R(a, q1) R(b, q2) the first angle is that from b to R b = R(a, q1) b, the second that from R^T a =
-    R(b, -q2) a to a; b is any perpendicular to a where there is one rotation alone.
+    With R = R(a, q1) R(b, q2), q1 is the angle about a from b to R b = R(a, q1) b, and q2 the angle about b
+    from R^T a = R(b, -q2) a to a. Where there is one rotation alone, b is any perpendicular to a. A spherical
+    joint gives NaN.
     """
     e, p_strokes = np.eye(3), R.T @ p if _slides_last(joint) else p
-    turns = [
+    rotation_axes = [
         e[primitive.axis] for primitive in joint.primitives if primitive.is_rotation and primitive.nv == 1
     ]
     values = []
@@ -202,17 +213,17 @@ def _joint_coordinates(joint: Joint, R: Array, p: Array) -> list[float]:
             values.append(float("nan"))
         elif not primitive.is_rotation:
             values.append(float(p_strokes[primitive.axis]))
-        elif np.array_equal(e[primitive.axis], turns[0]):
-            a, b = turns[0], turns[1] if len(turns) > 1 else e[primitive.axis - 2]
+        elif np.array_equal(e[primitive.axis], rotation_axes[0]):
+            a, b = rotation_axes[0], rotation_axes[1] if len(rotation_axes) > 1 else e[primitive.axis - 2]
             values.append(float(np.arctan2(np.cross(b, R @ b) @ a, b @ R @ b)))
         else:
-            a, b = turns
+            a, b = rotation_axes
             values.append(float(np.arctan2(np.cross(a @ R, a) @ b, a @ R @ a)))
     return values
 
 
 def _wrap_angle(joint: Joint, number: int, coordinate: float) -> float:
-    """A coordinate of an axis; an angle is the one nearest to where the joint reads it (`Joint.centre`)."""
+    """A coordinate of an axis; of angles a turn apart the one nearest to `Joint.centre`."""
     if math.isnan(coordinate) or not joint.primitives[number].is_rotation:
         return coordinate
     centre = joint.centre(number)
@@ -220,7 +231,7 @@ def _wrap_angle(joint: Joint, number: int, coordinate: float) -> float:
 
 
 def _closure_gap(robot: Robot, joint: Joint, first: Pose, second: Pose) -> Array:
-    """What a closure leaves open: the second frame against where the joint's best coordinates put it."""
+    """Closure error (12,): the second frame minus the one at the joint's coordinates that fit it best."""
     R, p = first.R.T @ second.R, first.R.T @ (second.p - first.p)
     q = _joint_coordinates(joint, R, p)
     best_R, best_p = np.eye(3), np.zeros(3)
@@ -236,7 +247,7 @@ def _closure_gap(robot: Robot, joint: Joint, first: Pose, second: Pose) -> Array
 
 
 def tree_axes(robot: Robot, index: int, q: Array) -> tuple[AxisMotion, ...]:
-    """The axes of a joint of the tree: their rates are rates of the tree."""
+    """The axes of a joint of the tree, at coordinates q of the tree: their rates are entries of u."""
     joint = robot.joints[index]
     rates = robot.platform_nv + robot.nv
     start = robot.platform_nv + robot.v_slices[index].start
@@ -251,15 +262,16 @@ def tree_axes(robot: Robot, index: int, q: Array) -> tuple[AxisMotion, ...]:
     return tuple(axes)
 
 
-# ---- all rates of the tree from the independent ones, by an engine's own closure Jacobian
+# ---- projection: all rates of the tree from the independent ones, by the engine's closure Jacobian
 
 
+# Singular values below this are taken as zero, with lengths in units of the robot's size.
 _RANK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """The map from the independent rates, G (rates, n), and the bias of the tree's rates (rates,)."""
+    """u = G v and u' = G a + bias: G (rates, n), and the bias of the tree's rates (rates,)."""
 
     G: Array
     bias: Array
@@ -269,6 +281,12 @@ def closure_projection(
     robot: Robot, now: TreeSnapshot, loops: Sequence[ClosureAtState], u: Array
 ) -> Projection:
     """Find the map from the independent rates to all rates of the tree.
+
+    Args:
+        robot: the robot.
+        now: the engine's snapshot of the tree.
+        loops: the constraints of all closures.
+        u: rates of the tree (rates,).
 
     Raises:
         VerifyError: if the closures do not determine all rates.
@@ -282,7 +300,7 @@ def closure_projection(
     right = np.zeros((len(K), robot.motion.n + 1))
     right[-robot.motion.n :, :-1] = np.eye(robot.motion.n)
     right[: -robot.motion.n, -1] = -np.concatenate([closing_bias, spin_biases])
-    # Lengths in the robot's size: so the rank does not hang on the units.
+    # With lengths in units of the robot's size the rank does not depend on the unit of length.
     unit = rate_scale(robot)
     scaled, _, rank, _ = np.linalg.lstsq(K * unit, right, rcond=1e-12)
     if rank < count:
@@ -294,7 +312,7 @@ def closure_projection(
 
 
 def independent_rates(robot: Robot) -> list[int]:
-    """Places in u of the independent rates."""
+    """Indices in u of the independent rates v."""
     indices = []
     for name in robot.motion.coordinates:
         if name in robot.motion.joint_names:
@@ -307,11 +325,17 @@ def independent_rates(robot: Robot) -> list[int]:
 def _spin_rows(
     robot: Robot, now: TreeSnapshot, closing: Array, independent_rows: Array
 ) -> tuple[Array, Array]:
-    """Idle spins, which are zero by convention: rows over the rates, and biases.
+    """Rows (spins, rates) and biases (spins,) of idle spins, internal freedoms that are zero by convention.
 
-    A leg that can move while the platform rests has bodies that spin, and so has the platform's own mechanism
-    if it can move while the chosen rates rest; of each such motion the first body that turns in it does not
-    turn about that axis.
+    A leg that can move while the platform rests has an internal freedom, and so has the platform's own
+    mechanism if it can move while the independent rates are zero. For each, the first body that rotates in it
+    is held: its angular velocity about that axis is zero.
+
+    Args:
+        robot: the robot.
+        now: the engine's snapshot of the tree.
+        closing: rows of all closures.
+        independent_rows: rows that select the independent rates.
     """
     parts: list[tuple[Leg | MovingPlatform, Array]] = [(leg, closing) for leg in robot.legs]
     parts.append((robot.platform, np.concatenate([closing, independent_rows])))
@@ -323,7 +347,14 @@ def _spin_rows(
 def _internal_freedoms(
     robot: Robot, part: Leg | MovingPlatform, now: TreeSnapshot, rows_zero: Array
 ) -> list[tuple[Array, float]]:
-    """Spins of a leg's or the platform's bodies by its own joints while rows (rows, rates) are zero."""
+    """Row (rates,) and bias of each idle spin of a leg or the platform: motions of its joints alone.
+
+    Args:
+        robot: the robot.
+        part: the leg, or the platform.
+        now: the engine's snapshot of the tree.
+        rows_zero: rows (rows, rates) that stay zero in these motions.
+    """
     columns = list(joint_rate_indices(robot, part.joints))
     if not columns:
         return []
@@ -344,12 +375,12 @@ def _internal_freedoms(
         more = np.vstack([seen_rows, row[columns] @ null_basis])
         if np.linalg.matrix_rank(more, _RANK) > len(seen_rows):
             seen_rows = more
-            # The axis is fixed to the body, so its own derivative does no work: (w x axis) . w = 0.
+            # The axis is fixed to the body: its derivative adds nothing to the bias, as (w x axis) . w = 0.
             spins.append((row, float(U[:, 0] @ now.bias_acceleration[body][3:])))
     return spins
 
 
-# ---- friction, springs and rotors in addition to an engine's tree, from the formulas of the description
+# ---- forces: friction, springs and rotors, from the formulas of the description
 
 
 _BASIS: dict[str, Callable[[float, float], float]] = {
@@ -364,7 +395,10 @@ _BASIS: dict[str, Callable[[float, float], float]] = {
 
 
 def friction_force(terms: Sequence[FrictionTerm], rate: Array) -> Array:
-    """Friction force (1,) along an axis, or moment (3,) in a spherical joint, at its rate."""
+    """Friction force (1,), N or N m, along an axis, or moment (3,) in a spherical joint, at its rate.
+
+    Its sign is that of the force which the motion requires, not of the one that brakes it.
+    """
     length = float(rate[0]) if len(rate) == 1 else float(np.linalg.norm(rate))
     if len(rate) == 3 and length == 0.0:
         return np.zeros(3)
@@ -374,15 +408,15 @@ def friction_force(terms: Sequence[FrictionTerm], rate: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Efforts:
-    """Forces along the rates of the tree, in addition to the engine's.
+    """Forces along the rates of the tree that a motion requires in addition to the engine's.
 
     Attributes:
-        friction: friction (rates,).
-        springs: springs (rates,).
-        rotor_matrix: what rotors add to the mass matrix (rates, rates).
-        rotor_bias: the force of rotors where the rates of the tree are constant (rates,).
-        dissipation: power that friction takes, W.
-        spring_energy: J.
+        friction: of friction and all damping, that of end stops included (rates,).
+        springs: of springs and elastic end stops (rates,).
+        rotor_matrix: part of the rotors in the mass matrix (rates, rates).
+        rotor_bias: force of the rotors where the rates of the tree are constant (rates,).
+        dissipation: power of `friction`, W.
+        spring_energy: energy of `springs`, J.
     """
 
     friction: Array
@@ -394,7 +428,7 @@ class Efforts:
 
 
 def _limit_excess(q: float, limits: Interval, rotation: bool) -> float:
-    """How far a coordinate is beyond its limits; of an angle the least of those that differ by turns."""
+    """Signed distance of a coordinate beyond its limits, 0 within; of angles a turn apart the smallest."""
     lower, upper = limits
 
     def past(value: float) -> float:
@@ -405,9 +439,11 @@ def _limit_excess(q: float, limits: Interval, rotation: bool) -> float:
 
 
 def _relative_angular_velocity(now: TreeSnapshot, joint: Joint) -> tuple[Array, Array]:
-    """Relative angular velocity of a joint's bodies over the rates (3, rates), and bias of its derivative.
+    """Jacobian (3, rates) and bias (3,) of the relative angular velocity w = w_2 - w_1 of a joint's bodies.
 
-    Base axes; with T = J w . w / 2 of w = w_2 - w_1 Lagrange's equations have J (w' + w_2 x w_1).
+    Base axes. For a rotor with the kinetic energy I w . w / 2, Lagrange's equations have the moment
+    I (w' + w_2 x w_1), with the derivative of w as seen from either body. The bias is this derivative where
+    the rates of the tree are constant.
     """
     first, second = joint.predecessor, joint.successor
     bias = now.bias_acceleration[second][3:] - now.bias_acceleration[first][3:]
@@ -416,11 +452,13 @@ def _relative_angular_velocity(now: TreeSnapshot, joint: Joint) -> tuple[Array, 
 
 
 def _torsion_angle(now: TreeSnapshot, spring: TorsionSpring) -> tuple[float, Array]:
-    """Angle (rad) of a torsion spring, and what its rate is (3,) by the relative angular velocity, base axes.
+    """Angle (rad) of a torsion spring, and g (3,), base axes, with rate = g . relative angular velocity.
 
-    With (v, w) the quaternion of its second frame in its first, and W (3,) the angular velocity in the first,
-    the angle is 2 atan2(z, w), and from w' = -v . W / 2 and v' = (w W - v x W) / 2 it changes by
-    2 (w z' - z w') / (w^2 + z^2).
+    With (v, w) the quaternion of its second frame in its first, z the last entry of v, and W (3,) the
+    relative angular velocity in the first frame,
+
+        angle = 2 atan2(z, w),     w' = -v . W / 2,     v' = (w W - v x W) / 2
+        rate = 2 (w z' - z w') / (w^2 + z^2)
     """
     first, second = (now.R[b] @ R for b, R in zip(spring.bodies, spring.rotations, strict=True))
     *v, w = quat_from_rotation(first.T @ second)
@@ -436,10 +474,10 @@ def joint_efforts(
 
     Args:
         robot: the robot.
-        now: poses and Jacobians of its bodies, from the engine.
+        now: the engine's snapshot: poses and Jacobians of the bodies.
         axes: for every joint its axes.
-        u: rates of the tree.
-        rotors_inside: whether the engine has the rotors of tree joints already.
+        u: rates of the tree (rates,).
+        rotors_inside: whether the engine already includes the rotors of tree joints.
     """
     n = len(u)
     rubbing, sprung, reflected = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -476,19 +514,19 @@ def joint_efforts(
                 rows, bias = _relative_angular_velocity(now, joint)
             matrix += inertia * rows.T @ rows
             reflected += inertia * rows.T @ bias
-    for line in robot.springs:
-        ends = [now.p[b] + now.R[b] @ p for b, p in zip(line.bodies, line.points, strict=True)]
+    for linear in robot.springs:
+        ends = [now.p[b] + now.R[b] @ p for b, p in zip(linear.bodies, linear.points, strict=True)]
         d = ends[1] - ends[0]
         length = float(np.linalg.norm(d))
         points = [
             now.jacobian[b][:3] - np.cross(now.R[b] @ p, now.jacobian[b][3:], axisb=0, axisc=0)
-            for b, p in zip(line.bodies, line.points, strict=True)
+            for b, p in zip(linear.bodies, linear.points, strict=True)
         ]
         row = (d / length) @ (points[1] - points[0])
-        sprung += row * (line.stiffness * (length - line.length))
-        rubbing += row * (line.damping * float(row @ u))
-        stored += 0.5 * line.stiffness * (length - line.length) ** 2
-        power += line.damping * float(row @ u) ** 2
+        sprung += row * (linear.stiffness * (length - linear.length))
+        rubbing += row * (linear.damping * float(row @ u))
+        stored += 0.5 * linear.stiffness * (length - linear.length) ** 2
+        power += linear.damping * float(row @ u) ** 2
     for damper in robot.dampers:
         first, second = (now.jacobian[body][3:] for body in damper.bodies)
         w_relative = (second - first) @ u
@@ -499,7 +537,7 @@ def joint_efforts(
         angle, direction = _torsion_angle(now, torsion)
         row = direction @ (now.jacobian[second][3:] - now.jacobian[first][3:])
         law = np.polynomial.Polynomial([0.0, *torsion.stiffness])
-        # Of the angles that are a turn apart the one nearest to the rest.
+        # Of angles a turn apart, the one nearest to the rest angle.
         stretch = math.remainder(angle - torsion.rest, 2.0 * math.pi)
         sprung += row * law(stretch)
         stored += law.integ()(stretch)

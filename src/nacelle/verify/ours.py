@@ -37,7 +37,7 @@ class Kinematics:
         p: origins of bodies.
         twist: their twists.
         acceleration: their accelerations.
-        q: coordinates of the tree's joints.
+        q_tree: coordinates of the tree's joints.
         u: rates of the tree.
         u_dot: their derivatives.
         U: rates of the tree from the reduced twist.

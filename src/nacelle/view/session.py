@@ -156,7 +156,7 @@ class Verdict:
 
     Attributes:
         status: whether it can be taken.
-        words: a message that says why.
+        reason: a message that says why.
         nearest: kind of the nearest singularity.
         measure: its distance: 1 is best, 0 is singular; NaN where the pose has no solution.
     """

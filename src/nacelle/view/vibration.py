@@ -30,7 +30,7 @@ class Vibration:
 
     Attributes:
         modes: the modes; None if they could not be computed.
-        words: why they could not be computed; else how the drives are held.
+        message: why they could not be computed; else how the drives are held.
     """
 
     modes: NaturalFrequencies | None

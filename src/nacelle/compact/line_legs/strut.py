@@ -191,7 +191,7 @@ class StrutForces(NamedTuple):
     Attributes:
         G: force at B (3,), N.
         moment: on the platform (3,), N m, from friction in the joint at B.
-        own: the actuator's force without the force density, N or N m.
+        residual_force: the actuator's force without the force density, N or N m.
     """
 
     G: Array

@@ -139,7 +139,7 @@ class PathRequirement(NamedTuple):
     Attributes:
         q: their coordinates (N, actuators), rad or m; angles without jumps.
         rate: their rates (N, actuators), rad/s or m/s.
-        force: their forces (N, actuators), N or N m.
+        tau: their forces (N, actuators), N or N m.
     """
 
     q: Array

@@ -102,7 +102,7 @@ class Case(NamedTuple):
         value: its value, SI units (grey levels for noise).
         rms: rms distance of the true platform from the desired one, m, for each feedback and seed (seeds,);
             NaN where a run was lost.
-        turn: the same of the angle, rad.
+        rotation: the same of the angle, rad.
         lost: messages of the runs that were lost.
     """
 

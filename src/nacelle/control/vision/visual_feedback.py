@@ -108,7 +108,7 @@ class VisualController(Controller):
     """Computed torque at the platform that an observer sees.
 
     Attributes:
-        looking: camera, shutter, observer.
+        feedback: camera, shutter, observer.
         plant: the true robot that the camera looks at.
         encoders: whether the observer takes readings of encoders, too.
     """

@@ -77,7 +77,7 @@ class _MirrorImages:
     Attributes:
         robot: the robot.
         first: one leg.
-        other: the other.
+        second: the other.
         mirror: the reflection of the first to the other.
         motion: the tree at that pose.
     """

@@ -408,10 +408,10 @@ class DynamicsDerivatives(Flagged, HasTable):
     Attributes:
         kind: "inverse" or "forward".
         value: actuator forces (..., actuators), or accelerations (..., n).
-        pose: (..., m, n), by translations, small rotations about the base's axes, joints of the platform.
-        twist: (..., m, n), by the reduced twist.
-        acceleration: (..., m, n), by the acceleration; None for forward dynamics.
-        force: (..., m, actuators), by the actuator forces; None for inverse dynamics.
+        x: (..., m, n), by translations, small rotations about the base's axes, joints of the platform.
+        v: (..., m, n), by the reduced twist.
+        a: (..., m, n), by the acceleration; None for forward dynamics.
+        tau: (..., m, actuators), by the actuator forces; None for inverse dynamics.
         parameters: (..., m, numbers), by the robot's numbers; None if none were required.
         parameter_names: their names.
         flags: for every state what was found (`Flag`).

@@ -332,7 +332,7 @@ class StaticDeflection(Flagged, Plottable):
         motion: small motion (..., r) over r = [z; e] from the rigid pose, of a linear deflection the whole
             of it.
         elastic: elastic coordinates (..., ne).
-        force: forces of the actuators (..., actuators) that hold the robot, N or N m.
+        tau: forces of the actuators (..., actuators) that hold the robot, N or N m.
         factor: by which the load may grow before the robot buckles (...), to first order; below 1 it has
             buckled.
         flags: for every pose what was found (`Flag`); SINGULAR where there is no stable equilibrium.

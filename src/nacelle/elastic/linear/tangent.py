@@ -67,7 +67,7 @@ class DeformedRobot:
     Attributes:
         elastic_tree: the robot as a tree of frames.
         platform: pose of the platform body.
-        q: coordinates of the robot's tree joints (nq,).
+        q_tree: coordinates of the robot's tree joints (nq,).
         qe: elastic coordinates (ne,).
     """
 

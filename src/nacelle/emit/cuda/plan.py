@@ -113,7 +113,7 @@ class DataFlow:
     """Who needs what in a program.
 
     Attributes:
-        given: the operations in the program's order.
+        program_order: the operations in the program's order.
         reads: for each the values that it reads, constants left out.
         needs: of these those that are operations.
         users: for every value the operations that read it.

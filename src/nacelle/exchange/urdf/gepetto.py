@@ -49,7 +49,7 @@ class ClosureFile:
         loops: pairs of frames, whether they are welded, and where that is written.
         motors: joints that are driven, with their places; None if the file does not say.
         kinds: types of joints that differ from those of the URDF.
-        places: where each of these joints is named.
+        nodes: where each of these joints is named.
         assembly: coordinates of joints near which the loops close, where they are written.
     """
 

@@ -160,7 +160,7 @@ class BodyShape:
 
     Attributes:
         body: its index.
-        places: of its ten parameters among the chosen ones; -1 for those that are always zero.
+        columns: of its ten parameters among the chosen ones; -1 for those that are always zero.
         axes: along which it may extend; all three but for bodies on a line or at a point.
         equations: rows (k, 10) that are zero for its ten parameters.
         massless: whether it has no mass.

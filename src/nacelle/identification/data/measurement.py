@@ -59,7 +59,7 @@ class Measurement(Plottable):
         robot: the robot that was measured.
         time: of every sample (N,), s.
         q: coordinates of the actuators (N, actuators), m or rad.
-        force: forces of the actuators (N, actuators), N or N m, positive along the joint's axis.
+        tau: forces of the actuators (N, actuators), N or N m, positive along the joint's axis.
         reference: what the controller was to follow, (N, actuators) coordinates; None if it was not recorded.
         source: where the numbers come from.
         delay: how much later forces were recorded than they acted, s: the delay of a drive's filter.

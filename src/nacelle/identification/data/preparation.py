@@ -156,7 +156,7 @@ class Samples(Plottable):
         robot: the robot.
         time: (N,), s.
         motion: of the platform, from the encoders.
-        force: of the actuators (N, actuators), N or N m.
+        tau: of the actuators (N, actuators), N or N m.
         instruments: the motion without errors of encoders.
         used: whether a sample counts (N,).
         preparation: how the signals were filtered, everything chosen.

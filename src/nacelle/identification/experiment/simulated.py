@@ -114,7 +114,7 @@ class Reference:
         x: reduced poses (N, nx).
         v: reduced twists (N, n).
         q: coordinates of the actuators (N, actuators), rad or m; angles without jumps.
-        force: the model's forces in the middle between a sample and the next (N, actuators), N or N m.
+        tau: the model's forces in the middle between a sample and the next (N, actuators), N or N m.
         inertia: M_a (N, actuators, actuators).
     """
 

@@ -83,7 +83,7 @@ class Assembly:
 
     Attributes:
         platform: pose of the platform body.
-        q: coordinates of the tree joints (nq,): rad, m, quat_xyzw.
+        q_tree: coordinates of the tree joints (nq,): rad, m, quat_xyzw.
         motion: poses and twists of the tree.
         closures: residual and Jacobian of the closures.
         open: for each closure that is not closed its name and its gap.

@@ -66,8 +66,8 @@ class InverseKinematics(Flagged, Plottable):
         robot: the robot.
         x: the poses (..., nx).
         y: passive coordinates, solved numerically (..., ny); empty for robots in closed form.
-        q: coordinates of all tree joints (..., nq); NaN where a pose has none.
-        actuators: coordinates of the actuators (..., actuators), rad or m.
+        q_tree: coordinates of all tree joints (..., nq); NaN where a pose has none.
+        q: coordinates of the actuators (..., actuators), rad or m.
         margins: how far every leg, and the platform where it has dependent coordinates, is from a serial
             singularity (..., legs): about the squared inverse condition of the leg's own Jacobian
             (`nacelle.kinematics.margins`); 0 where two solutions meet, below 0 out of reach.

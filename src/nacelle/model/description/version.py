@@ -33,7 +33,7 @@ class New:
     """Something that a description may say since nacelle/2.
 
     Attributes:
-        words: what it is, as the subject of a sentence in the plural.
+        subject: what it is, as the subject of a sentence in the plural.
         path: keys that lead to it; "*" is any key or place in a list. It begins with a key, or with "**" and
             a key, which means that key in any mapping.
         value: whether a value there is the new thing; any value if not given.

@@ -61,7 +61,7 @@ class StandardMotion:
     """The motion along which drives are sized.
 
     Attributes:
-        words: what it is.
+        description: what it is.
         arguments: of `nacelle dynamics`.
         sizing: what it requires of the drives.
     """

@@ -1,10 +1,11 @@
-"""A robot in MuJoCo: one MuJoCo body for each joint of the tree, made from the description alone.
+"""The tree of a robot in MuJoCo, as a reference engine: one MuJoCo body for each tree joint.
 
-MuJoCo's compiler refuses moving bodies without mass and inertias that no body has (a planar robot
-gives one moment alone), and may simplify bodies whose inertia is diagonal. So every body is compiled with the
-same general inertia, and the true mass, centre and inertia are written into the compiled model afterwards:
-its recursions take them as they are, zero included. Nothing that inverts the tree's mass matrix is called,
-and no dummy mass is left.
+It is built from the description alone. MuJoCo's compiler refuses moving bodies without mass, and inertias
+that no real body has, such as those of a planar robot, of which one moment alone is described. It may also
+simplify bodies with diagonal inertia. So every body is compiled with the same general inertia, and the true
+mass, centre of mass and inertia are written into the compiled model afterwards. MuJoCo's recursions take them
+as they are, zero included. No function that inverts the tree's mass matrix is called, and no dummy mass is
+left.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from nacelle.verify.engine import JointIndices, TreeSnapshot, TreeState, engine_
 _X, _Y, _Z = np.eye(3).tolist()
 _HINGE, _SLIDE, _BALL = mj.mjtJoint.mjJNT_HINGE, mj.mjtJoint.mjJNT_SLIDE, mj.mjtJoint.mjJNT_BALL
 
-# MuJoCo's joint for each step of a joint's motion: joints of one body, each in the axes that those before it
-# have moved.
+# MuJoCo's joint for each primitive of a joint. Those of one body act in sequence, each in the axes that those
+# before it have moved.
 _STEPS: dict[Primitive, tuple[mj.mjtJoint, list[float]]] = {
     Primitive.RX: (_HINGE, _X),
     Primitive.RY: (_HINGE, _Y),
@@ -39,6 +40,7 @@ _STEPS: dict[Primitive, tuple[mj.mjtJoint, list[float]]] = {
 
 
 def _quat_wxyz(R: Array) -> Array:
+    """The quaternion (4,) of a rotation matrix in MuJoCo's order, scalar first."""
     quat = np.zeros(4)
     mj.mju_mat2Quat(quat, np.ascontiguousarray(R, dtype=float).reshape(9))
     return quat
@@ -50,9 +52,13 @@ class MujocoEngine:
 
     Attributes:
         robot: the robot.
-        model: a MuJoCo body for the platform and for every joint of the tree; a site for every body.
-        sites: for each body the number of its site.
-        places: of the tree's joints in MuJoCo's vectors; quaternions have their scalar first there.
+        model: a MuJoCo body for the platform and for every joint of the tree; a site at every body's frame.
+        sites: for each body the index of its site.
+        indices: indices of the tree's joints in qpos and qvel; MuJoCo's quaternions are scalar first.
+        notes: messages for the user.
+        name: name of the engine.
+        version: MuJoCo's version.
+        includes_rotors: whether the engine includes the rotors of tree joints: yes, as armature.
     """
 
     robot: Robot
@@ -69,7 +75,7 @@ class MujocoEngine:
         return self.robot.platform.kind == "point"
 
     def configuration(self, state: TreeState) -> Array:
-        """The engine's coordinates of a state."""
+        """MuJoCo's coordinates qpos of a state."""
         q = np.zeros(self.model.nq)
         q[:3] = state.platform.p
         if not self._is_point:
@@ -78,7 +84,7 @@ class MujocoEngine:
         return q
 
     def axes(self, state: TreeState) -> Array:
-        """Matrix from the rates of the tree to MuJoCo's: the platform's rotation is in its own axes there."""
+        """Matrix D, qvel = D u: MuJoCo has the platform's angular velocity in the platform's own axes."""
         return self.indices.rate_map(np.eye(3), np.zeros((0, 0)) if self._is_point else state.platform.R.T)
 
     def at(self, state: TreeState) -> TreeSnapshot:
@@ -99,9 +105,9 @@ class MujocoEngine:
             linear, angular = np.zeros((3, m.nv)), np.zeros((3, m.nv))
             mj.mj_jacSite(m, d, linear, angular, site)
             J[k] = np.vstack([linear, angular])
-        outside = self._external(d, state)
+        external = self._external(d, state)
         bias_acceleration, bias = self._accelerations_and_forces(d, np.zeros(m.nv))
-        # The derivative of w in the platform's own axes is that in the base's: w x w = 0.
+        # D u_dot is the derivative of D u: R^T w has the derivative R^T w', as w x w = 0.
         acceleration, force = self._accelerations_and_forces(d, D @ state.u_dot)
         mj.mj_energyPos(m, d)
         mj.mj_energyVel(m, d)
@@ -114,34 +120,35 @@ class MujocoEngine:
             bias_acceleration=bias_acceleration,
             acceleration=acceleration,
             mass_matrix=np.asarray(D.T @ M @ D),
-            force=D.T @ (force - outside),
-            bias=D.T @ (bias - outside),
+            force=D.T @ (force - external),
+            bias=D.T @ (bias - external),
             kinetic=float(d.energy[1]),
             potential=float(d.energy[0]),
             heavy=float(np.linalg.norm(self.robot.gravity)) * float(np.max(weights)),
         )
 
     def _accelerations_and_forces(self, d: mj.MjData, rates: Array) -> tuple[Array, Array]:
-        """Accelerations of all bodies, and forces of the tree, at derivatives of MuJoCo's velocities."""
+        """Accelerations of all bodies (bodies, 6) and forces along qvel (nv,), at qvel' = `rates`."""
         m = self.model
         d.qacc[:] = rates
         mj.mj_rnePostConstraint(m, d)
         accelerations = np.stack(
             [self._site_motion(mj.mj_objectAcceleration, d, site) for site in self.sites]
         )
-        # MuJoCo lets the base fall upwards in the place of gravity.
+        # MuJoCo replaces gravity by an upward acceleration of the base, which is taken off here.
         accelerations[:, :3] += np.array(self.robot.gravity)
         force = np.zeros(m.nv)
         mj.mj_rne(m, d, 1, force)
         return accelerations, force + m.dof_armature * rates
 
     def _site_motion(self, evaluate: Callable[..., None], d: mj.MjData, site: int) -> Array:
+        """Twist or acceleration [linear; angular] (6,) of a site, base axes; MuJoCo has [angular; linear]."""
         result = np.zeros(6)
         evaluate(self.model, d, mj.mjtObj.mjOBJ_SITE, site, result, 0)
         return np.concatenate([result[3:], result[:3]])
 
     def _external(self, d: mj.MjData, state: TreeState) -> Array:
-        """External wrenches as forces along MuJoCo's velocities."""
+        """External wrenches as forces along qvel (nv,)."""
         total = np.zeros(self.model.nv)
         for site, wrench in zip(self.sites, state.external, strict=True):
             carrier = int(self.model.site_bodyid[site])
@@ -150,7 +157,7 @@ class MujocoEngine:
         return total
 
     def closed_loop(self, state: TreeState, force: Array) -> Array | None:
-        """Give nothing: MuJoCo's loops are soft, so its own solver is not compared."""
+        """None: MuJoCo's loop constraints are soft, so its own solver of loops is no reference."""
         del state, force
         return None
 
@@ -169,7 +176,7 @@ def build(robot: Robot) -> MujocoEngine:
 
 
 def specification(robot: Robot) -> tuple[mj.MjSpec, dict[int, tuple[mj.MjsBody, Pose]]]:
-    """The tree before it is compiled; for each body the MuJoCo body that carries it, and its pose there."""
+    """The tree before compilation; for each body the MuJoCo body that carries it, and its pose in that."""
     spec = mj.MjSpec()
     spec.compiler.degree = False
     spec.compiler.balanceinertia = False
@@ -183,7 +190,7 @@ def specification(robot: Robot) -> tuple[mj.MjSpec, dict[int, tuple[mj.MjsBody, 
 
 
 def mujoco_engine(robot: Robot, spec: mj.MjSpec) -> MujocoEngine:
-    """The engine of a specification, with the true inertias."""
+    """Compile a specification into an engine, with the true inertias."""
     model = spec.compile()
     _write_inertias(robot, model)
     sites = tuple(_site_index(model, body) for body in range(len(robot.bodies)))
@@ -191,15 +198,18 @@ def mujoco_engine(robot: Robot, spec: mj.MjSpec) -> MujocoEngine:
 
 
 def _grow_tree(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pose]]:
-    """Grow the tree; give for each body the MuJoCo body that carries it, and its pose there."""
+    """Build the tree; give for each body the MuJoCo body that carries it, and its pose in that.
+
+    The frame of a MuJoCo body is the second frame of its joint, so that all its joints are at its origin.
+    """
     platform = _with_general_inertia(spec.worldbody.add_body(name="platform"))
     if robot.platform.kind == "point":
         for k, axis in enumerate((_X, _Y, _Z)):
             platform.add_joint(name=f"platform.{k}", type=_SLIDE, axis=axis)
     else:
         platform.add_freejoint(align=False)
-    here = Pose(np.eye(3), np.zeros(3))
-    carriers = {BASE: (spec.worldbody, here), PLATFORM: (platform, here)}
+    identity = Pose(np.eye(3), np.zeros(3))
+    carriers = {BASE: (spec.worldbody, identity), PLATFORM: (platform, identity)}
     for number, joint in enumerate(robot.tree_joints):
         carrier, placement = carriers[joint.predecessor]
         placement = placement @ joint.frame_predecessor
@@ -214,12 +224,12 @@ def _grow_tree(robot: Robot, spec: mj.MjSpec) -> dict[int, tuple[mj.MjsBody, Pos
 
 
 def _site_index(model: mj.MjModel, body: int) -> int:
-    """The site of a body: MuJoCo numbers them in its own order."""
+    """The index of a body's site, by its name: MuJoCo numbers sites in its own order."""
     return int(mj.mj_name2id(model, mj.mjtObj.mjOBJ_SITE, f"body {body}"))
 
 
 def _joint_indices(robot: Robot, model: mj.MjModel) -> JointIndices:
-    """Where MuJoCo, which orders bodies branch by branch, keeps the tree's joints."""
+    """The indices of the tree's joints in qpos and qvel: MuJoCo orders bodies branch by branch."""
     q: list[int] = []
     u: list[int] = []
     for number, joint in enumerate(robot.tree_joints):
@@ -244,7 +254,7 @@ def _write_inertias(robot: Robot, model: mj.MjModel) -> None:
         if carrier == 0:
             continue
         for lump in inertia_lumps(robot, body):
-            # Pseudo-inertia: moments of the mass distribution, which move with a frame as T P T^T.
+            # Pseudo-inertia P = [second moments, m c; m c^T, m]: in another frame it is T P T^T.
             second = 0.5 * np.trace(lump.about_com) * np.eye(3) - lump.about_com
             P = np.zeros((4, 4))
             P[:3, :3] = second + lump.mass * np.outer(lump.com, lump.com)

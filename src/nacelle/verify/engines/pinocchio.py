@@ -51,7 +51,7 @@ class PinocchioEngine:
     Attributes:
         robot: the robot.
         model: base, platform and the joints of the tree in their order.
-        places: of the tree's joints in Pinocchio's vectors.
+        indices: of the tree's joints in Pinocchio's vectors.
         frames: for each body the index of its frame.
         anchors: the closures as Pinocchio's constraints; None where it has none for a joint, or where its
             solver cannot be used.

@@ -60,7 +60,7 @@ class Correction:
         time_scale: what time is multiplied with.
         kind: kind of the fault that it corrects, as in `findings`.
         columns: places of the columns that it is about.
-        words: what is wrong.
+        message: what is wrong.
         hint: what would be right.
     """
 
