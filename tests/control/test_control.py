@@ -19,7 +19,7 @@ from nacelle.control.laws.single_joint import SingleJoint
 from nacelle.control.loop.closed_loop import LoopOptions, closed_loop
 from nacelle.control.named import CONTROL_LAWS, CONTROLLERS, controller
 from nacelle.control.poles import loop_poles
-from nacelle.control.written import read_specification
+from nacelle.control.yaml_input import read_specification
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import DescriptionError, KinematicsError, UnderactuatedError
 from nacelle.export.states import random_states

@@ -86,7 +86,7 @@ class PreciseStates:
             groups: of free numbers that are inputs of programs.
             values: of these numbers.
         """
-        self._described, self._groups = robot, groups
+        self._nominal, self._groups = robot, groups
         self.parameters = [] if values is None else decimals(values)
         self.robot = robot if values is None else robot.with_numbers(values, *groups)
         self.mechanism = mechanism_of(self.robot)
@@ -116,12 +116,12 @@ class PreciseStates:
         """A function of this robot as a program."""
         program = self._programs.get(function.__name__)
         if program is None:
-            shapes = input_shapes(function, self._described)
+            shapes = input_shapes(function, self._nominal)
             assert shapes is not None
             if self._groups:
                 shapes = {"parameters": (len(self.parameters),), **shapes}
             program = make_program(
-                function, self._described, shapes, groups=self._groups, minimise=False, verify=False
+                function, self._nominal, shapes, groups=self._groups, minimise=False, verify=False
             )
             self._programs[function.__name__] = program
         return program

@@ -25,7 +25,7 @@ from nacelle.control.scenario.scenario import (
     robot_from_spec,
 )
 from nacelle.control.scenario.spec import ChangeSpec, DrivesSpec, PathSpec, PlantSpec, RobotSpec, ScenarioSpec
-from nacelle.control.written import pose_from_names, quantity_per_actuator
+from nacelle.control.yaml_input import pose_from_names, quantity_per_actuator
 from nacelle.elastic.plant import ElasticPlant
 from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.model.robot import Robot

@@ -22,7 +22,7 @@ from nacelle.dynamics.base_parameters.base_parameters import (
     symbolic_coefficients,
 )
 from nacelle.dynamics.base_parameters.choice import choose_parameters, column_options
-from nacelle.dynamics.base_parameters.moved import perturb_parameters
+from nacelle.dynamics.base_parameters.perturbation import perturb_parameters
 from nacelle.dynamics.base_parameters.sampling import parameter_units, sampled_regressor
 from nacelle.dynamics.base_parameters.sharing import mirror_signs
 from nacelle.dynamics.base_parameters.transfers import (

@@ -22,7 +22,7 @@ from nacelle.control.scenario.spec import (
     PointsSpec,
     PoseSpec,
 )
-from nacelle.control.written import pose_from_names
+from nacelle.control.yaml_input import pose_from_names
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.pose_input import is_angle, reference_pose
 from nacelle.model.robot import Robot

@@ -33,8 +33,8 @@ from nacelle.control.scenario.spec import (
     ScenarioSpec,
     WrenchSpec,
 )
-from nacelle.control.written import parse_si, quantity_per_actuator, read_specification
-from nacelle.dynamics.base_parameters.moved import perturb_parameters
+from nacelle.control.yaml_input import parse_si, quantity_per_actuator, read_specification
+from nacelle.dynamics.base_parameters.perturbation import perturb_parameters
 from nacelle.errors import DescriptionError, KinematicsError, NacelleError, Problem, did_you_mean
 from nacelle.kinematics.underactuated import require_driven
 from nacelle.library import load

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from nacelle.control.written import (
+from nacelle.control.yaml_input import (
     Duration,
     Frequency,
     NonNegativeTime,

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from nacelle.control.written import Frequency, NonNegativeTime, Time, read_specification
+from nacelle.control.yaml_input import Frequency, NonNegativeTime, Time, read_specification
 from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.model.description.fields import (
     Angle,

@@ -45,7 +45,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics.base_parameters.moved import perturb_parameters
+from nacelle.dynamics.base_parameters.perturbation import perturb_parameters
 from nacelle.dynamics.forward import mass_matrix
 from nacelle.dynamics.inverse import inverse_dynamics
 from nacelle.errors import IdentificationError, KinematicsError
