@@ -16,7 +16,7 @@ from nacelle.dynamics.jacobian import sample_poses
 from nacelle.errors import CompilerWarning
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
-from nacelle.kinematics.solve import weak
+from nacelle.kinematics.solve import ill_conditioned
 from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
 from support.library import library_robot
@@ -61,14 +61,14 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
 
 
 @pytest.mark.parametrize(
-    ("name", "bar_axes"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
+    ("name", "line_axes"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
 )
 def test_axes_of_struts_are_those_that_make_the_program_short(name: str, line_axes: bool) -> None:
     robot = library_robot(name).numeric.without_rounding_differences
     shapes = input_shapes(general.inverse, robot)
     sizes = {
         way: count(
-            make_program(general.inverse, robot, shapes, minimise=False, options={"bar_axes": way})
+            make_program(general.inverse, robot, shapes, minimise=False, options={"line_axes": way})
         ).total
         for way in (False, True)
     }
@@ -111,7 +111,7 @@ def test_weak_states_are_those_of_the_tree(monkeypatch: pytest.MonkeyPatch) -> N
     y, load = np.zeros((20, 0)), np.zeros((20, 3))
     pivot = compile_native(model_functions.inverse, robot)(x, y, v, a, load)["pivot"]
     limit = float(np.median(pivot))
-    monkeypatch.setattr(weak, "WEAK_PIVOT", limit)
+    monkeypatch.setattr(ill_conditioned, "ILL_CONDITIONED_PIVOT", limit)
     found = nacelle.inverse_dynamics(robot, x, v, a).tau
     by_tree = nacelle.inverse_dynamics(robot, x, v, a, formulation="tree").tau
     below = pivot < limit

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.compact import efforts, models, placed
+from nacelle.compact import configured, efforts, models
 from nacelle.compile import cache, compile_function, compile_irk5, specification
 from nacelle.compile.check import ROUNDING, InterpretedKernel, evaluate_program, expected_results
 from nacelle.compile.refusals import refusal_reason
@@ -79,13 +79,13 @@ def dropped_term(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def wrong_pivot(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the elimination: the solution is off by a thousandth."""
-    solved = placed.SolveOrder.solve
+    solved = configured.SolveOrder.solve
 
     def off(self: Any, *given: Any) -> Any:
         values, pivot = solved(self, *given)
         return np.concatenate([[1.001 * values[0]], values[1:]]), pivot
 
-    monkeypatch.setattr(placed.SolveOrder, "solve", off)
+    monkeypatch.setattr(configured.SolveOrder, "solve", off)
 
 
 def swapped_closure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Iteration: closing, continuation, precise states, samples, unknowns, weak."""
+"""Iteration: closing, continuation, precise states, samples, unknowns, ill-conditioned states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solve_loops
 from nacelle.kinematics.sample_states import closed_sample_states
 from nacelle.kinematics.samples import PreciseStates, input_samples, iterated_residual
-from nacelle.kinematics.solve import continuation, weak
+from nacelle.kinematics.solve import continuation, ill_conditioned
 from nacelle.kinematics.solve.continuation import (
     Equations,
     build_roadmap,
@@ -233,7 +233,7 @@ def test_ordinary_states_are_not_weak(name: str) -> None:
     robot = STRESS[name](1)
     x = random_states(robot, 20, 5).x
     figure = run_uncompiled(inverse_jacobian, robot, x, solve_loops(robot, x)[1])["pivot"]
-    assert np.mean(figure < 3.0 * weak.ILL_CONDITIONED_PIVOT) <= 0.1
+    assert np.mean(figure < 3.0 * ill_conditioned.ILL_CONDITIONED_PIVOT) <= 0.1
 
 
 # ---- Samples of a robot's inputs with 50 digits: loops closed, quaternions of unit length
@@ -386,7 +386,7 @@ def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = []
     piece = continuation._certain_piece
     monkeypatch.setattr(
-        continuation, "_sure_piece", lambda *args: solved.append(len(args[3])) or piece(*args)
+        continuation, "_certain_piece", lambda *args: solved.append(len(args[3])) or piece(*args)
     )
     nacelle.inverse_kinematics(leg.robot, x, follow=True, limits=False)
     assert 400 <= sum(solved) < 20 * 400
