@@ -61,14 +61,14 @@ def test_tree_where_the_general_form_fails(monkeypatch, fault):
 
 
 @pytest.mark.parametrize(
-    ("name", "bar_axes"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
+    ("name", "line_axes"), [("hexa", True), ("delta-codourey", False), ("gough-stewart", False)]
 )
 def test_axes_of_struts_are_those_that_make_the_program_short(name: str, line_axes: bool) -> None:
     robot = library_robot(name).numeric.without_rounding_differences
     shapes = input_shapes(general.inverse, robot)
     sizes = {
         way: count(
-            make_program(general.inverse, robot, shapes, minimise=False, options={"bar_axes": way})
+            make_program(general.inverse, robot, shapes, minimise=False, options={"line_axes": way})
         ).total
         for way in (False, True)
     }

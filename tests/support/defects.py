@@ -30,14 +30,14 @@ DEFECTS = (
         "dynamics/joint_effort.py",
         "return spherical_friction(terms, rate, smooth)",
         "return -spherical_friction(terms, rate, smooth)",
-        ("dynamics", "papers"),
+        ("papers", "dynamics"),
     ),
     Defect(
         "a gyroscopic term of the wrong sign",
         "dynamics/wrench.py",
         "cross(h, a) + I @ w_dot + cross(w, I @ w)",
         "cross(h, a) + I @ w_dot - cross(w, I @ w)",
-        ("dynamics", "papers"),
+        ("papers", "dynamics"),
     ),
     Defect(
         "a Christoffel term of the closures",
@@ -113,15 +113,29 @@ DEFECTS = (
 )
 
 
+def text_with(defect: Defect, source: Path) -> str:
+    """The text of the module with the defect; the right text must stand there exactly once."""
+    text = (source / "nacelle" / defect.module).read_text(encoding="utf-8")
+    count = text.count(defect.right)
+    assert count == 1, f"{defect.module} has {defect.right!r} {count} times"
+    return text.replace(defect.right, defect.wrong)
+
+
 def found_by(defect: Defect, source: Path) -> str:
     """The first test that fails with a defect; empty if none does."""
+    return _first_failure(defect, source, text_with(defect, source))
+
+
+def broken_before(defect: Defect, source: Path) -> str:
+    """The first test file that cannot even be imported without the defect; empty if all can be."""
     text = (source / "nacelle" / defect.module).read_text(encoding="utf-8")
-    assert defect.right in text, f"{defect.module} has no {defect.right!r}"
-    text = text.replace(defect.right, defect.wrong)
+    return _first_failure(defect, source, text, "--collect-only")
+
+
+def _first_failure(defect: Defect, source: Path, text: str, *more: str) -> str:
     paths = [str(ROOT / "tests" / folder) for folder in defect.folders]
-    _, test = run_mutated_tests(
-        source, f"nacelle/{defect.module}", text, paths, "-m", "not slow and not soak"
-    )
+    options = ("-m", "not slow and not soak", *more)
+    _, test = run_mutated_tests(source, f"nacelle/{defect.module}", text, paths, *options)
     return test.removeprefix(f"{ROOT}/")
 
 
@@ -130,7 +144,8 @@ if __name__ == "__main__":
         missed = 0
         for defect in DEFECTS:
             start = time.perf_counter()
-            test = found_by(defect, folder)
-            missed += not test
+            broken = broken_before(defect, folder)
+            test = f"NOT TRIED, {broken} is broken without it" if broken else found_by(defect, folder)
+            missed += bool(broken) or not test
             print(f"{defect.what}: {test or 'NOT FOUND'} ({time.perf_counter() - start:.0f} s)", flush=True)
     sys.exit(missed > 0)

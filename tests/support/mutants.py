@@ -167,8 +167,9 @@ def run_mutated_tests(
     finally:
         target.write_text(before, encoding="utf-8")
         shutil.rmtree(folder / "cache", ignore_errors=True)
-    failed = (line.split()[1] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR")))
-    return "survived" if done.returncode == 0 else "killed", next(failed, "")
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    by = failed[0].partition(" ")[2].partition(" - ")[0] if failed else ""
+    return "survived" if done.returncode == 0 else "killed", by
 
 
 def mutant_outcome(mutant: Mutant, folder: Path) -> dict[str, Any]:

@@ -386,7 +386,7 @@ def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = []
     piece = continuation._certain_piece
     monkeypatch.setattr(
-        continuation, "_sure_piece", lambda *args: solved.append(len(args[3])) or piece(*args)
+        continuation, "_certain_piece", lambda *args: solved.append(len(args[3])) or piece(*args)
     )
     nacelle.inverse_kinematics(leg.robot, x, follow=True, limits=False)
     assert 400 <= sum(solved) < 20 * 400
