@@ -31,7 +31,7 @@ class Entry:
         program: its program, under the name of the function.
         descriptions: for every input and output what it is, with units.
         model: the model that it is; None for other functions.
-        fixed_inputs: values of inputs that are no part of a state: the robot's numbers, and what is prepared of
+        fixed_inputs: values of inputs that are no part of a state: the robot's numbers, and those prepared of
             them.
         at: its inputs at some states, a row each, where they are not named after parts of a state.
         driver: the loop around it: "newton", "rk4" or none.

@@ -47,7 +47,7 @@ class EventGroup(HasTable):
         names: descriptions of the events.
         values: function of times (N,) and states (N, size) that gives (N, events) numbers, positive before
             each.
-        describe: function of the index of an event and the state (size,) at it that gives its name there, where
+        describe: function of the index of an event and the state (size,) at it that gives its name, where
             that depends on the state; None if it does not.
     """
 

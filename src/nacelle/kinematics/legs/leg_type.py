@@ -377,7 +377,7 @@ class LegType(HasTable):
         planar: whether it is a chain that moves in a plane.
         parallelogram: the joints of its parallelogram, if it is a leg with one.
         links: its bodies between two points.
-        misalignment: a message that says why a strut or rod is not straight on its free joint; empty if it is.
+        misalignment: message why a strut or rod is not straight on its free joint; empty if it is.
     """
 
     name: str
