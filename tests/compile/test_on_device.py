@@ -64,6 +64,9 @@ def test_errors(tmp_path: Path) -> None:
             compiled(R, p, out={"turned": cupy.empty((4, 2)), "length": cupy.empty(4)})
         with pytest.raises(nacelle.errors.CompileError, match=r"'p' would be copied"):
             compiled.bind(R=R, p=p)
+        with pytest.raises(nacelle.errors.CompileError, match=r"'R' would be copied"):
+            # One state for all, with gaps between its entries.
+            compiled.bind(R=cupy.asarray(np.ones((4, 4)))[::2, ::2], p=cupy.moveaxis(cupy.empty((2, 4)), 0, -1))
         with pytest.raises(nacelle.errors.CompileError, match="no precision"):
             CudaOptions("half")
 

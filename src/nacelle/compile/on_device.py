@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,20 @@ from nacelle.program.program import Program, Variable
 
 # Rows of results begin at multiples of this many bytes, so that a next program can load them by tiles.
 _ALIGNED = 16
+
+
+class _Launch(NamedTuple):
+    """Kernels on arrays of the device.
+
+    Attributes:
+        results: arrays of the results by name.
+        run: computes them.
+        copied: inputs that the kernels read from a copy.
+    """
+
+    results: dict[str, Any]
+    run: Callable[[], None]
+    copied: tuple[str, ...]
 
 
 class DeviceFunction(Compiled):
@@ -77,12 +91,12 @@ class DeviceFunction(Compiled):
             CompileError: if inputs do not fit the function, or `out` has its states not side by side.
         """
         del threads
-        results, run = self._prepare_launch(match_arguments(self.name, self.inputs, arrays, named), out)
-        run()
-        return next(iter(results.values())) if len(results) == 1 else results
+        launch = self._prepare_launch(match_arguments(self.name, self.inputs, arrays, named), out)
+        launch.run()
+        return next(iter(launch.results.values())) if len(launch.results) == 1 else launch.results
 
-    def _prepare_launch(self, values: Sequence[Any], out: Any) -> tuple[dict[str, Any], Callable[[], None]]:
-        """The arrays of the results by name, and a function without arguments that computes them."""
+    def _prepare_launch(self, values: Sequence[Any], out: Any) -> _Launch:
+        """The kernels on arrays of the device."""
         real = self.options.real
         arrays = [
             (variable, device_array(value, variable.name, real))
@@ -95,17 +109,22 @@ class DeviceFunction(Compiled):
         shared = [count > 1 and math.prod(batch) == 1 for batch in batches]
         results = self._result_arrays(batch, out)
         if not count:
-            return results, lambda: None
+            return _Launch(results, lambda: None, ())
         passed: list[tuple[Any, str]] = []
         for (variable, array), is_shared in zip(arrays, shared, strict=True):
             if is_shared:
                 passed.append((_contiguous_copy(array.reshape(variable.size)), "shared"))
             else:
                 passed.append((_input_rows(variable, array, batch), "own"))
+        copied = tuple(
+            variable.name
+            for (variable, array), (rows, _) in zip(arrays, passed, strict=True)
+            if rows.data.ptr != array.data.ptr
+        )
         names = tuple(v.name for (v, _), is_shared in zip(arrays, shared, strict=True) if is_shared)
         outputs = [v for v in self._signature.outputs if v.size]
         passed += [(_output_rows(v, results[v.name], batch), "written") for v in outputs]
-        return results, self.load(names).prepare(passed, count)
+        return _Launch(results, self.load(names).prepare(passed, count), copied)
 
     def load(self, shared: tuple[str, ...] = ()) -> LoadedKernels:
         """The kernels on the device for calls in which all states share the inputs named `shared`."""
@@ -138,15 +157,14 @@ class DeviceFunction(Compiled):
         inputs = {name: array for name, array in buffers.items() if name not in names}
         values = match_arguments(self.name, self.inputs, (), inputs)
         out = {name: buffers[name] for name in names} or None
-        results, run = self._prepare_launch(values, out)
-        for variable, value in zip(self._signature.inputs, values, strict=True):
-            array = device_array(value, variable.name, self.options.real) if variable.size else None
-            if array is not None and not _needs_no_copy(variable, array):
-                raise CompileError(
-                    f"the buffer {variable.name!r} would be copied: its states must be side by side, made as "
-                    "cupy.empty((*shape, N)) with the last axis moved to the front"
-                )
-        return BoundFunction(run, {**inputs, **results})
+        launch = self._prepare_launch(values, out)
+        if launch.copied:
+            raise CompileError(
+                f"the buffer {launch.copied[0]!r} would be copied: its states must be side by side, made as "
+                "cupy.empty((*shape, N)) with the last axis moved to the front, and as many as those of the "
+                "other inputs, or one without gaps"
+            )
+        return BoundFunction(launch.run, {**inputs, **launch.results})
 
 
 class DeviceParametric(Parametric):
@@ -212,13 +230,6 @@ def _input_rows(variable: Variable, array: Any, batch: tuple[int, ...]) -> Any:
         return rows if _has_contiguous_rows(rows) else module.ascontiguousarray(rows)
 
     return run_on_device(f"the rows of {variable.name!r}", make)
-
-
-def _needs_no_copy(variable: Variable, array: Any) -> bool:
-    """Whether a kernel can read an input in place, without a copy."""
-    count = array.size // variable.size
-    rows = array.reshape(count, variable.size).T
-    return count == 1 or (_has_contiguous_rows(rows) and rows.data.ptr == array.data.ptr)
 
 
 def _has_contiguous_rows(rows: Any) -> bool:

@@ -278,7 +278,8 @@ def widen_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Li
         room = share * (high - low if np.isfinite(high - low) else unit)
         pair = Interval(low - room, high + room)
         sides = _limit_sides(limit.name, limit.joint, limit.primitive, pair, limit.kind)
-        wider += [side for side in sides if side.upper == limit.upper]
+        # Limits have their messages as names.
+        wider += [side._replace(name=limit.name) for side in sides if side.upper == limit.upper]
     return wider
 
 
