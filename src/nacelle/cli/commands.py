@@ -194,7 +194,7 @@ class Commands(typer.core.TyperGroup):
         return list(self.commands)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import the module of a command and give the command; None if there is none of that name."""
+        """Import the module of a command and give the command; None if the name is unknown."""
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         importlib.import_module(f"nacelle.cli.{COMMANDS[cmd_name].module}")
@@ -208,7 +208,7 @@ class Commands(typer.core.TyperGroup):
         )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of a line; a word that is none is said so, with the nearest one."""
+        """Find the command of a line; an unknown word is an error that names the nearest command."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         return ctx.fail(_unknown_command_message(args[0]))

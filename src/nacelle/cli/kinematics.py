@@ -199,7 +199,7 @@ def _solve_in_blocks(robot: Robot, x: Array, follow: bool) -> tuple[InverseKinem
     """Inverse kinematics of many poses, some at a time, so that one sees how far it is.
 
     Returns:
-        The result, and after Ctrl-C what is in it, in words: the blocks that were finished.
+        The result, and after Ctrl-C a message that says what is in it: the blocks that were finished.
     """
     import numpy as np
 

@@ -81,7 +81,7 @@ class Display:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and clear the line for good."""
+        """End the thread and clear the line."""
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(timeout=1.0)

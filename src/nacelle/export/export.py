@@ -308,7 +308,7 @@ def select_target(name: str, options: Mapping[str, Any] | None = None) -> Export
     """The target of a name, with some of the options that targets have.
 
     Raises:
-        ExportError: if there is none of that name, or it does not take an option that asks for something.
+        ExportError: if the name is unknown, or it does not take an option that asks for something.
     """
     if name in ROBOT_TARGETS:
         raise ExportError(f"{name} is a format of the robot, not of its models: export_robot writes it")

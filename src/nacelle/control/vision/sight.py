@@ -113,7 +113,7 @@ class TrueCamera:
 class ModelEdges:
     """Exact edges, with noise of the covariance that the best fit would have.
 
-    The free parts of an edge (not hidden, with the background beside it) are found once, in one scene, and
+    The free parts of an edge (not hidden, with the background next to it) are found once, in one scene, and
     taken for those of all poses.
 
     Args:
