@@ -2,7 +2,7 @@
 
 Inverse and forward dynamics, Jacobian, mass matrix and bias forces of every robot of the library, and of
 robots with changed numbers, run minimised and compiled over states of the workspace, three in ten of them
-near singularities. Beside them their own equations and the equivalent tree are evaluated at 77 digits, which
+near singularities. Their own equations and the equivalent tree are evaluated at 77 digits, which
 mpmath confirms at 50 digits on some states. Errors are relative, counted in eps times the condition number of
 the result; what is promised is 1000. `support.truth` says what the condition number is, `support.accuracy`
 what is compared, `support.model_states` how states are drawn.
@@ -44,7 +44,7 @@ MEANING = {
     "program": "the same against the equivalent tree at 77 digits",
     "strong": "the same, states with weak pivots left out",
     "API": "what users get, the pivoted tree where pivots are weak, against the tree at 77 digits",
-    "exact y": "the program where the input that iteration finds is rounded once from 77 digits",
+    "exact y": "the program where the passive coordinates y are rounded once from 77 digits",
     "median": "the program, median of the states",
     "relative": "the program's largest error, relative, not divided by eps times the condition number",
     "condition": "largest condition number: sensitivity of the result to one rounding of inputs and numbers",

@@ -1,4 +1,4 @@
-"""Adaptive control from a wrong model: tracking beside the exact model's, and what the law costs.
+"""Adaptive control from a wrong model: tracking compared with the exact model's, and what the law costs.
 
     python benchmarks/adaptive.py                       delta, delta-codourey, hexaglide
     python benchmarks/adaptive.py 3rrr fivebar          others

@@ -1,7 +1,7 @@
 """Benchmark of single calls of the Python API, as a control loop makes them: `make bench`.
 
 For every robot the time of one call at one state, in microseconds: of the functions of the API, with a
-solution as a guess where the robot needs iteration; of inverse dynamics without it; and of its program
+solution as a guess where legs have no closed form; of inverse dynamics without it; and of its program
 alone, bound to buffers (`.bind()`). Programs are compiled before anything is timed. Nothing is asserted.
 """
 
@@ -19,7 +19,7 @@ import nacelle
 
 
 def calls(robot):
-    """The calls of a robot at a state beside its reference, by name."""
+    """The calls of a robot at a state near its reference, by name."""
     x = nacelle.reference_pose(robot)
     v = np.full(robot.motion.n, 0.1)
     a = 2.0 * v

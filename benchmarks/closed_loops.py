@@ -1,5 +1,5 @@
-"""A robot with its loops in Pinocchio and in MuJoCo, at states of its workspace: what dynamics is measured
-beside.
+"""A robot with its loops in Pinocchio and in MuJoCo, at states of its workspace: what dynamics is compared
+with.
 
 Joint positions, rates and accelerations of the whole tree are given to both engines, as nacelle's kinematics
 has found them; nacelle finds them itself from the pose in the time that is measured.

@@ -34,7 +34,7 @@ BENCHMARKS = {
     "program": (
         "The compiler",
         "",
-        "PaLiDA, a hexapod and its Jacobian: nacelle's native code beside gcc, CasADi and NumPy.",
+        "PaLiDA, a hexapod and its Jacobian: nacelle's native code, gcc, CasADi and NumPy.",
     ),
     "emitted_code": (
         "Code for other processors",
@@ -44,34 +44,34 @@ BENCHMARKS = {
     "functions": (
         "Elementary functions",
         "",
-        "Functions of native code on vectors beside the C library, a value at a time.",
+        "Functions of native code on vectors, and the C library, a value at a time.",
     ),
     "kinematics": (
         "Kinematics",
         "",
-        "Inverse and forward kinematics beside Newton's method on Pinocchio's tree.",
+        "Inverse and forward kinematics, and Newton's method on Pinocchio's tree.",
     ),
     "dynamics": (
         "Dynamics",
         "",
-        "Inverse and forward dynamics beside Pinocchio, MuJoCo and CasADi; what each contains is printed.",
+        "Inverse and forward dynamics, and Pinocchio, MuJoCo and CasADi; what each contains is printed.",
     ),
     "simulation": (
         "Simulation",
         "",
-        "Steps a second, and what loops and energy lose, beside MuJoCo and Pinocchio.",
+        "Steps a second, and what loops and energy lose, compared with MuJoCo and Pinocchio.",
     ),
     "regressor": (
         "Regressors",
         "",
-        "The linear form over many states, beside Pinocchio's regressor of the tree with projections.",
+        "The linear form over many states, and Pinocchio's regressor of the tree with projections.",
     ),
     "control_laws": ("Control laws", "", "Figures of the page on control laws."),
     "controller": ("Exported controllers", "", "Operations, instructions and nanoseconds of a step in C."),
-    "elastic": ("Elastodynamics", "--exudyn", "The motion of [BK2013] section V beside Exudyn."),
-    "stiff": ("Stiff links and friction", "", "Implicit beside explicit steps."),
+    "elastic": ("Elastodynamics", "--exudyn", "The motion of [BK2013] section V, compared with Exudyn."),
+    "stiff": ("Stiff links and friction", "", "Implicit steps compared with explicit ones."),
     "elastic_map": ("Maps of natural frequencies", "", "Frequencies over a grid of poses."),
-    "elastic_frequencies": ("Natural frequencies", "", "Beside [BK2013] and Exudyn."),
+    "elastic_frequencies": ("Natural frequencies", "", "Compared with [BK2013] and Exudyn."),
     "identification": (
         "Intervals of estimates",
         "",
@@ -130,7 +130,7 @@ def run(name, arguments, limit):
 
 
 def section(name, record):
-    """One benchmark on the page: its command beside its output, and where it ran."""
+    """One benchmark on the page: its command, its output, and where it ran."""
     title, _, about = BENCHMARKS[name]
     packages = ", ".join(f"{package} {version}" for package, version in record["versions"].items())
     where = (
@@ -156,7 +156,7 @@ def page(records):
         "Written by `make bench` from what `benchmarks/` prints, kept in `benchmarks/results/`. "
         '`make bench ONLY="startup calls"` runs some of them; `python benchmarks/collect.py --page` writes '
         "the page again. Nothing here is asserted: tests assert counts and errors, never times.\n\n"
-        "Times are the shortest of several; the load of the machine is beside each table. Under load "
+        "Times are the shortest of several; the load of the machine is given with each table. Under load "
         "compare only what runs in turn in one process (`program.py`, `dynamics.py`, `regressor.py`). Other "
         "times are upper bounds then, and a peer that is timed in one long run looks slower than it is, so "
         "such results are left out. What a peer's number contains is printed with it.\n"

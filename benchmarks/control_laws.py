@@ -1,11 +1,11 @@
 """Figures of docs/control_laws.md: `python benchmarks/control_laws.py [poles observer impedance ...]`.
 
-- poles: errors of a run that starts a millimetre or more beside the desired motion, at rest and in motion;
-  frequency and damping by least squares, beside those stated;
+- poles: errors of a run that starts a millimetre or more off the desired motion, at rest and in motion;
+  frequency and damping by least squares, and those stated;
 - margins: the least damping of all poles of the loop around rest, with a model whose masses are wrong;
 - defaults: the same over the workspace, with the gains that are chosen if nothing is stated;
 - bandwidths: what `sj` takes if nothing is stated, and the least damping at other poses;
-- observer: a step of force on the platform; when 63 % and 99 % of it are found, beside the stated poles;
+- observer: a step of force on the platform; when 63 % and 99 % of it are found, and the stated poles;
 - impedance: constant wrenches on the platform along each of its coordinates, over displacements; with
   stiction in the robot, what is left of the way;
 - operations: of a sample of each law.

@@ -1,4 +1,4 @@
-"""Exported controllers: operations, instructions and nanoseconds of a step, beside the paper's 0.15 ms.
+"""Exported controllers: operations, instructions and nanoseconds of a step, against the paper's 0.15 ms.
 
     python benchmarks/controller.py [ROBOT:CONTROLLER ...]
 

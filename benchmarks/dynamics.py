@@ -1,13 +1,13 @@
 """Benchmark of inverse and forward dynamics: `make bench`.
 
 For some robots, at states of their workspaces, in one run on this machine and on one thread, the time of a
-state by nacelle's named models in a batch of 1e5 and in single calls, beside Pinocchio, MuJoCo and CasADi;
+state by nacelle's named models in a batch of 1e5 and in single calls, and by Pinocchio, MuJoCo and CasADi;
 what each number contains is printed with them. All that is compared computes the same: nacelle, Pinocchio's
 composition, `constraintDynamics`, `lcaba` and CasADi to 1e-9, MuJoCo's forces of the tree to Pinocchio's.
 MuJoCo holds loops softly, so its accelerations are not compared.
 
 What is measured is run in turn, round by round; times are the shortest, ratios those of the shortest times,
-with the lowest ratio of a round beside. The core's peak of fused multiply-adds is measured among them.
+with the lowest ratio of a round given too. The core's peak of fused multiply-adds is measured among them.
 Nothing is asserted about times.
 """
 
@@ -58,11 +58,11 @@ CONTAINS = {
     "positions, rates and accelerations given; driven from Python, much of it NumPy; no friction",
     "constraintDynamics, call": "accelerations of the tree under its loops, joint positions and rates "
     "given; one factorisation; called from Python, conversion of arrays included; no friction",
-    "constraintDynamics, inside": "the same less what a call of rnea costs beside rnea itself: an estimate "
-    "of C++ alone",
+    "constraintDynamics, inside": "the same less what a call of rnea costs in addition to rnea itself: "
+    "an estimate of C++ alone",
     "lcaba, call": "the same by the loop-constrained articulated body algorithm, its iteration as long as it "
     "takes to the error that all have",
-    "lcaba, inside": "the same less what a call of rnea costs beside rnea itself",
+    "lcaba, inside": "the same less what a call of rnea costs in addition to rnea itself",
     "mj_inverse": "forces of the tree, joint positions, rates and accelerations given, with the rows of "
     "the loops where these are balls, else the tree alone; no actuator forces; contacts off; a call each",
     "mj_forward": "accelerations, loops as soft constraints, by iteration from the last solution; joint "
@@ -90,7 +90,7 @@ class Case:
         self.articulated = self.pinocchio.articulated()
 
     def inverse_peers(self):
-        """What is measured beside inverse dynamics: a function, and how many states it does."""
+        """What inverse dynamics is compared with: a function, and how many states it does."""
         pinocchio, all_states = self.pinocchio, range(STATES)
         loop, result = pinocchio.pool(LOOPED)
         loop()
@@ -126,7 +126,7 @@ class Case:
         loop, _ = pinocchio.pool(LOOPED)
         peers = {name: (lambda s=s: [s(k) for k in all_states], STATES) for name, s in solvers.items()}
         if self.constrained is not None:
-            # What a call costs beside what it calls.
+            # What a call costs in addition to what it calls.
             peers["rnea, loop in C++"] = (loop, LOOPED)
             peers["rnea, call"] = (lambda: [pinocchio.rnea(k) for k in all_states], STATES)
         if self.mujoco.bound:
@@ -242,7 +242,7 @@ def row_of(case, name, friction, form, program, ns, top):
 
 
 def notes_of(case, name):
-    """What is missing beside a model, and why."""
+    """What a model is not compared with, and why."""
     if name == "inverse_dynamics":
         return [] if case.mujoco.bound else ["mj_inverse has the tree alone: not all closures are balls"]
     notes = list(case.pinocchio.engine.notes)

@@ -1,7 +1,7 @@
 """Benchmark of elastodynamics: the 0.75 s motion of [BK2013] section V (`make bench`).
 
-The PRRRP with flexible beams is driven from rest to rest by bang-bang accelerations of its sliders. Beside
-each other, in one run on this machine:
+The PRRRP with flexible beams is driven from rest to rest by bang-bang accelerations of its sliders. Compared
+with each other, in one run on this machine:
 
 - nacelle's native loop (RK4) of the default model, for several numbers of steps: time, and the error of the
   vibration (what the tip's velocity has beyond that of the rigid robot) against the same model with step

@@ -1,4 +1,4 @@
-"""Natural frequencies beside [BK2013] and Exudyn: `python benchmarks/elastic_frequencies.py`.
+"""Natural frequencies compared with [BK2013] and Exudyn: `python benchmarks/elastic_frequencies.py`.
 
 Table II of the paper (rows "model": what it prints, what one Hermite element a beam in a clamped frame gives,
 and what 16 elements give), then the largest difference from Exudyn over the first ten modes of flexible

@@ -4,7 +4,7 @@ For every robot of the library whose legs are made of kinematic elements the ope
 with friction from three inputs, as [OAM] Table 3 compares two of them for the five-bar: from the state of the
 elements ("vision"), from the pose, and from encoders. Where the pose follows from the actuators in closed
 form, encoders have a program of their own; elsewhere the pose is found by Newton's method, and the table has
-the operations of one step beside the steps that it takes from the pose one millisecond before, at one robot
+the operations of one step and the steps that it takes from the pose one millisecond before, at one robot
 size (1 rad) a second. Forces from elements are compared with those from the pose at random states.
 """
 

@@ -1,4 +1,4 @@
-"""Benchmark of excitation: optimised motions beside the best of a thousand random ones in the same limits.
+"""Benchmark of excitation: optimised motions, and the best of a thousand random ones in the same limits.
 
 Random motions are of the same kind, with normal coefficients, each scaled to the largest size within the
 limits, and drawn with another seed than the starts of the optimiser. Columns are in the same units. Nothing

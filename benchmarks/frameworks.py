@@ -1,8 +1,8 @@
-"""Programs as functions of JAX and PyTorch beside the native one: values and gradients of inverse dynamics.
+"""Programs as functions of JAX and PyTorch, and the native one: values and gradients of inverse dynamics.
 
     python benchmarks/frameworks.py [ROBOT ...]
 
-Nanoseconds a state over batches of 4096, each beside the native program in turn, the median of rounds; and
+Nanoseconds a state over batches of 4096, each in turn with the native program, the median of rounds; and
 the seconds until the first result. Libraries that are not installed are left out.
 """
 

@@ -55,7 +55,7 @@ def main():
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--noise", type=float, default=0.5, help="of the encoders, in counts")
     parser.add_argument(
-        "--list", type=int, default=0, help="so many of the parameters that are covered least"
+        "--list", type=int, default=0, help="number of parameters to list, those covered least"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()

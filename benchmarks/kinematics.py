@@ -1,11 +1,11 @@
 """Benchmark of kinematics: `make bench`.
 
 For some robots, in one run on this machine and on one thread: the time per pose of the inverse kinematics
-with the inverse Jacobian, and of the forward kinematics along a trajectory; beside Pinocchio's loop
+with the inverse Jacobian, and of the forward kinematics along a trajectory; compared with Pinocchio's loop
 closure on the same tree: Newton's iteration on the closures (forward kinematics, Jacobians of the joints and
 of the ends of the loops, a least-squares step, integration), as in Pinocchio's examples, started from the
 pose before, to the same tolerance. It is driven from Python; so the time spent inside Pinocchio's own calls,
-a lower bound for any program around them, is given beside. All run in turn, several rounds, and the shortest
+a lower bound for any program around them, is given too. All run in turn, several rounds, and the shortest
 time of each counts. Nothing is asserted: ratios within a run are what counts.
 """
 

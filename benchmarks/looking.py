@@ -53,7 +53,7 @@ def sweeps(robots: list[str], seeds: int, out: Path, quick: bool) -> None:
         for case in result.cases:
             for words in case.lost:
                 screen.print(f"lost, {case.sweep} {case.value:g}: {words}", markup=False)
-        # Written after every robot: what there is is kept.
+        # Written after every robot: an interrupted run keeps those that are done.
         (out / "looking.json").write_text(json.dumps([one.summary() for one in results], indent=1))
         picture = out / "looking.png"
         picture.unlink(missing_ok=True)

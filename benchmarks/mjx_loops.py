@@ -1,4 +1,4 @@
-"""The Gough-Stewart platform with its loops in MJX: `python benchmarks/mjx_loops.py`, beside gpu.py.
+"""The Gough-Stewart platform with its loops in MJX: `python benchmarks/mjx_loops.py`; see gpu.py.
 
 Loops are held softly by `connect`, in float; robots start with random small rates. Needs mujoco-mjx and a JAX
 with a device.

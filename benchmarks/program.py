@@ -2,8 +2,8 @@
 
 For three straight-line programs, PaLiDA's inverse dynamics (about 1000 operations), that of a hexapod-like
 model written plainly (2000) and its Jacobian (20 000), in one run on this machine: times to minimise, compile
-and reload; time per sample on one thread, on all, and per single bound call; beside gcc on the emitted C in
-two orders of its operations (the emitter's own, and the one that the native code begins with), CasADi's
+and reload; time per sample on one thread, on all, and per single bound call; also of gcc on the emitted C
+in two orders of its operations (the emitter's own, and the one that the native code begins with), CasADi's
 virtual machine, CasADi's C under the same gcc, and NumPy; and the part of one core's measured peak of fused
 multiply-adds. The native code and gcc run in turn, in short calls, of which the shortest count. Nothing is
 asserted: machines are noisy, ratios within a run are what counts.

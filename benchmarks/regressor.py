@@ -1,13 +1,13 @@
 """Benchmark of regressors: `make bench`.
 
 The regressor of PaLiDA in its base parameters, rigid, over 1e5 states in one
-call on one thread, beside Pinocchio with the same loops: `computeJointTorqueRegressor` of the tree, then in
+call on one thread, and Pinocchio with the same loops: `computeJointTorqueRegressor` of the tree, then in
 NumPy the rows of the actuators, by one dense solve with the Jacobians of the loops, and the columns of its
 base parameters. Pinocchio is given joint positions, rates and accelerations, nacelle finds them from the pose
 in the time that is measured. Both give the same forces to 1e-9, and have as many base parameters.
 
 Both are run in turn, round by round; times are the shortest, ratios those of the shortest times, with the
-lowest ratio of a round beside. Nothing is asserted about times. Then the operations of regressors in base
+lowest ratio of a round given too. Nothing is asserted about times. Then the operations of regressors in base
 parameters, with friction, counted from their programs.
 """
 

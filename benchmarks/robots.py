@@ -1,4 +1,4 @@
-"""Many robots in one call: a million sets of numbers with a state each, beside one with a million states.
+"""Many robots in one call: a million sets of numbers with a state each, and one with a million states.
 
     python benchmarks/robots.py [ROBOT ...]
 

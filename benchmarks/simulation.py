@@ -2,12 +2,12 @@
 
 Robots on springs at their actuators, without friction, pushed at the start, so that they swing through
 their workspace for ten seconds and nothing damps what an engine gets wrong; steps of 0.1 ms of RK4, on one
-thread, in one run on this machine. Beside each other:
+thread, in one run on this machine. Compared are:
 
 - nacelle, without events and with the usual ones;
 - MuJoCo's own step with its RK4, the loops held by `connect`, called for a thousand steps at once;
 - RK4 around Pinocchio's `constraintDynamics`, driven from Python; so the time inside Pinocchio's own calls, a
-  lower bound for any program around them, is given beside. With its `integrate`, as its users write it, which
+  lower bound for any program around them, is given too. With its `integrate`, as its users write it, which
   makes the method one of order two where bodies turn; with its corrector of closures too; and of order four,
   on quaternions that are normalised at every stage.
 

@@ -1,7 +1,7 @@
 """Benchmark of what one waits for before anything is computed: `make bench`.
 
 Each command runs in new processes, with bytecode and the cache of compiled programs warm; the shortest wall
-time and CPU time of several runs are given, beside those of a bare interpreter and of `import numpy`, below
+time and CPU time of several runs are given, and those of a bare interpreter and of `import numpy`, below
 which nothing that computes can come. Then a table of a million poses goes through `nacelle ik`. Nothing is
 asserted: tests/test_startup.py says what must not be imported.
 """

@@ -1,4 +1,4 @@
-"""Benchmark of implicit steps: stiff links and stiff friction, beside explicit steps (`make bench`).
+"""Benchmark of implicit steps: stiff links and stiff friction, compared with explicit steps (`make bench`).
 
 - `fivebar-flexible` under forces of its motors for 0.02 s, as it is and with E of its distal links raised, so
   that these hardly yield: time and evaluations of the native loops of `rk4`, with steps at three quarters of
