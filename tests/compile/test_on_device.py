@@ -66,7 +66,8 @@ def test_errors(tmp_path: Path) -> None:
             compiled.bind(R=R, p=p)
         with pytest.raises(nacelle.errors.CompileError, match=r"'R' would be copied"):
             # One state for all, with gaps between its entries.
-            compiled.bind(R=cupy.asarray(np.ones((4, 4)))[::2, ::2], p=cupy.moveaxis(cupy.empty((2, 4)), 0, -1))
+            gaps = cupy.asarray(np.ones((4, 4)))[::2, ::2]
+            compiled.bind(R=gaps, p=cupy.moveaxis(cupy.empty((2, 4)), 0, -1))
         with pytest.raises(nacelle.errors.CompileError, match="no precision"):
             CudaOptions("half")
 
