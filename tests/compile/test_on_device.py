@@ -64,10 +64,10 @@ def test_errors(tmp_path: Path) -> None:
             compiled(R, p, out={"turned": cupy.empty((4, 2)), "length": cupy.empty(4)})
         with pytest.raises(nacelle.errors.CompileError, match=r"'p' would be copied"):
             compiled.bind(R=R, p=p)
+        # One state for all, with gaps between its entries.
+        gaps, rows = cupy.asarray(np.ones((4, 4)))[::2, ::2], cupy.moveaxis(cupy.empty((2, 4)), 0, -1)
         with pytest.raises(nacelle.errors.CompileError, match=r"'R' would be copied"):
-            # One state for all, with gaps between its entries.
-            gaps = cupy.asarray(np.ones((4, 4)))[::2, ::2]
-            compiled.bind(R=gaps, p=cupy.moveaxis(cupy.empty((2, 4)), 0, -1))
+            compiled.bind(R=gaps, p=rows)
         with pytest.raises(nacelle.errors.CompileError, match="no precision"):
             CudaOptions("half")
 
