@@ -404,7 +404,7 @@ def read_leg(robot: Robot, index: int) -> LegForm:
     if chain is None:
         raise NotALineLegError(f"leg {leg.name!r} is not one chain")
     if misalignment:
-        raise NotALineLegError(f"leg {leg.name!r} is askew: {misalignment}")
+        raise NotALineLegError(f"leg {leg.name!r} is misaligned: {misalignment}")
     read = _SerialLeg(robot, index, actuators[0], FORMS[form], FORMS[form].centre(chain))
     if FORMS[form].kind == "strut" and driven == chain.joints[-1]:
         return _strut(read)

@@ -1,11 +1,11 @@
 """The small elastodynamic model: inverse, forward, energies, over any scalar.
 
-The rates y of the stumps and of the links' bending are independent (`reduced`). Over the stumps' rates
+The rates y of the subchains and of the links' bending are independent (`reduced`). Over the subchains' rates
 
-    tau = stumps(y') + sum over links J_A^T F_A + J_P^T F_P + friction in the links' joints
+    tau = subchains(y') + sum over links J_A^T F_A + J_P^T F_P + friction in the links' joints
 
 with the links' forces condensed at their ends (`link`), linear in the accelerations of these. The
-accelerations that are not given follow from one system over the stumps' rates: of PRRRP the two of its
+accelerations that are not given follow from one system over the subchains' rates: of PRRRP the two of its
 platform.
 
 Energies of a robot in the small form, over any scalar.
@@ -86,7 +86,7 @@ def of_rates(robot: Robot) -> tuple[int]:
 
 
 def _link_end_forces(now: SubchainMotion, rate: Array) -> list[EndForces]:
-    """Forces of all links where the stumps' rates in y change by `rate` (order,)."""
+    """Forces of all links where the subchains' rates in y change by `rate` (order,)."""
     return [
         end_forces(link, a.bias + product(a.J, rate), b.bias + product(b.J, rate))
         for link, (a, b) in zip(now.links, now.tips, strict=True)
@@ -94,7 +94,7 @@ def _link_end_forces(now: SubchainMotion, rate: Array) -> list[EndForces]:
 
 
 def _required_forces(now: SubchainMotion, rate: Array, ends: list[EndForces], physics: Physics) -> Array:
-    """Forces (order,) along the stumps' rates in y that the motion requires."""
+    """Forces (order,) along the subchains' rates in y that the motion requires."""
     subchains = now.reduced.structure.subchains
     r_dot = product(now.J, rate)
     total = product(
@@ -165,7 +165,7 @@ def _angular_velocity(now: SubchainMotion, kind: str, number: int) -> tuple[Arra
 
 
 def _mass_matrix(now: SubchainMotion, rows: list[int]) -> Array:
-    """Mass matrix over some of the stumps' rates in y."""
+    """Mass matrix over some of the subchains' rates in y."""
     S = now.J[:, rows]
     M = product(S.T, product(now.frames.mass_matrix(), S))
     for link, (a, b) in zip(now.links, now.tips, strict=True):
@@ -179,7 +179,7 @@ def _mass_matrix(now: SubchainMotion, rows: list[int]) -> Array:
 def accelerations(
     now: SubchainMotion, a: Array | None, tau: Array, physics: Physics
 ) -> tuple[Array, list[EndForces], Array]:
-    """Accelerations of the stumps' rates in y, what acts at the links' ends, and the actuators' forces (na,).
+    """Accelerations of the rates y of the subchains, loads at ends of links, forces of the actuators (na,).
 
     With `a` (na,) the actuators' accelerations are given and their forces follow; with None the forces are
     tau (na,), N or N m.
@@ -214,7 +214,7 @@ def _end_motions(tips: Sequence[LinkEndMotion], rate: Array, change: Array) -> l
 
 
 def _starting_accelerations(now: SubchainMotion, a: Array | None) -> Array:
-    """Accelerations of the stumps' rates in y to start from.
+    """Accelerations of the subchains' rates in y to start from.
 
     Those given, all else that translates in free fall.
 
@@ -436,7 +436,7 @@ def _require_lengths_form(robot: Robot) -> ReducedCoordinates:
 
 
 def _split_elastic(reduced: ReducedCoordinates, qe: Array) -> tuple[Array, Array, list[Array]]:
-    """Of q_e, or of its rates: lengths of links, coordinates of the stumps, and the bending of each link."""
+    """Of q_e, or of its rates: lengths of links, coordinates of the subchains, bending of each link."""
     structure = reduced.structure
     whole = structure.elastic_tree
     numbers = [link.number for link in structure.links]

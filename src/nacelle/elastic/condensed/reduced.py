@@ -1,7 +1,7 @@
 """Robots without their two-point links: which can be cut so, their positions and motion then, any scalar.
 
-    p = [platform; joints of the stumps; elastic coordinates of the stumps; for each link t (and n_1)]
-    y = [rates of the actuators; other rates of the stumps; for each link t']
+    p = [platform; joints of the subchains; elastic coordinates of the subchains; for each link t (and n_1)]
+    y = [rates of the actuators; other rates of the subchains; for each link t']
 
 All entries are independent: there is no closure. In space the direction n_1 (3,) across a link is carried
 along, n_1' = -w_1 e, and n_2 = e x n_1: the frame of a link that does not spin. In a plane n follows from its
@@ -11,7 +11,7 @@ Robots whose loops are all cut by flexible links that carry no moments.
 
 A link between two points that transmits forces only (its ends carry no moments) acts between these points
 with forces that depend on their motion and on the link's own coordinates. Take such links out with their
-joints: where what is left has no loop, the platform's motion and that of the legs' stumps are independent of
+joints: where what is left has no loop, the motions of the platform and of the subchains are independent of
 each other, no closure remains, and the links' own coordinates are condensed at their ends (`link`).
 
 Such are all robots with flexible rods or struts between spherical joints, and planar ones with links between
@@ -62,7 +62,7 @@ from nacelle.tree.spanning_tree import point_acceleration, point_velocity
 
 
 class LinkEnd(NamedTuple):
-    """An end of a link: the body of the stumps' tree that carries it, and where it is in its frame (3,)."""
+    """An end of a link: the body of the subchains that carries it, and where it is in its frame (3,)."""
 
     body: int
     position: Array
@@ -78,7 +78,7 @@ class LinkJoint(NamedTuple):
 
     Index of the joint, links or bodies that it joins.
 
-    `first` and `second` are ("link", number) or ("body", index in the stumps' tree).
+    `first` and `second` are ("link", number) or ("body", index in the subchains' tree).
     """
 
     joint: int
@@ -111,10 +111,10 @@ class CondensedStructure:
     Attributes:
         elastic_tree: the whole robot as a tree of frames.
         links: the links that were taken out.
-        subchains: what is left: the platform and the legs' stumps, without a loop.
+        subchains: what is left: the platform and the legs' subchains, without a loop.
         joints: passive joints with friction at the ends of links.
         normal: normal of the plane of a planar robot, else None.
-        free: rates of the stumps that are not zero throughout: platform, joints, elastic.
+        free: rates of the subchains that are not zero throughout: platform, joints, elastic.
     """
 
     elastic_tree: FlexibleTree
@@ -148,7 +148,7 @@ def condensed_structure(robot: Robot) -> CondensedStructure | str:
     tree = build_flexible_tree(_subchain_robot(robot, kept, index), _subchain_shapes(whole, kept, index))
 
     def carrier(body: int, joint: int) -> int:
-        """The body of the stumps' tree on which a joint sits: a section, if the body is flexible."""
+        """The body of the subchains' tree on which a joint sits: a section, if the body is flexible."""
         return tree.section_of(index[body], _joint_end(whole, body, joint))
 
     two_point_links = []
@@ -209,7 +209,7 @@ def _subchain_robot(robot: Robot, kept: list[int], index: dict[int, int]) -> Rob
 
 
 def _subchain_shapes(whole: FlexibleTree, kept: list[int], index: dict[int, int]) -> tuple[Shapes, ...]:
-    """The beams that stay, by the numbers of the stumps."""
+    """The beams that stay, by the numbers of the subchains."""
 
     def numbers(joints: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(kept.index(j) for j in joints if j in kept)
@@ -308,7 +308,7 @@ def _friction(
 
 
 def _free_rates(tree: FlexibleTree, normal: Array | None) -> tuple[int, ...]:
-    """Rates of the stumps that are not zero throughout: of a planar robot only motions in its plane."""
+    """Rates of the subchains that are not zero throughout: of a planar robot only motions in its plane."""
     count = tree.embedding.shape[1]
     if normal is None:
         return tuple(range(count))
@@ -328,7 +328,7 @@ class ReducedCoordinates:
     Attributes:
         structure: the robot with its links taken out.
         links: constants of each link.
-        order: rates of the stumps in y: the actuators', then the others, as places in the stumps' rates.
+        order: rates of the subchains in y: the actuators', then the others, by their indices.
     """
 
     structure: CondensedStructure
@@ -353,7 +353,7 @@ class ReducedCoordinates:
 
     @property
     def subchain_size(self) -> int:
-        """Numbers in p that place the stumps."""
+        """Numbers in p that place the subchains."""
         return positions.position_count(self.structure.subchains)
 
     @cached_property
@@ -416,9 +416,9 @@ class SubchainMotion:
 
     Attributes:
         reduced: where everything is in p and y.
-        frames: the stumps.
-        state: the stumps, for rigid bodies and joints.
-        r: rates of the stumps.
+        frames: the subchains.
+        state: the subchains, for rigid bodies and joints.
+        r: rates of the subchains.
         tips: of each link its two ends.
         links: the links in motion.
     """
@@ -432,12 +432,12 @@ class SubchainMotion:
 
     @property
     def J(self) -> Array:
-        """Rates of the stumps (r, order) from those in y."""
+        """Rates of the subchains (r, order) from those in y."""
         return rate_selection(self.reduced)
 
 
 def rate_selection(reduced: ReducedCoordinates) -> Array:
-    """Rates of the stumps (r, order) from those in y."""
+    """Rates of the subchains (r, order) from those in y."""
     S = np.zeros((reduced.structure.subchains.embedding.shape[1], len(reduced.order)))
     S[list(reduced.order), range(len(reduced.order))] = 1.0
     return S
@@ -514,7 +514,7 @@ def link_end_points(reduced: ReducedCoordinates, p: Array) -> list[tuple[Array, 
 
 
 def _subchain_frames(reduced: ReducedCoordinates, p: Array) -> tuple[ElasticFrames, Configuration]:
-    """The stumps at positions p (size,)."""
+    """The subchains at positions p (size,)."""
     subchains, subchain_positions = (
         reduced.structure.subchains,
         normalise_positions(reduced, p)[: reduced.subchain_size],
@@ -531,7 +531,7 @@ def _transverse_directions(span: Array, first: Array) -> tuple[Array, Array]:
 
 
 def position_rates(now: SubchainMotion, p: Array, y: Array) -> Array:
-    """dp/dt (size,): of the stumps by their rates, t' of the links' bending, and n_1' = -w_1 e."""
+    """dp/dt (size,): of the subchains by their rates, t' of the links' bending, and n_1' = -w_1 e."""
     reduced = now.reduced
     result: list[Scalar] = list(
         positions.position_rates(reduced.structure.subchains, p[: reduced.subchain_size], now.r)
