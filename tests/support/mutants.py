@@ -36,6 +36,8 @@ MUTATED_MODULES = (
     "kinematics/configuration.py",
     "papers",
     "dynamics/friction.py",
+    "dynamics/reference.py",
+    "dynamics/tree_form.py",
     "dynamics/base_parameters",
     "identification/estimation",
 )
