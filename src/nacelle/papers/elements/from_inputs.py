@@ -49,7 +49,7 @@ from nacelle.papers.elements.structure import ElementGeometry
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import evaluate_decimal
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, cos, cross, divide, dot, pack, sin
+from nacelle.spatial.scalar import Array, Scalar, cos, cross, divide, dot, pack, plus, product, sin
 from nacelle.tree.spanning_tree import point_acceleration, point_velocity
 
 
@@ -133,7 +133,9 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
         zeros = {v.name: np.zeros(layout.shapes[v.name]) for v in layout.variables if v.leg == index}
         rod = MeasuredLeg(layout, index, zeros | values).rods[0]
         R = orientations(mechanism)[rod.points.rod.platform].R
-        centres.append(add_jets(rod.start, constant_jet(rod.points.offset - R @ rod.points.local)))
+        centres.append(
+            add_jets(rod.start, constant_jet(plus(rod.points.offset, -product(R, rod.points.local))))
+        )
         lengths.append(rod.points.length)
     for index, line in enumerate(_lines(mechanism, centres, lengths)):
         direction = add_jets(NO_JET, line, 1.0 / lengths[index])
@@ -143,7 +145,7 @@ def elements_from_encoders(robot: Robot, q: Array, q_dot: Array, q_ddot: Array) 
 
 def _arm_jet(arm: Hinge, q: Scalar, q_dot: Scalar, q_ddot: Scalar) -> Jet:
     """The direction of an arm from its angle."""
-    x = pack((cos(q) * arm.cosine + sin(q) * np.cross(arm.z, arm.cosine)).tolist())
+    x = pack((cos(q) * arm.cosine + sin(q) * cross(arm.z, arm.cosine)).tolist())
     y = cross(arm.z, x)
     return pack([x.tolist(), (q_dot * y).tolist(), (q_ddot * y - (q_dot * q_dot) * x).tolist()])
 

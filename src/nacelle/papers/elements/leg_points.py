@@ -63,7 +63,7 @@ class Hinge(NamedTuple):
 
     def step(self, x: Array) -> CosineSine:
         """Cosine and sine of the joint's angle from the unit direction x (3,): c . x and (z x c) . x."""
-        return CosineSine(dot(self.cosine, x), dot(np.cross(self.z, self.cosine), x))
+        return CosineSine(dot(self.cosine, x), dot(cross(self.z, self.cosine), x))
 
     def steps(self, x: Array, rotation: CosineSine | None, z: Array) -> dict[int, list[JointTransform]]:
         """The same by joint; nothing that turns carries it."""
@@ -108,11 +108,12 @@ class UniversalJoint(NamedTuple):
         With a and b the axes, c = a x b, m = a . x and n = +-sqrt(1 - m^2): (c . x, -b . x) / n, then (m, n)
         turned by the direction's own place in the joint. `rotation` is the angle of its carrier about z (3,).
         """
-        a, b, c = (rotate_about(z, rotation, u) for u in (self.a, self.b, np.cross(self.a, self.b)))
+        a, b, c = (rotate_about(z, rotation, u) for u in (self.a, self.b, cross(self.a, self.b)))
         m = dot(a, x)
         n = self.side * sqrt(1.0 - m * m)
         reciprocal = divide(1.0, n)
-        x_a, x_c = float(self.a @ self.x), float(np.cross(self.a, self.b) @ self.x)
+        along = np.array([dot(self.a, self.x), dot(cross(self.a, self.b), self.x)])
+        x_a, x_c = round_to_zero(along, 1.0).tolist()
         first = CosineSine(dot(c, x) * reciprocal, -(dot(b, x) * reciprocal))
         second = CosineSine(m * x_a + n * x_c, m * x_c - n * x_a)
         if len(self.joints) == 1:
@@ -144,14 +145,20 @@ class UniversalJoint(NamedTuple):
 
 
 def rotate_about(z: Array, rotation: CosineSine | None, u: Array) -> Array:
-    """A constant vector u (3,) turned about a constant axis z: z (z . u) + c (u - z (z . u)) + s z x u."""
-    return u if rotation is None else add(z * (z @ u), rotate_across(z, rotation, u))
+    """A constant unit vector u (3,) turned about a constant axis: z (z . u) + c (u - z (z . u)) + s z x u."""
+    return u if rotation is None else add(part_along(z, u), rotate_across(z, rotation, u))
+
+
+def part_along(z: Array, u: Array) -> Array:
+    """The part z (z . u) of a constant unit vector along an axis."""
+    return round_to_zero(z * dot(z, u), 1.0)
 
 
 def rotate_across(z: Array, rotation: CosineSine, u: Array) -> Array:
     """What of that is across the axis: c (u - z (z . u)) + s z x u."""
     return add(
-        scale(rotation.c, round_to_zero(u - z * (z @ u))), scale(rotation.s, round_to_zero(np.cross(z, u)))
+        scale(rotation.c, round_to_zero(u - z * dot(z, u), 1.0)),
+        scale(rotation.s, round_to_zero(cross(z, u), 1.0)),
     )
 
 
@@ -240,7 +247,7 @@ def _leg_constants(size: float, leg: ElementLeg, at: ElementGeometry) -> LegPoin
         offset = round_to_zero(B - E - l * x, size)
         if leg.prismatic is not None:
             slide = at.frame(leg.prismatic, on_successor=True).p - at.frame(leg.prismatic).p
-            l, length = 0.0, l - float(x @ slide)
+            l, length = 0.0, float(round_to_zero(np.array([l - x @ slide]), size)[0])
             if leg.form == "strut" and joint is not None:
                 Q = np.stack([axis[0] for axis in joint.axes(constant_jet(x))], axis=1).astype(float)
                 offset = round_to_zero(np.linalg.solve(Q, offset), size)
@@ -259,7 +266,7 @@ def _input_joint(
     near, far = at.frame(joints[0]), at.frame(joints[-1], on_successor=True)
     if rod.hold.letter == "R":
         z, zero = round_to_zero(near.R[:, 2]), near.R @ far.R.T @ x
-        k = zero - z * (z @ zero)
+        k = round_to_zero(zero - z * dot(z, zero), 1.0)
         square = float(round_to_zero(np.array([k @ k]))[0])
         return None if square < _SAME else Hinge((joints[0],), z, round_to_zero(k / square), square)
     a, b = (at.axis(axis) for axis in rod.hold.axes)
@@ -334,7 +341,7 @@ class MeasuredLeg:
         points = self.points
         if self.arm is not None:
             alpha, beta, gamma = rod.start.tolist()
-            point = add_jets(constant_jet(points.F + gamma * points.z), self.arm, alpha)
+            point = add_jets(constant_jet(add(points.F, gamma * points.z)), self.arm, alpha)
             return add_jets(point, constant_cross_jet(points.z, self.arm), beta)
         if self.coordinate is not None and points.leg.form != "shaft":
             slid = np.stack([points.z * value for value in self.coordinate])

@@ -31,11 +31,11 @@ from nacelle.model.joint import JointKind
 from nacelle.model.leg import PLATFORM
 from nacelle.papers.elements.jets import NO_JET, Jet, add_jets, cross_jets
 from nacelle.papers.elements.layout import body_poses, sample_geometries
-from nacelle.papers.elements.leg_points import rotate_across
+from nacelle.papers.elements.leg_points import part_along, rotate_across
 from nacelle.program.precise import decimal_context
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rounding import index_of_largest
-from nacelle.spatial.scalar import Array, dot, pack, product
+from nacelle.spatial.scalar import Array, cross, dot, pack, product
 from nacelle.spatial.screw import AngularMotion
 from nacelle.tree.spanning_tree import CosineSine
 
@@ -50,7 +50,8 @@ class Orientation(NamedTuple):
 
     Attributes:
         kind: "constant", "axis" or "any".
-        R: its orientation at the reference.
+        R: its orientation at the reference; about a constant axis one that differs from it by a rotation
+            about that axis alone.
         axis: e, where it turns about a constant axis.
     """
 
@@ -229,15 +230,15 @@ class PlatformSolver:
         if not vectors or max(reach) < _SHORT * self.robot.size:
             return False
         local, g = vectors[index_of_largest(np.array(reach))]
-        l = R @ local
-        across = round_to_zero(l - e * (e @ l), self.robot.size)
-        square = float(across @ across)
-        c, s = across / square, np.cross(e, across) / square
+        l = product(R, local)
+        across = round_to_zero(l - e * dot(e, l), self.robot.size)
+        square = float(dot(across, across))
+        c, s = across / square, round_to_zero(cross(e, across), self.robot.size) / square
         # R(angle) R_0: a column k is e (e . k) + (k - e (e . k)) cos + e x k sin.
         columns = []
         for order, row in enumerate(g):
             rotation = CosineSine(dot(c, row), dot(s, row))
-            along = [round_to_zero(e * (e @ k)) if order == 0 else ZERO for k in R.T]
+            along = [part_along(e, k) if order == 0 else ZERO for k in R.T]
             rotated = [add(fixed, rotate_across(e, rotation, k)) for fixed, k in zip(along, R.T, strict=True)]
             columns.append(pack([column.tolist() for column in rotated]))
         # g' = w x g, so (e x g) . g' = w |g_p|^2, and the same of g'' and w'.
@@ -256,16 +257,16 @@ class PlatformSolver:
         pair = [vectors[k] for k in pairs[index_of_largest(np.array(areas))]]
         first, second = (vector.local for vector in pair)
         g = [vector.position for vector in pair]
-        third, normal = cross_jets(*g), np.cross(first, second)
-        L = np.linalg.inv(np.stack([first, second, normal], axis=1))
+        third, normal = cross_jets(*g), cross(first, second)
+        square = float(dot(normal, normal))
+        # The inverse of [l_1 l_2 l_1 x l_2], row by row.
+        L = np.stack([cross(second, normal), cross(normal, first), normal]) / square
         L = round_to_zero(L * self.robot.size) / self.robot.size
         columns = []
         for order in range(3):
             spanned = [g[0][order], g[1][order], third[order]]
             columns.append(pack([weighted_sum(spanned, L[:, column]).tolist() for column in range(3)]))
-        self._set_frame(
-            body, np.stack(columns), known[0], _angular_motion(g, third[0], float(normal @ normal))
-        )
+        self._set_frame(body, np.stack(columns), known[0], _angular_motion(g, third[0], square))
         return True
 
     def _set_frame(
