@@ -313,7 +313,7 @@ def test_what_is_not_in_the_model_is_told() -> None:
     for line in found.describe():
         assert "times the noise" in line
         assert "the model misses a systematic effect" in line
-    assert any("poorly" in line for line in found.words())
+    assert any("poorly" in line for line in found.describe())
 
 
 def test_redundant_drives_have_rows_along_the_motion() -> None:

@@ -238,7 +238,7 @@ def test_constants_within_the_margin_are_the_first_of_them() -> None:
     for steps, same in ((ULPS, True), (-ULPS, True), (2 * ULPS, False), (-3 * ULPS, False)):
         near = math.pi + steps * math.ulp(math.pi)
         assert (constants.unify(near) == first) is same
-        assert constants.unify(-near) == -constants.one(near)
+        assert constants.unify(-near) == -constants.unify(near)
 
 
 def test_of_equal_candidates_the_first() -> None:

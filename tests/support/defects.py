@@ -99,8 +99,8 @@ DEFECTS = (
     Defect(
         "the integral of a controller that does not unwind",
         "control/laws/single_joint.py",
-        'integral = integral + k["unwinding"][0] * (force - asked)',
-        'integral = integral - k["unwinding"][0] * (force - asked)',
+        'integral = integral + k["unwinding"][0] * (force - unlimited_force)',
+        'integral = integral - k["unwinding"][0] * (force - unlimited_force)',
         ("control",),
     ),
     Defect(

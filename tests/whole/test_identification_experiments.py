@@ -128,4 +128,4 @@ def test_a_consistent_estimate_has_inertia_where_the_ordinary_one_has_none() -> 
     written = found.to_robot()
     M = nacelle.mass_matrix(written, x)
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
-    assert any("nearest consistent ones are" in line for line in found.words())
+    assert any("nearest consistent ones are" in line for line in found.describe())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import sys
 import types
 import zlib
 from collections.abc import Callable
@@ -97,7 +98,9 @@ def _digest_code(code: types.CodeType, scope: dict[str, Any], digest: Any, seen:
         if isinstance(value, types.ModuleType):
             known = _is_stable_module(value)
             digest.update(f"module {value.__name__}".encode())
-        elif isinstance(value, types.FunctionType | type) and _is_own_module(value.__module__):
+        elif isinstance(value, types.FunctionType | type) and (
+            _is_own_module(value.__module__) or (isinstance(value, type) and _is_standard(value.__module__))
+        ):
             known = True
             digest.update(f"{value.__module__}.{value.__qualname__}".encode())
         elif isinstance(value, types.FunctionType):
@@ -134,9 +137,15 @@ def _digest_value(value: Any, digest: Any) -> bool:
     return value is None or isinstance(value, int | float | str | bool | np.number)
 
 
-def _is_own_module(name: str) -> bool:
+def _is_own_module(name: str | None) -> bool:
     """Whether a module is one of this package, whose source `package_hash` covers."""
-    return name == "nacelle" or name.startswith("nacelle.")
+    return name == "nacelle" or str(name).startswith("nacelle.")
+
+
+def _is_standard(name: str | None) -> bool:
+    """Whether a module belongs to Python or NumPy."""
+    top = str(name).partition(".")[0]
+    return top == "numpy" or top in sys.stdlib_module_names
 
 
 def _is_stable_module(module: types.ModuleType) -> bool:

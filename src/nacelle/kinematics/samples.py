@@ -222,8 +222,8 @@ def values_at_reference(robot: Robot, function: Callable[..., Any]) -> Decimals 
     None where the loops do not close to all digits or a result is not finite.
     """
     states = PreciseStates(robot)
-    solved = states.at(*states.mechanism.reference)
-    return None if solved is None else _finite_values(_State(states, *solved), function)
+    solution = states.at(*states.mechanism.reference)
+    return None if solution is None else _finite_values(_State(states, *solution), function)
 
 
 def values_at_states(robot: Robot, function: Callable[..., Any]) -> list[Decimals] | None:

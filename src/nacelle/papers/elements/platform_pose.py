@@ -81,7 +81,7 @@ def orientations(mechanism: Mechanism) -> dict[int, Orientation]:
             precise = _precise_axes(mechanism).get(body)
             axis = axis if precise is None else precise
             axis = round_to_zero(axis if axis[index_of_largest(np.abs(axis))] > 0.0 else -axis)
-            result[body] = Orientation("axis", _aligned(R, axis), axis)
+            result[body] = Orientation("axis", _align(R, axis), axis)
         else:
             result[body] = Orientation("any", round_to_zero(R), round_to_zero(axis))
     return result
@@ -115,8 +115,8 @@ def _orientation_in(values: Decimals, body: int) -> Array:
     return np.array(values[12 * body : 12 * (body + 1)]).reshape(3, 4)[:, :3]
 
 
-def _aligned(R: Array, e: Array) -> Array:
-    """R (3, 3) turned about the axis e, by which the constants of a body that turns about e do not change.
+def _align(R: Array, e: Array) -> Array:
+    """R (3, 3) rotated about the axis e, by which the constants of a body that turns about e do not change.
 
     The body's axis that reaches farthest across e comes to point along the base's that does: what angle the
     body has at the reference, and its rounding, do not count.
