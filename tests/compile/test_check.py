@@ -244,7 +244,7 @@ def test_defects_of_implicit_steps_are_caught(
     else:
         wrong_constant(monkeypatch)
     with pytest.warns(CompilerWarning, match="disagrees with the physics"):
-        driver = compile_irk5(plant.flow, plant.robot, options=dict(plant.options), store=store)
+        driver = compile_irk5(plant.flow, plant.robot, options=dict(plant.options), cache=store)
     assert isinstance(driver, NumpyIrk5)
 
 

@@ -30,8 +30,6 @@ _T = TypeVar("_T")
 _LARGE = 50
 # Steps longer than the inputs by this factor are not compared.
 _FAR = 10.0
-# The relative change of inputs by which the condition of a loop is found.
-_CHANGE = 2.0**-30
 # By how much a loop may differ from the same loop in NumPy, over its largest result.
 _LOOP = 1e-7
 
@@ -157,14 +155,17 @@ def _loop_check(form: CachedForm[_T], check: ProgramCheck, plain: _T) -> Program
     # On a busy machine threads of BLAS wait for one another; small matrices have none.
     with threadpool_limits(1, user_api="blas") if check.outputs.shape[1] > _LARGE else nullcontext():
         inputs = form.rows(plain, check.inputs)
-        outputs, near = (form.results_at(plain, inputs * factor) for factor in (1.0, 1.0 + _CHANGE))
-    with np.errstate(all="ignore"):
-        slope = np.max(np.abs(near - outputs), axis=1, initial=0.0, keepdims=True) / _CHANGE
+        outputs = form.results_at(plain, inputs)
+    sizes = np.max(np.abs(inputs), axis=1, keepdims=True)
     # From inputs that belong to no state a step may lead anywhere: where that is so nothing is compared.
-    wild = ~(np.max(np.abs(outputs), axis=1, keepdims=True) <= _FAR * np.max(np.abs(inputs)))
+    wild = ~(np.max(np.abs(outputs), axis=1, keepdims=True) <= _FAR * np.max(sizes))
     outputs = np.where(wild, np.nan, outputs)
     largest = float(np.max(np.abs(outputs[np.isfinite(outputs)]), initial=0.0))
-    allowed = _LOOP * largest + ROUNDING * np.where(np.isfinite(slope), slope, np.inf)
+    # A loop is at least as uncertain as its program, relative to the largest results of both.
+    compared = np.isfinite(check.outputs)
+    scale = np.max(np.abs(check.outputs[compared]), initial=0.0)
+    uncertain = np.max(check.allowed[compared], initial=0.0) / scale if scale else 0.0
+    allowed = (_LOOP + uncertain) * largest + ROUNDING * sizes
     return ProgramCheck(inputs, outputs, allowed + np.zeros(outputs.shape))
 
 

@@ -123,10 +123,13 @@ def _step_specifications(
     options: Mapping[str, Any] | None,
     control: Callable[..., Any] | None,
 ) -> tuple[Specification, ...]:
-    """The derivative of a method of fixed steps and, if there is one, the control."""
-    derivative = Specification(
-        function, robot, resolve_input_shapes(function, robot), options=dict(options or {})
-    )
+    """The derivative of a method of fixed steps and, if there is one, the control.
+
+    The loop around the derivative is checked too: the derivative itself is asked at one state, since a model
+    of a small robot is compiled in the time of some ten evaluations as it is written.
+    """
+    shapes = resolve_input_shapes(function, robot)
+    derivative = Specification(function, robot, shapes, options=dict(options or {}), asked=1)
     laws = () if control is None else (Specification(control, robot, resolve_input_shapes(control, robot)),)
     return derivative, *laws
 

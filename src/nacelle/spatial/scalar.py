@@ -190,6 +190,8 @@ def fold_constants(values: Array) -> Array:
 def divide(a: Scalar, b: Scalar) -> Scalar:
     """Quotient a / b; a float divided by zero gives an infinity or NaN, as in every target."""
     if isinstance(a, float | int) and isinstance(b, float | int):
+        if b:
+            return float(a) / float(b)
         with np.errstate(all="ignore"):
             return float(np.float64(a) / np.float64(b))
     return a / b
