@@ -22,7 +22,6 @@ from nacelle.errors import MAX_PROBLEMS_LISTED, NacelleError, Problem
 from nacelle.model.robot import Robot
 from nacelle.report.sheet import loads
 from nacelle.report.sheet.models import (
-    EngineComparison,
     engine_table,
     operation_section,
     operations_table,
@@ -38,14 +37,7 @@ from nacelle.scene.slices import round_limits, slice_coordinates, standard_slice
 from support import described
 from support.browser import chromium_page, fits, until
 from support.page_reader import PageReader
-
-# ---- A comparison with other engines that always refuses, in a module that other processes can import
-
-
-def refused(robot: Robot) -> EngineComparison:
-    """Refuse to compare a robot."""
-    raise NacelleError(f"{robot.name} is in no other engine")
-
+from support.refusing import refuse_comparison
 
 # ---- Data sheets: sections that fail say why, hostile names stay names, and a browser opens the page
 
@@ -322,7 +314,7 @@ NAMES = ("check", "operations", "verification")
 @pytest.mark.slow
 def test_another_process_counts_the_same() -> None:
     subject = subject_of("prrrp")
-    with background_worker(NAMES, "prrrp", verifier=refused) as beside:
+    with background_worker(NAMES, "prrrp", verifier=refuse_comparison) as beside:
         assert beside is not None
         assert not beside.has("check")
         assert beside._answer.poll(300.0)
@@ -332,14 +324,14 @@ def test_another_process_counts_the_same() -> None:
         assert made.content is not None
         assert made.content.data == operation_section(subject).data
         # The next one comes from there or is made here, with the same outcome.
-        (last,) = make_sections(subject, NAMES[2:], refused, worker=beside)
+        (last,) = make_sections(subject, NAMES[2:], refuse_comparison, worker=beside)
         assert last.reason == "prrrp is in no other engine"
     assert not multiprocessing.active_children()
 
 
 @pytest.mark.slow
 def test_what_is_begun_here_is_not_begun_there() -> None:
-    with background_worker(NAMES, "prrrp", verifier=refused) as beside:
+    with background_worker(NAMES, "prrrp", verifier=refuse_comparison) as beside:
         assert beside is not None
         assert not beside.has("operations")
         (process,) = multiprocessing.active_children()

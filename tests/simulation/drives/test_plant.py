@@ -107,7 +107,9 @@ def pushed(plant: DrivenPlant, until: float, **options) -> nacelle.simulation.Si
 def test_energy_balance() -> None:
     """With stiction, lag, cogging and limits what is missing falls with the method's error."""
     plant = all_effects(library_robot("fivebar"), smooth=0.02)
-    coarse, fine = (pushed(plant, 0.1, method="rk4", step=h, events=[]) for h in (2e-4, 2e-5))
+    coarse, fine = (
+        pushed(plant, 0.1, integration=Integration("rk4", step=h), events=[]) for h in (2e-4, 2e-5)
+    )
     size = np.max(np.abs(fine.dissipated_energy))
     assert size > 1e-3
     missing = [np.max(np.abs(run.balance)) for run in (coarse, fine)]
@@ -126,7 +128,9 @@ def test_energy_balance() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["3rps", "delta"])
 def test_energy_balance_of_spatial_robots(name: str) -> None:
-    run = pushed(all_effects(library_robot(name), smooth=0.02), 0.02, method="rk4", step=5e-5)
+    run = pushed(
+        all_effects(library_robot(name), smooth=0.02), 0.02, integration=Integration("rk4", step=5e-5)
+    )
     assert run.ok
     size = np.max(np.abs(run.dissipated_energy))
     assert size > 1e-4
@@ -139,7 +143,7 @@ def test_flexible_links() -> None:
     """The same drives around a plant with flexible links."""
     robot = library_robot("fivebar-flexible")
     plant = all_effects(robot, nacelle.elastic.ElasticPlant, smooth=0.02)
-    run = pushed(plant, 0.005, method="rk4")
+    run = pushed(plant, 0.005, integration=Integration("rk4"))
     assert run.ok
     assert np.max(np.abs(run.balance)) < 1e-6 * np.max(np.abs(run.dissipated_energy))
     q, w = plant.encoders(run.states)
