@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import nacelle
 from nacelle.identification.consistency.consistent import consistent_parameters
 from nacelle.identification.consistency.mass_matrix import smallest_inertia_ratio
-from support.noisy_estimates import noisy_estimate, states
+from support.noisy_estimates import noisy_estimate, random_motion_states
 
 ROBOTS = ("fivebar", "delta", "hexa", "palida")
 
@@ -38,7 +38,7 @@ def row(name, shared, weight):
     data = noisy_estimate(robot, noise=0.1, rate=0.2, span=0.2, count=40, shared=shared)
     result = consistent_parameters(data.base, data.beta, data.root, weight=weight)
     ms = 1e3 * best(lambda: consistent_parameters(data.base, data.beta, data.root, weight=weight))
-    poses = states(robot, 60, 77)[0]
+    poses = random_motion_states(robot, 60, 77)[0]
     least = [
         np.nanmin(smallest_inertia_ratio(data.base, beta, poses)) for beta in (data.beta, result.base_values)
     ]

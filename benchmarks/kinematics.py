@@ -28,6 +28,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native, compile_native_newton
 from nacelle.kinematics.solve import newton_steps
 from nacelle.spatial.pose import Pose
+from nacelle.verify.engine import TreeState
 
 ROBOTS = ("palida", "gough-stewart", "delta", "fivebar", "hexa")
 TOLERANCE = 1e-12
@@ -50,10 +51,11 @@ class Pinocchio:
     def __init__(self, robot):
         import pinocchio as pin
 
-        from support.pinocchio_tree import pinocchio_tree, se3
+        from nacelle.verify.engines.pinocchio import build
+        from support.pinocchio_tree import se3
 
         self.pin, self.robot = pin, robot
-        self.tree = pinocchio_tree(robot)
+        self.tree = build(robot)
         self.model = self.tree.model
         self.ends = []
         for number, joint in enumerate(robot.closures):
@@ -129,7 +131,7 @@ def measure(name, count, rounds):
         solver, start = compile_native_newton(newton_steps.forward_step, robot), x[:1]
     else:
         whole = JointSearch(mechanism)
-        solver, start = whole.solver, whole.start(x[:1])
+        solver, start = whole.equations.solver, whole.start(x[:1])
 
     def run():
         return solver.solve(start, active, tolerance=TOLERANCE, follow=True)
@@ -138,9 +140,11 @@ def measure(name, count, rounds):
     pinocchio = Pinocchio(robot)
     size = 3 if robot.platform_nv == 3 else 7
     bodies = found.bodies
+    rest, no_load = np.zeros(robot.platform_nv + robot.nv), np.zeros((len(robot.bodies), 6))
 
     def configuration(k):
-        return pinocchio.tree.configuration(Pose(bodies.R[k, 1], bodies.p[k, 1]), found.q_tree[k])
+        platform = Pose(bodies.R[k, 1], bodies.p[k, 1])
+        return pinocchio.tree.configuration(TreeState(platform, found.q_tree[k], rest, rest, no_load))
 
     poses = [configuration(k)[:size] for k in range(few)]
     places = list(range(size))
