@@ -6,6 +6,7 @@ capacity, examples, files, house, notebook, one thread, pictures, progress, publ
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import json
 import re
@@ -160,6 +161,24 @@ def test_computed_force_palida(capsys, monkeypatch):
 def test_every_example_is_run():
     here = Path(__file__).read_text(encoding="utf-8")
     assert all(str(path.relative_to(FOLDER)) in here for path in FOLDER.rglob("*.py"))
+
+
+@pytest.mark.slow
+def test_benchmarks_import_what_is_there() -> None:
+    """Imports within functions, too: benchmarks do not run with the tests."""
+    missing = []
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in ("nacelle", "support"):
+                try:
+                    module = importlib.import_module(str(node.module))
+                except ModuleNotFoundError as error:
+                    # Another engine that is not installed; make bench installs it.
+                    assert str(error.name).split(".")[0] not in ("nacelle", "support")
+                    continue
+                there = {name for name in (alias.name for alias in node.names) if hasattr(module, name)}
+                missing += [f"{path.name}: {alias.name}" for alias in node.names if alias.name not in there]
+    assert not missing
 
 
 def test_a_file_that_cannot_be_encoded_leaves_the_old_one(tmp_path: Path) -> None:
