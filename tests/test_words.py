@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -119,8 +119,14 @@ PHRASE = re.compile(rf"\b({'|'.join(PHRASES)})\b")
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def _words_of_identifiers(path: Path) -> frozenset[str]:
+    names = [name for name, _ in identifiers(_nodes(path))]
+    return frozenset(word for name in names for word in (name.strip("_"), *parts(name)))
 
 
 def is_participle(name: str) -> bool:
@@ -135,9 +141,9 @@ def _is_value(function: ast.FunctionDef) -> bool:
     return any("property" in name or name == "setter" for name in names)
 
 
-def identifiers(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Names that a file defines, with their lines: functions, classes, parameters, variables, attributes."""
-    for node in ast.walk(tree):
+def identifiers(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
+    """Names that nodes define, with their lines: functions, classes, parameters, variables, attributes."""
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name, node.lineno
         elif isinstance(node, ast.arg):
@@ -148,11 +154,11 @@ def identifiers(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield node.attr, node.lineno
 
 
-def second_operands(tree: ast.Module) -> set[tuple[str, int]]:
+def second_operands(nodes: Iterable[ast.AST]) -> set[tuple[str, int]]:
     """Parameters `other` right after `self`, as Python calls the second operand, with their lines."""
     return {
         (argument.arg, argument.lineno)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.FunctionDef) and [a.arg for a in node.args.args[:1]] == ["self"]
         for argument in node.args.args[1:3]
         if argument.arg == "other"
@@ -185,7 +191,7 @@ def test_functions_are_no_bare_participles() -> None:
     bad = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path in SOURCES
-        for node in ast.walk(_tree(path))
+        for node in _nodes(path)
         if isinstance(node, ast.FunctionDef) and is_participle(node.name) and not _is_value(node)
         if node.name not in PROTOCOLS
     ]
@@ -196,9 +202,8 @@ def test_identifiers_use_the_words_of_the_field() -> None:
     bad = [
         f"{path}:{line} {name} ({word})"
         for path in SOURCES
-        for tree in (_tree(path),)
-        for operands in (second_operands(tree),)
-        for name, line in identifiers(tree)
+        for operands in (second_operands(_nodes(path)),)
+        for name, line in identifiers(_nodes(path))
         if (name, line) not in operands
         for word in (bad_word(path.relative_to(ROOT / "src" / "nacelle").as_posix(), name),)
         if word
@@ -227,10 +232,9 @@ def test_every_exception_is_needed() -> None:
         for beginnings, words, _ in ALLOWED
         for beginning in beginnings
         if not any(
-            set(words) & {name.strip("_"), *parts(name)}
+            not _words_of_identifiers(path).isdisjoint(words)
             for path in SOURCES
             if path.relative_to(ROOT / "src" / "nacelle").as_posix().startswith(beginning)
-            for name, _ in identifiers(_tree(path))
         )
     ]
     assert not bad, bad
@@ -246,7 +250,7 @@ def test_messages_have_none_of_the_phrases() -> None:
     bad = [
         f"{path.relative_to(ROOT)}:{node.lineno} {match[0]}"
         for path in SOURCES
-        for node in ast.walk(_tree(path))
+        for node in _nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
         for match in PHRASE.finditer(" ".join(node.value.split()))
     ]
@@ -261,25 +265,23 @@ def _documented_attributes(docstring: str) -> list[str]:
 
 def test_docstrings_name_attributes_that_exist() -> None:
     classes = {
-        node.name: (node, path)
-        for path in SOURCES
-        for node in ast.walk(_tree(path))
-        if isinstance(node, ast.ClassDef)
+        node.name: (node, path) for path in SOURCES for node in _nodes(path) if isinstance(node, ast.ClassDef)
     }
 
     def names(node: ast.ClassDef) -> set[str]:
         inherited = [classes[b.id][0] for b in node.bases if isinstance(b, ast.Name) and b.id in classes]
+        nodes = tuple(ast.walk(node))
         return set().union(
-            {name for name, _ in identifiers(node)},
-            {child.attr for child in ast.walk(node) if isinstance(child, ast.Attribute)},
+            {name for name, _ in identifiers(nodes)},
+            {child.attr for child in nodes if isinstance(child, ast.Attribute)},
             *(names(base) for base in inherited),
         )
 
     bad = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}.{name}"
         for node, path in classes.values()
-        for name in _documented_attributes(ast.get_docstring(node) or "")
-        if name not in names(node)
+        for documented in (_documented_attributes(ast.get_docstring(node) or ""),)
+        for name in sorted(set(documented) - names(node) if documented else ())
     ]
     assert not bad, "\n".join(bad)
 

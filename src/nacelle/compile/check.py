@@ -212,7 +212,7 @@ def expected_results(
     fixed: int = 0,
     at_random: bool = False,
     may_refuse: bool = False,
-    asked: int | None = None,
+    reference_states: int | None = None,
 ) -> ProgramCheck:
     """What a program must give at rows (K, size).
 
@@ -226,8 +226,8 @@ def expected_results(
         fixed: how many of the first inputs are numbers of the robot, the same in all rows.
         at_random: whether inputs are any numbers, so that results may be ill-conditioned.
         may_refuse: whether the function may refuse the inputs: it declares none, or needs symbols.
-        asked: at how many of the rows the function is asked, at all of them if None; at the others the
-            program as it was traced stands for it.
+        reference_states: at how many of the rows the function is evaluated, at all of them if None; at the
+            others the program as it was traced stands for it.
     """
     changed = rows.copy()
     if fixed < rows.shape[1]:
@@ -235,7 +235,7 @@ def expected_results(
         step = rng.uniform(0.5, 1.0, rows.shape[1] - fixed) * rng.choice([-1.0, 1.0], rows.shape[1] - fixed)
         changed[:, fixed:] += _CHANGE * np.max(np.abs(rows[:, fixed:]), axis=0) * step
     both = np.concatenate([rows, changed])
-    by_tree = _evaluate_function(evaluate, rows[:asked], variables, may_refuse) or {}
+    by_tree = _evaluate_function(evaluate, rows[:reference_states], variables, may_refuse) or {}
     traced = raw(both)
     outputs, allowed = [], []
     size = float(np.max(np.abs(rows), initial=0.0))

@@ -129,7 +129,7 @@ def _step_specifications(
     of a small robot is compiled in the time of some ten evaluations as it is written.
     """
     shapes = resolve_input_shapes(function, robot)
-    derivative = Specification(function, robot, shapes, options=dict(options or {}), asked=1)
+    derivative = Specification(function, robot, shapes, options=dict(options or {}), reference_states=1)
     laws = () if control is None else (Specification(control, robot, resolve_input_shapes(control, robot)),)
     return derivative, *laws
 

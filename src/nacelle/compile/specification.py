@@ -85,8 +85,8 @@ class Specification:
         states: how inputs are drawn at which the program is checked, as for `@sampled`, where the function
             does not declare it; at random if None.
         verify: whether the program is checked against the function.
-        asked: at how many states of its check the function itself is asked, at all of them if None; see
-            `expected_results`.
+        reference_states: at how many states of its check the function itself is evaluated, at all of them if
+            None; see `expected_results`.
     """
 
     function: Callable[..., Any]
@@ -99,7 +99,7 @@ class Specification:
     options: Mapping[str, Any] = field(default_factory=dict)
     states: Callable[..., Any] | None = None
     verify: bool = True
-    asked: int | None = None
+    reference_states: int | None = None
 
     @property
     def name(self) -> str:
@@ -320,7 +320,7 @@ class Specification:
             fixed=fixed,
             at_random=self._samples is None,
             may_refuse=self._samples is None or check_sampler_of(self.function) is None,
-            asked=self.asked,
+            reference_states=self.reference_states,
         )
 
     @property
