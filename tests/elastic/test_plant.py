@@ -245,8 +245,7 @@ def test_forms_give_the_same_motion(name: str, forms: tuple[str, ...], step: flo
             ElasticPlant(robot, prescribed=True, form=form, smooth=0.5),
             1.0,
             40 * step,
-            method="rk4",
-            step=step,
+            integration=nacelle.simulation.Integration("rk4", step=step),
         )
         for form in forms
     ]
@@ -290,7 +289,8 @@ def test_an_overconstrained_robot() -> None:
     robot = with_flexible_links("orthoglide", number=0, section={"circle": 0.004}, **DAMPED)
     plant = ElasticPlant(robot, prescribed=True, smooth=0.5)
     assert plant.form.name == "assembled"
-    run = bang_bang(plant, 20.0, 5e-5, rtol=1e-9, atol=1e-12)
+    precise = nacelle.simulation.Integration(rtol=1e-9, atol=1e-12)
+    run = bang_bang(plant, 20.0, 5e-5, integration=precise)
     assert np.max(np.abs(run.balance)) < 1e-8 * np.max(run.energies["kinetic"])
     x = run.x[-1] - run.x[0]
     assert np.linalg.norm(x) > 1e-8

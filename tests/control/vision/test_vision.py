@@ -213,7 +213,7 @@ def test_a_robot_that_is_its_model_moves_as_it(robot: nacelle.Robot) -> None:
     np.testing.assert_allclose(one.x, two.x, atol=1e-9)
     np.testing.assert_allclose(one.estimated_poses, one.x, atol=1e-4)
     assert rms(one.tool_error) < 1e-4
-    for what in ("energy", "work", "dissipated"):
+    for what in ("energy", "work", "dissipated_energy"):
         energies = (getattr(run.simulation, what) for run in (one, two))
         np.testing.assert_allclose(*energies, atol=1e-9)
 
