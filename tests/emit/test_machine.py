@@ -144,7 +144,7 @@ def programs_of(
         return real(form, specification, made, *given, **more)
 
     for module in (native, drivers):
-        monkeypatch.setattr(module, "kept", recording)
+        monkeypatch.setattr(module, "load_or_compile", recording)
     monkeypatch.setattr(cache, "_key", lambda *_: None)
     monkeypatch.setenv("NACELLE_CACHE", str(folder))
     robot = nacelle.load(robot_name)

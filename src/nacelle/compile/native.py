@@ -49,7 +49,7 @@ def compile_program(
     *,
     anew: bool = False,
 ) -> Compiled:
-    """Compile a program of a specification, arguments as in `kept`."""
+    """Compile a program of a specification, arguments as in `load_or_compile`."""
 
     def plain(program: Program) -> Compiled:
         return Compiled(program, numpy_kernel(program), "numpy")
