@@ -176,7 +176,7 @@ def load_or_trace(
     store: Store | None,
     part: str = "program",
 ) -> Program:
-    """The program of a specification from the cache, or made anew and kept; arguments as in `load_or_compile`."""
+    """The program of a specification, from the cache or made anew and kept; see `load_or_compile`."""
     key = None if store is None else _key(kind, part, specification, kind)
     if store is not None and key is not None:
         try:
