@@ -62,15 +62,26 @@ test-extras: setup ## Tests of what is optional; installs PyTorch (some gigabyte
 QUALITY = @$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes \
 	-r requirements/quality.txt
 
-coverage: setup ## Lines and branches that make test-all reaches, PART by PART or TIER=test; which tests, for make mutants
+# SlipCover, since a run of make test-all takes no longer with it; parts of one run are merged.
+TIER ?= all
+COVERED = .results/coverage-
+coverage: setup ## Lines and branches that make test-all reaches, PART by PART; TIER=test: that make test does
 	$(QUALITY)
-	mkdir -p .results
-	COVERAGE_FILE=.results/contexts $(BIN)/pytest -n $(JOBS) --dist worksteal --tier $(or $(TIER),all) \
-		--part $(PART) $(if $(filter-out 1/%,$(PART)),--cov-append) \
-		--cov=nacelle --cov-branch --cov-context=test --cov-report=
-	COVERAGE_FILE=.results/contexts $(BIN)/coverage report --skip-covered --sort=cover --precision=1
+	@mkdir -p .results
+	PYTHONPATH=tests $(BIN)/python -m slipcover --branch --source src/nacelle --json \
+		--out $(COVERED)$(TIER)-$(subst /,of,$(PART)).json -m pytest -p support.coverage_loader \
+		-n $(JOBS) --dist worksteal --tier $(TIER) --part $(PART); tests=$$?; \
+	PYTHONPATH=tests $(BIN)/python -m support.coverage_report $(COVERED)$(TIER)-*of$(lastword $(subst /, ,$(PART))).json; \
+	exit $$tests
 
-mutants: setup ## Mutation testing of the core on the kept list; PART=1/4 as above, goes on where it was stopped
+# Which test of make test runs which line.
+.results/contexts: | $(STAMP)
+	$(QUALITY)
+	@mkdir -p .results
+	COVERAGE_FILE=$@ $(BIN)/pytest -n $(JOBS) --dist worksteal --tier test \
+		--cov=nacelle --cov-branch --cov-context=test --cov-report=
+
+mutants: setup .results/contexts ## Mutation testing of the core on the kept list; PART=1/4 as above, goes on where it was stopped
 	$(QUALITY)
 	PYTHONPATH=tests $(BIN)/python -m support.mutants --part $(PART)
 
