@@ -69,8 +69,8 @@ coverage: setup ## Lines and branches that make test-all reaches, PART by PART; 
 	$(QUALITY)
 	@mkdir -p .results
 	PYTHONPATH=tests $(BIN)/python -m slipcover --branch --source src/nacelle --json \
-		--out $(COVERED)$(TIER)-$(subst /,of,$(PART)).json -m pytest -p support.coverage_loader \
-		-n $(JOBS) --dist worksteal --tier $(TIER) --part $(PART); tests=$$?; \
+		--out $(COVERED)$(TIER)-$(subst /,of,$(PART)).json -m pytest -n $(JOBS) --dist worksteal \
+		--tier $(TIER) --part $(PART); tests=$$?; \
 	PYTHONPATH=tests $(BIN)/python -m support.coverage_report $(COVERED)$(TIER)-*of$(lastword $(subst /, ,$(PART))).json; \
 	exit $$tests
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-import pkgutil
 import sys
+from importlib.resources import files
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -30,8 +30,7 @@ class Home(NamedTuple):
 @functools.cache
 def _stub_names(package: str) -> dict[str, Home]:
     """What the stub of a package imports, each name with its home."""
-    stub = pkgutil.get_data(package, "__init__.pyi")
-    assert stub is not None, f"{package} has no __init__.pyi"
+    stub = files(package).joinpath("__init__.pyi").read_bytes()
     public: dict[str, Home] = {}
     imported: dict[str, Home] = {}
     for node in ast.parse(stub).body:

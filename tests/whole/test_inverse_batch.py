@@ -105,12 +105,12 @@ _MEASURE = """
 import resource
 from kinematics_batch import check_batch, mixed_poses
 from nacelle.kinematics.solve.inverse import inverse_kinematics
-from support.uncompiled import any_robot
+from support.uncompiled import named_robot
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
-robot = any_robot("palida")
+robot = named_robot("palida")
 inverse_kinematics(robot, mixed_poses(robot, 20_000)[0])
 x, _ = mixed_poses(robot, {count})
 before = peak()

@@ -123,6 +123,8 @@ def law_function(
             single
             precision.
     """
+    # The first of equal laws makes the function for all of them, and its numbers may suit one robot alone.
+    kind = kind.untuned
 
     # Laws begin with a step of the iteration that finds y: its rounding, over the square of the period, is in
     # what they remember.

@@ -10,9 +10,10 @@ the pages and headers of exported controllers.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -272,6 +273,14 @@ class ControlLaw(ABC):
             x: the pose (nx,).
             y: passive coordinates at it (ny,).
         """
+
+    @property
+    def untuned(self) -> Self:
+        """The same law with its numbers of tuning (fields that do not compare) at their defaults."""
+        if not dataclasses.is_dataclass(self):
+            return self
+        tuned = {part.name: part.default for part in dataclasses.fields(self) if not part.compare}
+        return dataclasses.replace(self, **tuned)
 
     def plausible_gains(self, robot: Robot) -> Array:
         """Gains of the right order for samples of 1 ms, 10 Hz and masses of 1 kg."""

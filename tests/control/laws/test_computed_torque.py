@@ -222,3 +222,14 @@ def test_springs_that_push_are_refused() -> None:
         controller(robot, "impedance", stiffness=(2e3, 1e3, 1e3))
     with pytest.raises(KinematicsError, match="one damping ratio or 2"):
         controller(robot, "impedance", ratios=(1.0, 1.0, 1.0))
+
+
+def test_a_stated_stiffness_is_of_its_robot_alone() -> None:
+    """Equal laws share a program; what tunes one of them must not reach a robot of another size."""
+    for name, stated in (("fivebar", (2e3, 5e3)), ("delta", None)):
+        robot = named_robot(name)
+        own = controller(robot, "impedance", period=2.0 * T, bandwidth=5.0, stiffness=stated)
+        assert own.gain("stiffness").shape == (robot.motion.n**2,)
+        x, zero = np.asarray(mechanism_of(robot).reference[0]), np.zeros(robot.motion.n)
+        force, _ = own.step(own.start(x), own.coordinates(x), DesiredMotion(x, zero, zero))
+        assert np.isfinite(force).all()
