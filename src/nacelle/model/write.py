@@ -49,7 +49,9 @@ class _Writer:
         data |= _nonempty(
             {
                 "couplings": {
-                    _name_without_dot(robot.joints[k].name): self.coupling(k) for k in robot.couplings
+                    _name_without_dot(robot.joints[k].name): self.coupling(k)
+                    for k in robot.couplings
+                    if self.coupling_leg(k) is None
                 }
             }
         )
@@ -103,6 +105,11 @@ class _Writer:
                 return leg.name
         return None
 
+    def coupling_leg(self, index: int) -> str | None:
+        """The leg that a coupling is written in: its name begins with the leg's."""
+        leg = self.robot.joints[index].name.rpartition(".")[0]
+        return leg if any(leg == chain.name for chain in self.chains) else None
+
     def joints_outside_chains(self, joints: tuple[int, ...]) -> list[int]:
         """The joints of the platform that are written by themselves, not in a chain that hangs on it."""
         return [j for j in joints if self.joint_leg(j) is None and not self.robot.joints[j].is_coupling]
@@ -145,7 +152,14 @@ class _Writer:
             data[key] = {
                 self.local(self.robot.joints[j].name, leg.name): self.joint(j, leg.name) for j in indices
             }
-        return data
+        couplings = [k for k in self.robot.couplings if self.coupling_leg(k) == leg.name]
+        return data | _nonempty(
+            {
+                "couplings": {
+                    self.local(self.robot.joints[k].name, leg.name): self.coupling(k) for k in couplings
+                }
+            }
+        )
 
     def body(self, body: Body) -> dict[str, Any]:
         data = {} if body.massless else _inertia_entry(body.inertia)
