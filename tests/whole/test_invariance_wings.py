@@ -152,7 +152,9 @@ def test_camera(change: RobotTransform) -> None:
     place = Pose(camera.pose.R, change.length * camera.pose.p + change.t)
     own, found = observe(robot, camera=camera), observe(other, camera=camera.at_pose(place))
     rounding = other.coordinate_rounding
-    np.testing.assert_allclose(found.image, own.image, rtol=0.0, atol=1e-9 + 1e5 * rounding)
+    # Of the brightness: at pixels that an edge only touches, the covered share is a small difference.
+    allowed = (1e-10 + 1e3 * rounding) * np.max(own.image)
+    np.testing.assert_allclose(found.image, own.image, rtol=0.0, atol=allowed)
     assert [one.reason for one in found.seen] == [one.reason for one in own.seen]
     assert own.error is not None
     assert found.error is not None

@@ -1,5 +1,6 @@
 """Robots as MJCF: MuJoCo's own matrices give the robot's forces; what comes back is the robot."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco as mj
@@ -104,6 +105,16 @@ def test_all_that_a_file_can_hold_comes_back(tmp_path: Path) -> None:
     assert "stop: {stiffness:" in again.text
     own = round_trips.bodies_of(again.robot, file.names)
     assert max(exported_instants.errors(file, again.robot, own=own).values()) < 1e-12
+
+
+def test_a_joint_named_as_part_of_another_stays() -> None:
+    """The parts of "fold" are numbered; a joint that is called "fold-2" is no part of it."""
+    robot = library_robot("c5")
+    names = {"leg1.face": "fold", "leg2.face": "fold-2", "leg1.slide": "fold-1", "leg2.slide": "fold-2-1"}
+    joints = tuple(replace(joint, name=names.get(joint.name, joint.name)) for joint in robot.joints)
+    own, renamed = (assembled_graph(one).links for one in (robot, replace(robot, joints=joints)))
+    assert len({link.name for link in renamed}) == len(renamed) == len(own)
+    assert [len(link.axes) for link in renamed] == [len(link.axes) for link in own]
 
 
 @pytest.mark.slow

@@ -88,12 +88,18 @@ def test_values_of_users_are_put_down_by_control() -> None:
 def test_late_events_replace_earlier_ones_and_errors_are_said() -> None:
     said: list[str] = []
     loop = EventLoop(lambda elapsed: False, said.append)
-    held, done = threading.Event(), []
+    begun, held, done = threading.Event(), threading.Event(), []
+
+    def hold() -> None:
+        begun.set()
+        held.wait(10.0)
 
     def refuse() -> None:
         raise nacelle.NacelleError("not this way")
 
-    loop.post("hold", lambda: held.wait(10.0) and None)
+    loop.post("hold", hold)
+    # All that is posted now waits behind it.
+    assert begun.wait(10.0)
     for k in range(100):
         loop.post("drag", lambda k=k: done.append(k))
     loop.post("wrong", refuse)

@@ -249,10 +249,14 @@ class JointLinks:
     """Joints as links of a graph; what no link holds is reported."""
 
     def __init__(
-        self, drives: Mapping[str, Actuator], name: Callable[[str], str], report: ExchangeReport
+        self,
+        drives: Mapping[str, Actuator],
+        new_body: Callable[[str], str],
+        joint_names: UniqueNames,
+        report: ExchangeReport,
     ) -> None:
-        """With the actuators by the names of their joints, and a function that gives new names."""
-        self.drives, self.name, self.report = drives, name, report
+        """With the actuators by the names of their joints, a function that adds bodies, and the joints' names."""
+        self.drives, self.new_body, self.joint_names, self.report = drives, new_body, joint_names, report
 
     def links(self, joint: Joint, whole: Link, values: list[float]) -> list[Link]:
         """The links of a joint, from its predecessor to its successor.
@@ -279,8 +283,12 @@ class JointLinks:
         if len(parts) < 2:
             return parts or [whole]
         ending = "-carrier{}" if len(parts) > 2 else "-carrier"
-        carriers = [self.name(whole.name + ending.format(k)) for k in range(1, len(parts))]
-        in_order = [replace(part, name=f"{whole.name}-{k}") for k, part in enumerate(parts, 1)]
+        carriers = [self.new_body(whole.name + ending.format(k)) for k in range(1, len(parts))]
+        # A joint of the robot may have the name of a part: "fold-2" of "fold".
+        in_order = [
+            replace(part, name=self.joint_names.new(f"{whole.name}-{k}", whole.name))
+            for k, part in enumerate(parts, 1)
+        ]
         return chain_links(whole, in_order, carriers)
 
     def _axis(self, joint: Joint, number: int, primitive: Primitive, value: float) -> Axis:
@@ -422,9 +430,9 @@ class _Builder:
         for index in range(1, len(robot.bodies)):
             if index != numbers.PLATFORM or self.point is None:
                 self.bodies[index] = body_names.new(robot.bodies[index].name, f"body{index}")
-        joint_names = UniqueNames(())
-        self.joints = [joint_names.new(joint.name, f"joint{k}") for k, joint in enumerate(robot.tree_joints)]
-        self.cuts = [joint_names.new(joint.name, f"closure{k}") for k, joint in enumerate(self.closures)]
+        names = self.joint_names = UniqueNames(())
+        self.joints = [names.new(joint.name, f"joint{k}") for k, joint in enumerate(robot.tree_joints)]
+        self.cuts = [names.new(joint.name, f"closure{k}") for k, joint in enumerate(self.closures)]
         self.solids: dict[str, Solid] = {}
         names = UniqueNames(())
         drives = {
@@ -437,7 +445,7 @@ class _Builder:
             self.solids[unique] = Solid()
             return unique
 
-        self.joint_links = JointLinks(drives, carrier, self.report)
+        self.joint_links = JointLinks(drives, carrier, self.joint_names, self.report)
 
     def graph(self) -> Graph:
         robot = self.robot
@@ -483,10 +491,9 @@ class _Builder:
                 "other format holds"
             )
         axes = [Axis(np.eye(3)[k], turns=False, value=float(self.assembly.platform.p[k])) for k in range(3)]
-        joint_names = UniqueNames((*self.joints, *self.cuts))
         link = Link(name, BASE, name, identity(), Pose(self.assembly.platform.R.T, np.zeros(3)))
         links, carriers = split_axes(
-            link, axes, [joint_names.new(f"{name}-{axis}", name) for axis in "xyz"], self.body_names
+            link, axes, [self.joint_names.new(f"{name}-{axis}", name) for axis in "xyz"], self.body_names
         )
         self.solids |= massless_bodies(carriers)
         return links
