@@ -305,7 +305,7 @@ def test_any_bytes_in_a_file(file: Path, piece: bytes, position: int) -> None:
 # ---------------------------------------------------------------------------- typing errors
 
 # Keys of the format, and those of them that a robot uses first as a name of its own choice.
-OWN_NAMES = {"c5": {"axis"}, "orthoglide": {"end"}, "palida": {"viscous"}}
+OWN_NAMES = {"c5": {"axis", "platform"}, "orthoglide": {"end", "platform"}, "palida": {"viscous"}}
 KEYS = set(
     re.findall(
         r"\w+",
