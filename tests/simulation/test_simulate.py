@@ -239,7 +239,7 @@ def test_a_singularity_ends_the_run_at_its_condition() -> None:
     robot = library_robot("fivebar")
     plant = rigid_plant(robot, friction=False)
     run = simulate(
-        plant, nacelle.reference_pose(robot), until=1.0, events=standard_events(plant, limits=False)
+        plant, nacelle.reference_pose(robot), until=1.0, events=standard_events(plant.robot, limits=False)
     )
     assert run.message.endswith("a parallel singularity is near")
     assert nacelle.jacobian(robot, run.x[-1]).conditioning == pytest.approx(1e-3, rel=1e-6)

@@ -16,11 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import flow, pose_from_coordinates
 from nacelle.simulation.protocol import Feedback
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array
@@ -53,23 +50,6 @@ def refuse_motor_signals(robot: Robot, names: Sequence[str]) -> None:
             f"a controller of {robot.name} takes {MOTOR!r}, the forces of motors whose current loops have a "
             "lag: give a driven_plant with Drives(lag=...)"
         )
-
-
-def rigid_signals(robot: Robot, s: Array, quat_0: Array, names: Sequence[str]) -> dict[str, Any]:
-    """Signals of a rigid robot at its state: x, y, v, and of the actuators by inverse kinematics q and qd."""
-    refuse_motor_signals(robot, names)
-    mechanism, n = mechanism_of(robot), robot.motion.n
-    x, v, y = pose_from_coordinates(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
-    if mechanism.unknown_count:
-        y = y + loop_closing_step(robot, y, x)["dy"]
-    signals: dict[str, Any] = {"x": x, "y": y, "v": v}
-    if "q" in names or "qd" in names:
-        actuators = inverse_jacobian(robot, x, y)
-        signals |= {"q": actuators["q"], "qd": actuators["J"] @ v}
-    return signals
-
-
-RIGID_MODEL = LoopModel(flow, rigid_signals)
 
 
 def feedback(function: Callable[..., Any], reference: Any = None, **options: Any) -> Feedback:

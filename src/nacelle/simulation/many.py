@@ -23,8 +23,8 @@ from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import pose_shape
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable
-from nacelle.simulation.feedback import RIGID_MODEL
 from nacelle.simulation.flow import (
+    RIGID_MODEL,
     coordinates_from_pose,
     flow,
     pose_from_coordinates,

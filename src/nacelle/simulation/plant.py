@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from nacelle.simulation.integration import SuitedSteps
 from nacelle.simulation.protocol import Derivative, Events, Feedback, Labels
 from nacelle.spatial.physics import check_sampler_of, input_shapes
 from nacelle.spatial.scalar import Array, Scalar
-
-if TYPE_CHECKING:
-    from nacelle.simulation.drives import Drives
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +129,7 @@ class Plant(NativeFlow):
         closure_error: the largest closure error over all states: lengths over the robot's size, rad.
         external: constant wrenches [f; n] on bodies and tools, base axes.
         reason_uncompiled: why it cannot be compiled with a feedback or drives; empty if it can.
-        drives: its drives, if it has some, and
+        drives: its `Drives`, if it has some; None if not.
         inner: the plant without them.
     """
 
@@ -150,7 +147,7 @@ class Plant(NativeFlow):
     closure_error: Callable[[Array], float] | None = None
     external: Mapping[str, Any] = field(default_factory=dict)
     reason_uncompiled: str = ""
-    drives: Drives | None = None
+    drives: Any = None
     inner: Plant | None = None
 
     @property
@@ -170,7 +167,12 @@ class Plant(NativeFlow):
 
     def with_feedback(self, feedback: Feedback) -> CompiledLoop:
         """The plant under a feedback that is compiled with it."""
-        return CompiledLoop.of(self.loop_parts(), feedback)
+        plant, law = self.loop_parts(), feedback
+        force, flow = _closed_loop_functions(self.robot, self.model, self.options, law.function, law.options)
+        model, exact = LoopModel(flow, self.model.signals), self.exact_jacobian
+        return CompiledLoop(
+            self.robot, model, (), self.constants, plant=plant, control=force, exact_jacobian=exact
+        )
 
     def signals(self, s: Array, names: Sequence[str]) -> dict[str, Array]:
         """The wanted signals at states (..., size), by name: `q` and `qd` of the encoders, and others."""
@@ -195,17 +197,6 @@ class CompiledLoop(NativeFlow):
 
     plant: NativeFlow
     control: Callable[..., Array]
-
-    @staticmethod
-    def of(plant: NativeFlow, law: Feedback) -> CompiledLoop:
-        """The loop of a plant and a feedback."""
-        force, flow = _closed_loop_functions(
-            plant.robot, plant.model, plant.options, law.function, law.options
-        )
-        model, exact = LoopModel(flow, plant.model.signals), plant.exact_jacobian
-        return CompiledLoop(
-            plant.robot, model, (), plant.constants, exact_jacobian=exact, plant=plant, control=force
-        )
 
     def forces(self, s: Array, u: Array) -> Array:
         """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""

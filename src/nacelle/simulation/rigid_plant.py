@@ -33,8 +33,8 @@ from nacelle.kinematics.solve.unknowns import SearchStart
 from nacelle.model.joint import Interval, JointKind, Primitive
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import RIGID_MODEL
 from nacelle.simulation.flow import (
+    RIGID_MODEL,
     coordinates_from_pose,
     pose_from_coordinates,
     reference_orientation,

@@ -12,8 +12,7 @@ import nacelle
 from nacelle.model.joint import FrictionTerm
 from nacelle.simulation.driven_plant import driven_model, driven_plant, rates_and_mobility, sticking_rate
 from nacelle.simulation.drives import Cogging, DriveNumbers, Drives, LuGre, stiction_of
-from nacelle.simulation.feedback import RIGID_MODEL
-from nacelle.simulation.flow import flow
+from nacelle.simulation.flow import RIGID_MODEL, flow
 from nacelle.simulation.integration import SuitedSteps
 from nacelle.simulation.rigid_plant import rigid_plant
 from support.cart import cart

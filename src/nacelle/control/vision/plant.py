@@ -42,12 +42,13 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
-from nacelle.simulation.feedback import LoopModel, rigid_signals
+from nacelle.simulation.feedback import LoopModel
 from nacelle.simulation.flow import (
     FILL_VALUE,
     coordinates_from_pose,
     flow,
     reference_orientation,
+    rigid_signals,
     state_samples,
     state_size,
 )
