@@ -243,7 +243,7 @@ def elastic_plant(
         power=lambda s, u: np.asarray(np.sum(forces(s, u) * encoder_rates(s), axis=-1)),
         events=events,
         forces=forces,
-        shown={"elastic": elastic, **({} if prescribed else encoders)},
+        outputs={"elastic": elastic, **({} if prescribed else encoders)},
         suited_steps=lambda s: _suited_steps(model, parts(s)[0], physics),
         reason_uncompiled=_reason_uncompiled(model, prescribed),
     )

@@ -146,7 +146,7 @@ def driven_plant(plant: Plant | Robot, drives: Drives | None = None, *, tau0: An
 
     def bristles(s: Array) -> Array:
         result = np.zeros((*s.shape[:-1], count))
-        result[..., bristled] = s[..., size + len(lagged) :]
+        result[..., bristled] = s[..., size + len(lagged) : size + numbers.states]
         return result
 
     def forces(s: Array, u: Array) -> Array:
@@ -176,7 +176,7 @@ def driven_plant(plant: Plant | Robot, drives: Drives | None = None, *, tau0: An
         energies=energies,
         power=lambda s, u: inner.power(s, forces(s, u)),
         forces=forces,
-        shown={**inner.shown, "bristles": bristles},
+        outputs={**inner.outputs, "bristles": bristles},
         suited_steps=lambda s: _suited_steps(driven, numbers, s),
         drives=drives,
         inner=inner,

@@ -106,7 +106,7 @@ class NativeFlow:
         return results if isinstance(results, dict) else {names[0]: results}
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plant(NativeFlow):
     """A robot that moves.
 
@@ -122,7 +122,7 @@ class Plant(NativeFlow):
         events: gives what ends a run unless the user says otherwise.
         forces: the actuators' forces (..., actuators) under inputs (..., inputs), N m or N: of drives what
             current sensors see; the inputs, unless these are accelerations.
-        shown: signals (`signals`) that are not those of a program, each a function of states.
+        outputs: signals (`signals`) that are not those of a program, each a function of states.
         suited_steps: fixed steps that suit a plant that vibrates from a state (size,) on.
         joints: all joints and bodies (`InverseKinematics`), of a robot whose state places them.
         motion: rates of all its joints (`JointMotion`), rad/s or m/s.
@@ -140,7 +140,7 @@ class Plant(NativeFlow):
     power: Callable[[Array, Array], Array]
     events: Callable[[], Events]
     forces: Callable[[Array, Array], Array] = lambda s, u: u
-    shown: Mapping[str, Callable[[Array], Array]] = field(default_factory=dict)
+    outputs: Mapping[str, Callable[[Array], Array]] = field(default_factory=dict)
     suited_steps: Callable[[Array], SuitedSteps] | None = None
     joints: Callable[[Array], Any] | None = None
     motion: Callable[[Array], Any] | None = None
@@ -176,8 +176,8 @@ class Plant(NativeFlow):
 
     def signals(self, s: Array, names: Sequence[str]) -> dict[str, Array]:
         """The wanted signals at states (..., size), by name: `q` and `qd` of the encoders, and others."""
-        if all(name in self.shown for name in names):
-            return {name: self.shown[name](s) for name in names}
+        if all(name in self.outputs for name in names):
+            return {name: self.outputs[name](s) for name in names}
         self.loop_parts()
         return super().signals(s, names)
 
