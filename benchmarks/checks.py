@@ -29,11 +29,11 @@ import numpy as np
 import nacelle
 from nacelle.compile import Specification, cache, compile_function, compile_irk5, drivers, specification
 from nacelle.dynamics import model_functions
-from nacelle.elastic.plant import ElasticPlant
+from nacelle.elastic.plant import elastic_plant
 from nacelle.emit.jit import compiler
 from nacelle.emit.store import Store
 from nacelle.model.robot import Robot
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 
 MODELS = ("inverse", "forward", "inertia", "regressor", "implicit")
 # Measured from outside: the package has no hook for it, and needs none.
@@ -95,7 +95,7 @@ def compile_model(robot: Robot, model: str, store: Store) -> None:
         compile_function(getattr(model_functions, model), robot, cache=store)
         return
     bends = any(body.section for body in robot.bodies)
-    plant = ElasticPlant(robot, friction=False) if bends else RigidPlant(robot, friction=False)
+    plant = elastic_plant(robot, friction=False) if bends else rigid_plant(robot, friction=False)
     assert plant.flow is not None
     compile_irk5(plant.flow, plant.robot, options=dict(plant.options), cache=store)
 

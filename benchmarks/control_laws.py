@@ -32,9 +32,9 @@ from nacelle.control.poles import loop_poles
 from nacelle.dynamics.jacobian import sample_poses
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.program.cost import count
-from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.driven_plant import driven_plant
 from nacelle.simulation.drives import Drives, stiction_of
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from support.control_loops import Loop, observed_disturbance, platform_wrench, stiffness
 from support.uncompiled import named_robot
 
@@ -176,8 +176,8 @@ def impedance():
         slow = 1e-2 * np.eye(robot.motion.n)[0]
         band = friction_along_twist(robot, *loop.reference, slow, 1e-5)[0] / k
         for size in sizes:
-            rigid = RigidPlant(sticking.robot, smooth=1e-3, external=platform_wrench(robot, "x", size))
-            run = loop.run(0.6, plant=DrivenPlant(rigid, Drives(stiction=sticking.friction)))
+            rigid = rigid_plant(sticking.robot, smooth=1e-3, external=platform_wrench(robot, "x", size))
+            run = loop.run(0.6, plant=driven_plant(rigid, Drives(stiction=sticking.friction)))
             way = -loop.errors(run, loop.rows(0.6))[-1][0]
             row(name, f"{size:g}", *(f"{1e3 * v:.3f}" for v in (size / k, way, size / k - way, band)))
 

@@ -24,7 +24,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import nacelle
-from nacelle.elastic.plant import ElasticPlant
+from nacelle.elastic.forms import form_of
+from nacelle.elastic.plant import elastic_plant
 from support.flexible import prrrp
 from support.flexible.references import motion
 
@@ -49,12 +50,12 @@ def rigid_velocity(t: np.ndarray) -> np.ndarray:
 
 def nacelle_rows() -> None:
     """Print time and error of nacelle's native loop."""
-    plant = ElasticPlant(nacelle.load("prrrp"), prescribed=True)
+    plant = elastic_plant(nacelle.load("prrrp"), prescribed=True)
     exact = nacelle.simulate(plant, START, None, lambda t: ACCELERATION, until=T / 2)
     exact = exact.resume(until=T, tau=lambda t: -ACCELERATION)
     driver, s0 = plant.driver(), plant.state(START, np.zeros(2))
     assert driver is not None
-    print(f"nacelle, form {plant.form.name}, RK4 in native code")
+    print(f"nacelle, form {form_of(plant.robot).name}, RK4 in native code")
     print(f"{'steps':>8} {'time, ms':>10} {'error of the vibration':>24}")
     for steps in STEPS:
         rows = np.where(np.arange(steps)[:, None] < steps // 2, 1.0, -1.0) * ACCELERATION

@@ -62,7 +62,7 @@ class Case:
         stiffness, push = ROBOTS[name]
         self.name, self.seconds, self.push = name, seconds, np.array(push)
         self.robot, self.x = sprung_robot(name, stiffness)
-        self.plant = nacelle.simulation.RigidPlant(self.robot, friction=False)
+        self.plant = nacelle.simulation.rigid_plant(self.robot, friction=False)
         bodies = nacelle.inverse_kinematics(self.robot, self.x).bodies
         motion = nacelle.kinematics.joint_motion(self.robot, self.x, self.push)
         twist = nacelle.kinematics.body_motion(self.robot, self.x, self.push).twist[1]

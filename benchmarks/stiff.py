@@ -23,7 +23,8 @@ import numpy as np
 
 import nacelle
 from nacelle.dynamics.physics import WITHOUT_FRICTION
-from nacelle.elastic.plant import fastest_vibration
+from nacelle.elastic.forms import form_of
+from nacelle.elastic.plant import vibrations
 
 UNTIL = 0.02
 FACTORS = (1.0, 1e3, 1e5)
@@ -66,20 +67,22 @@ def links() -> None:
 def link_rows(factor: float) -> None:
     """Print the rows of the flexible robot with E of its distal links times a factor."""
     robot = stiffened(nacelle.load("fivebar-flexible"), factor)
-    plant = nacelle.elastic.ElasticPlant(robot, friction=False)
+    plant = nacelle.elastic.elastic_plant(robot, friction=False)
     x = nacelle.reference_pose(robot)
     s, u = plant.state(x, np.zeros(2)), np.array([[0.5, 1.0]])
     explicit, implicit = plant.driver(), plant.implicit_driver()
     assert explicit is not None
     assert implicit is not None
-    soft = [k for k, name in enumerate(plant.elastic_names) if "proximal" in name]
-    count = int(np.ceil(UNTIL * fastest_vibration(plant.form, plant.positions(s), WITHOUT_FRICTION) / 2.0))
+    soft = [k for k, name in enumerate(plant.labels.elastic) if "proximal" in name]
+    form = form_of(robot)
+    frequencies, _ = vibrations(form, s[: form.size], WITHOUT_FRICTION)
+    count = int(np.ceil(UNTIL * frequencies[-1] / 2.0))
     exact = explicit.integrate(s, u, h=UNTIL / (4 * count), steps=4 * count)[-1]
-    pose, bent = plant.split(exact)[0], plant.elastic(exact)[soft]
+    pose, bent = plant.split(exact)[0], plant.signal(exact, "elastic")[soft]
 
     def row(method: str, steps: int, evaluations: int, spent: float, end: Any) -> None:
         off = np.max(np.abs(plant.split(end)[0] - pose)) / np.max(np.abs(pose - x))
-        bend = np.max(np.abs(plant.elastic(end)[soft] - bent)) / np.max(np.abs(bent))
+        bend = np.max(np.abs(plant.signal(end, "elastic")[soft] - bent)) / np.max(np.abs(bent))
         cells = f"{method} | {steps} | {evaluations} | {1e3 * spent:.1f} | {off:.1e} | {bend:.1e}"
         print(f"| x {factor:g} | {cells} |", flush=True)
 
@@ -99,7 +102,7 @@ def friction() -> None:
         robot = nacelle.load(name)
         x, v = nacelle.reference_pose(robot), np.zeros(robot.motion.n)
         v[0] = 0.2
-        plant = nacelle.simulation.RigidPlant(robot, smooth=1e-4)
+        plant = nacelle.simulation.rigid_plant(robot, smooth=1e-4)
         hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
         options: dict[str, Any] = {"until": 0.3, "events": []}
         fixed = {"integration": nacelle.simulation.Integration("irk5", step=2e-3), **options}

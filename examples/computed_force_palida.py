@@ -29,7 +29,7 @@ def machine_of(robot):
     drives = nacelle.simulation.Drives(
         bandwidth=CURRENT, stiction=loose.friction, cogging=(3.0, 2.0 * np.pi / 0.03, 0.3)
     )
-    return nacelle.simulation.DrivenPlant(nacelle.simulation.RigidPlant(loose.robot, smooth=1e-3), drives)
+    return nacelle.simulation.driven_plant(nacelle.simulation.rigid_plant(loose.robot, smooth=1e-3), drives)
 
 
 def law(model, name):

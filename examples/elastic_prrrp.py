@@ -31,7 +31,7 @@ def accelerations() -> np.ndarray:
 
 def run(robot: nacelle.Robot) -> nacelle.simulation.Simulation:
     """The motion with prescribed sliders."""
-    plant = nacelle.elastic.ElasticPlant(robot, prescribed=True)
+    plant = nacelle.elastic.elastic_plant(robot, prescribed=True)
     return nacelle.simulate(
         plant,
         START,
@@ -64,7 +64,7 @@ def main() -> None:
         speed = np.linalg.norm(result.v, axis=1)
         vibration = np.linalg.norm(result.v - rigid, axis=1)
         plant = result.plant
-        assert isinstance(plant, nacelle.elastic.ElasticPlant)
+        assert isinstance(plant, nacelle.simulation.Plant)
         forces = plant.forces(result.states, result.tau)
         print(
             f"{name}: peak speed {np.max(speed):.4f} m/s, "

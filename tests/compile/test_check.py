@@ -16,7 +16,7 @@ from nacelle.compile import cache, compile_function, compile_irk5, specification
 from nacelle.compile.check import ROUNDING, InterpretedKernel, evaluate_program, expected_results
 from nacelle.compile.refusals import refusal_reason
 from nacelle.dynamics import model_functions, reference
-from nacelle.elastic.plant import ElasticPlant
+from nacelle.elastic.plant import elastic_plant
 from nacelle.emit import irk5_steps
 from nacelle.emit.irk5 import NumpyIrk5
 from nacelle.emit.jit import irk5 as jit_irk5
@@ -234,7 +234,7 @@ def test_defects_of_implicit_steps_are_caught(
     defect: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the loop of Radau IIA or in the machine code of its derivative: NumPy answers instead."""
-    plant = ElasticPlant(library_robot("prrrp"), friction=False)
+    plant = elastic_plant(library_robot("prrrp"), friction=False)
     assert plant.flow is not None
     if defect == "step":
         monkeypatch.setattr(irk5_steps, "GAMMA", 1.001 * irk5_steps.GAMMA)

@@ -29,7 +29,7 @@ from nacelle.model.description.fields import Strict
 from nacelle.model.robot import Robot
 from nacelle.program.cost import cost
 from nacelle.simulation.digital_controller import DigitalController, law_alone, native_loop
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.sensors import MISSING, Gap, Sensors, law_with_encoders
 from nacelle.spatial.physics import Form, check_sampler_of, input_shapes, physics
 from nacelle.spatial.scalar import Array
@@ -227,8 +227,8 @@ def test_poles_are_those_of_the_loop_over_a_sample(delay: float) -> None:
     q, z = law.coordinates(x), law.start(x)
     for _ in range(5):
         force, z = law.step(z, q, rest)
-    parts = RigidPlant(robot, friction=False).loop_parts()
-    X = np.concatenate([RigidPlant(robot).state(x, np.zeros(n)), z, force])
+    parts = rigid_plant(robot, friction=False).loop_parts()
+    X = np.concatenate([rigid_plant(robot).state(x, np.zeros(n)), z, force])
     nudge = 1e-6 * np.eye(len(X))
     row = np.concatenate(rest)
     after = native_loop(law.digital(x, row), parts).integrate(
@@ -422,7 +422,7 @@ def test_a_loop_ends_at_the_sample_that_is_out_of_reach(name: str) -> None:
     x = nacelle.reference_pose(robot)
     rows = np.tile(np.concatenate([x, np.zeros(4)]), (200, 1))
     rows[20:, 1] += 10.0
-    plant = nacelle.simulation.RigidPlant(robot, friction=False)
+    plant = nacelle.simulation.rigid_plant(robot, friction=False)
     run = nacelle.simulate(
         plant,
         x,

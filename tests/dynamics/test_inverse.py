@@ -208,7 +208,7 @@ def test_wrong_wrenches_name_bodies_and_tools() -> None:
     with pytest.raises(KinematicsError, match="no body 'flage' and no such tool; did you mean 'flange'"):
         nacelle.inverse_dynamics(robot, nacelle.reference_pose(robot), external={"flage": WRENCH})
     with pytest.raises(KinematicsError, match=r"constant wrenches \(6,\), that on flange has the shape"):
-        nacelle.simulation.RigidPlant(robot, external={"flange": np.zeros((3, 6))})
+        nacelle.simulation.rigid_plant(robot, external={"flange": np.zeros((3, 6))})
 
 
 @pytest.mark.slow
@@ -218,7 +218,7 @@ def test_simulations_under_a_wrench_keep_their_energy(method: str) -> None:
     robot = nacelle.load("delta")
     x = nacelle.reference_pose(robot)
     external = {"flange": np.array([3.0, 0.0, 5.0, 0.0, 0.0, 0.0])}
-    plant = nacelle.simulation.RigidPlant(robot, friction=False, external=external)
+    plant = nacelle.simulation.rigid_plant(robot, friction=False, external=external)
     hold = nacelle.dynamics.equilibrium(robot, x, external=external)
     step = 1e-3 if method == "rk4" else None
     still = nacelle.simulate(
@@ -322,7 +322,7 @@ def _models(robot: nacelle.Robot) -> dict[str, Callable[..., Any]]:
         "joint_reactions": lambda **o: nacelle.joint_reactions(robot, x, v, **o),
         "linearise": lambda **o: nacelle.dynamics.linearise(robot, x, **o),
         "dynamics_derivatives": lambda **o: nacelle.dynamics.dynamics_derivatives(robot, x, v, **o),
-        "RigidPlant": lambda **o: nacelle.simulation.RigidPlant(robot, **o),
+        "rigid_plant": lambda **o: nacelle.simulation.rigid_plant(robot, **o),
         "export": lambda **o: nacelle.export(robot, "inverse_dynamics", out="never-written", **o),
     }
 

@@ -16,7 +16,7 @@ from nacelle.elastic.flexible_tree import flexible_tree, plane_normal
 from nacelle.elastic.forms import form_of
 from nacelle.elastic.frames import ElasticFrames, frames_at, stiffness_matrix
 from nacelle.elastic.named import elastic_model, random_inputs
-from nacelle.elastic.plant import ElasticPlant, vibrations
+from nacelle.elastic.plant import elastic_plant, vibrations
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.assembly import row_scale
 from nacelle.model.leg import BASE
@@ -60,7 +60,7 @@ def test_a_section_across_the_plane_is_refused() -> None:
 
 def test_robots_without_flexible_links() -> None:
     robot = nacelle.load("fivebar")
-    for function in (flexible_tree, choose_independent_rates, form_of, ElasticPlant):
+    for function in (flexible_tree, choose_independent_rates, form_of, elastic_plant):
         with pytest.raises(KinematicsError, match="no flexible link"):
             function(robot)
 
@@ -145,9 +145,9 @@ Array = np.ndarray
 
 def found(radius: float) -> tuple[Array, Array]:
     robot = with_flexible_links("fivebar", section={"circle": radius})
-    plant = ElasticPlant(robot, friction=False)
+    plant = elastic_plant(robot, friction=False)
     s = plant.state(nacelle.reference_pose(robot), np.zeros(2))
-    return vibrations(plant.form, plant.positions(s), WITHOUT_FRICTION)
+    return vibrations(form_of(robot), s[: form_of(robot).size], WITHOUT_FRICTION)
 
 
 @pytest.mark.slow
@@ -167,12 +167,12 @@ def test_stretch_and_bending() -> None:
 
 def test_the_step_follows_what_bends() -> None:
     robot = with_flexible_links("fivebar", section={"circle": 0.004})
-    plant = ElasticPlant(robot, friction=False)
+    plant = elastic_plant(robot, friction=False)
     s = plant.state(nacelle.reference_pose(robot), np.zeros(2))
     w, stretch = found(0.004)
     bends = np.max(w[stretch < 0.5])
-    assert plant.implicit_step(s) == pytest.approx(2.0 * np.pi / bends / 20.0)
-    assert plant.suited_method(s) == "irk5"
+    assert plant.suited_steps(s).implicit == pytest.approx(2.0 * np.pi / bends / 20.0)
+    assert plant.suited_steps(s).method == "irk5"
     assert np.max(w) > 5.0 * bends
 
 

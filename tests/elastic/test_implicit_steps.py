@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nacelle
-from nacelle.elastic.plant import ElasticPlant
+from nacelle.elastic.plant import elastic_plant
 from nacelle.model.robot import Robot
 from support.flexible_robots import prrrp, with_flexible_links
 from support.library import library_robot
@@ -21,7 +21,7 @@ DAMPED = {"damping": {"ratio": 0.02}}
 def differences(run: Any, exact: Any) -> tuple[float, float]:
     """Largest differences of poses over the way, and of elastic coordinates over the largest of them."""
     plant = run.plant
-    e, expected = plant.elastic(run.states), plant.elastic(exact.at(run.t).state)
+    e, expected = (plant.signal(s, "elastic") for s in (run.states, exact.at(run.t).state))
     way = np.max(np.abs(exact.x - exact.x[0]))
     return (
         float(np.max(np.abs(run.x - exact.at(run.t).x)) / way),
@@ -40,7 +40,7 @@ def differences(run: Any, exact: Any) -> tuple[float, float]:
 )
 def test_as_with_step_control(name: str, until: float, largest: tuple[float, float]) -> None:
     """From rest under forces that rise from zero, so that the fastest vibrations are hardly excited."""
-    plant = ElasticPlant(library_robot(name), friction=False)
+    plant = elastic_plant(library_robot(name), friction=False)
     x = nacelle.reference_pose(plant.robot)
     size = np.linspace(0.5, 1.0, plant.inputs)
 
@@ -74,18 +74,18 @@ def stiff(robot: Robot, word: str, factor: float) -> Robot:
 def test_links_that_hardly_yield() -> None:
     """With E a thousand times as large steps of the soft links do: explicit ones are 70 times as many."""
     robot = stiff(library_robot("fivebar-flexible"), "distal", 1e3)
-    plant = ElasticPlant(robot, friction=False)
+    plant = elastic_plant(robot, friction=False)
     x, until = nacelle.reference_pose(robot), 0.01
     s = plant.state(x, np.zeros(2))
     driver, implicit = plant.driver(), plant.implicit_driver()
     assert driver is not None
     assert implicit is not None
     u = np.array([[0.5, 1.0]])
-    assert plant.reason_unstable(s, until / 7000)
+    assert plant.suited_steps(s).reason_unstable(until / 7000)
     exact = driver.integrate(s, u, h=until / 24000, steps=24000)[-1]
     motion = implicit.integrate(s, u, h=until / 100, steps=100)
-    soft = [k for k, name in enumerate(plant.elastic_names) if "proximal" in name]
-    e, expected = (plant.elastic(state)[soft] for state in (motion.x[-1], exact))
+    soft = [k for k, name in enumerate(plant.labels.elastic) if "proximal" in name]
+    e, expected = (plant.signal(state, "elastic")[soft] for state in (motion.x[-1], exact))
     assert np.max(np.abs(e - expected)) < 1e-5 * np.max(np.abs(expected))
     way = np.max(np.abs(plant.split(exact)[0] - x))
     assert np.max(np.abs(plant.split(motion.x[-1])[0] - plant.split(exact)[0])) < 1e-5 * way
@@ -98,7 +98,7 @@ def test_forms_give_the_same_motion() -> None:
     robot = prrrp((1.0, 0.0, 9.81), **DAMPED)
     runs = [
         nacelle.simulate(
-            ElasticPlant(robot, prescribed=True, form=form),
+            elastic_plant(robot, prescribed=True, form=form),
             nacelle.reference_pose(robot),
             None,
             [1.0, 2.0],
@@ -109,7 +109,7 @@ def test_forms_give_the_same_motion() -> None:
     ]
     for run in runs[1:]:
         np.testing.assert_allclose(run.x, runs[0].x, rtol=0.0, atol=1e-11)
-        e, expected = run.plant.elastic(run.states), runs[0].plant.elastic(runs[0].states)
+        e, expected = (r.plant.signal(r.states, "elastic") for r in (run, runs[0]))
         np.testing.assert_allclose(e, expected, rtol=0.0, atol=1e-6 * np.max(np.abs(expected)))
 
 
@@ -117,7 +117,7 @@ def test_forms_give_the_same_motion() -> None:
 def test_energy() -> None:
     """What actuators do is energy and what friction and damping take; with shorter steps the more exactly."""
     robot = with_flexible_links("fivebar", section={"circle": 0.005}, **DAMPED)
-    plant = ElasticPlant(robot, smooth=0.5)
+    plant = elastic_plant(robot, smooth=0.5)
     missing = []
     for step in (2e-4, 1e-4):
         run = nacelle.simulate(
@@ -142,7 +142,7 @@ def servo(robot: Robot, t: Any, q: Array, qd: Array) -> Array:
 @pytest.mark.slow
 def test_a_stiff_servo_is_part_of_the_step() -> None:
     """A compiled feedback far faster than the step, at its stages: no explicit step could be as long."""
-    plant = ElasticPlant(prrrp((0.0, 0.0, 9.81), **DAMPED))
+    plant = elastic_plant(prrrp((0.0, 0.0, 9.81), **DAMPED))
     x = nacelle.reference_pose(plant.robot)
     run = nacelle.simulate(
         plant,
@@ -153,7 +153,7 @@ def test_a_stiff_servo_is_part_of_the_step() -> None:
         integration=nacelle.simulation.Integration("irk5", step=1e-3),
     )
     assert run.ok
-    q, _ = plant.encoders(run.states[-1])
+    q = plant.signal(run.states[-1], "q")
     np.testing.assert_allclose(q, [0.002, -0.001], atol=2e-4)
     assert (
         nacelle.simulate(plant, x, until=1e-3, integration=nacelle.simulation.Integration("auto")).method

@@ -48,7 +48,7 @@ def errors(beam: dict | None, form: str | None = None) -> Errors:
     if beam is not None:
         bodies = tuple(dataclasses.replace(b, beam=beam) if b.section else b for b in robot.bodies)
         robot = dataclasses.replace(robot, bodies=bodies)
-    plant = nacelle.elastic.ElasticPlant(robot, prescribed=True, form=form)
+    plant = nacelle.elastic.elastic_plant(robot, prescribed=True, form=form)
     a = 4.0 * WAY / T**2 * np.where(np.arange(STEPS)[:, None] < STEPS // 2, 1.0, -1.0)
     run = nacelle.simulate(
         plant,

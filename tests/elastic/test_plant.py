@@ -10,10 +10,12 @@ import pytest
 
 import nacelle
 from nacelle.elastic.flexible_tree import flexible_tree
-from nacelle.elastic.plant import ElasticPlant
+from nacelle.elastic.forms import form_of
+from nacelle.elastic.plant import elastic_plant
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.simulation.protocol import Plant
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.protocol import PlantLike
 from support.flexible_robots import prrrp, with_flexible_links, with_scaled_modulus
 
 Array = np.ndarray
@@ -26,9 +28,7 @@ def start_of(robot: Robot) -> Array:
     return nacelle.reference_pose(robot)
 
 
-def bang_bang(
-    plant: ElasticPlant, size: float, until: float, **options: Any
-) -> nacelle.simulation.Simulation:
+def bang_bang(plant: Plant, size: float, until: float, **options: Any) -> nacelle.simulation.Simulation:
     """Inputs that change their signs at half of the time, where the run is resumed: a jump between steps."""
     u = size * np.linspace(1.0, 2.0, plant.inputs)
     integration = nacelle.simulation.Integration(rtol=1e-10, atol=1e-13)
@@ -49,8 +49,8 @@ ROBOTS: dict[str, Callable[[], Robot]] = {
 @pytest.mark.parametrize("name", ROBOTS)
 def test_states(name: str) -> None:
     robot = ROBOTS[name]()
-    plant = ElasticPlant(robot)
-    assert isinstance(plant, Plant)
+    plant = elastic_plant(robot)
+    assert isinstance(plant, PlantLike)
     x, v = start_of(robot), 0.1 * np.arange(1.0, 1.0 + len(plant.labels.v))
     s = plant.state(x, v)
     assert s.shape == (plant.size,)
@@ -58,32 +58,32 @@ def test_states(name: str) -> None:
         found = plant.split(state)
         np.testing.assert_allclose(found[0], np.broadcast_to(x, found[0].shape), atol=1e-12)
         np.testing.assert_allclose(found[1], np.broadcast_to(v, found[1].shape), atol=1e-12)
-    q, rates = plant.encoders(s)
+    q, rates = plant.signals(s, ("q", "qd")).values()
     np.testing.assert_allclose(q, nacelle.inverse_kinematics(robot, x).q, atol=1e-12)
     h = 1e-6
     ahead, behind = plant.state(x, v), plant.state(x, -v)
-    np.testing.assert_allclose(rates, -plant.encoders(behind)[1], atol=1e-12)
+    np.testing.assert_allclose(rates, -plant.signal(behind, "qd"), atol=1e-12)
     if len(x) == len(v):
         moved = [nacelle.inverse_kinematics(robot, x + k * h * v).q for k in (1.0, -1.0)]
         np.testing.assert_allclose(rates, (moved[0] - moved[1]) / (2 * h), atol=1e-7)
-    assert len(plant.elastic_names) == len(set(plant.elastic_names)) == plant.elastic(s).shape[-1]
-    np.testing.assert_allclose(plant.elastic(ahead), 0.0, atol=1e-12)
+    assert len(plant.labels.elastic) == len(set(plant.labels.elastic)) == plant.signal(s, "elastic").shape[-1]
+    np.testing.assert_allclose(plant.signal(ahead, "elastic"), 0.0, atol=1e-12)
 
 
 def test_labels() -> None:
     robot = prrrp()
-    assert [name for name, _ in ElasticPlant(robot, prescribed=True).labels.inputs] == [
+    assert [name for name, _ in elastic_plant(robot, prescribed=True).labels.inputs] == [
         f"{actuator.name}.acceleration" for actuator in robot.actuators
     ]
-    assert {unit for _, unit in ElasticPlant(robot, prescribed=True).labels.inputs} == {"m/s^2"}
-    assert {unit for _, unit in ElasticPlant(robot).labels.inputs} == {"N"}
+    assert {unit for _, unit in elastic_plant(robot, prescribed=True).labels.inputs} == {"m/s^2"}
+    assert {unit for _, unit in elastic_plant(robot).labels.inputs} == {"N"}
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize("form", ["condensed", "general"])
 def test_a_rest_pose_carries_the_load(form: str) -> None:
     robot = prrrp(TENSION)
-    plant = ElasticPlant(robot, static=True, prescribed=True, form=form)
+    plant = elastic_plant(robot, static=True, prescribed=True, form=form)
     s = plant.state(start_of(robot), np.zeros(2))
     np.testing.assert_allclose(plant.derivatives(s, np.zeros(2)), 0.0, atol=1e-5)
     own = flexible_tree(robot).shapes[0]
@@ -93,7 +93,7 @@ def test_a_rest_pose_carries_the_load(form: str) -> None:
     force = (1.0 + beam.mass) * 9.81 / (2.0 * rise) - 0.5 * beam.mass * 9.81 * rise
     bend = own.C[1] * 9.81 * np.sqrt(1.0 - rise**2)
     stiffness = own.stiffness[1, 1] + force * own.stretches[0].slopes[1, 1]
-    found = plant.elastic(s).reshape(2, -1)
+    found = plant.signal(s, "elastic").reshape(2, -1)
     np.testing.assert_allclose(np.abs(found[:, 1]), bend / stiffness, rtol=3e-3)
     stretch = (
         force / own.stretches[0].stiffness - 0.5 * own.stretches[0].slopes[1, 1] * (bend / stiffness) ** 2
@@ -104,10 +104,10 @@ def test_a_rest_pose_carries_the_load(form: str) -> None:
 def test_buckled_rest_poses_are_refused() -> None:
     robot = prrrp((0.0, 0.0, -9.81))
     with pytest.raises(KinematicsError, match="buckle"):
-        ElasticPlant(robot, static=True).state(start_of(robot), np.zeros(2))
+        elastic_plant(robot, static=True).state(start_of(robot), np.zeros(2))
     # Thicker beams carry it.
     nacelle.simulate(
-        ElasticPlant(with_scaled_modulus(robot, 4.0), static=True, prescribed=True),
+        elastic_plant(with_scaled_modulus(robot, 4.0), static=True, prescribed=True),
         start_of(robot),
         None,
         np.zeros((20, 2)),
@@ -119,7 +119,7 @@ def test_buckled_rest_poses_are_refused() -> None:
 @pytest.mark.slow
 def test_large_deflections_end_a_run() -> None:
     robot = with_scaled_modulus(prrrp((0.3, 0.0, -9.81)), 0.002)
-    plant = ElasticPlant(robot, prescribed=True)
+    plant = elastic_plant(robot, prescribed=True)
     run = nacelle.simulate(
         plant,
         start_of(robot),
@@ -130,7 +130,7 @@ def test_large_deflections_end_a_run() -> None:
     )
     assert run.t[-1] < 2.0
     assert "30 %" in run.message
-    largest = np.max(np.abs(plant.elastic(run.states[-1])) / flexible_tree(robot).scales)
+    largest = np.max(np.abs(plant.signal(run.states[-1], "elastic")) / flexible_tree(robot).scales)
     assert largest == pytest.approx(0.3, rel=1e-6)
 
 
@@ -147,7 +147,7 @@ def spring(robot: Robot, t: Any, q: Array, qd: Array) -> Array:
 
 def test_compiled_feedback_measures_encoders() -> None:
     robot = prrrp(TENSION)
-    plant = ElasticPlant(robot)
+    plant = elastic_plant(robot)
     h, count = 5e-5, 40
     run = nacelle.simulate(
         plant,
@@ -161,7 +161,7 @@ def test_compiled_feedback_measures_encoders() -> None:
     s = plant.state(start_of(robot), np.zeros(2))
 
     def f(s: Array) -> Array:
-        return np.array(flow(s, spring(robot, 0.0, *plant.encoders(s))))
+        return np.array(flow(s, spring(robot, 0.0, *plant.signals(s, ("q", "qd")).values())))
 
     for _ in range(count):
         k1 = f(s)
@@ -174,7 +174,7 @@ def test_compiled_feedback_measures_encoders() -> None:
 
 def test_feedback_in_python() -> None:
     robot = prrrp(TENSION)
-    plant = ElasticPlant(robot)
+    plant = elastic_plant(robot)
     x0 = start_of(robot)
     run = nacelle.simulate(
         plant,
@@ -191,9 +191,9 @@ def test_feedback_that_is_refused() -> None:
     robot = prrrp()
     law = nacelle.simulation.feedback(spring)
     with pytest.raises(KinematicsError, match="prescribed=False"):
-        ElasticPlant(robot, prescribed=True).with_feedback(law)
+        elastic_plant(robot, prescribed=True).with_feedback(law)
     with pytest.raises(KinematicsError, match="plain function"):
-        ElasticPlant(robot, form="general").with_feedback(law)
+        elastic_plant(robot, form="general").with_feedback(law)
 
     @nacelle.dynamics.physics(x=(2,), y=(0,))
     def by_pose(robot: Robot, x: Array, y: Array) -> Array:
@@ -201,7 +201,7 @@ def test_feedback_that_is_refused() -> None:
 
     with pytest.raises(KinematicsError, match="encoders"):
         nacelle.simulate(
-            ElasticPlant(robot),
+            elastic_plant(robot),
             start_of(robot),
             None,
             nacelle.simulation.feedback(by_pose),
@@ -212,7 +212,7 @@ def test_feedback_that_is_refused() -> None:
 
 def test_unstable_steps_are_refused() -> None:
     robot = prrrp()
-    plant = ElasticPlant(robot, prescribed=True)
+    plant = elastic_plant(robot, prescribed=True)
     with pytest.raises(KinematicsError, match="unstable"):
         nacelle.simulate(
             plant,
@@ -242,7 +242,7 @@ def test_forms_give_the_same_motion(name: str, forms: tuple[str, ...], step: flo
     )
     runs = [
         bang_bang(
-            ElasticPlant(robot, prescribed=True, form=form, smooth=0.5),
+            elastic_plant(robot, prescribed=True, form=form, smooth=0.5),
             1.0,
             40 * step,
             integration=nacelle.simulation.Integration("rk4", step=step),
@@ -253,7 +253,7 @@ def test_forms_give_the_same_motion(name: str, forms: tuple[str, ...], step: flo
         np.testing.assert_allclose(run.x, runs[0].x, rtol=0.0, atol=1e-13)
         np.testing.assert_allclose(run.v, runs[0].v, rtol=0.0, atol=1e-10)
         np.testing.assert_allclose(
-            run.plant.elastic(run.states), runs[0].plant.elastic(runs[0].states), rtol=0.0, atol=1e-13
+            *(r.plant.signal(r.states, "elastic") for r in (run, runs[0])), rtol=0.0, atol=1e-13
         )
         forces = run.plant.forces(run.states[1:-1], run.tau[1:-1])
         expected = runs[0].plant.forces(runs[0].states[1:-1], runs[0].tau[1:-1])
@@ -276,7 +276,7 @@ def test_forms_give_the_same_motion(name: str, forms: tuple[str, ...], step: flo
 def test_energy(name: str, prescribed: bool, until: float) -> None:
     """What actuators do is kinetic and potential energy and what friction and damping take."""
     robot = prrrp(TENSION, **DAMPED) if name == "prrrp" else with_flexible_links(name, section=THIN, **DAMPED)
-    plant = ElasticPlant(robot, prescribed=prescribed, smooth=0.5)
+    plant = elastic_plant(robot, prescribed=prescribed, smooth=0.5)
     run = bang_bang(plant, 20.0 if prescribed else 2.0, until)
     assert run.t[-1] == pytest.approx(until)
     assert run.dissipated_energy[-1] > 0.0
@@ -287,8 +287,8 @@ def test_energy(name: str, prescribed: bool, until: float) -> None:
 def test_an_overconstrained_robot() -> None:
     """The rods of an orthoglide are strained by its closures: assembled, in motion, energy kept."""
     robot = with_flexible_links("orthoglide", number=0, section={"circle": 0.004}, **DAMPED)
-    plant = ElasticPlant(robot, prescribed=True, smooth=0.5)
-    assert plant.form.name == "assembled"
+    plant = elastic_plant(robot, prescribed=True, smooth=0.5)
+    assert form_of(robot).name == "assembled"
     precise = nacelle.simulation.Integration(rtol=1e-9, atol=1e-12)
     run = bang_bang(plant, 20.0, 5e-5, integration=precise)
     assert np.max(np.abs(run.balance)) < 1e-8 * np.max(run.energies["kinetic"])

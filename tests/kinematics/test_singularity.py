@@ -19,7 +19,7 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.read import read_data, read_text
 from nacelle.model.robot import Robot
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.simulate import simulate
 from support import mechanisms
 from support.compare import assert_same
@@ -302,7 +302,7 @@ def test_a_stretched_knee_is_a_serial_singularity() -> None:
     assert nearest_kind(robot, at, np.zeros(0)) == ("serial", ("leg",))
     with pytest.raises(SingularError, match="leg 'leg' is at a serial singularity"):
         inverse_kinematics(robot, at, limits=False)
-    plant = RigidPlant(robot)
+    plant = rigid_plant(robot)
     start = reference_pose(robot)
     run = simulate(plant, start, [3.0, 0.0], gravity_forces(robot, start, coordinates="actuators"), until=1.0)
     assert run.message.endswith("leg 'leg' is almost stretched or folded (a serial singularity)")

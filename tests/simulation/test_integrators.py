@@ -13,8 +13,8 @@ from nacelle.errors import KinematicsError
 from nacelle.simulation.inputs import plant_inputs
 from nacelle.simulation.integration import Integration
 from nacelle.simulation.integrators import ImplicitStepper, find_event, first_violation
-from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Event, EventGroup
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 from support.sprung import random_twist, sprung_robot
@@ -76,7 +76,7 @@ def test_a_held_force_is_of_first_order() -> None:
 
 def test_order_of_a_robot_with_a_function_of_time() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
 
     def force(t: float) -> Array:
         return np.array([np.sin(20.0 * t), 0.5 * np.cos(15.0 * t)])
@@ -151,7 +151,7 @@ def gap(run: Any, other: Any) -> float:
 def test_native_steps_are_of_order_five(kind: str) -> None:
     """Functions of time and a compiled feedback, evaluated at the stages."""
     robot, x = sprung_robot("fivebar", 20.0)
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
 
     def force(t: float) -> Any:
         return np.array([np.sin(20.0 * t), 0.5 * np.cos(15.0 * t)])
@@ -175,7 +175,7 @@ def test_native_steps_are_of_order_five(kind: str) -> None:
 def test_held_forces_are_those_of_the_explicit_method() -> None:
     """With a force that is held, both methods converge to the same motion: rows, laws, laws in Python."""
     robot, x = sprung_robot("fivebar", 20.0)
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     rows = np.random.default_rng(1).normal(size=(10, 2))
 
     def in_python(t: float, x_now: Array, v: Array) -> Array:
@@ -231,7 +231,7 @@ def test_stiff_friction() -> None:
     robot = library_robot("fivebar")
     x, v = nacelle.reference_pose(robot), np.zeros(robot.motion.n)
     v[0] = 0.2
-    plant = RigidPlant(robot, smooth=1e-4)
+    plant = rigid_plant(robot, smooth=1e-4)
     hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
     settings: Any = {"until": 0.2, "events": []}
     exact = simulate(plant, x, v, hold, integration=Integration("radau", rtol=1e-8, atol=1e-10), **settings)
@@ -243,7 +243,7 @@ def test_stiff_friction() -> None:
 
 def test_events_end_a_step() -> None:
     robot = library_robot("fivebar")
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     x = nacelle.reference_pose(robot)
     events = [
         nacelle.simulation.user_event(

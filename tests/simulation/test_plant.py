@@ -18,8 +18,8 @@ import pytest
 import nacelle
 from nacelle.simulation.integration import Integration
 from nacelle.simulation.integrators import integrate_fixed
-from nacelle.simulation.plant import RigidPlant
 from nacelle.simulation.protocol import Event, user_event
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.simulate import simulate
 from support.sprung import random_twist, sprung_robot
 from support.sprung_mass import SprungMass
@@ -67,7 +67,7 @@ def test_balance_of_a_robot_with_held_rows() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
     rows = 0.5 * np.sin(np.linspace(0.0, 9.0, 200))[:, None] * np.array([1.0, -0.5])
     run = simulate(
-        RigidPlant(robot, smooth=0.5), x, tau=rows, until=0.2, integration=Integration("rk4", step=1e-3)
+        rigid_plant(robot, smooth=0.5), x, tau=rows, until=0.2, integration=Integration("rk4", step=1e-3)
     )
     assert np.max(np.abs(run.work)) > 1e-3
     assert np.max(run.dissipated_energy) > 1e-5
@@ -76,7 +76,7 @@ def test_balance_of_a_robot_with_held_rows() -> None:
 
 def test_without_friction_none_is_dissipated() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
-    run = simulate(RigidPlant(robot, friction=False), x, random_twist(robot), until=0.1, events=[])
+    run = simulate(rigid_plant(robot, friction=False), x, random_twist(robot), until=0.1, events=[])
     assert np.all(run.dissipated_energy == 0.0)
 
 
@@ -118,7 +118,7 @@ def test_limits_of_passive_joints_end_a_run() -> None:
     q = float(nacelle.inverse_kinematics(robot, x).joint(name)[0])
     joints = list(robot.joints)
     joints[j] = dataclasses.replace(joints[j], limits=((q - 0.05, q + 0.05),))
-    plant = RigidPlant(dataclasses.replace(robot, joints=tuple(joints)), friction=False)
+    plant = rigid_plant(dataclasses.replace(robot, joints=tuple(joints)), friction=False)
     for method in ("rk4", "dop853"):
         run = simulate(plant, x, [0.3, 0.2], until=1.0, integration=Integration(method))
         assert run.status == "event"
@@ -177,7 +177,7 @@ def test_resumed_after_an_interruption(method: str) -> None:
 
 def test_rows_go_on_where_they_stopped() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     rows = np.random.default_rng(1).normal(size=(2500, 2))
     settings = {"until": 0.25, "integration": Integration("rk4", step=1e-4), "events": []}
     whole = simulate(plant, x, tau=rows, **settings)
@@ -300,7 +300,7 @@ def test_mistakes(options: dict, words: str) -> None:
 @pytest.mark.slow
 def test_states_of_one_plant_keep_their_own_orientations() -> None:
     robot, x = sprung_robot("gough-stewart", 2e4)
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     poses = [x, nacelle.pose(robot, x[:3], rotation_vector=[0.1, -0.2, 3.0])]
     states = np.array([plant.state(pose, np.arange(6.0)) for pose in poses])
     found, twists = plant.split(states)
@@ -319,7 +319,7 @@ def test_states_of_one_plant_keep_their_own_orientations() -> None:
 def test_the_jacobian_is_exact(name: str, stiffness: float) -> None:
     """Against differences of fourth order; the 3-RPS has iterated legs."""
     robot, x = sprung_robot(name, stiffness)
-    plant = RigidPlant(robot, smooth=1e-1, exact_jacobian=True)
+    plant = rigid_plant(robot, smooth=1e-1, exact_jacobian=True)
     s = plant.state(x, random_twist(robot))
     u = np.ones(plant.inputs)
     f, J = plant.derivative(), plant.jacobian()(s, u)
@@ -335,7 +335,7 @@ def test_the_implicit_method_with_either_jacobian() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
     ends = [
         simulate(
-            RigidPlant(robot, smooth=1e-3, exact_jacobian=exact), x, random_twist(robot), until=0.2,
+            rigid_plant(robot, smooth=1e-3, exact_jacobian=exact), x, random_twist(robot), until=0.2,
             integration=Integration("radau", rtol=1e-8, atol=1e-10), events=[],
         ).states[-1]
         for exact in (True, False)
@@ -380,7 +380,7 @@ def test_an_event_before_the_first_sample(method: str, samples: int) -> None:
 
 def test_derivatives_of_many_states_are_those_of_each() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     rng = np.random.default_rng(3)
     s = plant.state(x, [0.1, 0.2]) + 1e-3 * rng.normal(size=(5, plant.size))
     u = rng.normal(size=(5, 2))

@@ -23,15 +23,15 @@ from nacelle.model.joint import FrictionTerm, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.simulation.flow import rotation_vector_between
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import (
+from nacelle.simulation.protocol import Event, user_event
+from nacelle.simulation.rigid_plant import (
     SINGULARITY_THRESHOLD,
-    RigidPlant,
     event_margins,
     event_names,
     joint_limits,
+    rigid_plant,
     standard_events,
 )
-from nacelle.simulation.protocol import Event, user_event
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 from support.random_robots.legs import CASES
@@ -46,7 +46,7 @@ CASES_OF_SIMULATE = [("fivebar", 20.0), ("delta-codourey", 200.0), ("3rps", 2e4)
 def kept_energy(name: str, stiffness: float, until: float) -> None:
     robot, x = sprung_robot(name, stiffness)
     run = simulate(
-        RigidPlant(robot, friction=False), x, random_twist(robot), until=until, samples=201, events=[]
+        rigid_plant(robot, friction=False), x, random_twist(robot), until=until, samples=201, events=[]
     )
     assert run.ok
     assert np.ptp(run.energy) < 1e-9 * np.max(run.energies["kinetic"])
@@ -69,7 +69,7 @@ def test_energy_is_kept_over_ten_seconds(name: str, stiffness: float) -> None:
 @pytest.mark.parametrize("name", ["fivebar", "3rps"])
 def test_order_of_the_fixed_step(name: str) -> None:
     robot, x = sprung_robot(name, 20.0 if name == "fivebar" else 2e4)
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     exact = simulate(plant, x, random_twist(robot), until=0.2, events=[]).states[-1]
     errors = []
     for step in (2e-3, 1e-3):
@@ -82,7 +82,7 @@ def test_order_of_the_fixed_step(name: str) -> None:
 
 def test_native_and_python_steps_are_the_same() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
-    plant = RigidPlant(robot)
+    plant = rigid_plant(robot)
     force = np.array([0.3, -0.2])
     native = simulate(plant, x, tau=force, until=0.3, integration=Integration("rk4", step=1e-3), events=[])
     asked = simulate(
@@ -111,14 +111,14 @@ def test_the_same_motion_by_other_accelerations() -> None:
         return np.concatenate([s[2:], np.linalg.solve(M, -h)])
 
     theirs = solve_ivp(f, (0.0, 0.5), np.concatenate([x, v]), method="RK45", rtol=1e-10, atol=1e-12)
-    ours = simulate(RigidPlant(robot, friction=False), x, v, until=0.5, events=[])
+    ours = simulate(rigid_plant(robot, friction=False), x, v, until=0.5, events=[])
     np.testing.assert_allclose(ours.states[-1], theirs.y[:, -1], atol=1e-7)
 
 
 def test_friction_takes_what_is_missing() -> None:
     robot, x = sprung_robot("fivebar", 20.0)
     run = simulate(
-        RigidPlant(robot, smooth=1e-2), x, random_twist(robot), until=0.5, samples=20_001, events=[]
+        rigid_plant(robot, smooth=1e-2), x, random_twist(robot), until=0.5, samples=20_001, events=[]
     )
     lost = run.energy[0] - run.energy[-1]
     power = run.energies["dissipation"]
@@ -126,7 +126,7 @@ def test_friction_takes_what_is_missing() -> None:
     assert lost > 0.0
     assert lost == pytest.approx(taken, rel=1e-6)
     stiff = simulate(
-        RigidPlant(robot, smooth=1e-2),
+        rigid_plant(robot, smooth=1e-2),
         x,
         random_twist(robot),
         until=0.5,
@@ -154,7 +154,7 @@ def test_feedback_holds_a_pose() -> None:
 def test_events_end_the_run_and_keep_it() -> None:
     robot = library_robot("fivebar")
     x = nacelle.reference_pose(robot)
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     v = np.array([0.0, 1.5])
     for method in ("dop853", "rk4"):
         run = simulate(plant, x, v, until=2.0, integration=Integration(method, step=1e-4))
@@ -173,7 +173,7 @@ def test_events_end_the_run_and_keep_it() -> None:
 
 def test_resume_and_files(tmp_path: Path) -> None:
     robot, x = sprung_robot("fivebar", 20.0)
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     whole = simulate(plant, x, random_twist(robot), until=0.4, events=[])
     first = simulate(plant, x, random_twist(robot), until=0.2, events=[])
     both = first.resume(0.4, events=[])
@@ -231,15 +231,15 @@ def test_what_is_no_plant() -> None:
     with pytest.raises(nacelle.KinematicsError, match="'fivebar' is no plant"):
         simulate("fivebar", [0.0, 0.28], until=1.0)
     with pytest.raises(nacelle.KinematicsError, match="smooth must be above zero"):
-        RigidPlant(library_robot("fivebar"), smooth=-1.0)
+        rigid_plant(library_robot("fivebar"), smooth=-1.0)
 
 
 def test_a_singularity_ends_the_run_at_its_condition() -> None:
     """A five-bar falls into its parallel singularity; limits are left out."""
     robot = library_robot("fivebar")
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     run = simulate(
-        plant, nacelle.reference_pose(robot), until=1.0, events=standard_events(plant, limits=False)
+        plant, nacelle.reference_pose(robot), until=1.0, events=standard_events(plant.robot, limits=False)
     )
     assert run.message.endswith("a parallel singularity is near")
     assert nacelle.jacobian(robot, run.x[-1]).conditioning == pytest.approx(1e-3, rel=1e-6)
@@ -256,7 +256,7 @@ def test_stiction_holds_and_lets_go() -> None:
     robot = dataclasses.replace(robot, joints=tuple(joints))
     x = nacelle.pose(robot, [0.1, 0.05, -0.62])
     hold = nacelle.gravity_forces(robot, x, coordinates="actuators")
-    plant = RigidPlant(robot, smooth=1e-8)
+    plant = rigid_plant(robot, smooth=1e-8)
     settings = {"integration": Integration("radau", rtol=1e-6, atol=1e-12)}
     rest = simulate(plant, x, tau=hold + np.array([0.5, -0.4, 0.3]), until=5.0, samples=11, **settings)
     assert np.max(np.abs(rest.x[-1] - x)) < 1e-7
@@ -300,17 +300,17 @@ def robot_called(name: str) -> Robot:
 
 
 def states_at(robot: Robot, x: Array, y: Array) -> Array:
-    mechanism, plant = mechanism_of(robot), RigidPlant(robot)
+    mechanism, quat_0 = mechanism_of(robot), rigid_plant(robot).constants
     place = mechanism.layout.quaternion
     c = x
     if place is not None:
-        turns = np.array([rotation_vector_between(plant.quat_0, quat) for quat in x[:, place]])
+        turns = np.array([rotation_vector_between(quat_0, quat) for quat in x[:, place]])
         c = np.concatenate([x[:, : place.start], turns, x[:, place.stop :]], axis=1)
     return np.concatenate([c, np.zeros((len(x), robot.motion.n)), y], axis=1)
 
 
 def numbers(robot: Robot, x: Array, y: Array) -> Array:
-    quat_0 = np.broadcast_to(RigidPlant(robot).quat_0, (len(x), 4))
+    quat_0 = np.broadcast_to(rigid_plant(robot).constants, (len(x), 4))
     return run_uncompiled(event_margins, robot, states_at(robot, x, y), quat_0)[""]
 
 

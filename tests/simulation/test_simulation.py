@@ -22,7 +22,7 @@ from nacelle.simulation.flow import (
 )
 from nacelle.simulation.inputs import plant_inputs
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.run import RunSettings, first_grid, next_grid
 from nacelle.simulation.simulate import simulate
 from support import fake_cupy
@@ -199,7 +199,7 @@ def in_python(robot: nacelle.Robot, t: float, x: Array, v: Array) -> Array:
 @pytest.mark.parametrize("hold", [False, True])
 def test_computed_force_in_one_native_loop(hold: bool) -> None:
     robot = library_robot("fivebar")
-    plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
+    plant, x0 = rigid_plant(robot, friction=False), nacelle.reference_pose(robot)
     settings = {"until": 0.2, "integration": Integration("rk4", step=1e-3, hold=hold)}
     law = nacelle.simulation.feedback(computed_force, reference=circle)
     native = simulate(plant, x0, circle(0.0)[2:4], law, **settings)
@@ -213,7 +213,7 @@ def test_computed_force_in_one_native_loop(hold: bool) -> None:
 
 def test_a_reference_in_rows_is_held() -> None:
     robot = library_robot("fivebar")
-    plant, x0, v0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot), circle(0.0)[2:4]
+    plant, x0, v0 = rigid_plant(robot, friction=False), nacelle.reference_pose(robot), circle(0.0)[2:4]
     rows = np.array([circle(1e-3 * k) for k in range(100)])
     settings = {"until": 0.1, "integration": Integration("rk4", step=1e-3)}
     holding = {"until": 0.1, "integration": Integration("rk4", step=1e-3, hold=True)}
@@ -248,7 +248,7 @@ def test_a_reference_in_rows_is_held() -> None:
 def test_options_shape_the_law() -> None:
     """Critically damped, so the tip comes to its circle as e(t) = e0 (1 + w t) exp(-w t)."""
     robot = library_robot("fivebar")
-    plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
+    plant, x0 = rigid_plant(robot, friction=False), nacelle.reference_pose(robot)
     law = nacelle.simulation.feedback(computed_force, circle, stiffness=100.0, damping=20.0)
     run = simulate(
         plant, x0 + np.array([0.01, 0.0]), circle(0.0)[2:4], law, until=0.3, integration=Integration("rk4")
@@ -260,7 +260,7 @@ def test_options_shape_the_law() -> None:
 @pytest.mark.parametrize("method", ["dop853", "radau"])
 def test_other_methods_take_it(method: str) -> None:
     robot = library_robot("fivebar")
-    plant, x0 = RigidPlant(robot, friction=False), nacelle.reference_pose(robot)
+    plant, x0 = rigid_plant(robot, friction=False), nacelle.reference_pose(robot)
     settings = {"until": 0.2, "events": []}
     fine = simulate(plant, x0, tau=swing, integration=Integration("rk4", step=1e-4), **settings)
     tolerance = {"rtol": 1e-9, "atol": 1e-11}
@@ -288,7 +288,7 @@ def test_iterated_legs_and_quaternions(name: str) -> None:
         q, rate, _ = nacelle.kinematics.joint_motion(robot, x, v).actuators
         return 1.1 * weight - 2e4 * (q - q0) - 300.0 * rate
 
-    plant = RigidPlant(robot, friction=False)
+    plant = rigid_plant(robot, friction=False)
     native = simulate(plant, x0, tau=springs, until=0.02, integration=Integration("rk4"))
     python = simulate(plant, x0, tau=asked, until=0.02, integration=Integration("rk4"))
     assert np.max(np.abs(native.x[-1] - x0)) > 1e-6
@@ -338,7 +338,7 @@ def test_a_plain_function_is_no_law() -> None:
 def test_a_slow_controller_on_short_steps() -> None:
     """Held over three steps of the method: as forces that are given by row for each of them."""
     robot = library_robot("fivebar")
-    plant, x0 = RigidPlant(robot, smooth=0.01), nacelle.reference_pose(robot)
+    plant, x0 = rigid_plant(robot, smooth=0.01), nacelle.reference_pose(robot)
     law = nacelle.simulation.feedback(computed_force, reference=circle)
     settings = {"until": 0.1}
     slow = simulate(

@@ -19,7 +19,7 @@ from nacelle.model.payload import with_payload
 from nacelle.model.robot import Robot
 from nacelle.simulation.digital_controller import DigitalController
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import floor, pack
@@ -179,7 +179,7 @@ class Experiment:
             memory = fields.split(law.memory) | {"parameters": parameters[0]}
             law = dataclasses.replace(law, memory=fields.join(memory))
         half = self.cycles / self.frequency
-        plant, loaded = (RigidPlant(robot, smooth=SMOOTH) for robot in (self.robot, self.loaded))
+        plant, loaded = (rigid_plant(robot, smooth=SMOOTH) for robot in (self.robot, self.loaded))
         settings: dict[str, Any] = {"integration": Integration("rk4", step=0.5 * PERIOD), "events": []}
         first = simulate(plant, self.x0, tau=law, until=half, **settings)
         if parameters is not None and first.ok:

@@ -15,8 +15,8 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Plant
+from nacelle.simulation.protocol import PlantLike
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.simulate import Simulation, simulate
 
 Array = np.ndarray
@@ -79,9 +79,9 @@ class Loop:
         a = np.multiply.outer(3.0 * r**2 * (2.0 * s * c**2 - s**3), self.swing_amplitude)
         return np.column_stack([x, v, a])
 
-    def run(self, seconds: float, *, w: Any = None, plant: Plant | None = None) -> Simulation:
+    def run(self, seconds: float, *, w: Any = None, plant: PlantLike | None = None) -> Simulation:
         """A run from rest, a displacement w (n,) away from the reference pose."""
-        plant = RigidPlant(self.robot, friction=False) if plant is None else plant
+        plant = rigid_plant(self.robot, friction=False) if plant is None else plant
         x = self.displaced_pose(np.zeros(self.robot.motion.n) if w is None else w)
         zero = np.zeros(self.robot.motion.n)
         held = inverse_dynamics(self.robot, x, zero, zero, friction=False).tau
@@ -145,7 +145,7 @@ def observed_disturbance(
     loop: Loop, wrench: dict[str, Array], *, rest: float, seconds: float
 ) -> tuple[Array, Array, Array]:
     """Times after a step of force (N,), what the observer says (N, n), the step along the twist (n,)."""
-    plant = RigidPlant(loop.robot, friction=False, external=wrench)
+    plant = rigid_plant(loop.robot, friction=False, external=wrench)
     run = loop.run(rest).resume(rest + seconds, plant=plant)
     assert run.ok, run.message
     fields = loop.controller.kind.memory(loop.robot)
@@ -161,7 +161,7 @@ def stiffness(loop: Loop, coordinates: dict[str, float], seconds: float) -> Arra
     F, E = [], []
     for coordinate, size in coordinates.items():
         wrench = platform_wrench(loop.robot, coordinate, size)
-        run = loop.run(seconds, plant=RigidPlant(loop.robot, friction=False, external=wrench))
+        run = loop.run(seconds, plant=rigid_plant(loop.robot, friction=False, external=wrench))
         assert run.ok, run.message
         E.append(-loop.errors(run, loop.rows(seconds))[-1])
         F.append(generalised_load(loop.robot, run.x[-1], wrench))

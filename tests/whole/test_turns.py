@@ -12,7 +12,7 @@ import pytest
 import nacelle
 from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
 from nacelle.model.joint import Joint, Spring
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from support.cc import COMPILERS
 from support.command import run
 from support.controllers import QUICK, address_of, compile_package
@@ -62,7 +62,7 @@ def test_springs_in_a_loop_that_iteration_closes(joint: str, least: float) -> No
     assert run.status == "done"
     assert turns(run, f"bars.{joint}") > least
     assert np.max(np.abs(run.balance)) < 1e-10 * run.energy[0]
-    assert len(mechanism_of(RigidPlant(robot).robot).counted) == (joint == "foot")
+    assert len(mechanism_of(rigid_plant(robot).robot).counted) == (joint == "foot")
 
 
 @pytest.mark.slow
@@ -226,7 +226,7 @@ def test_a_plant_in_c(tmp_path: Path) -> None:
         robot, out=tmp_path / "p", target=nacelle.io.CTarget(plant=True, precision="double")
     )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
-    library, plant = compile_package(done.out), RigidPlant(robot)
+    library, plant = compile_package(done.out), rigid_plant(robot)
     x, v = np.array(SWING[0]), np.array(SWING[1])
     state, start = np.zeros(8), plant.state(x, v)
     assert getattr(library, f"{done.name}_plant_start")(address_of(x), address_of(state)) == 0

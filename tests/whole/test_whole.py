@@ -18,7 +18,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.platform import Motion, parse_motion
 from nacelle.model.reduced import layout_of
 from nacelle.program.trace import trace
-from nacelle.simulation.plant import event_margins
+from nacelle.simulation.rigid_plant import event_margins
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.rotation import quat_conjugate, quat_multiply
 from nacelle.trajectory import (
@@ -277,7 +277,7 @@ def motion_difference(name: str, stiffness: float, push: list[float], until: flo
     """How far the two motions are apart: positions over the platform's way, orientations, joints."""
     robot, x = sprung_robot(name, stiffness)
     t = np.linspace(0.0, until, round(20.0 * until) + 1)
-    plant = nacelle.simulation.RigidPlant(robot, friction=False)
+    plant = nacelle.simulation.rigid_plant(robot, friction=False)
     ours = nacelle.simulate(plant, x, push, until=until, samples=len(t), events=[])
     assert ours.ok
     moved = PinocchioMotion(robot)

@@ -88,21 +88,21 @@ def _rigid_plant(
     robot: Robot, external: dict[Any, Any], options: dict[str, Any], limits: bool
 ) -> tuple[Any, Any]:
     """The plant of a robot with rigid links, and what ends its runs."""
-    from nacelle.simulation.plant import RigidPlant, standard_events
+    from nacelle.simulation.rigid_plant import rigid_plant, standard_events
 
-    plant = RigidPlant(robot, external=external, **options)
-    return plant, standard_events(plant, limits=limits)
+    plant = rigid_plant(robot, external=external, **options)
+    return plant, standard_events(plant.robot, limits=limits)
 
 
 def _elastic_plant(
     robot: Robot, external: dict[Any, Any], options: dict[str, Any], limits: bool
 ) -> tuple[Any, Any]:
     """The same of a robot with flexible links."""
-    from nacelle.elastic.plant import ElasticPlant
+    from nacelle.elastic.plant import elastic_plant
 
     if external:
         raise NacelleError("--external is not available with --elastic")
-    plant = ElasticPlant(robot, **options)
+    plant = elastic_plant(robot, **options)
     return plant, plant.events() if limits else []
 
 
@@ -297,7 +297,7 @@ def control_command(
     """Simulate controllers in closed loop along a path: tracking errors, energy, saturation."""
     from nacelle.control.gains import ControlWarning
     from nacelle.control.scenario.scenario import read_scenario
-    from nacelle.elastic.plant import ElasticPlant
+    from nacelle.elastic.plant import elastic_plant
     from nacelle.report.control import check_figure
 
     check_output_file(plot, PICTURES)
@@ -314,7 +314,7 @@ def control_command(
     targets = _output_files(out, labels)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ControlWarning)
-        comparison = case.run(robot, elastic=ElasticPlant)
+        comparison = case.run(robot, elastic=elastic_plant)
     warned = [str(warning.message) for warning in caught]
     for run, target in zip(comparison.runs, targets, strict=False):
         run.to_csv(target)

@@ -15,7 +15,7 @@ from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.model.robot import Robot
 from nacelle.progress import task
 from nacelle.results import Plottable
-from nacelle.simulation.protocol import Plant
+from nacelle.simulation.protocol import PlantLike
 from nacelle.trajectory.base import Trajectory
 
 
@@ -91,7 +91,7 @@ class Comparison(Plottable):
 
 
 def compare(
-    plant: Plant | Robot,
+    plant: PlantLike | Robot,
     controllers: Sequence[Controller],
     trajectory: Trajectory,
     *,

@@ -3,7 +3,7 @@
     modes = nacelle.elastic.natural_frequencies(robot, x)
     modes.frequencies  # Hz
     nacelle.elastic.static_deflection(robot, x, external={"platform": [0, 0, -50, 0, 0, 0]})
-    run = nacelle.simulate(nacelle.elastic.ElasticPlant(robot), x0, until=1.0)
+    run = nacelle.simulate(nacelle.elastic.elastic_plant(robot), x0, until=1.0)
 
 Flexible links are bodies with a `section:` in the description ([BK2013]).
 """

@@ -16,4 +16,4 @@ from nacelle.elastic.linear.statics import (
     static_deflection as static_deflection,
 )
 from nacelle.elastic.named import elastic_model as elastic_model
-from nacelle.elastic.plant import ElasticPlant as ElasticPlant
+from nacelle.elastic.plant import elastic_plant as elastic_plant

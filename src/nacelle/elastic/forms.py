@@ -66,12 +66,12 @@ class RigidConfiguration(NamedTuple):
 
 
 class Programs(NamedTuple):
-    """Physics functions of a form: inverse and forward model, energies, flow; None if that is no program."""
+    """Physics functions of a form: inverse and forward model, energies, flow."""
 
     inverse: Callable[..., Any]
     forward: Callable[..., Any]
     energies: Callable[..., Any]
-    flow: Callable[..., Any] | None
+    flow: Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +91,6 @@ class ElasticForm(ABC):
     frames: FlexibleTree
     size: int
     n: int
-
-    @property
-    def flow(self) -> Callable[..., Any] | None:
-        """The flow as a physics function; None if it is not one."""
-        return self.programs.flow
 
     def _position_index(self, joint: int) -> int:
         """The place in p of the first coordinate of a joint of the frames' robot."""
@@ -206,7 +201,6 @@ class Assembled(General):
     """The tree of frames with its closures: programs for the terms, LAPACK for the solves."""
 
     name = "assembled"
-    programs = General.programs._replace(flow=None)
 
     def _closing_step(self, p: Array) -> tuple[Array, float]:
         result = native_unminimised(elastic_closure_gaps, self.robot)(p)

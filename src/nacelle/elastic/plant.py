@@ -19,7 +19,7 @@ rad/s. A positive one means that the rest pose is not stable: a link has buckled
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,11 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.pose_input import check_poses, check_rates
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import CompiledPlant, LoopModel, refuse_motor_signals
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Derivative, Event, Labels
+from nacelle.simulation.feedback import LoopModel, refuse_motor_signals
+from nacelle.simulation.integration import SuitedSteps
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.protocol import Event, Labels
+from nacelle.simulation.rigid_plant import rigid_labels
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import rotation_matrices
 from nacelle.spatial.scalar import Array
@@ -65,12 +67,6 @@ def rest_tangent(form: ElasticForm, p: Array, physics: Physics) -> Array:
         )
         columns.append((predicted_state - behind) / (2.0 * _DIFFERENCE_STEP))
     return np.stack(columns, axis=1)
-
-
-def fastest_vibration(form: ElasticForm, p: Array, physics: Physics) -> float:
-    """Angular frequency (rad/s) of the fastest vibration with the actuators held."""
-    values = np.linalg.eigvals(rest_tangent(form, p, physics))
-    return float(np.sqrt(np.max(np.abs(values))))
 
 
 def vibrations(form: ElasticForm, p: Array, physics: Physics) -> tuple[Array, Array]:
@@ -150,21 +146,28 @@ def elastic_signals(robot: Robot, s: Array, constants: Array, names: Sequence[st
     """Signals of a robot with flexible links at a state s (size,): q and qd (actuators,) of its encoders."""
     del constants
     refuse_motor_signals(robot, names)
-    _require_encoders(names)
-    form = form_of(robot)
-    return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
-
-
-def _require_encoders(names: Sequence[str]) -> None:
     if set(names) & {"x", "v", "y"}:
         raise KinematicsError(
             "a compiled feedback of a flexible robot measures its encoders (t, q, qd, r); the platform's "
             "pose is no signal of it: give a plain function f(t, x, v) where it is needed"
         )
+    form = form_of(robot)
+    return {"q": s[form.encoders], "qd": s[form.size : form.size + len(robot.actuators)]}
 
 
-class ElasticPlant(CompiledPlant):
-    """A robot with flexible links under its actuators.
+def elastic_plant(
+    robot: Robot,
+    *,
+    prescribed: bool = False,
+    friction: bool = True,
+    smooth: float | None = None,
+    static: bool = False,
+    form: str | None = None,
+) -> Plant:
+    """Make the plant of a robot with flexible links under its actuators.
+
+    Its state is [p; y], positions and independent rates, those of the actuators first. It shows the signals
+    `q` and `qd` of the encoders, and `elastic`, the elastic coordinates (..., ne) that `labels` names.
 
     Args:
         robot: the robot; some of its bodies have a `section` and a `material`.
@@ -173,206 +176,123 @@ class ElasticPlant(CompiledPlant):
         smooth: rate over which Coulomb friction changes its sign; needed by implicit methods.
         static: whether a run starts deformed by gravity at rest; else undeformed.
         form: "condensed", "general" or "assembled" (`nacelle.elastic.forms`); the smallest that there is if
-        None.
+            None.
+
+    Raises:
+        KinematicsError: if no link is flexible, or the form does not support the robot.
     """
+    model, physics, whole = form_of(robot, form), Physics(friction, smooth), flexible_tree(robot)
+    count, mechanism = len(robot.actuators), mechanism_of(robot)
 
-    def __init__(
-        self,
-        robot: Robot,
-        *,
-        prescribed: bool = False,
-        friction: bool = True,
-        smooth: float | None = None,
-        static: bool = False,
-        form: str | None = None,
-    ) -> None:
-        self.form = form_of(robot, form)
-        self.prescribed = bool(prescribed)
-        self.static = bool(static)
-        self.physics = Physics(friction, smooth)
-        options = (("physics", self.physics), ("prescribed", self.prescribed))
-        flow: Any = self.form.flow
-        super().__init__(robot, LoopModel(flow, elastic_signals), options, _NO_CONSTANTS)
+    def parts(s: Array) -> tuple[Array, Array]:
+        return s[..., : model.size], s[..., model.size : model.size + model.n]
 
-    @property
-    def size(self) -> int:
-        """Number of states: positions and independent rates."""
-        return self.form.size + self.form.n
-
-    @property
-    def inputs(self) -> int:
-        """Number of actuators."""
-        return len(self.robot.actuators)
-
-    @cached_property
-    def labels(self) -> Labels:
-        """Names and units of pose, twist and inputs."""
-        rigid = RigidPlant(self.robot).labels
-        if not self.prescribed:
-            return rigid
-        joints = [self.robot.joints[a.joint].primitives[0] for a in self.robot.actuators]
-        inputs = tuple(
-            (f"{a.name}.acceleration", "rad/s^2" if primitive.is_rotation else "m/s^2")
-            for a, primitive in zip(self.robot.actuators, joints, strict=True)
-        )
-        return Labels(rigid.x, rigid.v, inputs)
-
-    # ---- states
-
-    def state(self, x: Any, v: Any) -> Array:
-        """The state [p; y] (size,) at a pose x (nx,) and twist v (n,): undeformed, or deformed by gravity."""
-        pose = check_poses(self.robot, x)[0]
-        twist = check_rates(self.robot, "the twist v", v)
-        joints = inverse_kinematics(self.robot, pose, limits=False)
-        now = configuration(self.robot, pose, joints.y)
+    def state(x: Any, v: Any) -> Array:
+        pose = check_poses(robot, x)[0]
+        twist = check_rates(robot, "the twist v", v)
+        joints = inverse_kinematics(robot, pose, limits=False)
+        now = configuration(robot, pose, joints.y)
         u = np.asarray(rate_map(now) @ twist, dtype=float)
-        p, y = self.form.start(
-            RigidConfiguration(now.motion.poses[1], np.asarray(now.q_tree, dtype=float), u)
-        )
-        return np.concatenate([rest_positions(self.form, p, self.physics) if self.static else p, y])
+        p, y = model.start(RigidConfiguration(now.motion.poses[1], np.asarray(now.q_tree, dtype=float), u))
+        return np.concatenate([rest_positions(model, p, physics) if static else p, y])
 
-    def positions(self, s: Array) -> Array:
-        """Positions p (..., positions) of states (..., size)."""
-        return np.asarray(s[..., : self.form.size])
-
-    def rates(self, s: Array) -> Array:
-        """Independent rates y (..., n) of states (..., size), those of the actuators first."""
-        return np.asarray(s[..., self.form.size :])
-
-    def elastic(self, s: Array) -> Array:
-        """Elastic coordinates (..., ne) of states; `elastic_names` says which."""
-        return self.form.elastic(self.positions(s))
-
-    @property
-    def elastic_names(self) -> tuple[str, ...]:
-        """Names of the elastic coordinates."""
-        return flexible_tree(self.robot).names
-
-    def encoders(self, s: Array) -> tuple[Array, Array]:
-        """Coordinates (rad or m) and rates (..., actuators) of the actuated joints at states (..., size)."""
-        return self.positions(s)[..., self.form.encoders], self.rates(s)[..., : self.inputs]
-
-    def split(self, s: Array) -> tuple[Array, Array]:
-        """Reduced poses (..., nx) and twists (..., n) of the platform, base axes, at states (..., size)."""
-        p = self.positions(s)
-        mechanism = mechanism_of(self.robot)
+    def split(s: Array) -> tuple[Array, Array]:
+        p, y = parts(s)
         R = np.broadcast_to(np.eye(3), (*p.shape[:-1], 3, 3))
-        if self.robot.platform_nv == 6:
-            quat = p[..., 3:7] / np.linalg.norm(p[..., 3:7], axis=-1, keepdims=True)
-            R = rotation_matrices(quat)
+        if robot.platform_nv == 6:
+            R = rotation_matrices(p[..., 3:7] / np.linalg.norm(p[..., 3:7], axis=-1, keepdims=True))
         x, _ = mechanism.chart.coordinates(Pose(R, p[..., :3]))
-        for name in self.robot.motion.joint_names:
-            x[..., mechanism.layout.x_index(name)] = self.form.joint(p, name)
-        rates = np.asarray(self.form.energies(p, self.rates(s), self.physics)["rates"])
-        return x, rates[..., list(mechanism.independent)]
+        for name in robot.motion.joint_names:
+            x[..., mechanism.layout.x_index(name)] = model.joint(p, name)
+        return x, np.asarray(model.energies(p, y, physics)["rates"])[..., list(mechanism.independent)]
 
-    # ---- what integrators run
+    def elastic(s: Array) -> Array:
+        return model.elastic(parts(s)[0])
 
-    def default_step(self, s: Array) -> float:
-        """A fixed step, s, that follows the fastest vibration at a state (size,): 2 pi / (40 w)."""
-        return float(2.0 * np.pi / fastest_vibration(self.form, self.positions(s), self.physics) / 40.0)
-
-    def reason_unstable(self, s: Array, step: float) -> str:
-        """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
-        w = fastest_vibration(self.form, self.positions(s), self.physics)
-        if step * w < _STABILITY_LIMIT:
-            return ""
-        return (
-            f"steps of {step:g} s are unstable: the fastest vibration of {self.name} has "
-            f"{w / 2.0 / np.pi:.4g} Hz; "
-            f"take steps of at most {_STABILITY_LIMIT / w:.2g} s (step=None chooses one), or "
-            "method='irk5', which is "
-            "stable with every step"
-        )
-
-    def implicit_step(self, s: Array) -> float:
-        """A fixed step (s) of the implicit method: 20 a period of the fastest vibration that bends.
-
-        Vibrations with most of their strain energy in the stretch of links do not count: they follow
-        quasi-statically.
-        """
-        return float(2.0 * np.pi / self._relevant_frequencies(s)[0] / 20.0)
-
-    def suited_method(self, s: Array) -> str:
-        """The implicit method where links stretch far faster than they bend, else the explicit one."""
-        relevant, largest = self._relevant_frequencies(s)
-        return "irk5" if largest > _STIFFNESS_RATIO * relevant else "dop853"
-
-    def _relevant_frequencies(self, s: Array) -> tuple[float, float]:
-        """Angular frequencies (rad/s) of the fastest vibration that bends, and of the fastest of all."""
-        frequencies, stretch = vibrations(self.form, self.positions(s), self.physics)
-        bends = frequencies[stretch < 0.5]
-        return float(np.max(bends if bends.size else frequencies)), float(np.max(frequencies))
-
-    def derivative(self) -> Derivative:
-        """The flow ds/dt = f(s, u): native code, or programs between which LAPACK solves."""
-        return self.derivatives if self.flow is None else super().derivative()
-
-    def derivatives(self, s: Array, u: Array) -> Array:
-        """The derivatives (N, size) of states (N, size) under inputs (N, actuators), in one call."""
-        if self.flow is not None:
-            return super().derivatives(s, u)
-        assert isinstance(self.form, Assembled)
-        if s.ndim > 1:
-            return np.stack([self.derivatives(*row) for row in zip(s, u, strict=True)])
-        return self.form.derivative(s, u, self.physics, prescribed=self.prescribed)
-
-    def loop_parts(self) -> CompiledPlant:
-        """What is compiled with a controller.
-
-        Raises:
-            KinematicsError: if the inputs are no forces, or there is no program of the form.
-        """
-        self._require_forces()
-        if self.form is not form_of(self.robot):
-            raise KinematicsError(
-                f"a compiled feedback takes the form that {self.name} has by itself: leave out form="
-                f"{self.form.name!r}, or give a plain function f(t, x, v)"
-            )
-        if self.form.flow is None:
-            raise KinematicsError(
-                f"{self.name} is too large to be compiled with a feedback: give a plain function f(t, x, v)"
-            )
-        return self
-
-    def signals(self, s: Array, names: Sequence[str]) -> dict[str, Array]:
-        """Signals of the encoders at states (..., size).
-
-        Raises:
-            KinematicsError: if the inputs are no forces, or other signals are wanted.
-        """
-        self._require_forces()
-        _require_encoders(names)
-        q, qd = self.encoders(s)
-        return {"q": q, "qd": qd}
-
-    def _require_forces(self) -> None:
-        if self.prescribed:
-            raise KinematicsError("a feedback gives forces: take a plant with prescribed=False")
-
-    def events(self) -> list[Event]:
-        """Deflections beyond what the theory of beams holds for."""
-        scale = flexible_tree(self.robot).scales
-
-        def value(t: Array, s: Array) -> Array:
-            del t
-            return np.asarray(_MAX_DEFLECTION - np.max(np.abs(self.elastic(s)) / scale, axis=-1))
-
-        return [Event("a flexible link deforms by more than 30 % of its length", value)]
-
-    # ---- what results show
-
-    def energies(self, s: Array) -> dict[str, Array]:
-        """Kinetic and potential energy (J), power of friction and damping (W) of states (..., size)."""
-        result = self.form.energies(self.positions(s), self.rates(s), self.physics)
+    def energies(s: Array) -> dict[str, Array]:
+        result = model.energies(*parts(s), physics)
         return {name: result[name] for name in ("kinetic", "potential", "dissipation")}
 
-    def forces(self, s: Array, u: Array) -> Array:
-        """Actuators' forces (..., actuators), N m or N, at states (..., size), inputs (..., actuators)."""
-        if not self.prescribed:
-            return np.asarray(u)
-        return np.asarray(self.form.inverse(self.positions(s), self.rates(s), u, self.physics)["force"])
+    def forces(s: Array, u: Array) -> Array:
+        return np.asarray(model.inverse(*parts(s), u, physics)["force"] if prescribed else u)
 
-    def power(self, s: Array, u: Array) -> Array:
-        """Power Gamma . q' of the actuators (...,) at states (..., size), W."""
-        return np.asarray(np.sum(self.forces(s, u) * self.rates(s)[..., : self.inputs], axis=-1))
+    def encoder_rates(s: Array) -> Array:
+        return parts(s)[1][..., :count]
+
+    def deflection_margin(t: Array, s: Array) -> Array:
+        del t
+        return np.asarray(_MAX_DEFLECTION - np.max(np.abs(elastic(s)) / whole.scales, axis=-1))
+
+    def events() -> list[Event]:
+        return [Event("a flexible link deforms by more than 30 % of its length", deflection_margin)]
+
+    assembled = None
+    if isinstance(model, Assembled):
+        assembled = partial(model.derivative, physics=physics, prescribed=prescribed)
+    encoders = {"q": lambda s: s[..., model.encoders], "qd": encoder_rates}
+    return Plant(
+        robot,
+        LoopModel(model.programs.flow, elastic_signals),
+        (("physics", physics), ("prescribed", prescribed)),
+        _NO_CONSTANTS,
+        by_parts=assembled,
+        labels=_labels(robot, prescribed),
+        state=state,
+        split=split,
+        energies=energies,
+        power=lambda s, u: np.asarray(np.sum(forces(s, u) * encoder_rates(s), axis=-1)),
+        events=events,
+        forces=forces,
+        outputs={"elastic": elastic, **({} if prescribed else encoders)},
+        suited_steps=lambda s: _suited_steps(model, parts(s)[0], physics),
+        reason_uncompiled=_reason_uncompiled(model, prescribed),
+    )
+
+
+def _labels(robot: Robot, prescribed: bool) -> Labels:
+    """Names and units of pose, twist and inputs, and names of the elastic coordinates."""
+    labels = rigid_labels(robot)._replace(elastic=flexible_tree(robot).names)
+    if not prescribed:
+        return labels
+    joints = [robot.joints[a.joint].primitives[0] for a in robot.actuators]
+    inputs = tuple(
+        (f"{a.name}.acceleration", "rad/s^2" if primitive.is_rotation else "m/s^2")
+        for a, primitive in zip(robot.actuators, joints, strict=True)
+    )
+    return labels._replace(inputs=inputs)
+
+
+def _reason_uncompiled(form: ElasticForm, prescribed: bool) -> str:
+    """Why a plant of a form cannot be compiled with a feedback; empty if it can."""
+    if prescribed:
+        return "a feedback gives forces: take a plant with prescribed=False"
+    if form is not form_of(form.robot):
+        return (
+            f"a compiled feedback takes the form that {form.robot.name} has by itself: leave out form="
+            f"{form.name!r}, or give a plain function f(t, x, v)"
+        )
+    if isinstance(form, Assembled):
+        return (
+            f"{form.robot.name} is too large to be compiled with a feedback: give a plain function f(t, x, v)"
+        )
+    return ""
+
+
+def _suited_steps(form: ElasticForm, p: Array, physics: Physics) -> SuitedSteps:
+    """Steps (s) that follow the vibrations at positions p (size,).
+
+    Explicit ones follow the fastest vibration, 40 a period; implicit ones the fastest that bends, 20 a
+    period. Vibrations with most of their strain energy in the stretch of links follow quasi-statically there,
+    which suits links that stretch far faster than they bend.
+    """
+    frequencies, stretch = vibrations(form, p, physics)
+    bends = frequencies[stretch < 0.5]
+    fastest = float(np.max(frequencies))
+    relevant = float(np.max(bends)) if bends.size else fastest
+    return SuitedSteps(
+        2.0 * np.pi / fastest / 40.0,
+        2.0 * np.pi / relevant / 20.0,
+        _STABILITY_LIMIT / fastest,
+        f"the fastest vibration of {form.robot.name} has {fastest / 2.0 / np.pi:.4g} Hz",
+        "irk5" if fastest > _STIFFNESS_RATIO * relevant else "dop853",
+    )

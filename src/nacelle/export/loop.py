@@ -24,8 +24,13 @@ from nacelle.kinematics.kinematic_model import actuator_positions, branch_signs
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program
-from nacelle.simulation.feedback import rigid_signals
-from nacelle.simulation.flow import coordinates_from_pose, flow, reference_orientation, state_size
+from nacelle.simulation.flow import (
+    coordinates_from_pose,
+    flow,
+    reference_orientation,
+    rigid_signals,
+    state_size,
+)
 from nacelle.spatial.physics import copy_declarations
 from nacelle.spatial.scalar import Array, minimum, pack
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.elastic.plant import ElasticPlant
-from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.plant import Plant
 from nacelle.simulation.protocol import has_joints, require_joints
 from nacelle.simulation.simulate import Simulation
 
@@ -38,12 +37,9 @@ def run_data(run: Simulation) -> dict[str, Any]:
 def _plant_data(run: Simulation) -> dict[str, Any]:
     """What a rigid plant leaves open in its loops; of a flexible one the largest elastic coordinates."""
     plant, states = run.plant, run.states
-    if isinstance(plant, DrivenPlant):
-        states = plant.plant_states(states)
-        plant = plant.plant
-    if isinstance(plant, ElasticPlant):
-        largest = np.max(np.abs(plant.elastic(states)), axis=0)
-        return {"elastic": dict(zip(plant.elastic_names, largest.tolist(), strict=True))}
+    if isinstance(plant, Plant) and plant.labels.elastic:
+        largest = np.max(np.abs(plant.signal(states, "elastic")), axis=0)
+        return {"elastic": dict(zip(plant.labels.elastic, largest.tolist(), strict=True))}
     return {"closure_error": require_joints(plant).closure_error(states)} if has_joints(plant) else {}
 
 

@@ -35,11 +35,11 @@ import numpy as np
 from nacelle.compile import Compiled, compile_function, compile_rk4
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import CompiledPlant, LoopModel, law_inputs
+from nacelle.simulation.feedback import LoopModel, Options, law_inputs
 from nacelle.simulation.inputs import plant_inputs
 from nacelle.simulation.integrators import BLOCK, ExplicitStepper, StepBlock, TimeGrid, integrate_fixed
-from nacelle.simulation.native_flow import Options
-from nacelle.simulation.protocol import Events, InitialValueProblem, Plant, robot_of
+from nacelle.simulation.plant import NativeFlow
+from nacelle.simulation.protocol import Events, InitialValueProblem, PlantLike, robot_of
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, pack
@@ -118,7 +118,7 @@ class DigitalController:
         what = f"the controller {self.name!r}"
         return law_inputs(what, self.function, self.model(plant_robot), plant_robot, extra)
 
-    def rows(self, plant: Plant, robot: Robot, count: int) -> Array:
+    def rows(self, plant: PlantLike, robot: Robot, count: int) -> Array:
         """The reference (count, k), a row for every sample.
 
         Raises:
@@ -160,7 +160,7 @@ def _evaluate(law: DigitalController, robot: Robot, arguments: dict[str, Any]) -
     return force, memory
 
 
-def control(law: DigitalController, parts: CompiledPlant) -> Callable[..., Array]:
+def control(law: DigitalController, parts: NativeFlow) -> Callable[..., Array]:
     """The law as a physics function of ([s; z], [t; r], [constants; gains]) that gives [u; z+]."""
     shapes, n, count = law.shapes(parts.robot), parts.size, len(parts.constants)
     rows = 1 + shapes.get("r", (0,))[0]
@@ -207,11 +207,11 @@ def _driver(robot: Robot, model: LoopModel, settings: Options, constants: int, s
     law = DigitalController(
         shape.function, 1.0, memory, gains=gains, robot=shape.robot, options=shape.options
     )
-    parts = CompiledPlant(robot, model, settings, np.zeros(constants))
+    parts = NativeFlow(robot, model, settings, np.zeros(constants))
     return compile_rk4(model.flow, robot, options=dict(settings), control=control(law, parts), sampled=True)
 
 
-def native_loop(law: DigitalController, parts: CompiledPlant) -> Any:
+def native_loop(law: DigitalController, parts: NativeFlow) -> Any:
     """The native driver of X = [s; z; u] (`nacelle.emit.rk4`, sampled)."""
     shape = _LawShape(law.function, law.robot, law.options, len(law.memory), len(law.gains))
     return _driver(parts.robot, parts.model, parts.options, len(parts.constants), shape)
@@ -377,7 +377,7 @@ class DigitalControlStepper(ExplicitStepper):
     # The native loop is not that of the plant alone.
     loop = ""
 
-    def __init__(self, plant: Plant, law: DigitalController, samples: SampleSchedule, s0: Array) -> None:
+    def __init__(self, plant: PlantLike, law: DigitalController, samples: SampleSchedule, s0: Array) -> None:
         self.law, self.samples, self.n = law, samples, plant.size
         self._parts = _compiled_parts(plant, law.function)
         self._robot = robot_of(plant) if self._parts is None else self._parts.robot
@@ -413,7 +413,7 @@ class DigitalControlStepper(ExplicitStepper):
         self.memory.append(X[:, n:end])
         return StepBlock(X[:, :n], X[:, end:], end_message=ended)
 
-    def _run_natively(self, parts: CompiledPlant, w: Array) -> Array:
+    def _run_natively(self, parts: NativeFlow, w: Array) -> Array:
         """X = [s; z; u] after every step of samples with rows w; NaN from where it fails."""
         inner, held = self.samples.inner, self.samples.substeps * self.samples.inner
         result = native_loop(self.law, parts).integrate(
@@ -455,13 +455,13 @@ class DigitalControlStepper(ExplicitStepper):
         return result
 
 
-def _compiled_parts(plant: Plant, law: Callable[..., Any]) -> CompiledPlant | None:
+def _compiled_parts(plant: PlantLike, law: Callable[..., Any]) -> NativeFlow | None:
     """What is compiled of a plant with a law; None if it must be stepped in Python.
 
     Raises:
         KinematicsError: if it can be neither.
     """
-    compiled: Callable[[], CompiledPlant] | None = getattr(plant, "loop_parts", None)
+    compiled: Callable[[], NativeFlow] | None = getattr(plant, "loop_parts", None)
     measures = hasattr(plant, "signals")
     if compiled is not None and not is_interpreted(law):
         try:
@@ -472,13 +472,13 @@ def _compiled_parts(plant: Plant, law: Callable[..., Any]) -> CompiledPlant | No
     if not measures:
         raise KinematicsError(
             f"{plant.name} says nothing that a controller could measure: a plant for one has loop_parts() "
-            "(nacelle.simulation.feedback.CompiledPlant) or signals(s, wanted)"
+            "(nacelle.simulation.plant.NativeFlow) or signals(s, wanted)"
         )
     return None
 
 
 def integrate_sampled(
-    plant: Plant,
+    plant: PlantLike,
     s0: Array,
     law: DigitalController,
     samples: SampleSchedule,

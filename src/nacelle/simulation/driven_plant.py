@@ -26,6 +26,7 @@ and the bristles of a joint that slides at a rate w relax with at most sigma_0 m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -35,10 +36,10 @@ from nacelle.errors import KinematicsError
 from nacelle.kinematics.shapes import actuators_shape
 from nacelle.model.robot import Robot
 from nacelle.simulation.drives import DriveNumbers, Drives
-from nacelle.simulation.feedback import MOTOR, CompiledPlant, LoopModel
-from nacelle.simulation.integration import DEFAULT_STEP
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import EventGroup, Labels, Plant, require_joints
+from nacelle.simulation.feedback import MOTOR, LoopModel
+from nacelle.simulation.integration import SuitedSteps
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack
 
@@ -104,6 +105,85 @@ def _shape(plant: LoopModel, index: int) -> Callable[[Robot], tuple[int, ...]]:
     return shape
 
 
+# ---- the plant
+
+
+def driven_plant(plant: Plant | Robot, drives: Drives | None = None, *, tau0: Any = 0.0) -> Plant:
+    """Make the plant of a plant with its drives, whose inputs are commands.
+
+    Its `forces` are the motors', as current sensors see them, and it shows `bristles`, their deflections
+    (actuators,), rad or m, 0 where there is no stiction. At first these are zero.
+
+    Args:
+        plant: of `rigid_plant`, of `elastic_plant` with forces as inputs, or another one that can be
+            compiled; the `rigid_plant` of it if a robot is given.
+        drives: current loops, force limits, cogging and stiction; force limits of the description alone if
+            None.
+        tau0: forces of the motors at the start, N m or N, one or one for each actuator, where current
+            loops have a lag.
+
+    Raises:
+        KinematicsError: if the plant cannot be compiled, or numbers do not fit it.
+    """
+    inner = rigid_plant(plant) if isinstance(plant, Robot) else plant
+    if not isinstance(inner, Plant):
+        raise KinematicsError(
+            f"{getattr(inner, 'name', inner)} cannot be compiled with drives: give a robot, a rigid_plant or "
+            "an elastic_plant"
+        )
+    if drives is not None and not isinstance(drives, Drives):
+        raise KinematicsError(f"drives are given as Drives(lag=..., ...), got {drives!r}")
+    drives, parts = Drives() if drives is None else drives, inner.loop_parts()
+    numbers, size, count = drives.numbers(parts.robot), parts.size, parts.inputs
+    lagged, bristled = numbers.lagged_actuators, [i for i, _ in numbers.stiction_actuators]
+    first = np.asarray(tau0, dtype=float)
+    if first.shape not in ((), (count,)) or not np.isfinite(first).all():
+        raise KinematicsError(f"tau0 is a number or one for each of the {count} actuators, got {tau0!r}")
+
+    def state(x: Any, v: Any) -> Array:
+        motors = np.broadcast_to(first, (count,))[lagged]
+        return np.concatenate([inner.state(x, v), motors, np.zeros(len(bristled))])
+
+    def bristles(s: Array) -> Array:
+        result = np.zeros((*s.shape[:-1], count))
+        result[..., bristled] = s[..., size + len(lagged) : size + numbers.states]
+        return result
+
+    def forces(s: Array, u: Array) -> Array:
+        limit = np.array(numbers.limit)
+        force = np.clip(np.broadcast_to(u, (*s.shape[:-1], count)), -limit, limit)
+        force[..., lagged] = s[..., size : size + len(lagged)]
+        return np.asarray(force)
+
+    def energies(s: Array) -> dict[str, Array]:
+        energies = dict(inner.energies(s))
+        if not (numbers.cogging or bristled):
+            return energies
+        encoders, b = inner.signals(s[..., :size], ("q", "qd")), bristles(s)
+        for i, term in enumerate(numbers.cogging):
+            energies["potential"] = energies["potential"] + term.potential(encoders["q"][..., i])
+        for i, model in numbers.stiction_actuators:
+            energies["potential"] = energies["potential"] + model.potential(b[..., i])
+            lost = model.dissipation(encoders["qd"][..., i], b[..., i])
+            energies["dissipation"] = energies["dissipation"] + lost
+        return energies
+
+    driven = replace(
+        inner,
+        model=driven_model(inner.model, numbers),
+        exact_jacobian=False,
+        state=state,
+        energies=energies,
+        power=lambda s, u: inner.power(s, forces(s, u)),
+        forces=forces,
+        outputs={**inner.outputs, "bristles": bristles},
+        suited_steps=lambda s: _suited_steps(driven, numbers, s),
+        drives=drives,
+        inner=inner,
+    )
+    return driven
+
+
 # ---- fixed steps that suit drives
 
 
@@ -126,223 +206,66 @@ def sticking_rate(drives: DriveNumbers, W: Array) -> float:
     return float(np.max(np.abs(np.linalg.eigvals(A))))
 
 
-# ---- the plant
+def sliding_rate(robot: Robot, drives: DriveNumbers, w: Array, *, limits: bool) -> float:
+    """The fastest relaxation of bristles, 1/s, at rates w (actuators,) of the joints and those to come.
 
-
-class DrivenPlant(CompiledPlant):
-    """A plant with its drives.
-
-    Args:
-        plant: a `RigidPlant`, an `ElasticPlant` whose inputs are forces, or another plant that can be
-            compiled; a `RigidPlant` of it if a robot is given.
-        drives: current loops, force limits, cogging and stiction; force limits of the description alone if
-            None.
-        tau0: forces of the motors at the start, N m or N, one or one for each actuator, where current
-            loops have a lag.
-
-    Raises:
-        KinematicsError: if the plant cannot be compiled, or numbers do not fit it.
+    With v_b finite these are all up to the described speed limits, infinite without a limit. With v_b
+    infinite they are so only if `limits` count: a run may never come near them.
     """
+    fastest = 0.0
+    for i, model in drives.stiction_actuators:
+        speed = robot.actuators[i].speed
+        coming = min(speed, model.blend) if limits or np.isfinite(model.blend) else 0.0
+        rate = max(abs(float(w[i])), coming if np.isfinite(coming) else 0.0)
+        fastest = max(fastest, model.fastest_relaxation(rate))
+    return fastest
 
-    def __init__(self, plant: Plant | Robot, drives: Drives | None = None, *, tau0: Any = 0.0) -> None:
-        inner: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
-        if not (isinstance(inner, Plant) and hasattr(inner, "loop_parts")):
-            raise KinematicsError(
-                f"{getattr(inner, 'name', inner)} cannot be compiled with drives: give a robot, a RigidPlant "
-                "or an ElasticPlant"
-            )
-        if drives is not None and not isinstance(drives, Drives):
-            raise KinematicsError(f"drives are given as Drives(lag=..., ...), got {drives!r}")
-        self.plant: Plant = inner
-        self.drives = Drives() if drives is None else drives
-        self._inner: CompiledPlant = inner.loop_parts()
-        self.numbers = self.drives.numbers(self._inner.robot)
-        model = driven_model(self._inner.model, self.numbers)
-        super().__init__(self._inner.robot, model, self._inner.options, self._inner.constants)
-        first = np.asarray(tau0, dtype=float)
-        if first.shape not in ((), (self.inputs,)) or not np.isfinite(first).all():
-            raise KinematicsError(
-                f"tau0 is a number or one for each of the {self.inputs} actuators, got {tau0!r}"
-            )
-        self.tau0: Array = np.broadcast_to(first, (self.inputs,)).copy()
 
-    @property
-    def labels(self) -> Labels:
-        """Names and units of pose, twist and commands."""
-        return self.plant.labels
+def rates_and_mobility(plant: Plant, drives: DriveNumbers, s: Array) -> tuple[Array, Array]:
+    """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction.
 
-    # ---- states
+    The mobility W (actuators, actuators) are accelerations per force, rad/s^2 or m/s^2 per N m or N, from
+    forces that the drives can give. A plant's derivative is linear in them, and they change its rates
+    alone, in which those of the joints are linear.
+    """
+    count, inner = plant.inputs, plant.inner
+    if inner is None or not drives.stiction_actuators:
+        return np.zeros(count), np.zeros((count, count))
+    f, state, bristles = plant.derivative(), s[: inner.size], np.zeros(len(drives.stiction_actuators))
 
-    def state(self, x: Any, v: Any) -> Array:
-        """The state (size,) at a pose x (nx,) and twist v (n,): motors at `tau0`, bristles at zero."""
-        motors = self.tau0[self.numbers.lagged_actuators]
-        return np.concatenate(
-            [self.plant.state(x, v), motors, np.zeros(len(self.numbers.stiction_actuators))]
-        )
+    def plant_rates(force: Array) -> Array:
+        return f(np.concatenate([state, force[drives.lagged_actuators], bristles]), force)[: len(state)]
 
-    def plant_states(self, s: Array) -> Array:
-        """States (..., plant's size) of the plant without its drives."""
-        return np.asarray(s[..., : self.plant.size])
+    forces, still = np.minimum(1.0, drives.limit), plant_rates(np.zeros(count))
+    shifted = np.array([state, *(state + plant_rates(force) - still for force in np.diag(forces))])
+    w = inner.signals(shifted, ("q", "qd"))["qd"]
+    return w[0], np.asarray((w[1:] - w[0]).T / forces)
 
-    def bristles(self, s: Array) -> Array:
-        """Deflections of the bristles (..., actuators), rad or m; 0 where there is no stiction."""
-        result = np.zeros((*s.shape[:-1], self.inputs))
-        indices = [i for i, _ in self.numbers.stiction_actuators]
-        result[..., indices] = s[..., self.plant.size + len(self.numbers.lagged_actuators) :]
-        return result
 
-    def motor_forces(self, s: Array, u: Array) -> Array:
-        """Motors' forces (..., actuators), N m or N, as current sensors see them, at states and commands."""
-        limit = np.array(self.numbers.limit)
-        force = np.clip(np.broadcast_to(u, (*s.shape[:-1], self.inputs)), -limit, limit)
-        lagged, start = self.numbers.lagged_actuators, self.plant.size
-        force[..., lagged] = s[..., start : start + len(lagged)]
-        return np.asarray(force)
+def _suited_steps(plant: Plant, drives: DriveNumbers, s: Array) -> SuitedSteps:
+    """Steps that follow plant, current loops and bristles from a state on.
 
-    def encoders(self, s: Array) -> tuple[Array, Array]:
-        """Coordinates (rad or m) and rates (..., actuators) of the actuated joints at states (..., size)."""
-        signals = self._inner.signals(self.plant_states(s), ("q", "qd"))
-        return np.asarray(signals["q"]), np.asarray(signals["qd"])
-
-    def split(self, s: Array) -> tuple[Array, Array]:
-        """Reduced poses (..., nx) and twists (..., n), base axes, of states (..., size)."""
-        return self.plant.split(self.plant_states(s))
-
-    # ---- what integrators run
-
-    def implicit_step(self, s: Array) -> float:
-        """A fixed step, s, of the implicit method that follows plant and current loops at s (size,).
-
-        A quarter of the lags at most. Bristles, which are far faster, follow quasi-statically.
-        """
-        step: float = self._ask_inner_plant("implicit_step", DEFAULT_STEP, s)
-        return min([step, *(_FOLLOWED_FRACTION * self.numbers.lag[i] for i in self.numbers.lagged_actuators)])
-
-    def suited_method(self, s: Array) -> str:
-        """The method that suits the plant from a state s (size,) on: its own choice, else "dop853"."""
-        return str(self._ask_inner_plant("suited_method", "dop853", s))
-
-    def _ask_inner_plant(self, name: str, otherwise: Any, s: Array, *arguments: float) -> Any:
-        """What the plant says of its steps at its own part of a state; `otherwise` if it says nothing."""
-        method = getattr(self.plant, name, None)
-        return otherwise if method is None else method(self.plant_states(s), *arguments)
-
-    def rates_and_mobility(self, s: Array) -> tuple[Array, Array]:
-        """Rates (actuators,) of the actuated joints at a state and their mobility; zero without stiction.
-
-        The mobility W (actuators, actuators) are accelerations per force, rad/s^2 or m/s^2 per N m or N, from
-        forces that the drives can give. A plant's derivative is linear in them, and they change its rates
-        alone, in which those of the joints are linear.
-        """
-        count, lagged = self.inputs, self.numbers.lagged_actuators
-        if not self.numbers.stiction_actuators:
-            return np.zeros(count), np.zeros((count, count))
-        f, state, bristles = (
-            self.derivative(),
-            self.plant_states(s),
-            np.zeros(len(self.numbers.stiction_actuators)),
-        )
-
-        def plant_rates(force: Array) -> Array:
-            return f(np.concatenate([state, force[lagged], bristles]), force)[: len(state)]
-
-        forces, still = np.minimum(1.0, self.numbers.limit), plant_rates(np.zeros(count))
-        shifted = np.array([state, *(state + plant_rates(force) - still for force in np.diag(forces))])
-        w = self.encoders(shifted)[1]
-        return self.encoders(s)[1], np.asarray((w[1:] - w[0]).T / forces)
-
-    def default_step(self, s: Array) -> float:
-        """A fixed step (s) that follows the plant, the current loops and the bristles from a state on.
-
-        A quarter of the lags and of what sticking bristles do, half of what sliding ones do.
-        """
-        steps: list[float] = [self._ask_inner_plant("default_step", DEFAULT_STEP, s)]
-        steps += [_FOLLOWED_FRACTION * self.numbers.lag[i] for i in self.numbers.lagged_actuators]
-        w, W = self.rates_and_mobility(s)
-        sticking, sliding = sticking_rate(self.numbers, W), self._sliding_rate(w, limits=True)
-        steps += [_FOLLOWED_FRACTION / sticking] if sticking else []
-        steps += [_SLIDING_FRACTION / sliding] if sliding else []
-        return min(steps)
-
-    def reason_unstable(self, s: Array, step: float) -> str:
-        """Why fixed steps of the Runge-Kutta method from a state would grow; empty if they do not."""
-        reason = str(self._ask_inner_plant("reason_unstable", "", s, step))
-        if reason:
-            return reason
-        w, W = self.rates_and_mobility(s)
-        rates = {
-            "current loops": max(
-                (1.0 / self.numbers.lag[i] for i in self.numbers.lagged_actuators), default=0.0
-            ),
-            "bristles of joints that stick": sticking_rate(self.numbers, W),
-            "bristles of joints that slide": self._sliding_rate(w, limits=False),
-        }
-        what = max(rates, key=lambda name: rates[name])
-        if step * rates[what] < _STABILITY_LIMIT:
-            return ""
-        return (
-            f"steps of {step:g} s are unstable: the {what} of {self.name} have a time constant of "
-            f"{1.0 / rates[what]:.2g} s; take steps of at most {_STABILITY_LIMIT / rates[what]:.2g} s "
-            "(step=None "
-            "chooses one), or method='irk5', which is stable with every step"
-        )
-
-    def _sliding_rate(self, w: Array, *, limits: bool) -> float:
-        """The fastest relaxation of bristles, 1/s, at rates w (actuators,) of the joints and those to come.
-
-        With v_b finite these are all up to the described speed limits, infinite without a limit. With v_b
-        infinite they are so only if `limits` count: a run may never come near them.
-        """
-        fastest = 0.0
-        for i, model in self.numbers.stiction_actuators:
-            speed = self.robot.actuators[i].speed
-            coming = min(speed, model.blend) if limits or np.isfinite(model.blend) else 0.0
-            rate = max(abs(float(w[i])), coming if np.isfinite(coming) else 0.0)
-            fastest = max(fastest, model.fastest_relaxation(rate))
-        return fastest
-
-    def events(self) -> list[EventGroup]:
-        """What ends a run of the plant."""
-        return [self._driven_event(event) for event in self.plant.events()]
-
-    def _driven_event(self, event: EventGroup) -> EventGroup:
-        """An event of the plant as one of the plant with its drives."""
-        describe = event.describe
-        return EventGroup(
-            event.names,
-            lambda t, s: event.values(t, self.plant_states(s)),
-            None if describe is None else lambda index, s: describe(index, self.plant_states(s)),
-        )
-
-    # ---- what results show
-
-    def energies(self, s: Array) -> dict[str, Array]:
-        """Kinetic and potential energy (J), power of friction and damping (W) of states (..., size)."""
-        energies = dict(self.plant.energies(self.plant_states(s)))
-        if not (self.numbers.cogging or self.numbers.stiction_actuators):
-            return energies
-        q, w = self.encoders(s)
-        b = self.bristles(s)
-        for i, term in enumerate(self.numbers.cogging):
-            energies["potential"] = energies["potential"] + term.potential(q[..., i])
-        for i, model in self.numbers.stiction_actuators:
-            energies["potential"] = energies["potential"] + model.potential(b[..., i])
-            lost = model.dissipation(w[..., i], b[..., i])
-            energies["dissipation"] = energies["dissipation"] + lost
-        return energies
-
-    def power(self, s: Array, u: Array) -> Array:
-        """Power of the motors' forces at the joints (...,) at states (..., size) and commands, W."""
-        return self.plant.power(self.plant_states(s), self.motor_forces(s, u))
-
-    def joints(self, s: Array) -> Any:
-        """All joints and bodies at states (..., size), where the plant has them."""
-        return require_joints(self.plant).joints(self.plant_states(s))
-
-    def motion(self, s: Array) -> Any:
-        """Rates of all joints at states (..., size), where the plant has them."""
-        return require_joints(self.plant).motion(self.plant_states(s))
-
-    def closure_error(self, s: Array) -> float:
-        """What the loops leave open at the worst of some states (N, size), as a pure number."""
-        return float(require_joints(self.plant).closure_error(self.plant_states(s)))
+    A quarter of the lags and of what sticking bristles do, half of what sliding ones do, which are far faster
+    and follow quasi-statically in implicit steps.
+    """
+    inner = plant.inner
+    steps = SuitedSteps() if inner is None or inner.suited_steps is None else inner.suited_steps(s)
+    lags = [_FOLLOWED_FRACTION * drives.lag[i] for i in drives.lagged_actuators]
+    w, W = rates_and_mobility(plant, drives, s)
+    sticking = sticking_rate(drives, W)
+    sliding = sliding_rate(plant.robot, drives, w, limits=True)
+    explicit = [steps.explicit, *lags]
+    explicit += [_FOLLOWED_FRACTION / sticking] if sticking else []
+    explicit += [_SLIDING_FRACTION / sliding] if sliding else []
+    steps = steps._replace(explicit=min(explicit), implicit=min([steps.implicit, *lags]))
+    rates = {
+        "current loops": max((1.0 / drives.lag[i] for i in drives.lagged_actuators), default=0.0),
+        "bristles of joints that stick": sticking,
+        "bristles of joints that slide": sliding_rate(plant.robot, drives, w, limits=False),
+    }
+    what = max(rates, key=lambda name: rates[name])
+    if rates[what] <= _STABILITY_LIMIT / steps.longest:
+        return steps
+    time = 1.0 / rates[what]
+    fastest = f"the {what} of {plant.name} have a time constant of {time:.2g} s"
+    return steps._replace(longest=_STABILITY_LIMIT * time, fastest=fastest)

@@ -11,24 +11,18 @@ what it takes, among
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.compile import Compiled, compile_function
 from nacelle.errors import KinematicsError, did_you_mean
-from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import compile_native
-from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
-from nacelle.simulation.flow import flow, pose_from_coordinates
-from nacelle.simulation.native_flow import NativeFlow, Options
 from nacelle.simulation.protocol import Feedback
-from nacelle.spatial.physics import check_sampler_of, input_shapes, physics
+from nacelle.spatial.physics import input_shapes, physics
 from nacelle.spatial.scalar import Array
 
+Options = tuple[tuple[str, Any], ...]
 MOTOR = "motor"
 SIGNALS = ("t", "x", "y", "v", "q", "qd", "r", MOTOR)
 
@@ -54,25 +48,8 @@ def refuse_motor_signals(robot: Robot, names: Sequence[str]) -> None:
     if MOTOR in names:
         raise KinematicsError(
             f"a controller of {robot.name} takes {MOTOR!r}, the forces of motors whose current loops have a "
-            "lag: give a DrivenPlant with Drives(lag=...)"
+            "lag: give a driven_plant with Drives(lag=...)"
         )
-
-
-def rigid_signals(robot: Robot, s: Array, quat_0: Array, names: Sequence[str]) -> dict[str, Any]:
-    """Signals of a rigid robot at its state: x, y, v, and of the actuators by inverse kinematics q and qd."""
-    refuse_motor_signals(robot, names)
-    mechanism, n = mechanism_of(robot), robot.motion.n
-    x, v, y = pose_from_coordinates(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
-    if mechanism.unknown_count:
-        y = y + loop_closing_step(robot, y, x)["dy"]
-    signals: dict[str, Any] = {"x": x, "y": y, "v": v}
-    if "q" in names or "qd" in names:
-        actuators = inverse_jacobian(robot, x, y)
-        signals |= {"q": actuators["q"], "qd": actuators["J"] @ v}
-    return signals
-
-
-RIGID_MODEL = LoopModel(flow, rigid_signals)
 
 
 def feedback(function: Callable[..., Any], reference: Any = None, **options: Any) -> Feedback:
@@ -162,102 +139,3 @@ def control(law: Feedback, robot: Robot, model: LoopModel) -> Callable[..., Arra
 
     vars(control_output)["made_from"] = (law.function, law.options, model.flow)
     return control_output
-
-
-# ---- as native code
-
-
-class CompiledPlant(NativeFlow):
-    """The body of plants: what follows from a robot, its flow and its signals.
-
-    Args:
-        robot: the robot that moves.
-        model: its flow and signals.
-        options: keyword arguments of the flow.
-        constants: the last argument of flow and signals.
-        exact_jacobian: whether implicit methods take the exact Jacobian.
-    """
-
-    def __init__(
-        self,
-        robot: Robot,
-        model: LoopModel,
-        options: Options,
-        constants: Array,
-        *,
-        exact_jacobian: bool = False,
-    ) -> None:
-        super().__init__(robot, model.flow, options, constants, exact_jacobian=exact_jacobian)
-        self.model = model
-
-    @property
-    def name(self) -> str:
-        """The robot's name."""
-        return self.robot.name
-
-    def loop_parts(self) -> CompiledPlant:
-        """What is compiled with a controller, or with drives around it: robot, model, options, constants."""
-        return self
-
-    def with_feedback(self, feedback: Feedback) -> CompiledLoop:
-        """The plant under a feedback that is compiled with it."""
-        return CompiledLoop(self.loop_parts(), feedback)
-
-    def signals(self, s: Array, names: Sequence[str]) -> dict[str, Array]:
-        """The wanted signals at states (..., size), by name."""
-        results = _compiled_signals(self.robot, self.model, tuple(names))(s, self.constants)
-        return results if isinstance(results, dict) else {names[0]: results}
-
-
-class CompiledLoop(NativeFlow):
-    """A plant under a compiled feedback; its inputs are [t; r].
-
-    Args:
-        plant: what is compiled with the feedback.
-        law: the feedback.
-    """
-
-    def __init__(self, plant: CompiledPlant, law: Feedback) -> None:
-        self._plant = plant
-        self._control, flow = _closed_loop_functions(
-            plant.robot, plant.model, plant.options, law.function, law.options
-        )
-        super().__init__(plant.robot, flow, (), plant.constants, exact_jacobian=plant.exact_jacobian)
-
-    def forces(self, s: Array, u: Array) -> Array:
-        """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
-        return np.asarray(compile_native(self._control, self.robot)(s, u, self.constants))
-
-    def _loop_program(self, held: bool) -> tuple[Any, ...]:
-        if not held:
-            return super()._loop_program(held)
-        return self._plant.model.flow, self.robot, self._plant.options, self._control
-
-
-@lru_cache(maxsize=32)
-def _closed_loop_functions(
-    robot: Robot, model: LoopModel, settings: Options, law: Callable[..., Any], options: Options
-) -> tuple[Callable[..., Array], Callable[..., Array]]:
-    """Control and flow of a loop, of (robot, s, [t; r], constants); the same for the same parts."""
-    force, flow_options = control(Feedback(law, None, options), robot, model), dict(settings)
-
-    def closed_flow(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
-        return model.flow(robot, s, force(robot, s, u, constants), constants, **flow_options)
-
-    vars(closed_flow)["physics_inputs"] = vars(force)["physics_inputs"]
-    vars(closed_flow)["made_from"] = (law, options, model.flow, sorted(flow_options.items()))
-    return force, closed_flow
-
-
-@lru_cache(maxsize=32)
-def _compiled_signals(robot: Robot, model: LoopModel, names: tuple[str, ...]) -> Compiled:
-    state, _, constants = (input_shapes(model.flow, robot) or {}).items()
-
-    def signals(robot: Robot, s: Array, constants: Array) -> dict[str, Any]:
-        results = model.signals(robot, s, constants, names)
-        return {name: results[name] for name in names}
-
-    vars(signals)["made_from"] = (*model, names)
-    return compile_function(
-        signals, robot, inputs=dict([state, constants]), states=check_sampler_of(model.flow)
-    )

@@ -1,4 +1,4 @@
-"""The flow of a rigid robot: the derivative of its state, over any scalar.
+"""The flow and the signals of a rigid robot: the derivative of its state, what is measured, over any scalar.
 
 The state is s = [c; v; y]: n coordinates of the pose, the reduced twist, and the passive coordinates (joints
 of legs without a closed form). The coordinates c are those of x, with a rotation vector r against a fixed
@@ -12,8 +12,9 @@ angles a turn apart is meant, and the angle itself is that of the pose, to round
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from nacelle.dynamics.external import project_wrenches
 from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.dynamics.state import state_at
 from nacelle.kinematics.configuration import configuration, rate_map
+from nacelle.kinematics.kinematic_model import inverse_jacobian
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.samples import Decimals, PreciseStates, input_samples
 from nacelle.kinematics.shapes import actuators_shape, pose_shape, twist_shape, unknowns_shape
@@ -30,6 +32,7 @@ from nacelle.model.joint import Primitive
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import evaluate_decimal
+from nacelle.simulation.feedback import LoopModel, refuse_motor_signals
 from nacelle.spatial.physics import check_inputs_with, physics
 from nacelle.spatial.rotation import left_jacobian, quat_from_rotation_vector, quat_product
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt, where
@@ -136,6 +139,23 @@ def flow(
     a = model_functions.forward(robot, x, y, v, tau, load, physics=physics)["acceleration"]
     c_rate, y_rate = _coordinate_rates(robot, x, y, v, c)
     return pack([*c_rate, *a, *y_rate])
+
+
+def rigid_signals(robot: Robot, s: Array, quat_0: Array, names: Sequence[str]) -> dict[str, Any]:
+    """Signals of a rigid robot at its state: x, y, v, and of the actuators by inverse kinematics q and qd."""
+    refuse_motor_signals(robot, names)
+    mechanism, n = mechanism_of(robot), robot.motion.n
+    x, v, y = pose_from_coordinates(mechanism, s[:n], quat_0), s[n : 2 * n], s[2 * n :]
+    if mechanism.unknown_count:
+        y = y + loop_closing_step(robot, y, x)["dy"]
+    signals: dict[str, Any] = {"x": x, "y": y, "v": v}
+    if "q" in names or "qd" in names:
+        actuators = inverse_jacobian(robot, x, y)
+        signals |= {"q": actuators["q"], "qd": actuators["J"] @ v}
+    return signals
+
+
+RIGID_MODEL = LoopModel(flow, rigid_signals)
 
 
 def coordinate_rates_from_twist(robot: Robot, x: Array, y: Array, twist: Array) -> tuple[list[int], Array]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from nacelle.errors import KinematicsError
 from nacelle.simulation.feedback import feedback, is_law
-from nacelle.simulation.protocol import ClosedLoop, Feedback, Plant, PlantInputs, StepRows
+from nacelle.simulation.protocol import ClosedLoop, Feedback, PlantInputs, PlantLike, StepRows
 from nacelle.spatial.scalar import Array
 
 
@@ -37,7 +37,7 @@ def _check_size(value: Any, size: int, what: str, t: float, *, finite: bool = Tr
     return array
 
 
-def _step_rows(plant: Plant, value: Any, size: int, what: str, steps: range | None) -> StepRows:
+def _step_rows(plant: PlantLike, value: Any, size: int, what: str, steps: range | None) -> StepRows:
     """Rows from an array, one for each of the steps or one for all; None without fixed steps."""
     try:
         table = np.asarray(value, dtype=float)
@@ -62,7 +62,9 @@ def _step_rows(plant: Plant, value: Any, size: int, what: str, steps: range | No
     return StepRows(np.ascontiguousarray(table), 0 if steps is None else steps.start)
 
 
-def plant_inputs(plant: Plant, force: Any, *, hold: bool = False, steps: range | None = None) -> PlantInputs:
+def plant_inputs(
+    plant: PlantLike, force: Any, *, hold: bool = False, steps: range | None = None
+) -> PlantInputs:
     """Bring what the user gives as the force to one form.
 
     Args:
@@ -95,7 +97,7 @@ def plant_inputs(plant: Plant, force: Any, *, hold: bool = False, steps: range |
     return PlantInputs(plant, plant, feedback_force, free=False, steady=False, hold=hold)
 
 
-def _feedback_inputs(plant: Plant, law: Feedback, hold: bool, steps: range | None) -> PlantInputs:
+def _feedback_inputs(plant: PlantLike, law: Feedback, hold: bool, steps: range | None) -> PlantInputs:
     """The drive of a compiled feedback."""
     close: Callable[[Feedback], ClosedLoop] | None = getattr(plant, "with_feedback", None)
     if close is None:

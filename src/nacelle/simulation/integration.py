@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,3 +76,30 @@ class Integration:
     def fixed_step(self) -> float:
         """Length of fixed steps, s: as given, or 1 ms."""
         return DEFAULT_STEP if self.step is None else self.step
+
+
+class SuitedSteps(NamedTuple):
+    """Fixed steps that suit a plant from a state on, s.
+
+    Attributes:
+        explicit: of "rk4".
+        implicit: of "irk5".
+        longest: of "rk4", beyond which the motion grows without bound.
+        fastest: what does so, for messages.
+        method: the method for who has chosen none.
+    """
+
+    explicit: float = DEFAULT_STEP
+    implicit: float = DEFAULT_STEP
+    longest: float = np.inf
+    fastest: str = ""
+    method: str = "dop853"
+
+    def reason_unstable(self, step: float) -> str:
+        """Why steps of "rk4" would grow; empty if they do not."""
+        if step < self.longest:
+            return ""
+        return (
+            f"steps of {step:g} s are unstable: {self.fastest}; take steps of at most {self.longest:.2g} s "
+            "(step=None chooses one), or method='irk5', which is stable with every step"
+        )

@@ -24,6 +24,7 @@ from nacelle.kinematics.shapes import pose_shape
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable
 from nacelle.simulation.flow import (
+    RIGID_MODEL,
     coordinates_from_pose,
     flow,
     pose_from_coordinates,
@@ -31,7 +32,8 @@ from nacelle.simulation.flow import (
     state_size,
 )
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array, norm, pack
 
@@ -87,7 +89,7 @@ class Motions(HasTable):
 
 
 def simulate_many(
-    plant: RigidPlant | Robot,
+    plant: Plant | Robot,
     x0: Any,
     v0: Any = None,
     tau: Any = None,
@@ -102,7 +104,7 @@ def simulate_many(
     """Simulate many robots from their poses, under constant forces.
 
     Args:
-        plant: a robot, or a `RigidPlant` of it with its choice of friction: the structure, and the numbers
+        plant: a robot, or a `rigid_plant` of it with its choice of friction: the structure, and the numbers
             of all robots that have no others.
         x0: poses (N, nx), or one for all.
         v0: twists (N, n), or one for all; zero if None.
@@ -120,7 +122,9 @@ def simulate_many(
         KinematicsError: if an argument cannot be used, or legs of the robot have no closed form.
         DeviceError: if the target is "cuda" and there is no device, or arrays are not on it.
     """
-    driven = RigidPlant(plant) if isinstance(plant, Robot) else plant
+    driven = rigid_plant(plant) if isinstance(plant, Robot) else plant
+    if driven.model != RIGID_MODEL:
+        raise KinematicsError(f"many motions are those of a rigid_plant, got another plant of {driven.name}")
     step = _step_of(Integration("rk4") if integration is None else integration)
     robot = driven.robot
     mechanism = mechanism_of(robot)

@@ -1,399 +1,314 @@
-"""A rigid robot under its actuators' forces as a plant, and the events that end a simulation of it.
+"""A plant: the flow and signals of a robot as native code, and what runs and results take of its state.
 
-An event has a margin, a number that is positive before it: to a limit of a joint or an actuator, to a serial
-or a parallel singularity. All margins come from one evaluation, over any scalar, of the positions and of
-J_r^-1, the Jacobian from the reduced twist to the actuator rates. They need no trigonometric functions of the
-state: an angle is given by its cosine and sine, and compared by these with its limits.
+A flow is a physics function of (robot, s, u, constants) that gives the derivative ds/dt of a state s under
+inputs u. Its options are keyword arguments, which shape the program; constants are numbers that are given
+when it runs. Rigid and flexible robots, robots with drives and robots that differ from their model are one
+class, `Plant`; functions make them: `rigid_plant`, `elastic_plant`, `driven_plant`, `deviating_plant`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
-from nacelle.dynamics import model_functions
-from nacelle.dynamics.evaluation import external_load
-from nacelle.dynamics.external import check_wrenches, load_names
-from nacelle.dynamics.physics import Physics
+from nacelle.compile import Compiled, compile_function, compile_irk5, compile_rk4
 from nacelle.errors import KinematicsError
-from nacelle.kinematics import kinematic_model as kinematics
-from nacelle.kinematics.branch import branch_determinants, branch_of
-from nacelle.kinematics.configuration import Configuration, configuration, rate_map
-from nacelle.kinematics.jacobian import conditioning, describe_singularity, nearest_kind, scaled_inverse
-from nacelle.kinematics.margins import NEAR_MARGIN, margin_names, margins
-from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
-from nacelle.kinematics.motion import JointMotion, joint_motion
 from nacelle.kinematics.native import compile_native
-from nacelle.kinematics.pose_input import check_poses, check_rates
-from nacelle.kinematics.shapes import jacobian_scales
-from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
-from nacelle.kinematics.solve.unknowns import SearchStart
-from nacelle.model.joint import Interval, JointKind, Primitive
-from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import RIGID_MODEL, CompiledPlant
-from nacelle.simulation.flow import (
-    coordinates_from_pose,
-    pose_from_coordinates,
-    reference_orientation,
-    state_samples,
-    state_size,
-)
-from nacelle.simulation.protocol import EventGroup, Labels
-from nacelle.spatial.batch import from_samples, to_samples
-from nacelle.spatial.physics import check_inputs_with, depends_on_form, physics
-from nacelle.spatial.scalar import Array, Scalar, divide, dot, pack, where
-from nacelle.spatial.solve import solve
-from nacelle.tree.actuation import actuator_rows
-from nacelle.tree.closure import closure_frames
-from nacelle.tree.spanning_tree import CosineSine, JointTransform
-
-# A run ends near a parallel singularity when the squared inverse condition number is below this.
-SINGULARITY_THRESHOLD = 1e-6
-# How far beyond a limit a joint may be, rad or m: a run may start at a limit.
-LIMIT_SLACK = 1e-9
-# The platform may rotate from the reference orientation until this angle is left to a full turn, rad, where
-# the rotation vector of the state is singular.
-_FULL_TURN_MARGIN = 0.05
+from nacelle.program.derivative import forward
+from nacelle.program.trace import Symbol, node_of
+from nacelle.simulation.feedback import LoopModel, Options, control
+from nacelle.simulation.integration import SuitedSteps
+from nacelle.simulation.protocol import Derivative, Events, Feedback, Labels
+from nacelle.spatial.physics import check_sampler_of, input_shapes
+from nacelle.spatial.scalar import Array, Scalar
 
 
-class RigidPlant(CompiledPlant):
-    """A rigid robot under its actuators' forces.
-
-    Angles on which springs, end stops or wide limits depend count their turns (`with_turn_counting`).
-
-    Args:
-        robot: the robot.
-        friction: whether friction acts.
-        smooth: rate over which Coulomb friction changes its sign; needed by implicit methods.
-        external: constant wrenches [f; n] (6,) on bodies or tools, in base axes, as in `inverse_dynamics`.
-        exact_jacobian: whether implicit methods take the exact Jacobian of the traced flow, which saves them
-            some steps, but takes seconds to minutes to compile; else they take differences.
-    """
-
-    def __init__(
-        self,
-        robot: Robot,
-        *,
-        friction: bool = True,
-        smooth: float | None = None,
-        external: Mapping[str, Any] | None = None,
-        exact_jacobian: bool = False,
-    ) -> None:
-        robot = with_turn_counting(robot)
-        self.mechanism = mechanism_of(robot)
-        self.physics = Physics(friction, smooth)
-        self.external = dict(external or {})
-        wrenches = check_wrenches(robot, self.external)
-        for k, wrench in wrenches.items():
-            if wrench.ndim != 1:
-                raise KinematicsError(
-                    f"a simulation takes constant wrenches (6,), that on {load_names(robot)[k]} has the "
-                    f"shape {wrench.shape}"
-                )
-        options: dict[str, Any] = {"physics": self.physics}
-        if wrenches:
-            options["external"] = tuple((k, tuple(w.tolist())) for k, w in wrenches.items())
-        self.quat_0 = reference_orientation(self.mechanism)
-        super().__init__(
-            robot, RIGID_MODEL, tuple(options.items()), self.quat_0, exact_jacobian=exact_jacobian
-        )
-
-    @cached_property
-    def labels(self) -> Labels:
-        """Names and units of pose, twist and forces."""
-        layout = layout_of(self.robot.motion)
-        units = ["N m" if revolute else "N" for revolute in self.robot.revolute_actuators]
-        names = [f"{actuator.name}.force" for actuator in self.robot.actuators]
-        rates = [f"{unit}/s" if unit else "" for unit in layout.v_units]
-        return Labels(
-            tuple(zip(layout.x_names, layout.units, strict=True)),
-            tuple(zip(layout.v_names, rates, strict=True)),
-            tuple(zip(names, units, strict=True)),
-        )
-
-    def state(self, x: Any, v: Any) -> Array:
-        """The state s = [coordinates (n,); v (n,); y (ny,)] at a reduced pose x (nx,) and twist v (n,).
-
-        The coordinates are those of `flow`: positions, and for a free rotation a rotation vector from the
-        reference orientation.
-        """
-        pose = check_poses(self.robot, x)[0]
-        twist = check_rates(self.robot, "the twist v", v)
-        joints = inverse_kinematics(self.robot, pose, limits=False)
-        return np.concatenate([coordinates_from_pose(self.mechanism, pose, self.quat_0), twist, joints.y])
-
-    def split(self, s: Array) -> tuple[Array, Array]:
-        """Reduced poses (..., nx) and twists (..., n), base axes, of states (..., size)."""
-        n = self.robot.motion.n
-        c = s[..., :n]
-        if self.mechanism.layout.quaternion is None:
-            return c, s[..., n : 2 * n]
-        x = to_samples(pose_from_coordinates(self.mechanism, from_samples(c, 1), self.quat_0))
-        return np.asarray(x), s[..., n : 2 * n]
-
-    def unknowns(self, s: Array) -> Array:
-        """Passive coordinates y (..., ny) in states (..., size)."""
-        return np.asarray(s[..., 2 * self.robot.motion.n :])
-
-    def events(self) -> list[EventGroup]:
-        """Limits of joints and actuators, legs at full stretch, and the approach to a singularity."""
-        return standard_events(self)
-
-    # ---- quantities of states, for results
-
-    def energies(self, s: Array) -> dict[str, Array]:
-        """Kinetic and potential energy (J) and dissipated power (W) at states (..., size)."""
-        x, v = self.split(s)
-        program = compile_native(model_functions.energies, self.robot, physics=self.physics)
-        energies = program(x, self.unknowns(s), v)
-        return {name: energies[name] for name in ("kinetic", "potential", "dissipation")}
-
-    def power(self, s: Array, u: Array) -> Array:
-        """Power (W) of actuator forces u (..., actuators) and external wrenches at states (..., size)."""
-        x, v = self.split(s)
-        J = compile_native(kinematics.inverse_jacobian, self.robot)(x, self.unknowns(s))["J"]
-        power = np.einsum("...i,...ij,...j->...", u, J, v)
-        if self.external:
-            load = external_load(self.robot, x, self.unknowns(s), self.external)
-            power = power + np.einsum("...i,...i->...", load, v)
-        return np.asarray(power)
-
-    def joints(self, s: Array) -> InverseKinematics:
-        """All joints and bodies at states (..., size) (`InverseKinematics`)."""
-        x = self.split(s)[0]
-        return inverse_kinematics(self.robot, x, guess=SearchStart(x, self.unknowns(s)), limits=False)
-
-    def motion(self, s: Array) -> JointMotion:
-        """Rates of all joints at states (..., size) (`JointMotion`), rad/s or m/s."""
-        x, v = self.split(s)
-        return joint_motion(self.robot, x, v, guess=SearchStart(x, self.unknowns(s)))
-
-    def closure_error(self, s: Array) -> float:
-        """The largest closure error over all states s (..., size): lengths over the robot's size, rad."""
-        gaps = compile_native(kinematics.closure_residuals, self.robot)(self.split(s)[0], self.unknowns(s))
-        return float(np.max(np.abs(gaps / self.mechanism.row_scale), initial=0.0))
-
-
-# ---- events that end a run
-
-
-def standard_events(plant: RigidPlant, *, limits: bool = True) -> list[EventGroup]:
-    """The events that end a run of a robot: limits, legs at full stretch, singularities.
-
-    Args:
-        plant: the robot.
-        limits: whether limits of joints and actuators end a run.
-
-    Returns:
-        One group of events (`event_names`), with margins that are positive before their event
-        (`event_margins`).
-    """
-    robot = plant.robot
-    names = event_names(robot)
-    count = len(names) if limits else len(names) - len(joint_limits(robot))
-
-    def values(t: Array, s: Array) -> Array:
-        numbers = np.asarray(compile_native(event_margins, robot)(s, plant.quat_0))[:, :count]
-        # The first is a lower bound: the condition number itself is found only where this does not decide.
-        near = np.flatnonzero(~(numbers[:, 0] > 0.0))
-        if near.size:
-            numbers[near, 0] = _singularity_margin(plant, s[near])
-        return numbers
-
-    def describe(index: int, s: Array) -> str:
-        if index:
-            return names[index]
-        return describe_singularity(*nearest_kind(robot, plant.split(s)[0], plant.unknowns(s)), is_near=True)
-
-    return [EventGroup(tuple(names[:count]), values, describe)]
-
-
-def _singularity_margin(plant: RigidPlant, s: Array) -> Array:
-    """The squared inverse condition number of the scaled J_r^-1, minus its threshold, at states (k, size)."""
-    J = compile_native(kinematics.inverse_jacobian, plant.robot)(plant.split(s)[0], plant.unknowns(s))["J"]
-    return np.asarray(conditioning(scaled_inverse(plant.robot, J)) ** 2 - SINGULARITY_THRESHOLD)
-
-
-class Limit(NamedTuple):
-    """One limit of one coordinate.
+@dataclass(frozen=True, eq=False, repr=False)
+class NativeFlow:
+    """A flow of a robot with its signals, and all that integrators take of it.
 
     Attributes:
-        name: message when it is reached, "leg1.motor is at its lower limit".
-        joint: index of the joint, or of the actuator.
-        primitive: which primitive of the joint; None for an actuator.
-        pair: both limits of the coordinate, rad or m.
-        upper: whether it is the upper one of the pair.
-        kind: kind of the coordinate: "prismatic", "revolute" (an angle up to whole turns), "counted" (an
-            angle with its turns) or "spherical" (the angle between the z axes of its two frames).
-    """
-
-    name: str
-    joint: int
-    primitive: int | None
-    pair: Interval
-    upper: bool
-    kind: str
-
-
-def joint_limits(robot: Robot, *, stops: bool = False) -> list[Limit]:
-    """All limits of actuators and joints that can be reached.
-
-    Args:
         robot: the robot.
-        stops: whether limits with an elastic end stop are included, which a motion may exceed.
+        model: flow and signals.
+        options: keyword arguments of the flow.
+        constants: the last argument of flow and signals.
+        exact_jacobian: whether implicit methods take the exact Jacobian of the traced flow; else differences.
+        by_parts: derivative (size,) of a state, for a flow that would be too long as one program; else None.
     """
-    limits: list[Limit] = []
-    # Position limits of the actuator by joint: equal limits of the joint are not listed twice.
-    driven = {}
-    for k, actuator in enumerate(robot.actuators):
-        driven[actuator.joint] = actuator.position
-        joint = robot.joints[actuator.joint]
-        if not stops and any(joint.stops) and actuator.position == joint.limits[0]:
-            continue
-        limits += _limit_sides(
-            actuator.name, k, None, actuator.position, _coordinate_kind(robot, actuator.joint, 0)
+
+    robot: Robot
+    model: LoopModel
+    options: Options
+    constants: Array
+    exact_jacobian: bool = field(default=False, kw_only=True)
+    by_parts: Derivative | None = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        """Number of states."""
+        return self._sizes[0]
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs."""
+        return self._sizes[1]
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        (states,), (inputs,), _ = (input_shapes(self.model.flow, self.robot) or {}).values()
+        return states, inputs
+
+    @property
+    def _compiled(self) -> Compiled:
+        return compile_native(self.model.flow, self.robot, **dict(self.options))
+
+    def derivative(self) -> Derivative:
+        """The flow ds/dt = f(s, u) of a state (size,) and inputs (inputs,), as native code if it is one."""
+        return self.by_parts or bind_function(self._compiled, self.constants)
+
+    def derivatives(self, s: Array, u: Array) -> Array:
+        """The derivatives ds/dt (N, size) of states (N, size) under inputs (N, inputs), in one call."""
+        if self.by_parts is None:
+            return np.asarray(self._compiled(s, u, self.constants))
+        return np.stack([self.by_parts(*row) for row in zip(s, u, strict=True)])
+
+    def jacobian(self) -> Derivative | None:
+        """The exact Jacobian of the flow by the state, if it is wanted."""
+        if not self.exact_jacobian:
+            return None
+        return bind_function(compiled_jacobian(self.model.flow, self.robot, self.options), self.constants)
+
+    def driver(self, *, held: bool = False) -> NativeDriver | None:
+        """The native loop of fixed steps, a feedback held over each step or not; None without a program."""
+        if self.by_parts is not None:
+            return None
+        return NativeDriver(loop_driver(*self._loop_program(held)), self.constants)
+
+    def implicit_driver(self, *, held: bool = False) -> NativeImplicitDriver | None:
+        """The native loop of implicit steps, as `driver`."""
+        if self.by_parts is not None:
+            return None
+        return NativeImplicitDriver(loop_driver(*self._loop_program(held), implicit=True), self.constants)
+
+    def _loop_program(self, held: bool) -> tuple[Any, ...]:
+        """What the loop is made of: flow, robot, options, and a control that is held over each step."""
+        del held
+        return self.model.flow, self.robot, self.options, None
+
+    def signals(self, s: Array, names: Sequence[str]) -> dict[str, Array]:
+        """The wanted signals at states (..., size), by name."""
+        results = _compiled_signals(self.robot, self.model, tuple(names))(s, self.constants)
+        return results if isinstance(results, dict) else {names[0]: results}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plant(NativeFlow):
+    """A robot that moves.
+
+    Entries that are functions of states s take any number of them, (..., size), and states that go on behind
+    their own: drives put theirs there.
+
+    Attributes:
+        labels: names and units of the entries of x, v and the inputs, names of elastic coordinates.
+        state: the state (size,) at a pose x (nx,) and a twist v (n,); the same for the same x and v.
+        split: reduced poses (..., nx) and twists (..., n), base axes.
+        energies: kinetic and potential energy (J) and dissipated power (W), by name.
+        power: power (...,) of inputs (..., inputs), and of external wrenches, W.
+        events: gives what ends a run unless the user says otherwise.
+        forces: the actuators' forces (..., actuators) under inputs (..., inputs), N m or N: of drives what
+            current sensors see; the inputs, unless these are accelerations.
+        outputs: signals (`signals`) that are not those of a program, each a function of states.
+        suited_steps: fixed steps that suit a plant that vibrates from a state (size,) on.
+        joints: all joints and bodies (`InverseKinematics`), of a robot whose state places them.
+        motion: rates of all its joints (`JointMotion`), rad/s or m/s.
+        closure_error: the largest closure error over all states: lengths over the robot's size, rad.
+        external: constant wrenches [f; n] on bodies and tools, base axes.
+        reason_uncompiled: why it cannot be compiled with a feedback or drives; empty if it can.
+        drives: its `Drives`, if it has some; None if not.
+        inner: the plant without them.
+    """
+
+    labels: Labels
+    state: Callable[[Any, Any], Array]
+    split: Callable[[Array], tuple[Array, Array]]
+    energies: Callable[[Array], dict[str, Array]]
+    power: Callable[[Array, Array], Array]
+    events: Callable[[], Events]
+    forces: Callable[[Array, Array], Array] = lambda s, u: u
+    outputs: Mapping[str, Callable[[Array], Array]] = field(default_factory=dict)
+    suited_steps: Callable[[Array], SuitedSteps] | None = None
+    joints: Callable[[Array], Any] | None = None
+    motion: Callable[[Array], Any] | None = None
+    closure_error: Callable[[Array], float] | None = None
+    external: Mapping[str, Any] = field(default_factory=dict)
+    reason_uncompiled: str = ""
+    drives: Any = None
+    inner: Plant | None = None
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        return self.robot.name
+
+    def loop_parts(self) -> NativeFlow:
+        """What is compiled with a controller, or with drives around it: robot, model, options, constants.
+
+        Raises:
+            KinematicsError: if it cannot be.
+        """
+        if self.reason_uncompiled:
+            raise KinematicsError(self.reason_uncompiled)
+        return self
+
+    def with_feedback(self, feedback: Feedback) -> CompiledLoop:
+        """The plant under a feedback that is compiled with it."""
+        plant, law = self.loop_parts(), feedback
+        force, flow = _closed_loop_functions(self.robot, self.model, self.options, law.function, law.options)
+        model, exact = LoopModel(flow, self.model.signals), self.exact_jacobian
+        return CompiledLoop(
+            self.robot, model, (), self.constants, plant=plant, control=force, exact_jacobian=exact
         )
-    for j, joint in enumerate(robot.joints):
-        if joint.kind is JointKind.POINT:
-            continue
-        for axis, pair in enumerate(joint.limits):
-            stopped = joint.stops and joint.stops[axis] is not None
-            if driven.get(j) == pair or (stopped and not stops):
-                continue
-            name = joint.name if len(joint.primitives) == 1 else f"{joint.name} (axis {axis + 1})"
-            limits += _limit_sides(f"joint {name}", j, axis, pair, _coordinate_kind(robot, j, axis))
-    return limits
+
+    def signals(self, s: Array, names: Sequence[str]) -> dict[str, Array]:
+        """The wanted signals at states (..., size), by name: `q` and `qd` of the encoders, and others."""
+        if all(name in self.outputs for name in names):
+            return {name: self.outputs[name](s) for name in names}
+        self.loop_parts()
+        return super().signals(s, names)
+
+    def signal(self, s: Array, name: str) -> Array:
+        """One signal at states (..., size)."""
+        return self.signals(s, (name,))[name]
 
 
-def widen_limits(robot: Robot, limits: Sequence[Limit], share: float) -> list[Limit]:
-    """Limits moved outwards by a share of their range; of 1 rad or the robot's size if one side is open."""
-    wider = []
-    for limit in limits:
-        low, high = limit.pair
-        unit = robot.size if limit.kind == "prismatic" else 1.0
-        room = share * (high - low if np.isfinite(high - low) else unit)
-        pair = Interval(low - room, high + room)
-        sides = _limit_sides(limit.name, limit.joint, limit.primitive, pair, limit.kind)
-        # Limits have their messages as names.
-        wider += [side._replace(name=limit.name) for side in sides if side.upper == limit.upper]
-    return wider
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class CompiledLoop(NativeFlow):
+    """A plant under a compiled feedback; its inputs are [t; r].
 
-
-def limit_margins(robot: Robot, now: Configuration, limits: Sequence[Limit]) -> list[Scalar]:
-    """The margin to each of some limits at a configuration: positive before it, zero at it."""
-    return [_limit_margin(limit, limited_coordinate(now, limit)) for limit in limits]
-
-
-def _coordinate_kind(robot: Robot, joint: int, number: int) -> str:
-    """The kind (`Limit`) of the coordinate of a joint's primitive."""
-    primitive = robot.joints[joint].primitives[number]
-    if primitive is Primitive.SPHERICAL:
-        return "spherical"
-    if not primitive.is_rotation:
-        return "prismatic"
-    return "counted" if (joint, number) in mechanism_of(robot).axes_with_coordinates else "revolute"
-
-
-def _limit_sides(name: str, joint: int, axis: int | None, pair: Interval, kind: str) -> Iterator[Limit]:
-    """The lower and the upper limit of a coordinate, as far as it can reach them."""
-    low, high = pair
-    # An angle up to whole turns does not leave a range of a turn.
-    if kind == "revolute" and high - low >= 2.0 * (np.pi - LIMIT_SLACK) and np.isfinite(high - low):
-        return
-    if low > (0.0 if kind == "spherical" else -np.inf):
-        yield Limit(f"{name} is at its lower limit", joint, axis, pair, False, kind)
-    if high < (np.pi - LIMIT_SLACK if kind == "spherical" else np.inf):
-        yield Limit(f"{name} is at its upper limit", joint, axis, pair, True, kind)
-
-
-def event_names(robot: Robot) -> list[str]:
-    """The message of each event, in the order of `event_margins`."""
-    names = ["a singularity is near"]
-    names += [f"{owner} is near a serial singularity" for owner in margin_names(mechanism_of(robot))]
-    branch = branch_of(robot)
-    names += [f"a loop is at a singularity ({loop})" for loop in branch.names[: branch.signs]]
-    if mechanism_of(robot).layout.angular is not None:
-        names.append("the platform has turned round from its reference orientation")
-    return names + [limit.name for limit in joint_limits(robot)]
-
-
-@depends_on_form(lambda robot: True)
-@check_inputs_with(state_samples)
-@physics(s=state_size, quat_0=(4,))
-def event_margins(robot: Robot, s: Array, quat_0: Array) -> Array:
-    """The margins of all events at a state s (size,), positive before each; named by `event_names`.
-
-    In their order: parallel singularity (without unit), serial singularities (without unit), determinants of
-    loops, a full turn of the platform (rad^2), limits (m or rad; of uncounted angles a difference of cosines,
-    or a sine). The first is a lower bound: if positive, no parallel singularity is near; else the condition
-    number itself decides (`standard_events`).
+    Attributes:
+        plant: what is compiled with the feedback.
+        control: the actuators' forces as a physics function of (robot, s, [t; r], constants).
     """
-    mechanism, n = mechanism_of(robot), robot.motion.n
-    c, y = s[:n], s[2 * n :]
-    now = configuration(robot, pose_from_coordinates(mechanism, c, quat_0), y)
-    values: list[Scalar] = [_condition_bound(now) - SINGULARITY_THRESHOLD]
-    values += [margin - NEAR_MARGIN for margin in margins(now)]
-    # The margin of a loop touches zero at its singularity, and a step may pass over that unnoticed. These
-    # determinants change sign there.
-    values += list(branch_determinants(now, y)[: branch_of(robot).signs])
-    if mechanism.layout.angular is not None:
-        rotation = c[mechanism.layout.angular]
-        values.append((2.0 * np.pi - _FULL_TURN_MARGIN) ** 2 - dot(rotation, rotation))
-    return pack(values + limit_margins(robot, now, joint_limits(robot)))
+
+    plant: NativeFlow
+    control: Callable[..., Array]
+
+    def forces(self, s: Array, u: Array) -> Array:
+        """The actuators' forces at states (..., size) and [t; r] (..., inputs)."""
+        return np.asarray(compile_native(self.control, self.robot)(s, u, self.constants))
+
+    def _loop_program(self, held: bool) -> tuple[Any, ...]:
+        if not held:
+            return super()._loop_program(held)
+        return self.plant.model.flow, self.robot, self.plant.options, self.control
 
 
-def _condition_bound(now: Configuration) -> Scalar:
-    """A lower bound of 1 / cond(A)^2 of the scaled J_r^-1 A (m, n): 1 / (tr B tr B^-1), B = A^T A or A A^T.
+@lru_cache(maxsize=32)
+def _closed_loop_functions(
+    robot: Robot, model: LoopModel, settings: Options, law: Callable[..., Any], options: Options
+) -> tuple[Callable[..., Array], Callable[..., Array]]:
+    """Control and flow of a loop, of (robot, s, [t; r], constants); the same for the same parts."""
+    force, flow_options = control(Feedback(law, None, options), robot, model), dict(settings)
 
-    Of the two B is the smaller one, (k, k). The bound is at most k^2 times too small.
-    """
-    rows, columns = jacobian_scales(now.robot)
-    A = actuator_rows(now.robot, now.motion) @ rate_map(now) / rows[:, None] * columns
-    B = A.T @ A if A.shape[0] >= A.shape[1] else A @ A.T
-    inverse = solve(B, np.eye(len(B)), "spd")
-    return divide(1.0, np.trace(B) * np.trace(inverse))
+    def closed_flow(robot: Robot, s: Array, u: Array, constants: Array) -> Any:
+        return model.flow(robot, s, force(robot, s, u, constants), constants, **flow_options)
 
-
-def limited_coordinate(now: Configuration, limit: Limit) -> JointTransform:
-    """The value of a limited coordinate, by its kind.
-
-    "prismatic": m; "counted": rad; "revolute": its cosine and sine; "spherical": the cosine of the angle
-    between the z axes of the two frames.
-    """
-    robot = now.robot
-    j = limit.joint if limit.primitive is not None else robot.actuators[limit.joint].joint
-    number = limit.primitive or 0
-    if limit.kind == "counted":
-        return now.coordinates[j, number]
-    if limit.kind != "spherical":
-        return now.step(j, number)
-    if j >= robot.tree:
-        first, second = closure_frames(robot.joints[j], now.motion)
-        return dot(first.R[:, 2], second.R[:, 2])
-    # R_zz of the rotation with this quaternion.
-    quat = now.step(j, number)
-    return 1.0 - 2.0 * (quat[0] * quat[0] + quat[1] * quat[1])
+    vars(closed_flow)["physics_inputs"] = vars(force)["physics_inputs"]
+    vars(closed_flow)["made_from"] = (law, options, model.flow, sorted(flow_options.items()))
+    return force, closed_flow
 
 
-def _limit_margin(limit: Limit, step: Any) -> Scalar:
-    """The margin to a limit at the value `step` of its coordinate (`limited_coordinate`)."""
-    low, high = limit.pair
-    if limit.kind in ("prismatic", "counted"):
-        return high + LIMIT_SLACK - step if limit.upper else step - low + LIMIT_SLACK
-    if limit.kind == "spherical":
-        return step - np.cos(high + LIMIT_SLACK) if limit.upper else np.cos(low - LIMIT_SLACK) - step
-    assert isinstance(step, CosineSine)
-    both = np.isfinite(low) and np.isfinite(high)
-    middle = 0.5 * (low + high) if both else low if np.isfinite(low) else high
-    # The angle is taken from the middle of the limits, or from the only one, by its cosine c and sine s: it
-    # counts up to whole turns. Towards this limit (side > 0) it may go as far as half the range.
-    c = step.c * np.cos(middle) + step.s * np.sin(middle)
-    s = step.s * np.cos(middle) - step.c * np.sin(middle)
-    side = s if limit.upper else -s
-    if not both:
-        return LIMIT_SLACK - side
-    return where(side, c - np.cos(0.5 * (high - low) + LIMIT_SLACK), 1.0)
+@lru_cache(maxsize=32)
+def _compiled_signals(robot: Robot, model: LoopModel, names: tuple[str, ...]) -> Compiled:
+    state, _, constants = (input_shapes(model.flow, robot) or {}).items()
+
+    def signals(robot: Robot, s: Array, constants: Array) -> dict[str, Any]:
+        results = model.signals(robot, s, constants, names)
+        return {name: results[name] for name in names}
+
+    vars(signals)["made_from"] = (*model, names)
+    return compile_function(
+        signals, robot, inputs=dict([state, constants]), states=check_sampler_of(model.flow)
+    )
+
+
+class NativeImplicitDriver:
+    """A native loop of implicit steps at constants of the flow."""
+
+    def __init__(self, driver: Any, constants: Array) -> None:
+        self._driver, self._constants = driver, constants
+
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Any:
+        """States (steps, size) after every step of h, s, from s (size,) on at inputs u: `Irk5Result`."""
+        counts = {"steps": steps * substeps, "every": substeps, "held": substeps}
+        return self._driver.integrate(s, u, self._constants, h=h / substeps, **counts)
+
+
+class NativeDriver(NativeImplicitDriver):
+    """The same of explicit steps."""
+
+    def integrate(self, s: Array, u: Array, *, h: float, steps: int, substeps: int = 1) -> Array:
+        """States (steps, size) after every step."""
+        return np.asarray(super().integrate(s, u, h=h, steps=steps, substeps=substeps).x[0])
+
+
+def bind_function(compiled: Compiled, constants: Array) -> Derivative:
+    """A compiled function of (s, u, constants) on fixed buffers: a microsecond more than the evaluation."""
+    first, second, third = compiled.inputs
+    call = compiled.bind(**{third: constants.copy()})
+    s, u, (name,) = call[first], call[second], compiled.outputs
+    out = call[name]
+
+    def evaluate(state: Array, inputs: Array) -> Array:
+        s[:], u[:] = state, inputs
+        call.call()
+        result: Array = out.copy()
+        return result
+
+    return evaluate
+
+
+@lru_cache(maxsize=64)
+def loop_driver(
+    function: Callable[..., Any],
+    robot: Robot,
+    options: Options,
+    control: Callable[..., Any] | None = None,
+    *,
+    implicit: bool = False,
+) -> Any:
+    """The loop of fixed steps around a flow, under a control that is held over each step, if any."""
+    make = compile_irk5 if implicit else compile_rk4
+    return make(function, robot, options=dict(options), control=control)
+
+
+@lru_cache(maxsize=64)
+def compiled_jacobian(function: Callable[..., Any], robot: Robot, options: Options) -> Compiled:
+    """The Jacobian of a flow by its state as native code."""
+
+    def jacobian(robot: Robot, s: Array, u: Array, constants: Array, **settings: Any) -> Array:
+        return state_jacobian(function(robot, s, u, constants, **settings), s)
+
+    vars(jacobian)["made_from"] = (function,)
+    # Minimising so long a program takes longer than it saves.
+    return compile_function(
+        jacobian, robot, inputs=input_shapes(function, robot), options=dict(options), minimise=False
+    )
+
+
+def state_jacobian(value: Array, s: Array) -> Array:
+    """Derivatives d value_i / d s_j (k, m) of a traced array (k,) by traced inputs s (m,), on the graph."""
+    graph = s[0].graph
+    nodes, unit = [node_of(graph, entry) for entry in value], graph.const(1.0)
+    columns = [forward(graph, nodes, {symbol.index: unit}) for symbol in s]
+
+    def entry(node: int | None) -> Scalar:
+        return 0.0 if node is None else Symbol(graph, node)
+
+    rows = [[entry(column[k]) for column in columns] for k in range(len(nodes))]
+    return np.array(rows, dtype=object)

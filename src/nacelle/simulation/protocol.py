@@ -1,7 +1,8 @@
-"""The plant protocol: what integrators and results require of something that moves.
+"""What integrators and results require of something that moves.
 
-A plant has a state of `size` numbers and `inputs` inputs, and gives the state's derivative, ds/dt = f(s, u).
-It is independent of integrators, and they are of robots. Some plants have more, which is used then:
+It has a state of `size` numbers and `inputs` inputs, and gives the state's derivative, ds/dt = f(s, u): a
+`Plant` (`nacelle.simulation.plant`), or an object of the user's (`PlantLike`). It is independent of
+integrators, and they are of robots. What a `Plant` has more is used of others where they have it:
 
     derivatives(s, u)  f of many states (N, size) at once; one after the other without
     jacobian()         a function of a state and inputs that gives df/ds (size, size), for the implicit
@@ -10,14 +11,13 @@ It is independent of integrators, and they are of robots. Some plants have more,
                        without
     implicit_driver()  the same of implicit steps, for which inputs that are not held are given at the stages
                        of the method, `nacelle.emit.irk5.STAGES`; it gives an `Irk5Result`
-    closed(feedback)   the plant under a feedback that is compiled with it (`ClosedLoop`)
-    loop_parts()       what is compiled with a controller (`nacelle.simulation.feedback.CompiledPlant`)
+    with_feedback(law) the plant under a feedback that is compiled with it (`ClosedLoop`)
+    loop_parts()       what is compiled with a controller (`nacelle.simulation.plant.NativeFlow`)
     signals(s, names)  what its sensors show at states (..., size), by name, where it is not compiled
     joints(s), motion(s), closure_error(s)      what robots with joints have: `InverseKinematics`,
                        `JointMotion`, and what the loops leave open at the worst of states (N, size), a number
-    default_step(s), reason_unstable(s, h)      fixed steps, s, that suit a plant that vibrates from a state
-                       (size,) on, and why others would grow without bound; empty if they do not
-    implicit_step(s), suited_method(s)          implicit ones, and the method for who has chosen none
+    suited_steps(s)    fixed steps and the method that suit a plant that vibrates (`SuitedSteps`)
+    forces(s, u)       actuators' forces, where these are not the inputs
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Event(EventGroup):
 Events: TypeAlias = Sequence[EventGroup]
 
 
-def user_event(plant: Plant, name: str, function: Callable[..., Any]) -> Event:
+def user_event(plant: PlantLike, name: str, function: Callable[..., Any]) -> Event:
     """An event of the user's: a function of (t, x, v) that is positive before it.
 
     Args:
@@ -122,11 +122,12 @@ def check_events(events: Any) -> Events:
 
 
 class Labels(NamedTuple):
-    """Names and SI units of the entries of x, v and the inputs, as pairs; a unit may be empty."""
+    """Names and SI units of the entries of x, v and the inputs, as pairs; names of elastic coordinates."""
 
     x: tuple[tuple[str, str], ...]
     v: tuple[tuple[str, str], ...]
     inputs: tuple[tuple[str, str], ...]
+    elastic: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -146,7 +147,7 @@ class Core(Protocol):
 
 
 @runtime_checkable
-class Plant(Core, Protocol):
+class PlantLike(Core, Protocol):
     """Something that moves."""
 
     @property
@@ -157,23 +158,28 @@ class Plant(Core, Protocol):
     def labels(self) -> Labels:
         """Names and units of the entries of x, v and the inputs."""
 
-    def state(self, x: Any, v: Any) -> Array:
+    @property
+    def state(self) -> Callable[[Any, Any], Array]:
         """The state (size,) at a pose x (nx,) and a twist v (n,); the same for the same x and v."""
 
-    def split(self, s: Array) -> tuple[Array, Array]:
+    @property
+    def split(self) -> Callable[[Array], tuple[Array, Array]]:
         """Poses (..., nx) and twists (..., n) of states (..., size)."""
 
-    def energies(self, s: Array) -> dict[str, Array]:
+    @property
+    def energies(self) -> Callable[[Array], dict[str, Array]]:
         """Of states (..., size) the "kinetic" and "potential" energy, J, and the "dissipation", W."""
 
-    def power(self, s: Array, u: Array) -> Array:
+    @property
+    def power(self) -> Callable[[Array, Array], Array]:
         """Power (...,) of inputs (..., inputs) at states (..., size), W."""
 
-    def events(self) -> Events:
-        """What ends a run unless the user says otherwise."""
+    @property
+    def events(self) -> Callable[[], Events]:
+        """Gives what ends a run unless the user says otherwise."""
 
 
-def require_joints(plant: Plant) -> Any:
+def require_joints(plant: PlantLike) -> Any:
     """A plant that has joints: joints(s), motion(s) and closure_error(s).
 
     Raises:
@@ -184,12 +190,12 @@ def require_joints(plant: Plant) -> Any:
     return plant
 
 
-def has_joints(plant: Plant) -> bool:
+def has_joints(plant: PlantLike) -> bool:
     """Whether a plant has joints and bodies."""
-    return all(hasattr(plant, name) for name in ("joints", "motion", "closure_error"))
+    return all(getattr(plant, name, None) for name in ("joints", "motion", "closure_error"))
 
 
-def robot_of(plant: Plant) -> Robot:
+def robot_of(plant: PlantLike) -> Robot:
     """The robot that a plant is of.
 
     Raises:
@@ -270,7 +276,7 @@ class PlantInputs:
         substeps: of how many steps of the method a step is made, where inputs are held over it.
     """
 
-    plant: Plant
+    plant: PlantLike
     core: Core
     source: InputSource
     free: bool

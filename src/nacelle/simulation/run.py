@@ -24,7 +24,7 @@ from nacelle.simulation.integrators import (
     integrate_fixed,
     triggered_event,
 )
-from nacelle.simulation.protocol import Events, InitialValueProblem, Plant
+from nacelle.simulation.protocol import Events, InitialValueProblem, PlantLike
 from nacelle.simulation.track import Outcome
 from nacelle.spatial.scalar import Array
 
@@ -127,7 +127,13 @@ def next_grid(settings: RunSettings, grid: TimeGrid, t: float) -> TimeGrid:
 
 
 def execute(
-    plant: Plant, s0: Array, t: float, settings: RunSettings, before: RunEnd | None, *, new_force: bool = True
+    plant: PlantLike,
+    s0: Array,
+    t: float,
+    settings: RunSettings,
+    before: RunEnd | None,
+    *,
+    new_force: bool = True,
 ) -> tuple[Outcome, RunEnd]:
     """Run from a state on.
 
@@ -196,7 +202,7 @@ def execute(
 
 
 def _run_digital_controller(
-    plant: Plant,
+    plant: PlantLike,
     s0: Array,
     t: float,
     settings: RunSettings,
@@ -236,7 +242,7 @@ def _run_digital_controller(
     return _thin_samples(outcome, settings.samples), end
 
 
-def _require_memory(plant: Plant, settings: RunSettings, t: float) -> None:
+def _require_memory(plant: PlantLike, settings: RunSettings, t: float) -> None:
     """Refuse a run whose results would not fit into memory."""
     # Time, state and inputs of a sample; they are kept in blocks and joined, so twice.
     each = 2 * 8 * (1 + plant.size + plant.inputs)

@@ -20,9 +20,9 @@ import numpy as np
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
-from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Events, Plant, check_events, require_joints, robot_of
+from nacelle.simulation.integration import Integration, SuitedSteps
+from nacelle.simulation.protocol import Events, PlantLike, check_events, require_joints, robot_of
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.run import Progress, RunEnd, RunSettings, execute
 from nacelle.simulation.track import Track, integrate_along_tracks
 from nacelle.spatial.scalar import Array
@@ -30,7 +30,7 @@ from nacelle.tables.csv import write_table
 
 
 def simulate(
-    plant: Plant | Robot,
+    plant: PlantLike | Robot,
     x0: Any,
     v0: Any = None,
     tau: Any = None,
@@ -45,8 +45,8 @@ def simulate(
     """Simulate a plant from a pose and a twist.
 
     Args:
-        plant: a robot, a `RigidPlant` of it (with its choice of friction), or anything that follows the
-            protocol `Plant`.
+        plant: a robot, a `Plant` (`rigid_plant` of it with a choice of friction, or another), or anything
+            that follows the protocol `PlantLike`.
         x0: pose (nx,).
         v0: twist (n,); zero if None.
         tau: forces of the actuators, N or N m: constant (actuators,), a function of time f(t), feedback
@@ -65,11 +65,11 @@ def simulate(
         KinematicsError: if an argument cannot be used.
         UnreachableError: if the first pose is out of reach.
     """
-    driven: Any = RigidPlant(plant) if isinstance(plant, Robot) else plant
-    if not isinstance(driven, Plant):
+    driven: Any = rigid_plant(plant) if isinstance(plant, Robot) else plant
+    if not isinstance(driven, PlantLike):
         raise KinematicsError(
-            f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, "
-            "or what follows nacelle.simulation.Plant"
+            f"{plant!r} is no plant: give a robot (nacelle.load), a nacelle.simulation.Plant, "
+            "or what follows nacelle.simulation.PlantLike"
         )
     settings = RunSettings(
         tau=tau,
@@ -91,30 +91,26 @@ def simulate(
     return begun._continue_run(driven, settings, new_force=True)
 
 
-def _choose_method_and_step(plant: Plant, s0: Array, settings: RunSettings) -> RunSettings:
+def _choose_method_and_step(plant: PlantLike, s0: Array, settings: RunSettings) -> RunSettings:
     """The settings with a step that suits the plant, where it says so.
 
     Raises:
         KinematicsError: if steps are given that would grow without bound.
     """
-    optional: Any = plant
-    integration = settings.integration
-    if integration.method == "auto":
-        chosen = optional.suited_method(s0) if hasattr(plant, "suited_method") else "dop853"
-        integration = dataclasses.replace(integration, method=chosen)
-        return _choose_method_and_step(plant, s0, dataclasses.replace(settings, integration=integration))
-    suited = {"rk4": "default_step", "irk5": "implicit_step"}.get(integration.method, "")
-    if not hasattr(plant, suited):
+    integration, ask = settings.integration, getattr(plant, "suited_steps", None)
+    if not (integration.has_fixed_steps or integration.method == "auto"):
         return settings
-    if integration.step is None:
-        step = min(getattr(optional, suited)(s0), settings.until - settings.start)
-        return dataclasses.replace(settings, integration=dataclasses.replace(integration, step=step))
-    reason = ""
-    if integration.method == "rk4":
-        reason = optional.reason_unstable(s0, integration.step / integration.substeps)
-    if reason:
-        raise KinematicsError(reason)
-    return settings
+    suited = SuitedSteps() if ask is None else ask(s0)
+    if integration.method == "auto":
+        integration = dataclasses.replace(integration, method=suited.method)
+    if ask is not None and integration.has_fixed_steps:
+        explicit = integration.method == "rk4"
+        if integration.step is None:
+            step = min(suited.explicit if explicit else suited.implicit, settings.until - settings.start)
+            integration = dataclasses.replace(integration, step=step)
+        elif explicit and (reason := suited.reason_unstable(integration.step / integration.substeps)):
+            raise KinematicsError(reason)
+    return dataclasses.replace(settings, integration=integration)
 
 
 # ---- the result
@@ -149,7 +145,7 @@ class Simulation(Plottable):
             has given; None without one.
     """
 
-    plant: Plant
+    plant: PlantLike
     settings: RunSettings
     t: Array
     states: Array
@@ -280,7 +276,7 @@ class Simulation(Plottable):
 
     def to_csv(self, path: str | Path) -> None:
         """Write times, poses, twists and forces as CSV."""
-        x, v, inputs = self.plant.labels
+        x, v, inputs, _ = self.plant.labels
         names = ["t", *(name for name, _ in (*x, *v, *inputs))]
         units = ["s", *(unit.replace(" ", "*") for _, unit in (*x, *v, *inputs))]
         write_table(Path(path), names, units, np.column_stack([self.t, self.x, self.v, self.tau]))
@@ -292,7 +288,7 @@ class Simulation(Plottable):
     # ---- going on
 
     def resume(
-        self, until: float | None = None, tau: Any = None, *, plant: Plant | None = None, **options: Any
+        self, until: float | None = None, tau: Any = None, *, plant: PlantLike | None = None, **options: Any
     ) -> Simulation:
         """Go on from the last state; the two runs are joined.
 
@@ -335,7 +331,7 @@ class Simulation(Plottable):
             )
         return self._continue_run(driven, settings, new_force=tau is not None)
 
-    def _continue_run(self, plant: Plant, settings: RunSettings, *, new_force: bool) -> Simulation:
+    def _continue_run(self, plant: PlantLike, settings: RunSettings, *, new_force: bool) -> Simulation:
         """The run with what comes of it from its last state on; arguments as of `execute`."""
         more, end = execute(
             plant, self.states[-1], float(self.t[-1]), settings, self.end, new_force=new_force

@@ -15,7 +15,7 @@ from nacelle.control.laws.adaptive import Adaptive, adapted_parameters, paramete
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.simulate import Simulation, simulate
 from support.adaptive_runs import (
     CASES,
@@ -50,7 +50,7 @@ def test_the_energy_falls():
     rows = np.concatenate(path, axis=1)
     kind = Adaptive(along="reference", smooth=1e-2, resolution=0.0, time_constant=1.0)
     control = controller(model, kind, period=FINE, bandwidth=10.0).for_motion(rows)
-    plant = RigidPlant(robot, smooth=kind.smooth)
+    plant = rigid_plant(robot, smooth=kind.smooth)
     law = control.digital(rows[0, :2], rows)
     run = simulate(
         plant, rows[0, :2], tau=law, until=6.0, integration=Integration("rk4", step=FINE), events=[]
@@ -80,7 +80,7 @@ def _resting(along, size, seconds, **gains):
     control = controller(robot, kind, period=PERIOD).for_motion(large).with_gains(**gains)
     drawn = noise * np.random.default_rng(0).normal(size=(len(rows), 2))
     law = with_sensor_noise(control.digital(rows[0, :2], rows), count, drawn)
-    plant = RigidPlant(robot, smooth=1e-3)
+    plant = rigid_plant(robot, smooth=1e-3)
     run = simulate(
         plant, rows[0, :2], tau=law, until=seconds, integration=Integration("rk4", step=PERIOD), events=[]
     )

@@ -12,7 +12,7 @@ from nacelle.control.laws.impedance import impedance_damping
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from support.control_loops import Loop, generalised_load, observed_disturbance, platform_wrench, stiffness
 from support.uncompiled import mark_slow_names, named_robot
 
@@ -72,7 +72,7 @@ def test_a_step_of_force_is_found_with_the_stated_poles(space: str, delay: float
 def test_the_observer_takes_the_error_away() -> None:
     """What a constant force leaves: f / (M K_p) without it, nothing with it."""
     robot = named_robot("fivebar")
-    plant = RigidPlant(robot, friction=False, external=platform_wrench(robot, "x", 5.0))
+    plant = rigid_plant(robot, friction=False, external=platform_wrench(robot, "x", 5.0))
     left = {}
     for name in ("ct-cartesian", "ct-observer"):
         loop = Loop(controller(robot, name, period=T, bandwidth=10.0))
@@ -95,7 +95,7 @@ def test_drives_at_their_limits_do_not_wind_up_the_observer() -> None:
     needed = np.linalg.solve(nacelle.jacobian(robot, loop.reference[0]).inverse.T, [12.0, 0.0])
     limit = np.abs(held) + 0.5 * np.abs(needed)
     loop = Loop(loop.controller.with_gains(limit=limit))
-    run = loop.run(0.05, plant=RigidPlant(robot, friction=False, external=push))
+    run = loop.run(0.05, plant=rigid_plant(robot, friction=False, external=push))
     assert np.all(np.abs(run.tau) <= limit + 1e-12)
     assert np.mean(np.abs(run.tau[-20:]) > limit - 1e-9) > 0.4
     assert run.memory is not None
@@ -106,7 +106,7 @@ def test_drives_at_their_limits_do_not_wind_up_the_observer() -> None:
 @pytest.mark.slow
 def test_friction_of_the_desired_rates_pays() -> None:
     robot = named_robot("fivebar")
-    plant = RigidPlant(robot, smooth=1e-3)
+    plant = rigid_plant(robot, smooth=1e-3)
     worst = []
     for friction in (False, True):
         own = controller(robot, "ct-cartesian", period=T, bandwidth=10.0, friction=friction)
@@ -189,7 +189,7 @@ def test_a_push_is_answered_by_mass_damper_and_spring() -> None:
     robot = named_robot("fivebar")
     own = controller(robot, "impedance", period=T, damping=0.5, stiffness=(2e3, 5e3))
     loop = Loop(own)
-    plant = RigidPlant(robot, friction=False, external=platform_wrench(robot, "x", 2.0))
+    plant = rigid_plant(robot, friction=False, external=platform_wrench(robot, "x", 2.0))
     way = -loop.errors(loop.run(0.1, plant=plant), loop.rows(0.1))
     M = nacelle.mass_matrix(robot, loop.reference[0])
     K, D = (own.gain(part).reshape(2, 2) for part in ("stiffness", "damping"))

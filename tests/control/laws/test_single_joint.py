@@ -13,7 +13,7 @@ from nacelle.control.controller import Controller
 from nacelle.control.kind import DesiredMotion
 from nacelle.control.named import controller
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 
@@ -36,7 +36,7 @@ def swing(robot: nacelle.Robot, count: int, amplitude: float = 0.02) -> Array:
 def errors(robot: nacelle.Robot, law: Controller, count: int = 1000) -> Array:
     """The root of the mean square of the errors of the actuators (actuators,)."""
     rows, x = swing(robot, count), nacelle.reference_pose(robot)
-    plant, until = RigidPlant(robot, smooth=1e-3), count * T
+    plant, until = rigid_plant(robot, smooth=1e-3), count * T
     run = simulate(
         plant, x, None, law.digital(x, rows), until=until, integration=Integration("rk4", step=T / 4)
     )

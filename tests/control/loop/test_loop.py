@@ -17,10 +17,10 @@ from nacelle.control.loop.run import contour_error, frame_poses, rms
 from nacelle.control.named import controller
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.model.robot import Robot
-from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.driven_plant import driven_plant
 from nacelle.simulation.drives import Drives
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import simulate
 from nacelle.spatial.scalar import Array
@@ -59,13 +59,13 @@ def test_a_path_beyond_limits_names_the_joint(fivebar: Robot, turn: Circle) -> N
 
 def test_gravity_above_the_limits_of_drives(fivebar: Robot, turn: Circle) -> None:
     force = np.abs(nacelle.dynamics.equilibrium(fivebar, turn(np.linspace(0.0, turn.duration, 200)).x))
-    weak = DrivenPlant(fivebar, Drives(limits=0.9 * float(np.max(force))))
+    weak = driven_plant(fivebar, Drives(limits=0.9 * float(np.max(force))))
     words = r"(left|right).motor of fivebar cannot hold the robot at rest on the path: at .* s that takes"
     with pytest.raises(KinematicsError, match=words) as said:
         ControlLoop(weak, fivebar, turn, period=1e-3)
     assert f"its limit is {0.9 * float(np.max(force)):.4g} N m" in str(said.value)
     # With a little more than that it goes, and what saturates in motion is said.
-    enough = DrivenPlant(fivebar, Drives(limits=1.05 * float(np.max(force))))
+    enough = driven_plant(fivebar, Drives(limits=1.05 * float(np.max(force))))
     loop = ControlLoop(enough, fivebar, turn, period=1e-3)
     assert any("its drive saturates" in line for line in loop.notes)
 
@@ -176,17 +176,19 @@ def test_current_loops_and_friction_shorten_steps() -> None:
     """Steps of the integration."""
     robot = nacelle.load("fivebar")
     x, v, u = _follow_path("fivebar")
-    without = RigidPlant(robot, friction=False)
+    without = rigid_plant(robot, friction=False)
     assert integration_step(without, x, v, u) == 1e-3
-    driven = DrivenPlant(without, Drives(lag=1e-4))
+    driven = driven_plant(without, Drives(lag=1e-4))
     # An eigenvalue of 1 / lag: two time constants, or what the drives themselves say.
-    assert integration_step(driven, x, v, u) == min(driven.default_step(driven.state(x[0], v[0])), 2e-4)
-    steps = [integration_step(RigidPlant(robot, smooth=smooth), x, v, u) for smooth in (1e-4, 1e-5)]
+    assert integration_step(driven, x, v, u) == min(
+        driven.suited_steps(driven.state(x[0], v[0])).explicit, 2e-4
+    )
+    steps = [integration_step(rigid_plant(robot, smooth=smooth), x, v, u) for smooth in (1e-4, 1e-5)]
     # The slope of friction at rest goes with 1 / smooth.
     assert steps[1] < 1e-3
     assert steps[0] / steps[1] == pytest.approx(10.0, rel=0.05) or steps[0] == 1e-3
     # Friction that jumps has no slope.
-    assert integration_step(RigidPlant(robot), x, v, u) == 1e-3
+    assert integration_step(rigid_plant(robot), x, v, u) == 1e-3
 
 
 # ---- What came of a closed loop
@@ -212,7 +214,7 @@ def test_samples_and_errors(comparison: Comparison, turn: Circle) -> None:
 
 @pytest.mark.slow
 def test_work_is_that_of_the_simulation(comparison: Comparison, fivebar: Robot, turn: Circle) -> None:
-    driven = DrivenPlant(fivebar, Drives(lag=3e-4))
+    driven = driven_plant(fivebar, Drives(lag=3e-4))
     lagging = closed_loop(
         driven, controller(fivebar, "cf-rb", period=1e-3), turn, options=LoopOptions(settle=0.1)
     )
@@ -236,7 +238,7 @@ def test_commands_are_those_of_their_sample(fivebar: Robot, turn: Circle) -> Non
 def test_saturation_is_counted(fivebar: Robot, turn: Circle) -> None:
     most = 0.9 * float(np.max(np.abs(nacelle.dynamics.size_motors(fivebar, turn).tau)))
     run = closed_loop(
-        DrivenPlant(fivebar, Drives(limits=most)),
+        driven_plant(fivebar, Drives(limits=most)),
         controller(fivebar, "cf-rb", period=1e-3),
         turn,
         options=LoopOptions(settle=0.1),
@@ -276,7 +278,7 @@ def test_errors_fall_with_the_model(comparison: Comparison) -> None:
 
 def test_ideal_sensors_are_the_loop_without_them(fivebar: Robot, turn: Circle) -> None:
     law = controller(fivebar, "cf-rb", period=1e-3)
-    plant = DrivenPlant(RigidPlant(fivebar, smooth=SMOOTH))
+    plant = driven_plant(rigid_plant(fivebar, smooth=SMOOTH))
     run = closed_loop(plant, law, turn, options=LoopOptions(sensors=Sensors.ideal(), settle=0.05, step=5e-4))
     time = run.desired_motion.time
     hold = nacelle.dynamics.equilibrium(fivebar, turn(0.0).x)
@@ -306,7 +308,7 @@ def test_a_wrench_that_begins_to_act_is_held_in_the_end(fivebar: Robot) -> None:
     hold = Line(x, x, motion=fivebar.motion, duration=0.8)
     platform_body = fivebar.bodies[1].name
     wrench = {platform_body: np.array([0.0, -8.0, 0.0, 0.0, 0.0, 0.0])}
-    plants = [RigidPlant(fivebar, friction=False, external=given) for given in ({}, wrench)]
+    plants = [rigid_plant(fivebar, friction=False, external=given) for given in ({}, wrench)]
     law = controller(fivebar, "sj", period=1e-3)
     run = closed_loop(
         plants[0],

@@ -26,7 +26,7 @@ from nacelle.control.scenario.scenario import (
 )
 from nacelle.control.scenario.spec import ChangeSpec, DrivesSpec, PathSpec, PlantSpec, RobotSpec, ScenarioSpec
 from nacelle.control.yaml_input import pose_from_names, quantity_per_actuator
-from nacelle.elastic.plant import ElasticPlant
+from nacelle.elastic.plant import elastic_plant
 from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.spatial.rotation import quat_exp
@@ -72,7 +72,7 @@ def test_a_scenario_is_what_it_says(tmp_path: Path) -> None:
     assert [change.time for change in ready.changes] == [0.3, 0.4]
     # What is there again is the same plant, not another of the same.
     assert ready.changes[1].plant is ready.plant
-    assert isinstance(ready.plant, nacelle.simulation.DrivenPlant)
+    assert isinstance(ready.plant, nacelle.simulation.Plant)
     assert ready.plant.drives.numbers(ready.model).limit == (10.0, 10.0)
     result = scenario.run()
     assert result.ok
@@ -373,7 +373,7 @@ def test_loads_and_wrenches_over_time() -> None:
     inner: list[Any] = [plan.plant, *(change.plant for change in plan.changes)]
     masses = [sum(load.inertia[0] for load in plant.robot.payload) for plant in inner]
     assert masses == [0.0, 0.2, 0.0, 0.5, 0.5]
-    forces = [plant.plant.external.get(robot.bodies[1].name, np.zeros(6)) for plant in inner]
+    forces = [plant.external.get(robot.bodies[1].name, np.zeros(6)) for plant in inner]
     acting = [1.0, 2.0, 0.0, 0.0, 0.0, 3.0]
     assert np.array(forces).tolist() == [[0.0] * 6, [0.0] * 6, acting, acting, [0.0] * 6]
 
@@ -381,11 +381,12 @@ def test_loads_and_wrenches_over_time() -> None:
 def test_flexible_plants() -> None:
     flexible = nacelle.load("fivebar-flexible")
     spec = PlantSpec.model_validate({"elastic": True})
-    plan = plants_over_time(flexible, spec, [], ElasticPlant)
-    assert isinstance(plan.plant, nacelle.simulation.DrivenPlant)
-    assert isinstance(plan.plant.plant, ElasticPlant)
+    plan = plants_over_time(flexible, spec, [], elastic_plant)
+    assert isinstance(plan.plant, nacelle.simulation.Plant)
+    assert plan.plant.drives is not None
+    assert plan.plant.labels.elastic
     with pytest.raises(KinematicsError, match="is handed over"):
         plants_over_time(flexible, spec, [], None)
     push = [ChangeSpec.model_validate({"at": 1.0, "wrench": {"force": [1.0, 0.0, 0.0]}})]
     with pytest.raises(KinematicsError, match="wrenches act on rigid robots"):
-        plants_over_time(flexible, spec, push, ElasticPlant)
+        plants_over_time(flexible, spec, push, elastic_plant)

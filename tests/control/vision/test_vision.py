@@ -20,7 +20,7 @@ from nacelle.control.vision.comparison import (
     VisualFeedbackComparison,
     compare_visual_feedback,
 )
-from nacelle.control.vision.plant import Deviation, TruePlant, anchor_projectors, deviating_robot
+from nacelle.control.vision.plant import Deviation, anchor_projectors, deviating_plant, deviating_robot
 from nacelle.control.vision.sight import ModelEdges, RenderedEdges, TrueCamera, edge_sigma
 from nacelle.control.vision.visual_feedback import VisualController, law_of_observed_platform
 from nacelle.dynamics.equilibrium import equilibrium
@@ -28,7 +28,8 @@ from nacelle.errors import DescriptionError, KinematicsError
 from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.simulation.digital_controller import DigitalController, mark_interpreted
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.vision.camera import Camera, Exposure, Shutter
 from nacelle.vision.cylinders import visible_cylinders
 from nacelle.vision.image.pixel_model import PixelModel, edge_coverage
@@ -138,7 +139,7 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
     camera = Camera.look_at([0.0, 0.14, 0.0], [0.0, 0.14, 0.77], up=(0.0, 1.0, 0.0))
     bench = VisualFeedbackBench(robot, camera=camera, path=round_path(robot, 0.2), settle=0.1)
     case = Circumstances(anchors=1e-4)
-    plant, looking = TruePlant(robot, bench.deviation(case, 1)), bench.visual_feedback(case, 1)
+    plant, looking = deviating_plant(robot, bench.deviation(case, 1)), bench.visual_feedback(case, 1)
     laws, errors = [], []
 
     class Recorded(VisualController):
@@ -157,7 +158,8 @@ def test_a_stated_offset_of_the_clock_and_predicted_bodies() -> None:
     np.testing.assert_allclose(errors[1], errors[0], rtol=0.5)
     # What the observer expects to see is what is there: bars where they truly are, anchors included.
     end = run.simulation.states[-1]
-    expected, true = laws[-1].function.observer.bodies(run.simulation.t[-1]), plant.bodies(end)
+    expected = laws[-1].function.observer.bodies(run.simulation.t[-1])
+    true = tuple(plant.signals(end, ("R", "p")).values())
     for cylinder in bench.cylinders:
         pixels = [camera.project(np.stack(cylinder.ends_in_base(*bodies))) for bodies in (expected, true)]
         across = np.array([[0.0, -1.0], [1.0, 0.0]]) @ (pixels[1][1] - pixels[1][0])
@@ -203,7 +205,7 @@ def robot() -> nacelle.Robot:
 @pytest.mark.slow
 def test_a_robot_that_is_its_model_moves_as_it(robot: nacelle.Robot) -> None:
     law = nacelle.control.controller(robot, "ct-cartesian", period=1e-3, friction=True)
-    plants = (TruePlant(robot, Deviation.zero(robot)), RigidPlant(robot, smooth=1e-3))
+    plants = (deviating_plant(robot, Deviation.zero(robot)), rigid_plant(robot, smooth=1e-3))
     one, two = (
         nacelle.control.closed_loop(
             plant, law, round_path(robot, 0.2), options=nacelle.control.LoopOptions(settle=0.02, step=5e-4)
@@ -220,7 +222,7 @@ def test_a_robot_that_is_its_model_moves_as_it(robot: nacelle.Robot) -> None:
 
 def test_encoders_count_from_wrong_zeros(robot: nacelle.Robot) -> None:
     off = dataclasses.replace(Deviation.zero(robot), zeros=np.array([0.01, -0.02]))
-    plant, x = TruePlant(robot, off), nacelle.reference_pose(robot)
+    plant, x = deviating_plant(robot, off), nacelle.reference_pose(robot)
     q = nacelle.inverse_kinematics(robot, x).q + off.zeros
     np.testing.assert_allclose(plant.signals(plant.state(x, np.zeros(2)), ("q",))["q"], q, atol=1e-12)
 
@@ -248,19 +250,19 @@ def test_it_moves_as_a_simulated_robot(name: str) -> None:
     deviation = Deviation.sample(robot, 0, anchors=1e-3, lengths=1e-3)
     true = deviating_robot(robot, deviation.numbers(robot))
     force = 1.5 * equilibrium(true, x) + 0.2
-    plant = TruePlant(robot, deviation)
+    plant = deviating_plant(robot, deviation)
     own, run = (
         nacelle.simulate(
             each, x, tau=force, until=0.05, integration=nacelle.simulation.Integration("rk4", step=5e-4)
         )
-        for each in (plant, RigidPlant(true, smooth=1e-3))
+        for each in (plant, rigid_plant(true, smooth=1e-3))
     )
     assert np.max(np.abs(own.x[-1] - x)) > 1e-5
     np.testing.assert_allclose(own.x[-1], run.x[-1], atol=1e-13)
     np.testing.assert_allclose(own.v[-1], run.v[-1], atol=1e-11)
     joints = inverse_kinematics(true, own.x[-1], limits=False)
     np.testing.assert_allclose(plant.signals(own.states[-1], ("q",))["q"], joints.q, atol=1e-11)
-    R, p = plant.bodies(own.states[-1])
+    R, p = plant.signals(own.states[-1], ("R", "p")).values()
     np.testing.assert_allclose(p, joints.bodies.p, atol=1e-11)
     # Rods between spherical joints may spin: what is seen of them are their axes.
     for cylinder in visible_cylinders(robot):
@@ -315,13 +317,13 @@ class Recorder:
 
 
 @pytest.fixture(scope="module")
-def plant() -> TruePlant:
+def plant() -> Plant:
     robot = nacelle.load("fivebar")
-    return TruePlant(robot, Deviation.zero(robot))
+    return deviating_plant(robot, Deviation.zero(robot))
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.0137])
-def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlant, offset: float) -> None:
+def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: Plant, offset: float) -> None:
     shutter = Shutter(rate=300.0, exposure=1e-3, latency=4e-3, clock_offset=offset)
     source, samples, seen = Recorder(), [], []
     sight = TrueCamera(plant, shutter, source, (0, 1, 2, 3), start=0.0)
@@ -341,7 +343,7 @@ def test_every_exposure_comes_once_and_not_before_it_has_arrived(plant: TruePlan
     for now, calls in samples:
         for exposure, p in calls:
             # The robot is where it was in the middle of the exposure, by its own clock.
-            there = plant.bodies(run.at(exposure.time - offset).state)[1]
+            there = plant.signal(run.at(exposure.time - offset).state, "p")
             np.testing.assert_allclose(p, there, atol=1e-11)
             assert now - 1e-3 < exposure.arrival + 1e-9 <= now + 2e-9
             seen.append(exposure)
@@ -361,7 +363,7 @@ def test_error_of_a_pixel_is_the_bound_of_the_pixel_model(blur: float) -> None:
     assert edge_sigma(model) == pytest.approx(information**-0.5, rel=0.02)
 
 
-def test_what_cannot_be_is_refused(plant: TruePlant, robot: nacelle.Robot) -> None:
+def test_what_cannot_be_is_refused(plant: Plant, robot: nacelle.Robot) -> None:
     with pytest.raises(KinematicsError, match="anchors is not negative, got -1"):
         Deviation.sample(robot, 0, anchors=-1.0)
     with pytest.raises(KinematicsError, match="'ct-cartesian', got 'cf-rb'"):

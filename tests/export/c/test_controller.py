@@ -16,7 +16,7 @@ from nacelle.dynamics.jacobian import sample_poses
 from nacelle.kinematics.kinematic_model import actuator_positions, closure_equations
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import compile_native
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from support.cc import COMPILERS, SANITIZE
 from support.controllers import QUICK, CController, address_of, compile_package, macro_value, swinging_motion
 from support.hostile import HOSTILE, PERIOD, hostile_robot, hostile_samples
@@ -239,7 +239,7 @@ def test_the_plant_of_python(tmp_path: Path, name: str) -> None:
         smooth=0.01,
     )
     assert run_self_test(done.out, QUICK).endswith("all is well\n")
-    library, plant = compile_package(done.out), RigidPlant(robot, smooth=0.01)
+    library, plant = compile_package(done.out), rigid_plant(robot, smooth=0.01)
     x = sample_poses(robot, 1, seed=2)[0]
     force = np.random.default_rng(1).uniform(-1.0, 1.0, len(robot.actuators))
     state = np.full(macro_value(done.out, f"{done.name}_PLANT_STATE_SIZE".upper()), np.nan)

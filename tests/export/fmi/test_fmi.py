@@ -23,7 +23,7 @@ from nacelle.export.fmi.description import FmuDescription, VariableTable, model_
 from nacelle.export.fmi.models import pose_model
 from nacelle.export.fmi.package import compile_binary, fmi_package, fmi_platform, fmi_request, zip_bytes
 from nacelle.export.states import random_states
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from support.fmus import SMOOTH, fmu, open_fmu
 from support.library import NAMES, library_robot
 from support.targets import with_target
@@ -142,7 +142,7 @@ STEP, UNTIL = 1e-3, 0.02
 
 
 def _simulate(name: str, x0: np.ndarray, v0: np.ndarray, force: np.ndarray) -> nacelle.simulation.Simulation:
-    plant = RigidPlant(library_robot(name), smooth=SMOOTH)
+    plant = rigid_plant(library_robot(name), smooth=SMOOTH)
     return nacelle.simulate(
         plant,
         x0,

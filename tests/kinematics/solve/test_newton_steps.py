@@ -228,7 +228,7 @@ def test_a_run_ends_before_a_flat_loop() -> None:
     # The knee alone turns, fast, towards where the loop is flat.
     angle = HIP + leg.knee
     across = leg.shank * np.array([-np.sin(angle), np.cos(angle)]) * np.sign(bent - leg.knee)
-    free = nacelle.simulation.RigidPlant(robot, friction=False)
+    free = nacelle.simulation.rigid_plant(robot, friction=False)
     run = nacelle.simulate(
         free,
         start,

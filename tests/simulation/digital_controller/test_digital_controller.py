@@ -11,7 +11,8 @@ import nacelle
 from nacelle.errors import KinematicsError
 from nacelle.simulation.digital_controller import DigitalController, control, delayed_law, law_alone
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.simulate import simulate
 from support.library import library_robot
 
@@ -28,7 +29,7 @@ def held(robot, z, q, r, gains):
 def rows_of(**changes) -> np.ndarray:
     robot = library_robot("fivebar")
     first = {"memory": np.zeros(3), "reference": np.arange(80.0).reshape(40, 2), "gains": np.ones(1)}
-    return DigitalController(held, T, **(first | changes)).rows(RigidPlant(robot), robot, 40)
+    return DigitalController(held, T, **(first | changes)).rows(rigid_plant(robot), robot, 40)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def law() -> DigitalController:
 
 def test_with_the_plant_and_alone() -> None:
     robot = library_robot("fivebar")
-    plant = RigidPlant(robot)
+    plant = rigid_plant(robot)
     parts = plant.loop_parts()
     x = nacelle.reference_pose(robot) + 0.01
     q = nacelle.inverse_kinematics(robot, x).q
@@ -118,8 +119,8 @@ def test_what_a_law_must_give() -> None:
         return {"force": q[:1], "memory": z}
 
     robot = library_robot("fivebar")
-    parts = RigidPlant(robot).loop_parts()
-    s = np.zeros(RigidPlant(robot).size + 2)
+    parts = rigid_plant(robot).loop_parts()
+    s = np.zeros(rigid_plant(robot).size + 2)
     for wrong, words in ((forgets, '"memory"'), (too_few, "has 2 actuators")):
         with pytest.raises(KinematicsError, match=words):
             control(DigitalController(wrong, 1e-3, memory=np.zeros(2)), parts)(
@@ -194,7 +195,7 @@ def by_hand(delay: float, first: Array) -> tuple[Array, Array, Array]:
 class InPython:
     """A plant that cannot be compiled with a controller, but says what its encoders read."""
 
-    def __init__(self, plant: RigidPlant) -> None:
+    def __init__(self, plant: Plant) -> None:
         self._plant = plant
         for name in ("robot", "name", "size", "inputs", "labels"):
             setattr(self, name, getattr(plant, name))
@@ -206,7 +207,7 @@ class InPython:
 
 
 def run(law: DigitalController, plant=None, *, step=T_OF_LOOP / 8, substeps=1, **options):
-    driven = RigidPlant(library_robot("fivebar"), friction=False) if plant is None else plant
+    driven = rigid_plant(library_robot("fivebar"), friction=False) if plant is None else plant
     return simulate(
         driven,
         pose(),
@@ -223,7 +224,7 @@ def test_equals_a_loop_by_hand(delay: float) -> None:
     first = np.array([0.2, -0.1])
     x, u, z = by_hand(delay, first)
     law = controller(delay=delay, tau0=first)
-    for plant in (None, InPython(RigidPlant(library_robot("fivebar"), friction=False))):
+    for plant in (None, InPython(rigid_plant(library_robot("fivebar"), friction=False))):
         result = run(law, plant)
         assert result.ok, result.message
         assert np.max(np.abs(result.x[:-1] - x)) < 1e-12
@@ -241,7 +242,7 @@ def test_going_on_is_the_same_run(delay: float) -> None:
     assert np.array_equal(both.x, whole.x)
     assert np.array_equal(both.memory, whole.memory)
     # Another plant of the same kind goes on from the same state.
-    other = half.resume(until=SAMPLES * T_OF_LOOP, plant=RigidPlant(library_robot("fivebar")))
+    other = half.resume(until=SAMPLES * T_OF_LOOP, plant=rigid_plant(library_robot("fivebar")))
     assert np.array_equal(other.x[: len(half.x)], half.x)
     assert np.max(np.abs(other.x[-1] - whole.x[-1])) > 1e-9
 
@@ -249,7 +250,7 @@ def test_going_on_is_the_same_run(delay: float) -> None:
 @pytest.mark.parametrize("delay", [0.0, 0.5 * T_OF_LOOP])
 def test_substeps_are_steps_that_are_not_kept(delay: float) -> None:
     fine = run(controller(delay=delay), step=T_OF_LOOP / 16)
-    for plant in (None, InPython(RigidPlant(library_robot("fivebar"), friction=False))):
+    for plant in (None, InPython(rigid_plant(library_robot("fivebar"), friction=False))):
         kept = run(controller(delay=delay), plant, substeps=2)
         np.testing.assert_allclose(kept.t, fine.t[::2], rtol=0.0, atol=1e-15)
         np.testing.assert_allclose(kept.x, fine.x[::2], rtol=0.0, atol=1e-13)

@@ -10,11 +10,11 @@ import pytest
 
 import nacelle
 from nacelle.model.joint import FrictionTerm
-from nacelle.simulation.driven_plant import DrivenPlant, driven_model, sticking_rate
+from nacelle.simulation.driven_plant import driven_model, driven_plant, rates_and_mobility, sticking_rate
 from nacelle.simulation.drives import Cogging, DriveNumbers, Drives, LuGre, stiction_of
-from nacelle.simulation.feedback import RIGID_MODEL
-from nacelle.simulation.flow import flow
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.flow import RIGID_MODEL, flow
+from nacelle.simulation.integration import SuitedSteps
+from nacelle.simulation.rigid_plant import rigid_plant
 from support.cart import cart
 from support.library import library_robot
 
@@ -125,25 +125,27 @@ FRICTION_OF_STEPS = LuGre(1.0, 1.5, 1e-3, 1e5, 100.0, 0.4, blend=0.01)
 
 def test_mobility_is_that_of_the_mass_matrix() -> None:
     robot = library_robot("fivebar")
-    plant, x = DrivenPlant(robot, Drives(stiction=FRICTION_OF_STEPS)), nacelle.reference_pose(robot) + 0.03
-    _, W = plant.rates_and_mobility(plant.state(x, [0.3, 0.1]))
+    plant, x = driven_plant(robot, Drives(stiction=FRICTION_OF_STEPS)), nacelle.reference_pose(robot) + 0.03
+    _, W = rates_and_mobility(plant, plant.drives.numbers(robot), plant.state(x, [0.3, 0.1]))
     np.testing.assert_allclose(
         W, np.linalg.inv(nacelle.mass_matrix(robot, x, coordinates="actuators")), rtol=1e-9
     )
 
 
 def test_small_limits_do_not_hide_the_mass() -> None:
-    plant = DrivenPlant(cart(), Drives(stiction=FRICTION_OF_STEPS, limits=1e-3))
-    free = DrivenPlant(cart(), Drives(stiction=FRICTION_OF_STEPS, limits=None, lag=1.0))
-    steps = [p.default_step(p.state([0.0], [0.0])) for p in (plant, free)]
+    plant = driven_plant(cart(), Drives(stiction=FRICTION_OF_STEPS, limits=1e-3))
+    free = driven_plant(cart(), Drives(stiction=FRICTION_OF_STEPS, limits=None, lag=1.0))
+    steps = [p.suited_steps(p.state([0.0], [0.0])).explicit for p in (plant, free)]
     assert steps[0] == pytest.approx(steps[1], rel=1e-9)
 
 
 def test_steps_beyond_the_limit_are_refused_and_do_grow() -> None:
-    plant = DrivenPlant(cart(), Drives(lag=1e-4))
+    plant = driven_plant(cart(), Drives(lag=1e-4))
     s = plant.state([0.0], [0.0])
-    assert plant.default_step(s) == pytest.approx(2.5e-5)
-    assert "current loops of cart have a time constant of 0.0001 s" in plant.reason_unstable(s, 2.9e-4)
+    assert plant.suited_steps(s).explicit == pytest.approx(2.5e-5)
+    assert "current loops of cart have a time constant of 0.0001 s" in plant.suited_steps(s).reason_unstable(
+        2.9e-4
+    )
     with pytest.raises(nacelle.KinematicsError, match="current loops"):
         nacelle.simulate(
             plant, [0.0], tau=[1.0], until=1.0, integration=nacelle.simulation.Integration("rk4", step=1e-3)
@@ -155,9 +157,9 @@ def test_steps_beyond_the_limit_are_refused_and_do_grow() -> None:
 
 
 def test_the_default_step_is_stable_at_every_rate() -> None:
-    plant = DrivenPlant(cart(), Drives(stiction=FRICTION_OF_STEPS))
-    assert plant.default_step(plant.state([0.0], [0.0])) == pytest.approx(
-        min(0.25 / sticking_rate(plant.numbers, np.eye(1)), 0.5 / 1000.0)
+    plant = driven_plant(cart(), Drives(stiction=FRICTION_OF_STEPS))
+    assert plant.suited_steps(plant.state([0.0], [0.0])).explicit == pytest.approx(
+        min(0.25 / sticking_rate(plant.drives.numbers(cart()), np.eye(1)), 0.5 / 1000.0)
     )
     with pytest.raises(nacelle.KinematicsError, match="bristles of joints that slide"):
         nacelle.simulate(
@@ -173,13 +175,14 @@ def test_the_default_step_is_stable_at_every_rate() -> None:
     )
     assert run.ok
     assert np.max(np.abs(run.v)) > 2.0
-    assert np.max(np.abs(plant.bristles(run.states))) < 1.6e-5
+    assert np.max(np.abs(plant.signal(run.states, "bristles"))) < 1.6e-5
 
 
 def test_without_drives_the_step_is_that_of_the_plant() -> None:
-    plant = DrivenPlant(cart())
-    assert plant.default_step(plant.state([0.0], [0.0])) == 1e-3
-    assert plant.reason_unstable(plant.state([0.0], [0.0]), 1.0) == ""
+    plant = driven_plant(cart())
+    suited = plant.suited_steps(plant.state([0.0], [0.0]))
+    assert suited == SuitedSteps()
+    assert suited.reason_unstable(1.0) == ""
 
 
 # ---- Stiction from a description: friction is moved, not added
@@ -198,9 +201,9 @@ def test_fast_sliding_is_as_described(name: str) -> None:
     robot = library_robot(name)
     n = robot.motion.n
     stuck = stiction_of(robot)
-    plant, plain = DrivenPlant(stuck.robot, Drives(stiction=stuck.friction)), RigidPlant(robot)
+    plant, plain = driven_plant(stuck.robot, Drives(stiction=stuck.friction)), rigid_plant(robot)
     s = plain.state(nacelle.reference_pose(robot) + 0.02, 0.5 * np.arange(1, n + 1))
-    w = plant.encoders(np.append(s, np.zeros(plant.inputs)))[1]
+    w = plant.signal(np.append(s, np.zeros(plant.inputs)), "qd")
     assert np.min(np.abs(w)) > 0.2
     pairs = zip(stuck.friction, w, strict=True)
     b = [model.level(rate) * np.sign(rate) / model.stiffness for model, rate in pairs]
@@ -233,8 +236,8 @@ def test_no_coulomb_friction_is_no_stiction() -> None:
         same, friction = stiction_of(robot)
         assert friction == (None,)
         assert same == robot
-        plant = DrivenPlant(same, Drives(stiction=friction))
-        assert plant.size == RigidPlant(robot).size
+        plant = driven_plant(same, Drives(stiction=friction))
+        assert plant.size == rigid_plant(robot).size
 
 
 @pytest.mark.parametrize(

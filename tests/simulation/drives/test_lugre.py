@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 import nacelle
 from nacelle.compile import compile_rk4
 from nacelle.simulation.drives import LuGre
-from nacelle.simulation.native_flow import NativeDriver
+from nacelle.simulation.plant import NativeDriver
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import pack
 from support.cart import cart

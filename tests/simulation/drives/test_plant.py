@@ -10,11 +10,12 @@ from scipy.integrate import solve_ivp
 
 import nacelle
 from nacelle.simulation.digital_controller import DigitalController
-from nacelle.simulation.driven_plant import DrivenPlant
-from nacelle.simulation.drives import Drives, LuGre, stiction_of
+from nacelle.simulation.driven_plant import driven_plant
+from nacelle.simulation.drives import DriveNumbers, Drives, LuGre, stiction_of
 from nacelle.simulation.integration import Integration
 from nacelle.simulation.integrators import one_step
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.simulate import simulate
 from support.cart import cart
 from support.library import library_robot
@@ -30,13 +31,13 @@ def swing(t: float) -> Array:
 
 def test_a_lag_alone() -> None:
     """g = F (1 - exp(-t / T)), so x = F (t^2 / 2 - T t + T^2 (1 - exp(-t / T))) for 1 kg."""
-    plant, T, F = DrivenPlant(cart(), Drives(lag=0.02)), 0.02, 3.0
+    plant, T, F = driven_plant(cart(), Drives(lag=0.02)), 0.02, 3.0
     run = simulate(plant, [0.0], tau=[F], until=0.1)
     fading = np.exp(-run.t / T)
-    np.testing.assert_allclose(plant.motor_forces(run.states, run.tau)[:, 0], F * (1 - fading), rtol=1e-11)
+    np.testing.assert_allclose(plant.forces(run.states, run.tau)[:, 0], F * (1 - fading), rtol=1e-11)
     exact = F * (run.t**2 / 2 - T * run.t + T**2 * (1 - fading))
     np.testing.assert_allclose(run.x[:, 0], exact, atol=1e-13)
-    late = DrivenPlant(cart(), Drives(lag=T), tau0=F)
+    late = driven_plant(cart(), Drives(lag=T), tau0=F)
     run = simulate(late, [0.0], tau=[F], until=0.1)
     np.testing.assert_allclose(run.x[:, 0], F * run.t**2 / 2, atol=1e-13)
 
@@ -44,11 +45,11 @@ def test_a_lag_alone() -> None:
 def test_limits_end_the_force() -> None:
     robot = library_robot("fivebar")
     x0 = nacelle.reference_pose(robot)
-    limited = simulate(DrivenPlant(robot), x0, tau=[50.0, -40.0], until=0.02)
-    given = simulate(RigidPlant(robot), x0, tau=[12.0, -12.0], until=0.02)
+    limited = simulate(driven_plant(robot), x0, tau=[50.0, -40.0], until=0.02)
+    given = simulate(rigid_plant(robot), x0, tau=[12.0, -12.0], until=0.02)
     np.testing.assert_allclose(limited.x[-1], given.x[-1], rtol=1e-10)
-    free = simulate(DrivenPlant(robot, Drives(limits=None)), x0, tau=[50.0, -40.0], until=0.01)
-    same = simulate(RigidPlant(robot), x0, tau=[50.0, -40.0], until=0.01)
+    free = simulate(driven_plant(robot, Drives(limits=None)), x0, tau=[50.0, -40.0], until=0.01)
+    same = simulate(rigid_plant(robot), x0, tau=[50.0, -40.0], until=0.01)
     np.testing.assert_allclose(free.x[-1], same.x[-1], rtol=1e-10)
 
 
@@ -59,7 +60,7 @@ def test_another_integration() -> None:
     robot, x0 = stuck.robot, nacelle.reference_pose(library_robot("fivebar"))
     model = LuGre(0.08, 0.12, 0.01, 800.0, 3.0, fade=math.inf)
     drives = Drives(lag=2e-3, limits=0.45, cogging=(0.05, 40.0, 0.3), stiction=model)
-    plant = DrivenPlant(RigidPlant(robot, smooth=0.05), drives)
+    plant = driven_plant(rigid_plant(robot, smooth=0.05), drives)
 
     def f(t: float, s: Array) -> Array:
         x, v, g, b = s.reshape(4, 2)
@@ -77,7 +78,7 @@ def test_another_integration() -> None:
     np.testing.assert_allclose(run.states[-1], theirs, rtol=1e-6, atol=1e-9)
 
 
-def all_effects(robot: nacelle.Robot, plant=RigidPlant, **options) -> DrivenPlant:
+def all_effects(robot: nacelle.Robot, plant=rigid_plant, **options) -> Plant:
     """A robot with every effect of its drives, in numbers that suit its forces."""
     stuck = stiction_of(robot)
     hold = nacelle.gravity_forces(robot, nacelle.reference_pose(robot), coordinates="actuators")
@@ -88,18 +89,23 @@ def all_effects(robot: nacelle.Robot, plant=RigidPlant, **options) -> DrivenPlan
         cogging=[(0.05 * f, 40.0, 0.3) for f in size],
         stiction=stuck.friction,
     )
-    return DrivenPlant(plant(stuck.robot, **options), drives, tau0=hold)
+    return driven_plant(plant(stuck.robot, **options), drives, tau0=hold)
 
 
-def pushed(plant: DrivenPlant, until: float, **options) -> nacelle.simulation.Simulation:
+def numbers(plant: Plant) -> DriveNumbers:
+    return plant.drives.numbers(plant.robot)
+
+
+def pushed(plant: Plant, until: float, **options) -> nacelle.simulation.Simulation:
     """A run under forces that go beyond the limits now and then."""
-    hold, limit = plant.tau0, np.array(plant.numbers.limit)
+    limit = np.array(numbers(plant).limit)
+    x0 = nacelle.reference_pose(plant.robot)
+    hold = nacelle.gravity_forces(plant.robot, x0, coordinates="actuators")
     phase = np.arange(plant.inputs)
 
     def force(t: float) -> Array:
         return hold + 1.2 * limit * np.sin(150.0 * t + phase)
 
-    x0 = nacelle.reference_pose(plant.robot)
     return simulate(plant, x0, tau=force, until=until, **options)
 
 
@@ -116,11 +122,11 @@ def test_energy_balance() -> None:
     assert missing[0] < 1e-4 * size
     assert missing[1] < 1e-7 * size
     assert np.min(fine.energies["dissipation"]) > -1e-12
-    own = plant.plant.energies(plant.plant_states(fine.states))
+    own = plant.inner.energies(fine.states[:, : plant.inner.size])
     # Bristles and cogging have energy: the balance does not close without it.
-    b, q = plant.bristles(fine.states), plant.encoders(fine.states)[0]
-    stored = sum(0.5 * m.stiffness * b[:, i] ** 2 for i, m in plant.numbers.stiction_actuators)
-    for i, (amplitude, cycles, phase) in enumerate(plant.numbers.cogging):
+    b, q = (plant.signal(fine.states, name) for name in ("bristles", "q"))
+    stored = sum(0.5 * m.stiffness * b[:, i] ** 2 for i, m in numbers(plant).stiction_actuators)
+    for i, (amplitude, cycles, phase) in enumerate(numbers(plant).cogging):
         stored = stored + amplitude / cycles * np.cos(cycles * q[:, i] + phase)
     np.testing.assert_allclose(fine.energy - own["kinetic"] - own["potential"], stored, atol=1e-12)
 
@@ -142,14 +148,13 @@ def test_energy_balance_of_spatial_robots(name: str) -> None:
 def test_flexible_links() -> None:
     """The same drives around a plant with flexible links."""
     robot = library_robot("fivebar-flexible")
-    plant = all_effects(robot, nacelle.elastic.ElasticPlant, smooth=0.02)
+    plant = all_effects(robot, nacelle.elastic.elastic_plant, smooth=0.02)
     run = pushed(plant, 0.005, integration=Integration("rk4"))
     assert run.ok
     assert np.max(np.abs(run.balance)) < 1e-6 * np.max(np.abs(run.dissipated_energy))
-    q, w = plant.encoders(run.states)
-    own_q, own_w = plant.plant.encoders(plant.plant_states(run.states))
-    np.testing.assert_array_equal(q, own_q)
-    np.testing.assert_array_equal(w, own_w)
+    for name in ("q", "qd", "elastic"):
+        inner = plant.inner.signal(run.states[:, : plant.inner.size], name)
+        np.testing.assert_array_equal(plant.signal(run.states, name), inner)
     with pytest.raises(nacelle.KinematicsError, match="without joints"):
         _ = run.closure_error
 
@@ -157,16 +162,16 @@ def test_flexible_links() -> None:
 def test_stuck_joints_do_not_move() -> None:
     """Under forces below static friction a robot stays within the bristles' deflection, for long."""
     stuck = stiction_of(library_robot("fivebar"))
-    plant = DrivenPlant(RigidPlant(stuck.robot, smooth=0.01), Drives(stiction=stuck.friction))
+    plant = driven_plant(rigid_plant(stuck.robot, smooth=0.01), Drives(stiction=stuck.friction))
     x0 = nacelle.reference_pose(stuck.robot)
     hold = nacelle.gravity_forces(stuck.robot, x0, coordinates="actuators")
     force = hold + np.array([0.09, -0.08])
     run = simulate(plant, x0, tau=force, until=20.0, integration=Integration("rk4"))
-    q = plant.encoders(run.states)[0]
+    q = plant.signal(run.states, "q")
     assert np.max(np.abs(q[-1] - q[0])) < 3e-4
     assert np.max(np.abs(q[-1] - q[len(q) // 2])) < 1e-12
     weight = nacelle.gravity_forces(stuck.robot, run.x[-1], coordinates="actuators")
-    np.testing.assert_allclose(800.0 * plant.bristles(run.states[-1]), force - weight, rtol=1e-6)
+    np.testing.assert_allclose(800.0 * plant.signal(run.states[-1], "bristles"), force - weight, rtol=1e-6)
     # Beyond it, it does.
     moved = simulate(plant, x0, tau=hold + np.array([0.2, -0.2]), until=0.1, integration=Integration("rk4"))
     assert np.max(np.abs(moved.x[-1] - x0)) > 1e-3
@@ -180,9 +185,9 @@ def servo(robot, t, q, qd, motor):
     return 30.0 * (np.array([2.1, 1.1]) - q) - 0.8 * qd - 0.1 * motor + 0.2 * t
 
 
-def python_servo(plant: DrivenPlant, t: float, s: Array) -> Array:
-    q, w = plant.encoders(s)
-    g = plant.motor_forces(s, np.zeros(2))
+def python_servo(plant: Plant, t: float, s: Array) -> Array:
+    q, w = plant.signals(s, ("q", "qd")).values()
+    g = plant.forces(s, np.zeros(2))
     return 30.0 * (np.array([2.1, 1.1]) - q) - 0.8 * w - 0.1 * g + 0.2 * t
 
 
@@ -220,14 +225,14 @@ def test_compiled_feedback(hold: bool) -> None:
 def test_forces_of_motors_are_a_signal_only_with_a_lag() -> None:
     robot = library_robot("fivebar")
     x0 = nacelle.reference_pose(robot)
-    flexible = nacelle.elastic.ElasticPlant(library_robot("fivebar-flexible"))
+    flexible = nacelle.elastic.elastic_plant(library_robot("fivebar-flexible"))
     digital = DigitalController(sampled_servo, 1e-3, np.zeros(2), np.zeros(2), np.zeros(2))
     for plant, law in (
-        (RigidPlant(robot), servo),
-        (RigidPlant(robot), digital),
+        (rigid_plant(robot), servo),
+        (rigid_plant(robot), digital),
         (flexible, servo),
-        (DrivenPlant(robot), servo),
-        (DrivenPlant(robot, Drives(lag=[1e-3, 0.0])), digital),
+        (driven_plant(robot), servo),
+        (driven_plant(robot, Drives(lag=[1e-3, 0.0])), digital),
     ):
         with pytest.raises(nacelle.KinematicsError, match=r"motors .* have (a|no) lag"):
             simulate(plant, x0, tau=law, until=0.01, integration=Integration("rk4", step=1e-5))
@@ -242,7 +247,7 @@ def test_digital_controller() -> None:
     """A law with memory, sampled and delayed, around a plant with drives: as a loop in Python."""
     plant = all_effects(library_robot("fivebar"), smooth=0.02)
     x0, T, substeps, late = nacelle.reference_pose(plant.robot), 1e-3, 8, 4
-    q0 = plant.encoders(plant.state(x0, np.zeros(2)))[0]
+    q0 = plant.signal(plant.state(x0, np.zeros(2)), "q")
     rows, gains = q0 + 0.02 * np.sin(np.arange(20.0))[:, None], np.array([30.0, 200.0])
     law = DigitalController(sampled_servo, T, memory=q0, reference=rows, gains=gains, delay=0.5 * T)
     run = simulate(
@@ -251,8 +256,8 @@ def test_digital_controller() -> None:
     f, s, z, u, h = plant.derivative(), plant.state(x0, np.zeros(2)), q0, np.zeros(2), T / substeps
     for k in range(20 * substeps):
         if k % substeps == 0:
-            q = plant.encoders(s)[0]
-            new = 30.0 * (rows[k // substeps] - q) + 200.0 * (z - q) - 0.1 * plant.motor_forces(s, u)
+            q = plant.signal(s, "q")
+            new = 30.0 * (rows[k // substeps] - q) + 200.0 * (z - q) - 0.1 * plant.forces(s, u)
             z = q
         u = new if k % substeps == late else u
         s = one_step(f, lambda stage, state, u=u: u, s, h)
@@ -281,15 +286,15 @@ def test_events_and_joints_are_those_of_the_plant() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: DrivenPlant(SprungMass()), "sprung mass cannot be compiled with drives"),
+        (lambda: driven_plant(SprungMass()), "sprung mass cannot be compiled with drives"),
         (
-            lambda: DrivenPlant(
-                nacelle.elastic.ElasticPlant(library_robot("fivebar-flexible"), prescribed=True)
+            lambda: driven_plant(
+                nacelle.elastic.elastic_plant(library_robot("fivebar-flexible"), prescribed=True)
             ),
             "prescribed=False",
         ),
-        (lambda: DrivenPlant(cart(), tau0=[1.0, 2.0]), "one for each of the 1 actuators"),
-        (lambda: DrivenPlant(cart(), {"lag": 1.0}), r"drives are given as Drives\("),
+        (lambda: driven_plant(cart(), tau0=[1.0, 2.0]), "one for each of the 1 actuators"),
+        (lambda: driven_plant(cart(), {"lag": 1.0}), r"drives are given as Drives\("),
     ],
 )
 def test_mistakes(make, words: str) -> None:
@@ -302,7 +307,7 @@ def test_implicit_steps_need_not_follow_bristles() -> None:
     """Bristles far faster than the step: as with explicit steps, in a tenth of the evaluations."""
     model = LuGre(0.08, 0.12, 0.01, 2e4, 20.0)
     stuck = stiction_of(library_robot("fivebar"))
-    plant = DrivenPlant(RigidPlant(stuck.robot, smooth=0.05), Drives(lag=2e-3, stiction=model))
+    plant = driven_plant(rigid_plant(stuck.robot, smooth=0.05), Drives(lag=2e-3, stiction=model))
     x0 = nacelle.reference_pose(stuck.robot)
     exact = simulate(plant, x0, tau=swing, until=0.02, integration=Integration("rk4", step=5e-7), events=[])
     run = simulate(plant, x0, tau=swing, until=0.02, integration=Integration("irk5", step=1e-4))
@@ -310,5 +315,6 @@ def test_implicit_steps_need_not_follow_bristles() -> None:
     assert way > 1e-4
     assert np.max(np.abs(run.x[-1] - exact.x[-1])) < 1e-4 * way
     assert run.evaluations < exact.evaluations / 10
-    assert plant.implicit_step(run.states[0]) == pytest.approx(5e-4)
-    assert plant.suited_method(run.states[0]) == "dop853"
+    suited = plant.suited_steps(run.states[0])
+    assert suited.implicit == pytest.approx(5e-4)
+    assert suited.method == "dop853"

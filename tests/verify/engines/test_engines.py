@@ -46,7 +46,7 @@ def test_hard_bonds_hold_the_loops(name: str, stiffness: float, push: list[float
     for number in range(len(robot.closures)):
         one, two = (data.site(f"closure {number}, end {end}").xpos for end in (1, 2))
         assert np.max(np.abs(two - one)) < 1e-8 * robot.size
-    plant = nacelle.simulation.RigidPlant(robot, friction=False)
+    plant = nacelle.simulation.rigid_plant(robot, friction=False)
     ours = nacelle.simulate(plant, x, push, until=0.2, events=[])
     way = np.max(np.ptp(ours.x[:, :3], axis=0))
     assert way > 0.05 * robot.size

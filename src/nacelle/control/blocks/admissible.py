@@ -53,7 +53,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import twist_scales
 from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
-from nacelle.simulation.plant import joint_limits, limit_margins, widen_limits
+from nacelle.simulation.rigid_plant import joint_limits, limit_margins, widen_limits
 from nacelle.spatial.scalar import Array, Scalar, absolute, dot, pack, sign, where
 from nacelle.spatial.solve import column_independence
 

@@ -35,10 +35,11 @@ from nacelle.dynamics.equilibrium import equilibrium
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.simulation.digital_controller import DigitalController
-from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.driven_plant import driven_plant
 from nacelle.simulation.integration import DEFAULT_STEP, Integration
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Plant, derivatives_of, robot_of
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.protocol import PlantLike, derivatives_of, robot_of
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.run import Progress
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation, simulate
@@ -51,11 +52,11 @@ _STABILITY_LIMIT, _POSES = 2.0, 12
 _DIFFERENCE_STEP = 1e-7
 
 
-def integration_step(plant: Plant, x: Array, v: Array, u: Array) -> float:
+def integration_step(plant: PlantLike, x: Array, v: Array, u: Array) -> float:
     """The longest step (s) that follows a plant along poses (N, nx) and twists (N, n) under forces (N, m)."""
     picked = np.unique(np.linspace(0, len(x) - 1, min(_POSES, len(x))).round().astype(int))
-    suited = getattr(plant, "default_step", None)
-    step = DEFAULT_STEP if suited is None else min(DEFAULT_STEP, suited(plant.state(x[0], v[0])))
+    ask = getattr(plant, "suited_steps", None)
+    step = DEFAULT_STEP if ask is None else min(DEFAULT_STEP, ask(plant.state(x[0], v[0])).explicit)
     fastest = 0.0
     for k in picked:
         for twist in (np.zeros_like(v[k]), v[k]):
@@ -63,7 +64,7 @@ def integration_step(plant: Plant, x: Array, v: Array, u: Array) -> float:
     return min(step, _STABILITY_LIMIT / fastest) if fastest else step
 
 
-def _fastest_rate(plant: Plant, s: Array, u: Array) -> float:
+def _fastest_rate(plant: PlantLike, s: Array, u: Array) -> float:
     """The largest eigenvalue of df/ds at a state, absolute, 1/s; 0 where the flow jumps."""
     nudge = _DIFFERENCE_STEP * np.maximum(1.0, np.abs(s))
     slopes = [_flow_jacobian(plant, s, u, part * nudge) for part in (1.0, 0.5)]
@@ -73,7 +74,7 @@ def _fastest_rate(plant: Plant, s: Array, u: Array) -> float:
     return 0.0 if rates[1] > 1.5 * rates[0] else rates[1]
 
 
-def _flow_jacobian(plant: Plant, s: Array, u: Array, nudge: Array) -> Array:
+def _flow_jacobian(plant: PlantLike, s: Array, u: Array, nudge: Array) -> Array:
     """df/ds (size, size) by central differences."""
     size = len(s)
     shifted = np.concatenate([s + np.diag(nudge), s - np.diag(nudge)])
@@ -97,7 +98,7 @@ class PlantSwitch(NamedTuple):
     """
 
     time: float
-    plant: Plant | Robot
+    plant: PlantLike | Robot
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class LoopOptions(Schedule):
 
 
 def closed_loop(
-    plant: Plant | Robot,
+    plant: PlantLike | Robot,
     controller: Controller,
     trajectory: Trajectory,
     *,
@@ -184,7 +185,7 @@ class ControlLoop:
 
     def __init__(
         self,
-        plant: Plant | Robot,
+        plant: PlantLike | Robot,
         model: Robot,
         trajectory: Trajectory,
         *,
@@ -271,7 +272,7 @@ class ControlLoop:
         )
 
     def _simulate(
-        self, plants: tuple[Plant, ...], law: DigitalController, step: float, progress: Progress
+        self, plants: tuple[PlantLike, ...], law: DigitalController, step: float, progress: Progress
     ) -> Simulation:
         time, h = self.desired.time, self.period
         edges = [*self.changes, len(time)]
@@ -303,7 +304,7 @@ def _slice_desired(desired: DesiredSamples, begin: int, end: int) -> DesiredSamp
 # ---- plants
 
 
-def as_plant(moving: Plant | Robot) -> Plant:
+def as_plant(moving: PlantLike | Robot) -> PlantLike:
     """A plant as it is; of a robot a rigid plant with smooth friction, behind drives with its force limits.
 
     Raises:
@@ -311,36 +312,37 @@ def as_plant(moving: Plant | Robot) -> Plant:
     """
     plant: Any = moving
     if isinstance(moving, Robot):
-        plant = DrivenPlant(RigidPlant(moving, smooth=SMOOTH))
-    if not isinstance(plant, Plant):
+        plant = driven_plant(rigid_plant(moving, smooth=SMOOTH))
+    if not isinstance(plant, PlantLike):
         raise KinematicsError(
-            f"{plant!r} is no plant: give a robot (nacelle.load), a RigidPlant, "
-            "or what follows nacelle.simulation.Plant"
+            f"{plant!r} is no plant: give a robot (nacelle.load), a nacelle.simulation.Plant, "
+            "or what follows nacelle.simulation.PlantLike"
         )
     return plant
 
 
-def _external_wrenches(plant: Plant) -> dict[str, Any] | None:
+def _external_wrenches(plant: PlantLike) -> dict[str, Any] | None:
     """Wrenches from outside on a plant, or None."""
-    inner = plant.plant if isinstance(plant, DrivenPlant) else plant
-    return getattr(inner, "external", None) or None
+    return getattr(plant, "external", None) or None
 
 
-def _force_limits(plant: Plant) -> Array:
+def _force_limits(plant: PlantLike) -> Array:
     """Largest forces of the drives of a plant (actuators,), N or N m."""
-    if isinstance(plant, DrivenPlant):
-        return np.array(plant.numbers.limit)
-    return np.array([actuator.force for actuator in robot_of(plant).actuators])
+    robot = robot_of(plant)
+    if isinstance(plant, Plant) and plant.drives:
+        return np.array(plant.drives.numbers(robot).limit)
+    return np.array([actuator.force for actuator in robot.actuators])
 
 
-def _with_holding_motors(plant: Plant, force: Array) -> Plant:
+def _with_holding_motors(plant: PlantLike, force: Array) -> PlantLike:
     """The plant, with motors that hold the robot at the start where their forces are states."""
-    if isinstance(plant, DrivenPlant) and plant.numbers.lagged_actuators:
-        return DrivenPlant(plant.plant, plant.drives, tau0=force)
+    if isinstance(plant, Plant) and plant.drives and plant.drives.numbers(plant.robot).lagged_actuators:
+        assert plant.inner is not None
+        return driven_plant(plant.inner, plant.drives, tau0=force)
     return plant
 
 
-def _check_same_structure(model: Robot, plant: Plant) -> None:
+def _check_same_structure(model: Robot, plant: PlantLike) -> None:
     true = robot_of(plant)
     if len(true.actuators) != len(model.actuators) or true.motion != model.motion:
         raise KinematicsError(

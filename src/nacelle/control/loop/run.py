@@ -21,8 +21,8 @@ from nacelle.kinematics.tools import tool_pose
 from nacelle.model.leg import PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
-from nacelle.simulation.driven_plant import DrivenPlant
-from nacelle.simulation.protocol import Plant
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.protocol import PlantLike
 from nacelle.simulation.sensors import Sensors
 from nacelle.simulation.simulate import Simulation
 from nacelle.spatial.rotation import quat_from_matrices, quat_log
@@ -122,7 +122,7 @@ class ControlRun(Plottable):
     controller: Controller
     label: str
     simulation: Simulation
-    plants: tuple[Plant, ...]
+    plants: tuple[PlantLike, ...]
     desired_motion: DesiredSamples
     required: PathRequirement
     limits: Array
@@ -427,14 +427,15 @@ class ControlRun(Plottable):
         return text + ">"
 
 
-def encoder_coordinates(plant: Plant, states: Array) -> Array:
+def encoder_coordinates(plant: PlantLike, states: Array) -> Array:
     """Coordinates of the actuators as encoders see them (N, actuators) at states (N, size), rad or m."""
+    if isinstance(plant, Plant):
+        return plant.signal(states, "q")
     measured: Any = plant
-    if hasattr(plant, "loop_parts"):
-        return np.asarray(measured.loop_parts().signals(states, ("q",))["q"])
     return np.array([measured.signals(s, ("q",))["q"] for s in states])
 
 
-def motor_forces(plant: Plant, states: Array, commands: Array) -> Array:
+def motor_forces(plant: PlantLike, states: Array, commands: Array) -> Array:
     """Forces of the motors (N, actuators) at states under commands: what drives make of them."""
-    return plant.motor_forces(states, commands) if isinstance(plant, DrivenPlant) else commands
+    forces = getattr(plant, "forces", None)
+    return commands if forces is None else np.asarray(forces(states, commands))

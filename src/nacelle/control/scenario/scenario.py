@@ -44,10 +44,10 @@ from nacelle.model.robot import Robot
 from nacelle.model.source.node import KeyPath, Source
 from nacelle.progress import task
 from nacelle.results import HasTable
-from nacelle.simulation.driven_plant import DrivenPlant
+from nacelle.simulation.driven_plant import driven_plant
 from nacelle.simulation.drives import Drives, stiction_of
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import Plant
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.sensors import Gap, Sensors
 from nacelle.spatial.scalar import Array
 from nacelle.trajectory.base import Trajectory
@@ -166,18 +166,17 @@ def _make_plant(
         if change.wrench is not None:
             on = change.wrench.on or robot.bodies[PLATFORM].name
             external[on] = external.get(on, np.zeros(6)) + _wrench_from_spec(change.wrench)
-    inner: Any
     if spec.elastic:
         if elastic is None:
             raise KinematicsError(
-                "a plant with flexible links is handed over: run(..., elastic=nacelle.elastic.ElasticPlant)"
+                "a plant with flexible links is handed over: run(..., elastic=nacelle.elastic.elastic_plant)"
             )
         if external:
             raise KinematicsError("wrenches act on rigid robots: leave them out, or `elastic`")
         inner = elastic(robot, friction=spec.friction, smooth=spec.smooth)
     else:
-        inner = RigidPlant(robot, friction=spec.friction, smooth=spec.smooth, external=external)
-    return DrivenPlant(inner, drives)
+        inner = rigid_plant(robot, friction=spec.friction, smooth=spec.smooth, external=external)
+    return driven_plant(inner, drives)
 
 
 def _wrench_from_spec(spec: WrenchSpec) -> Array:
@@ -282,7 +281,7 @@ class Scenario(HasTable):
 
         Args:
             robot: the robot, or its name; that of the scenario if None.
-            elastic: what makes plants with flexible links (`nacelle.elastic.ElasticPlant`), for
+            elastic: what makes plants with flexible links (`nacelle.elastic.elastic_plant`), for
                 `elastic: true`.
 
         Raises:
@@ -328,7 +327,7 @@ class Scenario(HasTable):
 
         Args:
             robot: the robot, or its name; that of the scenario if None.
-            elastic: what makes plants with flexible links (`nacelle.elastic.ElasticPlant`), for
+            elastic: what makes plants with flexible links (`nacelle.elastic.elastic_plant`), for
                 `elastic: true`.
 
         Raises:

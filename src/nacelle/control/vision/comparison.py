@@ -24,7 +24,7 @@ from nacelle.control.loop.closed_loop import LoopOptions, closed_loop
 from nacelle.control.loop.run import ControlRun, rms
 from nacelle.control.named import controller
 from nacelle.control.scenario.fit import round_path
-from nacelle.control.vision.plant import Deviation, TruePlant
+from nacelle.control.vision.plant import Deviation, deviating_plant
 from nacelle.control.vision.sight import EdgeSource, ModelEdges
 from nacelle.control.vision.visual_feedback import VisualController, VisualFeedback
 from nacelle.errors import KinematicsError, NacelleError, did_you_mean
@@ -313,7 +313,7 @@ class VisualFeedbackBench:
         """
         if feedback not in FEEDBACKS:
             raise KinematicsError(f"no feedback is called {feedback!r}; {did_you_mean(feedback, FEEDBACKS)}")
-        plant = TruePlant(self.robot, self.deviation(case, seed))
+        plant = deviating_plant(self.robot, self.deviation(case, seed))
         law = self.law
         if feedback != "encoders":
             camera = self.visual_feedback(case, seed)

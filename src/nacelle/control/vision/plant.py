@@ -42,17 +42,18 @@ from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
-from nacelle.simulation.feedback import CompiledPlant, LoopModel, rigid_signals
+from nacelle.simulation.feedback import LoopModel
 from nacelle.simulation.flow import (
     FILL_VALUE,
     coordinates_from_pose,
     flow,
     reference_orientation,
+    rigid_signals,
     state_samples,
     state_size,
 )
-from nacelle.simulation.plant import RigidPlant
-from nacelle.simulation.protocol import EventGroup, Labels
+from nacelle.simulation.plant import Plant
+from nacelle.simulation.rigid_plant import rigid_labels, split_rigid
 from nacelle.spatial.physics import check_inputs_with, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array, pack
@@ -323,70 +324,58 @@ def true_closing_step(robot: Robot, y: Array, x: Array, g: Array) -> Array:
     return np.asarray(loop_closing_step(deviating_robot(robot, g), y, x)["dy"])
 
 
-class TruePlant(CompiledPlant):
-    """The true robot under its actuators' forces; nothing but a state that is not finite ends a run.
+def deviating_plant(model: Robot, deviation: Deviation) -> Plant:
+    """Make the plant of the true robot under its actuators' forces.
+
+    Nothing but a state that is not finite ends a run. The state is that at the start of a run, the true
+    platform at x (nx,) with a twist v (n,). It has the signals R (..., bodies, 3, 3) and p (..., bodies, 3),
+    the poses of all bodies.
 
     Args:
         model: the robot that controllers and observers take it for.
         deviation: how it differs.
     """
+    mechanism = mechanism_of(sample_robot(model))
+    quat_0 = reference_orientation(mechanism)
+    numbers = (deviation.numbers(model), deviation.anchor_rates(model), deviation.zeros)
+    constants = np.concatenate([quat_0, *numbers])
 
-    def __init__(self, model: Robot, deviation: Deviation) -> None:
-        self.deviation, self._rigid = deviation, RigidPlant(model)
-        self._mechanism = mechanism_of(sample_robot(model))
-        self.quat_0 = reference_orientation(self._mechanism)
-        loop, options = LoopModel(true_flow, true_signals), (("physics", _PHYSICS),)
-        numbers = (deviation.numbers(model), deviation.anchor_rates(model), deviation.zeros)
-        super().__init__(model, loop, options, np.concatenate([self.quat_0, *numbers]))
+    def state(x: Any, v: Any) -> Array:
+        pose, twist = np.asarray(x, dtype=float), np.asarray(v, dtype=float)
+        c = coordinates_from_pose(mechanism, pose, quat_0)
+        return np.concatenate([c, twist, _solve_loops(model, deviation, pose), [0.0]])
 
-    @property
-    def labels(self) -> Labels:
-        """Names and units of pose, twist and forces."""
-        return self._rigid.labels
+    plant = Plant(
+        model,
+        LoopModel(true_flow, true_signals),
+        (("physics", _PHYSICS),),
+        constants,
+        labels=rigid_labels(model),
+        state=state,
+        split=lambda s: split_rigid(model, s)[:2],
+        energies=lambda s: compile_native(true_energies, model)(s[..., : plant.size], constants),
+        power=lambda s, u: np.asarray(np.sum(u * plant.signal(s[..., : plant.size], "qd"), axis=-1)),
+        events=lambda: [],
+    )
+    return plant
 
-    def state(self, x: Any, v: Any) -> Array:
-        """The state (size,) at the start of a run, the true platform at x (nx,) with a twist v (n,).
 
-        Raises:
-            UnreachableError: if the true robot does not reach it.
-        """
-        pose = np.asarray(x, dtype=float)
-        c = coordinates_from_pose(self._mechanism, pose, self.quat_0)
-        return np.concatenate([c, np.asarray(v, dtype=float), self._solve_loops(pose), [0.0]])
+def _solve_loops(model: Robot, deviation: Deviation, x: Array) -> Array:
+    """Passive coordinates (ny,) of the true robot at a pose, followed from those of the sample robot.
 
-    def _solve_loops(self, x: Array) -> Array:
-        """Passive coordinates at a pose (ny,), followed from the sample robot to the true one."""
-        y = np.asarray(inverse_kinematics(sample_robot(self.robot), x, limits=False).y)
-        if not y.size:
-            return y
-        closing = compile_native(true_closing_step, self.robot)
-        first, last = sample_numbers(self.robot), self.deviation.numbers(self.robot)
-        for part in np.linspace(0.0, 1.0, _CONTINUATION_STEPS + 1)[1:]:
-            for _ in range(3):
-                dy = np.asarray(closing(y, x, first + part * (last - first)))
-                y = y + dy
-        if not np.max(np.abs(dy)) < _CLOSURE_TOLERANCE:
-            raise KinematicsError(f"the loops of the true {self.name} do not close at its first pose")
+    Raises:
+        UnreachableError: if the true robot does not reach it.
+        KinematicsError: if its loops do not close.
+    """
+    y = np.asarray(inverse_kinematics(sample_robot(model), x, limits=False).y)
+    if not y.size:
         return y
-
-    def split(self, s: Array) -> tuple[Array, Array]:
-        """Reduced poses (..., nx) and twists (..., n), base axes, of states (..., size)."""
-        return self._rigid.split(s)
-
-    def energies(self, s: Array) -> dict[str, Array]:
-        """Kinetic and potential energy (J) and friction's power (W) of states (..., size)."""
-        energies: dict[str, Array] = compile_native(true_energies, self.robot)(s, self.constants)
-        return energies
-
-    def power(self, s: Array, u: Array) -> Array:
-        """Power (...,) of the actuators' forces u (..., actuators) at states (..., size), W."""
-        return np.asarray(np.sum(u * self.signals(s, ("qd",))["qd"], axis=-1))
-
-    def events(self) -> list[EventGroup]:
-        """None."""
-        return []
-
-    def bodies(self, s: Array) -> tuple[Array, Array]:
-        """Poses of all bodies, R (..., bodies, 3, 3) and p (..., bodies, 3), at states (..., size)."""
-        poses = self.signals(s, ("R", "p"))
-        return poses["R"], poses["p"]
+    closing = compile_native(true_closing_step, model)
+    first, last = sample_numbers(model), deviation.numbers(model)
+    for part in np.linspace(0.0, 1.0, _CONTINUATION_STEPS + 1)[1:]:
+        for _ in range(3):
+            dy = np.asarray(closing(y, x, first + part * (last - first)))
+            y = y + dy
+    if not np.max(np.abs(dy)) < _CLOSURE_TOLERANCE:
+        raise KinematicsError(f"the loops of the true {model.name} do not close at its first pose")
+    return y

@@ -21,11 +21,11 @@ from typing import Protocol
 
 import numpy as np
 
-from nacelle.control.vision.plant import TruePlant
 from nacelle.errors import KinematicsError
 from nacelle.model.robot import Robot
 from nacelle.shapes.solid import Rod
 from nacelle.simulation.digital_controller import PastMotion
+from nacelle.simulation.plant import Plant
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera, Exposure, Shutter
 from nacelle.vision.image.pixel_model import PixelModel
@@ -79,7 +79,7 @@ class TrueCamera:
     """
 
     def __init__(
-        self, plant: TruePlant, shutter: Shutter, source: EdgeSource, order: Sequence[int], *, start: float
+        self, plant: Plant, shutter: Shutter, source: EdgeSource, order: Sequence[int], *, start: float
     ) -> None:
         if not order:
             raise KinematicsError(f"the camera sees no cylinder of {plant.name} that could be used")
@@ -105,8 +105,8 @@ class TrueCamera:
             middle = shutter.robot_time(exposure.time)
             if exposure.arrival <= last + 1e-12 or middle < motion.start:
                 continue
-            true = self._plant.bodies(motion.state(middle))
-            edges += self._source.edges(exposure, true, partial(predict, middle))
+            true = self._plant.signals(motion.state(middle), ("R", "p"))
+            edges += self._source.edges(exposure, (true["R"], true["p"]), partial(predict, middle))
         return edges
 
 

@@ -26,7 +26,6 @@ from nacelle.control.blocks.pose import PlatformEstimate
 from nacelle.control.controller import Controller
 from nacelle.control.kind import ControlLaw, desired_motion_from_row, desired_row_shape
 from nacelle.control.laws.computed_torque import ComputedTorque
-from nacelle.control.vision.plant import TruePlant
 from nacelle.control.vision.sight import EdgeSource, TrueCamera
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -34,6 +33,7 @@ from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.shapes import actuators_shape
 from nacelle.model.robot import Robot
 from nacelle.simulation.digital_controller import DigitalController, PastMotion, mark_interpreted
+from nacelle.simulation.plant import Plant
 from nacelle.spatial.physics import physics
 from nacelle.spatial.scalar import Array
 from nacelle.vision.camera import Camera, Shutter
@@ -114,12 +114,12 @@ class VisualController(Controller):
     """
 
     feedback: VisualFeedback
-    plant: TruePlant
+    plant: Plant
     encoders: bool = False
 
     @staticmethod
     def of(
-        controller: Controller, feedback: VisualFeedback, plant: TruePlant, *, encoders: bool = False
+        controller: Controller, feedback: VisualFeedback, plant: Plant, *, encoders: bool = False
     ) -> VisualController:
         """A tuned controller, `ct-cartesian`, with a camera.
 

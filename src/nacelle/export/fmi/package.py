@@ -33,8 +33,7 @@ from nacelle.export.target import ExportTarget
 from nacelle.export.vectors import TOLERANCES
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
-from nacelle.simulation.feedback import rigid_signals
-from nacelle.simulation.flow import reference_orientation, state_size
+from nacelle.simulation.flow import reference_orientation, rigid_signals, state_size
 from nacelle.spatial.scalar import Array
 
 # ---- compiling the sources, and packing the file

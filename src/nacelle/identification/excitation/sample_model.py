@@ -41,7 +41,7 @@ from nacelle.model.robot import Robot
 from nacelle.program.derivative import reverse
 from nacelle.program.trace import Symbol, node_of
 from nacelle.simulation.flow import pose_from_coordinates
-from nacelle.simulation.plant import Limit, joint_limits, limited_coordinate
+from nacelle.simulation.rigid_plant import Limit, joint_limits, limited_coordinate
 from nacelle.spatial.rotation import left_jacobian, left_jacobian_bias
 from nacelle.spatial.scalar import Array, Scalar, atan2, dot, pack, sqrt
 from nacelle.spatial.solve import solve

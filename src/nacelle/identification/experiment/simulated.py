@@ -60,9 +60,9 @@ from nacelle.model.joint import FrictionTerm
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable
 from nacelle.simulation.digital_controller import DigitalController
-from nacelle.simulation.driven_plant import DrivenPlant, limit_force
+from nacelle.simulation.driven_plant import driven_plant, limit_force
 from nacelle.simulation.integration import Integration
-from nacelle.simulation.plant import RigidPlant
+from nacelle.simulation.rigid_plant import rigid_plant
 from nacelle.simulation.sensors import Sensors, encoder_reading
 from nacelle.simulation.simulate import Simulation, simulate
 from nacelle.spatial.physics import physics
@@ -306,6 +306,7 @@ class Experiment:
         nominal: the same without that friction: what an estimate can come to.
         reference: what the controller follows, from the start of the run on.
         plant: the plant.
+        drives: numbers of its drives.
         substeps: steps of the integration in a sample.
     """
 
@@ -357,8 +358,8 @@ class Experiment:
             drives = self.effects.drives(robot)
         except KinematicsError as error:
             raise IdentificationError(str(error)) from error
-        rigid, first = RigidPlant(self.true, smooth=smooth), self.reference.tau[0]
-        self.plant = DrivenPlant(rigid, drives, tau0=first)
+        rigid, first = rigid_plant(self.true, smooth=smooth), self.reference.tau[0]
+        self.plant, self.drives = driven_plant(rigid, drives, tau0=first), drives.numbers(self.true)
         self.substeps = self._substeps()
 
     @cached_property
@@ -493,7 +494,7 @@ class SimulatedExperiment(Plottable):
 
     @cached_property
     def _coordinates(self) -> Array:
-        q, _ = self.experiment.plant.encoders(self._states)
+        q = self.experiment.plant.signal(self._states, "q")
         return unwrap_angles(q, self.robot.revolute_actuators)
 
     @property
@@ -513,7 +514,7 @@ class SimulatedExperiment(Plottable):
         half = 0.5 / self.experiment.rate
         decay = math.exp(-half / lag)
         mean = lag / half * (1.0 - decay)
-        off = plant.motor_forces(self._states, u) - u
+        off = plant.forces(self._states, u) - u
         after, before = u + off * mean, u + off * decay * mean
         return 0.5 * (np.vstack([after[:1], before[:-1]]) + after)
 
@@ -528,7 +529,7 @@ class SimulatedExperiment(Plottable):
     @property
     def cogging(self) -> Array:
         """True forces of cogging (N, actuators), N or N m, which no current shows."""
-        return self.experiment.plant.numbers.cogging_forces(self.q)
+        return self.experiment.drives.cogging_forces(self.q)
 
     @cached_property
     def unmodelled(self) -> Array:
