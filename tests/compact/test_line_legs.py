@@ -187,6 +187,7 @@ def test_which_legs_are_struts() -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", [*FAMILIES, *GENERAL])
+@pytest.mark.thinned
 def test_random_robots(name: str, seed: int) -> None:
     robot = loaded_robot(name, seed)
     assert struts_of(robot) == FAMILIES.get(name, BARS.get(name, 0))

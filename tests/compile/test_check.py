@@ -19,8 +19,8 @@ from nacelle.dynamics import model_functions, reference
 from nacelle.elastic.plant import elastic_plant
 from nacelle.emit import irk5_steps
 from nacelle.emit.irk5 import NumpyIrk5
-from nacelle.emit.jit import irk5 as jit_irk5
 from nacelle.emit.jit import attempts, vectors
+from nacelle.emit.jit import irk5 as jit_irk5
 from nacelle.emit.registry import warn_once
 from nacelle.emit.store import Store
 from nacelle.errors import CompileError, CompilerWarning
@@ -43,7 +43,7 @@ Array = np.ndarray
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """A cache of its own; no form is refused before and after, and what planted defects have made is gone."""
     monkeypatch.setenv("NACELLE_CACHE", str(tmp_path))
-    # Programs that could not be compiled are remembered by what they compute, which no planted defect changes.
+    # Failures are remembered by what a program computes, which no planted defect changes.
     monkeypatch.setattr(attempts, "_failures", {})
     forget_refusals()
     forget_everything()

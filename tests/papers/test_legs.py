@@ -308,6 +308,7 @@ def test_friction_of_the_last_joint_counts() -> None:
     + [("jourdain", name) for name in ("palida", "h4", "3rps")]
     + [("elements", name) for name in ("fivebar", "delta", "gough-stewart", "h4", "3rps", "c5", "delta4")],
 )
+@pytest.mark.thinned
 def test_batches_are_samples(formulation: str, name: str) -> None:
     robot, force = furnished_robot(name), FORMULATIONS[formulation].generalised_force
     x, y, v, a = motions(name, 4)

@@ -6,7 +6,7 @@
 
 A test marked `soak` runs in `soak` alone, one marked `slow` not in `test`. Of a test with many cases `test`
 runs those of quick robots (`QUICK`), of these the few that `spread` picks, of one marked `costly` the first;
-all others run in `all`, of one marked `thinned` every second (`thinned(4)`: every fourth), and the rest in
+all others run in `all`, of one marked `thinned` about half (`thinned(4)`: a quarter), and the rest in
 `soak`. Property tests draw fewer examples in `test`. pytest without `--tier` runs what it is asked for.
 
 A part holds every n-th test file, in the order of their names, so that fixtures of a file are made once. Each
@@ -37,6 +37,7 @@ QUICK = ("fivebar", "delta", "palida", "quattro")
 """Robots of `make test`: closed forms, parallelograms, a hexapod, an articulated platform."""
 FEW = 4
 """How many cases of one test `make test` runs."""
+_GOLDEN_RATIO = 0.6180339887498949
 _OTHERS = frozenset(NAMES) - frozenset(QUICK)
 _T = TypeVar("_T")
 
@@ -77,7 +78,8 @@ def mark_cases(items: Sequence[pytest.Item]) -> None:
         mark = group[0].get_closest_marker("thinned")
         step = mark.args[0] if mark is not None and mark.args else 2
         for k, item in enumerate(group):
-            if k % step:
+            # Not by remainders: of two options in turn every second case would be one of them alone.
+            if k * _GOLDEN_RATIO % 1.0 >= 1.0 / step:
                 item.add_marker(pytest.mark.soak)
 
 

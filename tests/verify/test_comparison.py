@@ -56,6 +56,7 @@ class TestAgreement:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.thinned
     def test_library_with_everything(self, name: str) -> None:
         agrees(verify(with_friction_and_drives(library_robot(name), 1), states=10, seed=2))
 
@@ -70,6 +71,7 @@ class TestAgreement:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", QUICK_RANDOM)
+    @pytest.mark.thinned
     def test_random_robots_with_springs_between_bodies_end_stops_and_spherical_rotors(
         self, name: str
     ) -> None:

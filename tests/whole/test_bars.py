@@ -42,6 +42,7 @@ def test_every_robot_has_bars() -> None:
 
 
 @pytest.mark.parametrize(("robot", "name"), parameters(OPERATION_LIMITS, OVER, QUICK))
+@pytest.mark.thinned
 def test_library(robot: str, name: str) -> None:
     assert count_operations(library_robot(robot), name).total <= OPERATION_LIMITS[robot, name]
 

@@ -330,6 +330,7 @@ def with_typo(key: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.thinned
 def test_a_typing_error_in_a_key_is_suggested_against(name: str) -> None:
     used = {str(path[-1]) for path in value_paths(as_written(name))} & KEYS - OWN_NAMES.get(name, set())
     missed = []

@@ -108,11 +108,12 @@ def same(ours: Array, theirs: Array, tolerance: float) -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("name", QUICK)
+@pytest.mark.thinned
 def test_place_size_and_mass(name: str, change: RobotTransform) -> None:
     compare(loaded(name), change)
 
 
-@pytest.mark.thinned
+@pytest.mark.thinned(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("name", [name for name in (*NAMES, *FILES) if name not in QUICK])
@@ -131,6 +132,7 @@ def test_random_robots(seed: int) -> None:
 @pytest.mark.parametrize(
     "seed", [*range(8, 60), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(60, 208))]
 )
+@pytest.mark.thinned
 def test_many_random_robots(seed: int) -> None:
     robot = varied_library_robot(NAMES[seed % len(NAMES)], seed)
     compare(robot, random_transform(robot, seed))

@@ -85,6 +85,7 @@ def test_identification(change: RobotTransform) -> None:
 @pytest.mark.slow
 @changes
 @pytest.mark.parametrize("format", ["mjcf", "urdf", "sdf"])
+@pytest.mark.thinned
 def test_files(format: str, change: RobotTransform, tmp_path: Path) -> None:
     """What comes back from a file of the changed robot has its size and its forces."""
     robot = without_losses(library_robot("fivebar"))

@@ -102,6 +102,7 @@ def test_no_silent_error_at_some_states(seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", LIBRARY_NAMES)
+@pytest.mark.thinned
 def test_forces_by_pinocchio_see_a_millionth_of_a_mass(name: str) -> None:
     """The comparison of the search agrees to rounding, and is not blind."""
     robot = library_robot(name)
@@ -214,6 +215,7 @@ def test_a_mechanism_agrees_with_the_other_engines(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.thinned
 def test_random_mechanisms_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
     report = verify(random_robot("free", seed), states=4)
     assert report.ok, str(report)
@@ -221,6 +223,7 @@ def test_random_mechanisms_on_a_free_base_agree_with_the_other_engines(seed: int
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.thinned
 def test_rods_that_spin_idly_on_a_free_base_agree_with_the_other_engines(seed: int) -> None:
     robot = random_robot("free", seed, spins=True)
     assert [robot.bodies[spin.body].name for spin in mechanism_of(robot).platform_internal_freedoms] == [

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -277,10 +277,10 @@ class ControlLaw(ABC):
     @property
     def untuned(self) -> Self:
         """The same law with its numbers of tuning (fields that do not compare) at their defaults."""
-        if not dataclasses.is_dataclass(self):
-            return self
-        tuned = {part.name: part.default for part in dataclasses.fields(self) if not part.compare}
-        return dataclasses.replace(self, **tuned)
+        law: Any = self
+        parts = getattr(self, "__dataclass_fields__", {})
+        tuned = {name: part.default for name, part in parts.items() if not part.compare}
+        return cast("Self", dataclasses.replace(law, **tuned)) if tuned else self
 
     def plausible_gains(self, robot: Robot) -> Array:
         """Gains of the right order for samples of 1 ms, 10 Hz and masses of 1 kg."""

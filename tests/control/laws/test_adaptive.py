@@ -196,6 +196,7 @@ def test_parameters_converge_where_all_are_felt():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), [("3rrr", 0), ("fivebar", 0), ("quattro", None), ("redundant", 0)])
+@pytest.mark.thinned
 def test_other_robots(name, seed):
     """The same for others, iterated legs and redundant drives among them: ideal encoders, the same gains."""
     robot = nacelle.load(ROBOTS / "redundant.yaml") if name == "redundant" else library_robot(name)

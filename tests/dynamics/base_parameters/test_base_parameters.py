@@ -116,6 +116,7 @@ ALIKE = ("one motion", "loop inside a leg", "planar-spherical joints")
 @pytest.mark.parametrize(
     "name", slow_but(sorted({*STRESS, *RIGID}), ("shared carriage", "sprung five-bar", "SPS struts"))
 )
+@pytest.mark.thinned
 def test_rules_and_rank_agree_outside_the_library(name):
     """Springs aside, for which there are no rules.
 

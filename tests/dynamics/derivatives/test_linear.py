@@ -54,6 +54,7 @@ def differences(function: Callable[[Array], Array], n: int, step: float) -> Arra
 @pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["inverse", "forward"])
+@pytest.mark.thinned
 def test_derivatives_are_those_of_differences(name: str, kind: str) -> None:
     robot, x, v, a, tau = state(name)
     n, step = robot.motion.n, 2e-3

@@ -186,6 +186,7 @@ def test_motion_is_that_of_simulate() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.thinned
 def test_motion_of_every_robot(name: str) -> None:
     _cosimulate(name)
 

@@ -259,6 +259,7 @@ QUICK = ("redundant point on three legs", "sprung five-bar", "shared carriage", 
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in stress_robots.STRESS],
 )
 @pytest.mark.parametrize("noise", [1e-3, 0.1])
+@pytest.mark.thinned
 def test_a_robot_that_can_be_written(name, noise):
     robot = stress_robots.STRESS[name](1)
     base = nacelle.base_parameters(robot)

@@ -67,6 +67,7 @@ def tolerance(robot: Robot, x: Array) -> float:
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", mark_slow_names(ALL, long=LONG))
+@pytest.mark.thinned
 def test_there_and_back(name: str) -> None:
     """Forward after inverse from the reference pose, and inverse after forward."""
     robot = named_robot(name)
@@ -133,6 +134,7 @@ def well_conditioned(name: str) -> Robot:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if None not in CASES[name](3).forms])
+@pytest.mark.thinned
 def test_random_legs(name: str) -> None:
     """The steps of the pose over batches: convergence is quadratic and ends where the inverse began."""
     robot = well_conditioned(name)

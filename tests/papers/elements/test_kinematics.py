@@ -149,6 +149,7 @@ def motion(robot: nacelle.Robot, seed: int) -> tuple[Array, Array, Array]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WITH)
+@pytest.mark.thinned
 def test_there_and_back(name: str) -> None:
     robot = library_robot(name)
     x, v, a = motion(robot, 1)

@@ -255,7 +255,7 @@ class JointLinks:
         joint_names: UniqueNames,
         report: ExchangeReport,
     ) -> None:
-        """With the actuators by the names of their joints, a function that adds bodies, and the joints' names."""
+        """With the actuators by the names of their joints, a function that adds a body, and taken names."""
         self.drives, self.new_body, self.joint_names, self.report = drives, new_body, joint_names, report
 
     def links(self, joint: Joint, whole: Link, values: list[float]) -> list[Link]:
