@@ -16,13 +16,14 @@ second process loads it without tracing.
 
 from nacelle.compile.cache import cached_search
 from nacelle.compile.compiled import Compiled, Parametric
-from nacelle.compile.drivers import BatchRk4, compile_irk5, compile_newton, compile_rk4
+from nacelle.compile.drivers import BatchNewton, BatchRk4, compile_irk5, compile_newton, compile_rk4
 from nacelle.compile.function import Differentiable, compile_function
 from nacelle.compile.refusals import refusal_reason
 from nacelle.compile.specification import Specification, make_program
 from nacelle.emit.cuda.plan import CudaOptions
 
 __all__ = [
+    "BatchNewton",
     "BatchRk4",
     "Compiled",
     "CudaOptions",

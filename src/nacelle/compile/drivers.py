@@ -23,7 +23,7 @@ from nacelle.compile.native import numpy_kernel, runnable_target
 from nacelle.compile.specification import Specification, WithCheck, parameter_groups, resolve_input_shapes
 from nacelle.emit.cuda.plan import CudaOptions
 from nacelle.emit.irk5 import ImplicitIntegrator, NumpyIrk5
-from nacelle.emit.newton import NewtonSolver, NumpyNewton
+from nacelle.emit.newton import NewtonResult, NewtonSolver, NumpyNewton
 from nacelle.emit.registry import Kernel
 from nacelle.emit.rk4 import Integrator, NumpyRk4, Rk4Result
 from nacelle.emit.store import Store, store_of
@@ -263,6 +263,58 @@ def compile_irk5(
     return _compiled_driver(
         "irk5", parts, plain, native, store_of(cache), probe=step_results, rows=step_check_rows
     )
+
+
+# ---- many robots at once, each with its own numbers
+
+
+class BatchNewton:
+    """Newton's iteration around a step function of (robot, y, x), for robots with their own numbers.
+
+    Args:
+        function: gives dy and error.
+        robot: the robot.
+        parameters: groups of the robot's numbers that each robot has its own of.
+        states: how inputs are drawn at which the step is checked.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        robot: Robot,
+        parameters: Any,
+        states: Callable[..., Any] | None = None,
+    ) -> None:
+        step = compile_function(function, robot, parameters=parameters, states=states)
+        assert isinstance(step, Parametric)
+        groups = parameter_groups(parameters)
+        self.prologue, body = step.prologue, step.body
+        shapes = resolve_input_shapes(function, robot, None, groups)
+        self._unknowns, *self._given = [name for name in shapes if name != "parameters"]
+
+        def make() -> WithCheck[Program]:
+            groups = {"y": [self._unknowns], "p": [*self._given, PREPARED]}
+            return WithCheck(regroup_inputs(body.program, groups), None)
+
+        def plain(kernel: MakeKernel, program: Program) -> NewtonSolver:
+            return NumpyNewton(program, kernel(program))
+
+        def native() -> NativeDriver[NewtonSolver]:
+            from nacelle.emit.jit import newton
+
+            return newton.compile_newton, newton.Newton
+
+        parts = (Specification(function, robot, shapes, groups=groups, states=states),)
+        self._solver = _compiled_driver(
+            "newton", parts, plain, native, Store(), probe=_newton_results, make=make, part="batch"
+        )
+
+    def solve(self, y0: Any, x: Any, prepared: Any, **rules: Any) -> NewtonResult:
+        """Solve from y0 (N, ny) at what is given, x (N, nx), with prepared numbers (N, k).
+
+        The rules are the arguments of `NewtonSolver.solve`.
+        """
+        return self._solver.solve(y0, np.concatenate([x, prepared], axis=1), **rules)
 
 
 # ---- fixed steps of many robots at once, each with its own numbers, inputs and state

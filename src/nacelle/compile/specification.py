@@ -36,6 +36,7 @@ from nacelle.spatial.physics import (
     Form,
     check_sampler_of,
     form_for,
+    has_conventions,
     input_shapes,
     is_independent_of_form,
     sampler_of,
@@ -374,7 +375,11 @@ class Specification:
         arrays = list(split_row(row, shapes))
         if self.groups:
             assert robot is not None
-            robot = robot.with_numbers(arrays.pop(0), *self.groups)
+            numbers = arrays.pop(0)
+            if has_conventions(self.function):
+                robot = robot.with_number_symbols(numbers, *self.groups)
+            else:
+                robot = robot.with_numbers(numbers, *self.groups)
         robots = () if robot is None else (robot,)
         with nullcontext() if form is None else use_form(form):
             return dict(named_outputs(self.function(*robots, *arrays, **self.options)))

@@ -105,8 +105,8 @@ def singularities(robot: Robot, x: Any) -> Singularities:
     finite = np.all(np.isfinite(closures["jacobian"]), axis=(-1, -2))
     flags |= np.where(finite | has_failed(flags), 0, int(Flag.UNREACHABLE))
     good = ~has_failed(flags)
-    known = {name: np.where(good[..., None, None], closures[name], 0.0) for name in _MATRICES}
-    serial, constraint, parallel = _measures(mechanism_of(robot), **known)
+    known = {name: np.where(good[..., None, None], closures[name], 0.0) for name in MEASURED_MATRICES}
+    serial, constraint, parallel = singularity_measures(mechanism_of(robot), **known)
     worst = np.min(np.stack([np.min(serial, axis=-1, initial=1.0), parallel, constraint]), axis=0)
     flags |= np.where(good & (worst < SINGULAR_MEASURE), int(Flag.SINGULAR), 0)
     flags |= np.where(
@@ -172,8 +172,8 @@ def nearest_kind(robot: Robot, x: Array, y: Array) -> tuple[str, tuple[str, ...]
         closures = kinematic_model.closure_equations(
             robot, np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         )
-        known = {name: np.nan_to_num(np.asarray(closures[name], dtype=float)) for name in _MATRICES}
-        serial, constraint, parallel = _measures(mechanism_of(robot), **known)
+        known = {name: np.nan_to_num(np.asarray(closures[name], dtype=float)) for name in MEASURED_MATRICES}
+        serial, constraint, parallel = singularity_measures(mechanism_of(robot), **known)
     worst = float(np.min(serial, initial=1.0))
     if worst <= _CAUSE * min(float(parallel), float(constraint)):
         legs = zip(robot.legs, serial, strict=True)
@@ -190,10 +190,10 @@ def describe_singularity(kind: str, legs: tuple[str, ...], *, is_near: bool = Fa
 
 
 # What of the closure equations is measured.
-_MATRICES = ("jacobian", "spins", "actuators")
+MEASURED_MATRICES = ("jacobian", "spins", "actuators")
 
 
-def _measures(
+def singularity_measures(
     mechanism: Mechanism, jacobian: Array, spins: Array, actuators: Array
 ) -> tuple[Array, Array, Array]:
     """Serial, constraint and parallel measures of the closure equations, matrices (..., rows, rates)."""

@@ -141,7 +141,7 @@ def has_limit(joint: Joint) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _actuator_limits(robot: Robot) -> tuple[Array, Array]:
+def actuator_limits(robot: Robot) -> tuple[Array, Array]:
     """Limits of all actuators (actuators,)."""
     position = np.array([actuator.position for actuator in robot.actuators]).reshape(-1, 2)
     return position[:, 0] - _SLACK, position[:, 1] + _SLACK
@@ -149,7 +149,7 @@ def _actuator_limits(robot: Robot) -> tuple[Array, Array]:
 
 def is_beyond_actuator_limits(robot: Robot, q: Array) -> Array:
     """Whether (...) coordinates of actuators (..., actuators), rad or m, are beyond their drives' limits."""
-    low, high = _actuator_limits(robot)
+    low, high = actuator_limits(robot)
     return np.asarray(~((q >= low) & (q <= high)).all(axis=-1))
 
 

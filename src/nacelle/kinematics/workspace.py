@@ -132,7 +132,7 @@ class Workspace(Flagged, Plottable):
         for _ in range(int(np.ceil(np.log2(1e9 / (len(values) - 1)))) if change.size else 0):
             middle = 0.5 * (good + bad)
             fine = inverse_kinematics(
-                self.robot, _grid_poses(self.robot, self.names, (middle,), self.at, self.tool)
+                self.robot, grid_poses(self.robot, self.names, (middle,), self.at, self.tool)
             ).ok
             good, bad = np.where(fine, middle, good), np.where(fine, bad, middle)
         ends = [*values[:1][inside[:1]], *good, *values[-1:][inside[-1:]]]
@@ -146,7 +146,7 @@ class Workspace(Flagged, Plottable):
     @cached_property
     def x(self) -> Array:
         """The reduced poses (..., nx) of the grid, m and rad or quat_xyzw, base axes."""
-        return _grid_poses(
+        return grid_poses(
             self.robot, self.names, np.meshgrid(*self.values, indexing="ij"), self.at, self.tool
         )
 
@@ -201,7 +201,7 @@ def workspace(
     each = 8 * (2 * layout.nx + 2 + len(names))
     points = math.prod(len(axis) for axis in values)
     require_memory("points of the grid", points, each, "take fewer points for each coordinate")
-    poses = _grid_poses(robot, names, np.meshgrid(*values, indexing="ij"), start, tool)
+    poses = grid_poses(robot, names, np.meshgrid(*values, indexing="ij"), start, tool)
     shape = poses.shape[:-1]
     rows = poses.reshape(-1, layout.nx)
     flags = np.empty(len(rows), dtype=np.int64)
@@ -226,7 +226,7 @@ def _rotation_names(robot: Robot, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if free and name in ROTATIONS)
 
 
-def _grid_poses(
+def grid_poses(
     robot: Robot, names: tuple[str, ...], values: Sequence[Array], at: Array, tool: str | None
 ) -> Array:
     """Poses (..., nx) where named coordinates have values (...), the others those of a pose (nx,)."""

@@ -251,6 +251,10 @@ class FreeParameters:
         """Names of the free numbers of some groups, or of all of them."""
         return tuple(self.record.names[k] for k in self.indices_of(groups))
 
+    def quantities(self, *groups: str) -> tuple[str, ...]:
+        """What each of these numbers is, such as "length"; "" where the description does not say it."""
+        return tuple(self.record.quantities[k] for k in self.indices_of(groups))
+
     def vector(self, *groups: str) -> Array:
         """The free numbers (k,) of some groups, or all of them, in SI units."""
         return np.array([self.record.values[k] for k in self.indices_of(groups)], dtype=float)
@@ -367,7 +371,9 @@ def _complete_record(
     """A record in which numbers that the description does not make are free themselves."""
     empty = Program("numbers", (Variable("numbers", (0,)),), (), (), ())
     graph, roots = program_graph(record.program if record is not None else empty)
-    free = [] if record is None else list(zip(record.names, record.groups, record.values, strict=True))
+    free: list[tuple[str, str, float, str]] = []
+    if record is not None:
+        free += zip(record.names, record.groups, record.values, record.quantities, strict=True)
     results = []
     remaining = iter(values)
     for group in GROUPS:
@@ -379,16 +385,17 @@ def _complete_record(
                 results.append(graph.const(value))
             else:
                 results.append(graph.input(len(free)))
-                free.append((name, group, value))
+                free.append((name, group, value, ""))
     inputs = (Variable("numbers", (len(free),)),)
     outputs = (Variable("entries", (len(results),)),)
     program = straight_line_program("numbers", graph, inputs, outputs, results)
     return Record(
-        tuple(name for name, _, _ in free),
-        tuple(group for _, group, _ in free),
-        tuple(value for _, _, value in free),
+        tuple(name for name, *_ in free),
+        tuple(group for _, group, *_ in free),
+        tuple(value for *_, value, _ in free),
         parameters.names(),
         program,
+        tuple(quantity for *_, quantity in free),
     )
 
 

@@ -173,6 +173,21 @@ def gather_arguments(
     return declare
 
 
+def with_conventions(function: _F) -> _F:
+    """Declare that results depend on conventions, such as what an idle spin is counted from.
+
+    They follow from the reference pose of the robot; in programs with numbers as inputs, from that of a sample
+    of them, so that these are checked at the conventions of the sample.
+    """
+    vars(function)["with_conventions"] = True
+    return function
+
+
+def has_conventions(function: Callable[..., Any]) -> bool:
+    """Whether results of a function depend on conventions (`with_conventions`)."""
+    return bool(getattr(function, "with_conventions", False))
+
+
 def draw_inputs_with(sampler: Callable[..., Any]) -> Callable[[_F], _F]:
     """Declare how the inputs of a physics function are drawn.
 

@@ -104,6 +104,7 @@ class _Recorder:
             self.paths.setdefault(_node_key(node), path)
         self.indices: dict[Key, int] = {}
         self.values: list[float] = []
+        self.quantities: list[str] = []
         self.samples: list[Recorded] = []
         self.names: list[str] = []
 
@@ -148,17 +149,18 @@ class _Recorder:
                 return number
             key = (mark, origin.part, part, quantity)
             if key not in self.indices:
-                self.add(key, name, part, number / origin.scale)
+                self.add(key, name, part, number / origin.scale, quantity)
             sample: float = origin.scale * self.samples[self.indices[key]]
             return sample
 
         return take
 
-    def add(self, key: Key, name: str, part: int, value: float) -> None:
+    def add(self, key: Key, name: str, part: int, value: float, quantity: str) -> None:
         """A free number that has not been seen yet."""
         k = self.indices[key] = len(self.values)
         sample = float(perturb([value], SEED + k)[0])
         self.values.append(value)
+        self.quantities.append(quantity)
         self.samples.append(Recorded(sample, self.tape, self.tape.input(k)))
         suffix = _XYZ[part] if part < len(_XYZ) else str(part + 1)
         self.names.append(name if part < 0 else f"{name}.{suffix}")
@@ -183,7 +185,10 @@ class _Recorder:
         program = straight_line_program("numbers", tape, inputs, outputs, roots)
         code = tuple((op, position_of[k[0]]) if op == "input" else (op, *k) for op, *k in program.code)
         values = tuple(self.values[k] for k in used)
-        return Record(names, tuple(first[k] for k in used), values, flat, replace(program, code=code))
+        quantities = tuple(self.quantities[k] for k in used)
+        return Record(
+            names, tuple(first[k] for k in used), values, flat, replace(program, code=code), quantities
+        )
 
 
 def _may_be_free(path: KeyPath) -> bool:

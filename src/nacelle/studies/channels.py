@@ -1,0 +1,458 @@
+"""What a study needs of states: all variants at all states, by one program for the structure.
+
+A variant is a robot of one structure with its own numbers p (k,), `robot.numbers`; a state is a pose x with
+twist v and acceleration a, the same for all variants. With N variants and S states
+
+    prepared = prologue(p)                      once for a variant
+    y        = Newton(x, prepared)              where legs have no closed form
+    channels = body(prepared, x, y, v, a)       (N, S, ...), part by part of the states
+
+so that what is kept is what quantities make of the parts (`nacelle.studies.quantities`), on the processor or
+on a device. Legs that are solved by iteration start from the solution of the nominal robot at the same
+state, and where that fails from its continuation in the numbers, p(t) = p_0 + t (p - p_0).
+
+Every state of every variant has flags (`nacelle.Flag`). States where fixed pivots lose digits are evaluated
+again by the tree, with numbers as inputs like everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nacelle.compile import BatchNewton, Compiled, CudaOptions, Parametric, compile_function
+from nacelle.dynamics import model_functions, reference
+from nacelle.dynamics.physics import Physics
+from nacelle.dynamics.reactions import reaction_terms
+from nacelle.errors import CompileError
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import branch_of, unknown_units
+from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.jacobian import MEASURED_MATRICES
+from nacelle.kinematics.limits import (
+    actuator_limits,
+    closure_coordinates,
+    has_limit,
+    is_beyond_actuator_limits,
+    is_beyond_limits,
+)
+from nacelle.kinematics.margins import NEAR_MARGIN, SINGULAR_MARGIN, TRUSTED_MARGIN
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import pose_sampler
+from nacelle.kinematics.samples import input_samples
+from nacelle.kinematics.shapes import pose_shape, twist_shape, unknowns_shape
+from nacelle.kinematics.solve.continuation import closed_tolerance
+from nacelle.kinematics.solve.ill_conditioned import ILL_CONDITIONED_PIVOT
+from nacelle.kinematics.solve.inverse import inverse_kinematics
+from nacelle.kinematics.solve.newton_steps import loop_closing_step
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import draw_inputs_with, physics, with_conventions
+from nacelle.spatial.scalar import Array, Scalar, pack
+
+MARGINS, BRANCH, Q, TREE, LOOPS = "margins", "branch", "q", "q_tree", "loops"
+FORCE, RATE, JACOBIAN, CLOSURES, REACTIONS, MASS = "force", "rate", "J", "closures", "reactions", "mass"
+"""Channels: what a quantity may ask for at states; forces come with a pivot."""
+
+# Rows (variants times states) that are evaluated at a time, and numbers that they may hold.
+_ROWS, _NUMBERS = 4096, 1 << 22
+# Newton's iteration: steps, the longest one (rad, robot sizes), parts of the way of a continuation.
+_STEPS, _LONGEST, _PARTS = 20, 0.25, 8
+
+
+@with_conventions
+@draw_inputs_with(input_samples)
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape)
+def channels_at(
+    robot: Robot,
+    x: Array,
+    y: Array,
+    v: Array,
+    a: Array,
+    *,
+    channels: str,
+    physics: Physics,
+    by_tree: bool = False,
+) -> dict[str, Array]:
+    """What is asked for at a state, by name: see the constants of this module; always the margins.
+
+    Args:
+        robot: the robot.
+        x: reduced pose (nx,).
+        y: passive coordinates, solved numerically (ny,).
+        v: reduced twist (n,).
+        a: its derivative (n,).
+        channels: names of what is asked for.
+        physics: what forces include.
+        by_tree: whether forces and margins come from solves that choose their pivots.
+    """
+    names, result = channels.split(), {}
+    if FORCE in names or REACTIONS in names:
+        if by_tree:
+            found = reference.inverse(robot, x, y, v, a, np.zeros(robot.motion.n), physics=physics)
+            result = {"force": found["force"], "parallel": found["parallel_margin"]}
+        else:
+            outputs = "force pivot margins"
+            result = dict(model_functions.inverse(robot, x, y, v, a, outputs=outputs, physics=physics))
+    if by_tree or "margins" not in result:
+        margins = kinematic_model.dense_margins if by_tree else kinematic_model.actuator_positions
+        result["margins"] = margins(robot, x, y)["margins"]
+    if BRANCH in names:
+        result |= kinematic_model.branch_signs(robot, x, y)
+    if RATE in names:
+        motion = kinematic_model.joint_motions(robot, x, y, v, a)
+        result |= {"q": motion["active"], "rate": motion["active_rate"]}
+    if JACOBIAN in names:
+        result["J"] = kinematic_model.inverse_jacobian(robot, x, y)["J"]
+    if TREE in names:
+        q_tree = kinematic_model.joint_positions(robot, x, y)["q"]
+        result |= {f"q_{j}": q_tree[robot.q_slices[j]] for j in limited_tree_joints(robot.numeric)}
+    if Q in names and "q" not in result:
+        result["q"] = kinematic_model.actuator_positions(robot, x, y)["q"]
+    if LOOPS in names:
+        result |= _closure_poses(robot, x, y)
+    if CLOSURES in names:
+        equations = kinematic_model.closure_equations(robot, x, y)
+        result |= {f"closures_{name}": equations[name] for name in MEASURED_MATRICES}
+    if REACTIONS in names:
+        none = np.zeros((len(robot.bodies), 6))
+        terms = reaction_terms(robot, none, x, y, v, a, result["force"], physics=physics)
+        result |= {f"reactions_{name}": value for name, value in terms.items()}
+    if MASS in names:
+        result["mass"] = moving_mass(robot)
+    return result
+
+
+def moving_mass(robot: Robot) -> Array:
+    """The mass of all bodies but the base, and of what they carry (1,), kg."""
+    total: Scalar = 0.0
+    for part in (*robot.bodies[1:], *robot.payload):
+        total = total + part.inertia[0]
+    return pack([total])
+
+
+def _closure_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Poses of the second frames of closures with limits in their first ones."""
+    poses = configuration(robot, x, y).motion.poses
+    result = {}
+    for j in limited_closures(robot.numeric):
+        joint = robot.joints[j]
+        first = poses[joint.predecessor] @ joint.frame_predecessor
+        second = poses[joint.successor] @ joint.frame_successor
+        result |= {f"R_{j}": first.R.T @ second.R, f"p_{j}": first.R.T @ (second.p - first.p)}
+    return result
+
+
+def limited_tree_joints(robot: Robot) -> list[int]:
+    """Joints of the tree whose coordinates have limits."""
+    return [j for j, joint in enumerate(robot.tree_joints) if has_limit(joint)]
+
+
+def limited_closures(robot: Robot) -> list[int]:
+    """Closures whose coordinates have limits."""
+    return [
+        j
+        for j, joint in enumerate(robot.joints)
+        if j >= robot.tree and has_limit(joint) and joint.kind.value != "point"
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """States that all variants are evaluated at.
+
+    Attributes:
+        x: reduced poses (S, nx).
+        v: reduced twists (S, n).
+        a: their derivatives (S, n).
+        y: passive coordinates of the nominal robot there (S, ny); NaN where it has none.
+    """
+
+    x: Array
+    v: Array
+    a: Array
+    y: Array
+
+    @staticmethod
+    def of(robot: Robot, x: Array, v: Array | None = None, a: Array | None = None) -> States:
+        """States of the nominal robot at poses (S, nx), at rest if there are no twists."""
+        rest = np.zeros((len(x), robot.motion.n))
+        y = inverse_kinematics(robot, x, limits=False).y
+        return States(x, rest if v is None else v, rest if a is None else a, y)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.x)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is known of all variants at some of the states.
+
+    Attributes:
+        states: which of them.
+        flags: of every variant and state (N, S), sums of `nacelle.Flag`.
+        failed: where there is nothing to know (N, S).
+        values: channels by name, (N, S, ...); anything where it has failed.
+        module: NumPy, or CuPy.
+    """
+
+    states: slice
+    flags: Any
+    failed: Any
+    values: dict[str, Any]
+    module: Any
+
+    def where_good(self, values: Any, otherwise: float) -> Any:
+        """Numbers (N, S), and another one where it has failed."""
+        return self.module.where(self.failed, otherwise, values)
+
+
+class ChannelProgram:
+    """Channels of all variants of a robot, compiled once for its structure.
+
+    Args:
+        robot: the nominal robot.
+        groups: groups of its numbers that variants have their own of.
+        channels: names of what is asked for.
+        physics: what forces include.
+        limits: whether limits of joints and actuators are checked.
+        target: "jit", or "cuda" for robots in closed form.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        groups: tuple[str, ...],
+        channels: frozenset[str],
+        *,
+        physics: Physics,
+        limits: bool = True,
+        target: str | CudaOptions = "jit",
+    ) -> None:
+        self.robot, self.groups, self.mechanism = robot, groups, mechanism_of(robot)
+        self.on_device = target != "jit"
+        names = set(channels) | {MARGINS}
+        self._limits = limits
+        if limits:
+            names |= {Q} | ({TREE} if limited_tree_joints(robot) else set())
+            names |= {LOOPS} if limited_closures(robot) else set()
+        if not self.mechanism.has_closed_form and branch_of(robot).size:
+            names |= {BRANCH}
+        self._options = {"channels": " ".join(sorted(names)), "physics": physics}
+        self._target = target
+        self.program = self._compile()
+        self._newton = None
+        if self.mechanism.unknown_count:
+            if self.on_device:
+                raise CompileError(
+                    f"legs of {robot.name} are solved by iteration, which studies do on the processor alone: "
+                    "leave the device out"
+                )
+            sampler = pose_sampler(loop_closing_step)
+            self._newton = BatchNewton(loop_closing_step, robot, groups, sampler)
+
+    def _compile(self, **options: Any) -> Parametric:
+        options = {**self._options, **options}
+        compiled = compile_function(
+            channels_at, self.robot, parameters=self.groups, options=options, target=self._target
+        )
+        assert isinstance(compiled, Parametric)
+        return compiled
+
+    @cached_property
+    def _by_tree(self) -> Parametric:
+        return self._compile(by_tree=True)
+
+    @cached_property
+    def _row_size(self) -> int:
+        return sum(int(np.prod(shape)) for shape in self.program.outputs.values())
+
+    def parts(self, numbers: Any, states: States) -> Iterator[Part]:
+        """Evaluate variants, numbers (N, k) of the groups, at all states, part by part.
+
+        On a device the numbers are its own.
+        """
+        count = len(numbers)
+        rows = max(1, min(_ROWS, _NUMBERS // max(1, self._row_size)))
+        step = 1 if self.on_device else max(1, rows // max(1, count))
+        variants = _Variants(self, numbers)
+        for start in range(0, len(states), step):
+            part = slice(start, min(start + step, len(states)))
+            yield self._part(variants, states, part)
+
+    def _part(self, variants: _Variants, states: States, part: slice) -> Part:
+        x, v, a = (array[part] for array in (states.x, states.v, states.a))
+        count, length = variants.count, len(x)
+        solved = None
+        if self._newton is None:
+            y = np.zeros((length, self.mechanism.unknown_count))
+        else:
+            y, solved = variants.solve(x, states.y[part])
+        if self.on_device:
+            import cupy
+
+            module = cupy
+            arrays = [module.asarray(array[0]) for array in (x, y, v, a)]
+            outputs = self.program.body(variants.prepared, *arrays)
+            values = {name: array[:, None] for name, array in outputs.items()}
+        elif length == 1:
+            module = np
+            rows = [array[0] if array.ndim == 2 else array[:, 0] for array in (x, y, v, a)]
+            outputs = self.program.body(variants.prepared, *rows)
+            values = {name: array[:, None] for name, array in _named(self.program, outputs).items()}
+        else:
+            module = np
+            outputs = self.program.body(variants.prepared[:, None], x, y, v, a)
+            values = dict(_named(self.program, outputs))
+        return self._flagged(variants, (x, y, v, a), part, values, solved, (count, length), module)
+
+    def _flagged(
+        self,
+        variants: _Variants,
+        inputs: tuple[Array, ...],
+        part: slice,
+        values: dict[str, Any],
+        solved: Array | None,
+        shape: tuple[int, int],
+        module: Any,
+    ) -> Part:
+        xp = module
+        if not self.on_device:
+            self._reevaluate(variants, inputs, values, solved, shape)
+        margins = values["margins"]
+        flags = xp.where((margins >= 0.0).all(axis=-1), 0, int(Flag.UNREACHABLE))
+        if solved is not None:
+            flags = xp.where(solved, flags, int(Flag.UNREACHABLE))
+        lowest = margins.min(axis=-1)
+        if "parallel" in values or "pivot" in values:
+            pivot = xp.minimum(values["pivot"], 1.0)
+            lowest = xp.minimum(lowest, pivot * pivot)
+        reached = flags == 0
+        flags = flags | xp.where(reached & ~(lowest >= SINGULAR_MARGIN), int(Flag.SINGULAR), 0)
+        flags = flags | xp.where(
+            reached & (lowest < NEAR_MARGIN) & (lowest >= SINGULAR_MARGIN), int(Flag.NEAR_SINGULAR), 0
+        )
+        for name, value in values.items():
+            if name in ("margins", "pivot", "parallel", "branch"):
+                continue
+            finite = xp.isfinite(value).reshape(*shape, -1).all(axis=-1)
+            flags = flags | xp.where(finite | (flags != 0), 0, int(Flag.SINGULAR))
+        failed = has_failed(flags)
+        if "branch" in values:
+            flags = flags | xp.where(
+                ~failed & (values["branch"] < 0.0).any(axis=-1), int(Flag.OTHER_BRANCH), 0
+            )
+        if self._limits:
+            beyond = self._beyond(values, xp)
+            flags = flags | xp.where(beyond & ~failed, int(Flag.OUT_OF_LIMITS), 0)
+        return Part(part, flags, failed, values, module)
+
+    def _reevaluate(
+        self,
+        variants: _Variants,
+        inputs: tuple[Array, ...],
+        values: dict[str, Any],
+        solved: Array | None,
+        shape: tuple[int, int],
+    ) -> None:
+        """States where fixed pivots or margins are weak, by the tree."""
+        margins = values["margins"]
+        iterated = [*self.mechanism.iterated_legs, *range(len(self.mechanism.legs), margins.shape[-1])]
+        closed = [k for k in range(margins.shape[-1]) if k not in iterated]
+        with np.errstate(invalid="ignore"):
+            weak = np.any(~(margins[..., iterated] >= TRUSTED_MARGIN), axis=-1)
+            if "pivot" in values:
+                weak |= ~(values["pivot"] >= ILL_CONDITIONED_PIVOT)
+            weak &= ~np.any(~(margins[..., closed] >= 0.0), axis=-1)
+        if solved is not None:
+            weak &= solved
+        if not np.any(weak):
+            return
+        k = np.nonzero(weak)[0]
+        rows = [np.broadcast_to(array, (*shape, array.shape[-1]))[weak] for array in inputs]
+        again = _named(self._by_tree, self._by_tree(variants.numbers[k], *rows))
+        if "parallel" in again:
+            again["pivot"] = np.sqrt(again.pop("parallel"))
+        for name, value in again.items():
+            values[name] = np.array(values[name])
+            values[name][weak] = value
+
+    def _beyond(self, values: dict[str, Any], xp: Any) -> Any:
+        robot = self.robot
+        if self.on_device:
+            low, high = (xp.asarray(limit) for limit in actuator_limits(robot))
+            return ~((values["q"] >= low) & (values["q"] <= high)).all(axis=-1)
+        with np.errstate(invalid="ignore"):
+            beyond = is_beyond_actuator_limits(robot, values["q"])
+            for j in limited_tree_joints(robot):
+                beyond |= is_beyond_limits(robot.joints[j], values[f"q_{j}"])
+            for j in limited_closures(robot):
+                joint = robot.joints_within_drive_limits[j]
+                q = closure_coordinates(joint, values[f"R_{j}"], values[f"p_{j}"])
+                beyond |= is_beyond_limits(robot.joints[j], q)
+        return beyond
+
+
+def _named(program: Compiled, outputs: Any) -> dict[str, Array]:
+    """Results by name, also where there is only one."""
+    return outputs if isinstance(outputs, dict) else {next(iter(program.outputs)): outputs}
+
+
+class _Variants:
+    """The numbers of variants, prepared for the programs.
+
+    Attributes:
+        numbers: (N, k).
+        prepared: what the program of the channels needs of them (N, p).
+        count: how many there are.
+    """
+
+    def __init__(self, of: ChannelProgram, numbers: Any) -> None:
+        self._of, self.numbers, self.count = of, numbers, len(numbers)
+        self.prepared = of.program.prologue(numbers)
+        newton = of._newton
+        self._newton = newton
+        self._prepared = None if newton is None else newton.prologue(numbers)
+
+    def solve(self, x: Array, nominal: Array) -> tuple[Array, Array]:
+        """Passive coordinates y (N, S, ny) at poses (S, nx), and where they were found (N, S).
+
+        Args:
+            x: poses.
+            nominal: those of the nominal robot (S, ny).
+        """
+        of, newton = self._of, self._newton
+        assert newton is not None
+        assert self._prepared is not None
+        count, (length, size) = self.count, nominal.shape
+        rows = {
+            "x": np.broadcast_to(x, (count, length, x.shape[1])).reshape(-1, x.shape[1]),
+            "prepared": np.repeat(self._prepared, length, axis=0),
+        }
+        start = np.broadcast_to(nominal, (count, length, size)).reshape(-1, size)
+        rules = {
+            "tolerance": closed_tolerance(of.robot),
+            "max_iterations": _STEPS,
+            "max_step": _LONGEST * unknown_units(of.mechanism),
+            "polish": True,
+        }
+        found = newton.solve(start, rows["x"], rows["prepared"], **rules)
+        y, good = found.y.copy(), found.status == 0
+        left = np.flatnonzero(~good & np.all(np.isfinite(start), axis=1))
+        if left.size:
+            base = of.robot.numbers.vector(*of.groups)
+            numbers, near = self.numbers[left // length], start[left]
+            for k in range(1, _PARTS + 1):
+                t = k / _PARTS
+                prepared = newton.prologue((1.0 - t) * base + t * numbers)
+                step = newton.solve(near, rows["x"][left], prepared, **rules)
+                kept = step.status == 0
+                left, near, numbers = left[kept], step.y[kept], numbers[kept]
+            y[left], good[left] = near, True
+        y[~good] = np.nan
+        return y.reshape(count, length, size), good.reshape(count, length)
