@@ -56,6 +56,7 @@ from nacelle.spatial.scalar import Array, Scalar, pack
 
 MARGINS, BRANCH, Q, TREE, LOOPS = "margins", "branch", "q", "q_tree", "loops"
 FORCE, RATE, JACOBIAN, CLOSURES, REACTIONS, MASS = "force", "rate", "J", "closures", "reactions", "mass"
+TANGENT = "tangent"
 """Channels: what a quantity may ask for at states; forces come with a pivot."""
 
 # Rows (variants times states) that are evaluated at a time, and numbers that they may hold.
@@ -122,6 +123,8 @@ def channels_at(
         none = np.zeros((len(robot.bodies), 6))
         terms = reaction_terms(robot, none, x, y, v, a, result["force"], physics=physics)
         result |= {f"reactions_{name}": value for name, value in terms.items()}
+    if TANGENT in names:
+        result["tangent"] = kinematic_model.pose_tangent(robot, x, y)["x"]
     if MASS in names:
         result["mass"] = moving_mass(robot)
     return result
@@ -166,7 +169,7 @@ class States:
     """States that all variants are evaluated at.
 
     Attributes:
-        x: reduced poses (S, nx).
+        x: reduced poses (S, nx), or of each variant its own (N, S, nx).
         v: reduced twists (S, n).
         a: their derivatives (S, n).
         y: passive coordinates of the nominal robot there (S, ny); NaN where it has none.
@@ -186,7 +189,7 @@ class States:
 
     def __len__(self) -> int:
         """How many there are."""
-        return len(self.x)
+        return len(self.v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,8 +289,8 @@ class ChannelProgram:
             yield self._part(variants, states, part)
 
     def _part(self, variants: _Variants, states: States, part: slice) -> Part:
-        x, v, a = (array[part] for array in (states.x, states.v, states.a))
-        count, length = variants.count, len(x)
+        x, v, a = (array[..., part, :] for array in (states.x, states.v, states.a))
+        count, length = variants.count, len(v)
         solved = None
         if self._newton is None:
             y = np.zeros((length, self.mechanism.unknown_count))
@@ -297,12 +300,12 @@ class ChannelProgram:
             import cupy
 
             module = cupy
-            arrays = [module.asarray(array[0]) for array in (x, y, v, a)]
+            arrays = [module.asarray(array[..., 0, :]) for array in (x, y, v, a)]
             outputs = self.program.body(variants.prepared, *arrays)
             values = {name: array[:, None] for name, array in outputs.items()}
         elif length == 1:
             module = np
-            rows = [array[0] if array.ndim == 2 else array[:, 0] for array in (x, y, v, a)]
+            rows = [array[..., 0, :] for array in (x, y, v, a)]
             outputs = self.program.body(variants.prepared, *rows)
             values = {name: array[:, None] for name, array in _named(self.program, outputs).items()}
         else:
@@ -423,7 +426,7 @@ class _Variants:
         """Passive coordinates y (N, S, ny) at poses (S, nx), and where they were found (N, S).
 
         Args:
-            x: poses.
+            x: poses, or of each variant its own (N, S, nx).
             nominal: those of the nominal robot (S, ny).
         """
         of, newton = self._of, self._newton
@@ -431,7 +434,7 @@ class _Variants:
         assert self._prepared is not None
         count, (length, size) = self.count, nominal.shape
         rows = {
-            "x": np.broadcast_to(x, (count, length, x.shape[1])).reshape(-1, x.shape[1]),
+            "x": np.broadcast_to(x, (count, length, x.shape[-1])).reshape(-1, x.shape[-1]),
             "prepared": np.repeat(self._prepared, length, axis=0),
         }
         start = np.broadcast_to(nominal, (count, length, size)).reshape(-1, size)
