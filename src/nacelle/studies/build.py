@@ -33,7 +33,6 @@ from nacelle.studies.spec import MotionSpec, OptimiseSpec, QuantitySpec, RegionS
 from nacelle.studies.table import QUANTITY, VARIABLE, Column
 from nacelle.studies.variables import (
     Distribution,
-    Space,
     Variable,
     common_quantity,
     fixed_constants,
@@ -76,9 +75,9 @@ class StudyBuilder:
         spec = self.spec
         robot = self._with_free_constants(robot)
         variables: list[Variable] = []
-        for name, written in spec.variables.items():
+        for name, variable in spec.variables.items():
             with self._collect(("variables", name)):
-                variables += self._variables(robot, name, written)
+                variables += self._variables(robot, name, variable)
         self._raise()
         with self._collect(("variables",)):
             space = make_space(robot, variables)
@@ -116,7 +115,7 @@ class StudyBuilder:
     # ---- variables
 
     def _with_free_constants(self, robot: Robot) -> Robot:
-        """The robot with those constants free that variables set and that are fixed at their present value."""
+        """The robot with the constants free that variables set and that are fixed at their present value."""
         fixed, ranges = fixed_constants(robot), {}
         for name, written in self.spec.variables.items():
             for number in written.numbers or (name,):
@@ -238,7 +237,7 @@ class StudyBuilder:
         return _region_quantity(robot, spec, states, grids[states])
 
     def _states_of(self, spec: QuantitySpec, sets: Mapping[str, StateSet], grids: Mapping[str, _Grid]) -> str:
-        known = {"motion": self.spec.motions, "region": self.spec.regions}
+        known: dict[str, Mapping[str, Any]] = {"motion": self.spec.motions, "region": self.spec.regions}
         for kind, names in known.items():
             name = getattr(spec, kind)
             if name is not None:
@@ -261,14 +260,14 @@ class StudyBuilder:
             raise KinematicsError(
                 f"{robot.name} has no drive {spec.drive!r}; {did_you_mean(spec.drive, names)}"
             )
-        drive = None if spec.drive is None else names.index(spec.drive)
-        chosen = range(len(names)) if drive is None else [drive]
+        chosen = tuple(range(len(names))) if spec.drive is None else (names.index(spec.drive),)
         turns = {robot.revolute_actuators[k] for k in chosen}
         what = spec.kind.split()[1]
-        limits, unit = None, ""
+        limits: tuple[float, ...] = ()
+        unit = ""
         if spec.relative:
-            limits = np.array([getattr(actuator, what) for actuator in robot.actuators])
-            if not np.all(np.isfinite(limits[list(chosen)])):
+            limits = tuple(float(getattr(robot.actuators[k], what)) for k in chosen)
+            if not np.all(np.isfinite(limits)):
                 raise KinematicsError(f"drives of {robot.name} have no limits of {what}: leave relative out")
         elif len(turns) == 1:
             unit = _UNITS[what][turns == {True}]
@@ -278,7 +277,7 @@ class StudyBuilder:
             )
         else:
             unit = "W"
-        return q.drive_quantity(spec.kind, states, drive, limits), unit
+        return q.DriveQuantity(spec.kind, states, chosen, limits), unit
 
     def _python_quantity(self, spec: QuantitySpec) -> AnyQuantity:
         file, _, name = str(spec.python).rpartition(":")
@@ -298,11 +297,10 @@ class StudyBuilder:
         function = space.get(name)
         if not callable(function):
             raise KinematicsError(f"{file} has no function {name!r}")
-        call = (
-            (lambda robot, columns: function(robot, columns))
-            if spec.robot
-            else (lambda robot, columns: function(columns))
-        )
+
+        def call(robot: Robot | None, columns: Mapping[str, float]) -> float:
+            return float(function(robot, columns) if spec.robot else function(columns))
+
         return q.RobotQuantity(call, needs_robot=spec.robot)
 
     # ---- problems

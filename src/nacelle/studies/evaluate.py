@@ -7,15 +7,15 @@ has a status, and no quantity of the motion that it cannot make.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nacelle.dynamics.physics import Physics
+from nacelle.dynamics.physics import ALL_TERMS, Physics
 from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.flags import Flag
 from nacelle.spatial.scalar import Array
@@ -30,10 +30,8 @@ from nacelle.studies.table import (
     OK,
     OTHER_BRANCH,
     OUT_OF_LIMITS,
-    QUANTITY,
     SINGULAR,
     UNREACHABLE,
-    VARIABLE,
     Column,
     StudyTable,
 )
@@ -86,7 +84,7 @@ class Evaluator:
     quantities: Mapping[str, AnyQuantity]
     columns: tuple[Column, ...]
     constraints: Sequence[Constraint] = ()
-    physics: Physics = Physics()
+    physics: Physics = ALL_TERMS
     limits: bool = True
     target: str = "jit"
 
@@ -114,17 +112,17 @@ class Evaluator:
             if states.required:
                 for flag, worse in _STATUS_OF:
                     status[(status == OK) & ((flags & int(flag)) != 0)] = worse
-        reasons: Counter[str] = Counter()
+        reason = np.full(len(rows), "", dtype=object)
         table = {v.name: rows[:, k] for k, v in enumerate(self.space.variables)}
         for name, quantity in self.quantities.items():
             if isinstance(quantity, Expression):
                 found[name] = np.broadcast_to(quantity(table), len(rows)).astype(float)
             elif isinstance(quantity, RobotQuantity):
-                found[name] = self._by_robot(name, quantity, safe, table, status, reasons)
+                found[name] = self._by_robot(name, quantity, safe, table, status, reason)
             column = np.where(finite, found[name], np.nan)
             table[name] = np.where(np.isfinite(column), column, np.nan)
         kept = np.stack([table[column.name] for column in self.columns], axis=1)
-        return StudyTable(self.columns, kept, status, dict(reasons))
+        return StudyTable(self.columns, kept, status, reason.astype(str))
 
     def violations(self, table: StudyTable) -> Array:
         """By how much the constraints are violated (N, C); a variant that is not ok violates all of them."""
@@ -136,8 +134,9 @@ class Evaluator:
     def gradient(self, values: Any) -> Array:
         """Derivatives of the quantities by the variables (N, K, P), through the loops.
 
-        By central differences of fourth order of the compiled programs, with a thousandth of a variable's range:
-        exact to about 1e-10 of the quantity's change over the range where it is smooth; peaks have kinks.
+        By central differences of fourth order of the compiled programs, with a thousandth of a variable's
+        range: exact to about 1e-10 of the quantity's change over the range where it is smooth; peaks have
+        kinks.
         """
         rows = np.atleast_2d(np.asarray(values, dtype=float))
         steps = _STEP * np.array([variable.distribution.spread for variable in self.space.variables])
@@ -162,11 +161,10 @@ class Evaluator:
             if isinstance(quantity, Quantity) and quantity.states == name
         }
         flags = np.zeros(len(numbers), dtype=np.int64)
-        for part in program.parts(self._on_target(numbers), of.states):
+        for part in program.parts(numbers, of.states):
             for fold in folds.values():
                 fold.add(part)
-            now = part.flags if part.module is np else part.flags.get()
-            flags |= np.bitwise_or.reduce(now, axis=1)
+            flags |= np.bitwise_or.reduce(part.flags, axis=1)
         found |= {key: fold.result() for key, fold in folds.items()}
         errors = {
             key: quantity
@@ -178,13 +176,6 @@ class Evaluator:
             for key, quantity in errors.items():
                 found[key] = largest_error(program.robot, measured, quantity.coordinate)
         return flags
-
-    def _on_target(self, numbers: Array) -> Any:
-        if self.target == "jit":
-            return numbers
-        import cupy
-
-        return cupy.asarray(np.asfortranarray(numbers), order="F")
 
     @cached_property
     def _programs(self) -> dict[str, ChannelProgram]:
@@ -200,10 +191,10 @@ class Evaluator:
 
     @cached_property
     def _pose_program(self) -> ChannelProgram:
-        return _channel_program(self.space, POSE_ERROR_CHANNELS, self.physics, False, "jit")
+        return _channel_program(self.space, POSE_ERROR_CHANNELS, self.physics, False)
 
     def _program(self, channels: frozenset[str]) -> ChannelProgram:
-        return _channel_program(self.space, channels, self.physics, self.limits, self.target)
+        return _channel_program(self.space, channels, self.physics, self.limits)
 
     def _by_robot(
         self,
@@ -212,16 +203,16 @@ class Evaluator:
         numbers: Array,
         table: Mapping[str, Array],
         status: Array,
-        reasons: Counter[str],
+        reason: NDArray[Any],
     ) -> Array:
-        """A quantity that is found variant by variant; what goes wrong is a status and a counted reason."""
+        """A quantity that is found variant by variant; what goes wrong is a status and a reason."""
         found = np.full(len(numbers), np.nan)
         for n in np.flatnonzero(status == OK):
             try:
                 robot = self.space.robot_at(numbers[n]) if quantity.needs_robot else None
             except NacelleError as error:
                 status[n] = NOT_A_ROBOT
-                reasons[_first_line(error)] += 1
+                reason[n] = _first_line(error)
                 continue
             try:
                 value = float(
@@ -229,13 +220,13 @@ class Evaluator:
                 )
             except Exception as error:
                 status[n] = FAILED
-                reasons[f"{name}: {type(error).__name__}: {_first_line(error)}"] += 1
+                reason[n] = f"{name}: {type(error).__name__}: {_first_line(error)}"
                 continue
             if np.isfinite(value):
                 found[n] = value
             else:
                 status[n] = FAILED
-                reasons[f"{name} gave {value}"] += 1
+                reason[n] = f"{name} gave {value}"
         return found
 
 
@@ -246,7 +237,7 @@ def _first_line(error: Exception) -> str:
 
 @lru_cache(maxsize=16)
 def _channel_program(
-    space: Space, channels: frozenset[str], physics: Physics, limits: bool, target: str
+    space: Space, channels: frozenset[str], physics: Physics, limits: bool
 ) -> ChannelProgram:
     """The program of some channels, compiled once in a process."""
-    return ChannelProgram(space.robot, space.groups, channels, physics=physics, limits=limits, target=target)
+    return ChannelProgram(space.robot, space.groups, channels, physics=physics, limits=limits)

@@ -1,7 +1,7 @@
 """Where variants really are when their actuators are where those of the nominal robot would be.
 
-A controller that knows the nominal numbers p0 commands q = q(x; p0). A robot with other numbers p then stands at
-the pose x_p with q(x_p; p) = q, found by Newton's iteration with the exact Jacobian,
+A controller that knows the nominal numbers p0 commands q = q(x; p0). A robot with other numbers p then stands
+at the pose x_p with q(x_p; p) = q, found by Newton's iteration with the exact Jacobian,
 
     x_p <- x_p + X(x_p) J_r(x_p; p) (q - q(x_p; p)),       x' = X v,
 

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 from nacelle.dynamics.reactions import solve_reactions
+from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse, singularity_measures
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.robot import Robot
@@ -102,25 +103,23 @@ class _StateFold(Fold):
         self._total: Any = None
         self._missing: Any = None
         self._weight: Any = 0.0
-        self._module: Any = np
 
     def add(self, part: Part) -> None:
         """Add some states of all variants."""
-        xp, quantity = part.module, self._quantity
-        self._module = xp
+        quantity = self._quantity
         values = quantity.of(self._robot, part)
         bad = part.failed[..., None]
         if quantity.how == WEIGHTED:
-            w = xp.asarray(self._weights[part.states])
-            good = xp.where(bad, 0.0, values)
+            w = self._weights[part.states]
+            good = np.where(bad, 0.0, values)
             now = (good * w[:, None]).sum(axis=1)
-            self._weight = self._weight + xp.where(part.failed, 0.0, w).sum(axis=1)
+            self._weight = self._weight + np.where(part.failed, 0.0, w).sum(axis=1)
             self._total = now if self._total is None else self._total + now
         else:
             worst = -math.inf if quantity.how == LARGEST else math.inf
-            good = xp.where(bad, worst, values)
+            good = np.where(bad, worst, values)
             now = good.max(axis=1) if quantity.how == LARGEST else good.min(axis=1)
-            choose = xp.maximum if quantity.how == LARGEST else xp.minimum
+            choose = np.maximum if quantity.how == LARGEST else np.minimum
             self._total = now if self._total is None else choose(self._total, now)
         missing = part.failed.any(axis=1) if not quantity.partial else part.failed.all(axis=1)
         if self._missing is None:
@@ -132,19 +131,13 @@ class _StateFold(Fold):
 
     def result(self) -> Array:
         """The quantity of every variant."""
-        xp = self._module
         total = self._total
         if self._quantity.how == WEIGHTED:
-            total = total / xp.maximum(self._weight, 1e-300)[:, None]
-        values = xp.where(self._missing, math.nan, self._quantity.finish(total))
-        return np.asarray(values.get() if xp is not np else values)
+            total = total / np.maximum(self._weight, 1e-300)[:, None]
+        return np.where(self._missing, math.nan, self._quantity.finish(total))
 
 
 # ---- quantities of motions
-
-
-def _per_drive(robot: Robot, values: Any, drive: int | None) -> Any:
-    return values if drive is None else values[..., drive : drive + 1]
 
 
 def _largest(total: Any) -> Any:
@@ -155,60 +148,68 @@ def _smallest(total: Any) -> Any:
     return total.min(axis=-1)
 
 
-def _root_of_largest(total: Any) -> Any:
-    return total.max(axis=-1) ** 0.5
+_CHANNELS_OF = {"force": {ch.FORCE}, "speed": {ch.RATE}, "power": {ch.FORCE, ch.RATE}}
 
 
-def _sum(total: Any) -> Any:
-    return total.sum(axis=-1)
-
-
-def _force(part: Part) -> Any:
-    return part.values["force"]
-
-
-def _power(part: Part) -> Any:
-    return part.values["force"] * part.values["rate"]
-
-
-def drive_quantity(kind: str, states: str, drive: int | None, limits: Array | None = None) -> StateQuantity:
+@dataclass(frozen=True)
+class DriveQuantity(Quantity):
     """Peak or rms force, speed or power of the drives along a motion: of the drive where it is largest.
 
-    Args:
-        kind: "peak force", "rms force", "peak speed", "peak power", "rms power" or "mean power" (of all drives,
-            what they take and do not give back).
+    It is written over any scalar, so that a device folds it within the program.
+
+    Attributes:
+        kind: "peak force", "rms force", "peak speed", "peak power", "rms power" or "mean power" (of all
+            drives, what they take and do not give back).
         states: the motion.
-        drive: index of the only drive that counts; all if None.
-        limits: what forces or speeds are divided by (actuators,); None for themselves.
+        drives: indices of the drives that count.
+        limits: what forces or speeds of these are divided by; empty for themselves.
     """
-    what = {"force": _force, "speed": lambda part: part.values["rate"], "power": _power}[kind.split()[1]]
-    asks = {"force": {ch.FORCE}, "speed": {ch.RATE}, "power": {ch.FORCE, ch.RATE}}[kind.split()[1]]
 
-    def numbers(robot: Robot, part: Part) -> Any:
-        values = what(part)
-        if limits is not None:
-            values = values / part.module.asarray(limits)
-        return _per_drive(robot, values, drive)
+    kind: str
+    states: str
+    drives: tuple[int, ...]
+    limits: tuple[float, ...] = ()
 
-    if kind.startswith("peak"):
-        return StateQuantity(
-            lambda robot, part: abs(numbers(robot, part)), LARGEST, _largest, frozenset(asks), states=states
-        )
-    if kind == "mean power":
-        return StateQuantity(
-            lambda robot, part: part.module.maximum(numbers(robot, part), 0.0),
-            WEIGHTED,
-            _sum,
-            frozenset(asks),
-            states=states,
-        )
-    return StateQuantity(
-        lambda robot, part: numbers(robot, part) ** 2,
-        WEIGHTED,
-        _root_of_largest,
-        frozenset(asks),
-        states=states,
-    )
+    @property
+    def channels(self) -> frozenset[str]:
+        """What it asks for at states."""
+        return frozenset(_CHANNELS_OF[self.kind.split()[1]])
+
+    @property
+    def how(self) -> str:
+        """How it is folded."""
+        return LARGEST if self.kind.startswith("peak") else WEIGHTED
+
+    def numbers(self, values: Mapping[str, Any], maximum_of: Callable[[Any, Any], Any]) -> list[Any]:
+        """What is folded, for each drive, from "force" and "rate" (..., actuators)."""
+        what, result = self.kind.split()[1], []
+        for k, drive in enumerate(self.drives):
+            value = values["rate"][..., drive] if what == "speed" else values["force"][..., drive]
+            if what == "power":
+                value = value * values["rate"][..., drive]
+            if self.limits:
+                value = value / self.limits[k]
+            if self.how == LARGEST:
+                value = maximum_of(value, -value)
+            else:
+                value = maximum_of(value, 0.0) if self.kind == "mean power" else value * value
+            result.append(value)
+        return result
+
+    def finish(self, total: Any) -> Any:
+        """The quantity (N,) from what was folded (N, drives)."""
+        if self.how == LARGEST:
+            return total.max(axis=-1)
+        return total.sum(axis=-1) if self.kind == "mean power" else total.max(axis=-1) ** 0.5
+
+    def fold(self, robot: Robot, count: int, weights: Array) -> Fold:
+        """A new fold."""
+
+        def numbers(robot: Robot, part: Part) -> Array:
+            return np.stack(self.numbers(part.values, np.maximum), axis=-1)
+
+        whole = StateQuantity(numbers, self.how, self.finish, self.channels, states=self.states)
+        return whole.fold(robot, count, weights)
 
 
 def reaction_quantity(states: str, joint: int, component: str) -> StateQuantity:
@@ -273,8 +274,8 @@ def singularity_quantity(states: str, kind: str, *, partial: bool) -> StateQuant
 def stiffness_quantity(states: str, drives: Array, columns: list[int], *, partial: bool) -> StateQuantity:
     """Smallest stiffness of the platform, N/m or N m/rad, from that of the drives.
 
-    The compliance of the platform is C = J_r diag(1/k) J_r^T; its largest eigenvalue over the translations, or
-    the rotations, is the inverse of what is asked for.
+    The compliance of the platform is C = J_r diag(1/k) J_r^T; its largest eigenvalue over the translations,
+    or the rotations, is the inverse of what is asked for.
 
     Args:
         states: where.
@@ -346,8 +347,7 @@ class _RegionFold(Fold):
 
     def add(self, part: Part) -> None:
         """Keep which states are reached."""
-        flags = part.flags if part.module is np else part.flags.get()
-        self._reached[:, part.states] = (flags & ~int(ch.Flag.NEAR_SINGULAR)) == 0
+        self._reached[:, part.states] = (part.flags & ~int(Flag.NEAR_SINGULAR)) == 0
 
     def result(self) -> Array:
         """The quantity of every variant."""
@@ -382,7 +382,7 @@ def largest_box(steps: tuple[float, ...]) -> Callable[[Array], Array]:
 
 
 def _shrunk(reached: Array, steps: tuple[float, ...]) -> Any:
-    """For all windows over all coordinates but the last: their size, and where the whole window is reached."""
+    """Windows over all coordinates but the last: their size, and where the whole window is reached."""
     if not steps:
         yield 1.0, reached
         return

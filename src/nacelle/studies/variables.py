@@ -1,7 +1,7 @@
 """Variables of a study: numbers of the description that vary, each over a range or with a distribution.
 
-A variable sets one number, or several alike, or adds a deviation to them. A point of the unit cube (P,) becomes
-values z (P,) by the inverse of each distribution, and these the numbers p (k,) of a variant:
+A variable sets one number, or several alike, or adds a deviation to them. A point of the unit cube (P,)
+becomes values z (P,) by the inverse of each distribution, and these the numbers p (k,) of a variant:
 
     p_j = z_i            for each number j that variable i sets
     p_j = p0_j + z_i     where z_i is a deviation
@@ -36,8 +36,8 @@ class Distribution:
     """How a variable is distributed.
 
     Attributes:
-        kind: "uniform" between low and high, "log" (its logarithm uniform), "normal" with a mean and a standard
-            deviation, or "values", each as likely as the others.
+        kind: "uniform" between low and high, "log" (its logarithm uniform), "normal" with a mean and a
+            standard deviation, or "values", each as likely as the others.
         a: low, or the mean.
         b: high, or the standard deviation.
         values: of the last kind.
@@ -52,7 +52,7 @@ class Distribution:
         """Values (...) at parts u (...) of the probability, 0 to 1."""
         if self.kind == "values":
             index = np.minimum((u * len(self.values)).astype(int), len(self.values) - 1)
-            return np.asarray(self.values)[index]
+            return np.take(np.array(self.values, dtype=float), index)
         if self.kind == "normal":
             return np.asarray(self.a + self.b * np.clip(ndtri(u), -_FURTHEST, _FURTHEST))
         if self.kind == "log":
@@ -145,9 +145,6 @@ class Space:
 
 def make_space(robot: Robot, variables: Sequence[Variable]) -> Space:
     """The variables on a robot.
-
-    Constants of the description that are fixed at their present value (0, multiples of 45 degrees) become free:
-    the nominal robot is then one with these constants a little beside it.
 
     Raises:
         KinematicsError: if two variables move the same number.
