@@ -2,7 +2,7 @@
 
     study = nacelle.Study("delta.yaml")
     result = study.run("results")          # a folder that can be resumed; or on a cluster: cluster="tcp://..."
-    result.table["peak"]
+    result.variants["peak"]
 
 A study is divided into blocks of variants that do not depend on each other, nor on who evaluates them: results
 are the same, byte for byte, for any number of processes of one architecture. An optimisation has a generation
@@ -163,9 +163,7 @@ class Study:
     @cached_property
     def _saltelli(self) -> designs.SaltelliDesign:
         assert self.spec.sample is not None
-        return designs.saltelli(
-            self.spec.sample.count, len(self.evaluator.space.variables), self.spec.seed
-        )
+        return designs.saltelli(self.spec.sample.count, len(self.evaluator.space.variables), self.spec.seed)
 
     @property
     def block(self) -> int:
@@ -297,7 +295,9 @@ class Study:
     def _gradients(self, values: Array, objectives: list[str], signs: Array) -> Gradients:
         """Of objectives and constraints by the points of the unit cube."""
         evaluator, P = self.evaluator, values.shape[1]
-        spread = np.array([variable.distribution.b - variable.distribution.a for variable in evaluator.space.variables])
+        spread = np.array(
+            [variable.distribution.b - variable.distribution.a for variable in evaluator.space.variables]
+        )
         steps, offsets = 1e-4, np.array([-1.0, 1.0])
         moved = np.repeat(values[:, None, None], P, axis=1) * np.ones((1, 1, 2, 1))
         for p in range(P):
