@@ -60,7 +60,9 @@ def sobol(count: int, P: int, seed: int, rows: range | None = None) -> Array:
 
     # SciPy warns of other numbers of points than powers of two.
     drawn = 1 << max(len(rows) - 1, 0).bit_length()
-    sequence = qmc.Sobol(P, scramble=True, seed=np.random.default_rng(seed)).fast_forward(rows.start)
+    sequence = qmc.Sobol(P, scramble=True, seed=np.random.default_rng(seed))
+    if rows.start:
+        sequence.fast_forward(rows.start)
     return np.asarray(sequence.random(drawn)[: len(rows)])
 
 
@@ -80,7 +82,7 @@ class SaltelliDesign:
 
     def __len__(self) -> int:
         """How many points all P + 2 matrices have together."""
-        return (self.A.shape[1] + 2) * len(self.A)
+        return len(self.A) * (int(self.A.shape[1]) + 2)
 
     def AB(self, k: int) -> Array:
         """The matrix A with column k of B (count, P)."""

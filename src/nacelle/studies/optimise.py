@@ -20,6 +20,7 @@ import math
 import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from importlib import import_module
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol
@@ -55,12 +56,7 @@ class OptimisationProblem:
 
 
 class Gradients(NamedTuple):
-    """Derivatives by the variables.
-
-    Attributes:
-        objectives: (n, M, P).
-        violations: (n, C, P).
-    """
+    """Derivatives by the variables, of objectives (n, M, P) and violations (n, C, P)."""
 
     objectives: Array
     violations: Array
@@ -71,7 +67,7 @@ class Evaluation(NamedTuple):
 
     objectives: Array
     violations: Array
-    gradients: Gradients | None
+    gradients: Gradients | None = None
 
 
 class Optimiser(Protocol):
@@ -124,17 +120,13 @@ class _Generations:
     ) -> None:
         if self._points is None or not np.array_equal(points, self._points):
             raise StudyError("these are not the points that ask() gave")
-        n, P = points.shape
-        M, C = self._problem.objectives, self._problem.constraints
-        shapes = {"objectives": (objectives, (n, M)), "violations": (violations, (n, C))}
-        if self.wants_gradient:
-            if gradients is None:
-                raise StudyError("this search needs gradients of the objectives and violations")
-            shapes["gradients of the objectives"] = gradients.objectives, (n, M, P)
-            shapes["gradients of the violations"] = gradients.violations, (n, C, P)
-        for name, (array, shape) in shapes.items():
-            if array.shape != shape:
-                raise StudyError(f"{name} have shape {array.shape}; it is {shape}")
+        if self.wants_gradient and gradients is None:
+            raise StudyError("this search needs gradients of the objectives and violations")
+        n, M, C = len(points), self._problem.objectives, self._problem.constraints
+        shapes = [array.shape for array in (objectives, violations, *(gradients or ()))]
+        right = [(n, M), (n, C), (n, M, points.shape[1]), (n, C, points.shape[1])][: len(shapes)]
+        if shapes != right:
+            raise StudyError(f"objectives, violations (and gradients) have shapes {shapes}, not {right}")
         self._advance(Evaluation(objectives, violations, gradients))
 
     @one_blas_thread
@@ -164,7 +156,7 @@ def optimiser(name: str, problem: OptimisationProblem) -> Optimiser:
     if problem.objectives != 1 and name in _SINGLE:
         many = [known for known in _SEARCHES if known not in _SINGLE]
         raise StudyError(f"{name!r} minimises one objective, not {problem.objectives}: use {', '.join(many)}")
-    if problem.population < (least := 1 if name in ("slsqp", "tpe") else 5):
+    if problem.population < (least := 1 if name in ("slsqp", "tpe") else max(5, problem.objectives)):
         raise StudyError(f"{name!r} needs a population of at least {least}, not {problem.population}")
     return _Generations(problem, _SEARCHES[name](problem), name == "slsqp")
 
@@ -176,25 +168,18 @@ def optimiser(name: str, problem: OptimisationProblem) -> Optimiser:
 _INFEASIBLE, _FAILED = 1e30, 1e60
 
 
-class _Ranked(NamedTuple):
-    """Objectives, finite (n, M), and sums of violations (n), 0 where feasible."""
-
-    objectives: Array
-    violation: Array
-
-
-def _rank(evaluation: Evaluation) -> _Ranked:
+def _rank(evaluation: Evaluation) -> Evaluation:
+    """Finite objectives, and sums of violations (n, 1): 0 where feasible, highest where failed."""
     F, G = evaluation.objectives, evaluation.violations
-    good = np.isfinite(F).all(axis=1) & ~np.isnan(G).any(axis=1)
-    worst = F[good].max(axis=0) if good.any() else 0.0
-    total = np.minimum(np.maximum(G, 0.0).sum(axis=1), _INFEASIBLE)
-    return _Ranked(np.where(good[:, None], F, worst), np.where(good, total, _FAILED))
+    good = np.isfinite(F).all(axis=1, keepdims=True) & ~np.isnan(G).any(axis=1, keepdims=True)
+    total = np.minimum(np.maximum(G, 0.0).sum(axis=1, keepdims=True), _INFEASIBLE)
+    return Evaluation(np.where(good, F, 0.0), np.where(good, total, _FAILED))
 
 
 def _order(evaluation: Evaluation) -> Array:
     """One number for each point (n) whose order is that of Deb's rules."""
-    F, violation = _rank(evaluation)
-    return np.where(violation > 0.0, _INFEASIBLE * (1.0 + violation), F[:, 0])
+    F, violation, _ = _rank(evaluation)
+    return np.where(violation > 0.0, _INFEASIBLE * (1.0 + violation), F)[:, 0]
 
 
 def _send(search: Generator[Array, Any, None], answer: Any) -> Array | None:
@@ -216,10 +201,6 @@ def _optional(module: str) -> Any:
 # ---- SciPy, which calls functions
 
 
-class _Stopped(BaseException):
-    """Ends a solver that nobody asks any more."""
-
-
 def _calls(solve: Callable[[Callable[[Array], Any]], object]) -> Generator[Array, Any, None]:
     """What a solver calls its function with; it waits in a thread for what it returns."""
     requests: SimpleQueue[Any] = SimpleQueue()
@@ -228,21 +209,20 @@ def _calls(solve: Callable[[Callable[[Array], Any]], object]) -> Generator[Array
     def evaluate(points: Array) -> Any:
         requests.put(np.array(points))
         if (answer := answers.get()) is None:
-            raise _Stopped
+            raise GeneratorExit
         return answer
 
     def run() -> None:
         try:
-            requests.put(solve(evaluate) and None)
-        except _Stopped:
-            pass
-        except Exception as error:
+            solve(evaluate)
+            requests.put(None)
+        except BaseException as error:
             requests.put(error)
 
     threading.Thread(target=run, daemon=True).start()
     try:
         while (request := requests.get()) is not None:
-            if isinstance(request, Exception):
+            if isinstance(request, BaseException):
                 raise request
             answers.put((yield request))
     finally:
@@ -259,7 +239,7 @@ def _differential_evolution(problem: OptimisationProblem) -> _Search:
             lambda x: _order(evaluate(x.T)),
             [(0.0, 1.0)] * problem.variables,
             init=starts,
-            seed=np.random.default_rng(problem.seed),
+            seed=np.random.default_rng((problem.seed, 1)),
             vectorized=True,
             updating="deferred",
             polish=False,
@@ -275,44 +255,41 @@ def _differential_evolution(problem: OptimisationProblem) -> _Search:
 def _slsqp(problem: OptimisationProblem) -> _Search:
     """All starts at once: the points of a generation are those that the runs wait for."""
     starts = latin_hypercube(problem.population, problem.variables, problem.seed)
-    runs = [_calls(lambda evaluate, start=start: _run_slsqp(evaluate, start)) for start in starts]
+    runs = [_calls(partial(_run_slsqp, start)) for start in starts]
     waiting = {k: next(run) for k, run in enumerate(runs)}
     while waiting:
         F, G, gradients = yield np.array(list(waiting.values()))
         assert gradients is not None
-        rows = enumerate(list(waiting))
-        answers = {k: _Row.of(F[i, 0], G[i], gradients.objectives[i, 0], gradients.violations[i]) for i, k in rows}
-        points = {k: _send(runs[k], row) for k, row in answers.items()}
+        dF, dG = gradients
+        columns = [np.array(column, dtype=float) for column in (F[:, 0], G, dF[:, 0], dG)]
+        failed = [not all(np.isfinite(column[i]).all() for column in columns) for i in range(len(F))]
+        # High and flat, so that line searches turn back.
+        for column, value in zip(columns, (_INFEASIBLE, 0.0, 0.0, 0.0), strict=True):
+            column[failed] = value
+        rows = [_Row(*row) for row in zip(*columns, strict=True)]
+        points = {k: _send(runs[k], row) for k, row in zip(waiting, rows, strict=True)}
         waiting = {k: x for k, x in points.items() if x is not None}
 
 
 class _Row(NamedTuple):
-    """A point of SLSQP: objective, violations (C) and their gradients (P), (C, P)."""
+    """A point of SLSQP: objective, violations (C), and gradients (P), (C, P)."""
 
     f: float
     g: Array
     df: Array
     dg: Array
 
-    @classmethod
-    def of(cls, f: float, g: Array, df: Array, dg: Array) -> _Row:
-        """A point; where it has failed it is high and flat, so that line searches turn back."""
-        good = all(np.isfinite(array).all() for array in (f, g, df, dg))
-        return cls(f, g, df, dg) if good else cls(_INFEASIBLE, 0.0 * g, 0.0 * df, 0.0 * dg)
 
-
-def _run_slsqp(evaluate: Callable[[Array], _Row], start: Array) -> None:
+def _run_slsqp(start: Array, evaluate: Callable[[Array], _Row]) -> None:
     from scipy.optimize import minimize
 
-    last: dict[bytes, _Row] = {}
+    # SciPy asks for values, constraints and gradients one after the other.
+    @lru_cache(maxsize=1)
+    def evaluate_once(point: bytes) -> _Row:
+        return evaluate(np.frombuffer(point))
 
     def at(x: Array) -> _Row:
-        x = np.clip(x, 0.0, 1.0)
-        if x.tobytes() not in last:
-            row = evaluate(x)
-            last.clear()
-            last[x.tobytes()] = row
-        return last[x.tobytes()]
+        return evaluate_once(np.clip(x, 0.0, 1.0).tobytes())
 
     first = at(start)
     # The tolerance is one of the objective: relative to its size, or to how far it can change.
@@ -357,24 +334,19 @@ def _pymoo(problem: OptimisationProblem, module: str, name: str) -> _Search:
 
     options: dict[str, Any] = {"pop_size": problem.population}
     if name == "NSGA3":
-        options["ref_dirs"] = _reference_directions(problem)
+        from pymoo.util.ref_dirs import get_reference_directions
+
+        # As many parts of an axis as give no more directions than points.
+        M, n = problem.objectives, problem.population
+        parts = max(k for k in range(1, n) if math.comb(k + M - 1, M - 1) <= n)
+        options["ref_dirs"] = get_reference_directions("das-dennis", M, n_partitions=parts)
     search = algorithm(**options)
     sizes = {"n_var": problem.variables, "n_obj": problem.objectives, "n_ieq_constr": 1}
     search.setup(Problem(**sizes, xl=0.0, xu=1.0), termination=NoTermination(), seed=problem.seed)
     while (population := search.ask()) is not None and len(population):
-        F, violation = _rank((yield population.get("X")))
-        population.set("F", F, "G", violation[:, None])
+        F, violation, _ = _rank((yield population.get("X")))
+        population.set("F", F, "G", violation)
         search.tell(infills=population)
-
-
-def _reference_directions(problem: OptimisationProblem) -> Array:
-    """Das and Dennis' directions, as many parts of an axis as give no more directions than points."""
-    from pymoo.util.ref_dirs import get_reference_directions
-
-    M, parts = problem.objectives, 1
-    while M > 1 and math.comb(parts + M, M - 1) <= problem.population:
-        parts += 1
-    return np.asarray(get_reference_directions("das-dennis", M, n_partitions=parts))
 
 
 def _optuna(problem: OptimisationProblem, sampler: str, population: str) -> _Search:
@@ -389,9 +361,10 @@ def _optuna(problem: OptimisationProblem, sampler: str, population: str) -> _Sea
     space = {f"x{k}": optuna.distributions.FloatDistribution(0.0, 1.0) for k in range(problem.variables)}
     for start in range(0, problem.budget, problem.population):
         trials = [study.ask(space) for _ in range(min(problem.population, problem.budget - start))]
-        F, violation = _rank((yield np.array([[trial.params[name] for name in space] for trial in trials])))
+        points = np.array([[trial.params[name] for name in space] for trial in trials])
+        F, violation, _ = _rank((yield points))
         for trial, objectives, excess in zip(trials, F, violation, strict=True):
-            trial.set_constraint("violation", float(excess))
+            trial.set_constraint("violation", float(excess[0]))
             study.tell(trial, objectives.tolist())
 
 

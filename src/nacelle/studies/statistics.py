@@ -17,6 +17,10 @@ LEVEL = 0.95
 """Probability that an interval holds the true value."""
 QUANTILES = (0.05, 0.5, 0.95)
 """Probabilities of the quantiles of a summary."""
+# Probabilities of the ends of an interval.
+_ENDS = (0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0)
+# Rows that resampling needs: fewer say too little of what they are drawn from.
+_ROWS = 20
 
 
 class Estimate(NamedTuple):
@@ -31,6 +35,9 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+
+_UNKNOWN = Estimate(np.nan, np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -63,67 +70,56 @@ def summarise(values: Array, ok: Array) -> Summary:
         values: of every variant (N,).
         ok: which variants count (N,); of these, values that are not finite are left out.
     """
-    from scipy.special import ndtri
-
     x = np.sort(values[ok & np.isfinite(values)])
     return Summary(
         count=len(values),
         used=len(x),
-        share=_share(int(np.count_nonzero(ok)), len(values), float(ndtri(0.5 + LEVEL / 2.0))),
+        share=_share(int(np.count_nonzero(ok)), len(values)),
         mean=_mean(x),
-        deviation=_deviation(x, float(ndtri(0.5 + LEVEL / 2.0))),
+        deviation=_deviation(x),
         quantiles=tuple(_quantile(x, p) for p in QUANTILES),
     )
 
 
-def _share(k: int, n: int, z: float) -> Estimate:
-    """Part k of n, with Wilson's interval; z: the normal distribution's quantile of the level."""
-    if n == 0:
-        return Estimate(np.nan, np.nan, np.nan)
-    p, c = k / n, z * z / n
-    centre = (p + c / 2.0) / (1.0 + c)
-    half = float(np.sqrt(p * (1.0 - p) * c + c * c / 4.0)) / (1.0 + c)
-    return Estimate(p, max(centre - half, 0.0), min(centre + half, 1.0))
+def _share(k: int, n: int) -> Estimate:
+    from scipy.stats import binomtest
+
+    return Estimate(k / n, *binomtest(k, n).proportion_ci(LEVEL, "wilson")) if n else _UNKNOWN
 
 
 def _mean(x: Array) -> Estimate:
+    from scipy.stats import t
+
     if len(x) < 2:
-        return Estimate(float(x[0]) if len(x) else np.nan, np.nan, np.nan)
-    from scipy.special import stdtrit
-
-    mean = float(np.mean(x))
-    half = float(stdtrit(len(x) - 1, 0.5 + LEVEL / 2.0) * np.std(x, ddof=1) / np.sqrt(len(x)))
-    return Estimate(mean, mean - half, mean + half)
+        return Estimate(float(x[0]), np.nan, np.nan) if len(x) else _UNKNOWN
+    half = t.ppf(_ENDS[1], len(x) - 1) * np.std(x, ddof=1) / np.sqrt(len(x))
+    return Estimate(*map(float, np.mean(x) + half * np.array([0.0, -1.0, 1.0])))
 
 
-def _deviation(x: Array, z: float) -> Estimate:
+def _deviation(x: Array) -> Estimate:
     """Standard deviation with the interval of Bonett (2006), Comput. Stat. Data Anal. 50, 775-782."""
+    from scipy.stats import norm, trim_mean
+
     n = len(x)
     s = float(np.std(x, ddof=1)) if n > 1 else np.nan
     if n < 5 or s == 0.0:
         return Estimate(s, np.nan, np.nan)
-    from scipy.stats import trim_mean
-
-    centre = trim_mean(x, 0.5 / np.sqrt(n - 4.0))
-    kurtosis = np.mean(((x - centre) / s) ** 4) * (n / (n - 1.0)) ** 2
+    z = norm.ppf(_ENDS[1])
     c = n / (n - z)
-    half = 0.5 * z * c * float(np.sqrt((kurtosis - (n - 3.0) / n) / (n - 1.0)))
-    return Estimate(s, s * float(np.sqrt(c) * np.exp(-half)), s * float(np.sqrt(c) * np.exp(half)))
+    kurtosis = np.mean(((x - trim_mean(x, 0.5 / np.sqrt(n - 4.0))) / s) ** 4) * (n / (n - 1.0)) ** 2
+    half = 0.5 * z * c * np.sqrt((kurtosis - (n - 3.0) / n) / (n - 1.0))
+    return Estimate(s, *map(float, s * np.sqrt(c) * np.exp([-half, half])))
 
 
 def _quantile(x: Array, p: float) -> Estimate:
     """Quantile of sorted values; the number of values below the true quantile is binomial."""
-    n = len(x)
-    if n == 0:
-        return Estimate(np.nan, np.nan, np.nan)
     from scipy.stats import binom
 
-    low, high = (int(k) for k in binom.ppf([0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0], n, p))
-    return Estimate(
-        float(np.quantile(x, p, method="median_unbiased")),
-        float(x[low - 1]) if low > 0 else np.nan,
-        float(x[high]) if high < n else np.nan,
-    )
+    if not len(x):
+        return _UNKNOWN
+    low, high = binom.ppf(_ENDS, len(x), p).astype(int)
+    ends = np.concatenate([[np.nan], x, [np.nan]])[[low, high + 1]]
+    return Estimate(*map(float, (np.quantile(x, p, method="median_unbiased"), *ends)))
 
 
 @dataclass(frozen=True)
@@ -159,21 +155,26 @@ def sobol_indices(
         f_B: values at B (N,).
         f_AB: values at AB_k, row k (P, N).
         seed: of the resampling.
-        resamples: how often rows are drawn with replacement; intervals are percentiles of these indices.
+        resamples: how often rows are drawn with replacement; intervals, from 20 rows on, are percentiles of
+            these indices.
     """
     everything = np.concatenate([f_A, f_B, np.ravel(f_AB)])
     finite = everything[np.isfinite(everything)]
-    # A value that occurs: what is constant has no variance, not one by rounding.
-    centre = np.sort(finite)[finite.size // 2] if finite.size else 0.0
     used = np.isfinite(f_A) & np.isfinite(f_B) & np.isfinite(f_AB)
-    a, b, ab = (np.where(used, f - centre, 0.0) for f in (f_A, f_B, f_AB))
+    rows = used.sum(axis=1)
+    # First from a value that occurs: what is constant has no variance, not one by rounding.
+    origin = finite[0] if finite.size else 0.0
+    a, b, ab = (np.where(used, f - origin, 0.0) for f in (f_A, f_B, f_AB))
+    mean = 0.5 * (a + b).sum(axis=1, keepdims=True) / np.maximum(rows, 1)[:, None]
+    a, b, ab = (np.where(used, f - mean, 0.0) for f in (a, b, ab))
     terms = np.stack([used, a + b, a * a + b * b, b * (ab - a), 0.5 * (a - ab) ** 2])
 
     def indices(weights: Array) -> Array:
         # No BLAS: its order of summation depends on the number of cores.
         n, sums, squares, first, total = np.einsum("tkn,n->tk", terms, weights)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.stack([first, total]) / n / (squares / (2.0 * n) - (sums / (2.0 * n)) ** 2)
+            variance = squares / (2.0 * n) - (sums / (2.0 * n)) ** 2
+            return np.asarray(np.stack([first, total]) / n / variance)
 
     count, random = len(f_A), np.random.default_rng(seed)
     values = indices(np.ones(count))
@@ -181,12 +182,13 @@ def sobol_indices(
         indices(np.bincount(random.integers(count, size=count), minlength=count).astype(float))
         for _ in range(resamples)
     ]
-    low, high = np.quantile(drawn, [0.5 - LEVEL / 2.0, 0.5 + LEVEL / 2.0], axis=0)
+    ends = np.quantile(drawn, _ENDS, axis=0)
+    low, high = np.where(rows < _ROWS, np.nan, ends)
     first, total = (
         tuple(Estimate(*map(float, row)) for row in zip(values[i], low[i], high[i], strict=True))
         for i in range(2)
     )
-    return SobolIndices(first, total, tuple(map(int, used.sum(axis=1))), everything.size - finite.size)
+    return SobolIndices(first, total, tuple(map(int, rows)), everything.size - finite.size)
 
 
 def pareto_front(objectives: Array, *, feasible: Array) -> Array:
