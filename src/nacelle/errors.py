@@ -282,3 +282,11 @@ class DeviceError(CompileError):
 
 class ExportError(NacelleError):
     """A model cannot be exported as asked, or the folder cannot be written."""
+
+
+class StudyError(NacelleError):
+    """A study cannot go on, or its results cannot be kept or read; what was kept before stays."""
+
+
+class StudyWarning(UserWarning):
+    """Blocks of a study are damaged and evaluated again, or workers differ from this process."""
