@@ -525,14 +525,14 @@
       super(box, 112, `Histogram of ${label}`);
       this.c = c;
       const ends = make("div", { className: "study-ends" }, box);
-      this.fields = ["from", "to"].map((text) => {
+      this.fields = ["from", "to"].map((text, k) => {
         const field = make("input", { type: "number", step: "any" }, make("label", { textContent: `${text} ` }, ends));
         field.setAttribute("aria-label", `${label} ${text}`);
         field.addEventListener("change", () => {
-          const [low, high] = this.fields.map(({ value }) => value);
-          if (low || high) setRange(c, low ? Number(low) : -Infinity, high ? Number(high) : Infinity);
-          else ranges.delete(c);
-          update();
+          const limits = [...(ranges.get(c) ?? [-Infinity, Infinity])];
+          limits[k] = field.value ? Number(field.value) : [-Infinity, Infinity][k];
+          setRange(c, ...limits);
+          if (!limits.some(Number.isFinite)) ranges.delete(c);
         });
         return field;
       });
