@@ -26,9 +26,14 @@ _CONTROL = dict.fromkeys(
 )
 
 
+def plain_text(value: object) -> str:
+    """Words without the signs that a page should not have."""
+    return str(value).translate(_CONTROL).encode("utf-8", "replace").decode()
+
+
 def escape_text(value: object) -> str:
     """Words as markup that shows just them."""
-    return html.escape(str(value).translate(_CONTROL), quote=True).encode("utf-8", "replace").decode()
+    return html.escape(plain_text(value), quote=True)
 
 
 def format_number(value: float, digits: int = 4) -> str:
@@ -187,7 +192,7 @@ def write_page(path: str | os.PathLike[str], text: str, *, overwrite: bool | Non
 # ---- what pages bring along: the style and scripts
 
 # Files of each script, in the order in which they run.
-SCRIPTS = {"scene3d": ("three.min.js", "scene3d.js")}
+SCRIPTS = {"scene3d": ("three.min.js", "scene3d.js"), "study": ("study.js",)}
 
 
 @cache

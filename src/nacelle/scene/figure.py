@@ -119,7 +119,7 @@ def scene_figure(items: Sequence[SceneItem], *, caption: str = "", autoplay: boo
     """
     if not items:
         raise NacelleError("a figure in space needs at least one robot")
-    outline, across = _outline_points(items), {item.geometry.across for item in items}
+    outline, across = outline_points(items), {item.geometry.across for item in items}
     data = {
         "items": [_item_data(item) for item in items],
         "across": across.pop() if len(across) == 1 else None,
@@ -173,12 +173,12 @@ def _item_data(item: SceneItem) -> dict[str, Any]:
         "parts": [_part_data(part) for part in item.geometry.parts],
         "links": [_link_data(link) for link in item.geometry.links],
         "times": _rounded_list(motion.times - motion.times[0]),
-        "position": _pack_base64(np.round(motion.position / step) * step),
-        "quaternion": _pack_base64(motion.quaternion),
+        "position": pack_base64(np.round(motion.position / step) * step),
+        "quaternion": pack_base64(motion.quaternion),
         "ok": [bool(good) for good in motion.ok],
         "arrows": [_arrow_data(arrows, len(motion.times), extent) for arrows in item.arrows],
         "traces": [
-            {"points": _pack_base64(finite_points(line)), "colour": JOINT_COLOUR} for line in item.traces
+            {"points": pack_base64(finite_points(line)), "colour": JOINT_COLOUR} for line in item.traces
         ],
     }
 
@@ -199,8 +199,8 @@ def _link_data(link: BodyLink) -> dict[str, Any]:
         "colour": link.colour,
         "bodies": link.bodies,
         "points": [_rounded_list(point) for point in link.points],
-        "corners": _pack_base64(corners),
-        "triangles": _pack_base64(index, "<u4"),
+        "corners": pack_base64(corners),
+        "triangles": pack_base64(index, "<u4"),
     }
 
 
@@ -217,7 +217,7 @@ def _solid_data(solid: DrawableSolid) -> dict[str, Any]:
         if isinstance(solid, Mesh)
         else triangulate(solid_faces(solid, np.inf))
     )
-    return {"mesh": {"points": _pack_base64(points), "triangles": _pack_base64(index, "<u4")}}
+    return {"mesh": {"points": pack_base64(points), "triangles": pack_base64(index, "<u4")}}
 
 
 def _arrow_data(arrows: Arrows, count: int, extent: float) -> dict[str, Any]:
@@ -229,8 +229,8 @@ def _arrow_data(arrows: Arrows, count: int, extent: float) -> dict[str, Any]:
         "name": arrows.name,
         "colour": hex_colour(arrows.colour),
         "count": arrows.points.shape[1],
-        "points": _pack_base64(np.where(good, arrows.points, 0.0)),
-        "vectors": _pack_base64(tips),
+        "points": pack_base64(np.where(good, arrows.points, 0.0)),
+        "vectors": pack_base64(tips),
     }
 
 
@@ -246,7 +246,7 @@ def _legend(items: Sequence[SceneItem]) -> str:
     return element("ul", *rows, kind="scene-legend") if rows else ""
 
 
-def _outline_points(items: Sequence[SceneItem]) -> Array:
+def outline_points(items: Sequence[SceneItem]) -> Array:
     """Outermost points (points, 3) of all robots over their whole motion, and the tips of their base axes.
 
     In each of many directions the farthest corner: what a camera has to see.
@@ -287,7 +287,7 @@ def _rounded_list(values: Any) -> list[float]:
     return [_round_digits(value) for value in np.asarray(values, dtype=float)]
 
 
-def _pack_base64(values: Array, kind: str = "<f4") -> str:
+def pack_base64(values: Array, kind: str = "<f4") -> str:
     """Numbers as little-endian bytes in base64: 32-bit floats, or whole numbers with kind "<u4"."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
 

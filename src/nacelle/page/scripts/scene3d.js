@@ -226,6 +226,7 @@
       this.addSurroundings();
       this.addCamera();
       this.addTooltip();
+      if (this.robots.length > 1) this.addNames();
       if (this.end > 0) this.addBar();
       this.show(0);
       new ResizeObserver(() => this.resize()).observe(this.view);
@@ -306,6 +307,18 @@
       camera.updateProjectionMatrix();
       this.controls.target.copy(target);
       this.controls.update();
+    }
+
+    // Names of robots side by side, below them.
+    addNames() {
+      this.names = this.robots.map((robot) => {
+        const name = document.createElement("span");
+        name.className = "scene-name";
+        name.textContent = robot.data.name;
+        name.style.maxWidth = `${92 / this.robots.length}%`;
+        this.view.append(name);
+        return name;
+      });
     }
 
     addTooltip() {
@@ -401,6 +414,10 @@
       this.sun.position.set(-0.6, 0.8, 1).applyQuaternion(this.camera.quaternion).add(this.controls.target);
       this.sun.target.position.copy(this.controls.target);
       this.renderer.render(this.scene, this.camera);
+      this.names?.forEach((name, k) => {
+        const points = this.robots[k].bodies.map((body) => body.getWorldPosition(new THREE.Vector3()).project(this.camera).x);
+        name.style.left = `${25 * (Math.min(...points) + Math.max(...points)) + 50}%`;
+      });
     }
   }
 
