@@ -260,10 +260,6 @@ class UnobservableError(KinematicsError):
         super().__init__(message)
 
 
-class StudyError(NacelleError):
-    """A study cannot go on: options that do not fit, results that nobody asked for, a library is missing."""
-
-
 class CompilerWarning(RuntimeWarning):
     """A program could not be compiled as it should be; its numbers are right, and come more slowly."""
 

@@ -111,7 +111,9 @@ def test_quantities_of_a_motion() -> None:
 
 
 def test_variants_that_cannot_make_the_motion_have_a_status() -> None:
-    study = study_of(variables={"rod_length": {"from": 0.2, "to": 0.7}, "arm_length": {"from": 0.1, "to": 0.3}})
+    study = study_of(
+        variables={"rod_length": {"from": 0.2, "to": 0.7}, "arm_length": {"from": 0.1, "to": 0.3}}
+    )
     found = study.evaluate([[0.6, 0.24], [0.25, 0.24], [np.nan, 0.24]])
     assert found.status[0] == OK
     assert found.status[1] == UNREACHABLE
@@ -135,7 +137,10 @@ def test_results_do_not_depend_on_the_other_variants() -> None:
 def test_gradients_are_those_of_the_programs() -> None:
     """The rms force by the mass of the plate and the length of the rods, against complete differences."""
     study = study_of(
-        variables={"plate": {"numbers": "platform.mass", "from": 0.4, "to": 0.8}, "rod_length": {"from": 0.55, "to": 0.65}},
+        variables={
+            "plate": {"numbers": "platform.mass", "from": 0.4, "to": 0.8},
+            "rod_length": {"from": 0.55, "to": 0.65},
+        },
         quantities={"rms": "rms force", "mass": "mass"},
     )
     at = np.array([0.6, 0.6])

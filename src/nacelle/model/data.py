@@ -40,7 +40,7 @@ class Record:
         values: in SI units, as described.
         entries: names of the robot's own numbers (`Robot.parameter_names`).
         program: from the free numbers to the robot's own.
-        quantities: what each is, such as "length" (`nacelle.model.units.QUANTITIES`); "" where nobody wrote it.
+        quantities: what each is, such as "length" (`model.units.QUANTITIES`); "" where nobody wrote it.
     """
 
     names: tuple[str, ...]

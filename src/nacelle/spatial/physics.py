@@ -176,8 +176,8 @@ def gather_arguments(
 def with_conventions(function: _F) -> _F:
     """Declare that results depend on conventions, such as what an idle spin is counted from.
 
-    They follow from the reference pose of the robot; in programs with numbers as inputs, from that of a sample
-    of them, so that these are checked at the conventions of the sample.
+    They follow from the reference pose of the robot; in programs with numbers as inputs, from that of a
+    sample of them, so that these are checked at the conventions of the sample.
     """
     vars(function)["with_conventions"] = True
     return function

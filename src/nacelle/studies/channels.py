@@ -8,7 +8,8 @@ twist v and acceleration a, the same for all variants. With N variants and S sta
     channels = body(prepared, x, y, v, a)       (N, S, ...), part by part of the states
 
 so that what is kept is what quantities make of the parts (`nacelle.studies.quantities`). Legs that are solved
-by iteration start from the solution of the nominal robot at the same state, and where that fails from its continuation in the numbers, p(t) = p_0 + t (p - p_0).
+by iteration start from the solution of the nominal robot at the same state, and where that fails from its
+continuation in the numbers, p(t) = p_0 + t (p - p_0).
 
 Every state of every variant has flags (`nacelle.Flag`). States where fixed pivots lose digits are evaluated
 again by the tree, with numbers as inputs like everything else.

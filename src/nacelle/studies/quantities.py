@@ -36,12 +36,10 @@ class Quantity(ABC):
     """A quantity of a study, on some states.
 
     Attributes:
-        unit: SI.
         states: name of the motion or region that it looks at.
     """
 
-    unit: str = ""
-    states: str = ""
+    states: str
 
     @property
     @abstractmethod

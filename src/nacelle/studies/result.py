@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,8 @@ from nacelle.files import write_atomically
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
+from nacelle.studies.page import Design, Note, study_page
+from nacelle.studies.spec import SampleSpec
 from nacelle.studies.statistics import SobolIndices, Summary, pareto_front, sobol_indices, summarise
 from nacelle.studies.table import STATUSES, StudyTable
 
@@ -105,7 +106,7 @@ class StudyResult(HasTable):
         return space.robot_at(space.numbers_at(values)[0])
 
     def summary(self, name: str) -> Summary:
-        """Mean, deviation and quantiles of a column over the variants that are ok, with confidence intervals."""
+        """Mean, deviation and quantiles of a column over the variants that are ok, with intervals of 95 %."""
         return summarise(self.variants[name], self.variants.ok)
 
     def sensitivity(self, name: str) -> SobolIndices:
@@ -141,8 +142,6 @@ class StudyResult(HasTable):
 
     def page(self) -> str:
         """The page of the study as HTML: front, parallel coordinates, maps, histograms, designs in 3D."""
-        from nacelle.studies.page import Design, study_page
-
         rows = np.flatnonzero(self.front)
         if rows.size:
             order = np.argsort(self.objectives[rows, 0], kind="stable")
@@ -153,6 +152,10 @@ class StudyResult(HasTable):
         )
 
     @property
-    def notes(self) -> Sequence[Any]:
+    def notes(self) -> list[Note]:
         """Lines about the study for its page."""
-        return [line for line in self.study.spec.notes.splitlines() if line]
+        spec = self.study.spec
+        method = spec.optimise.method if spec.optimise else (spec.sample or SampleSpec()).method
+        lines = [Note("robot", self.study.robot.name), Note("method", f"{method}, seed {spec.seed}")]
+        lines += [Note("constraint", text) for text in spec.constraints]
+        return [*lines, *(Note("notes", line) for line in spec.notes.splitlines() if line)]

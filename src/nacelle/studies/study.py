@@ -4,9 +4,9 @@
     result = study.run("results")          # a folder that can be resumed; or on a cluster: cluster="tcp://..."
     result.variants["peak"]
 
-A study is divided into blocks of variants that do not depend on each other, nor on who evaluates them: results
-are the same, byte for byte, for any number of processes of one architecture. An optimisation has a generation
-for a block; resumed, it asks the optimiser again and tells it what is known.
+A study is divided into blocks of variants that do not depend on each other, nor on who evaluates them:
+results are the same, byte for byte, for any number of processes of one architecture. An optimisation has a
+generation for a block; resumed, it asks the optimiser again and tells it what is known.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import hashlib
 import json
 import platform
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -26,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle import robots
+from nacelle.compile.compiled import cores
 from nacelle.compile.packed import package_hash
 from nacelle.control.yaml_input import read_specification
-from nacelle.errors import DescriptionError, StudyError
+from nacelle.errors import DescriptionError, StudyError, format_count
 from nacelle.library import load, looks_like_file, require_file
 from nacelle.model.robot import Robot
 from nacelle.progress import task
@@ -70,6 +72,31 @@ class StudyTexts:
         parts = [self.study, self.robot, *(part for file in self.files for part in file)]
         parts += [package_hash(), platform.machine()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class StudyEstimate:
+    """What a study takes.
+
+    Attributes:
+        variants: how many there are, of an optimisation at most.
+        blocks: into which they are divided.
+        seconds: of one core, once its programs are compiled.
+        size: bytes of its results in memory.
+    """
+
+    variants: int
+    blocks: int
+    seconds: float
+    size: int
+
+    @property
+    def text(self) -> str:
+        """All of it in a line."""
+        return (
+            f"{format_count(self.variants, 'variant')} in {format_count(self.blocks, 'block')}: about "
+            f"{self.seconds:.3g} s of one core, {self.size / 1e6:.3g} MB of results"
+        )
 
 
 class Study:
@@ -191,7 +218,7 @@ class Study:
             require_file(self._label)
             file = Path(self._label)
         text = robots.text(self._label) if file is None else file.read_text(encoding="utf-8")
-        plain = json.dumps(self._source.root.plain(), sort_keys=True)
+        plain = json.dumps(self._source.root.plain())
         return StudyTexts(plain, text, self._label, tuple(sorted(self._files.items())))
 
     def _path_files(self) -> Iterator[str]:
@@ -200,6 +227,22 @@ class Study:
                 yield motion.through.file
 
     # ---- running it
+
+    def estimate(self) -> StudyEstimate:
+        """How large the study is, and how long it takes: measured on its first block, once compiled."""
+        plan = StudyPlan(self.texts, self.block, self.blocks, self._first_points)
+        plan.evaluate(0)
+        start = time.perf_counter()
+        columns = plan.evaluate(0)
+        seconds = time.perf_counter() - start
+        size = sum(column.nbytes for column in columns.values())
+        return StudyEstimate(self.count, self.blocks, self.blocks * seconds, self.blocks * size)
+
+    @property
+    def _first_points(self) -> Array | None:
+        if self.spec.optimise is None:
+            return None
+        return designs.latin_hypercube(self.block, len(self.evaluator.space.variables), self.spec.seed)
 
     def run(
         self,
@@ -246,7 +289,7 @@ class Study:
 
             if self.spec.optimise is None:
                 plan = StudyPlan(texts, self.block, self.blocks)
-                run_blocks(plan, missing, keep, threads=threads, address=cluster)
+                run_blocks(plan, missing, keep, threads=threads or cores(), address=cluster)
             else:
                 self._search(texts, kept, keep, cluster=cluster, threads=threads)
         whole = {name: np.concatenate([kept[k][name] for k in sorted(kept)]) for name in kinds}
@@ -351,7 +394,9 @@ class StudyPlan:
     @property
     def key(self) -> str:
         """Hash of all that decides results."""
-        return self.texts.key
+        if self.points is None:
+            return self.texts.key
+        return hashlib.sha256(self.texts.key.encode() + self.points.tobytes()).hexdigest()
 
     def evaluate(self, k: int) -> dict[str, NDArray[Any]]:
         """Columns of a block."""
@@ -392,5 +437,5 @@ def _evaluate_points(
     size = max(_FEWEST, -(-len(points) // 64)) if cluster else max(_FEWEST, -(-len(points) // 2))
     plan = StudyPlan(texts, size, -(-len(points) // size), points)
     parts: dict[int, dict[str, NDArray[Any]]] = {}
-    run_blocks(plan, list(range(plan.count)), parts.__setitem__, threads=threads, address=cluster)
+    run_blocks(plan, list(range(plan.count)), parts.__setitem__, threads=threads or cores(), address=cluster)
     return {name: np.concatenate([parts[k][name] for k in sorted(parts)]) for name in parts[0]}

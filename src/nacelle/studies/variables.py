@@ -52,7 +52,7 @@ class Distribution:
         """Values (...) at parts u (...) of the probability, 0 to 1."""
         if self.kind == "values":
             index = np.minimum((u * len(self.values)).astype(int), len(self.values) - 1)
-            return np.take(np.array(self.values, dtype=float), index)
+            return np.asarray(np.array(self.values, dtype=float)[index])
         if self.kind == "normal":
             return np.asarray(self.a + self.b * np.clip(ndtri(u), -_FURTHEST, _FURTHEST))
         if self.kind == "log":
