@@ -84,7 +84,7 @@ def summarise(values: Array, ok: Array) -> Summary:
 def _share(k: int, n: int) -> Estimate:
     from scipy.stats import binomtest
 
-    return Estimate(k / n, *binomtest(k, n).proportion_ci(LEVEL, "wilson")) if n else _UNKNOWN
+    return Estimate(k / n, *map(float, binomtest(k, n).proportion_ci(LEVEL, "wilson"))) if n else _UNKNOWN
 
 
 def _mean(x: Array) -> Estimate:
@@ -174,11 +174,11 @@ def sobol_indices(
 
     count, random = len(f_A), np.random.default_rng(seed)
     values = indices(np.ones(count))
-    drawn = [
+    resampled = [
         indices(np.bincount(random.integers(count, size=count), minlength=count).astype(float))
         for _ in range(resamples)
     ]
-    ends = np.quantile(drawn, _ENDS, axis=0)
+    ends = np.quantile(resampled, _ENDS, axis=0)
     low, high = np.where(rows < _ROWS, np.nan, ends)
     first, total = (
         tuple(Estimate(*map(float, row)) for row in zip(values[i], low[i], high[i], strict=True))
