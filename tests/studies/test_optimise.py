@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections.abc import Callable
@@ -103,6 +104,30 @@ def test_what_fails_is_worst(name: str) -> None:
     assert 0.7 + 0.25 / 0.7 - 1e-7 <= best < 0.7 + 0.25 / 0.7 + 0.1
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "slsqp"])
+def test_a_feasible_set_that_random_points_miss(name: str) -> None:
+    """A ball of radius 0.02 in four dimensions: of random points two in a million lie in it."""
+
+    def f(x: Array) -> Values:
+        G = np.linalg.norm(x - 0.3, axis=1, keepdims=True) - 0.02
+        return Values(1.0 - x[:, :1], G, Gradients(x, x))
+
+    problem = OptimisationProblem(4, 1, 1, budget=200 if name == "tpe" else 2000, population=20, seed=1)
+    history = _run(optimiser(name, problem), f)
+    assert history.G.min() <= {"tpe": 0.1, "optuna-nsga2": 0.01}.get(name, 0.0)
+
+
+def test_gradients_that_fail_where_values_do_not() -> None:
+    """Below x = 0.5: searches turn back there, as from any point that has failed."""
+
+    def f(x: Array) -> Values:
+        none = np.zeros((len(x), 0))
+        return Values(x, none, Gradients(np.where(x < 0.5, np.nan, 1.0)[:, None], none[:, :, None]))
+
+    history = _run(optimiser("slsqp", OptimisationProblem(1, population=10)), f)
+    assert 0.5 <= history.x[history.x >= 0.5].min() < 0.5 + 1e-6
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("error")
 def test_where_everything_fails_the_search_goes_on(name: str) -> None:
@@ -134,6 +159,20 @@ def test_the_seed_alone_makes_the_points(name: str, capfd: pytest.CaptureFixture
     assert np.array_equal(search(4, 1), first)
     assert not np.array_equal(search(5, 0)[:10], first[:10])
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.extra
+def test_optuna_is_silent_and_as_verbose_as_before(caplog: pytest.LogCaptureFixture) -> None:
+    optuna = pytest.importorskip(
+        "optuna", reason="Optuna is not installed: nacelle[optimise], make test-extras"
+    )
+    logging.getLogger("optuna").addHandler(caplog.handler)
+    try:
+        _run(optimiser("tpe", OptimisationProblem(2, 1, 2, budget=20, population=10)), hyperbola)
+    finally:
+        logging.getLogger("optuna").removeHandler(caplog.handler)
+    assert not caplog.records
+    assert optuna.logging.get_verbosity() == optuna.logging.INFO
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -209,7 +248,9 @@ def test_a_search_is_told_what_it_asked_for() -> None:
     problem = OptimisationProblem(2, 1, 2, population=5)
     search = optimiser("slsqp", problem)
     assert search.wants_gradient
+    search.ask()[:] = 0.0
     x = search.ask()
+    assert np.any(x > 0.0)
     F, G, gradients = hyperbola(x)
     with pytest.raises(StudyError, match=r"not the points that ask\(\) gave"):
         search.tell(x[:3], F[:3], G[:3], gradients)

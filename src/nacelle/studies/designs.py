@@ -59,11 +59,11 @@ def sobol(count: int, P: int, seed: int, rows: range | None = None) -> Array:
     from scipy.stats import qmc
 
     # SciPy warns of other numbers of points than powers of two.
-    drawn = 1 << max(len(rows) - 1, 0).bit_length()
+    size = 1 << max(len(rows) - 1, 0).bit_length()
     sequence = qmc.Sobol(P, scramble=True, seed=np.random.default_rng(seed))
     if rows.start:
         sequence.fast_forward(rows.start)
-    return np.asarray(sequence.random(drawn)[: len(rows)])
+    return np.asarray(sequence.random(size)[: len(rows)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def summarise(values: Array, ok: Array) -> Summary:
 def _share(k: int, n: int) -> Estimate:
     from scipy.stats import binomtest
 
-    return Estimate(k / n, *binomtest(k, n).proportion_ci(LEVEL, "wilson")) if n else _UNKNOWN
+    return Estimate(k / n, *map(float, binomtest(k, n).proportion_ci(LEVEL, "wilson"))) if n else _UNKNOWN
 
 
 def _mean(x: Array) -> Estimate:
@@ -158,13 +158,9 @@ def sobol_indices(
         resamples: how often rows are drawn with replacement; intervals, from 20 rows on, are percentiles of
             these indices.
     """
-    everything = np.concatenate([f_A, f_B, np.ravel(f_AB)])
-    finite = everything[np.isfinite(everything)]
     used = np.isfinite(f_A) & np.isfinite(f_B) & np.isfinite(f_AB)
     rows = used.sum(axis=1)
-    # First from a value that occurs: what is constant has no variance, not one by rounding.
-    origin = finite[0] if finite.size else 0.0
-    a, b, ab = (np.where(used, f - origin, 0.0) for f in (f_A, f_B, f_AB))
+    a, b, ab = (np.where(used, f, 0.0) for f in (f_A, f_B, f_AB))
     mean = 0.5 * (a + b).sum(axis=1, keepdims=True) / np.maximum(rows, 1)[:, None]
     a, b, ab = (np.where(used, f - mean, 0.0) for f in (a, b, ab))
     terms = np.stack([used, a + b, a * a + b * b, b * (ab - a), 0.5 * (a - ab) ** 2])
@@ -178,17 +174,18 @@ def sobol_indices(
 
     count, random = len(f_A), np.random.default_rng(seed)
     values = indices(np.ones(count))
-    drawn = [
+    resampled = [
         indices(np.bincount(random.integers(count, size=count), minlength=count).astype(float))
         for _ in range(resamples)
     ]
-    ends = np.quantile(drawn, _ENDS, axis=0)
+    ends = np.quantile(resampled, _ENDS, axis=0)
     low, high = np.where(rows < _ROWS, np.nan, ends)
     first, total = (
         tuple(Estimate(*map(float, row)) for row in zip(values[i], low[i], high[i], strict=True))
         for i in range(2)
     )
-    return SobolIndices(first, total, tuple(map(int, rows)), everything.size - finite.size)
+    failed = sum(int(np.count_nonzero(~np.isfinite(f))) for f in (f_A, f_B, f_AB))
+    return SobolIndices(first, total, tuple(map(int, rows)), failed)
 
 
 def pareto_front(objectives: Array, *, feasible: Array) -> Array:
