@@ -96,8 +96,7 @@ def compile_model(robot: Robot, model: str, store: Store) -> None:
         return
     bends = any(body.section for body in robot.bodies)
     plant = elastic_plant(robot, friction=False) if bends else rigid_plant(robot, friction=False)
-    assert plant.flow is not None
-    compile_irk5(plant.flow, plant.robot, options=dict(plant.options), cache=store)
+    compile_irk5(plant.model.flow, plant.robot, options=dict(plant.options), cache=store)
 
 
 def one_round(robot: Robot, model: str) -> tuple[float, float, float]:

@@ -8,6 +8,7 @@ from nacelle import (
     kinematics as kinematics,
     papers as papers,
     simulation as simulation,
+    studies as studies,
     trajectory as trajectory,
     vision as vision,
 )
@@ -50,6 +51,7 @@ from nacelle.model.robot import Robot as Robot
 from nacelle.report.operations import operation_count as operation_count
 from nacelle.robots import names
 from nacelle.simulation import simulate as simulate
+from nacelle.studies import Study as Study
 from nacelle.trajectory import Circle as Circle, Line as Line, Waypoints as Waypoints
 from nacelle.verify import verify as verify
 from nacelle.view.viewer import view as view

@@ -260,6 +260,10 @@ class UnobservableError(KinematicsError):
         super().__init__(message)
 
 
+class StudyError(NacelleError):
+    """A study cannot go on: options that do not fit, results that nobody asked for, a library is missing."""
+
+
 class CompilerWarning(RuntimeWarning):
     """A program could not be compiled as it should be; its numbers are right, and come more slowly."""
 
@@ -278,3 +282,11 @@ class DeviceError(CompileError):
 
 class ExportError(NacelleError):
     """A model cannot be exported as asked, or the folder cannot be written."""
+
+
+class StudyError(NacelleError):
+    """A study cannot go on, or its results cannot be kept or read; what was kept before stays."""
+
+
+class StudyWarning(UserWarning):
+    """Blocks of a study are damaged and evaluated again, or workers differ from this process."""

@@ -27,13 +27,14 @@ def unread_reason(path: str | Path, fault: OSError | UnicodeDecodeError, kind: s
     return f"cannot be read: {fault.strerror or fault}", hint
 
 
-def write_atomically(path: Path, text: str | bytes, *, new: bool = False) -> None:
+def write_atomically(path: Path, text: str | bytes, *, new: bool = False, durable: bool = False) -> None:
     """Write a file so that it is there whole or not at all, whatever interrupts it.
 
     Args:
         path: the file.
         text: its text, written as UTF-8, or its bytes.
         new: whether a file that exists already is left alone.
+        durable: whether it is on the disk when this returns, so that a loss of power leaves it whole, too.
 
     Raises:
         FileExistsError: if it exists and should be new.
@@ -46,10 +47,26 @@ def write_atomically(path: Path, text: str | bytes, *, new: bool = False) -> Non
         return
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        part.write_bytes(content)
+        with part.open("wb") as file:
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         if new:
             os.link(part, path)
         else:
             os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+    if durable:
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the names of a folder's files on the disk, where the file system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

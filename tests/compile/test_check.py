@@ -235,7 +235,6 @@ def test_defects_of_implicit_steps_are_caught(
 ) -> None:
     """In the loop of Radau IIA or in the machine code of its derivative: NumPy answers instead."""
     plant = elastic_plant(library_robot("prrrp"), friction=False)
-    assert plant.flow is not None
     if defect == "step":
         monkeypatch.setattr(irk5_steps, "GAMMA", 1.001 * irk5_steps.GAMMA)
     elif defect == "stage":
@@ -246,7 +245,7 @@ def test_defects_of_implicit_steps_are_caught(
     else:
         wrong_constant(monkeypatch)
     with pytest.warns(CompilerWarning, match="disagrees with the physics"):
-        driver = compile_irk5(plant.flow, plant.robot, options=dict(plant.options), cache=store)
+        driver = compile_irk5(plant.model.flow, plant.robot, options=dict(plant.options), cache=store)
     assert isinstance(driver, NumpyIrk5)
 
 

@@ -106,6 +106,11 @@ Simulation and control
   observe observe
     Simulate a camera that sees the legs: measured edges, leg directions, pose and their errors.
     $ nacelle observe gough-stewart --out seen.png
+Design
+  study study
+    Run a parameter study: sweep, tolerances, sensitivities or optimisation, here or on a cluster.
+    $ nacelle study delta-study.yaml
+    $ nacelle study delta-study.yaml --cluster tcp://10.0.0.1:8786 --resume
 Identification
   base identification
     Base parameters: the minimal set of parameters that the actuator forces depend on.

@@ -15,7 +15,7 @@ import importlib
 import inspect
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -263,9 +263,14 @@ def text_of(result: Any) -> str:
         content = [plain_table("attribute", "value", "meaning", rows=rows)]
     flags = getattr(result, "flags", None)
     note = flag_line(np.asarray(flags), "samples") if flags is not None else ""
+    return parts_text([*content, *([note] if note else [])])
+
+
+def parts_text(parts: Iterable[Part]) -> str:
+    """Lines and tables as the text that a terminal shows."""
     printed = io.StringIO()
     console = Console(file=printed, width=_COLUMNS, highlight=False)
-    for part in [*content, *([note] if note else [])]:
+    for part in parts:
         console.print(escape(part) if isinstance(part, str) else part)
     return printed.getvalue().rstrip("\n")
 

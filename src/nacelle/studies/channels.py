@@ -7,9 +7,8 @@ twist v and acceleration a, the same for all variants. With N variants and S sta
     y        = Newton(x, prepared)              where legs have no closed form
     channels = body(prepared, x, y, v, a)       (N, S, ...), part by part of the states
 
-so that what is kept is what quantities make of the parts (`nacelle.studies.quantities`), on the processor or
-on a device. Legs that are solved by iteration start from the solution of the nominal robot at the same
-state, and where that fails from its continuation in the numbers, p(t) = p_0 + t (p - p_0).
+so that what is kept is what quantities make of the parts (`nacelle.studies.quantities`). Legs that are solved
+by iteration start from the solution of the nominal robot at the same state, and where that fails from its continuation in the numbers, p(t) = p_0 + t (p - p_0).
 
 Every state of every variant has flags (`nacelle.Flag`). States where fixed pivots lose digits are evaluated
 again by the tree, with numbers as inputs like everything else.
@@ -24,18 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import BatchNewton, Compiled, CudaOptions, Parametric, compile_function
+from nacelle.compile import BatchNewton, Compiled, Parametric, compile_function
 from nacelle.dynamics import model_functions, reference
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reactions import reaction_terms
-from nacelle.errors import CompileError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of, unknown_units
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.jacobian import MEASURED_MATRICES
 from nacelle.kinematics.limits import (
-    actuator_limits,
     closure_coordinates,
     has_limit,
     is_beyond_actuator_limits,
@@ -56,6 +53,7 @@ from nacelle.spatial.scalar import Array, Scalar, pack
 
 MARGINS, BRANCH, Q, TREE, LOOPS = "margins", "branch", "q", "q_tree", "loops"
 FORCE, RATE, JACOBIAN, CLOSURES, REACTIONS, MASS = "force", "rate", "J", "closures", "reactions", "mass"
+TANGENT = "tangent"
 """Channels: what a quantity may ask for at states; forces come with a pivot."""
 
 # Rows (variants times states) that are evaluated at a time, and numbers that they may hold.
@@ -90,7 +88,8 @@ def channels_at(
         physics: what forces include.
         by_tree: whether forces and margins come from solves that choose their pivots.
     """
-    names, result = channels.split(), {}
+    names = channels.split()
+    result: dict[str, Array] = {}
     if FORCE in names or REACTIONS in names:
         if by_tree:
             found = reference.inverse(robot, x, y, v, a, np.zeros(robot.motion.n), physics=physics)
@@ -122,6 +121,8 @@ def channels_at(
         none = np.zeros((len(robot.bodies), 6))
         terms = reaction_terms(robot, none, x, y, v, a, result["force"], physics=physics)
         result |= {f"reactions_{name}": value for name, value in terms.items()}
+    if TANGENT in names:
+        result["tangent"] = kinematic_model.pose_tangent(robot, x, y)["x"]
     if MASS in names:
         result["mass"] = moving_mass(robot)
     return result
@@ -130,15 +131,15 @@ def channels_at(
 def moving_mass(robot: Robot) -> Array:
     """The mass of all bodies but the base, and of what they carry (1,), kg."""
     total: Scalar = 0.0
-    for part in (*robot.bodies[1:], *robot.payload):
-        total = total + part.inertia[0]
+    for inertia in (*(b.inertia for b in robot.bodies[1:]), *(load.inertia for load in robot.payload)):
+        total = total + inertia[0]
     return pack([total])
 
 
 def _closure_poses(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Poses of the second frames of closures with limits in their first ones."""
     poses = configuration(robot, x, y).motion.poses
-    result = {}
+    result: dict[str, Array] = {}
     for j in limited_closures(robot.numeric):
         joint = robot.joints[j]
         first = poses[joint.predecessor] @ joint.frame_predecessor
@@ -166,7 +167,7 @@ class States:
     """States that all variants are evaluated at.
 
     Attributes:
-        x: reduced poses (S, nx).
+        x: reduced poses (S, nx), or of each variant its own (N, S, nx).
         v: reduced twists (S, n).
         a: their derivatives (S, n).
         y: passive coordinates of the nominal robot there (S, ny); NaN where it has none.
@@ -186,7 +187,7 @@ class States:
 
     def __len__(self) -> int:
         """How many there are."""
-        return len(self.x)
+        return len(self.v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,18 +199,12 @@ class Part:
         flags: of every variant and state (N, S), sums of `nacelle.Flag`.
         failed: where there is nothing to know (N, S).
         values: channels by name, (N, S, ...); anything where it has failed.
-        module: NumPy, or CuPy.
     """
 
     states: slice
-    flags: Any
-    failed: Any
-    values: dict[str, Any]
-    module: Any
-
-    def where_good(self, values: Any, otherwise: float) -> Any:
-        """Numbers (N, S), and another one where it has failed."""
-        return self.module.where(self.failed, otherwise, values)
+    flags: Array
+    failed: Array
+    values: dict[str, Array]
 
 
 class ChannelProgram:
@@ -221,7 +216,6 @@ class ChannelProgram:
         channels: names of what is asked for.
         physics: what forces include.
         limits: whether limits of joints and actuators are checked.
-        target: "jit", or "cuda" for robots in closed form.
     """
 
     def __init__(
@@ -232,10 +226,8 @@ class ChannelProgram:
         *,
         physics: Physics,
         limits: bool = True,
-        target: str | CudaOptions = "jit",
     ) -> None:
         self.robot, self.groups, self.mechanism = robot, groups, mechanism_of(robot)
-        self.on_device = target != "jit"
         names = set(channels) | {MARGINS}
         self._limits = limits
         if limits:
@@ -244,23 +236,15 @@ class ChannelProgram:
         if not self.mechanism.has_closed_form and branch_of(robot).size:
             names |= {BRANCH}
         self._options = {"channels": " ".join(sorted(names)), "physics": physics}
-        self._target = target
         self.program = self._compile()
         self._newton = None
         if self.mechanism.unknown_count:
-            if self.on_device:
-                raise CompileError(
-                    f"legs of {robot.name} are solved by iteration, which studies do on the processor alone: "
-                    "leave the device out"
-                )
             sampler = pose_sampler(loop_closing_step)
             self._newton = BatchNewton(loop_closing_step, robot, groups, sampler)
 
     def _compile(self, **options: Any) -> Parametric:
         options = {**self._options, **options}
-        compiled = compile_function(
-            channels_at, self.robot, parameters=self.groups, options=options, target=self._target
-        )
+        compiled = compile_function(channels_at, self.robot, parameters=self.groups, options=options)
         assert isinstance(compiled, Parametric)
         return compiled
 
@@ -272,44 +256,32 @@ class ChannelProgram:
     def _row_size(self) -> int:
         return sum(int(np.prod(shape)) for shape in self.program.outputs.values())
 
-    def parts(self, numbers: Any, states: States) -> Iterator[Part]:
-        """Evaluate variants, numbers (N, k) of the groups, at all states, part by part.
-
-        On a device the numbers are its own.
-        """
+    def parts(self, numbers: Array, states: States) -> Iterator[Part]:
+        """Evaluate variants, numbers (N, k) of the groups, at all states, part by part."""
         count = len(numbers)
         rows = max(1, min(_ROWS, _NUMBERS // max(1, self._row_size)))
-        step = 1 if self.on_device else max(1, rows // max(1, count))
+        step = max(1, rows // max(1, count))
         variants = _Variants(self, numbers)
         for start in range(0, len(states), step):
             part = slice(start, min(start + step, len(states)))
             yield self._part(variants, states, part)
 
     def _part(self, variants: _Variants, states: States, part: slice) -> Part:
-        x, v, a = (array[part] for array in (states.x, states.v, states.a))
-        count, length = variants.count, len(x)
+        x, v, a = (array[..., part, :] for array in (states.x, states.v, states.a))
+        count, length = variants.count, len(v)
         solved = None
         if self._newton is None:
             y = np.zeros((length, self.mechanism.unknown_count))
         else:
             y, solved = variants.solve(x, states.y[part])
-        if self.on_device:
-            import cupy
-
-            module = cupy
-            arrays = [module.asarray(array[0]) for array in (x, y, v, a)]
-            outputs = self.program.body(variants.prepared, *arrays)
-            values = {name: array[:, None] for name, array in outputs.items()}
-        elif length == 1:
-            module = np
-            rows = [array[0] if array.ndim == 2 else array[:, 0] for array in (x, y, v, a)]
+        if length == 1:
+            rows = [array[..., 0, :] for array in (x, y, v, a)]
             outputs = self.program.body(variants.prepared, *rows)
             values = {name: array[:, None] for name, array in _named(self.program, outputs).items()}
         else:
-            module = np
             outputs = self.program.body(variants.prepared[:, None], x, y, v, a)
             values = dict(_named(self.program, outputs))
-        return self._flagged(variants, (x, y, v, a), part, values, solved, (count, length), module)
+        return self._flagged(variants, (x, y, v, a), part, values, solved, (count, length))
 
     def _flagged(
         self,
@@ -319,38 +291,35 @@ class ChannelProgram:
         values: dict[str, Any],
         solved: Array | None,
         shape: tuple[int, int],
-        module: Any,
     ) -> Part:
-        xp = module
-        if not self.on_device:
-            self._reevaluate(variants, inputs, values, solved, shape)
+        self._reevaluate(variants, inputs, values, solved, shape)
         margins = values["margins"]
-        flags = xp.where((margins >= 0.0).all(axis=-1), 0, int(Flag.UNREACHABLE))
+        flags = np.where((margins >= 0.0).all(axis=-1), 0, int(Flag.UNREACHABLE))
         if solved is not None:
-            flags = xp.where(solved, flags, int(Flag.UNREACHABLE))
+            flags = np.where(solved, flags, int(Flag.UNREACHABLE))
         lowest = margins.min(axis=-1)
-        if "parallel" in values or "pivot" in values:
-            pivot = xp.minimum(values["pivot"], 1.0)
-            lowest = xp.minimum(lowest, pivot * pivot)
+        if "pivot" in values:
+            pivot = np.minimum(values["pivot"], 1.0)
+            lowest = np.minimum(lowest, pivot * pivot)
         reached = flags == 0
-        flags = flags | xp.where(reached & ~(lowest >= SINGULAR_MARGIN), int(Flag.SINGULAR), 0)
-        flags = flags | xp.where(
+        flags = flags | np.where(reached & ~(lowest >= SINGULAR_MARGIN), int(Flag.SINGULAR), 0)
+        flags = flags | np.where(
             reached & (lowest < NEAR_MARGIN) & (lowest >= SINGULAR_MARGIN), int(Flag.NEAR_SINGULAR), 0
         )
         for name, value in values.items():
             if name in ("margins", "pivot", "parallel", "branch"):
                 continue
-            finite = xp.isfinite(value).reshape(*shape, -1).all(axis=-1)
-            flags = flags | xp.where(finite | (flags != 0), 0, int(Flag.SINGULAR))
+            finite = np.isfinite(value).reshape(*shape, -1).all(axis=-1)
+            flags = flags | np.where(finite | (flags != 0), 0, int(Flag.SINGULAR))
         failed = has_failed(flags)
         if "branch" in values:
-            flags = flags | xp.where(
+            flags = flags | np.where(
                 ~failed & (values["branch"] < 0.0).any(axis=-1), int(Flag.OTHER_BRANCH), 0
             )
         if self._limits:
-            beyond = self._beyond(values, xp)
-            flags = flags | xp.where(beyond & ~failed, int(Flag.OUT_OF_LIMITS), 0)
-        return Part(part, flags, failed, values, module)
+            beyond = self._beyond(values)
+            flags = flags | np.where(beyond & ~failed, int(Flag.OUT_OF_LIMITS), 0)
+        return Part(part, flags, failed, values)
 
     def _reevaluate(
         self,
@@ -382,11 +351,8 @@ class ChannelProgram:
             values[name] = np.array(values[name])
             values[name][weak] = value
 
-    def _beyond(self, values: dict[str, Any], xp: Any) -> Any:
+    def _beyond(self, values: dict[str, Array]) -> Array:
         robot = self.robot
-        if self.on_device:
-            low, high = (xp.asarray(limit) for limit in actuator_limits(robot))
-            return ~((values["q"] >= low) & (values["q"] <= high)).all(axis=-1)
         with np.errstate(invalid="ignore"):
             beyond = is_beyond_actuator_limits(robot, values["q"])
             for j in limited_tree_joints(robot):
@@ -423,7 +389,7 @@ class _Variants:
         """Passive coordinates y (N, S, ny) at poses (S, nx), and where they were found (N, S).
 
         Args:
-            x: poses.
+            x: poses, or of each variant its own (N, S, nx).
             nominal: those of the nominal robot (S, ny).
         """
         of, newton = self._of, self._newton
@@ -431,7 +397,7 @@ class _Variants:
         assert self._prepared is not None
         count, (length, size) = self.count, nominal.shape
         rows = {
-            "x": np.broadcast_to(x, (count, length, x.shape[1])).reshape(-1, x.shape[1]),
+            "x": np.broadcast_to(x, (count, length, x.shape[-1])).reshape(-1, x.shape[-1]),
             "prepared": np.repeat(self._prepared, length, axis=0),
         }
         start = np.broadcast_to(nominal, (count, length, size)).reshape(-1, size)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nacelle.spatial.scalar import Array
 
@@ -49,13 +51,13 @@ class StudyTable:
         columns: variables first, then quantities.
         values: (N, columns), SI units; NaN where a variant has no such quantity.
         status: of every variant (N,), an index of `STATUSES`.
-        reasons: messages of variants that are not a robot or have failed, with how often each came.
+        reason: why a variant is no robot or has failed, text (N,); empty elsewhere.
     """
 
     columns: tuple[Column, ...]
     values: Array
     status: Array
-    reasons: dict[str, int] = field(default_factory=dict)
+    reason: NDArray[np.str_]
 
     def __len__(self) -> int:
         """How many variants."""
@@ -75,6 +77,11 @@ class StudyTable:
         """Which variants (N,) are robots that do what the study asks for."""
         return np.asarray(self.status == OK)
 
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Why variants are no robots or have failed, with how often each came."""
+        return dict(Counter(self.reason[self.reason != ""].tolist()))
+
     def select(self, rows: Array) -> StudyTable:
         """Some of the variants, in the order of `rows`: indices, or a mask (N,)."""
-        return StudyTable(self.columns, self.values[rows], self.status[rows], self.reasons)
+        return StudyTable(self.columns, self.values[rows], self.status[rows], self.reason[rows])

@@ -32,7 +32,7 @@ from nacelle.model.leg import Damper, LineSpring, TorsionSpring
 from nacelle.model.linear_parameters import linear_parameters, with_linear_parameters
 from nacelle.model.robot import Robot
 from nacelle.papers.registration import FORMULATIONS
-from nacelle.simulation.plant import joint_limits
+from nacelle.simulation.rigid_plant import joint_limits
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
 from nacelle.tree.spanning_tree import CosineSine, TreeKinematics, coordinate_from_transform

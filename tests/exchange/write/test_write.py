@@ -14,7 +14,17 @@ import pytest
 import nacelle
 from nacelle.errors import ExportError
 from nacelle.exchange.exported import _WRITERS
-from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper, Solid, Strut
+from nacelle.exchange.graph import (
+    BASE,
+    Axis,
+    ExchangeReport,
+    Graph,
+    Link,
+    RotationDamper,
+    Solid,
+    Strut,
+    UniqueNames,
+)
 from nacelle.exchange.mjcf.write import joint_chains
 from nacelle.exchange.write.inertia import complete_inertias, is_physical, with_minimal_inertia
 from nacelle.exchange.write.robot import (
@@ -342,7 +352,7 @@ def test_what_acts_along_an_axis_goes_along() -> None:
         drive_stiffness=100.0,
     )
     report = ExchangeReport()
-    made = JointLinks({"leg.turn": Actuator("drive", 0, force=8.0)}, lambda name: name, report)
+    made = JointLinks({"leg.turn": Actuator("drive", 0, force=8.0)}, lambda name: name, UniqueNames(), report)
     (link,) = made.links(joint, Link("turn", "base", "arm", identity()), [-1.0])
     (axis,) = link.axes
     assert (axis.damping, axis.coulomb, axis.quadratic, axis.cubic) == (1.0, 2.5, 0.0, 3.0)
@@ -364,7 +374,7 @@ def test_friction_of_spherical_joints_is_viscous() -> None:
     joint = Joint(
         "ball", JointKind.SPHERICAL, 0, 2, Pose(np.eye(3), np.ones(3)), friction=terms, rotor_inertia=0.2
     )
-    made = JointLinks({}, lambda name: name, report)
+    made = JointLinks({}, lambda name: name, UniqueNames(), report)
     (link,) = made.links(joint, Link("ball", "base", "rod", identity()), [0.0, 0.0, 0.0, 1.0])
     assert (link.damping, link.armature) == (1.0, 0.2)
     assert "coulomb friction of spherical joints left out" in report.losses[0]
