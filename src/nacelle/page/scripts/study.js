@@ -659,7 +659,7 @@
       if (!scene || item < 0) continue;
       const transparent = !selected[at], opacity = transparent ? 0.12 : 1;
       for (const { material } of scene.robots[item].solids) {
-        Object.assign(material, { transparent, opacity, needsUpdate: true });
+        if (material.transparent !== transparent) Object.assign(material, { transparent, opacity, needsUpdate: true });
       }
       scene.names?.[item].classList.toggle("faded", transparent);
     }
