@@ -85,7 +85,7 @@ def study_page(
         table: the results.
         title: of the page, plain words.
         notes: lines about the study.
-        front: variants of the Pareto front: rows (K,), or a mask (N,); None if there is none.
+        front: variants of the Pareto front: rows (K,), or a mask (N,); may be left out.
         designs: the best ones; the first `MAX_DESIGNS` are drawn.
 
     Raises:
@@ -197,8 +197,8 @@ def _summary(table: StudyTable, front: Array, is_front: Array) -> str:
         lines += [f"{len(reasons) - _REASONS} further reasons"] if len(reasons) > _REASONS else []
         parts.append(details("Why variants are not a robot or failed", bullets(lines)))
     heads = ["column", "kind", "unit", "[number]known", "[number]lowest", "[number]median", "[number]highest"]
-    lines = [_column_cells(*pair) for pair in zip(table.columns, table.values.T, strict=True)]
-    parts.append(details("Columns: lowest and highest values", markup_table(heads, lines)))
+    cells = [_column_cells(*pair) for pair in zip(table.columns, table.values.T, strict=True)]
+    parts.append(details("Columns: lowest and highest values", markup_table(heads, cells)))
     return "".join(parts)
 
 
@@ -268,7 +268,7 @@ def _draw_designs(designs: Sequence[Design]) -> _Pictures:
     edge = 0.0
     for k, item in enumerate(pictures.items):
         reach = outline_points([item]) @ direction
-        pictures.items[k] = replace(item, offset=(edge - float(reach.min())) * direction)
+        pictures.items[k] = replace(item, offset=((edge - float(reach.min())) * direction).tolist())
         edge += float(np.ptp(reach)) + 0.15 * item.geometry.extent
     return pictures
 

@@ -658,7 +658,9 @@
     for (const { at, item } of data.designs) {
       if (!scene || item < 0) continue;
       const transparent = !selected[at], opacity = transparent ? 0.12 : 1;
-      for (const { material } of scene.robots[item].solids) Object.assign(material, { transparent, opacity });
+      for (const { material } of scene.robots[item].solids) {
+        if (material.transparent !== transparent) Object.assign(material, { transparent, opacity, needsUpdate: true });
+      }
       scene.names?.[item].classList.toggle("faded", transparent);
     }
     scene?.draw();
