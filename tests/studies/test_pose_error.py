@@ -27,7 +27,7 @@ def tolerances(robot: str, numbers: list[str], size: str, **quantities: object) 
 )
 def test_the_pose_is_where_forward_kinematics_finds_it(robot: str, patterns: list[str]) -> None:
     described = nacelle.load(robot)
-    numbers = [name for name in described.numbers.names("geometry")[:6]] if patterns == ["*"] else patterns
+    numbers = list(described.numbers.names("geometry")[:6]) if patterns == ["*"] else patterns
     lengths = [name for name in described.motion.coordinates if name in "xyz"]
     quantities = {name: {"kind": "pose error", "coordinate": name} for name in lengths}
     study = tolerances(robot, numbers, "0.2 mm", **quantities)
