@@ -116,7 +116,7 @@ x, _ = mixed_poses(robot, {count})
 before = peak()
 found = inverse_kinematics(robot, x)
 grown = peak() - before
-parts = (found.x, found.y, found.q, found.actuators, found.margins, found.flags)
+parts = (found.x, found.y, found.q_tree, found.q, found.margins, found.flags)
 outputs = sum(part.nbytes for part in parts)
 print(grown, (outputs + x.nbytes) / 2**20)
 check_batch(robot, {count})
