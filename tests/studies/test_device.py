@@ -10,9 +10,8 @@ from nacelle.dynamics.physics import ALL_TERMS
 from nacelle.errors import CompileError
 from nacelle.studies import Study
 from nacelle.studies.device import DeviceFolds
-from support import cuda_host, fake_cupy
+from support import fake_cupy
 
-pytestmark = pytest.mark.skipif(not cuda_host.AVAILABLE, reason="no C++ compiler")
 
 STUDY = {
     "robot": "delta",

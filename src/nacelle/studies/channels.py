@@ -50,7 +50,7 @@ from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import draw_inputs_with, physics, with_conventions
-from nacelle.spatial.scalar import Array, Scalar, pack
+from nacelle.spatial.scalar import Array, Scalar, pack, sign
 
 MARGINS, BRANCH, Q, TREE, LOOPS = "margins", "branch", "q", "q_tree", "loops"
 FORCE, RATE, JACOBIAN, CLOSURES, REACTIONS, MASS = "force", "rate", "J", "closures", "reactions", "mass"
@@ -102,7 +102,8 @@ def channels_at(
         margins = kinematic_model.dense_margins if by_tree else kinematic_model.actuator_positions
         result["margins"] = margins(robot, x, y)["margins"]
     if BRANCH in names:
-        result |= kinematic_model.branch_signs(robot, x, y)
+        # Their sizes follow from the sample of the numbers, their signs do not.
+        result["branch"] = pack([sign(value) for value in kinematic_model.branch_signs(robot, x, y)["branch"]])
     if RATE in names:
         motion = kinematic_model.joint_motions(robot, x, y, v, a)
         result |= {"q": motion["active"], "rate": motion["active_rate"]}
