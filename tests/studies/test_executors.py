@@ -48,7 +48,7 @@ def local_bytes(folder: Path, plan: Quadratic) -> dict[str, bytes]:
     """Blocks of a run in this process that nothing ends."""
     quick = Quadratic(plan.key, plan.count)
     with ResultFolder.open(folder, quick.metadata()) as results:
-        run_blocks(quick, results.missing(), results.write, threads=2)
+        run_blocks(quick, results.missing_blocks(), results.write, threads=2)
     return block_bytes(folder)
 
 
@@ -191,7 +191,7 @@ def test_a_study_that_is_ended_is_resumed(tmp_path: Path, number: signal.Signals
         )
     quick = Quadratic(plan.key, plan.count)
     with ResultFolder.open(folder, quick.metadata()) as results:
-        missing = results.missing()
+        missing = results.missing_blocks()
         assert 0 < len(missing) <= 57
         assert not results.damaged
         run_blocks(quick, missing, results.write, threads=2)
@@ -220,14 +220,14 @@ def test_a_cluster_loses_a_worker_and_its_scheduler(tmp_path: Path) -> None:
             kept.keep(k, columns)
 
         with pytest.raises(StudyError, match=rf"scheduler at {dask.address} was lost .*run the study again"):
-            run_blocks(plan, results.missing(), keep, address=dask.address)
+            run_blocks(plan, results.missing_blocks(), keep, address=dask.address)
         assert dask.workers[0].wait(timeout=5.0) == -signal.SIGKILL
         assert 20 <= len(kept) < 40
-        assert len(results.missing()) == 40 - len(kept)
+        assert len(results.missing_blocks()) == 40 - len(kept)
         dask.scheduler.wait()
         dask.start_scheduler()
         dask.start_worker()
-        run_blocks(plan, results.missing(), keep, address=dask.address)
+        run_blocks(plan, results.missing_blocks(), keep, address=dask.address)
         # Every process has prepared the plan once, of which there was one copy.
         prepared = (tmp_path / "trace").read_text().split()
         assert len(prepared) == len(set(prepared)) == 3
@@ -271,7 +271,7 @@ def test_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(StudyWarning, match=r"worker b has .*machine='riscv64'.*last digits"):
         check_environment("worker b", here._replace(machine="riscv64"))
     with pytest.raises(StudyError, match=r"worker c has another version of nacelle.*install the same one"):
-        check_environment("worker c", here._replace(nacelle="0"))
+        check_environment("worker c", here._replace(source="0"))
     with pytest.raises(StudyError, match=r"or none.*No module named 'nacelle'"):
         check_environment("worker d", ModuleNotFoundError("No module named 'nacelle'"))
     assert isinstance(here, Environment)

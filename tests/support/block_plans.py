@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +40,16 @@ class Quadratic:
     fails: int = -1
     kills: int = -1
 
-    @cached_property
+    @property
     def exponent(self) -> float:
-        """What is expensive to prepare."""
-        if self.trace is not None:
-            time.sleep(0.02)
-            with self.trace.open("a") as file:
-                file.write(f"{os.getpid()}\n")
-        return 2.0
+        """What is expensive to prepare: kept, but without a lock, as Python's `cached_property` has none."""
+        if "prepared" not in self.__dict__:
+            if self.trace is not None:
+                time.sleep(0.02)
+                with self.trace.open("a") as file:
+                    file.write(f"{os.getpid()}\n")
+            self.__dict__["prepared"] = 2.0
+        return float(self.__dict__["prepared"])
 
     def evaluate(self, k: int) -> Columns:
         exponent = self.exponent
@@ -83,4 +84,4 @@ if __name__ == "__main__":
     plan = Quadratic(key, int(count), float(sleep))
     with ResultFolder.open(Path(place), plan.metadata()) as results:
         print("open", flush=True)
-        run_blocks(plan, results.missing(), results.write, threads=2)
+        run_blocks(plan, results.missing_blocks(), results.write, threads=2)

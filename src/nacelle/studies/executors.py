@@ -2,7 +2,7 @@
 
     dask scheduler                         on one machine
     dask worker tcp://scheduler:8786       on many, with the same version of nacelle
-    run_blocks(plan, folder.missing(), folder.write, address="tcp://scheduler:8786")
+    run_blocks(plan, folder.missing_blocks(), folder.write, address="tcp://scheduler:8786")
 
 Blocks are evaluated anywhere and in any order, and kept in the caller's thread as they come. What ends the
 run (an error, an interrupt, a lost scheduler) costs the blocks under way; those that are kept stay. A lost
@@ -71,7 +71,7 @@ class BlockPlan(Protocol):
 class Environment(NamedTuple):
     """Versions that results depend on: a hash of nacelle's source, Python, NumPy, architecture."""
 
-    nacelle: str
+    source: str
     python: str
     numpy: str
     machine: str
@@ -224,7 +224,7 @@ def check_environment(worker: str, there: Environment | Exception) -> None:
         StudyError: if it has another version of nacelle, or none.
     """
     here = environment()
-    if not isinstance(there, Environment) or there.nacelle != here.nacelle:
+    if not isinstance(there, Environment) or there.source != here.source:
         raise StudyError(
             f"{worker} has another version of nacelle than this process, or none ({there!r}; here {here}): "
             "install the same one, since the results of two versions differ"
@@ -261,7 +261,7 @@ class _Cluster:
             from distributed import Client
         except ImportError:
             raise StudyError("clusters need Dask: pip install 'nacelle[cluster]'") from None
-        self._address, self._threads, self._asked, self._seen = address, 0, 0.0, time.monotonic()
+        self._address, self._threads, self._last_poll, self._seen = address, 0, 0.0, time.monotonic()
         self._pool = ThreadPoolExecutor(_FETCHERS, thread_name_prefix="nacelle-fetch")
         # What Dask logs of a lost scheduler, in long tracebacks, `StudyError` says in a line.
         loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
@@ -285,12 +285,12 @@ class _Cluster:
     def slots(self) -> int:
         """Threads of all workers."""
         now = time.monotonic()
-        if now - self._asked >= _POLL:
+        if now - self._last_poll >= _POLL:
             try:
                 self._threads = sum(self._client.nthreads(callback_timeout=_PATIENCE).values())
             except Exception as error:
-                raise self._lost(error) from error
-            self._asked = now
+                raise self._lost_error(error) from error
+            self._last_poll = now
         if self._threads:
             self._seen = now
         elif now - self._seen > _PATIENCE:
@@ -324,12 +324,12 @@ class _Cluster:
                         raise
         except StudyError as error:
             fetched.set_exception(error)
-        except Exception as error:
+        except BaseException as error:
             # Several workers were lost while they had the block, say, or one cannot import the plan.
             failure = StudyError(f"block {k} failed: {type(error).__name__}: {error}")
-            fetched.set_exception(failure if remote.status == "error" else self._lost(error))
+            fetched.set_exception(failure if remote.status == "error" else self._lost_error(error))
 
-    def _lost(self, error: Exception) -> StudyError:
+    def _lost_error(self, error: BaseException) -> StudyError:
         return StudyError(
             f"the Dask scheduler at {self._address} was lost ({type(error).__name__}): start it and its "
             "workers again, and run the study again; blocks that are kept stay"
