@@ -131,8 +131,8 @@ upgrade: ## Write the pinned requirements again, with the newest versions
 upgrade: UPGRADE := --upgrade
 lock upgrade: $(BIN)/uv
 	@$(UV_SETTINGS) $(COMPILE) --no-annotate requirements/uv.in -o requirements/uv.txt
-	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --extra plot --extra logs --extra verify --extra view \
-		--extra jax requirements/dev.in -o requirements/dev.txt
+	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --extra plot --extra logs --extra verify --extra cluster \
+		--extra view --extra jax requirements/dev.in -o requirements/dev.txt
 	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --constraint requirements/dev.txt -o requirements/runtime.txt
 	@$(UV_SETTINGS) $(COMPILE) requirements/bench.in --constraint requirements/dev.txt \
 		-o requirements/bench.txt

@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 UV = Path(sys.prefix) / "bin" / "uv"
 # What a robot's user must not need.
-OPTIONAL = ("matplotlib", "pinocchio", "mujoco", "pytest", "cv2", "pyarrow", "viser")
+OPTIONAL = ("matplotlib", "pinocchio", "mujoco", "pytest", "cv2", "pyarrow", "viser", "distributed")
 
 pytestmark = pytest.mark.skipif(not UV.is_file(), reason="make setup puts uv into the environment")
 

@@ -111,18 +111,17 @@ def test_quantities_of_a_motion() -> None:
 
 
 def test_variants_that_cannot_make_the_motion_have_a_status() -> None:
-    study = study_of(
-        variables={"rod_length": {"from": 0.2, "to": 0.7}, "arm_length": {"from": 0.1, "to": 0.3}}
-    )
+    wide = {"variables": {"rod_length": {"from": 0.2, "to": 0.7}, "arm_length": {"from": 0.1, "to": 0.3}}}
+    study = study_of(**wide)
     found = study.evaluate([[0.6, 0.24], [0.25, 0.24], [np.nan, 0.24]])
     assert found.status[0] == OK
     assert found.status[1] == UNREACHABLE
     assert not found.ok[2]
     assert np.isnan(found["peak"][1:]).all()
-    relaxed = Study({**study._source.root.plain(), "limits": False})
-    tight = study.evaluate([[0.7, 0.12]])
-    assert tight.status[0] in (OK, OUT_OF_LIMITS)
-    assert relaxed.evaluate([[0.7, 0.12]]).status[0] == OK
+    # Motors have limits of -50 and 95 degrees.
+    beyond = [[0.64, 0.16]]
+    assert study.evaluate(beyond).status[0] == OUT_OF_LIMITS
+    assert study_of(**{**wide, "limits": False}).evaluate(beyond).status[0] == OK
 
 
 def test_results_do_not_depend_on_the_other_variants() -> None:

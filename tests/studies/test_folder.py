@@ -31,7 +31,7 @@ PLAN = Quadratic("folder", count=4)
 
 def write_all(path: Path, plan: Quadratic = PLAN) -> Path:
     with ResultFolder.open(path, plan.metadata()) as folder:
-        for k in reversed(folder.missing()):
+        for k in reversed(folder.missing_blocks()):
             folder.write(k, plan.evaluate(k))
     return path
 
@@ -58,7 +58,7 @@ def whole(tmp_path: Path) -> Path:
 def test_blocks_are_read_in_their_order(whole: Path) -> None:
     folder = ResultFolder.load(whole)
     blocks = [PLAN.evaluate(k) for k in range(PLAN.count)]
-    assert folder.missing() == []
+    assert folder.missing_blocks() == []
     assert_equal(folder.read(), {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]})
     assert_equal(folder.read([2]), blocks[2])
     assert folder.read([])["status"].dtype == np.int64
@@ -111,7 +111,7 @@ def test_other_columns_are_refused(tmp_path: Path, change: Callable[[Columns], o
             folder.write(0, columns)
         with pytest.raises(StudyError, match="block 4"):
             folder.write(4, PLAN.evaluate(0))
-        assert folder.missing() == [0, 1, 2, 3]
+        assert folder.missing_blocks() == [0, 1, 2, 3]
 
 
 def test_pyarrow_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +134,7 @@ def test_a_study_is_resumed(whole: Path) -> None:
         ResultFolder.load(whole).read()
     with ResultFolder.open(whole, PLAN.metadata()) as folder:
         assert not any(path.exists() for path in leftovers)
-        assert folder.missing() == [2]
+        assert folder.missing_blocks() == [2]
         assert_equal(folder.read([1]), PLAN.evaluate(1))
 
 
@@ -234,11 +234,11 @@ def test_damaged_blocks_are_reported_and_replaced(whole: Path, damage: Callable[
     with pytest.warns(StudyWarning, match=r"1 damaged block in .*block-000001"):
         folder = ResultFolder.open(whole, PLAN.metadata())
     with folder:
-        assert folder.missing() == list(folder.damaged) == [1]
+        assert folder.missing_blocks() == list(folder.damaged) == [1]
         with pytest.raises(StudyError, match="damaged"):
             folder.read()
         folder.write(1, PLAN.evaluate(1))
-        assert folder.missing() == []
+        assert folder.missing_blocks() == []
         assert len(folder.read()["x"]) == ROWS * PLAN.count
     assert block_bytes(whole) == before
 
@@ -272,7 +272,7 @@ def assert_refused(folder: ResultFolder, message: str) -> None:
         folder.write(1, PLAN.evaluate(1))
     assert str(folder.path) in str(caught.value)
     assert block_bytes(folder.path) == before
-    assert folder.missing() == [1, 2, 3]
+    assert folder.missing_blocks() == [1, 2, 3]
 
 
 class FullDisk(io.FileIO):
@@ -295,7 +295,7 @@ def test_the_disk_is_full_in_the_middle_of_a_block(
         patch.setattr(Path, "open", open_full)
         assert_refused(begun, "No space left on device; blocks in it stay.: free some space")
     begun.write(1, PLAN.evaluate(1))
-    assert begun.missing() == [2, 3]
+    assert begun.missing_blocks() == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_a_folder_that_another_process_uses(tmp_path: Path) -> None:
             process.kill()
     # The system has unlocked the folder.
     with ResultFolder.open(tmp_path, PLAN.metadata()) as folder:
-        assert folder.missing() == [0, 1, 2, 3]
+        assert folder.missing_blocks() == [0, 1, 2, 3]
 
 
 def test_a_disk_that_cannot_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 For each state in turn one kernel reads what every variant has folded so far and writes it anew,
 
     f = forces and rates at the state,     peak <- max(peak, |f|),     sum <- sum + w f^2,
-    least <- min(least, [margin, pivot^2, way to the limits of the actuators]),
+    least <- min(least, [margin, pivot^2]),     way <- min(way, way to the limits of the actuators),
 
 so that nothing of a state is kept: a variant's traffic is its prepared numbers and its folds. For robots
 whose legs have closed forms, and for quantities of the drives and masses.
@@ -35,7 +35,7 @@ from nacelle.studies.quantities import LARGEST, DriveQuantity
 
 # Beyond a limit by more than this, rad or m, a joint is out of it.
 _SLACK = 1e-9
-_LEAST = 3
+_LEAST = 2
 
 
 def _largest_shape(quantities: Sequence[DriveQuantity]) -> int:
@@ -58,11 +58,12 @@ def folded_state(
     largest: Array,
     sums: Array,
     least: Array,
+    way: Array,
     *,
     quantities: tuple[DriveQuantity, ...],
     physics: Physics,
 ) -> dict[str, Array]:
-    """Folds with one more state: "largest_next" (m,), "sums_next" (k,), "least_next" (3,).
+    """Folds with one more state: "largest_next" (m,), "sums_next" (k,), "margins" (2,), "way_next" (1,).
 
     Args:
         robot: the robot.
@@ -73,7 +74,8 @@ def folded_state(
         weight: of the state (1,).
         largest: folds of largest numbers (m,), of all drives of all quantities.
         sums: folds of weighted sums (k,).
-        least: smallest margin, squared pivot and way to a limit of an actuator so far (3,).
+        least: smallest margin and squared pivot so far (2,).
+        way: smallest way to a limit of an actuator so far (1,), rad or m.
         quantities: what is folded.
         physics: what forces include.
     """
@@ -99,14 +101,16 @@ def folded_state(
             old = folds[fold][k]
             folds[fold][k] = maximum(old, value) if fold == "largest" else old + weight[0] * value
             places[fold] += 1
-    lowest = list(least)
+    lowest = [*least, *way]
     for k, values in enumerate(figures):
         for value in values:
             lowest[k] = minimum(lowest[k], value)
     return {
         "largest_next": pack(folds["largest"]),
         "sums_next": pack(folds["sums"]),
-        "least_next": pack(lowest),
+        # Forms differ in margins and pivots: by this name they are not compared.
+        "margins": pack(lowest[:_LEAST]),
+        "way_next": pack(lowest[_LEAST:]),
     }
 
 
@@ -154,7 +158,7 @@ class DeviceFolds:
         program = compile_function(
             folded_state,
             robot,
-            inputs={**shapes, **{name: (size,) for name, size in sizes.items()}, "least": (_LEAST,)},
+            inputs={**shapes, **{name: (size,) for name, size in sizes.items()}, "least": (_LEAST,), "way": (1,)},
             parameters=groups,
             options={"quantities": quantities, "physics": physics},
             target=options or CudaOptions(),
@@ -171,13 +175,13 @@ class DeviceFolds:
             weights: of each (S,).
 
         Returns:
-            "largest" (N, m), "sums" (N, k) and "least" (N, 3) on the device.
+            "largest" (N, m), "sums" (N, k), "least" (N, 2) and "way" (N, 1) on the device.
         """
         from nacelle.emit.cuda.device import cupy
 
         cp, count = cupy(), len(numbers)
         body = self.program.body
-        start = {"largest": 0.0, "sums": 0.0, "least": np.inf}
+        start = {"largest": 0.0, "sums": 0.0, "least": np.inf, "way": np.inf}
         folds = []
         for _ in range(2):
             # Room for an entry's variants side by side; rows begin at multiples of 16 bytes.
@@ -191,7 +195,8 @@ class DeviceFolds:
         launches = []
         for first, second in ((0, 1), (1, 0)):
             buffers = {name: array[:, :count].T for name, array in folds[first].items()}
-            buffers |= {f"{name}_next": array[:, :count].T for name, array in folds[second].items()}
+            for name, array in folds[second].items():
+                buffers["margins" if name == "least" else f"{name}_next"] = array[:, :count].T
             launches.append(body.bind(prepared=prepared, **now, **buffers))
         for s in range(len(states)):
             for name, array in given.items():
@@ -213,7 +218,8 @@ class DeviceFolds:
 
     def flags(self, folds: Mapping[str, Any]) -> Array:
         """Flags of every variant over all states (N,)."""
-        margin, pivot, way = _host(folds["least"]).T
+        margin, pivot = _host(folds["least"]).T
+        way = _host(folds["way"])[:, 0]
         worst = np.minimum(margin, pivot)
         flags = np.where(margin >= 0.0, 0, int(Flag.UNREACHABLE))
         reached = flags == 0

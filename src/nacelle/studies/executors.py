@@ -2,7 +2,7 @@
 
     dask scheduler                         on one machine
     dask worker tcp://scheduler:8786       on many, with the same version of nacelle
-    run_blocks(plan, folder.missing(), folder.write, address="tcp://scheduler:8786")
+    run_blocks(plan, folder.missing_blocks(), folder.write, address="tcp://scheduler:8786")
 
 Blocks are evaluated anywhere and in any order, and kept in the caller's thread as they come. What ends the
 run (an error, an interrupt, a lost scheduler) costs the blocks under way; those that are kept stay. A lost
@@ -24,7 +24,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -43,8 +43,10 @@ from nacelle.studies.folder import Columns
 _AHEAD = 3
 # Seconds between questions how many threads a cluster has; seconds to wait for a scheduler, and for workers.
 _POLL, _CONNECT, _PATIENCE = 1.0, 15.0, 60.0
-# Plans that a process keeps; blocks whose times an estimate takes; how often a cluster tries a failure again.
-_PLANS_KEPT, _TIMES, _RETRIES = 4, 100, 2
+# Plans that a process keeps; blocks whose times an estimate takes.
+_PLANS_KEPT, _TIMES = 4, 100
+# How often a cluster tries a failure again; results that are fetched from it at a time.
+_RETRIES, _FETCHERS = 2, 8
 
 
 class BlockPlan(Protocol):
@@ -69,7 +71,7 @@ class BlockPlan(Protocol):
 class Environment(NamedTuple):
     """Versions that results depend on: a hash of nacelle's source, Python, NumPy, architecture."""
 
-    nacelle: str
+    source: str
     python: str
     numpy: str
     machine: str
@@ -81,6 +83,9 @@ class BlockResult(NamedTuple):
     columns: Columns
     seconds: float
     environment: Environment
+
+
+_Future = Future[BlockResult]
 
 
 @dataclass(frozen=True)
@@ -135,12 +140,8 @@ def run_blocks(
     """
     if not missing:
         return
-    waiting, running, ended = deque(missing), dict[int, Any](), SimpleQueue[int]()
+    waiting, running, ended = deque(missing), dict[_Future, int](), SimpleQueue[_Future]()
     seconds, size = deque[float](maxlen=_TIMES), 0
-
-    def watch(k: int) -> None:
-        running[k].add_done_callback(lambda _: ended.put(k))
-
     executor = _Threads(threads) if address is None else _Cluster(address)
     try:
         with task(f"{format_count(len(missing), 'block')} of the study") as report:
@@ -148,17 +149,15 @@ def run_blocks(
                 slots = executor.slots()
                 while waiting and len(running) < _AHEAD * slots:
                     k = waiting.popleft()
-                    running[k] = executor.submit(plan, k)
-                    watch(k)
+                    future = executor.submit(plan, k)
+                    running[future] = k
+                    future.add_done_callback(ended.put)
                 try:
-                    k = ended.get(timeout=_POLL)
+                    future = ended.get(timeout=_POLL)
                 except Empty:
                     continue
-                result = executor.result(k, running[k])
-                if result is None:
-                    watch(k)
-                    continue
-                del running[k]
+                k, result = running.pop(future), future.result()
+                check_environment("a worker", result.environment)
                 keep(k, result.columns)
                 left = len(waiting) + len(running)
                 report(1.0 - left / len(missing))
@@ -225,7 +224,7 @@ def check_environment(worker: str, there: Environment | Exception) -> None:
         StudyError: if it has another version of nacelle, or none.
     """
     here = environment()
-    if not isinstance(there, Environment) or there.nacelle != here.nacelle:
+    if not isinstance(there, Environment) or there.source != here.source:
         raise StudyError(
             f"{worker} has another version of nacelle than this process, or none ({there!r}; here {here}): "
             "install the same one, since the results of two versions differ"
@@ -247,12 +246,8 @@ class _Threads:
     def slots(self) -> int:
         return self._count
 
-    def submit(self, plan: BlockPlan, k: int) -> Any:
+    def submit(self, plan: BlockPlan, k: int) -> _Future:
         return self._pool.submit(evaluate_block, plan, k)
-
-    def result(self, k: int, future: Any) -> BlockResult | None:
-        result: BlockResult = future.result()
-        return result
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -266,7 +261,8 @@ class _Cluster:
             from distributed import Client
         except ImportError:
             raise StudyError("clusters need Dask: pip install 'nacelle[cluster]'") from None
-        self._address, self._threads, self._asked, self._seen = address, 0, 0.0, time.monotonic()
+        self._address, self._threads, self._last_poll, self._seen = address, 0, 0.0, time.monotonic()
+        self._pool = ThreadPoolExecutor(_FETCHERS, thread_name_prefix="nacelle-fetch")
         # What Dask logs of a lost scheduler, in long tracebacks, `StudyError` says in a line.
         loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
         self._levels = [(logger, logger.level) for logger in loggers]
@@ -289,12 +285,12 @@ class _Cluster:
     def slots(self) -> int:
         """Threads of all workers."""
         now = time.monotonic()
-        if now - self._asked >= _POLL:
+        if now - self._last_poll >= _POLL:
             try:
                 self._threads = sum(self._client.nthreads(callback_timeout=_PATIENCE).values())
             except Exception as error:
-                raise self._lost(error) from error
-            self._asked = now
+                raise self._lost_error(error) from error
+            self._last_poll = now
         if self._threads:
             self._seen = now
         elif now - self._seen > _PATIENCE:
@@ -304,26 +300,36 @@ class _Cluster:
             )
         return self._threads
 
-    def submit(self, plan: BlockPlan, k: int) -> Any:
-        return self._client.submit(evaluate_block, plan, k, pure=False, retries=_RETRIES)
+    def submit(self, plan: BlockPlan, k: int) -> _Future:
+        fetched: _Future = Future()
+        remote = self._client.submit(evaluate_block, plan, k, pure=False, retries=_RETRIES)
 
-    def result(self, k: int, future: Any) -> BlockResult | None:
-        """A block that has ended; None if it was lost with its worker, and is evaluated again."""
+        def fetch(_: object) -> None:
+            # Once the run has ended nobody wants it.
+            with suppress(RuntimeError):
+                self._pool.submit(self._fetch, k, remote, fetched)
+
+        remote.add_done_callback(fetch)
+        return fetched
+
+    def _fetch(self, k: int, remote: Any, fetched: _Future) -> None:
+        """Fetch a result; one that is lost with its worker meanwhile is evaluated again, and waited for."""
         try:
-            result: BlockResult = future.result(timeout=_PATIENCE)
-        except StudyError:
-            raise
-        except TimeoutError:
-            return None
-        except Exception as error:
-            # Such as a worker that cannot import the plan, or a block that has ended several workers.
-            if future.status == "error":
-                raise StudyError(f"block {k} failed: {type(error).__name__}: {error}") from error
-            raise self._lost(error) from error
-        check_environment("a worker", result.environment)
-        return result
+            while True:
+                try:
+                    fetched.set_result(remote.result(timeout=_PATIENCE))
+                    return
+                except TimeoutError:
+                    if self._client.status != "running":
+                        raise
+        except StudyError as error:
+            fetched.set_exception(error)
+        except BaseException as error:
+            # Several workers were lost while they had the block, say, or one cannot import the plan.
+            failure = StudyError(f"block {k} failed: {type(error).__name__}: {error}")
+            fetched.set_exception(failure if remote.status == "error" else self._lost_error(error))
 
-    def _lost(self, error: Exception) -> StudyError:
+    def _lost_error(self, error: BaseException) -> StudyError:
         return StudyError(
             f"the Dask scheduler at {self._address} was lost ({type(error).__name__}): start it and its "
             "workers again, and run the study again; blocks that are kept stay"
@@ -332,5 +338,6 @@ class _Cluster:
     def close(self) -> None:
         with suppress(Exception):
             self._client.close(timeout=_POLL)
+        self._pool.shutdown(wait=False, cancel_futures=True)
         for logger, level in self._levels:
             logger.setLevel(level)

@@ -68,7 +68,7 @@ class ResultFolder:
         """Begin a study or resume it; until `close` no other process can.
 
         Args:
-            path: the folder; made if there is none.
+            path: the folder; made where it is missing.
             metadata: plain data that say what the study is: `key`, a hash of all that decides the results,
                 `blocks`, their number, `columns`, each with its type ("float64", "int64", "str"), and more
                 (its text, seed, robot, versions). A study that is resumed keeps those that it began with.
@@ -84,7 +84,7 @@ class ResultFolder:
             try:
                 for part in (*path.glob(f".{_STUDY}.*"), *path.glob(f"{_BLOCKS}/.block-*")):
                     part.unlink()
-                if (path / _STUDY).exists() or len(folder.missing()) < folder.count:
+                if (path / _STUDY).exists() or len(folder.missing_blocks()) < folder.count:
                     there = _read_metadata(path)
                     _require_same_study(path, there, folder.metadata)
                     folder.metadata = there
@@ -123,7 +123,7 @@ class ResultFolder:
         """How many blocks the study has."""
         return int(self.metadata["blocks"])
 
-    def missing(self) -> list[int]:
+    def missing_blocks(self) -> list[int]:
         """Numbers of the blocks that are not there or are damaged."""
         present = {path.name for path in self.path.glob(f"{_BLOCKS}/block-*.parquet")}
         return [k for k in range(self.count) if self._block(k).name not in present or k in self.damaged]
@@ -168,7 +168,7 @@ class ResultFolder:
 
     def _check_blocks(self) -> None:
         """Find damaged blocks, and warn of them."""
-        present = sorted(set(range(self.count)) - set(self.missing()))
+        present = sorted(set(range(self.count)) - set(self.missing_blocks()))
         with task(f"checking {format_count(len(present), 'block')}") as report:
             for n, k in enumerate(present):
                 try:

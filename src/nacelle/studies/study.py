@@ -278,7 +278,7 @@ class Study:
             "versions": {"nacelle": _version(), "numpy": np.__version__, "machine": platform.machine()},
         }
         with nullcontext() if folder is None else ResultFolder.open(Path(folder), metadata) as results:
-            missing = list(range(self.blocks)) if results is None else results.missing()
+            missing = list(range(self.blocks)) if results is None else results.missing_blocks()
             if results is not None:
                 kept |= {k: results.read([k]) for k in range(self.blocks) if k not in set(missing)}
 
