@@ -12,7 +12,6 @@ from nacelle.studies import Study
 from nacelle.studies.device import DeviceFolds
 from support import fake_cupy
 
-
 STUDY = {
     "robot": "delta",
     "variables": {

@@ -119,7 +119,7 @@ def test_variants_that_cannot_make_the_motion_have_a_status() -> None:
     assert not found.ok[2]
     assert np.isnan(found["peak"][1:]).all()
     # Motors have limits of -50 and 95 degrees.
-    beyond = [[0.64, 0.16]]
+    beyond = [[0.68, 0.14]]
     assert study.evaluate(beyond).status[0] == OUT_OF_LIMITS
     assert study_of(**{**wide, "limits": False}).evaluate(beyond).status[0] == OK
 

@@ -21,10 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from pyarrow import parquet
-from support.block_plans import ROWS, Quadratic, block_bytes
 
 from nacelle.errors import StudyError, StudyWarning
 from nacelle.studies.folder import Columns, ResultFolder
+from support.block_plans import ROWS, Quadratic, block_bytes
 
 PLAN = Quadratic("folder", count=4)
 

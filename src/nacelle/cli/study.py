@@ -46,7 +46,7 @@ def study_command(
     as_json: JsonOption = False,
 ) -> None:
     """Run a study: sample variants, or search for the best; results in a folder, and a page."""
-    from nacelle.studies.report import study_data, study_parts
+    from nacelle.studies.result import study_data, study_parts
     from nacelle.studies.study import Study
 
     if not file.is_file():

@@ -290,10 +290,10 @@ class BatchNewton:
         groups = parameter_groups(parameters)
         self.prologue, body = step.prologue, step.body
         shapes = resolve_input_shapes(function, robot, None, groups)
-        self._unknowns, *self._given = [name for name in shapes if name != "parameters"]
+        self._unknowns, *self._inputs = [name for name in shapes if name != "parameters"]
 
         def make() -> WithCheck[Program]:
-            groups = {"y": [self._unknowns], "p": [*self._given, PREPARED]}
+            groups = {"y": [self._unknowns], "p": [*self._inputs, PREPARED]}
             return WithCheck(regroup_inputs(body.program, groups), None)
 
         def plain(kernel: MakeKernel, program: Program) -> NewtonSolver:

@@ -1,4 +1,4 @@
-"""A study as written becomes an evaluator: variables, motions, regions and quantities on a robot.
+"""A study as entry becomes an evaluator: variables, motions, regions and quantities on a robot.
 
 What is wrong is said with file, line and column, all at once.
 """
@@ -52,7 +52,7 @@ class StudyBuilder:
     """Makes the evaluator of a study for a robot.
 
     Attributes:
-        spec: the study as written.
+        spec: the study as entry.
         source: its file and tree, for the places of problems.
         folder: where files that it names are.
         texts: contents of Python files that quantities name, by name: those of the study where they were read
@@ -83,17 +83,17 @@ class StudyBuilder:
             space = make_space(robot, variables)
         self._raise()
         sets, grids = self._state_sets(robot)
-        made: dict[str, AnyQuantity] = {}
+        known: dict[str, AnyQuantity] = {}
         columns = [
             Column(v.name, VARIABLE, v.unit, f"{'added to ' if v.added else ''}{', '.join(v.numbers[:3])}")
             for v in space.variables
         ]
-        for name, written in spec.quantities.items():
+        for name, entry in spec.quantities.items():
             with self._collect(("quantities", name)):
-                made[name], unit = self._quantity(robot, written, sets, grids, [c.name for c in columns])
+                known[name], unit = self._quantity(robot, entry, sets, grids, [c.name for c in columns])
                 goal = _goal(spec.optimise, name)
-                text = written.text or (written.expression or written.kind)
-                columns.append(Column(name, QUANTITY, written.unit or unit, text, goal))
+                text = entry.text or (entry.expression or entry.kind)
+                columns.append(Column(name, QUANTITY, entry.unit or unit, text, goal))
         names = tuple(column.name for column in columns)
         constraints: list[Constraint] = []
         for k, text in enumerate(spec.constraints):
@@ -101,26 +101,26 @@ class StudyBuilder:
                 constraints.append(read_constraint(text, names))
         if spec.optimise is not None:
             for name in (*spec.optimise.minimise, *spec.optimise.maximise):
-                if name not in made:
+                if name not in known:
                     message = f"there is no quantity {name!r}"
                     self.problems.append(
-                        self.source.problem(("optimise",), message, did_you_mean(name, made))
+                        self.source.problem(("optimise",), message, did_you_mean(name, known))
                     )
         self._raise()
-        looked_at = {getattr(quantity, "states", "") for quantity in made.values()}
+        looked_at = {getattr(quantity, "states", "") for quantity in known.values()}
         sets = {name: states for name, states in sets.items() if name in looked_at or states.required}
         physics = Physics(friction=spec.friction)
-        return Evaluator(space, sets, made, tuple(columns), tuple(constraints), physics, spec.limits, target)
+        return Evaluator(space, sets, known, tuple(columns), tuple(constraints), physics, spec.limits, target)
 
     # ---- variables
 
     def _with_free_constants(self, robot: Robot) -> Robot:
         """The robot with the constants free that variables set and that are fixed at their present value."""
         fixed, ranges = fixed_constants(robot), {}
-        for name, written in self.spec.variables.items():
-            for number in written.numbers or (name,):
+        for name, entry in self.spec.variables.items():
+            for number in entry.numbers or (name,):
                 if number in fixed:
-                    ends = [written.low, written.high] if written.low is not None else list(written.values)
+                    ends = [entry.low, entry.high] if entry.low is not None else list(entry.values)
                     if len(ends) < 2:
                         message = f"{number!r} is fixed at its present value: give a range, not deviations"
                         self.problems.append(self.source.problem(("variables", name), message))
@@ -233,7 +233,7 @@ class StudyBuilder:
             unit = pose_error_unit(robot, spec.coordinate)
             return PoseErrorQuantity(spec.coordinate, states, unit), unit
         if kind == "reached":
-            return _reached(states, len(sets[states].states)), ""
+            return _reach_quantity(states, len(sets[states].states)), ""
         return _region_quantity(robot, spec, states, grids[states])
 
     def _states_of(self, spec: QuantitySpec, sets: Mapping[str, StateSet], grids: Mapping[str, _Grid]) -> str:
@@ -331,7 +331,7 @@ def _takes(kind: str) -> tuple[str, ...]:
     return tuple(name for name in KINDS[kind] if name in ("motion", "region"))
 
 
-def _reached(states: str, count: int) -> q.RegionQuantity:
+def _reach_quantity(states: str, count: int) -> q.RegionQuantity:
     """The part of the states that are reached within limits."""
     return q.RegionQuantity(q.volume_of(1.0 / count), (count,), "", states)
 
@@ -398,14 +398,14 @@ class _Grid:
     def of(robot: Robot, spec: RegionSpec) -> _Grid:
         at = pose_from_spec(robot, spec.at)
         values = []
-        for name, written in spec.over.items():
+        for name, entry in spec.over.items():
             if name not in robot.motion.coordinates:
                 raise KinematicsError(
                     f"{robot.name} has no coordinate {name!r}; {did_you_mean(name, robot.motion.coordinates)}"
                 )
             kind = "angle" if is_angle(robot, name) else "length"
-            low, high = (parse_si(value, kind) for value in written[:2])
-            count = written[2] if len(written) > 2 else 15
+            low, high = (parse_si(value, kind) for value in entry[:2])
+            count = entry[2] if len(entry) > 2 else 15
             if not low < high or count < 2:
                 raise KinematicsError(f"the range of {name} is empty: {low:g} to {high:g} in {count} points")
             values.append(np.linspace(low, high, count))

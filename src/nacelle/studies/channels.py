@@ -93,8 +93,8 @@ def channels_at(
     result: dict[str, Array] = {}
     if FORCE in names or REACTIONS in names:
         if by_tree:
-            found = reference.inverse(robot, x, y, v, a, np.zeros(robot.motion.n), physics=physics)
-            result = {"force": found["force"], "parallel": found["parallel_margin"]}
+            inverse = reference.inverse(robot, x, y, v, a, np.zeros(robot.motion.n), physics=physics)
+            result = {"force": inverse["force"], "parallel": inverse["parallel_margin"]}
         else:
             outputs = "force pivot margins"
             result = dict(model_functions.inverse(robot, x, y, v, a, outputs=outputs, physics=physics))
@@ -103,7 +103,9 @@ def channels_at(
         result["margins"] = margins(robot, x, y)["margins"]
     if BRANCH in names:
         # Their sizes follow from the sample of the numbers, their signs do not.
-        result["branch"] = pack([sign(value) for value in kinematic_model.branch_signs(robot, x, y)["branch"]])
+        result["branch"] = pack(
+            [sign(value) for value in kinematic_model.branch_signs(robot, x, y)["branch"]]
+        )
     if RATE in names:
         motion = kinematic_model.joint_motions(robot, x, y, v, a)
         result |= {"q": motion["active"], "rate": motion["active_rate"]}
@@ -271,34 +273,34 @@ class ChannelProgram:
     def _part(self, variants: _Variants, states: States, part: slice) -> Part:
         x, v, a = (array[..., part, :] for array in (states.x, states.v, states.a))
         count, length = variants.count, len(v)
-        solved = None
+        closed_loops = None
         if self._newton is None:
             y = np.zeros((length, self.mechanism.unknown_count))
         else:
-            y, solved = variants.solve(x, states.y[part])
+            y, closed_loops = variants.solve(x, states.y[part])
         if length == 1:
             rows = [array[..., 0, :] for array in (x, y, v, a)]
             outputs = self.program.body(variants.prepared, *rows)
-            values = {name: array[:, None] for name, array in _named(self.program, outputs).items()}
+            values = {name: array[:, None] for name, array in _by_name(self.program, outputs).items()}
         else:
             outputs = self.program.body(variants.prepared[:, None], x, y, v, a)
-            values = dict(_named(self.program, outputs))
-        return self._flagged(variants, (x, y, v, a), part, values, solved, (count, length))
+            values = dict(_by_name(self.program, outputs))
+        return self._flag_part(variants, (x, y, v, a), part, values, closed_loops, (count, length))
 
-    def _flagged(
+    def _flag_part(
         self,
         variants: _Variants,
         inputs: tuple[Array, ...],
         part: slice,
         values: dict[str, Any],
-        solved: Array | None,
+        closed_loops: Array | None,
         shape: tuple[int, int],
     ) -> Part:
-        self._reevaluate(variants, inputs, values, solved, shape)
+        self._reevaluate(variants, inputs, values, closed_loops, shape)
         margins = values["margins"]
         flags = np.where((margins >= 0.0).all(axis=-1), 0, int(Flag.UNREACHABLE))
-        if solved is not None:
-            flags = np.where(solved, flags, int(Flag.UNREACHABLE))
+        if closed_loops is not None:
+            flags = np.where(closed_loops, flags, int(Flag.UNREACHABLE))
         lowest = margins.min(axis=-1)
         if "pivot" in values:
             pivot = np.minimum(values["pivot"], 1.0)
@@ -328,7 +330,7 @@ class ChannelProgram:
         variants: _Variants,
         inputs: tuple[Array, ...],
         values: dict[str, Any],
-        solved: Array | None,
+        closed_loops: Array | None,
         shape: tuple[int, int],
     ) -> None:
         """States where fixed pivots or margins are weak, by the tree."""
@@ -336,22 +338,22 @@ class ChannelProgram:
         iterated = [*self.mechanism.iterated_legs, *range(len(self.mechanism.legs), margins.shape[-1])]
         closed = [k for k in range(margins.shape[-1]) if k not in iterated]
         with np.errstate(invalid="ignore"):
-            weak = np.any(~(margins[..., iterated] >= TRUSTED_MARGIN), axis=-1)
+            ill_conditioned = np.any(~(margins[..., iterated] >= TRUSTED_MARGIN), axis=-1)
             if "pivot" in values:
-                weak |= ~(values["pivot"] >= ILL_CONDITIONED_PIVOT)
-            weak &= ~np.any(~(margins[..., closed] >= 0.0), axis=-1)
-        if solved is not None:
-            weak &= solved
-        if not np.any(weak):
+                ill_conditioned |= ~(values["pivot"] >= ILL_CONDITIONED_PIVOT)
+            ill_conditioned &= ~np.any(~(margins[..., closed] >= 0.0), axis=-1)
+        if closed_loops is not None:
+            ill_conditioned &= closed_loops
+        if not np.any(ill_conditioned):
             return
-        k = np.nonzero(weak)[0]
-        rows = [np.broadcast_to(array, (*shape, array.shape[-1]))[weak] for array in inputs]
-        again = _named(self._by_tree, self._by_tree(variants.numbers[k], *rows))
+        k = np.nonzero(ill_conditioned)[0]
+        rows = [np.broadcast_to(array, (*shape, array.shape[-1]))[ill_conditioned] for array in inputs]
+        again = _by_name(self._by_tree, self._by_tree(variants.numbers[k], *rows))
         if "parallel" in again:
             again["pivot"] = np.sqrt(again.pop("parallel"))
         for name, value in again.items():
             values[name] = np.array(values[name])
-            values[name][weak] = value
+            values[name][ill_conditioned] = value
 
     def _beyond(self, values: dict[str, Array]) -> Array:
         robot = self.robot
@@ -366,7 +368,7 @@ class ChannelProgram:
         return beyond
 
 
-def _named(program: Compiled, outputs: Any) -> dict[str, Array]:
+def _by_name(program: Compiled, outputs: Any) -> dict[str, Array]:
     """Results by name, also where there is only one."""
     return outputs if isinstance(outputs, dict) else {next(iter(program.outputs)): outputs}
 
@@ -409,8 +411,8 @@ class _Variants:
             "max_step": _LONGEST * unknown_units(of.mechanism),
             "polish": True,
         }
-        found = newton.solve(start, rows["x"], rows["prepared"], **rules)
-        y, good = found.y.copy(), found.status == 0
+        solution = newton.solve(start, rows["x"], rows["prepared"], **rules)
+        y, good = solution.y.copy(), solution.status == 0
         left = np.flatnonzero(~good & np.all(np.isfinite(start), axis=1))
         if left.size:
             base = of.robot.numbers.vector(*of.groups)

@@ -82,9 +82,9 @@ def folded_state(
     channels: dict[str, Array] = {}
     figures: list[list[Scalar]] = [[], [], []]
     if any("force" in quantity.channels for quantity in quantities):
-        found = model_functions.inverse(robot, x, y, v, a, physics=physics)
-        channels["force"] = found["force"]
-        figures[0], figures[1] = list(found["margins"]), [found["pivot"] * found["pivot"]]
+        inverse = model_functions.inverse(robot, x, y, v, a, physics=physics)
+        channels["force"] = inverse["force"]
+        figures[0], figures[1] = list(inverse["margins"]), [inverse["pivot"] * inverse["pivot"]]
     motion = kinematic_model.joint_motions(robot, x, y, v, a)
     channels["rate"] = motion["active_rate"]
     figures[0] = figures[0] or list(motion["margins"])
@@ -93,14 +93,14 @@ def folded_state(
         figures[2] += [q - low[k]] if np.isfinite(low[k]) else []
         figures[2] += [high[k] - q] if np.isfinite(high[k]) else []
     folds: dict[str, list[Scalar]] = {"largest": list(largest), "sums": list(sums)}
-    places = {"largest": 0, "sums": 0}
+    offsets = {"largest": 0, "sums": 0}
     for quantity in quantities:
         for value in quantity.numbers(channels, maximum):
             fold = "largest" if quantity.how == LARGEST else "sums"
-            k = places[fold]
+            k = offsets[fold]
             old = folds[fold][k]
             folds[fold][k] = maximum(old, value) if fold == "largest" else old + weight[0] * value
-            places[fold] += 1
+            offsets[fold] += 1
     lowest = [*least, *way]
     for k, values in enumerate(figures):
         for value in values:
@@ -158,7 +158,12 @@ class DeviceFolds:
         program = compile_function(
             folded_state,
             robot,
-            inputs={**shapes, **{name: (size,) for name, size in sizes.items()}, "least": (_LEAST,), "way": (1,)},
+            inputs={
+                **shapes,
+                **{name: (size,) for name, size in sizes.items()},
+                "least": (_LEAST,),
+                "way": (1,),
+            },
             parameters=groups,
             options={"quantities": quantities, "physics": physics},
             target=options or CudaOptions(),
@@ -188,9 +193,9 @@ class DeviceFolds:
             folds.append({name: cp.empty((*body.inputs[name], count + count % 2)) for name in start})
         for name, value in start.items():
             folds[0][name][...] = value
-        given = {name: cp.asarray(getattr(states, name)) for name in ("x", "v", "a")}
-        given["weight"] = cp.asarray(weights[:, None])
-        now = {name: cp.empty(array.shape[1:]) for name, array in given.items()}
+        inputs = {name: cp.asarray(getattr(states, name)) for name in ("x", "v", "a")}
+        inputs["weight"] = cp.asarray(weights[:, None])
+        now = {name: cp.empty(array.shape[1:]) for name, array in inputs.items()}
         prepared = self.program.prologue(numbers)
         launches = []
         for first, second in ((0, 1), (1, 0)):
@@ -199,20 +204,20 @@ class DeviceFolds:
                 buffers["margins" if name == "least" else f"{name}_next"] = array[:, :count].T
             launches.append(body.bind(prepared=prepared, **now, **buffers))
         for s in range(len(states)):
-            for name, array in given.items():
+            for name, array in inputs.items():
                 now[name][...] = array[s]
             launches[s % 2]()
         return {name: array[:, :count].T for name, array in folds[len(states) % 2].items()}
 
     def results(self, folds: Mapping[str, Any]) -> dict[int, Array]:
-        """The quantities (N,), by their places among `quantities`, from folds; NaN where one has failed."""
+        """The quantities (N,), by their offsets among `quantities`, from folds; NaN where one has failed."""
         flags = self.flags(folds)
         bad = (flags & int(Flag.UNREACHABLE | Flag.SINGULAR)) != 0
-        result, places = {}, {"largest": 0, "sums": 0}
+        result, offsets = {}, {"largest": 0, "sums": 0}
         for k, quantity in enumerate(self.quantities):
             fold = "largest" if quantity.how == LARGEST else "sums"
-            first, places[fold] = places[fold], places[fold] + len(quantity.drives)
-            values = quantity.finish(_host(folds[fold])[:, first : places[fold]])
+            first, offsets[fold] = offsets[fold], offsets[fold] + len(quantity.drives)
+            values = quantity.finish(_host(folds[fold])[:, first : offsets[fold]])
             result[k] = np.where(bad, np.nan, values)
         return result
 

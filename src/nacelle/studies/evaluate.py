@@ -106,9 +106,9 @@ class Evaluator:
         finite = np.all(np.isfinite(numbers), axis=1)
         safe = np.where(finite[:, None], numbers, self.space.nominal)
         status = np.where(finite, OK, NOT_A_ROBOT).astype(np.int64)
-        found: dict[str, Array] = {}
+        results: dict[str, Array] = {}
         for name, states in self.sets.items():
-            flags = self._evaluate_set(name, states, safe, found)
+            flags = self._evaluate_set(name, states, safe, results)
             if states.required:
                 for flag, worse in _STATUS_OF:
                     status[(status == OK) & ((flags & int(flag)) != 0)] = worse
@@ -116,10 +116,10 @@ class Evaluator:
         table = {v.name: rows[:, k] for k, v in enumerate(self.space.variables)}
         for name, quantity in self.quantities.items():
             if isinstance(quantity, Expression):
-                found[name] = np.broadcast_to(quantity(table), len(rows)).astype(float)
+                results[name] = np.broadcast_to(quantity(table), len(rows)).astype(float)
             elif isinstance(quantity, RobotQuantity):
-                found[name] = self._by_robot(name, quantity, safe, table, status, reason)
-            column = np.where(finite, found[name], np.nan)
+                results[name] = self._by_robot(name, quantity, safe, table, status, reason)
+            column = np.where(finite, results[name], np.nan)
             table[name] = np.where(np.isfinite(column), column, np.nan)
         kept = np.stack([table[column.name] for column in self.columns], axis=1)
         return StudyTable(self.columns, kept, status, reason.astype(str))
@@ -127,8 +127,8 @@ class Evaluator:
     def violations(self, table: StudyTable) -> Array:
         """By how much the constraints are violated (N, C); a variant that is not ok violates all of them."""
         columns = {name: table[name] for name in table.names}
-        found = [constraint.violation(columns) for constraint in self.constraints]
-        whole = np.stack(found, axis=1) if found else np.zeros((len(table), 0))
+        results = [constraint.violation(columns) for constraint in self.constraints]
+        whole = np.stack(results, axis=1) if results else np.zeros((len(table), 0))
         return np.where(table.ok[:, None] & np.isfinite(whole), whole, np.inf)
 
     def gradient(self, values: Any) -> Array:
@@ -143,17 +143,17 @@ class Evaluator:
         count, size = rows.shape
         offsets = np.array([-2.0, -1.0, 1.0, 2.0])
         weights = np.array([1.0, -8.0, 8.0, -1.0]) / 12.0
-        moved = np.repeat(rows[:, None, None], size, axis=1) * np.ones((1, 1, 4, 1))
+        displaced = np.repeat(rows[:, None, None], size, axis=1) * np.ones((1, 1, 4, 1))
         for k in range(size):
-            moved[:, k, :, k] += offsets * steps[k]
-        table = self(moved.reshape(-1, size))
+            displaced[:, k, :, k] += offsets * steps[k]
+        table = self(displaced.reshape(-1, size))
         quantities = table.values[:, size:].reshape(count, size, 4, -1)
         return np.asarray(np.einsum("npok,o->nkp", quantities, weights) / steps)
 
     # ---- parts
 
-    def _evaluate_set(self, name: str, of: StateSet, numbers: Array, found: dict[str, Array]) -> Array:
-        """Quantities of some states into `found`; flags of each variant (N,)."""
+    def _evaluate_set(self, name: str, of: StateSet, numbers: Array, results: dict[str, Array]) -> Array:
+        """Quantities of some states into `results`; flags of each variant (N,)."""
         program = self._programs[name]
         folds = {
             key: quantity.fold(program.robot, len(numbers), of.weights)
@@ -165,7 +165,7 @@ class Evaluator:
             for fold in folds.values():
                 fold.add(part)
             flags |= np.bitwise_or.reduce(part.flags, axis=1)
-        found |= {key: fold.result() for key, fold in folds.items()}
+        results |= {key: fold.result() for key, fold in folds.items()}
         errors = {
             key: quantity
             for key, quantity in self.quantities.items()
@@ -174,20 +174,20 @@ class Evaluator:
         if errors:
             measured = pose_errors(self._pose_program, numbers, of.states)
             for key, quantity in errors.items():
-                found[key] = largest_error(program.robot, measured, quantity.coordinate)
+                results[key] = largest_error(program.robot, measured, quantity.coordinate)
         return flags
 
     @cached_property
     def _programs(self) -> dict[str, ChannelProgram]:
         channels: dict[str, frozenset[str]] = {}
         for name in self.sets:
-            asked = [
+            requests = [
                 quantity.channels
                 for quantity in self.quantities.values()
                 if isinstance(quantity, Quantity) and quantity.states == name
             ]
-            channels[name] = frozenset().union(*asked)
-        return {name: self._program(asked) for name, asked in channels.items()}
+            channels[name] = frozenset().union(*requests)
+        return {name: self._program(requests) for name, requests in channels.items()}
 
     @cached_property
     def _pose_program(self) -> ChannelProgram:
@@ -205,8 +205,8 @@ class Evaluator:
         status: Array,
         reason: NDArray[Any],
     ) -> Array:
-        """A quantity that is found variant by variant; what goes wrong is a status and a reason."""
-        found = np.full(len(numbers), np.nan)
+        """A quantity that is results variant by variant; what goes wrong is a status and a reason."""
+        results = np.full(len(numbers), np.nan)
         for n in np.flatnonzero(status == OK):
             try:
                 robot = self.space.robot_at(numbers[n]) if quantity.needs_robot else None
@@ -223,11 +223,11 @@ class Evaluator:
                 reason[n] = f"{name}: {type(error).__name__}: {_first_line(error)}"
                 continue
             if np.isfinite(value):
-                found[n] = value
+                results[n] = value
             else:
                 status[n] = FAILED
                 reason[n] = f"{name} gave {value}"
-        return found
+        return results
 
 
 def _first_line(error: Exception) -> str:

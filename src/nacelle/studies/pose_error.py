@@ -99,8 +99,8 @@ def pose_errors(program: ChannelProgram, numbers: Array, states: States) -> Arra
             index = layout.x_names.index(name)
             error[..., k] = x[..., index] - states.x[:, index]
     if layout.quaternion is not None:
-        turn = quat_multiply(x[..., layout.quaternion], quat_conjugate(states.x[:, layout.quaternion]))
-        error[..., layout.angular] = quat_log(turn)
+        rotation = quat_multiply(x[..., layout.quaternion], quat_conjugate(states.x[:, layout.quaternion]))
+        error[..., layout.angular] = quat_log(rotation)
     error[failed] = np.nan
     return error
 

@@ -6,7 +6,7 @@ fold what they see, m numbers a state, part by part:
     largest     max_s c_s          smallest   min_s c_s          weighted   sum_s w_s c_s
 
 so that states need not be kept. Those of regions keep one bit a state, and those of whole robots (elastic
-frequencies, reactions by other formulations, a function of the user's) are found variant by variant.
+frequencies, reactions by other formulations, a function of the user's) are magnitude variant by variant.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Fold(ABC):
 
     @abstractmethod
     def result(self) -> Array:
-        """The quantity of every variant (N,), NaN where there is none."""
+        """The quantity of every variant (N,), NaN where it has none."""
 
 
 @dataclass(frozen=True)
@@ -228,8 +228,8 @@ def reaction_quantity(states: str, joint: int, component: str) -> StateQuantity:
         good = ~part.failed.ravel()
         if np.any(good):
             wrench[good] = solve_reactions(robot, {k: v[good] for k, v in terms.items()}).wrench
-        found = np.linalg.norm(wrench[:, joint, part_of], axis=-1)
-        return np.asarray(found.reshape(*shape, 1))
+        magnitude = np.linalg.norm(wrench[:, joint, part_of], axis=-1)
+        return np.asarray(magnitude.reshape(*shape, 1))
 
     return StateQuantity(numbers, LARGEST, _largest, frozenset({ch.REACTIONS}), states=states)
 
@@ -431,7 +431,7 @@ def largest_cylinder(steps: tuple[float, ...], upright: int) -> Callable[[Array]
 
 @dataclass(frozen=True)
 class RobotQuantity:
-    """A quantity that is found variant by variant.
+    """A quantity that is magnitude variant by variant.
 
     Attributes:
         function: from a variant, and its columns so far by name, to a number.

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nacelle.errors import StudyError, format_count
 from nacelle.files import write_atomically
 from nacelle.model.robot import Robot
+from nacelle.report.notebook import parts_text
+from nacelle.report.table import Part, parts_html, plain_table
 from nacelle.results import HasTable
 from nacelle.spatial.scalar import Array
+from nacelle.studies.evaluate import Evaluator
 from nacelle.studies.page import Design, Note, study_page
-from nacelle.studies.spec import SampleSpec
-from nacelle.studies.statistics import SobolIndices, Summary, pareto_front, sobol_indices, summarise
-from nacelle.studies.table import STATUSES, StudyTable
-
-if TYPE_CHECKING:
-    from nacelle.studies.study import Study
+from nacelle.studies.spec import SampleSpec, StudySpec
+from nacelle.studies.statistics import Estimate, SobolIndices, Summary, pareto_front, sobol_indices, summarise
+from nacelle.studies.table import QUANTITY, STATUSES, VARIABLE, StudyTable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,36 +28,37 @@ class StudyResult(HasTable):
     """What a study has found.
 
     Attributes:
-        study: the study.
+        name: of the study.
+        spec: the study as written.
+        evaluator: its variables, quantities and constraints on the robot.
         variants: what was found of each.
     """
 
-    study: Study
+    name: str
+    spec: StudySpec
+    evaluator: Evaluator
     variants: StudyTable
 
     def table(self) -> str:
         """The result as text: how many variants there are of each kind, quantities, the best."""
-        from nacelle.report.notebook import parts_text
-        from nacelle.studies.report import study_parts
-
         return parts_text(study_parts(self))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data: counts, statistics of every quantity, the front."""
-        from nacelle.studies.report import study_data
-
         return study_data(self)
 
     def _repr_html_(self) -> str:
         """The tables for notebooks."""
-        from nacelle.report.table import parts_html
-        from nacelle.studies.report import study_parts
-
         return parts_html(study_parts(self), 30)
 
     def __repr__(self) -> str:
         """Give the study and how many variants it has."""
-        return f"<StudyResult {self.study.name}: {format_count(len(self.variants), 'variant')}>"
+        return f"<StudyResult {self.name}: {format_count(len(self.variants), 'variant')}>"
+
+    @property
+    def robot_name(self) -> str:
+        """Name of the robot."""
+        return self.evaluator.space.robot.name
 
     @property
     def counts(self) -> dict[str, int]:
@@ -68,7 +69,7 @@ class StudyResult(HasTable):
     @cached_property
     def feasible(self) -> Array:
         """Which variants (N,) are ok and violate no constraint."""
-        violations = self.study.evaluator.violations(self.variants)
+        violations = self.evaluator.violations(self.variants)
         return np.asarray(self.variants.ok & np.all(violations <= 0.0, axis=1))
 
     @cached_property
@@ -93,15 +94,15 @@ class StudyResult(HasTable):
             StudyError: if the study has no objective, or no variant is feasible.
         """
         if not self.objectives.shape[1]:
-            raise StudyError(f"{self.study.name} has no objective: write optimise: {{minimise: [...]}}")
+            raise StudyError(f"{self.name} has no objective: write optimise: {{minimise: [...]}}")
         if not np.any(self.feasible):
             listing = ", ".join(f"{number} {name}" for name, number in self.counts.items())
-            raise StudyError(f"no variant of {self.study.name} is feasible: {listing}")
+            raise StudyError(f"no variant of {self.name} is feasible: {listing}")
         return int(np.argmin(np.where(self.feasible, self.objectives[:, 0], np.inf)))
 
     def robot(self, row: int) -> Robot:
         """A variant as a robot."""
-        space = self.study.evaluator.space
+        space = self.evaluator.space
         values = self.variants.values[[row], : len(space.variables)]
         return space.robot_at(space.numbers_at(values)[0])
 
@@ -115,9 +116,9 @@ class StudyResult(HasTable):
         Raises:
             StudyError: if the study has another design.
         """
-        sample = self.study.spec.sample
+        sample = self.spec.sample
         if sample is None or sample.method != "sensitivity":
-            raise StudyError(f"{self.study.name} has another design: write sample: {{method: sensitivity}}")
+            raise StudyError(f"{self.name} has another design: write sample: {{method: sensitivity}}")
         values = np.where(self.variants.ok, self.variants[name], np.nan).reshape(-1, sample.count)
         return sobol_indices(values[0], values[1], values[2:])
 
@@ -127,18 +128,18 @@ class StudyResult(HasTable):
         rows = rows[np.argsort(self.objectives[rows, 0], kind="stable")]
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        written = []
+        files = []
         for number, row in enumerate(rows):
             file = path / f"design-{number:03d}.yaml"
-            head = [f"# variant {row} of the study {self.study.name}"]
+            head = [f"# variant {row} of the study {self.name}"]
             head += [
                 f"# {c.name} = {value:.9g} {c.unit}".rstrip()
                 for c, value in zip(self.variants.columns, self.variants.values[row], strict=True)
             ]
             text = "\n".join([*(line.replace("\r", " ") for line in head), self.robot(int(row)).to_yaml()])
             write_atomically(file, text)
-            written.append(file)
-        return written
+            files.append(file)
+        return files
 
     def page(self) -> str:
         """The page of the study as HTML: front, parallel coordinates, maps, histograms, designs in 3D."""
@@ -146,16 +147,116 @@ class StudyResult(HasTable):
         if rows.size:
             order = np.argsort(self.objectives[rows, 0], kind="stable")
             rows = rows[order][np.unique(np.linspace(0, rows.size - 1, min(rows.size, 4)).astype(int))]
-        made = [Design(int(row), self.robot(int(row)), f"variant {row}") for row in rows]
+        best_designs = [Design(int(row), self.robot(int(row)), f"variant {row}") for row in rows]
         return study_page(
-            self.variants, title=self.study.name, notes=self.notes, front=self.front, designs=made
+            self.variants, title=self.name, notes=self.notes, front=self.front, designs=best_designs
         )
 
     @property
     def notes(self) -> list[Note]:
         """Lines about the study for its page."""
-        spec = self.study.spec
+        spec = self.spec
         method = spec.optimise.method if spec.optimise else (spec.sample or SampleSpec()).method
-        lines = [Note("robot", self.study.robot.name), Note("method", f"{method}, seed {spec.seed}")]
+        lines = [Note("robot", self.robot_name), Note("method", f"{method}, seed {spec.seed}")]
         lines += [Note("constraint", text) for text in spec.constraints]
         return [*lines, *(Note("notes", line) for line in spec.notes.splitlines() if line)]
+
+
+# ---- the result as lines and tables, and as plain data
+
+_FIRST = 10
+
+
+def study_parts(result: StudyResult) -> list[Part]:
+    """Counts, quantities with their intervals, sensitivities, the front."""
+    table = result.variants
+    listing = ", ".join(f"{number} {name}" for name, number in result.counts.items())
+    parts: list[Part] = [
+        f"{result.name}: {format_count(len(table), 'variant')} of {result.robot_name}: {listing}"
+    ]
+    parts += [f"  {number} times: {reason}" for reason, number in sorted(table.reasons.items())[:_FIRST]]
+    columns = [column for column in table.columns if column.kind == QUANTITY]
+    rows = []
+    for column in columns:
+        summary = result.summary(column.name)
+        rows.append([column.name, column.unit, *_summary_cells(summary)])
+    heads = ("quantity", "unit", "lowest 5 %>", "median>", "highest 5 %>", "mean>", "± 95 %>", "deviation>")
+    parts.append(plain_table(*heads, rows=rows))
+    sample = result.spec.sample
+    if sample is not None and sample.method == "sensitivity":
+        parts += _sensitivity_parts(result)
+    if np.any(result.front):
+        parts += _front_parts(result)
+    return parts
+
+
+def _summary_cells(summary: Summary) -> list[str]:
+    low, middle, high = summary.quantiles
+    half = 0.5 * (summary.mean.high - summary.mean.low)
+    values = (low.value, middle.value, high.value, summary.mean.value, half, summary.deviation.value)
+    return [_text(value) for value in values]
+
+
+def _sensitivity_parts(result: StudyResult) -> list[Part]:
+    names = [column.name for column in result.variants.columns if column.kind == VARIABLE]
+    parts: list[Part] = []
+    for column in result.variants.columns:
+        if column.kind != QUANTITY:
+            continue
+        indices = result.sensitivity(column.name)
+        rows = [
+            [name, *_estimate_cells(first), *_estimate_cells(total)]
+            for name, first, total in zip(names, indices.first, indices.total, strict=True)
+        ]
+        heads = (f"{column.name} depends on", "alone>", "95 %", "with others>", "95 %")
+        parts.append(plain_table(*heads, rows=rows))
+    return parts
+
+
+def _estimate_cells(estimate: Estimate) -> list[str]:
+    return [_text(estimate.value), f"{_text(estimate.low)} to {_text(estimate.high)}"]
+
+
+def _front_parts(result: StudyResult) -> list[Part]:
+    rows = np.flatnonzero(result.front)
+    rows = rows[np.argsort(result.objectives[rows, 0], kind="stable")]
+    columns = result.variants.columns
+    what = "the best variant" if len(rows) == 1 else f"{len(rows)} variants on the Pareto front"
+    cells = [[str(row), *(_text(value) for value in result.variants.values[row])] for row in rows[:_FIRST]]
+    heads = ["variant>", *(f"{column.name} {column.unit}".strip() + ">" for column in columns)]
+    more = [f"… {len(rows) - _FIRST} more"] if len(rows) > _FIRST else []
+    return [what, plain_table(*heads, rows=cells), *more]
+
+
+def _text(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def study_data(result: StudyResult) -> dict[str, Any]:
+    """The result as plain data: counts, statistics of every quantity, the front."""
+    table = result.variants
+    quantities = {}
+    for column in table.columns:
+        if column.kind != QUANTITY:
+            continue
+        summary = result.summary(column.name)
+        low, middle, high = (estimate._asdict() for estimate in summary.quantiles)
+        quantities[column.name] = {
+            "unit": column.unit,
+            "mean": summary.mean._asdict(),
+            "deviation": summary.deviation._asdict(),
+            "quantiles": {"5 %": low, "50 %": middle, "95 %": high},
+        }
+    front = [
+        {"variant": int(row), **dict(zip(table.names, table.values[row].tolist(), strict=True))}
+        for row in np.flatnonzero(result.front)
+    ]
+    return {
+        "study": result.name,
+        "robot": result.robot_name,
+        "variants": len(table),
+        "counts": result.counts,
+        "reasons": table.reasons,
+        "quantities": quantities,
+        "front": front,
+    }

@@ -299,12 +299,12 @@ class Study:
             whole[STATUS],
             whole[REASON],
         )
-        return StudyResult(self, table)
+        return StudyResult(self.name, self.spec, self.evaluator, table)
 
     def _search(
         self, texts: StudyTexts, kept: dict[int, Any], keep: Any, *, cluster: str | None, threads: int | None
     ) -> None:
-        """Ask the optimiser, evaluate, tell it; generations that are known are told again."""
+        """Ask the optimiser, evaluate, tell it; known generations are not evaluated again."""
         evaluator, spec = self.evaluator, self.spec.optimise
         assert spec is not None
         objectives = [*spec.minimise, *spec.maximise]
@@ -326,12 +326,12 @@ class Study:
                 if k not in kept:
                     keep(k, _evaluate_points(texts, points, cluster, threads))
                 table = self._table_of(kept[k])
-                found = signs * np.stack([table[name] for name in objectives], axis=1)
-                found[~table.ok] = np.nan
+                goals = signs * np.stack([table[name] for name in objectives], axis=1)
+                goals[~table.ok] = np.nan
                 gradients = None
                 if search.wants_gradient:
                     gradients = self._gradients(values, objectives, signs)
-                search.tell(points, found, evaluator.violations(table), gradients)
+                search.tell(points, goals, evaluator.violations(table), gradients)
                 k, done = k + 1, done + len(points)
                 report(min(1.0, done / spec.evaluations))
 
@@ -342,10 +342,10 @@ class Study:
             [variable.distribution.b - variable.distribution.a for variable in evaluator.space.variables]
         )
         steps, offsets = 1e-4, np.array([-1.0, 1.0])
-        moved = np.repeat(values[:, None, None], P, axis=1) * np.ones((1, 1, 2, 1))
+        displaced = np.repeat(values[:, None, None], P, axis=1) * np.ones((1, 1, 2, 1))
         for p in range(P):
-            moved[:, p, :, p] += offsets * steps * spread[p]
-        table = evaluator(moved.reshape(-1, P))
+            displaced[:, p, :, p] += offsets * steps * spread[p]
+        table = evaluator(displaced.reshape(-1, P))
         f = signs * np.stack([table[name] for name in objectives], axis=1)
         g = evaluator.violations(table)
 

@@ -103,14 +103,14 @@ class Space:
         variables: the variables.
         groups: groups of the numbers that vary.
         nominal: the numbers (k,) of these groups as described.
-        places: of each variable, where its numbers are among them.
+        indices: of each variable, where its numbers are among them.
     """
 
     robot: Robot
     variables: tuple[Variable, ...]
     groups: tuple[str, ...]
     nominal: Array
-    places: tuple[tuple[int, ...], ...]
+    indices: tuple[tuple[int, ...], ...]
 
     def values_at(self, points: Array) -> Array:
         """Values of the variables (N, P) at points of the unit cube (N, P)."""
@@ -120,17 +120,17 @@ class Space:
     def numbers_at(self, values: Array) -> Array:
         """Numbers of the variants (N, k) from values of the variables (N, P)."""
         numbers = np.broadcast_to(self.nominal, (len(values), len(self.nominal))).copy()
-        for column, variable, places in zip(values.T, self.variables, self.places, strict=True):
-            for place in places:
-                numbers[:, place] = column + (self.nominal[place] if variable.added else 0.0)
+        for column, variable, indices in zip(values.T, self.variables, self.indices, strict=True):
+            for index in indices:
+                numbers[:, index] = column + (self.nominal[index] if variable.added else 0.0)
         return numbers
 
     @property
     def nominal_values(self) -> Array:
         """Values of the variables (P,) of the robot as described; of several numbers the first's."""
         values = [
-            0.0 if variable.added else self.nominal[places[0]]
-            for variable, places in zip(self.variables, self.places, strict=True)
+            0.0 if variable.added else self.nominal[indices[0]]
+            for variable, indices in zip(self.variables, self.indices, strict=True)
         ]
         return np.array(values)
 
@@ -161,9 +161,9 @@ def make_space(robot: Robot, variables: Sequence[Variable]) -> Space:
     present = {robot.numbers.record.groups[free.index(number)] for number in owners}
     groups = tuple(group for group in GROUPS if group in present)
     names = robot.numbers.names(*groups) if groups else ()
-    places = tuple(tuple(names.index(number) for number in variable.numbers) for variable in variables)
+    indices = tuple(tuple(names.index(number) for number in variable.numbers) for variable in variables)
     nominal = robot.numbers.vector(*groups) if groups else np.zeros(0)
-    return Space(robot, tuple(variables), groups, nominal, places)
+    return Space(robot, tuple(variables), groups, nominal, indices)
 
 
 def match_numbers(robot: Robot, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -173,13 +173,13 @@ def match_numbers(robot: Robot, patterns: Sequence[str]) -> tuple[str, ...]:
         KinematicsError: if a pattern fits none of them.
     """
     names = robot.numbers.names()
-    found: dict[str, None] = {}
+    matches: dict[str, None] = {}
     for pattern in patterns:
         fitting = [name for name in names if name == pattern or fnmatch.fnmatchcase(name, pattern)]
         if not fitting:
             raise KinematicsError(_reason_not_free(robot, pattern, names))
-        found |= dict.fromkeys(fitting)
-    return tuple(found)
+        matches |= dict.fromkeys(fitting)
+    return tuple(matches)
 
 
 def _reason_not_free(robot: Robot, name: str, names: Sequence[str]) -> str:
@@ -187,12 +187,12 @@ def _reason_not_free(robot: Robot, name: str, names: Sequence[str]) -> str:
     if name in all_names:
         return (
             f"{name!r} follows from other numbers of {robot.name}, or is fixed; its free numbers are "
-            f"{_listed(names)}"
+            f"{_listing(names)}"
         )
     return f"{robot.name} has no number {name!r}; {did_you_mean(name, names)}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listing(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
 
 
@@ -213,7 +213,7 @@ def common_quantity(robot: Robot, numbers: Sequence[str]) -> str:
 
 
 def read_value(value: Any, quantity: str) -> float:
-    """A number in SI units from what is written, such as "0.1 mm".
+    """A number in SI units from what is node, such as "0.1 mm".
 
     Raises:
         KinematicsError: if it is no such quantity.
@@ -231,7 +231,7 @@ def read_value(value: Any, quantity: str) -> float:
 
 
 def with_free_constants(robot: Robot, ranges: Mapping[str, tuple[Any, Any]]) -> Robot:
-    """The robot with constants of its description moved so that they are free numbers.
+    """The robot with constants of its description displaced so that they are free numbers.
 
     Args:
         robot: the robot.
@@ -249,21 +249,21 @@ def with_free_constants(robot: Robot, ranges: Mapping[str, tuple[Any, Any]]) -> 
         constants[name] = Node(_between(*between), constants[name].mark)
     root["constants"] = Node(constants, root["constants"].mark, root["constants"].keys)
     changed = Source(source.file, Node(root, source.root.mark, source.root.keys))
-    moved, expanded = read_source(changed)
-    return check_robot(moved, expanded).require().robot
+    displaced, expanded = read_source(changed)
+    return check_robot(displaced, expanded).require().robot
 
 
 def fixed_constants(robot: Robot) -> tuple[str, ...]:
     """Constants of the description that are no free numbers at their present value."""
     source = getattr(robot.declaration, "source", None)
-    written = None if source is None else source.root.value.get("constants")
-    names = () if written is None or not isinstance(written.value, dict) else tuple(written.value)
+    node = None if source is None else source.root.value.get("constants")
+    names = () if node is None or not isinstance(node.value, dict) else tuple(node.value)
     free = robot.numbers.names()
     return tuple(name for name in names if not any(number.split(".")[0] == name for number in free))
 
 
 def _between(low: Any, high: Any) -> Any:
-    """A quantity between two as they are written, at no round part of the way."""
+    """A quantity between two as they are node, at no round part of the way."""
     part = 0.3819660112501051
     if isinstance(low, str) or isinstance(high, str):
         numbers, units = zip(*(_split(value) for value in (low, high)), strict=True)
