@@ -272,7 +272,7 @@ class ChannelProgram:
 
     def _part(self, variants: _Variants, states: States, part: slice) -> Part:
         x, v, a = (array[..., part, :] for array in (states.x, states.v, states.a))
-        count, length = variants.count, len(v)
+        length = len(v)
         closed_loops = None
         if self._newton is None:
             y = np.zeros((length, self.mechanism.unknown_count))
@@ -285,7 +285,7 @@ class ChannelProgram:
         else:
             outputs = self.program.body(variants.prepared[:, None], x, y, v, a)
             values = dict(_by_name(self.program, outputs))
-        return self._flag_part(variants, (x, y, v, a), part, values, closed_loops, (count, length))
+        return self._flag_part(variants, (x, y, v, a), part, values, closed_loops)
 
     def _flag_part(
         self,
@@ -294,10 +294,10 @@ class ChannelProgram:
         part: slice,
         values: dict[str, Any],
         closed_loops: Array | None,
-        shape: tuple[int, int],
     ) -> Part:
-        self._reevaluate(variants, inputs, values, closed_loops, shape)
+        self._reevaluate(variants, inputs, values, closed_loops)
         margins = values["margins"]
+        shape = margins.shape[:-1]
         flags = np.where((margins >= 0.0).all(axis=-1), 0, int(Flag.UNREACHABLE))
         if closed_loops is not None:
             flags = np.where(closed_loops, flags, int(Flag.UNREACHABLE))
@@ -331,7 +331,6 @@ class ChannelProgram:
         inputs: tuple[Array, ...],
         values: dict[str, Any],
         closed_loops: Array | None,
-        shape: tuple[int, int],
     ) -> None:
         """States where fixed pivots or margins are weak, by the tree."""
         margins = values["margins"]
@@ -347,7 +346,10 @@ class ChannelProgram:
         if not np.any(ill_conditioned):
             return
         k = np.nonzero(ill_conditioned)[0]
-        rows = [np.broadcast_to(array, (*shape, array.shape[-1]))[ill_conditioned] for array in inputs]
+        rows = [
+            np.broadcast_to(array, (*margins.shape[:-1], array.shape[-1]))[ill_conditioned]
+            for array in inputs
+        ]
         again = _by_name(self._by_tree, self._by_tree(variants.numbers[k], *rows))
         if "parallel" in again:
             again["pivot"] = np.sqrt(again.pop("parallel"))

@@ -12,7 +12,7 @@ whose legs have closed forms, and for quantities of the drives and masses.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.samples import input_samples
 from nacelle.kinematics.shapes import pose_shape, twist_shape, unknowns_shape
 from nacelle.model.robot import Robot
-from nacelle.spatial.physics import draw_inputs_with, physics
+from nacelle.spatial.physics import draw_inputs_with, gather_arguments, physics
 from nacelle.spatial.scalar import Array, Scalar, maximum, minimum, pack
 from nacelle.studies.channels import States
 from nacelle.studies.quantities import LARGEST, DriveQuantity
@@ -46,19 +46,34 @@ def _sums_shape(quantities: Sequence[DriveQuantity]) -> int:
     return sum(len(quantity.drives) for quantity in quantities if quantity.how != LARGEST)
 
 
+class Folds(NamedTuple):
+    """What a variant has folded so far, and the weight of the next state.
+
+    Attributes:
+        weight: of the state (1,).
+        largest: folds of largest numbers (m,), of all drives of all quantities.
+        sums: folds of weighted sums (k,).
+        least: smallest margin and squared pivot (2,).
+        way: smallest way to a limit of an actuator (1,), rad or m.
+    """
+
+    weight: Array
+    largest: Array
+    sums: Array
+    least: Array
+    way: Array
+
+
 @draw_inputs_with(input_samples)
 @physics(x=pose_shape, y=unknowns_shape, v=twist_shape, a=twist_shape)
+@gather_arguments(Folds, len(Folds._fields))
 def folded_state(
     robot: Robot,
     x: Array,
     y: Array,
     v: Array,
     a: Array,
-    weight: Array,
-    largest: Array,
-    sums: Array,
-    least: Array,
-    way: Array,
+    folds: Folds,
     *,
     quantities: tuple[DriveQuantity, ...],
     physics: Physics,
@@ -71,11 +86,7 @@ def folded_state(
         y: passive coordinates; none.
         v: reduced twist (n,).
         a: its derivative (n,).
-        weight: of the state (1,).
-        largest: folds of largest numbers (m,), of all drives of all quantities.
-        sums: folds of weighted sums (k,).
-        least: smallest margin and squared pivot so far (2,).
-        way: smallest way to a limit of an actuator so far (1,), rad or m.
+        folds: so far.
         quantities: what is folded.
         physics: what forces include.
     """
@@ -92,22 +103,22 @@ def folded_state(
     for k, q in enumerate(motion["active"]):
         figures[2] += [q - low[k]] if np.isfinite(low[k]) else []
         figures[2] += [high[k] - q] if np.isfinite(high[k]) else []
-    folds: dict[str, list[Scalar]] = {"largest": list(largest), "sums": list(sums)}
+    entries: dict[str, list[Scalar]] = {"largest": list(folds.largest), "sums": list(folds.sums)}
     offsets = {"largest": 0, "sums": 0}
     for quantity in quantities:
         for value in quantity.numbers(channels, maximum):
             fold = "largest" if quantity.how == LARGEST else "sums"
             k = offsets[fold]
-            old = folds[fold][k]
-            folds[fold][k] = maximum(old, value) if fold == "largest" else old + weight[0] * value
+            old = entries[fold][k]
+            entries[fold][k] = maximum(old, value) if fold == "largest" else old + folds.weight[0] * value
             offsets[fold] += 1
-    lowest = [*least, *way]
+    lowest = [*folds.least, *folds.way]
     for k, values in enumerate(figures):
         for value in values:
             lowest[k] = minimum(lowest[k], value)
     return {
-        "largest_next": pack(folds["largest"]),
-        "sums_next": pack(folds["sums"]),
+        "largest_next": pack(entries["largest"]),
+        "sums_next": pack(entries["sums"]),
         # Forms differ in margins and pivots: by this name they are not compared.
         "margins": pack(lowest[:_LEAST]),
         "way_next": pack(lowest[_LEAST:]),
