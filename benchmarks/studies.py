@@ -4,8 +4,8 @@ A Delta with its own rods, arms and base for each variant, peak force of its dri
 pick-and-place motion. In one run: a study on one thread and on two; public functions called variant by
 variant, as an optimiser with an objective in Python does; a loop over Pinocchio models built for each variant
 (rnea, Jacobians of the loops' ends and a dense solve, joint positions, rates and accelerations given, without
-friction; building apart); and a Dask cluster on this machine, of one worker for what it adds to tasks of about
-a second, and of two. Nothing is asserted about times.
+friction; building apart); and a Dask cluster on this machine, of one worker for what it adds to tasks of
+about a second, and of two. Nothing is asserted about times.
 """
 
 import argparse
@@ -122,7 +122,7 @@ def device_rate(study, variants, repeats=3):
     )
     rng = np.random.default_rng(0)
     values = space.values_at(rng.random((variants, len(space.variables))))
-    numbers = cupy.asarray(np.asfortranarray(space.numbers_at(values)), order="F")
+    numbers = cupy.asarray(np.asfortranarray(space.numbers_at(values)))
     folds.fold(numbers[:1024], of.states, of.weights)
     times = []
     for _ in range(repeats):

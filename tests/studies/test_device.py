@@ -50,7 +50,10 @@ def test_folds_of_a_device_are_those_of_the_processor() -> None:
         numbers = cupy.asarray(np.asfortranarray(study.evaluator.space.numbers_at(values)))
         found = folds.fold(numbers, of.states, of.weights)
         flags, results = folds.flags(found), folds.results(found)
+        whole = Study(STUDY, target="cuda").evaluate(values)
     assert np.array_equal(flags != 0, ~expected.ok)
+    assert np.array_equal(whole.status, expected.status)
+    np.testing.assert_allclose(whole.values, expected.values, rtol=1e-12)
     assert set(expected.status) >= {0, 1}
     for k, name in enumerate(study.evaluator.quantities):
         scale = np.nanmax(np.abs(expected[name]))

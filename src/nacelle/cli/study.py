@@ -40,6 +40,9 @@ def study_command(
     page: Annotated[
         Path | None, typer.Option("--page", help="Page of the results (HTML); by default in the folder.")
     ] = None,
+    target: Annotated[
+        str, typer.Option("--target", help="jit, or cuda: quantities of drives on a GPU.")
+    ] = "jit",
     dry: Annotated[
         bool, typer.Option("--dry", help="Say how large the study is, evaluate one block, and stop.")
     ] = False,
@@ -51,7 +54,7 @@ def study_command(
 
     if not file.is_file():
         raise NacelleError(f"{file} is no file: name the YAML file of a study")
-    study = Study(file, robot or None)
+    study = Study(file, robot or None, target=target)
     folder = out or Path(f"{file.stem}-results")
     check_output_file(page, (".html",))
     if dry:

@@ -20,10 +20,11 @@ from nacelle.errors import KinematicsError, NacelleError
 from nacelle.kinematics.flags import Flag
 from nacelle.spatial.scalar import Array
 from nacelle.studies.channels import ChannelProgram, States
+from nacelle.studies.device import DeviceFolds
 from nacelle.studies.expression import Constraint, Expression
 from nacelle.studies.pose_error import CHANNELS as POSE_ERROR_CHANNELS
 from nacelle.studies.pose_error import PoseErrorQuantity, largest_error, pose_errors
-from nacelle.studies.quantities import Quantity, RobotQuantity
+from nacelle.studies.quantities import DriveQuantity, Quantity, RobotQuantity
 from nacelle.studies.table import (
     FAILED,
     NOT_A_ROBOT,
@@ -76,7 +77,7 @@ class Evaluator:
         constraints: what has to hold.
         physics: what forces include.
         limits: whether limits of joints and actuators count.
-        target: "jit" or "cuda".
+        target: "jit"; or "cuda", where a device finds quantities of drives along motions.
     """
 
     space: Space
@@ -154,6 +155,8 @@ class Evaluator:
 
     def _evaluate_set(self, name: str, of: StateSet, numbers: Array, results: dict[str, Array]) -> Array:
         """Quantities of some states into `results`; flags of each variant (N,)."""
+        if self._is_on_device(name):
+            return self._evaluate_on_device(name, of, numbers, results)
         program = self._programs[name]
         folds = {
             key: quantity.fold(program.robot, len(numbers), of.weights)
@@ -177,10 +180,45 @@ class Evaluator:
                 results[key] = largest_error(program.robot, measured, quantity.coordinate)
         return flags
 
+    def _is_on_device(self, name: str) -> bool:
+        """Whether a device finds all quantities of some states: those of drives along a motion."""
+        kinds = {type(q) for q in self.quantities.values() if getattr(q, "states", None) == name}
+        return self.target == "cuda" and kinds == {DriveQuantity}
+
+    def _evaluate_on_device(
+        self, name: str, of: StateSet, numbers: Array, results: dict[str, Array]
+    ) -> Array:
+        from nacelle.emit.cuda.device import cupy
+
+        folds = self._device_folds[name]
+        rows = cupy().asarray(np.asfortranarray(numbers))
+        folded = folds.fold(rows, of.states, of.weights)
+        keys = [key for key, q in self.quantities.items() if getattr(q, "states", None) == name]
+        results |= dict(zip(keys, folds.results(folded).values(), strict=True))
+        return folds.flags(folded)
+
+    @cached_property
+    def _device_folds(self) -> dict[str, DeviceFolds]:
+        return {
+            name: DeviceFolds(
+                self.space.robot,
+                self.space.groups,
+                tuple(
+                    q for q in self.quantities.values() if isinstance(q, DriveQuantity) and q.states == name
+                ),
+                physics=self.physics,
+                limits=self.limits,
+            )
+            for name in self.sets
+            if self._is_on_device(name)
+        }
+
     @cached_property
     def _programs(self) -> dict[str, ChannelProgram]:
         channels: dict[str, frozenset[str]] = {}
         for name in self.sets:
+            if self._is_on_device(name):
+                continue
             requests = [
                 quantity.channels
                 for quantity in self.quantities.values()

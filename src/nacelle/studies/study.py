@@ -30,7 +30,7 @@ from nacelle import robots
 from nacelle.compile.compiled import cores
 from nacelle.compile.packed import package_hash
 from nacelle.control.yaml_input import read_specification
-from nacelle.errors import DescriptionError, StudyError, format_count
+from nacelle.errors import DescriptionError, StudyError, did_you_mean, format_count
 from nacelle.library import load, looks_like_file, require_file
 from nacelle.model.robot import Robot
 from nacelle.progress import task
@@ -47,6 +47,9 @@ from nacelle.studies.table import StudyTable
 
 # A block has about this many states of variants, and between so many variants.
 _STATES, _FEWEST, _MOST = 200_000, 16, 4096
+# A device is busy with so many variants at a time.
+_DEVICE_BLOCK = 1 << 20
+TARGETS = ("jit", "cuda")
 STATUS, REASON = "status", "reason"
 
 
@@ -59,18 +62,20 @@ class StudyTexts:
         robot: the YAML text of the robot.
         label: file or name of the robot.
         files: names and contents of the files that the study names.
+        target: "jit" or "cuda".
     """
 
     study: str
     robot: str
     label: str
     files: tuple[tuple[str, str], ...]
+    target: str
 
     @property
     def key(self) -> str:
         """Hash of all that decides results: the texts, nacelle's source, the architecture."""
         parts = [self.study, self.robot, *(part for file in self.files for part in file)]
-        parts += [package_hash(), platform.machine()]
+        parts += [package_hash(), platform.machine(), self.target]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -105,12 +110,18 @@ class Study:
     Args:
         source: a YAML file, its text if that has more than one line, or a mapping of the same shape.
         robot: the robot, by its name or file; that of the study if None.
+        target: "jit"; or "cuda", where a device finds the quantities of drives along motions.
 
     Raises:
         DescriptionError: with all problems, each with file, line and column.
     """
 
-    def __init__(self, source: str | Path | Mapping[str, Any], robot: str | None = None) -> None:
+    def __init__(
+        self, source: str | Path | Mapping[str, Any], robot: str | None = None, *, target: str = "jit"
+    ) -> None:
+        if target not in TARGETS:
+            raise StudyError(f"no target of studies is called {target!r}; {did_you_mean(target, TARGETS)}")
+        self.target = target
         self.spec, self._source = read_specification(StudySpec, source)
         self._folder = Path(self._source.file).parent
         named = robot or self.spec.robot
@@ -139,7 +150,9 @@ class Study:
     @cached_property
     def evaluator(self) -> Evaluator:
         """What evaluates variants, compiled at its first call."""
-        return StudyBuilder(self.spec, self._source, self._folder, self._files, []).build(self.robot)
+        return StudyBuilder(self.spec, self._source, self._folder, self._files, []).build(
+            self.robot, self.target
+        )
 
     def evaluate(self, values: Any) -> StudyTable:
         """Evaluate variants with values of the variables (N, P), SI units, in the order of the study."""
@@ -200,6 +213,8 @@ class Study:
         if self.spec.optimise is not None:
             return self.spec.optimise.population
         states = sum(len(of.states) for of in self.evaluator.sets.values())
+        if self.target == "cuda":
+            return _DEVICE_BLOCK
         return int(max(_FEWEST, min(_MOST, _STATES // max(1, states))))
 
     @property
@@ -219,7 +234,7 @@ class Study:
             file = Path(self._label)
         text = robots.text(self._label) if file is None else file.read_text(encoding="utf-8")
         plain = json.dumps(self._source.root.plain())
-        return StudyTexts(plain, text, self._label, tuple(sorted(self._files.items())))
+        return StudyTexts(plain, text, self._label, tuple(sorted(self._files.items())), self.target)
 
     def _path_files(self) -> Iterator[str]:
         for motion in self.spec.motions.values():
@@ -422,7 +437,7 @@ def _warm_study(texts: StudyTexts) -> Study:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         (folder / _STUDY).write_text(texts.study, encoding="utf-8")
-        study = Study(folder / _STUDY, _ROBOT)
+        study = Study(folder / _STUDY, _ROBOT, target=texts.target)
         study.evaluator  # noqa: B018  # reads its files while they are there
     return study
 

@@ -1,0 +1,196 @@
+"""Studies as they are written, run, resumed and searched; what they find where it is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.errors import DescriptionError, KinematicsError, StudyError
+from nacelle.studies import Study
+from nacelle.studies.expression import read_constraint, read_expression
+from nacelle.studies.table import FAILED, NOT_A_ROBOT
+from nacelle.studies.variables import Distribution
+
+
+def entries(**changes: Any) -> dict[str, Any]:
+    """A study of a robot whose quantities are expressions of its variables: their answers are known."""
+    study: dict[str, Any] = {
+        "study": "known",
+        "robot": "fivebar",
+        "limits": False,
+        "variables": {
+            "a": {"numbers": "leg.lower.mass", "from": 0.1, "to": 0.3},
+            "b": {"numbers": "leg.upper.mass", "from": 0.1, "to": 0.3},
+        },
+        "quantities": {"u": "10*(a - 0.1)/2", "w": "(1 - u)**2 + 5*(b - 0.1)"},
+        "block": 32,
+    }
+    names = nacelle.load("fivebar").numbers.names("inertia")
+    masses = [name for name in names if name.endswith("mass")]
+    study["variables"]["a"]["numbers"], study["variables"]["b"]["numbers"] = masses[:2]
+    return study | changes
+
+
+# ---- what is written
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"variables": {"rod": {"from": 1, "to": 2}}}, "no number 'rod'"),
+        ({"variables": {"a": {"from": 1}}}, "two ends"),
+        ({"variables": {"a": {"numbers": "gravity.y", "from": 2, "to": 1}}}, "range is empty"),
+        ({"variables": {"a": {"numbers": "gravity.y", "from": "1 mm", "to": "2 mm"}}}, "is not a unit of"),
+        ({"quantities": {"f": {"kind": "peak forse"}}}, "no quantity 'peak forse'"),
+        ({"quantities": {"f": "peak force"}}, "needs the name of a motion"),
+        ({"quantities": {"f": "a + nobody"}}, "there is no 'nobody'"),
+        ({"quantities": {"f": "__import__('os')"}}, "no function"),
+        ({"quantities": {"f": {"kind": "mass", "drive": "x"}}}, "takes no 'drive'"),
+        ({"quantities": {}}, "at least 1"),
+        ({"constraints": ["u < 1 < 2"]}, "one comparison"),
+        ({"optimise": {"minimise": "nothing"}}, "no quantity 'nothing'"),
+        ({"optimise": {"minimise": "u"}, "sample": {"count": 3}}, "sample and optimise"),
+    ],
+)
+def test_mistakes_have_one_error_that_names_them(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(DescriptionError) as error:
+        Study(entries(**change)).evaluator  # noqa: B018
+    assert any(message in f"{p.message} {p.hint}" for p in error.value.problems), error.value
+
+
+def test_mistakes_in_a_file_have_their_line(tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        "robot: fivebar\nvariables:\n  a: {numbers: nothing, from: 1, to: 2}\nquantities: {m: mass}\n"
+    )
+    with pytest.raises(DescriptionError) as error:
+        Study(file).evaluator  # noqa: B018
+    assert (error.value.problems[0].line, error.value.problems[0].file) == (3, str(file))
+
+
+def test_a_constant_at_a_special_value_becomes_free(tmp_path: Path) -> None:
+    """A length of 0 is no free number; a variable that sets it makes it one."""
+    text = nacelle.robots.text("delta").replace("  base_radius: 200 mm\n", "  base_radius: 0 mm\n")
+    assert "base_radius: 0 mm" in text
+    (tmp_path / "robot.yaml").write_text(text)
+    assert "base_radius" not in nacelle.load(tmp_path / "robot.yaml").numbers.names()
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        "robot: robot.yaml\nvariables: {base_radius: {from: 50 mm, to: 200 mm}}\nquantities: {d: dexterity}\n"
+    )
+    found = Study(file).evaluate([[0.05], [0.2]])
+    reference = Study({**Study(file)._source.root.plain(), "robot": "delta"}).evaluate([[0.05], [0.2]])
+    np.testing.assert_allclose(found["d"], reference["d"], rtol=2e-2)
+
+
+def test_expressions_are_arithmetic_alone() -> None:
+    assert read_expression("2*x + max(y, 3)**2/pi")({"x": np.ones(1), "y": np.zeros(1)}) == pytest.approx(
+        2.0 + 9.0 / np.pi
+    )
+    assert read_expression("{leg1.A.x} + 1").names == ("leg1.A.x",)
+    assert read_constraint("x >= 2", ("x",)).violation({"x": np.array([1.0, 3.0])}).tolist() == [1.0, -1.0]
+    for text in ("x.real", "x[0]", "(lambda: 1)()", "x if x else 1", "'a'", "x; y", "open('f')", "1 +"):
+        with pytest.raises(KinematicsError):
+            read_expression(text)
+
+
+def test_distributions_have_their_moments() -> None:
+    u = (np.arange(20_000) + 0.5) / 20_000
+    normal = Distribution("normal", 2.0, 0.5).at(u)
+    assert (normal.mean(), normal.std()) == pytest.approx((2.0, 0.5), rel=1e-3)
+    assert np.log(Distribution("log", 0.1, 10.0).at(u)).mean() == pytest.approx(0.0, abs=1e-9)
+    assert set(Distribution("values", values=(1.0, 4.0)).at(u)) == {1.0, 4.0}
+    assert np.isfinite(Distribution("normal", 0.0, 1.0).at(np.array([0.0, 1.0]))).all()
+
+
+# ---- running, resuming
+
+
+def test_a_study_is_resumed_where_it_was(tmp_path: Path) -> None:
+    study = Study(entries(sample={"method": "latin-hypercube", "count": 100}))
+    whole = study.run(tmp_path / "whole")
+    (tmp_path / "whole" / "blocks" / "block-000001.parquet").unlink()
+    again = Study(entries(sample={"method": "latin-hypercube", "count": 100})).run(tmp_path / "whole")
+    assert np.array_equal(again.variants.values, whole.variants.values)
+    assert len(whole.variants) == 100
+    with pytest.raises(StudyError, match="differs"):
+        Study(entries(sample={"method": "latin-hypercube", "count": 100}, seed=1)).run(tmp_path / "whole")
+
+
+def test_variables_keep_their_order_in_other_processes() -> None:
+    """Points of the design belong to the variables in the order of the study, also where it is read again."""
+    found = Study(entries(sample={"method": "grid"})).run()
+    assert found.variants["a"].tolist() == pytest.approx([0.1, 0.1, 0.3, 0.3])
+    assert found.variants["b"].tolist() == pytest.approx([0.1, 0.3, 0.1, 0.3])
+
+
+def test_sensitivities_of_a_sum_are_known() -> None:
+    """Of u = 5 (a - 0.1) and s = a + 2 b the shares of the variances: 1 and 0, 1/5 and 4/5."""
+    study = entries(
+        quantities={"u": "5*(a - 0.1)", "s": "a + 2*b"}, sample={"method": "sensitivity", "count": 512}
+    )
+    result = Study(study).run()
+    assert [e.value for e in result.sensitivity("u").first] == pytest.approx([1.0, 0.0], abs=0.02)
+    assert [e.value for e in result.sensitivity("s").total] == pytest.approx([0.2, 0.8], abs=0.03)
+    assert "depends on" in result.table()
+
+
+def test_the_best_of_a_search_is_known(tmp_path: Path) -> None:
+    """The minimum of (1 - u)^2 + v over the square lies at its border, the constraint u <= 0.5 holds."""
+    study = entries(
+        constraints=["u <= 0.5"], optimise={"minimise": "w", "evaluations": 900, "population": 24}, block=24
+    )
+    result = Study(study).run(tmp_path / "search")
+    assert result.variants["w"][result.best] == pytest.approx(0.25, rel=1e-3)
+    assert result.variants["u"][result.best] <= 0.5
+    resumed = Study(study).run(tmp_path / "search")
+    assert np.array_equal(resumed.variants.values, result.variants.values)
+    (file,) = result.write_front(tmp_path / "designs")
+    assert nacelle.load(file).actuators
+    assert "variant" in file.read_text()
+
+
+@pytest.mark.extra
+def test_a_front_is_known(tmp_path: Path) -> None:
+    """Of u and (1 - u)^2 + v the front is v = 0: the square of what is left."""
+    pytest.importorskip("pymoo", reason="fronts need nacelle[optimise]")
+    study = entries(optimise={"minimise": ["u", "w"], "evaluations": 1200, "population": 40}, block=40)
+    result = Study(study).run()
+    u, w = result.variants["u"][result.front], result.variants["w"][result.front]
+    assert len(u) > 15
+    assert np.max(np.abs(w - (1.0 - u) ** 2)) < 0.05
+    for file in result.write_front(tmp_path / "front"):
+        assert nacelle.load(file).name == "fivebar"
+
+
+# ---- functions of the user
+
+
+def test_functions_of_the_user_fail_for_a_variant_alone(tmp_path: Path) -> None:
+    (tmp_path / "cost.py").write_text(
+        "def cost(columns):\n"
+        "    if columns['a'] > 0.25:\n        raise ValueError('too heavy')\n"
+        "    return float('nan') if columns['b'] > 0.25 else columns['a'] + columns['b']\n"
+        "def bodies(robot, columns):\n    return len(robot.bodies)\n"
+    )
+    study = entries(
+        quantities={
+            "cost": {"kind": "python", "python": "cost.py:cost"},
+            "bodies": {"kind": "python", "python": "cost.py:bodies", "robot": True},
+        }
+    )
+    file = tmp_path / "study.yaml"
+    file.write_text(json.dumps(study))
+    found = Study(file).evaluate([[0.1, 0.2], [0.3, 0.1], [0.2, 0.3]])
+    assert found.status.tolist() == [0, FAILED, FAILED]
+    assert found["cost"][0] == pytest.approx(0.3)
+    assert found["bodies"][0] == len(nacelle.load("fivebar").bodies)
+    assert found.reasons == {"cost: ValueError: too heavy": 1, "cost gave nan": 1}
+    assert Study(entries()).evaluate([[np.inf, 0.1]]).status[0] == NOT_A_ROBOT
+    ran = Study(file).run(tmp_path / "results")
+    assert ran.counts["failed"] > 100
