@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.dynamics.physics import ALL_TERMS, Physics
-from nacelle.errors import KinematicsError, NacelleError
+from nacelle.errors import DescriptionError, KinematicsError, NacelleError
 from nacelle.kinematics.flags import Flag
 from nacelle.spatial.scalar import Array
 from nacelle.studies.channels import ChannelProgram, States
@@ -269,6 +269,8 @@ class Evaluator:
 
 
 def _first_line(error: Exception) -> str:
+    if isinstance(error, DescriptionError):
+        return error.problems[0].message[:200]
     lines = str(error).splitlines()
     return lines[0][:200] if lines else ""
 
