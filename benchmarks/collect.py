@@ -61,6 +61,11 @@ BENCHMARKS = {
         "",
         "Steps a second, and what loops and energy lose, compared with MuJoCo and Pinocchio.",
     ),
+    "studies": (
+        "Studies",
+        "",
+        "Variants times poses a second, beside Pinocchio's models in a loop, and on a Dask cluster.",
+    ),
     "regressor": (
         "Regressors",
         "",

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from closed_loops import Pinocchio, trees_of
-from timing import processor, say
+from timing import processor
 
 import nacelle
 from nacelle.dynamics.physics import ALL_TERMS
@@ -177,12 +177,12 @@ def main():
     if options.json:
         print(json.dumps(figures))
         return
-    say(processor())
+    print(processor())
     for name, value in figures.items():
-        say(f"{name:40s} {value:12.4g}")
-    say(f"two threads over Pinocchio's loop          {two / pinocchio:10.0f}")
-    say(f"a worker's time over that of a thread      {alone / worker:10.3f}")
-    say(f"two workers over one                       {workers / worker:10.3f}")
+        print(f"{name:40s} {value:12.4g}")
+    print(f"two threads over Pinocchio's loop          {two / pinocchio:10.0f}")
+    print(f"a worker's time over that of a thread      {alone / worker:10.3f}")
+    print(f"two workers over one                       {workers / worker:10.3f}")
 
 
 if __name__ == "__main__":
