@@ -165,7 +165,7 @@ class OptimiseSpec(Strict):
 
     @property
     def optimiser(self) -> str:
-        """The method, or the usual one for so many objectives."""
+        """The method, or the usual one for the number of objectives."""
         return self.method or ("de" if len(self.minimise) + len(self.maximise) == 1 else "nsga2")
 
 
