@@ -17,7 +17,7 @@ from nacelle.lazy import public_names
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     *("kinematics", "dynamics", "papers", "trajectory", "simulation", "control", "identification"),
-    *("elastic", "vision", "io"),
+    *("elastic", "vision", "studies", "io"),
 )
 MOST_ON_TOP = 45
 # Packages whose functions are physics: their arguments and results have dimensions, units and frames.
@@ -31,6 +31,7 @@ NOT_ROBOT_FIRST = {
     "nacelle.dynamics.Model": "made by model",
     "nacelle.simulation.DigitalController": "a function with what it remembers; the robot is optional",
     "nacelle.control.Controller": "made by controller",
+    **dict.fromkeys(("nacelle.Study", "nacelle.studies.Study"), "the file names the robot"),
 }
 # What is no physical quantity of a state: settings, names, files, other objects.
 ARRAYS = {"x": True, "v": True, "a": True, "q": False, "tau": False, "external": True}

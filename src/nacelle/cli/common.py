@@ -155,7 +155,9 @@ def check_output_file(target: Path | None, endings: tuple[str, ...] = ()) -> Non
     if target is None:
         return
     if endings and target.suffix.lower() not in endings:
-        raise NacelleError(f"{target.name}: write {', '.join(endings[:-1])} or {endings[-1]}")
+        raise NacelleError(
+            f"{target.name}: write {' or '.join(filter(None, (', '.join(endings[:-1]), endings[-1])))}"
+        )
     try:
         if target.is_dir():
             raise NacelleError(f"{target} is a folder: name a file in it")

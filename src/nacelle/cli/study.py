@@ -60,7 +60,7 @@ def study_command(
     if dry:
         print_notes([study.estimate().text])
         return
-    if (folder / "study.json").exists() and not resume:
+    if any(folder.glob("blocks/*.parquet")) and not resume:
         raise NacelleError(f"{folder} holds results: give --resume to go on with it, or another --out")
     print_notes(
         [f"{format_count(study.count, 'variant')} in {format_count(study.blocks, 'block')}, to {folder}"]

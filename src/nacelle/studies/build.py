@@ -155,6 +155,11 @@ class StudyBuilder:
                 if spec.normal is not None
                 else Distribution("uniform", -size, size)
             )
+        if spec.normal is not None and (self.spec.is_grid or self.spec.optimise is not None):
+            raise KinematicsError(
+                "a normal distribution has no ends, which grids and optimisers need: write uniform, "
+                "from and to, or values"
+            )
         levels = len(spec.values) or spec.points
         if spec.each:
             return [Variable(number, (number,), distribution, added, quantity, levels) for number in numbers]
@@ -220,7 +225,12 @@ class StudyBuilder:
             component = spec.component or "force"
             if component not in ("force", "moment"):
                 raise KinematicsError(f"a reaction has the component force or moment, got {component!r}")
-            joint = robot.joint(str(spec.joint))
+            names = [joint.name for joint in robot.joints]
+            if spec.joint not in names:
+                raise KinematicsError(
+                    f"{robot.name} has no joint {spec.joint!r}; {did_you_mean(str(spec.joint), names)}"
+                )
+            joint = names.index(spec.joint)
             return q.reaction_quantity(states, joint, component), "N" if component == "force" else "N m"
         if kind == "dexterity":
             how = q.SMALLEST if spec.how == "smallest" else q.WEIGHTED

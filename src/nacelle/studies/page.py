@@ -175,7 +175,9 @@ def _summary(table: StudyTable, front: Array, is_front: Array) -> str:
     """Counts and reasons; `is_front` says which of the variants that the page holds are on the front."""
     count, variables = len(table), sum(column.kind == VARIABLE for column in table.columns)
     text = f"Variants: {count}, with {variables} variables and {len(table.columns) - variables} quantities"
-    text += f"; {np.count_nonzero(table.ok)} are {STATUSES[OK]}; {len(front)} are on the Pareto front."
+    text += f"; {np.count_nonzero(table.ok)} are {STATUSES[OK]}"
+    goals = len(front) or any(column.goal for column in table.columns)
+    text += f"; {len(front)} are on the Pareto front." if goals else "."
     parts = [paragraph(text)]
     if len(is_front) < count:
         parts.append(

@@ -72,6 +72,11 @@ class StudyResult(HasTable):
         violations = self.evaluator.violations(self.variants)
         return np.asarray(self.variants.ok & np.all(violations <= 0.0, axis=1))
 
+    @property
+    def feasible_share(self) -> Estimate:
+        """Part of the variants that are feasible, with its interval of 95 %: the yield of tolerances."""
+        return summarise(np.zeros(len(self.variants)), self.feasible).share
+
     @cached_property
     def objectives(self) -> Array:
         """Objectives (N, M), to be minimised: those that are maximised have the other sign."""
@@ -156,9 +161,10 @@ class StudyResult(HasTable):
     def notes(self) -> list[Note]:
         """Lines about the study for its page."""
         spec = self.spec
-        method = spec.optimise.method if spec.optimise else (spec.sample or SampleSpec()).method
+        method = spec.optimise.optimiser if spec.optimise else (spec.sample or SampleSpec()).method
         lines = [Note("robot", self.robot_name), Note("method", f"{method}, seed {spec.seed}")]
         lines += [Note("constraint", text) for text in spec.constraints]
+        lines += [Note("constraints", _feasible_text(self))] if spec.constraints else []
         return [*lines, *(Note("notes", line) for line in spec.notes.splitlines() if line)]
 
 
@@ -174,6 +180,7 @@ def study_parts(result: StudyResult) -> list[Part]:
     parts: list[Part] = [
         f"{result.name}: {format_count(len(table), 'variant')} of {result.robot_name}: {listing}"
     ]
+    parts += [f"  {_feasible_text(result)}"] if result.spec.constraints else []
     parts += [f"  {number} times: {reason}" for reason, number in sorted(table.reasons.items())[:_FIRST]]
     columns = [column for column in table.columns if column.kind == QUANTITY]
     rows = []
@@ -188,6 +195,14 @@ def study_parts(result: StudyResult) -> list[Part]:
     if np.any(result.front):
         parts += _front_parts(result)
     return parts
+
+
+def _feasible_text(result: StudyResult) -> str:
+    share = result.feasible_share
+    return (
+        f"{np.count_nonzero(result.feasible)} of {len(result.variants)} keep all constraints: "
+        f"{100.0 * share.value:.3g} % ({100.0 * share.low:.3g} to {100.0 * share.high:.3g} %)"
+    )
 
 
 def _summary_cells(summary: Summary) -> list[str]:
@@ -229,7 +244,7 @@ def _front_parts(result: StudyResult) -> list[Part]:
 
 
 def _text(value: float) -> str:
-    return f"{value:.4g}"
+    return f"{value:.4g}" if np.isfinite(value) else "–"
 
 
 def study_data(result: StudyResult) -> dict[str, Any]:
@@ -256,6 +271,7 @@ def study_data(result: StudyResult) -> dict[str, Any]:
         "robot": result.robot_name,
         "variants": len(table),
         "counts": result.counts,
+        "feasible": int(np.count_nonzero(result.feasible)),
         "reasons": table.reasons,
         "quantities": quantities,
         "front": front,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -126,9 +127,14 @@ class QuantitySpec(Strict):
 
 
 def _expand_quantity(value: Any) -> Any:
-    """A quantity by its kind alone, or an expression."""
+    """A quantity by its kind alone, or an expression; a key `expression` or `python` is a kind, too."""
     if isinstance(value, str):
-        return {"kind": value} if value in KINDS else {"kind": "expression", "expression": value}
+        # Words with nothing but spaces between them are no expression, but a kind that is misspelt.
+        is_kind = value in KINDS or re.fullmatch(r"[a-z]+( [a-z]+)+", value)
+        return {"kind": value} if is_kind else {"kind": "expression", "expression": value}
+    if isinstance(value, dict) and "kind" not in value:
+        kinds = [kind for kind in ("expression", "python") if kind in value]
+        return {"kind": kinds[0], **value} if kinds else value
     return value
 
 
@@ -156,6 +162,11 @@ class OptimiseSpec(Strict):
         if twice:
             raise fault(f"{sorted(twice)[0]!r} is minimised and maximised")
         return self
+
+    @property
+    def optimiser(self) -> str:
+        """The method, or the usual one for the number of objectives."""
+        return self.method or ("de" if len(self.minimise) + len(self.maximise) == 1 else "nsga2")
 
 
 class StudySpec(Strict):
@@ -186,3 +197,8 @@ class StudySpec(Strict):
             if name in self.quantities:
                 raise fault(f"a variable and a quantity are called {name!r}", "rename one of them")
         return self
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether variants are those of a grid."""
+        return self.sample is not None and self.sample.method == "grid"

@@ -40,13 +40,14 @@ from nacelle.studies.build import StudyBuilder
 from nacelle.studies.evaluate import Evaluator
 from nacelle.studies.executors import run_blocks
 from nacelle.studies.folder import ResultFolder
-from nacelle.studies.optimise import Gradients, OptimisationProblem, optimiser
+from nacelle.studies.optimise import Gradients, OptimisationProblem, Optimiser, optimiser
 from nacelle.studies.result import StudyResult
-from nacelle.studies.spec import StudySpec
+from nacelle.studies.spec import OptimiseSpec, StudySpec
 from nacelle.studies.table import StudyTable
 
-# A block has about this many states of variants, and between so many variants.
-_STATES, _FEWEST, _MOST = 200_000, 16, 4096
+# A block has about this many states of variants, and between so many variants; a study has about so many
+# blocks at least, so that several cores have work and a run that ends loses little.
+_STATES, _FEWEST, _MOST, _BLOCKS = 200_000, 16, 4096, 64
 # A device is busy with so many variants at a time.
 _DEVICE_BLOCK = 1 << 20
 TARGETS = ("jit", "cuda")
@@ -169,7 +170,7 @@ class Study:
         if spec.optimise is not None:
             return spec.optimise.evaluations
         if spec.sample is None or spec.sample.method != "sensitivity":
-            return len(self._grid) if self._is_grid else (spec.sample.count if spec.sample else 1024)
+            return len(self._grid) if spec.is_grid else (spec.sample.count if spec.sample else 1024)
         return spec.sample.count * (len(self.evaluator.space.variables) + 2)
 
     def points(self, rows: range) -> Array:
@@ -187,10 +188,6 @@ class Study:
             "monte-carlo": designs.random_points,
         }[method]
         return make(count, P, spec.seed, rows)
-
-    @property
-    def _is_grid(self) -> bool:
-        return self.spec.sample is not None and self.spec.sample.method == "grid"
 
     @property
     def _grid(self) -> range:
@@ -215,7 +212,7 @@ class Study:
         states = sum(len(of.states) for of in self.evaluator.sets.values())
         if self.target == "cuda":
             return _DEVICE_BLOCK
-        return int(max(_FEWEST, min(_MOST, _STATES // max(1, states))))
+        return int(max(_FEWEST, min(_MOST, _STATES // max(1, states), -(-self.count // _BLOCKS))))
 
     @property
     def blocks(self) -> int:
@@ -292,6 +289,8 @@ class Study:
             "seed": self.spec.seed,
             "versions": {"nacelle": _version(), "numpy": np.__version__, "machine": platform.machine()},
         }
+        # What it lacks is said before a folder is begun.
+        search = None if self.spec.optimise is None else self._optimiser(self.spec.optimise)
         with nullcontext() if folder is None else ResultFolder.open(Path(folder), metadata) as results:
             missing = list(range(self.blocks)) if results is None else results.missing_blocks()
             if results is not None:
@@ -302,11 +301,11 @@ class Study:
                     results.write(k, columns)
                 kept[k] = columns
 
-            if self.spec.optimise is None:
+            if search is None:
                 plan = StudyPlan(texts, self.block, self.blocks)
                 run_blocks(plan, missing, keep, threads=threads or cores(), address=cluster)
             else:
-                self._search(texts, kept, keep, cluster=cluster, threads=threads)
+                self._search(search, texts, kept, keep, cluster=cluster, threads=threads)
         whole = {name: np.concatenate([kept[k][name] for k in sorted(kept)]) for name in kinds}
         table = StudyTable(
             self.evaluator.columns,
@@ -316,28 +315,36 @@ class Study:
         )
         return StudyResult(self.name, self.spec, self.evaluator, table)
 
+    def _optimiser(self, spec: OptimiseSpec) -> Optimiser:
+        problem = OptimisationProblem(
+            variables=len(self.evaluator.space.variables),
+            objectives=len(spec.minimise) + len(spec.maximise),
+            constraints=len(self.evaluator.constraints),
+            seed=self.spec.seed,
+            budget=spec.evaluations,
+            population=spec.population,
+        )
+        return optimiser(spec.optimiser, problem)
+
     def _search(
-        self, texts: StudyTexts, kept: dict[int, Any], keep: Any, *, cluster: str | None, threads: int | None
+        self,
+        search: Optimiser,
+        texts: StudyTexts,
+        kept: dict[int, Any],
+        keep: Any,
+        *,
+        cluster: str | None,
+        threads: int | None,
     ) -> None:
         """Ask the optimiser, evaluate, tell it; known generations are not evaluated again."""
         evaluator, spec = self.evaluator, self.spec.optimise
         assert spec is not None
         objectives = [*spec.minimise, *spec.maximise]
         signs = np.array([1.0] * len(spec.minimise) + [-1.0] * len(spec.maximise))
-        problem = OptimisationProblem(
-            variables=len(evaluator.space.variables),
-            objectives=len(objectives),
-            constraints=len(evaluator.constraints),
-            seed=self.spec.seed,
-            budget=spec.evaluations,
-            population=spec.population,
-        )
-        search = optimiser(spec.method or ("de" if len(objectives) == 1 else "nsga2"), problem)
         k, done = 0, 0
         with task(f"optimising {self.name}") as report:
             while not search.done:
                 points = search.ask()
-                values = evaluator.space.values_at(points)
                 if k not in kept:
                     keep(k, _evaluate_points(texts, points, cluster, threads))
                 table = self._table_of(kept[k])
@@ -345,27 +352,24 @@ class Study:
                 goals[~table.ok] = np.nan
                 gradients = None
                 if search.wants_gradient:
-                    gradients = self._gradients(values, objectives, signs)
+                    gradients = self._gradients(points, objectives, signs)
                 search.tell(points, goals, evaluator.violations(table), gradients)
                 k, done = k + 1, done + len(points)
                 report(min(1.0, done / spec.evaluations))
 
-    def _gradients(self, values: Array, objectives: list[str], signs: Array) -> Gradients:
+    def _gradients(self, points: Array, objectives: list[str], signs: Array) -> Gradients:
         """Of objectives and constraints by the points of the unit cube."""
-        evaluator, P = self.evaluator, values.shape[1]
-        spread = np.array(
-            [variable.distribution.b - variable.distribution.a for variable in evaluator.space.variables]
-        )
+        evaluator, P = self.evaluator, points.shape[1]
         steps, offsets = 1e-4, np.array([-1.0, 1.0])
-        displaced = np.repeat(values[:, None, None], P, axis=1) * np.ones((1, 1, 2, 1))
+        displaced = np.repeat(points[:, None, None], P, axis=1) * np.ones((1, 1, 2, 1))
         for p in range(P):
-            displaced[:, p, :, p] += offsets * steps * spread[p]
-        table = evaluator(displaced.reshape(-1, P))
+            displaced[:, p, :, p] += offsets * steps
+        table = evaluator(evaluator.space.values_at(displaced.reshape(-1, P)))
         f = signs * np.stack([table[name] for name in objectives], axis=1)
         g = evaluator.violations(table)
 
         def differences(of: Array) -> Array:
-            part = of.reshape(len(values), P, 2, -1)
+            part = of.reshape(len(points), P, 2, -1)
             with np.errstate(invalid="ignore"):
                 return np.moveaxis((part[:, :, 1] - part[:, :, 0]) / (2.0 * steps), 1, 2)
 

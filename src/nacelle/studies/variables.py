@@ -207,7 +207,7 @@ def common_quantity(robot: Robot, numbers: Sequence[str]) -> str:
     different = sorted(set(kinds.values()))
     if len(different) > 1:
         examples = {kind: number for number, kind in kinds.items()}
-        listing = ", ".join(f"{examples[kind]} is a {kind or 'number'}" for kind in different)
+        listing = ", ".join(f"{kind or 'number'} {examples[kind]}" for kind in different)
         raise KinematicsError(f"a variable has one kind of quantity: {listing}")
     return different[0] if different else ""
 
