@@ -38,6 +38,7 @@ def states_near(robot: Any, rng: np.random.Generator, count: int) -> States:
     return States.of(robot, x, v, a)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
 def test_forces_and_rates_are_those_of_each_variant(name: str) -> None:
     """Robots in closed form and by iteration; numbers of several groups on their own."""
@@ -62,6 +63,7 @@ def test_forces_and_rates_are_those_of_each_variant(name: str) -> None:
     assert compared >= 6
 
 
+@pytest.mark.slow
 def test_quantities_of_a_motion() -> None:
     """Each against the public function for the variant as a robot."""
     study = study_of(

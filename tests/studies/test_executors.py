@@ -201,6 +201,7 @@ def test_a_study_that_is_ended_is_resumed(tmp_path: Path, number: signal.Signals
 # ---- a Dask cluster
 
 
+@pytest.mark.slow
 def test_a_cluster_loses_a_worker_and_its_scheduler(tmp_path: Path) -> None:
     """The files are in the end those of a run in this process that nothing ends."""
     trace, folder = tmp_path / "trace", tmp_path / "study"
@@ -235,6 +236,7 @@ def test_a_cluster_loses_a_worker_and_its_scheduler(tmp_path: Path) -> None:
     assert block_bytes(folder) == expected
 
 
+@pytest.mark.slow
 def test_clusters_that_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     # Another version of nacelle, as a worker may have it.

@@ -21,6 +21,7 @@ def tolerances(robot: str, numbers: list[str], size: str, **quantities: object) 
     )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("robot", "patterns"),
     [("palida", ["strut*.A.*", "strut*.B.*"]), ("delta", ["rod_length", "arm_length"]), ("3rps", ["*"])],

@@ -192,5 +192,5 @@ def test_functions_of_the_user_fail_for_a_variant_alone(tmp_path: Path) -> None:
     assert found["bodies"][0] == len(nacelle.load("fivebar").bodies)
     assert found.reasons == {"cost: ValueError: too heavy": 1, "cost gave nan": 1}
     assert Study(entries()).evaluate([[np.inf, 0.1]]).status[0] == NOT_A_ROBOT
-    ran = Study(file).run(tmp_path / "results")
-    assert ran.counts["failed"] > 100
+    file.write_text(json.dumps({**study, "sample": {"method": "grid"}}))
+    assert Study(file).run(tmp_path / "results").counts == {"ok": 1, "failed": 3}
