@@ -148,16 +148,18 @@ def _bar(stream: TextIO) -> Progress:
         TaskProgressColumn,
         TextColumn,
         TimeElapsedColumn,
+        TimeRemainingColumn,
     )
     from rich.table import Column
 
     description = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     return Progress(
         SpinnerColumn(),
-        BarColumn(24),
+        BarColumn(18),
         TaskProgressColumn(),
         TextColumn("{task.description}", markup=False, table_column=description),
         TimeElapsedColumn(),
+        TimeRemainingColumn(compact=True),
         console=Console(file=stream, force_terminal=True),
         expand=True,
         transient=True,

@@ -188,7 +188,12 @@ class StudyBuilder:
         return sets, grids
 
     def _motion(self, robot: Robot, spec: MotionSpec) -> StateSet:
-        trajectory = scenario_path(robot, spec, self.folder).trajectory
+        plan = scenario_path(robot, spec, self.folder)
+        if plan.loads:
+            raise KinematicsError(
+                "a motion of a study picks nothing up: write payload: {mass: 0.5 kg} at the top of the study"
+            )
+        trajectory = plan.trajectory
         times = np.linspace(0.0, trajectory.duration, spec.samples)
         sample = sample_trajectory(robot, trajectory, times)
         weights = np.ones(spec.samples)

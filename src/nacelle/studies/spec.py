@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from nacelle.control.scenario.spec import REFERENCE, PathSpec, PoseSpec
+from nacelle.control.scenario.spec import REFERENCE, LoadSpec, PathSpec, PoseSpec
 from nacelle.model.description.fields import Strict, fault
 
 Count = Annotated[int, Field(ge=1)]
@@ -175,6 +175,7 @@ class StudySpec(Strict):
     study: str = ""
     notes: str = ""
     robot: str | None = None
+    payload: LoadSpec | None = None
     friction: bool = True
     limits: bool = True
     variables: Annotated[dict[str, VariableSpec], Field(min_length=1)]

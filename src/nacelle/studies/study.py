@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from nacelle import robots
 from nacelle.compile.compiled import cores
 from nacelle.compile.packed import package_hash
+from nacelle.control.scenario.scenario import with_load
 from nacelle.control.yaml_input import read_specification
 from nacelle.errors import DescriptionError, StudyError, did_you_mean, format_count
 from nacelle.library import load, looks_like_file, require_file
@@ -137,7 +138,8 @@ class Study:
     @cached_property
     def robot(self) -> Robot:
         """The nominal robot."""
-        return load(self._robot_file or self._label)
+        robot, load_spec = load(self._robot_file or self._label), self.spec.payload
+        return robot if load_spec is None else with_load(robot, load_spec)
 
     @property
     def _robot_file(self) -> Path | None:

@@ -84,10 +84,11 @@ def robot_from_spec(robot: Robot, spec: RobotSpec, folder: Path) -> Robot:
         result = load(str(path) if path.exists() else spec.file)
     elif spec.moved:
         result = perturb_parameters(robot, 100.0 * spec.moved, seed=spec.seed)
-    return result if spec.load is None else _with_load(result, spec.load)
+    return result if spec.load is None else with_load(result, spec.load)
 
 
-def _with_load(robot: Robot, spec: LoadSpec) -> Robot:
+def with_load(robot: Robot, spec: LoadSpec) -> Robot:
+    """The robot with the load of a specification."""
     return with_payload(robot, spec.mass, com=spec.com, inertia=spec.inertia, on=spec.on)
 
 
@@ -162,7 +163,7 @@ def _make_plant(
     external: dict[str, Array] = {}
     for change in changes:
         if change.load is not None:
-            robot = _with_load(robot, change.load)
+            robot = with_load(robot, change.load)
         if change.wrench is not None:
             on = change.wrench.on or robot.bodies[PLATFORM].name
             external[on] = external.get(on, np.zeros(6)) + _wrench_from_spec(change.wrench)
