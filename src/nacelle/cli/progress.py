@@ -1,7 +1,7 @@
 """The progress of a running command: shown on stderr, apart from the results on stdout.
 
-On a terminal a line names the running task after a second of silence, with a bar and the time left if the task
-reports its progress. Output clears the line; it comes back after another second of silence.
+On a terminal a line names the running task after a second of silence, with a bar and the time left if the
+task reports its progress. Output clears the line; it comes back after another second of silence.
 Elsewhere (a log, a pipe) plain lines come after 2, 5, 10, 20, 40, 60, 120, 180, ... seconds.
 """
 
