@@ -13,8 +13,10 @@ from nacelle.kinematics.pose_input import reference_pose
 from nacelle.studies import Study
 from nacelle.studies.channels import FORCE, RATE, ChannelProgram, States
 from nacelle.studies.table import OK, OUT_OF_LIMITS, UNREACHABLE
+from nacelle.studies.variables import Distribution, Variable, make_space
 from support.compare import assert_same
 from support.library import NAMES, library_robot
+from support.random_robots import random_robot
 
 MOTION = {"pick-and-place": {"distance": 0.24, "height": 0.05, "duration": 0.4}, "samples": 23}
 
@@ -170,3 +172,21 @@ def test_singularities_are_measured_for_each_variant() -> None:
     least = min(expected.serial.min(), float(expected.parallel), float(expected.constraint))
     assert found["all"][0] == pytest.approx(least, rel=1e-9)
     assert found["parallel"][0] != found["parallel"][1]
+
+
+@pytest.mark.slow
+def test_axes_that_meet_by_accident_need_not_meet_in_variants() -> None:
+    """A leg in closed form at the nominal numbers alone is solved by iteration in a study."""
+    robot, rng = random_robot("6 RRRS with axes that meet", 11), np.random.default_rng(1)
+    names = robot.numbers.names("geometry")
+    space = make_space(robot, [Variable(name, (name,), Distribution("uniform"), True) for name in names])
+    program = ChannelProgram(space.robot, space.groups, frozenset({RATE}), physics=ALL_TERMS)
+    numbers = space.nominal * (1.0 + 0.003 * rng.uniform(-1.0, 1.0, (3, len(names))))
+    states = states_near(space.robot, rng, 4)
+    for part in program.parts(numbers, states):
+        for n, own in enumerate(numbers):
+            good = ~part.failed[n]
+            assert np.any(good)
+            x, v, a = (array[part.states][good] for array in (states.x, states.v, states.a))
+            motion = nacelle.kinematics.joint_motion(robot.with_numbers(own, *space.groups), x, v, a)
+            assert_same(part.values["rate"][n][good], motion.actuators[1], 1e-9)

@@ -82,6 +82,7 @@ class StudyBuilder:
         with self._collect(("variables",)):
             space = make_space(robot, variables)
         self._raise()
+        robot = space.robot
         sets, grids = self._state_sets(robot)
         known: dict[str, AnyQuantity] = {}
         columns = [

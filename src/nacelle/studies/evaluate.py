@@ -175,7 +175,7 @@ class Evaluator:
             if isinstance(quantity, PoseErrorQuantity) and quantity.states == name
         }
         if errors:
-            measured = pose_errors(self._pose_program, numbers, of.states)
+            measured = pose_errors(self._pose_program, self.space.nominal, numbers, of.states)
             for key, quantity in errors.items():
                 results[key] = largest_error(program.robot, measured, quantity.coordinate)
         return flags

@@ -59,18 +59,18 @@ def pose_error_unit(robot: Robot, coordinate: str) -> str:
     return "rad" if is_angle(robot, coordinate) else "m"
 
 
-def pose_errors(program: ChannelProgram, numbers: Array, states: States) -> Array:
+def pose_errors(program: ChannelProgram, nominal: Array, numbers: Array, states: States) -> Array:
     """Errors (N, S, n) along the coordinates of the motion; NaN where a variant does not reach there.
 
     Args:
         program: of the channels `CHANNELS`.
+        nominal: numbers (k,) that the controller knows.
         numbers: of the variants (N, k).
         states: poses of the nominal robot.
     """
     robot = program.robot
     layout = mechanism_of(robot).layout
-    nominal = robot.numbers.vector(*program.groups)[None]
-    commanded = np.concatenate([part.values["q"] for part in program.parts(nominal, states)], axis=1)
+    commanded = np.concatenate([part.values["q"] for part in program.parts(nominal[None], states)], axis=1)
     scale = np.where(robot.revolute_actuators, 1.0, robot.size)
     x = np.broadcast_to(states.x, (len(numbers), *states.x.shape)).copy()
     failed = np.zeros(x.shape[:2], dtype=bool)

@@ -20,6 +20,7 @@ from scipy.special import ndtri
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.check import check_robot
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers import GROUPS
 from nacelle.model.read import read_source
 from nacelle.model.robot import Robot
@@ -99,7 +100,8 @@ class Space:
     """The variables of a study on a robot.
 
     Attributes:
-        robot: the nominal robot, whose numbers that vary are all free.
+        robot: the nominal robot, whose numbers that vary are all free; a sample near it where its legs are
+            solved otherwise as soon as numbers move (axes that meet by accident).
         variables: the variables.
         groups: groups of the numbers that vary.
         nominal: the numbers (k,) of these groups as described.
@@ -163,6 +165,10 @@ def make_space(robot: Robot, variables: Sequence[Variable]) -> Space:
     names = robot.numbers.names(*groups) if groups else ()
     indices = tuple(tuple(names.index(number) for number in variable.numbers) for variable in variables)
     nominal = robot.numbers.vector(*groups) if groups else np.zeros(0)
+    if groups:
+        sample = robot.with_numbers(robot.numbers.sample(*groups), *groups)
+        if mechanism_of(sample).unknown_count != mechanism_of(robot).unknown_count:
+            robot = sample
     return Space(robot, tuple(variables), groups, nominal, indices)
 
 
