@@ -48,7 +48,7 @@ def study_command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a study: sample variants, or search for the best; results in a folder, and a page."""
+    """Run a parameter study: sweep, tolerances, sensitivities or optimisation, here or on a cluster."""
     from nacelle.studies.result import study_data, study_parts
     from nacelle.studies.study import Study
 

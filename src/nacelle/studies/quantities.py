@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
 
 from nacelle.dynamics.reactions import solve_reactions
 from nacelle.kinematics.flags import Flag
@@ -405,6 +404,8 @@ def largest_cylinder(steps: tuple[float, ...], upright: int) -> Callable[[Array]
         steps: distances of the grid's points along the three coordinates.
         upright: the coordinate along its axis.
     """
+    from scipy.ndimage import distance_transform_edt
+
     across = [step for k, step in enumerate(steps) if k != upright]
 
     def volumes(reached: Array) -> Array:

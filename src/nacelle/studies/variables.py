@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from nacelle.errors import KinematicsError, did_you_mean
 from nacelle.kinematics.mechanism.check import check_robot
@@ -55,6 +54,8 @@ class Distribution:
             index = np.minimum((u * len(self.values)).astype(int), len(self.values) - 1)
             return np.asarray(np.array(self.values, dtype=float)[index])
         if self.kind == "normal":
+            from scipy.special import ndtri
+
             return np.asarray(self.a + self.b * np.clip(ndtri(u), -_FURTHEST, _FURTHEST))
         if self.kind == "log":
             return np.asarray(self.a * (self.b / self.a) ** u)
