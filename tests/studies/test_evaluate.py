@@ -190,3 +190,30 @@ def test_axes_that_meet_by_accident_need_not_meet_in_variants() -> None:
             x, v, a = (array[part.states][good] for array in (states.x, states.v, states.a))
             motion = nacelle.kinematics.joint_motion(robot.with_numbers(own, *space.groups), x, v, a)
             assert_same(part.values["rate"][n][good], motion.actuators[1], 1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "number", "over"),
+    [
+        ("3rps", "base_radius", {"z": (0.3, 1.5, 9), "rx": (-0.5, 0.5, 7), "ry": (-0.5, 0.5, 7)}),
+        ("delta4", "rod_length", {"x": (-0.8, 0.8, 7), "y": (-0.8, 0.8, 7), "z": (-1.2, -0.2, 7)}),
+    ],
+)
+def test_variants_reach_where_the_nominal_robot_does_not(name: str, number: str, over: Any) -> None:
+    """Legs solved by iteration: the workspace of a variant is that of the robot with these legs."""
+    study = Study(
+        {
+            "robot": name,
+            "variables": {"size": {"numbers": number, "from": 0.01, "to": 2.0}},
+            "regions": {"space": {"over": {name: list(extent) for name, extent in over.items()}}},
+            "quantities": {"volume": "volume"},
+        }
+    )
+    space = study.evaluator.space
+    values = space.nominal_values * np.array([[0.9], [1.0], [1.15]])
+    found = study.evaluate(values)["volume"]
+    for n, numbers in enumerate(space.numbers_at(values)):
+        grid = nacelle.workspace(space.robot_at(numbers), over, conditioned=False)
+        assert found[n] == pytest.approx(grid.volume, rel=1e-12)
+    assert len(set(found)) > 1

@@ -29,7 +29,7 @@ from nacelle.dynamics import model_functions, reference
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reactions import reaction_terms
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.branch import branch_of, unknown_units
+from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, has_failed
 from nacelle.kinematics.jacobian import MEASURED_MATRICES
@@ -174,20 +174,29 @@ class States:
         x: reduced poses (S, nx), or of each variant its own (N, S, nx).
         v: reduced twists (S, n).
         a: their derivatives (S, n).
-        y: passive coordinates of the nominal robot there (S, ny); NaN where it has none.
+        y: passive coordinates (S, ny) that iterations start from: those of the nominal robot there, and where
+            it does not reach those of the nearest pose where it does.
+        reached: whether the nominal robot reaches each pose (S,).
     """
 
     x: Array
     v: Array
     a: Array
     y: Array
+    reached: Array
 
     @staticmethod
     def of(robot: Robot, x: Array, v: Array | None = None, a: Array | None = None) -> States:
         """States of the nominal robot at poses (S, nx), at rest if there are no twists."""
         rest = np.zeros((len(x), robot.motion.n))
         y = inverse_kinematics(robot, x, limits=False).y
-        return States(x, rest if v is None else v, rest if a is None else a, y)
+        reached = np.all(np.isfinite(y), axis=1)
+        if np.any(reached) and not np.all(reached):
+            from scipy.spatial import cKDTree
+
+            units = pose_units(mechanism_of(robot))
+            y[~reached] = y[reached][cKDTree(x[reached] / units).query(x[~reached] / units)[1]]
+        return States(x, rest if v is None else v, rest if a is None else a, y, reached)
 
     def __len__(self) -> int:
         """How many there are."""
@@ -277,7 +286,7 @@ class ChannelProgram:
         if self._newton is None:
             y = np.zeros((length, self.mechanism.unknown_count))
         else:
-            y, closed_loops = variants.solve(x, states.y[part])
+            y, closed_loops = variants.solve(x, states.y[part], states.reached[part])
         if length == 1:
             rows = [array[..., 0, :] for array in (x, y, v, a)]
             outputs = self.program.body(variants.prepared, *rows)
@@ -391,12 +400,13 @@ class _Variants:
         self._newton = newton
         self._prepared = None if newton is None else newton.prologue(numbers)
 
-    def solve(self, x: Array, nominal: Array) -> tuple[Array, Array]:
+    def solve(self, x: Array, nominal: Array, reached: Array) -> tuple[Array, Array]:
         """Passive coordinates y (N, S, ny) at poses (S, nx), and where they were found (N, S).
 
         Args:
             x: poses, or of each variant its own (N, S, nx).
-            nominal: those of the nominal robot (S, ny).
+            nominal: where the iteration starts (S, ny).
+            reached: whether that is the solution of the nominal robot (S,).
         """
         of, newton = self._of, self._newton
         assert newton is not None
@@ -415,7 +425,7 @@ class _Variants:
         }
         solution = newton.solve(start, rows["x"], rows["prepared"], **rules)
         y, good = solution.y.copy(), solution.status == 0
-        left = np.flatnonzero(~good & np.all(np.isfinite(start), axis=1))
+        left = np.flatnonzero(~good & np.tile(reached, count))
         if left.size:
             base = of.robot.numbers.vector(*of.groups)
             numbers, near = self.numbers[left // length], start[left]

@@ -10,7 +10,7 @@ and its error is x_p - x: lengths in m, rotations as the angle or the rotation v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def pose_errors(program: ChannelProgram, nominal: Array, numbers: Array, states:
     x = np.broadcast_to(states.x, (len(numbers), *states.x.shape)).copy()
     failed = np.zeros(x.shape[:2], dtype=bool)
     for _ in range(_STEPS):
-        at = States(x, states.v, states.a, states.y)
+        at = replace(states, x=x)
         left = 0.0
         for part in program.parts(numbers, at):
             gap = commanded[:, part.states] - part.values["q"]
