@@ -64,7 +64,7 @@ BENCHMARKS = {
     "studies": (
         "Studies",
         "",
-        "Variants times poses a second, beside Pinocchio's models in a loop, and on a Dask cluster.",
+        "Variants times poses a second, compared with Pinocchio's models in a loop, and on a Dask cluster.",
     ),
     "regressor": (
         "Regressors",
