@@ -145,6 +145,7 @@ def test_the_seed_alone_makes_the_points(name: str, capfd: pytest.CaptureFixture
     """Not what others draw meanwhile; and their numbers stay what they are. Nothing is printed."""
 
     def search(seed: int, state: int) -> Array:
+        # The generator that libraries share is the one in question.
         np.random.seed(state)  # noqa: NPY002
         expected = np.random.RandomState(state)
         problem = OptimisationProblem(2, 1, 2, budget=100, population=10, seed=seed)

@@ -60,7 +60,7 @@ def entries(**changes: Any) -> dict[str, Any]:
 )
 def test_mistakes_have_one_error_that_names_them(change: dict[str, Any], message: str) -> None:
     with pytest.raises(DescriptionError) as error:
-        Study(entries(**change)).evaluator  # noqa: B018
+        Study(entries(**change)).evaluate([])
     assert any(message in f"{p.message} {p.hint}" for p in error.value.problems), error.value
 
 
@@ -70,7 +70,7 @@ def test_mistakes_in_a_file_have_their_line(tmp_path: Path) -> None:
         "robot: fivebar\nvariables:\n  a: {numbers: nothing, from: 1, to: 2}\nquantities: {m: mass}\n"
     )
     with pytest.raises(DescriptionError) as error:
-        Study(file).evaluator  # noqa: B018
+        Study(file).evaluate([])
     assert (error.value.problems[0].line, error.value.problems[0].file) == (3, str(file))
 
 
@@ -234,7 +234,7 @@ def test_a_payload_is_carried_in_all_motions() -> None:
     assert study.evaluate([own])["peak"][0] == pytest.approx(expected, rel=1e-9)
     path = delta()["motions"]["cycle"]["pick-and-place"] | {"load": "0.5 kg"}
     with pytest.raises(DescriptionError, match="payload"):
-        Study(delta(motions={"cycle": {"pick-and-place": path}})).evaluator  # noqa: B018
+        Study(delta(motions={"cycle": {"pick-and-place": path}})).evaluate([])
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ class Quadratic:
 
 
 def block_bytes(folder: Path) -> dict[str, bytes]:
-    """Files of blocks, whatever else is beside them."""
+    """Files of blocks, whatever else is in their folder."""
     return {path.name: path.read_bytes() for path in sorted((folder / "blocks").iterdir())}
 
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from nacelle.compile import BatchNewton, Compiled, Parametric, compile_function
 from nacelle.dynamics import model_functions, reference
+from nacelle.dynamics.evaluation import parallel_margin
 from nacelle.dynamics.physics import Physics
 from nacelle.dynamics.reactions import reaction_terms
 from nacelle.kinematics import kinematic_model
@@ -39,7 +40,7 @@ from nacelle.kinematics.limits import (
     is_beyond_actuator_limits,
     is_beyond_limits,
 )
-from nacelle.kinematics.margins import NEAR_MARGIN, SINGULAR_MARGIN, TRUSTED_MARGIN
+from nacelle.kinematics.margins import NEAR_MARGIN, SINGULAR_MARGIN, TRUSTED_MARGIN, margin_flags
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.native import pose_sampler
 from nacelle.kinematics.samples import input_samples
@@ -55,7 +56,7 @@ from nacelle.spatial.scalar import Array, Scalar, pack, sign
 MARGINS, BRANCH, Q, TREE, LOOPS = "margins", "branch", "q", "q_tree", "loops"
 FORCE, RATE, JACOBIAN, CLOSURES, REACTIONS, MASS = "force", "rate", "J", "closures", "reactions", "mass"
 TANGENT = "tangent"
-"""Channels: what a quantity may ask for at states; forces come with a pivot."""
+"""Channels: what a quantity may need at states; forces come with a pivot."""
 
 # Rows (variants times states) that are evaluated at a time, and numbers that they may hold.
 _ROWS, _NUMBERS = 4096, 1 << 22
@@ -307,23 +308,21 @@ class ChannelProgram:
         self._reevaluate(variants, inputs, values, closed_loops)
         margins = values["margins"]
         shape = margins.shape[:-1]
-        flags = np.where((margins >= 0.0).all(axis=-1), 0, int(Flag.UNREACHABLE))
+        flags = np.zeros(shape, dtype=np.int64)
         if closed_loops is not None:
-            flags = np.where(closed_loops, flags, int(Flag.UNREACHABLE))
-        lowest = margins.min(axis=-1)
+            flags[~closed_loops] = int(Flag.UNREACHABLE)
+        flags |= margin_flags(margins, flags)
         if "pivot" in values:
-            pivot = np.minimum(values["pivot"], 1.0)
-            lowest = np.minimum(lowest, pivot * pivot)
-        reached = flags == 0
-        flags = flags | np.where(reached & ~(lowest >= SINGULAR_MARGIN), int(Flag.SINGULAR), 0)
-        flags = flags | np.where(
-            reached & (lowest < NEAR_MARGIN) & (lowest >= SINGULAR_MARGIN), int(Flag.NEAR_SINGULAR), 0
-        )
+            figure = parallel_margin(values["pivot"])
+            near = np.where(figure < NEAR_MARGIN, int(Flag.NEAR_SINGULAR), 0)
+            singular = np.where(figure >= SINGULAR_MARGIN, near, int(Flag.SINGULAR))
+            flags |= np.where(has_failed(flags), 0, singular)
         for name, value in values.items():
-            if name in ("margins", "pivot", "parallel", "branch"):
+            if name in ("margins", "pivot", "branch"):
                 continue
             finite = np.isfinite(value).reshape(*shape, -1).all(axis=-1)
-            flags = flags | np.where(finite | (flags != 0), 0, int(Flag.SINGULAR))
+            # Near a singularity, too, numbers that are not finite are a failure.
+            flags |= np.where(finite | has_failed(flags), 0, int(Flag.SINGULAR))
         failed = has_failed(flags)
         if "branch" in values:
             flags = flags | np.where(

@@ -1,4 +1,4 @@
-"""Optimisers that ask for points and are given what was computed there.
+"""Optimisers that request points and are given what was computed there.
 
     search = optimiser("nsga2", OptimisationProblem(variables=8, objectives=2, budget=4000))
     while not search.done:
@@ -71,7 +71,7 @@ class Evaluation(NamedTuple):
 
 
 class Optimiser(Protocol):
-    """A search that asks for points until it is done.
+    """A search that requests points until it is done.
 
     Attributes:
         wants_gradient: whether `tell` needs gradients.
@@ -283,7 +283,7 @@ class _Row(NamedTuple):
 def _run_slsqp(start: Array, evaluate: Callable[[Array], _Row]) -> None:
     from scipy.optimize import minimize
 
-    # SciPy asks for values, constraints and gradients one after the other.
+    # SciPy requests values, constraints and gradients one after the other.
     @lru_cache(maxsize=1)
     def evaluate_once(point: bytes) -> _Row:
         return evaluate(np.frombuffer(point))

@@ -43,7 +43,7 @@ class Quantity(ABC):
     @property
     @abstractmethod
     def channels(self) -> frozenset[str]:
-        """What it asks for at states."""
+        """Channels that it needs at states."""
 
     @abstractmethod
     def fold(self, robot: Robot, count: int, weights: Array) -> Fold:
@@ -86,7 +86,7 @@ class StateQuantity(Quantity):
 
     @property
     def channels(self) -> frozenset[str]:
-        """What it asks for at states."""
+        """Channels that it needs at states."""
         return self.asks
 
     def fold(self, robot: Robot, count: int, weights: Array) -> Fold:
@@ -169,7 +169,7 @@ class DriveQuantity(Quantity):
 
     @property
     def channels(self) -> frozenset[str]:
-        """What it asks for at states."""
+        """Channels that it needs at states."""
         return frozenset(_CHANNELS_OF[self.kind.split()[1]])
 
     @property

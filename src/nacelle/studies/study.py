@@ -157,6 +157,10 @@ class Study:
             self.robot, self.target
         )
 
+    def prepare(self) -> Evaluator:
+        """Make the evaluator, which reads the files that quantities and motions name."""
+        return self.evaluator
+
     def evaluate(self, values: Any) -> StudyTable:
         """Evaluate variants with values of the variables (N, P), SI units, in the order of the study."""
         return self.evaluator(values)
@@ -225,7 +229,7 @@ class Study:
     def texts(self) -> StudyTexts:
         """All that it is made of."""
         file = self._robot_file
-        self.evaluator  # noqa: B018  # reads the files that quantities name
+        self.prepare()
         for path in self._path_files():
             self._files[path] = (self._folder / path).read_text(encoding="utf-8")
         if file is None and looks_like_file(self._label):
@@ -444,7 +448,7 @@ def _warm_study(texts: StudyTexts) -> Study:
             path.write_text(text, encoding="utf-8")
         (folder / _STUDY).write_text(texts.study, encoding="utf-8")
         study = Study(folder / _STUDY, _ROBOT, target=texts.target)
-        study.evaluator  # noqa: B018  # reads its files while they are there
+        study.prepare()  # while its files are there
     return study
 
 

@@ -74,7 +74,7 @@ class StudyTable:
 
     @property
     def ok(self) -> Array:
-        """Which variants (N,) are robots that do what the study asks for."""
+        """Which variants (N,) are robots that make all motions of the study."""
         return np.asarray(self.status == OK)
 
     @property
