@@ -4,8 +4,8 @@ A Delta with its own rods, arms and base for each variant, peak force of its dri
 pick-and-place motion. In one run: a study on one thread and on two; public functions called variant by
 variant, as an optimiser with an objective in Python does; a loop over Pinocchio models built for each variant
 (rnea, Jacobians of the loops' ends and a dense solve, joint positions, rates and accelerations given, without
-friction; building apart); and a Dask cluster on this machine, of one worker for what it adds to tasks of
-about a second, and of two. Nothing is asserted about times.
+friction; building apart); a Dask cluster on this machine, of one worker for what it adds to tasks of about a
+second and to short ones, and of two. Nothing is asserted about times.
 """
 
 import argparse
@@ -102,14 +102,36 @@ def pinocchio_rate(study, variants=3, poses=200):
     return variants * poses / evaluating, building / variants
 
 
-def cluster_rate(study, workers):
-    """Variants times poses a second on worker processes of this machine."""
-    with tempfile.TemporaryDirectory() as folder, dask_cluster.cluster(Path(folder), workers) as cluster:
-        study.run(cluster=cluster.address)  # each worker compiles, or loads from the cache
-        start = time.perf_counter()
-        study.run(cluster=cluster.address)
-        seconds = time.perf_counter() - start
-    return study.count * len(states_of(study).states) / seconds
+def run_seconds(study, **where):
+    """Seconds of a run in memory: `threads` of this process, or workers at `cluster`."""
+    start = time.perf_counter()
+    assert study.run(**where).variants.ok.all()
+    return time.perf_counter() - start
+
+
+def cluster_figures(samples, variants, rounds=3):
+    """What a cluster on this machine adds, with one worker and a thread in turn; and what two workers do.
+
+    Long tasks are of about a second; short ones show what a task costs apart from its work.
+    """
+    long, short = study_of(samples, 16 * variants, variants), study_of(samples, 400, 1)
+    figures, times = {}, {"thread": [], "worker": []}
+    for workers in (1, 2):
+        with tempfile.TemporaryDirectory() as folder, dask_cluster.cluster(Path(folder), workers) as cluster:
+            at = {"cluster": cluster.address}
+            run_seconds(long, **at)  # each worker compiles, or loads from the cache
+            if workers == 2:
+                figures["two workers, variant-poses/s"] = long.count * samples / run_seconds(long, **at)
+                continue
+            for _ in range(rounds):
+                times["thread"].append(run_seconds(long, threads=1))
+                times["worker"].append(run_seconds(long, **at))
+            apart = [run_seconds(short, **where) for where in (at, {"threads": 1})]
+            figures["ms that a task costs on a cluster, beside its work"] = 1e3 * (apart[0] - apart[1]) / 400
+    figures["s a task of 16, one thread"] = min(times["thread"]) / 16
+    figures["one worker, variant-poses/s"] = long.count * samples / min(times["worker"])
+    figures["a worker's time over that of a thread"] = min(times["worker"]) / min(times["thread"])
+    return figures
 
 
 def device_rate(study, variants, repeats=3):
@@ -160,29 +182,21 @@ def main():
     assert np.array_equal(first.variants.values, second.variants.values)
     pinocchio, building = pinocchio_rate(study)
     candidates = candidate_rate(study)
-    long = study_of(options.poses, 16 * 2000, 2000)
-    alone, _ = nacelle_rate(long, 1)
-    worker, workers = cluster_rate(long, 1), cluster_rate(long, 2)
     figures = {
-        "study, one thread": one,
-        "study, two threads": two,
+        "study, one thread, variant-poses/s": one,
+        "study, two threads, variant-poses/s": two,
         "public functions, variant by variant": candidates,
         "Pinocchio, models built before": pinocchio,
         "s to build a Pinocchio model": building,
-        "study of 16 tasks, one thread": alone,
-        "s a task": 2000.0 * options.poses / alone,
-        "the same, Dask, one worker": worker,
-        "the same, Dask, two workers": workers,
+        "two threads over Pinocchio's loop": two / pinocchio,
+        **cluster_figures(options.poses, 5 * options.variants),
     }
     if options.json:
         print(json.dumps(figures))
         return
     print(processor())
     for name, value in figures.items():
-        print(f"{name:40s} {value:12.4g}")
-    print(f"two threads over Pinocchio's loop          {two / pinocchio:10.0f}")
-    print(f"a worker's time over that of a thread      {alone / worker:10.3f}")
-    print(f"two workers over one                       {workers / worker:10.3f}")
+        print(f"{name:55s} {value:12.4g}")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,17 @@ def has_failed(flags: Array) -> Array:
     return result
 
 
+def fold_columns(fold: np.ufunc, values: Array, first: Any) -> Array:
+    """`fold` over the last, short axis of values (..., n), from `first`: (...).
+
+    Column by column: NumPy reduces rows of a few numbers many times more slowly.
+    """
+    result = np.full(values.shape[:-1], first)
+    for column in np.moveaxis(values, -1, 0):
+        fold(result, column, out=result)
+    return result
+
+
 class Flagged:
     """A result with flags for every sample."""
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.kinematics.flags import fold_columns
 from nacelle.model.joint import MOTION, Interval, Joint, JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.batch import from_samples, to_samples
@@ -150,7 +151,7 @@ def actuator_limits(robot: Robot) -> tuple[Array, Array]:
 def is_beyond_actuator_limits(robot: Robot, q: Array) -> Array:
     """Whether (...) coordinates of actuators (..., actuators), rad or m, are beyond their drives' limits."""
     low, high = actuator_limits(robot)
-    return np.asarray(~((q >= low) & (q <= high)).all(axis=-1))
+    return np.asarray(~fold_columns(np.logical_and, (q >= low) & (q <= high), True))
 
 
 def wrap_actuators(robot: Robot, q: Array) -> Array:

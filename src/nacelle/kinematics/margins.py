@@ -19,7 +19,7 @@ import numpy as np
 
 from nacelle.errors import SingularError, UnreachableError
 from nacelle.kinematics.configuration import Configuration, closure_equations_at
-from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.flags import Flag, fold_columns, has_failed
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array, Scalar, minimum, pack
@@ -79,19 +79,18 @@ def _leg_margin(mechanism: Mechanism, system: ClosureEquations, k: int) -> Scala
 def leg_condition(margins: Array) -> Array:
     """Condition number (...) of the worst leg from margins (..., margins); infinite out of reach."""
     with np.errstate(all="ignore"):
-        worst = np.min(margins, axis=-1, initial=1.0)
+        worst = fold_columns(np.minimum, margins, 1.0)
         return np.asarray(np.where(worst > 0.0, 1.0 / np.sqrt(np.abs(worst)), np.inf))
 
 
 def margin_flags(margins: Array, flags: Array) -> Array:
     """What the margins of legs (..., margins) say of samples that have not failed: flags (...)."""
     with np.errstate(invalid="ignore"):
-        reached = np.all(margins >= 0.0, axis=-1)
-        singular = np.any(margins < SINGULAR_MARGIN, axis=-1)
-        near = np.any(margins < NEAR_MARGIN, axis=-1)
-    result = np.where(singular, int(Flag.SINGULAR), np.where(near, int(Flag.NEAR_SINGULAR), 0))
-    # An undetermined margin is that of a leg which cannot be solved.
-    result = np.where(reached, result, int(Flag.UNREACHABLE))
+        # An undetermined margin is that of a leg which cannot be solved, and undetermined is the worst then.
+        worst = fold_columns(np.minimum, margins, 1.0)
+        near = np.where(worst < NEAR_MARGIN, int(Flag.NEAR_SINGULAR), 0)
+        result = np.where(worst < SINGULAR_MARGIN, int(Flag.SINGULAR), near)
+        result = np.where(worst >= 0.0, result, int(Flag.UNREACHABLE))
     return np.asarray(np.where(has_failed(flags), 0, result))
 
 

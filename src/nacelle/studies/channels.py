@@ -32,7 +32,7 @@ from nacelle.dynamics.reactions import reaction_terms
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.configuration import configuration
-from nacelle.kinematics.flags import Flag, has_failed
+from nacelle.kinematics.flags import Flag, fold_columns, has_failed
 from nacelle.kinematics.jacobian import MEASURED_MATRICES
 from nacelle.kinematics.limits import (
     closure_coordinates,
@@ -59,7 +59,7 @@ TANGENT = "tangent"
 """Channels: what a quantity may need at states; forces come with a pivot."""
 
 # Rows (variants times states) that are evaluated at a time, and numbers that they may hold.
-_ROWS, _NUMBERS = 4096, 1 << 22
+_ROWS, _NUMBERS = 65536, 1 << 22
 # Newton's iteration: steps, the longest one (rad, robot sizes), parts of the way of a continuation.
 _STEPS, _LONGEST, _PARTS = 20, 0.25, 8
 
@@ -290,10 +290,10 @@ class ChannelProgram:
             y, closed_loops = variants.solve(x, states.y[part], states.reached[part])
         if length == 1:
             rows = [array[..., 0, :] for array in (x, y, v, a)]
-            outputs = self.program.body(variants.prepared, *rows)
+            outputs = self.program.body(variants.prepared, *rows, threads=1)
             values = {name: array[:, None] for name, array in _by_name(self.program, outputs).items()}
         else:
-            outputs = self.program.body(variants.prepared[:, None], x, y, v, a)
+            outputs = self.program.body(variants.prepared[:, None], x, y, v, a, threads=1)
             values = dict(_by_name(self.program, outputs))
         return self._flag_part(variants, (x, y, v, a), part, values, closed_loops)
 
@@ -320,13 +320,13 @@ class ChannelProgram:
         for name, value in values.items():
             if name in ("margins", "pivot", "branch"):
                 continue
-            finite = np.isfinite(value).reshape(*shape, -1).all(axis=-1)
+            finite = fold_columns(np.logical_and, np.isfinite(value).reshape(*shape, -1), True)
             # Near a singularity, too, numbers that are not finite are a failure.
-            flags |= np.where(finite | has_failed(flags), 0, int(Flag.SINGULAR))
+            flags[~(finite | has_failed(flags))] |= int(Flag.SINGULAR)
         failed = has_failed(flags)
         if "branch" in values:
             flags = flags | np.where(
-                ~failed & (values["branch"] < 0.0).any(axis=-1), int(Flag.OTHER_BRANCH), 0
+                ~failed & fold_columns(np.logical_or, values["branch"] < 0.0, False), int(Flag.OTHER_BRANCH), 0
             )
         if self._limits:
             beyond = self._beyond(values)
@@ -345,10 +345,11 @@ class ChannelProgram:
         iterated = [*self.mechanism.iterated_legs, *range(len(self.mechanism.legs), margins.shape[-1])]
         closed = [k for k in range(margins.shape[-1]) if k not in iterated]
         with np.errstate(invalid="ignore"):
-            ill_conditioned = np.any(~(margins[..., iterated] >= TRUSTED_MARGIN), axis=-1)
+            trusted = margins[..., iterated] >= TRUSTED_MARGIN
+            ill_conditioned = ~fold_columns(np.logical_and, trusted, True)
             if "pivot" in values:
                 ill_conditioned |= ~(values["pivot"] >= ILL_CONDITIONED_PIVOT)
-            ill_conditioned &= ~np.any(~(margins[..., closed] >= 0.0), axis=-1)
+            ill_conditioned &= fold_columns(np.logical_and, margins[..., closed] >= 0.0, True)
         if closed_loops is not None:
             ill_conditioned &= closed_loops
         if not np.any(ill_conditioned):
