@@ -326,7 +326,9 @@ class ChannelProgram:
         failed = has_failed(flags)
         if "branch" in values:
             flags = flags | np.where(
-                ~failed & fold_columns(np.logical_or, values["branch"] < 0.0, False), int(Flag.OTHER_BRANCH), 0
+                ~failed & fold_columns(np.logical_or, values["branch"] < 0.0, False),
+                int(Flag.OTHER_BRANCH),
+                0,
             )
         if self._limits:
             beyond = self._beyond(values)
