@@ -55,12 +55,13 @@ class ClosureStep:
     open: list[Scalar]
 
 
-def closure_step(legs: Legs, basis: Array) -> ClosureStep:
+def closure_step(legs: Legs, basis: Array, platform: Array | None = None) -> ClosureStep:
     """The step at a configuration.
 
     Args:
         legs: the robot, its legs eliminated.
         basis: the platform's rates (nw, d) at unit rates of its d dependent coordinates.
+        platform: steps (nw,) of the platform's rates apart from these; none if None.
     """
     configured, mechanism = legs.configured, legs.plan.mechanism
     iterated = mechanism.iterated_legs
@@ -74,8 +75,12 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     sides = {k: [value for values in gaps[k] for value in values] for k in iterated}
     loops = [loop.open(configured.now, configured.joint_frames) for loop in legs.loops]
     flat_gaps = [value for values in loops for value in values]
-    step = _dependent_step(legs, basis, sides, flat_gaps)
-    w: Rates = {rate: inner(row, step) for rate, row in zip(mechanism.platform_rates, basis, strict=True)}
+    known = np.zeros(len(basis)) if platform is None else platform
+    step = _dependent_step(legs, basis, sides, flat_gaps, known)
+    w: Rates = {
+        rate: plus(inner(row, step), value)
+        for rate, row, value in zip(mechanism.platform_rates, basis, known, strict=True)
+    }
     frames = configured.platform.frames(w, {})
     rates = dict(w)
     for k in iterated:
@@ -103,7 +108,9 @@ def closure_step(legs: Legs, basis: Array) -> ClosureStep:
     return ClosureStep(step, rates, rotations, reported_gaps)
 
 
-def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], gaps: list[Scalar]) -> Array:
+def _dependent_step(
+    legs: Legs, basis: Array, sides: dict[int, list[Scalar]], gaps: list[Scalar], known: Array
+) -> Array:
     """Step (d,) of the dependent coordinates, at which the rows left over have no closure error.
 
     Args:
@@ -111,6 +118,7 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ga
         basis: as in `closure_step`.
         sides: closure errors r of the rows of each leg.
         gaps: closure errors of the platform's own loops.
+        known: steps (nw,) of the platform's rates apart from these.
     """
     if not basis.shape[1]:
         return np.zeros(0)
@@ -120,7 +128,8 @@ def _dependent_step(legs: Legs, basis: Array, sides: dict[int, list[Scalar]], ga
         [inner(row.values(), (column[indices[rate]] for rate in row)) for column in basis.T]
         for row in legs.dependent_rows
     ]
-    return np.asarray(solve(pack(D), -right))
+    moved = [inner(row.values(), (known[indices[rate]] for rate in row)) for row in legs.dependent_rows]
+    return np.asarray(solve(pack(D), -(right + pack(moved))))
 
 
 def _rod_rotation(

@@ -83,10 +83,13 @@ def _reason_for_step(now: Configuration, x: Array, y: Array) -> str:
 
 
 @register_compact_form(loop_step, _reason_for_step)
-def _loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
+def _loop_step(
+    now: Configuration, x: Array, y: Array, *, platform: Array | None = None
+) -> tuple[list[Scalar], list[Scalar]]:
     """Newton's step of the passive coordinates, and what is open, from the factors."""
     robot, mechanism = now.robot, now.mechanism
-    step = closure_step(_eliminated_legs(now), chart_basis(mechanism, x, y[: mechanism.dependent_count]))
+    basis = chart_basis(mechanism, x, y[: mechanism.dependent_count])
+    step = closure_step(_eliminated_legs(now), basis, platform)
     dy = step.dependent.tolist()[: mechanism.dependent_count]
     start = mechanism.dependent_count
     for j in mechanism.iterated_joints:

@@ -23,6 +23,7 @@ from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
 from nacelle.export.entry import CLOSING_STEP, Entry, ExportRequest, pose_description
+from nacelle.export.kinematics import KINEMATICS, KINEMATICS_LABELS, kinematics_entries
 from nacelle.export.loop import assembly_entry, controller_entries, plant_entries
 from nacelle.kinematics.branch import RELATION_TOLERANCE, branch_of
 from nacelle.kinematics.kinematic_model import branch_signs
@@ -89,14 +90,16 @@ def check_request(request: ExportRequest) -> None:
             an option of friction cannot be used.
     """
     if not request.models and not request.loop:
-        raise ExportError(f"name at least one model: {', '.join(_MAIN)}")
+        raise ExportError(f"name at least one model: {', '.join((*_MAIN, KINEMATICS))}")
     if request.loop and request.parameters:
         raise ExportError(
             "numbers of the robot are constants of a controller and a plant: leave the parameters out"
         )
     for name in request.models:
-        if name not in _MAIN:
-            raise ExportError(f"no model is called {name!r}; {did_you_mean(name, tuple(_MAIN))}")
+        if name not in (*_MAIN, KINEMATICS):
+            raise ExportError(f"no model is called {name!r}; {did_you_mean(name, (*_MAIN, KINEMATICS))}")
+        if name == KINEMATICS and request.parameters:
+            raise ExportError(f"numbers of the robot are constants of {name}: leave the parameters out")
         if name in ELASTIC_NAMES and request.parameters:
             raise ExportError(f"numbers of the robot are constants of {name}: leave the parameters out")
         if request.models.count(name) > 1:
@@ -151,7 +154,9 @@ def entries(robot: Robot, prefix: str, request: ExportRequest) -> list[Entry]:
         )
     result = [entry for name in request.models for entry in _model_entries(robot, prefix, name, request)]
     result += _loop_entries(robot, prefix, request)
-    rigid = [entry for entry in result if entry.model is None or entry.model.name not in ELASTIC_NAMES]
+    # Kinematics close the legs themselves.
+    others = [entry for entry in result if entry.label not in KINEMATICS_LABELS]
+    rigid = [entry for entry in others if entry.model is None or entry.model.name not in ELASTIC_NAMES]
     if not any(variable.name == "y" for entry in rigid for variable in entry.program.inputs):
         return result
     return [_closing_entry(robot, prefix), *result]
@@ -176,6 +181,8 @@ def _loop_entries(robot: Robot, prefix: str, request: ExportRequest) -> list[Ent
 
 def _model_entries(robot: Robot, prefix: str, name: str, request: ExportRequest) -> list[Entry]:
     """The function of a model; with numbers given at run time the function that prepares them comes first."""
+    if name == KINEMATICS:
+        return kinematics_entries(robot, prefix)
     if name in ELASTIC_NAMES:
         return _elastic_entries(robot, prefix, name, request)
     source = request.input if name in MODELS_BY_INPUT[request.input] else "pose"

@@ -34,7 +34,8 @@ class Entry:
         fixed_inputs: values of inputs that are no part of a state: the robot's numbers, and those prepared of
             them.
         at: its inputs at some states, a row each, where they are not named after parts of a state.
-        driver: the loop around it: "newton", "rk4" or none.
+        driver: the loop around it: "newton", "rk4", "track" or none.
+        units: what the unknowns of a way that is followed count in.
     """
 
     label: str
@@ -45,6 +46,7 @@ class Entry:
     fixed_inputs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     at: Callable[[SampleStates], Mapping[str, Array]] | None = None
     driver: str = ""
+    units: tuple[float, ...] = ()
 
     @property
     def closes(self) -> bool:

@@ -42,6 +42,16 @@ class SampleStates:
         free = undriven_coordinates(self.robot)
         return inverse_dynamics(self.robot, self.x, self.v, self.a, free=free, **self.options).tau
 
+    @cached_property
+    def actuators(self) -> Array:
+        """Coordinates of the actuators."""
+        return joint_motion(self.robot, self.x, self.v, self.a).actuators[0]
+
+    @cached_property
+    def actuator_rates(self) -> Array:
+        """Rates of the actuators."""
+        return joint_motion(self.robot, self.x, self.v, self.a).actuators[1]
+
 
 def random_states(robot: Robot, count: int = STATES, *, seed: int = 0, **options: Any) -> SampleStates:
     """Seeded states around the reference pose, far from singularities.

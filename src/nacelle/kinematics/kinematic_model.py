@@ -18,15 +18,16 @@ from nacelle.kinematics.configuration import (
     rate_map,
     rates_at,
 )
+from nacelle.kinematics.limits import actuator_limits, bounds_of
 from nacelle.kinematics.margins import closed_form_margin, margins
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.shapes import pose_shape, twist_shape, unknowns_shape
-from nacelle.model.joint import Primitive
+from nacelle.kinematics.shapes import actuators_shape, pose_shape, twist_shape, unknowns_shape
+from nacelle.model.joint import JointKind, Primitive
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import compact_form, physics
 from nacelle.spatial.rotation import quat_product
-from nacelle.spatial.scalar import Array, Scalar, pack
-from nacelle.spatial.solve import solve
+from nacelle.spatial.scalar import Array, Scalar, dot, minimum, pack, product
+from nacelle.spatial.solve import least_squares, solve
 from nacelle.tree.actuation import actuator_biases, actuator_rows, rate_rows
 from nacelle.tree.closure import closure_bias, closure_residual
 from nacelle.tree.rates import RightHandSides, internal_freedom_biases, solve_rates
@@ -66,6 +67,58 @@ def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators q (actuators,), rad or m, and the margins of the legs."""
     now = configuration(robot, x, y)
     return {"q": _actuator_coordinates(now), "margins": _margins(now)}
+
+
+@physics(x=pose_shape, y=unknowns_shape)
+def actuators_within_limits(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """Coordinates of the actuators (actuators,), the smallest margin, and the way to the nearest limit.
+
+    The way is in rad or m, of tilts of spherical joints the difference of cosines, below 0 beyond a limit; 1
+    where there are no limits.
+    """
+    now = configuration(robot, x, y)
+    active = _actuator_coordinates(now)
+    ways: list[Scalar] = []
+    for low, high, value in zip(*actuator_limits(robot.numeric), active, strict=True):
+        ways += _ways(value, low, high)
+    for j, joint in enumerate(robot.numeric.joints):
+        for bound in bounds_of(joint.kind, joint.limits) if joint.kind is not JointKind.POINT else ():
+            if bound.primitive is Primitive.SPHERICAL:
+                first, second = (
+                    product(now.motion.poses[body].R, frame.R)
+                    for body, frame in (
+                        (joint.predecessor, robot.joints[j].frame_predecessor),
+                        (joint.successor, robot.joints[j].frame_successor),
+                    )
+                )
+                ways.append(dot(first[:, 2], second[:, 2]) - float(np.cos(min(bound.high, np.pi))))
+            else:
+                ways += _ways(now.coordinate(j, bound.axis), bound.low, bound.high)
+    smallest: Scalar = 1.0
+    for way in ways:
+        smallest = minimum(smallest, way)
+    margin: Scalar = 1.0
+    for value in _margins(now):
+        margin = minimum(margin, value)
+    return {"active": active, "margin": pack([margin]), "way": pack([smallest])}
+
+
+def _ways(value: Scalar, low: float, high: float) -> list[Scalar]:
+    """The ways from a coordinate to its limits, those that there are."""
+    return [*([value - low] if np.isfinite(low) else []), *([high - value] if np.isfinite(high) else [])]
+
+
+@physics(x=pose_shape, y=unknowns_shape, v=twist_shape)
+def actuator_rates(robot: Robot, x: Array, y: Array, v: Array) -> dict[str, Array]:
+    """Rates of the actuators (actuators,) from the reduced twist, q' = J_r^-1 v."""
+    return {"q_dot": compact_form(jacobian_at)(configuration(robot, x, y))["J"] @ v}
+
+
+@physics(x=pose_shape, y=unknowns_shape, q_dot=actuators_shape)
+def platform_twist(robot: Robot, x: Array, y: Array, q_dot: Array) -> dict[str, Array]:
+    """The reduced twist (n,) from the rates of the actuators; of redundant ones with the least error."""
+    J = compact_form(jacobian_at)(configuration(robot, x, y))["J"]
+    return {"v": least_squares(J, q_dot.reshape(-1, 1)).X[:, 0]}
 
 
 @physics(x=pose_shape, y=unknowns_shape)

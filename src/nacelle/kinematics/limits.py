@@ -78,7 +78,7 @@ def relative_pose(joint: Joint, R: Array, p: Array) -> tuple[Array, Array]:
     return R1_T @ R2, np.einsum("...ij,...j->...i", R1_T, p2 - p1)
 
 
-class _Bound(NamedTuple):
+class Bound(NamedTuple):
     """A coordinate with a limit: where it starts in the joint's coordinates, its axis, what it is, limits."""
 
     start: int
@@ -89,13 +89,13 @@ class _Bound(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _bounds(kind: JointKind, limits: tuple[Interval, ...]) -> tuple[_Bound, ...]:
+def bounds_of(kind: JointKind, limits: tuple[Interval, ...]) -> tuple[Bound, ...]:
     """The coordinates of a kind of joint that have limits."""
     bounds = []
     start = 0
     for axis, (primitive, (low, high)) in enumerate(zip(MOTION[kind], limits, strict=False)):
         if math.isfinite(low) or math.isfinite(high):
-            bounds.append(_Bound(start, axis, primitive, low - _SLACK, high + _SLACK))
+            bounds.append(Bound(start, axis, primitive, low - _SLACK, high + _SLACK))
         start += primitive.nq
     return tuple(bounds)
 
@@ -118,7 +118,7 @@ def limit_readings(joint: Joint, q: Array, *, centred: bool = False) -> Iterator
     """
     # Of a single sample plain floats, which are much faster than arrays of one entry.
     columns = q.tolist() if q.ndim == 1 else np.moveaxis(q, -1, 0)
-    for start, axis, primitive, low, high in _bounds(joint.kind, joint.limits):
+    for start, axis, primitive, low, high in bounds_of(joint.kind, joint.limits):
         value = columns[start]
         if primitive is Primitive.SPHERICAL:
             cosine = 1.0 - 2.0 * (value * value + columns[start + 1] * columns[start + 1])
@@ -138,7 +138,7 @@ def is_beyond_limits(joint: Joint, q: Array) -> Array:
 
 def has_limit(joint: Joint) -> bool:
     """Whether a joint has a limit."""
-    return bool(_bounds(joint.kind, joint.limits))
+    return bool(bounds_of(joint.kind, joint.limits))
 
 
 @lru_cache(maxsize=256)

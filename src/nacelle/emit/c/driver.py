@@ -8,16 +8,18 @@ gives them arrays, arguments, remarks and files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from nacelle.emit.c.loops import ArrayVector, Dialect, Statements
-from nacelle.emit.c.parts import format_call
+from nacelle.emit.c.parts import c_constant, format_call
 from nacelle.emit.c.target import COptions, Interface, c_source, header_lines
 from nacelle.emit.loop_writer import Index
 from nacelle.emit.names import Identifiers
 from nacelle.emit.newton import NewtonLoop, write_newton
 from nacelle.emit.registry import TargetError
 from nacelle.emit.rk4 import ControlLoop, Rk4Loop, SampledSizes, integration_sizes, write_rk4
+from nacelle.emit.track import ROUNDING, TrackLoop, write_track
 from nacelle.program.program import Program
 
 
@@ -216,6 +218,109 @@ def newton_source(program: Program, options: COptions | None = None) -> dict[str
         batch = _NEWTON_BATCH.format(**common, head=head, arguments=", ".join(row_arguments))
         header += "\n" + _NEWTON_BATCH_REMARK.format(**common) + prototype(batch)
         text += "\n" + batch
+    return c_source(program, options) | driver_files(driver, [interface.name], header, text)
+
+
+# ---- following a solution along a straight way in C, around the entry of a program for one sample
+
+
+_TRACK_REMARK = """\
+/*
+ * {function}: follow a solution along a straight way of the parameters, by Newton's method in parts short
+ * enough that no singularity can lie within one.
+ *
+ *   y            in the solution at p, {n} numbers; out the last one on the way
+ *   p            where the way begins, {k} numbers
+ *   p_last       where it ends
+ *   distances    in the distances from singularities at y, {m} numbers, out those at the last solution
+ *   tolerance    largest error of a solution
+ *   cap          most evaluations
+ *   count        out, evaluations; may be NULL
+ *
+ * Returns 0 if the way was followed to its end, 1 if the cap is reached, 2 if a singularity, or the end of
+ * all solutions, lies on the way.
+ */
+"""
+
+_TRACK = """\
+static const {real} {function}_weights[{n}] = {{
+{weights}
+}};
+
+{head}
+{{
+    {real} accepted[{n}];
+    {real} tentative[{n}];
+    {real} at[{k}];
+    {real} step[{n}];
+    {real} last[1];
+    {real} here[{m}];
+    {real} further[{m}];
+    const unsigned rounds = (unsigned)(cap > 0 ? cap : 0);
+{loop}
+    if (count != NULL) {{
+        *count = (int){taken} + 1;
+    }}
+    return (int){status};
+}}
+"""
+
+
+def track_source(
+    program: Program, options: COptions | None = None, *, units: Sequence[float]
+) -> dict[str, str]:
+    """Write the driver that follows solutions of a program (`nacelle.emit.track`), and the program itself.
+
+    Args:
+        program: inputs y and p, outputs the step of y, the error and the distances.
+        options: how C is written.
+        units: what the unknowns count in (n,).
+
+    Returns:
+        The text of each file, by its name: NAME.h, NAME.c, NAME_track.h and NAME_track.c.
+    """
+    options = options or COptions()
+    interface = Interface(program, options)
+    driver = f"{interface.name}_track"
+    y, p = program.inputs
+    real = interface.real
+    heads = [f"{real} *y", f"const {real} *p", f"const {real} *p_last", f"{real} *distances"]
+    head = format_call(f"int {driver}", [*heads, f"{real} tolerance", "int cap", "int *count"])
+    reserved = "y p p_last distances tolerance cap count accepted tentative at step last here further rounds"
+    code = _statements(interface, options, "unsigned", f"{driver} {reserved}")
+    loop = TrackLoop(
+        n=y.size,
+        k=p.size,
+        y=_array_vector(code, "y"),
+        accepted=_array_vector(code, "accepted"),
+        tentative=_array_vector(code, "tentative"),
+        p=_array_vector(code, "at"),
+        first=lambda j: f"p[{j}]",
+        last=lambda j: f"p_last[{j}]",
+        step=_array_vector(code, "step"),
+        error=_array_vector(code, "last").get,
+        m=program.outputs[2].size,
+        distances=_array_vector(code, "here").get,
+        near=_array_vector(code, "distances"),
+        further=_array_vector(code, "further"),
+        weights=lambda j: f"{driver}_weights[{j}]",
+        evaluate=lambda: code(format_call(interface.name, ["y", "at", "step", "last", "here"], 8) + ";"),
+        tolerance="tolerance",
+        rounding=code.number(ROUNDING * (1.2e-7 if options.real == "float" else 2.2e-16)),
+        rounds="rounds",
+    )
+    results = write_track(code, loop)
+    values = [c_constant(1.0 / unit, options.real) for unit in units]
+    common = {"function": driver, "n": y.size, "k": p.size, "m": loop.m, "real": real}
+    text = _TRACK.format(
+        **common,
+        head=head,
+        weights="\n".join(f"    {', '.join(values[j : j + 4])}," for j in range(0, len(values), 4)),
+        loop=code.text(),
+        taken=results.taken,
+        status=results.status,
+    )
+    header = _TRACK_REMARK.format(**common) + f"{head};\n"
     return c_source(program, options) | driver_files(driver, [interface.name], header, text)
 
 

@@ -111,6 +111,16 @@ def number_lines(values: Array, real: str) -> str:
     return "\n".join(f"    {', '.join(texts[k : k + 4])}," for k in range(0, len(texts), 4))
 
 
+def table_text(name: str, values: Array, count: str = "STATES") -> str:
+    """Write a table of numbers with a row for each of `count` states."""
+    rows = []
+    for row in values.tolist():
+        texts = [c_constant(value, "double") for value in row]
+        lines = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
+        rows.append("    {" + ",\n     ".join(lines) + "},")
+    return "\n".join([f"static const double {name}[{count}][{values.shape[1]}] = {{", *rows, "};", ""])
+
+
 def assemble_prototype(package: Package, real: str) -> str:
     """The head of the function that finds out whether a pose is reached."""
     function = f"{package.name}_assemble{precision_suffix(real)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from nacelle.control.controller import Controller
-from nacelle.emit.c.driver import newton_source, rk4_source
+from nacelle.emit.c.driver import newton_source, rk4_source, track_source
 from nacelle.emit.c.target import COptions, Interface, c_definition, header_lines
 from nacelle.emit.names import Identifiers, comment_text
 from nacelle.export.about import (
@@ -18,6 +18,12 @@ from nacelle.export.about import (
     friction_note,
     monitoring_notes,
     readme_text,
+)
+from nacelle.export.c.kinematics import (
+    has_kinematics,
+    kinematics_header,
+    kinematics_source,
+    kinematics_tolerances,
 )
 from nacelle.export.c.loop import loop_part, loop_readme
 from nacelle.export.c.self_test import self_test
@@ -143,7 +149,6 @@ def make_file(name: str, sources: Sequence[str]) -> str:
 
 
 _WIDTH = 96
-_DRIVERS = {"newton": newton_source, "rk4": rk4_source}
 
 
 @dataclass(frozen=True)
@@ -181,6 +186,8 @@ class CTarget(ExportTarget):
         )
         name, precisions, batch = package.name, PRECISIONS[self.precision], self.batch
         tolerances = TOLERANCES if closed is None else closed.tolerance
+        if has_kinematics(package):
+            tolerances = kinematics_tolerances(package, references, tolerances)
         sources, headers, stack = package_code(package, precisions, batch, tolerances)
         files = {f"include/{file}": text for file, text in headers.items()}
         files |= {f"src/{file}": text for file, text in sources.items()}
@@ -219,18 +226,29 @@ def package_code(
         for real in precisions:
             options = _options(package, entry, real, batch)
             if entry.driver:
-                for file, text in _DRIVERS[entry.driver](entry.program, options).items():
+                for file, text in _driver_files(entry, options).items():
                     (headers if file.endswith(".h") else sources)[file] = text
             text, bytes_used = c_definition(entry.program, options, f"{name}.h")
             sources[f"{Interface(entry.program, options).name}.c"] = text
             stack.setdefault(entry.label, {})[real] = bytes_used
-    included = [file for file in headers if file.endswith(("_newton.h", "_rk4.h"))]
+    included = [file for file in headers if file.endswith(("_newton.h", "_rk4.h", "_track.h"))]
     loop = loop_part(package, precisions, tolerances)
     sources |= loop.sources
     headers |= loop.headers
     included += loop.headers
+    if has_kinematics(package):
+        sources |= dict(kinematics_source(package, real, tolerances) for real in precisions)
+        headers[f"{name}_kinematics.h"] = kinematics_header(package, precisions, tolerances)
+        included.append(f"{name}_kinematics.h")
     headers[f"{name}.h"] = _header(package, precisions, batch, included, stack, loop.declared)
     return PackageCode(sources, headers, stack)
+
+
+def _driver_files(entry: Entry, options: COptions) -> dict[str, str]:
+    """The loop around an entry, and the entry itself."""
+    if entry.driver == "track":
+        return track_source(entry.program, options, units=entry.units)
+    return {"newton": newton_source, "rk4": rk4_source}[entry.driver](entry.program, options)
 
 
 def _options(package: Package, entry: Entry, real: str, batch: bool) -> COptions:

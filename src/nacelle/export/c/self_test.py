@@ -13,11 +13,11 @@ from nacelle.control.controller import Controller
 from nacelle.emit.c.parts import c_constant
 from nacelle.emit.c.target import COptions, Interface
 from nacelle.export.about import Package
-from nacelle.export.c.assemble import controller_names
+from nacelle.export.c.assemble import controller_names, table_text
+from nacelle.export.c.kinematics import has_kinematics, kinematics_check, kinematics_tolerances
 from nacelle.export.entry import Entry
 from nacelle.export.loop import memory_fields
-from nacelle.export.vectors import CAP, ClosedLoops, RecordedSamples, ReferenceVectors
-from nacelle.spatial.scalar import Array
+from nacelle.export.vectors import CAP, TOLERANCES, ClosedLoops, RecordedSamples, ReferenceVectors
 
 # ---- a controller: samples in a row, memory carried on
 
@@ -62,16 +62,6 @@ static int check_{label}(void)
 """
 
 
-def _table(name: str, values: Array, count: str = "STATES") -> str:
-    """Write a table of numbers with a row for each of `count` states."""
-    rows = []
-    for row in values.tolist():
-        texts = [c_constant(value, "double") for value in row]
-        lines = [", ".join(texts[k : k + 4]) for k in range(0, len(texts), 4)]
-        rows.append("    {" + ",\n     ".join(lines) + "},")
-    return "\n".join([f"static const double {name}[{count}][{values.shape[1]}] = {{", *rows, "};", ""])
-
-
 def _array_text(kind: str, name: str, texts: list[str]) -> str:
     lines = [f"    {', '.join(texts[k : k + 8])}," for k in range(0, len(texts), 8)]
     return "\n".join([f"static const {kind} {name}[{len(texts)}] = {{", *lines, "};", ""])
@@ -92,9 +82,9 @@ def sample_tables(package: Package, controller: Controller, samples: RecordedSam
             f"/* {package.name}_controller: samples in a row */",
             f"#define SAMPLES {len(samples.tau)}",
             "",
-            *(_table(f"controller_{name}", samples.inputs[name], "SAMPLES") for name in _INPUTS),
-            _table("controller_force", samples.tau, "SAMPLES"),
-            _table("controller_memory", rows, "SAMPLES + 1"),
+            *(table_text(f"controller_{name}", samples.inputs[name], "SAMPLES") for name in _INPUTS),
+            table_text("controller_force", samples.tau, "SAMPLES"),
+            table_text("controller_memory", rows, "SAMPLES + 1"),
             _array_text(
                 "double",
                 "controller_start",
@@ -225,6 +215,14 @@ def self_test(
             if vectors.closed is not None:
                 parts.append(_newton(package, entry, vectors.closed, real))
                 calls.append(f"    bad += check_{entry_suffix(entry, real)}_newton();")
+    if has_kinematics(package):
+        table, checks = kinematics_check(
+            package, references, kinematics_tolerances(package, references, TOLERANCES)
+        )
+        parts.append(table)
+        for real in precisions:
+            parts.append(checks[real])
+            calls.append(f"    bad += check_kinematics{'_f' if real == 'float' else ''}();")
     controller = package.request.controller
     if controller is not None and samples is not None:
         parts.append(sample_tables(package, controller, samples))
@@ -250,15 +248,15 @@ def data_tables(package: Package, entry: Entry, vectors: ReferenceVectors) -> st
     """Tables of inputs and outputs, numbered: names of variables are for the eye alone."""
     tables = [f"/* {package.name}_{entry.label} */"]
     for k, values in enumerate(vectors.inputs.values()):
-        tables.append(_table(f"{entry.label}_in{k}", values))
+        tables.append(table_text(f"{entry.label}_in{k}", values))
     for k, values in enumerate(vectors.outputs.values()):
-        tables.append(_table(f"{entry.label}_out{k}", values))
+        tables.append(table_text(f"{entry.label}_out{k}", values))
     if vectors.closed is not None:
         tables += [
-            _table(f"{entry.label}_closed", vectors.closed.y),
+            table_text(f"{entry.label}_closed", vectors.closed.y),
             "/* By how much y moves where the loops open by their size: an iteration that closes them to a",
             " * tolerance knows y to the tolerance times this. */",
-            _table(f"{entry.label}_condition", vectors.closed.condition),
+            table_text(f"{entry.label}_condition", vectors.closed.condition),
         ]
     return "\n".join(tables)
 

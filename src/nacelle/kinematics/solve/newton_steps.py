@@ -19,17 +19,41 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.kinematics.configuration import Configuration, chart_basis, closure_equations_at, configuration
-from nacelle.kinematics.kinematic_model import inverse_jacobian_matrix
+from nacelle.kinematics.configuration import (
+    Configuration,
+    chart_basis,
+    closure_equations_at,
+    configuration,
+    coordinate_selections,
+)
+from nacelle.kinematics.kinematic_model import (
+    has_tilt_coordinates,
+    inverse_jacobian_matrix,
+    iterated_distances,
+    jacobian_at,
+    pose_tangent,
+)
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.shapes import actuators_shape, pose_shape, unknowns_shape
+from nacelle.kinematics.shapes import actuators_shape, pose_shape, twist_scales, unknowns_shape
 from nacelle.model.joint import Primitive
+from nacelle.model.reduced import ReducedLayout
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import compact_form, physics
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import quat_product, rotation_quat
-from nacelle.spatial.scalar import Array, Scalar, absolute, cos, divide, dot, maximum, pack, sin, sqrt
-from nacelle.spatial.solve import least_squares, solve
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    absolute,
+    cos,
+    divide,
+    dot,
+    maximum,
+    pack,
+    sin,
+    sqrt,
+)
+from nacelle.spatial.solve import column_independence, least_squares, solve
 from nacelle.tree.actuation import actuator_transforms, closure_actuators, joint_rate_row, tree_actuator_rates
 from nacelle.tree.rates import ClosureEquations, RightHandSides, rate_equations, solve_rates
 from nacelle.tree.spanning_tree import (
@@ -94,27 +118,36 @@ def loop_gaps(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     return {"gaps": pack(_step_and_gaps(robot, y, x)[1])}
 
 
-def _step_and_gaps(robot: Robot, y: Array, x: Array) -> tuple[list[Scalar], list[Scalar]]:
-    """Newton's step of the unknowns, and what is open."""
+def _step_and_gaps(
+    robot: Robot, y: Array, x: Array, platform: Array | None = None
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Newton's step of the unknowns, with a step (nw,) of the platform's rates if given; and what is open."""
     now = configuration(robot, x, y)
     mechanism = now.mechanism
     counted = [now.coordinates[axis] for axis in mechanism.counted]
     changes = [value - old for value, old in zip(counted, y[mechanism.iterated_count :], strict=True)]
-    dy, gaps = ([], []) if mechanism.has_closed_form else compact_form(loop_step)(now, x, y)
+    dy, gaps = (
+        ([], []) if mechanism.has_closed_form else compact_form(loop_step)(now, x, y, platform=platform)
+    )
     return [*dy, *changes], [*gaps, *changes]
 
 
-def loop_step(now: Configuration, x: Array, y: Array) -> tuple[list[Scalar], list[Scalar]]:
-    """The step of the passive coordinates, and what is open."""
+def loop_step(
+    now: Configuration, x: Array, y: Array, *, platform: Array | None = None
+) -> tuple[list[Scalar], list[Scalar]]:
+    """The step of the passive coordinates while the platform steps, and what is open."""
     robot, mechanism = now.robot, now.mechanism
     basis = chart_basis(mechanism, x, y[: mechanism.dependent_count])
     system = closure_equations_at(now)
-    nothing = np.zeros((mechanism.platform_rate_count, 0))
+    known = np.zeros((mechanism.platform_rate_count, 0)) if platform is None else platform.reshape(-1, 1)
     response = solve_rates(
-        system, nothing, basis, right=RightHandSides(system.closures.residual), legs=mechanism.iterated_legs
+        system, known, basis, right=RightHandSides(system.closures.residual), legs=mechanism.iterated_legs
     )
-    u = response.u[:, -1]
-    dy = [response.dependent[k, -1] for k in range(mechanism.dependent_count)]
+    if platform is None:
+        u, dependent = response.u[:, -1], response.dependent[:, -1]
+    else:
+        u, dependent = response.u.sum(axis=1), response.dependent.sum(axis=1)
+    dy = [dependent[k] for k in range(mechanism.dependent_count)]
     dy += coordinate_steps(robot, mechanism.iterated_joints, y[mechanism.dependent_count :], u)
     residual, scale = system.closures.residual, mechanism.row_scale
     return dy, [residual[row] / scale[row] for row in mechanism.iterated_rows]
@@ -141,14 +174,25 @@ def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
     gap = _actuator_gaps(q, actuator_transforms(robot, now.motion, now.steps))
     right = pack(gap).reshape(-1, 1)
     v = (solve(J, right) if J.shape[0] == J.shape[1] else least_squares(J, right).X)[:, 0]
+    dx = _pose_step(now.mechanism.layout, x, v)
+    return {"dy": pack(dx), "error": _largest(_scaled_gaps(robot, gap))}
+
+
+def largest_actuator_gap(now: Configuration, q: Array) -> Scalar:
+    """How far the actuators of a configuration are from coordinates q, rad or robot sizes."""
+    gaps = _actuator_gaps(q, actuator_transforms(now.robot, now.motion, now.steps))
+    return _largest(_scaled_gaps(now.robot, gaps))
+
+
+def _pose_step(layout: ReducedLayout, x: Array, rates: Array) -> list[Scalar]:
+    """The change of a reduced pose at a step (n,) of the rates of its coordinates."""
     dx: list[Scalar] = []
-    layout = now.mechanism.layout
     for name in layout.x_names:
         if layout.quaternion is not None and name == "qx":
-            dx += list(quaternion_step(x[layout.quaternion], v[layout.angular], before=True))
+            dx += list(quaternion_step(x[layout.quaternion], rates[layout.angular], before=True))
         elif layout.quaternion is None or name not in ("qy", "qz", "qw"):
-            dx.append(v[layout.v_index(name)])
-    return {"dy": pack(dx), "error": _largest(_scaled_gaps(robot, gap))}
+            dx.append(rates[layout.v_index(name)])
+    return dx
 
 
 def _scaled_gaps(robot: Robot, gaps: Sequence[Scalar]) -> list[Scalar]:
@@ -209,3 +253,67 @@ def assembly_step(robot: Robot, y: Array, q: Array) -> dict[str, Array]:
     loop_rows = [*mechanism.platform_rows, *(row for plan in mechanism.legs for row in plan.rows)]
     open_loops = [system.closures.residual[row] / mechanism.row_scale[row] for row in loop_rows]
     return {"dy": pack([*dy, *changes]), "error": _largest([*open_loops, *_scaled_gaps(robot, gaps)])}
+
+
+# ---- steps that are followed along a path (`nacelle.emit.track`): with how far singularities are
+
+
+def _with_unit_quaternion(robot: Robot, x: Array) -> Array:
+    """A pose whose quaternion is of unit length: one on a straight way between two is not."""
+    quaternion = mechanism_of(robot).layout.quaternion
+    if quaternion is None:
+        return x
+    return pack([*x[: quaternion.start], *_normalise(x[quaternion]), *x[quaternion.stop :]])
+
+
+@physics(y=unknowns_shape, x=pose_shape)
+def closing_path_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
+    """`loop_closing_step` on a way of poses, with "distances" from singularities of what is iterated."""
+    x = _with_unit_quaternion(robot, x)
+    dy, gaps = _step_and_gaps(robot, y, x)
+    squares = compact_form(iterated_distances)(configuration(robot, x, y))
+    return {"dy": pack(dy), "error": _largest(gaps), "distances": pack([sqrt(square) for square in squares])}
+
+
+def pose_and_unknowns_shape(robot: Robot) -> tuple[int]:
+    """Shape of a reduced pose with the passive coordinates behind it."""
+    return (pose_shape(robot)[0] + unknowns_shape(robot)[0],)
+
+
+@physics(u=pose_and_unknowns_shape, q=actuators_shape)
+def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
+    """A step of the pose and the unknowns u = [x; y] towards actuator coordinates q, for every robot.
+
+    First the unknowns close the loops at x; then the pose goes by J_r (q - q(x, y)), and the unknowns follow
+    it, dy = dy_0 + (dy/dx) dx. "distances" are those of all legs and of the platform from singularities.
+    """
+    mechanism = mechanism_of(robot)
+    layout = mechanism.layout
+    x, y = _with_unit_quaternion(robot, u[: layout.nx]), u[layout.nx :]
+    if mechanism.unknown_count:
+        y = y + pack(_step_and_gaps(robot, y, x)[0])
+    now = configuration(robot, x, y if mechanism.unknown_count else mechanism.reference[1])
+    at = compact_form(jacobian_at)(now)
+    J = at["J"]
+    gap = _actuator_gaps(q, actuator_transforms(robot, now.motion, now.steps))
+    v = least_squares(J, pack(gap).reshape(-1, 1)).X[:, 0]
+    rates = v
+    if has_tilt_coordinates(mechanism):
+        changes = pose_tangent(robot, x, y)["x"] @ v
+        order = [layout.v_index(name) for name in layout.x_names]
+        rates = pack([changes[order.index(k)] for k in range(len(order))])
+    dx = _pose_step(layout, x, rates)
+    # The unknown quaternion may have lost its unit length on the way.
+    dx = [new + step - old for new, step, old in zip(x, dx, u[: layout.nx], strict=True)]
+    dy: list[Scalar] = []
+    gaps: list[Scalar] = []
+    if mechanism.unknown_count:
+        basis = coordinate_selections(mechanism, x, y[: mechanism.dependent_count])[0]
+        dy, gaps = _step_and_gaps(robot, y, x, np.asarray(basis @ rates))
+        dy = list(y + pack(dy) - u[layout.nx :])
+    squares = [*at["margins"], column_independence(J, twist_scales(robot))]
+    return {
+        "dy": pack([*dx, *dy]),
+        "error": _largest([*gaps, *_scaled_gaps(robot, gap)]),
+        "distances": pack([sqrt(square) for square in squares]),
+    }

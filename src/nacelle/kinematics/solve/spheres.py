@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.legs.chain import serial_chain
 from nacelle.kinematics.legs.leg_type import FORMS, leg_type
 from nacelle.kinematics.legs.parallelogram import arm_geometry
@@ -34,6 +35,7 @@ from nacelle.kinematics.legs.serial import axis_motion
 from nacelle.kinematics.legs.solution import rod_chains
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import actuators_shape
+from nacelle.kinematics.solve.newton_steps import largest_actuator_gap
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.platform import AXES
@@ -126,6 +128,17 @@ def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
     """The pose x (nx,) and a margin: below zero where the spheres do not meet, zero where they touch."""
     x, margin = _intersect(robot, q, reference_side(mechanism_of(robot)))
     return {"x": x, "margin": margin}
+
+
+@physics(q=actuators_shape)
+def sphere_forward_checked(robot: Robot, q: Array) -> dict[str, Array]:
+    """`sphere_forward`, and "agreement": 1 less how far the legs' actuators are from q (rad, robot sizes).
+
+    Spheres meet on both sides of a leg's own singularity: behind it the leg is folded the other way.
+    """
+    x, margin = _intersect(robot, q, reference_side(mechanism_of(robot)))
+    now = configuration(robot, x, np.zeros(0))
+    return {"x": x, "margin": pack([margin]), "agreement": pack([1.0 - largest_actuator_gap(now, q)])}
 
 
 @lru_cache(maxsize=64)

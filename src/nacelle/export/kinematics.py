@@ -1,0 +1,130 @@
+"""The kinematics of a robot as functions of a package: poses, actuators and rates both ways, limits.
+
+    pose_step       Newton's step of the pose, and the passive coordinates, towards actuators' coordinates
+    closing_step    that of the passive coordinates towards closed loops at a pose; where there are any
+    spheres_at      the pose from the actuators in closed form; where there is one
+    joints_at       the actuators at a pose, the smallest margin, and how far the nearest limit is
+    rates_at, twist_at    q' = J_r^-1 v and back
+
+What solves them, with a state of the caller, is C (`nacelle.export.c.kinematics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nacelle.compile import make_program
+from nacelle.export.entry import Entry, pose_description
+from nacelle.export.loop import pose_entry
+from nacelle.export.states import SampleStates
+from nacelle.kinematics import kinematic_model
+from nacelle.kinematics.branch import pose_units, unknown_units
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.newton_steps import closing_path_step, pose_path_step
+from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward_checked
+from nacelle.model.robot import Robot
+from nacelle.spatial.physics import input_shapes
+from nacelle.spatial.scalar import Array
+
+KINEMATICS = "kinematics"
+"""What the model is called."""
+
+POSE_STEP, CLOSING_STEP, SPHERES, JOINTS, RATES, TWIST = (
+    "pose_step",
+    "closing_step",
+    "spheres_at",
+    "joints_at",
+    "rates_at",
+    "twist_at",
+)
+KINEMATICS_LABELS = (POSE_STEP, CLOSING_STEP, SPHERES, JOINTS, RATES, TWIST)
+"""Labels of its functions."""
+
+# How far starts of an iteration are from solutions in reference vectors, rad or robot sizes.
+_AWAY = 1e-2
+
+
+def kinematics_entries(robot: Robot, prefix: str) -> list[Entry]:
+    """The functions that the kinematics of a package are made of."""
+    mechanism = mechanism_of(robot)
+    drives = ", ".join(actuator.name for actuator in robot.actuators)
+    labels = {
+        "x": pose_description(robot),
+        "y": "passive coordinates, solved numerically",
+        "u": "reduced pose, and passive coordinates behind it",
+        "q": f"coordinates of the actuators {drives}; rad, m",
+        "dy": "Newton's step of the unknowns",
+        "error": "what is open, relative to the robot's size",
+        "distances": "distances from singularities, of legs and platform, without unit; 0 at one",
+        "active": f"coordinates of the actuators {drives}; rad, m",
+        "margin": "smallest reach margin of a leg: 0 at a serial singularity, below 0 out of reach",
+        "agreement": "1 where the legs are on the side of the reference pose, less on another",
+        "way": "way to the nearest limit of a joint or drive, rad or m, of tilts 1 - cos; below 0 beyond it",
+        "v": "reduced twist; m/s, rad/s",
+        "q_dot": f"rates of the actuators {drives}; rad/s, m/s",
+    }
+    m, n = len(robot.actuators), robot.motion.n
+    units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
+
+    def step(label: str, title: str, function: Callable[..., Any], units: Array, at: Any) -> Entry:
+        shapes = input_shapes(function, robot)
+        assert shapes is not None
+        program = replace(make_program(function, robot, shapes), name=f"{prefix}_{label}")
+        return Entry(label, title, program, labels, None, at=at, driver="track", units=tuple(units.tolist()))
+
+    result = []
+    if has_sphere_solution(mechanism):
+        program = replace(
+            make_program(sphere_forward_checked, robot, {"q": (m,)}), name=f"{prefix}_{SPHERES}"
+        )
+        title = "pose of the platform from the actuators, in closed form"
+        result.append(Entry(SPHERES, title, program, labels, None, at=_actuators))
+    else:
+        title = "a step of Newton's iteration for the pose at coordinates of the actuators"
+        result.append(step(POSE_STEP, title, pose_path_step, units, _near_poses))
+    if mechanism.unknown_count:
+        title = "a step of Newton's iteration for what the legs leave open at a pose"
+        result.append(step(CLOSING_STEP, title, closing_path_step, unknown_units(mechanism), _near_unknowns))
+    pose: list[tuple[str, str, Callable[..., Any], dict[str, tuple[int, ...]]]] = [
+        (JOINTS, "the actuators at a pose, reach, and limits", kinematic_model.actuators_within_limits, {}),
+        (
+            RATES,
+            "rates of the actuators from the twist of the platform",
+            kinematic_model.actuator_rates,
+            {"v": (n,)},
+        ),
+        (
+            TWIST,
+            "twist of the platform from the rates of the actuators",
+            kinematic_model.platform_twist,
+            {"q_dot": (m,)},
+        ),
+    ]
+    for label, title, function, more in pose:
+        entry = pose_entry(robot, prefix, label, title, function, labels, **more)
+        result.append(replace(entry, at=_with_rates))
+    return result
+
+
+def _actuators(states: SampleStates) -> Mapping[str, Array]:
+    return {"q": states.actuators}
+
+
+def _near_poses(states: SampleStates) -> Mapping[str, Array]:
+    """Poses and unknowns near those of the states, and the actuators there."""
+    u = np.concatenate([states.x, states.y], axis=1)
+    away = _AWAY * np.random.default_rng(3).uniform(-1.0, 1.0, u.shape)
+    return {"u": u + away, "q": states.actuators}
+
+
+def _near_unknowns(states: SampleStates) -> Mapping[str, Array]:
+    away = _AWAY * np.random.default_rng(3).uniform(-1.0, 1.0, states.y.shape)
+    return {"y": states.y + away, "x": states.x}
+
+
+def _with_rates(states: SampleStates) -> Mapping[str, Array]:
+    return {"x": states.x, "y": states.y, "v": states.v, "q_dot": states.actuator_rates}
