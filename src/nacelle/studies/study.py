@@ -289,11 +289,16 @@ class Study:
             "key": texts.key,
             "blocks": self.blocks,
             "columns": kinds,
-            "study": texts.study,
+            "study": json.loads(texts.study),
             "robot": texts.robot,
-            "robot hash": self.robot.hash,
-            "seed": self.spec.seed,
-            "versions": {"nacelle": _version(), "numpy": np.__version__, "machine": platform.machine()},
+            "files": dict(texts.files),
+            "target": self.target,
+            "versions": {
+                "nacelle": _version(),
+                "source": package_hash()[:12],
+                "numpy": np.__version__,
+                "machine": platform.machine(),
+            },
         }
         # What it lacks is said before a folder is begun.
         search = None if self.spec.optimise is None else self._optimiser(self.spec.optimise)
