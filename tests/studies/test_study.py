@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import nacelle
 from nacelle.errors import DescriptionError, KinematicsError, StudyError
 from nacelle.studies import Study
 from nacelle.studies.expression import read_constraint, read_expression
+from nacelle.studies.result import StudyResult
 from nacelle.studies.table import FAILED, NOT_A_ROBOT
 from nacelle.studies.variables import Distribution
 from support.dask_cluster import cluster
+from support.page_reader import PageReader
 
 
 def entries(**changes: Any) -> dict[str, Any]:
@@ -154,6 +157,31 @@ def test_the_best_of_a_search_is_known(tmp_path: Path) -> None:
     (file,) = result.write_front(tmp_path / "designs")
     assert nacelle.load(file).actuators
     assert "variant" in file.read_text()
+
+
+def test_of_variants_that_tie_the_first_is_the_best(tmp_path: Path) -> None:
+    """t is 0 up to u = 0.5, exactly; of a grid of 5 by 3 these are 9 variants, but the best of u are 3."""
+    study = Study(entries(quantities={"u": "10*(a - 0.1)/2", "t": "max(u - 0.5, 0)", "c": "0*u"}))
+    points = np.stack(np.meshgrid(np.linspace(0.3, 0.1, 5), [0.1, 0.2, 0.3], indexing="ij"), 2).reshape(-1, 2)
+
+    table = study.evaluate(points)
+
+    def result(*goals: str) -> StudyResult:
+        columns = [replace(c, goal="minimise" if c.name in goals else "") for c in table.columns]
+        return StudyResult("ties", study.spec, study.evaluator, replace(table, columns=tuple(columns)))
+
+    single = result("t")
+    assert (single.best, single.ties, np.flatnonzero(single.front).tolist()) == (6, 8, [6])
+    assert "the best variant; 8 later ones tie with it" in single.table()
+    assert [row["variant"] for row in single.to_dict()["front"]] == [6]
+    assert single.to_dict()["ties"] == 8
+    assert "best: the best variant; 8 later ones tie with it" in PageReader(single.page()).lines
+    (file,) = single.write_front(tmp_path)
+    assert "# variant 6 of" in file.read_text()
+    # Of two objectives the best of the first is on the front, and ties are those of both.
+    double = result("c", "u")
+    assert (double.best, double.ties, np.flatnonzero(double.front).tolist()) == (12, 2, [12])
+    assert (result().ties, result().front.any()) == (0, False)
 
 
 @pytest.mark.extra

@@ -257,8 +257,8 @@ def _require_same_study(path: Path, there: Mapping[str, Any], here: Mapping[str,
     """Require the study in a folder to be the one that is to be resumed; else say what differs."""
     if all(there[name] == here[name] for name in _IDENTITY):
         return
-    entries = ({name: of[name] for name in of if name not in _IDENTITY} for of in (there, here))
-    found = [*_differences(*entries)] or [*_differences(there, here)]
+    old, new = ({name: of[name] for name in of if name not in _IDENTITY} for of in (there, here))
+    found = [*_differences(old, new)] or [*_differences(there, here)]
     listing = found[:_DIFFERENCES] + [f"{len(found) - _DIFFERENCES} more"] * (len(found) > _DIFFERENCES)
     raise StudyError(
         f"{path} has results of another study, which stay ({'; '.join(listing)}): choose another folder, "
