@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError, KinematicsError, StudyError
 from nacelle.studies import Study
+from nacelle.studies.evaluate import Evaluator
 from nacelle.studies.expression import read_constraint, read_expression
 from nacelle.studies.result import StudyResult
 from nacelle.studies.table import FAILED, NOT_A_ROBOT
@@ -157,6 +159,19 @@ def test_the_best_of_a_search_is_known(tmp_path: Path) -> None:
     (file,) = result.write_front(tmp_path / "designs")
     assert nacelle.load(file).actuators
     assert "variant" in file.read_text()
+
+
+def test_without_pymoo_several_objectives_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("pymoo", *(name for name in sys.modules if name.startswith("pymoo."))):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(Evaluator, "__call__", lambda *_: pytest.fail("a variant was evaluated"))
+    study = Study(entries(optimise={"minimise": ["u", "w"]}))
+    for start in (study.run, lambda: study.run(tmp_path / "results"), study.estimate):
+        with pytest.raises(StudyError, match=r"pymoo is missing: pip install .*a weighted sum of several"):
+            start()
+    assert not any(tmp_path.iterdir())
 
 
 def test_of_variants_that_tie_the_first_is_the_best(tmp_path: Path) -> None:

@@ -248,19 +248,14 @@ class Study:
 
     def estimate(self) -> StudyEstimate:
         """How large the study is, and how long it takes: measured on its first block, once compiled."""
-        plan = StudyPlan(self.texts, self.block, self.blocks, self._first_points)
+        first = None if self.spec.optimise is None else self._optimiser(self.spec.optimise).ask()
+        plan = StudyPlan(self.texts, self.block, self.blocks, first)
         plan.evaluate(0)
         start = time.perf_counter()
         columns = plan.evaluate(0)
         seconds = time.perf_counter() - start
         size = sum(column.nbytes for column in columns.values())
         return StudyEstimate(self.count, self.blocks, self.blocks * seconds, self.blocks * size)
-
-    @property
-    def _first_points(self) -> Array | None:
-        if self.spec.optimise is None:
-            return None
-        return designs.latin_hypercube(self.block, len(self.evaluator.space.variables), self.spec.seed)
 
     def run(
         self,
