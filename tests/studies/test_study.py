@@ -199,6 +199,15 @@ def test_of_variants_that_tie_the_first_is_the_best(tmp_path: Path) -> None:
     assert (result().ties, result().front.any()) == (0, False)
 
 
+def test_a_search_may_have_more_generations_than_whole_populations(tmp_path: Path) -> None:
+    """Of 20 searches in Rosenbrock's valley some end early: the others' generations are smaller."""
+    valley = {"u": "5*(a - 0.1)", "w": "100*(5*(b - 0.1) - u**2)**2 + (0.7 - u)**2"}
+    optimise = {"minimise": "w", "method": "slsqp", "evaluations": 400, "population": 20}
+    result = Study(entries(quantities=valley, optimise=optimise)).run(tmp_path)
+    assert len([*tmp_path.glob("blocks/*.parquet")]) > 400 / 20
+    assert result.variants["u"][result.best] == pytest.approx(0.7, abs=1e-3)
+
+
 @pytest.mark.extra
 def test_a_front_is_known(tmp_path: Path) -> None:
     """Of u and (1 - u)^2 + v the front is v = 0: the square of what is left."""

@@ -196,8 +196,9 @@ def _optional(module: str) -> Any:
     except ImportError as error:
         library = module.partition(".")[0]
         raise StudyError(
-            f"{library} is missing: pip install 'nacelle[optimise]' ({error}). Methods de and slsqp do without; "
-            "they minimise one objective, such as a weighted sum of several: {expression: peak - 2 * volume}"
+            f"{library} is missing: pip install 'nacelle[optimise]' ({error}). "
+            "The methods de and slsqp do without: they minimise one objective, such as a weighted sum "
+            "of several, {expression: peak - 2 * volume}"
         ) from None
 
 

@@ -211,10 +211,10 @@ class Study:
     @property
     def block(self) -> int:
         """How many variants a block has."""
-        if self.spec.block is not None:
-            return self.spec.block
         if self.spec.optimise is not None:
             return self.spec.optimise.population
+        if self.spec.block is not None:
+            return self.spec.block
         states = sum(len(of.states) for of in self.evaluator.sets.values())
         if self.target == "cuda":
             return _DEVICE_BLOCK
@@ -277,12 +277,14 @@ class Study:
                 was found stays in the folder.
         """
         texts = self.texts
+        # Generations become smaller where searches end one by one, but have a variant at least.
+        blocks = self.blocks if self.spec.optimise is None else self.count
         kept: dict[int, dict[str, NDArray[Any]]] = {}
         names = [column.name for column in self.evaluator.columns]
         kinds = {**dict.fromkeys(names, "float64"), STATUS: "int64", REASON: "str"}
         metadata = {
             "key": texts.key,
-            "blocks": self.blocks,
+            "blocks": blocks,
             "columns": kinds,
             "study": json.loads(texts.study),
             "robot": texts.robot,
@@ -298,9 +300,9 @@ class Study:
         # What it lacks is said before a folder is begun.
         search = None if self.spec.optimise is None else self._optimiser(self.spec.optimise)
         with nullcontext() if folder is None else ResultFolder.open(Path(folder), metadata) as results:
-            missing = list(range(self.blocks)) if results is None else results.missing_blocks()
+            missing = list(range(blocks)) if results is None else results.missing_blocks()
             if results is not None:
-                kept |= {k: results.read([k]) for k in range(self.blocks) if k not in set(missing)}
+                kept |= {k: results.read([k]) for k in sorted(set(range(blocks)) - set(missing))}
 
             def keep(k: int, columns: dict[str, NDArray[Any]]) -> None:
                 if results is not None:
