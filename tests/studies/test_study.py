@@ -144,6 +144,17 @@ def test_sensitivities_of_a_sum_are_known() -> None:
     assert [e.value for e in result.sensitivity("u").first] == pytest.approx([1.0, 0.0], abs=0.02)
     assert [e.value for e in result.sensitivity("s").total] == pytest.approx([0.2, 0.8], abs=0.03)
     assert "depends on" in result.table()
+    assert [(of.quantity, of.total) for of in result.sensitivities] == [
+        (name, result.sensitivity(name).total) for name in ("u", "s")
+    ]
+    # Another design gives rank correlations: of a + 2 b nearly those of the values, 1/√5 and 2/√5.
+    sampled = Study(study | {"sample": {"method": "sobol", "count": 512}}).run()
+    (_, of_s) = sampled.sensitivities
+    assert [e.value for e in of_s.first] == pytest.approx([0.2**0.5, 0.8**0.5], abs=0.03)
+    assert of_s.total == ()
+    assert all('id="sensitivities"' in found.page() for found in (result, sampled))
+    del study["sample"]
+    assert Study(study | {"optimise": {"minimise": "u", "evaluations": 100}}).run().sensitivities == []
 
 
 def test_the_best_of_a_search_is_known(tmp_path: Path) -> None:
@@ -186,17 +197,17 @@ def test_of_variants_that_tie_the_first_is_the_best(tmp_path: Path) -> None:
         return StudyResult("ties", study.spec, study.evaluator, replace(table, columns=tuple(columns)))
 
     single = result("t")
-    assert (single.best, single.ties, np.flatnonzero(single.front).tolist()) == (6, 8, [6])
+    assert (single.best, single.equally_good, np.flatnonzero(single.front).tolist()) == (6, 8, [6])
     assert "the best variant; 8 later ones tie with it" in single.table()
     assert [row["variant"] for row in single.to_dict()["front"]] == [6]
-    assert single.to_dict()["ties"] == 8
+    assert single.to_dict()["equally good"] == 8
     assert "best: the best variant; 8 later ones tie with it" in PageReader(single.page()).lines
     (file,) = single.write_front(tmp_path)
     assert "# variant 6 of" in file.read_text()
     # Of two objectives the best of the first is on the front, and ties are those of both.
     double = result("c", "u")
-    assert (double.best, double.ties, np.flatnonzero(double.front).tolist()) == (12, 2, [12])
-    assert (result().ties, result().front.any()) == (0, False)
+    assert (double.best, double.equally_good, np.flatnonzero(double.front).tolist()) == (12, 2, [12])
+    assert (result().equally_good, result().front.any()) == (0, False)
 
 
 def test_a_search_may_have_more_generations_than_whole_populations(tmp_path: Path) -> None:

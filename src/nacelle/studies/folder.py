@@ -258,8 +258,9 @@ def _require_same_study(path: Path, there: Mapping[str, Any], here: Mapping[str,
     if all(there[name] == here[name] for name in _IDENTITY):
         return
     old, new = ({name: of[name] for name in of if name not in _IDENTITY} for of in (there, here))
-    found = [*_differences(old, new)] or [*_differences(there, here)]
-    listing = found[:_DIFFERENCES] + [f"{len(found) - _DIFFERENCES} more"] * (len(found) > _DIFFERENCES)
+    listing = [*_differences(old, new)] or [*_differences(there, here)]
+    if (more := len(listing) - _DIFFERENCES) > 0:
+        listing[_DIFFERENCES:] = [f"{more} more"]
     raise StudyError(
         f"{path} has results of another study, which stay ({'; '.join(listing)}): choose another folder, "
         "or resume that study"

@@ -19,7 +19,16 @@ from nacelle.spatial.scalar import Array
 from nacelle.studies.evaluate import Evaluator
 from nacelle.studies.page import Design, Note, study_page
 from nacelle.studies.spec import SampleSpec, StudySpec
-from nacelle.studies.statistics import Estimate, SobolIndices, Summary, pareto_front, sobol_indices, summarise
+from nacelle.studies.statistics import (
+    Estimate,
+    Sensitivity,
+    SobolIndices,
+    Summary,
+    pareto_front,
+    rank_correlations,
+    sobol_indices,
+    summarise,
+)
 from nacelle.studies.table import QUANTITY, STATUSES, VARIABLE, StudyTable
 
 
@@ -106,7 +115,7 @@ class StudyResult(HasTable):
         return np.isin(np.arange(len(self.variants)), self._front_rows)
 
     @property
-    def ties(self) -> int:
+    def equally_good(self) -> int:
         """How many variants besides the front have the same objectives as one of it."""
         return int(np.count_nonzero(self._optimal)) - len(self._front_rows)
 
@@ -146,6 +155,25 @@ class StudyResult(HasTable):
         values = np.where(self.variants.ok, self.variants[name], np.nan).reshape(-1, sample.count)
         return sobol_indices(values[0], values[1], values[2:])
 
+    def rank_correlations(self, name: str) -> tuple[Estimate, ...]:
+        """Rank correlations of a quantity with each variable, of the variants that are ok, with intervals."""
+        x = self.variants.values[:, : len(self.evaluator.space.variables)]
+        return rank_correlations(x[self.variants.ok], self.variants[name][self.variants.ok])
+
+    @cached_property
+    def sensitivities(self) -> list[Sensitivity]:
+        """Of all quantities: Sobol indices where the design gives them, else rank correlations.
+
+        None of an optimisation: its variants gather where they are good.
+        """
+        names = [column.name for column in self.variants.columns if column.kind == QUANTITY]
+        if self.spec.optimise is not None:
+            return []
+        if self.spec.sample is None or self.spec.sample.method != "sensitivity":
+            return [Sensitivity(name, self.rank_correlations(name)) for name in names]
+        indices = {name: self.sensitivity(name) for name in names}
+        return [Sensitivity(name, of.first, of.total) for name, of in indices.items()]
+
     def write_front(self, folder: str | Path) -> list[Path]:
         """Write the robots of the front, or the best one, as YAML files; their paths."""
         path = Path(folder)
@@ -170,7 +198,13 @@ class StudyResult(HasTable):
             rows = rows[np.unique(np.linspace(0, rows.size - 1, min(rows.size, 4)).astype(int))]
         best_designs = [Design(int(row), self.robot(int(row)), f"variant {row}") for row in rows]
         return study_page(
-            self.variants, title=self.name, notes=self.notes, front=self.front, designs=best_designs
+            self.variants,
+            title=self.name,
+            notes=self.notes,
+            front=self.front,
+            feasible=self.feasible if self.spec.constraints else None,
+            designs=best_designs,
+            sensitivities=self.sensitivities,
         )
 
     @property
@@ -181,7 +215,7 @@ class StudyResult(HasTable):
         lines = [Note("robot", self.robot_name), Note("method", f"{method}, seed {spec.seed}")]
         lines += [Note("constraint", text) for text in spec.constraints]
         lines += [Note("constraints", _feasible_text(self))] if spec.constraints else []
-        lines += [Note("best", _front_text(self))] if self.ties else []
+        lines += [Note("best", _front_text(self))] if self.equally_good else []
         return [*lines, *(Note("notes", line) for line in spec.notes.splitlines() if line)]
 
 
@@ -232,15 +266,12 @@ def _summary_cells(summary: Summary) -> list[str]:
 def _sensitivity_parts(result: StudyResult) -> list[Part]:
     names = [column.name for column in result.variants.columns if column.kind == VARIABLE]
     parts: list[Part] = []
-    for column in result.variants.columns:
-        if column.kind != QUANTITY:
-            continue
-        indices = result.sensitivity(column.name)
+    for of in result.sensitivities:
         rows = [
             [name, *_estimate_cells(first), *_estimate_cells(total)]
-            for name, first, total in zip(names, indices.first, indices.total, strict=True)
+            for name, first, total in zip(names, of.first, of.total, strict=True)
         ]
-        heads = (f"{column.name} depends on", "alone>", "95 %", "with others>", "95 %")
+        heads = (f"{of.quantity} depends on", "alone>", "95 %", "with others>", "95 %")
         parts.append(plain_table(*heads, rows=rows))
     return parts
 
@@ -260,8 +291,8 @@ def _front_parts(result: StudyResult) -> list[Part]:
 def _front_text(result: StudyResult) -> str:
     count = len(result._front_rows)
     what = "the best variant" if count == 1 else f"{count} variants on the Pareto front"
-    equal = format_count(result.ties, "later one ties", "later ones tie")
-    return f"{what}; {equal} with {'it' if count == 1 else 'them'}" if result.ties else what
+    equal = format_count(result.equally_good, "later one ties", "later ones tie")
+    return f"{what}; {equal} with {'it' if count == 1 else 'them'}" if result.equally_good else what
 
 
 def _text(value: float) -> str:
@@ -296,5 +327,5 @@ def study_data(result: StudyResult) -> dict[str, Any]:
         "reasons": table.reasons,
         "quantities": quantities,
         "front": front,
-        "ties": result.ties,
+        "equally good": result.equally_good,
     }
