@@ -280,7 +280,7 @@ class Study:
         # Generations become smaller where searches end one by one, but have a variant at least.
         blocks = self.blocks if self.spec.optimise is None else self.count
         kept: dict[int, dict[str, NDArray[Any]]] = {}
-        names = [column.name for column in self.evaluator.columns]
+        names = (column.name for column in self.evaluator.columns)
         kinds = {**dict.fromkeys(names, "float64"), STATUS: "int64", REASON: "str"}
         metadata = {
             "key": texts.key,
@@ -315,13 +315,7 @@ class Study:
             else:
                 self._search(search, texts, kept, keep, cluster=cluster, threads=threads)
         whole = {name: np.concatenate([kept[k][name] for k in sorted(kept)]) for name in kinds}
-        table = StudyTable(
-            self.evaluator.columns,
-            np.stack([whole[name] for name in names], axis=1),
-            whole[STATUS],
-            whole[REASON],
-        )
-        return StudyResult(self.name, self.spec, self.evaluator, table)
+        return StudyResult(self.name, self.spec, self.evaluator, self._table_of(whole))
 
     def _optimiser(self, spec: OptimiseSpec) -> Optimiser:
         problem = OptimisationProblem(
