@@ -88,7 +88,10 @@ def test_a_folder_is_written_and_resumed(tiny: Path) -> None:
     tiny.write_text(tiny.read_text(encoding="utf-8").replace("610", "620"), encoding="utf-8")
     other = run("tiny.yaml", "--resume")
     assert other.exit_code == 1
-    assert "results of another study" in other.stderr
+    assert "(variables.rod_length.to is '610 mm' there and '620 mm' here)" in " ".join(other.stderr.split())
+    (folder / "blocks" / "block-000000.parquet").unlink()
+    assert run("tiny.yaml").exit_code == 0
+    assert "620 mm" in (folder / "study.json").read_text(encoding="utf-8")
 
 
 def test_results_are_data(tiny: Path) -> None:

@@ -140,25 +140,49 @@ def test_a_study_is_resumed(whole: Path) -> None:
 
 def test_another_study_is_left_as_it_is(whole: Path) -> None:
     before = block_bytes(whole), (whole / "study.json").read_bytes()
-    changed = PLAN.metadata() | {"key": "another", "seed": 4, "study": "variables: {}\n" * 50}
-    changed["versions"] = {"nacelle": "0.2.0", "numpy": "2.4.6"}
-    with pytest.raises(StudyError) as caught:
-        ResultFolder.open(whole, changed)
-    message = str(caught.value)
-    assert "seed is 3 there and 4 here" in message
-    assert "'nacelle': '0.1.0'" in message
-    assert "'nacelle': '0.2.0'" in message
-    assert "study differs" in message
-    assert "robot" not in message
-    assert str(whole) in message
+    plan = PLAN.metadata()
+    robot = plan["robot"] | {"text": plan["robot"]["text"].replace("delta", "hexa", 1)}
+    changed = plan | {"key": "another", "robot": robot, "versions": plan["versions"] | {"nacelle": "0.2.0"}}
+    for study, difference in (
+        ({"variables": {"x": [0, 2]}, "seed": 3}, "variables.x.1 is 1 there and 2 here"),
+        ({"variables": {"x": [0, 1]}, "seed": 4}, "seed is 3 there and 4 here"),
+        ({"variables": {"x": [0, 1]}}, "seed is 3 there and missing here"),
+        ({"seed": 3, "variables": {"x": [0, 1]}}, "order is 'variables, seed' there"),
+    ):
+        with pytest.raises(StudyError) as caught:
+            ResultFolder.open(whole, changed | {"study": study})
+        message = str(caught.value)
+        assert f"{whole} has results of another study, which stay ({difference}" in message
+        # Nothing else differs, and a key that must differ says nothing.
+        assert "; versions.nacelle is '0.1.0' there and '0.2.0' here; robot.text.line 1 is" in message
+        assert message.count(" here") == 3
+    many = {"study": {"variables": {f"x{k}": [0, 1] for k in range(9)}, "seed": 3}, "key": "another"}
+    with pytest.raises(StudyError, match="; 5 more"):
+        ResultFolder.open(whole, plan | many)
     with pytest.raises(StudyError, match="key is 'folder' there and 'another' here"):
-        ResultFolder.open(whole, PLAN.metadata() | {"key": "another"})
+        ResultFolder.open(whole, plan | {"key": "another"})
     with pytest.raises(StudyError, match="blocks is 4 there and 5 here"):
-        ResultFolder.open(whole, PLAN.metadata() | {"blocks": 5})
+        ResultFolder.open(whole, plan | {"blocks": 5})
     assert (block_bytes(whole), (whole / "study.json").read_bytes()) == before
     # What decides nothing may be another.
-    with ResultFolder.open(whole, PLAN.metadata() | {"versions": {}}) as folder:
-        assert folder.metadata == PLAN.metadata()
+    with ResultFolder.open(whole, plan | {"versions": {}}) as folder:
+        assert folder.metadata == plan
+
+
+def test_a_start_that_failed_before_its_first_block_is_taken_over(tmp_path: Path) -> None:
+    changed = Quadratic("corrected", count=2).metadata()
+    for content in (None, b'{"key": "fol'):
+        ResultFolder.open(tmp_path, PLAN.metadata()).close()
+        if content is not None:
+            (tmp_path / "study.json").write_bytes(content)
+        with ResultFolder.open(tmp_path, changed) as folder:
+            assert folder.missing_blocks() == [0, 1]
+        assert ResultFolder.load(tmp_path).metadata == changed
+    # A block that the corrected study does not have is a result all the same.
+    with ResultFolder.open(tmp_path, PLAN.metadata()) as folder:
+        folder.write(3, PLAN.evaluate(3))
+    with pytest.raises(StudyError, match="another study"):
+        ResultFolder.open(tmp_path, changed)
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"key": "fol', b"[]", b"{}", b"\xff"])

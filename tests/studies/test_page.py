@@ -20,6 +20,7 @@ from nacelle.page import markup
 from nacelle.spatial.scalar import Array
 from nacelle.studies import page as study
 from nacelle.studies.page import Design, Note, study_page
+from nacelle.studies.statistics import Estimate, Sensitivity
 from nacelle.studies.table import FAILED, OK, QUANTITY, SINGULAR, STATUSES, VARIABLE, Column, StudyTable
 from support.browser import chromium_page, fits, until
 from support.hostile_names import HOSTILE
@@ -93,14 +94,16 @@ def test_numbers_in_the_page_are_those_of_the_table() -> None:
     table = random_table(50)
     front = np.zeros(50, dtype=bool)
     front[[2, 40]] = True
-    data = page_data(study_page(table, title="Study", front=front))
+    feasible = table["mass"] < 1.4
+    data = page_data(study_page(table, title="Study", front=front, feasible=feasible))
     assert [column["name"] for column in data["columns"]] == [*table.names]
     for column, values in zip(data["columns"], table.values.T, strict=True):
         known = np.where(np.isfinite(values), values, np.nan)
         np.testing.assert_allclose(numbers(column["values"], "<f4"), known, rtol=1e-7)
     np.testing.assert_array_equal(numbers(data["status"], "u1"), table.status)
     np.testing.assert_array_equal(numbers(data["rows"], "<u4"), np.arange(50))
-    np.testing.assert_array_equal(numbers(data["front"], "<u4"), [2, 40])
+    np.testing.assert_array_equal(numbers(data["front"], "u1"), front)
+    np.testing.assert_array_equal(numbers(data["feasible"], "u1"), feasible)
     assert (data["axes"], data["map"]) == ([4, 5], [0, 1, 4])
 
 
@@ -143,10 +146,32 @@ def test_a_subset_is_named_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     text = study_page(table, title="Study", front=np.array([17, 512]))
     data = page_data(text)
     rows = numbers(data["rows"], "<u4")
-    assert rows[numbers(data["front"], "<u4")].tolist() == [17, 512]
+    assert rows[numbers(data["front"], "u1") == 1].tolist() == [17, 512]
     np.testing.assert_allclose(numbers(data["columns"][1]["values"], "<f4"), table["length"][rows], rtol=1e-7)
     assert "table of variants hold 100 of them: the best designs, 2 of the front" in PageReader(text).text
     assert "Variants: 1000" in PageReader(text).text
+
+
+def test_bars_show_sensitivities() -> None:
+    """Variables by size, from zero, 130 pixels for 1; of Sobol indices two bars each, 260 pixels for 1."""
+    half = [Estimate(value, value - 0.1, value + 0.1) for value in (0.1, -0.9, np.nan, 0.5)]
+    unknown = (Estimate(np.nan, np.nan, np.nan),) * 4
+    ranks = [Sensitivity("torque", tuple(half)), Sensitivity("share", unknown)]
+    text = study_page(random_table(100), title="Study", sensitivities=ranks)
+    chart = text.partition('id="sensitivities"')[2].partition("</section>")[0]
+    assert re.findall(r">(radius|length|ratio|mass)<", chart) == ["length", "mass", "radius", "ratio"]
+    bars = re.findall(r'<rect.*?x="([\d.]*)".*?width="([\d.]*)"', chart)
+    assert bars == [("153.0", "117.0"), ("270.0", "65.0"), ("270.0", "13.0")]
+    assert "Rank correlations" in chart
+    assert "share" not in chart
+    sobol = Sensitivity("torque", (Estimate(0.25, 0.0, 2.0),) * 4, (Estimate(0.5, np.nan, np.nan),) * 4)
+    text = study_page(random_table(100), title="Study", sensitivities=[sobol])
+    chart = text.partition('id="sensitivities"')[2].partition("</section>")[0]
+    assert re.findall(r'<rect.*?width="([\d.]*)"', chart) == ["65.0", "130.0"] * 4
+    # Intervals end where the axis does.
+    assert len(re.findall(r'<line[^>]*x1="140.0"[^>]*x2="400.0"', chart)) == 4
+    assert "Sobol indices): blue alone" in chart
+    assert "sensitivities" not in study_page(random_table(100), title="Study")
 
 
 # ---- names stay words, and nothing but the page's own scripts runs
@@ -167,6 +192,7 @@ def test_hostile_names_are_words() -> None:
         notes=[Note(name, name) for name in names],
         front=np.arange(3),
         designs=[Design(k, robot, names[-6 + k]) for k in range(2)],
+        sensitivities=[Sensitivity(name, (Estimate(0.5, 0.0, 1.0),) * (len(names) // 2)) for name in names],
     )
     text.encode("utf-8")
     reader = PageReader(text)
@@ -307,6 +333,47 @@ def test_a_brush_reaches_every_chart(tmp_path: Path) -> None:
         drag(page, "scatter", (0.3, 0.3), (0.6, 0.6))
         until(page, f"{COUNT}.split(' ')[0] < 300")
         assert selected(page) > 0
+
+
+# Notes the numbers that charts draw, with the left end of each.
+WATCH = """
+const fillText = CanvasRenderingContext2D.prototype.fillText;
+window.drawn = [];
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  const width = this.measureText(text).width, part = { left: 0, center: 0.5, right: 1 }[this.textAlign];
+  const chart = this.canvas.parentElement.querySelector("[role=img]");
+  drawn.push([chart.getAttribute("aria-label"), text, x - part * width]);
+  return fillText.call(this, text, x, y);
+};
+"""
+
+
+@pytest.mark.slow
+def test_numbers_of_any_size_are_on_the_axes(tmp_path: Path) -> None:
+    """Two ticks or more with one exponent, none cut off; and a filter of what is feasible."""
+    values = np.random.default_rng(2).uniform(-0.99e-4, 0.99e-4, (500, 4))
+    scales = (1.0, 1.0, 1e4, 1e10)
+    columns = tuple(Column(name, VARIABLE, "m") for name in ("small", "other", "one", "large"))
+    table = StudyTable(columns, values * scales, np.full(500, OK), np.full(500, ""))
+    feasible = values[:, 0] > 0.0
+    file = tmp_path / "study.html"
+    file.write_text(study_page(table, title="Study", feasible=feasible), encoding="utf-8")
+    with chromium_page(1200, 900) as page:
+        page.add_init_script(WATCH)
+        page.goto(file.as_uri())
+        until(page, f"{COUNT} === '500 of 500 selected'")
+        until(page, "drawn.some(([chart]) => chart.startsWith('Histogram of large'))")
+        page.get_by_label(f"feasible only ({feasible.sum()})").check()
+        until(page, f"{COUNT} === '{feasible.sum()} of 500 selected'")
+        caption = "document.querySelector('.study-table p').textContent"
+        until(page, f"{caption} === '200 of {feasible.sum()} selected variants.'")
+        drawn = page.evaluate("drawn")
+        page.get_by_role("button", name="Clear").click()
+        until(page, f"{COUNT} === '500 of 500 selected'")
+    assert min(left for _, _, left in drawn) >= 0.0
+    for name, mark in {"small": "50e-6", "one": "0.5", "large": "500e3"}.items():
+        texts = {text for chart, text, _ in drawn if chart.startswith(f"Histogram of {name}")}
+        assert texts == {f"-{mark}", "0", mark}
 
 
 @pytest.mark.slow

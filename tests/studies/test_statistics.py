@@ -13,7 +13,14 @@ from hypothesis.extra import numpy as npst
 
 from nacelle.spatial.scalar import Array
 from nacelle.studies.designs import SaltelliDesign, random_points, saltelli
-from nacelle.studies.statistics import Estimate, SobolIndices, pareto_front, sobol_indices, summarise
+from nacelle.studies.statistics import (
+    Estimate,
+    SobolIndices,
+    pareto_front,
+    rank_correlations,
+    sobol_indices,
+    summarise,
+)
 
 
 def _holds(estimate: Estimate, truth: float) -> bool:
@@ -232,6 +239,34 @@ def test_intervals_of_indices_hold_the_truth_often(name: str) -> None:
         )
     coverage = np.mean(hits, axis=0)
     assert np.all((coverage > 0.90) & (coverage < 0.99)), coverage
+
+
+# ---- rank correlations
+
+
+def test_rank_correlations_by_hand() -> None:
+    """Of rows whose value is known, the cosine between ranks less their mean; ties share their ranks."""
+    f = np.array([1.0, 2.0, np.nan, 3.0, 40.0, 50.0])
+    x = np.array([[1.0, 3, 9, 1, 5, 7], [5, 4, 0, 3, 2, 1], [2] * 6, [1, 1, 0, 2, 3, 4]]).T
+    rising, falling, constant, tied = rank_correlations(x, f)
+    # Ranks 1.5, 3, 1.5, 4, 5 and 1, 2, 3, 4, 5.
+    assert rising.value == pytest.approx(8.0 / math.sqrt(10.0 * 9.5))
+    assert falling.value == pytest.approx(-1.0)
+    assert np.isnan([*constant, tied.low, rising.high]).all()
+    assert tied.value == pytest.approx(9.5 / math.sqrt(10.0 * 9.5))
+    assert np.isnan(rank_correlations(x[:0], f[:0])).all()
+    many = np.arange(30.0)
+    assert rank_correlations(many[:, None], many**3)[0] == pytest.approx((1.0, 1.0, 1.0))
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+def test_intervals_of_rank_correlations_hold_the_truth_often(rho: float) -> None:
+    """Of normal numbers with correlation rho it is 6/π asin(rho/2); 1000 samples of 50."""
+    random, truth = np.random.default_rng(0), 6.0 / np.pi * math.asin(0.5 * rho)
+    x, noise = random.normal(size=(2, 1000, 50))
+    f = rho * x + math.sqrt(1.0 - rho**2) * noise
+    hits = [_holds(rank_correlations(x[k][:, None], f[k])[0], truth) for k in range(1000)]
+    assert 0.92 < np.mean(hits) < 0.98
 
 
 # ---- Pareto fronts

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,13 @@ import pytest
 import nacelle
 from nacelle.errors import DescriptionError, KinematicsError, StudyError
 from nacelle.studies import Study
+from nacelle.studies.evaluate import Evaluator
 from nacelle.studies.expression import read_constraint, read_expression
+from nacelle.studies.result import StudyResult
 from nacelle.studies.table import FAILED, NOT_A_ROBOT
 from nacelle.studies.variables import Distribution
 from support.dask_cluster import cluster
+from support.page_reader import PageReader
 
 
 def entries(**changes: Any) -> dict[str, Any]:
@@ -119,7 +124,7 @@ def test_a_study_is_resumed_where_it_was(tmp_path: Path) -> None:
     again = Study(entries(sample={"method": "latin-hypercube", "count": 100})).run(tmp_path / "whole")
     assert np.array_equal(again.variants.values, whole.variants.values)
     assert len(whole.variants) == 100
-    with pytest.raises(StudyError, match="differs"):
+    with pytest.raises(StudyError, match=r"stay \(seed is missing there and 1 here\): choose"):
         Study(entries(sample={"method": "latin-hypercube", "count": 100}, seed=1)).run(tmp_path / "whole")
 
 
@@ -139,6 +144,17 @@ def test_sensitivities_of_a_sum_are_known() -> None:
     assert [e.value for e in result.sensitivity("u").first] == pytest.approx([1.0, 0.0], abs=0.02)
     assert [e.value for e in result.sensitivity("s").total] == pytest.approx([0.2, 0.8], abs=0.03)
     assert "depends on" in result.table()
+    assert [(of.quantity, of.total) for of in result.sensitivities] == [
+        (name, result.sensitivity(name).total) for name in ("u", "s")
+    ]
+    # Another design gives rank correlations: of a + 2 b nearly those of the values, 1/√5 and 2/√5.
+    sampled = Study(study | {"sample": {"method": "sobol", "count": 512}}).run()
+    (_, of_s) = sampled.sensitivities
+    assert [e.value for e in of_s.first] == pytest.approx([0.2**0.5, 0.8**0.5], abs=0.03)
+    assert of_s.total == ()
+    assert all('id="sensitivities"' in found.page() for found in (result, sampled))
+    del study["sample"]
+    assert Study(study | {"optimise": {"minimise": "u", "evaluations": 100}}).run().sensitivities == []
 
 
 def test_the_best_of_a_search_is_known(tmp_path: Path) -> None:
@@ -154,6 +170,53 @@ def test_the_best_of_a_search_is_known(tmp_path: Path) -> None:
     (file,) = result.write_front(tmp_path / "designs")
     assert nacelle.load(file).actuators
     assert "variant" in file.read_text()
+
+
+def test_without_pymoo_several_objectives_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("pymoo", *(name for name in sys.modules if name.startswith("pymoo."))):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(Evaluator, "__call__", lambda *_: pytest.fail("a variant was evaluated"))
+    study = Study(entries(optimise={"minimise": ["u", "w"]}))
+    for start in (study.run, lambda: study.run(tmp_path / "results"), study.estimate):
+        with pytest.raises(StudyError, match=r"pymoo is missing: pip install .*a weighted sum of several"):
+            start()
+    assert not any(tmp_path.iterdir())
+
+
+def test_of_variants_that_tie_the_first_is_the_best(tmp_path: Path) -> None:
+    """t is 0 up to u = 0.5, exactly; of a grid of 5 by 3 these are 9 variants, but the best of u are 3."""
+    study = Study(entries(quantities={"u": "10*(a - 0.1)/2", "t": "max(u - 0.5, 0)", "c": "0*u"}))
+    points = np.stack(np.meshgrid(np.linspace(0.3, 0.1, 5), [0.1, 0.2, 0.3], indexing="ij"), 2).reshape(-1, 2)
+
+    table = study.evaluate(points)
+
+    def result(*goals: str) -> StudyResult:
+        columns = [replace(c, goal="minimise" if c.name in goals else "") for c in table.columns]
+        return StudyResult("ties", study.spec, study.evaluator, replace(table, columns=tuple(columns)))
+
+    single = result("t")
+    assert (single.best, single.equally_good, np.flatnonzero(single.front).tolist()) == (6, 8, [6])
+    assert "the best variant; 8 later ones tie with it" in single.table()
+    assert [row["variant"] for row in single.to_dict()["front"]] == [6]
+    assert single.to_dict()["equally good"] == 8
+    assert "best: the best variant; 8 later ones tie with it" in PageReader(single.page()).lines
+    (file,) = single.write_front(tmp_path)
+    assert "# variant 6 of" in file.read_text()
+    # Of two objectives the best of the first is on the front, and ties are those of both.
+    double = result("c", "u")
+    assert (double.best, double.equally_good, np.flatnonzero(double.front).tolist()) == (12, 2, [12])
+    assert (result().equally_good, result().front.any()) == (0, False)
+
+
+def test_a_search_may_have_more_generations_than_whole_populations(tmp_path: Path) -> None:
+    """Of 20 searches in Rosenbrock's valley some end early: the others' generations are smaller."""
+    valley = {"u": "5*(a - 0.1)", "w": "100*(5*(b - 0.1) - u**2)**2 + (0.7 - u)**2"}
+    optimise = {"minimise": "w", "method": "slsqp", "evaluations": 400, "population": 20}
+    result = Study(entries(quantities=valley, optimise=optimise)).run(tmp_path)
+    assert len([*tmp_path.glob("blocks/*.parquet")]) > 400 / 20
+    assert result.variants["u"][result.best] == pytest.approx(0.7, abs=1e-3)
 
 
 @pytest.mark.extra

@@ -67,7 +67,7 @@ class Quadratic:
     def metadata(self) -> dict[str, Any]:
         """What study.json says."""
         versions = {"nacelle": "0.1.0", "numpy": "2.4.6"}
-        study = {"study": "variables: {x: [0, 1]}\n" * 20, "seed": 3, "versions": versions}
+        study = {"study": {"variables": {"x": [0, 1]}, "seed": 3}, "versions": versions}
         robot = {"hash": "5f2a", "text": "name: delta\n" * 40}
         return {"key": self.key, "blocks": self.count, "columns": COLUMNS, **study, "robot": robot}
 

@@ -6,7 +6,7 @@
 
 A file is written under another name, put on the disk and renamed; so a process may die at any instruction:
 
-    before study.json is there     the next one begins the study
+    before a block is there        the next one begins the study, and may correct it
     while it writes a block        the next one removes the file of the other name; the block is missing
     behind a block                 the next one finds the block
     at any time                    the system unlocks the folder
@@ -28,6 +28,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
@@ -46,8 +47,8 @@ _EMPTY: Columns = {"float64": np.empty(0), "int64": np.empty(0, np.int64), "str"
 _MARK = b"nacelle"
 # Entries of study.json that decide whether it is the same study.
 _IDENTITY = ("key", "blocks", "columns")
-# Damaged blocks that a warning lists; length of values that an error shows.
-_LISTED, _SHORT = 3, 160
+# Damaged blocks that a warning lists, entries that differ, and length of values that an error shows.
+_LISTED, _DIFFERENCES, _SHORT = 3, 5, 80
 
 
 class ResultFolder:
@@ -84,7 +85,8 @@ class ResultFolder:
             try:
                 for part in (*path.glob(f".{_STUDY}.*"), *path.glob(f"{_BLOCKS}/.block-*")):
                     part.unlink()
-                if (path / _STUDY).exists() or len(folder.missing_blocks()) < folder.count:
+                # Without a block nothing was found: a start that failed is no other study.
+                if any(path.glob(f"{_BLOCKS}/block-*.parquet")):
                     there = _read_metadata(path)
                     _require_same_study(path, there, folder.metadata)
                     folder.metadata = there
@@ -255,16 +257,33 @@ def _require_same_study(path: Path, there: Mapping[str, Any], here: Mapping[str,
     """Require the study in a folder to be the one that is to be resumed; else say what differs."""
     if all(there[name] == here[name] for name in _IDENTITY):
         return
-    names = [name for name in {**here, **there} if there.get(name) != here.get(name)]
-    texts = {name: f"{there.get(name)!r} there and {here.get(name)!r} here" for name in names}
-    differences = [
-        f"{name} is {texts[name]}" if len(texts[name]) <= _SHORT else f"{name} differs"
-        for name in ([name for name in names if name != "key"] or names)
-    ]
+    old, new = ({name: of[name] for name in of if name not in _IDENTITY} for of in (there, here))
+    listing = [*_differences(old, new)] or [*_differences(there, here)]
+    if (more := len(listing) - _DIFFERENCES) > 0:
+        listing[_DIFFERENCES:] = [f"{more} more"]
     raise StudyError(
-        f"{path} has results of another study, which stay ({'; '.join(differences)}): choose another folder, "
+        f"{path} has results of another study, which stay ({'; '.join(listing)}): choose another folder, "
         "or resume that study"
     )
+
+
+def _differences(there: Any, here: Any, entry: str = "") -> Iterator[str]:
+    """Entries of plain data that differ, by keys with dots, and how; of texts the first line that does."""
+    pairs: list[tuple[str, Any, Any]] = []
+    if isinstance(there, dict) and isinstance(here, dict):
+        pairs = [(key, there.get(key), here.get(key)) for key in {**here, **there}]
+        if there.keys() == here.keys():
+            pairs.append(("order", ", ".join(there), ", ".join(here)))
+    elif isinstance(there, list) and isinstance(here, list):
+        pairs = [(str(k), *pair) for k, pair in enumerate(zip_longest(there, here))]
+    elif isinstance(there, str) and isinstance(here, str) and "\n" in there + here:
+        lines = zip_longest(there.splitlines(), here.splitlines())
+        pairs = [(f"line {k}", *pair) for k, pair in enumerate(lines, 1) if pair[0] != pair[1]][:1]
+    elif there != here:
+        old, new = ("missing" if value is None else shorten(repr(value), _SHORT) for value in (there, here))
+        yield f"{entry.removeprefix('study.')} is {old} there and {new} here"
+    for key, old, new in pairs:
+        yield from _differences(old, new, f"{entry}.{key}" if entry else key)
 
 
 def _open_lock(path: Path) -> IO[str]:

@@ -195,7 +195,11 @@ def _optional(module: str) -> Any:
         return import_module(module)
     except ImportError as error:
         library = module.partition(".")[0]
-        raise StudyError(f"{library} is missing: pip install 'nacelle[optimise]' ({error})") from None
+        raise StudyError(
+            f"{library} is missing: pip install 'nacelle[optimise]' ({error}). "
+            "The methods de and slsqp do without: they minimise one objective, such as a weighted sum "
+            "of several, {expression: peak - 2 * volume}"
+        ) from None
 
 
 # ---- SciPy, which calls functions

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nacelle.errors import NacelleError
+from nacelle.errors import NacelleError, shorten
 from nacelle.model.robot import Robot
 from nacelle.page.markup import (
     bullets,
@@ -27,18 +27,19 @@ from nacelle.page.markup import (
     plain_text,
 )
 from nacelle.page.markup import table as markup_table
-from nacelle.page.svg import ChartPanel, disc, drawing, span
+from nacelle.page.svg import ChartPanel, box, disc, drawing, line, span, text_at
 from nacelle.scene.figure import SceneItem, outline_points, pack_base64, scene_figure
 from nacelle.scene.geometry import robot_geometry
 from nacelle.scene.motion import motion_at_rest
 from nacelle.spatial.scalar import Array
+from nacelle.studies.statistics import Sensitivity
 from nacelle.studies.table import OK, STATUSES, VARIABLE, Column, StudyTable
 
 MAX_ROWS = 20_000
 """Variants that a page holds; of more it holds the front, the best designs and an even subset."""
 MAX_DESIGNS = 6
-# Points of the drawing for readers without JavaScript, and reasons that are listed.
-_STATIC_POINTS, _REASONS = 1500, 20
+# Points of the drawing for readers without JavaScript, reasons that are listed, bars of a chart.
+_STATIC_POINTS, _REASONS, _CHART_ROWS = 1500, 20, 12
 # From left to right as `scene3d.js` shows robots at first: in space, and flat ones across x, y and z.
 _TO_THE_RIGHT: dict[int | None, list[float]] = {
     None: [0.8669, 0.4985, 0.0],
@@ -77,7 +78,9 @@ def study_page(
     title: str,
     notes: Sequence[Note] = (),
     front: Array | None = None,
+    feasible: Array | None = None,
     designs: Sequence[Design] = (),
+    sensitivities: Sequence[Sensitivity] = (),
 ) -> str:
     """The text of a page that needs nothing besides itself.
 
@@ -86,7 +89,9 @@ def study_page(
         title: of the page, plain words.
         notes: lines about the study.
         front: variants of the Pareto front: rows (K,), or a mask (N,); may be left out.
+        feasible: which variants (N,) keep all constraints; may be left out.
         designs: the best ones; the first `MAX_DESIGNS` are drawn.
+        sensitivities: of quantities to the variables of the table.
 
     Raises:
         NacelleError: if a row of the front or of a design is not in the table.
@@ -99,7 +104,8 @@ def study_page(
         raise NacelleError(f"the front or a design is not in the table: {error}") from None
     rows = _page_rows(len(table), front, best_rows)
     axes, pictures = _front_axes(table.columns), _draw_designs(best)
-    data = _page_data(table, rows, front) | {
+    feasible = np.ones(len(table), bool) if feasible is None else feasible
+    data = _page_data(table, rows, front, feasible) | {
         "axes": axes,
         "map": [0, min(1, len(table.columns) - 1), axes[0]],
         "designs": [
@@ -113,6 +119,7 @@ def study_page(
         ("summary", "Summary", _summary(table, front, np.isin(rows, front))),
         ("front", "Front and map" if len(front) else "Scatter and map", _front_section(table, front, axes)),
         ("parallel", "Parallel coordinates", parallel),
+        ("sensitivities", "Sensitivities", _sensitivities_section(table, sensitivities)),
         ("histograms", "Histograms", element("div", kind="study-histograms")),
         ("designs", "Best designs", _designs_section(table, best, pictures)),
         ("variants", "Variants", element("div", kind="study-table") + embedded_data(data, "study-data")),
@@ -139,7 +146,7 @@ def _even_subset(rows: Array, most: int) -> Array:
     return np.asarray(rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)])
 
 
-def _page_data(table: StudyTable, rows: Array, front: Array) -> dict[str, Any]:
+def _page_data(table: StudyTable, rows: Array, front: Array, feasible: Array) -> dict[str, Any]:
     """Columns as 32-bit numbers, NaN where a value is not finite, and what became of each variant."""
     with np.errstate(over="ignore"):
         values = np.asarray(table.values[rows], dtype=np.float32).T
@@ -158,7 +165,8 @@ def _page_data(table: StudyTable, rows: Array, front: Array) -> dict[str, Any]:
         "rows": pack_base64(rows, "<u4"),
         "status": pack_base64(table.status[rows], "u1"),
         "statuses": STATUSES,
-        "front": pack_base64(np.flatnonzero(np.isin(rows, front)), "<u4"),
+        "front": pack_base64(np.isin(rows, front), "u1"),
+        "feasible": pack_base64(feasible[rows], "u1"),
     }
 
 
@@ -235,6 +243,52 @@ def _static_front(table: StudyTable, front: Array, axes: Sequence[int]) -> str:
         for k in _even_subset(drawable, _STATIC_POINTS):
             parts.append(disc(float(panel.across(x[k])), float(panel.down(y[k])), radius, kind))
     return drawing(730.0, 390.0, f"{labels[1]} over {labels[0]}", *parts, kind="chart")
+
+
+def _sensitivities_section(table: StudyTable, sensitivities: Sequence[Sensitivity]) -> str:
+    """A chart for each quantity; empty without any."""
+    names = [column.name for column in table.columns if column.kind == VARIABLE]
+    charts = [_sensitivity_chart(names, of) for of in sensitivities if np.isfinite(of.first).any()]
+    text = (
+        "Parts of the variance that variables cause (Sobol indices): blue alone, grey together with others."
+        if any(of.total for of in sensitivities)
+        else "Rank correlations of the variants that are ok: 1 where a quantity rises with a variable, -1 "
+        "where it falls, near 0 also where it does both. Sobol indices need sample: {method: sensitivity}."
+    )
+    intro = paragraph(f"{text} Lines are intervals of 95 %.", "quiet")
+    return intro + element("div", *charts, kind="maps") if charts else ""
+
+
+def _sensitivity_chart(names: Sequence[str], of: Sensitivity) -> str:
+    """Bars of the variables with the largest values, each with its interval."""
+    series = [part for part in (of.first, of.total) if part]
+    low, left, right, row = (0.0 if of.total else -1.0), 140.0, 400.0, 18.0
+    sizes = np.abs([estimate.value for estimate in series[-1]])
+    rows = np.argsort(-np.nan_to_num(sizes), kind="stable")[:_CHART_ROWS]
+    bottom = row * len(rows) + 4.0
+
+    def across(value: float) -> float:
+        return left + (right - left) * (float(np.clip(value, low, 1.0)) - low) / (1.0 - low)
+
+    parts = []
+    for value in np.linspace(low, 1.0, 5):
+        parts.append(line(across(value), 0.0, across(value), bottom, "grid"))
+        parts.append(text_at(across(value), bottom + 13.0, f"{value:g}", anchor="middle"))
+    for n, k in enumerate(rows):
+        parts.append(text_at(left - 6.0, row * (n + 0.5) + 6.0, shorten(names[k], 22), anchor="end"))
+        high = 12.0 / len(series)
+        for m, (part, kind) in enumerate(zip(series, ("interval", "study-point"), strict=False)):
+            value, *ends = part[k]
+            top = row * n + 5.0 + m * high
+            if np.isfinite(value):
+                parts.append(box(across(0.0), top, across(value), top + high, kind))
+            if np.isfinite(ends).all():
+                parts.append(
+                    line(across(ends[0]), top + high / 2.0, across(ends[1]), top + high / 2.0, "normal")
+                )
+    title = f"{of.quantity}: {len(rows)} of {len(names)} variables" if len(rows) < len(names) else of.quantity
+    chart = drawing(right + 12.0, bottom + 18.0, f"Sensitivities of {of.quantity}", *parts, kind="chart")
+    return element("div", element("h3", escape_text(title)), chart)
 
 
 # ---- designs in space

@@ -19,7 +19,16 @@ from nacelle.spatial.scalar import Array
 from nacelle.studies.evaluate import Evaluator
 from nacelle.studies.page import Design, Note, study_page
 from nacelle.studies.spec import SampleSpec, StudySpec
-from nacelle.studies.statistics import Estimate, SobolIndices, Summary, pareto_front, sobol_indices, summarise
+from nacelle.studies.statistics import (
+    Estimate,
+    Sensitivity,
+    SobolIndices,
+    Summary,
+    pareto_front,
+    rank_correlations,
+    sobol_indices,
+    summarise,
+)
 from nacelle.studies.table import QUANTITY, STATUSES, VARIABLE, StudyTable
 
 
@@ -85,25 +94,44 @@ class StudyResult(HasTable):
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.variants), 0))
 
     @cached_property
-    def front(self) -> Array:
-        """Which variants (N,) are on the Pareto front; of one objective the best; none without objectives."""
+    def _optimal(self) -> Array:
+        """Which variants (N,) no other is better than, those that tie included."""
         if not self.objectives.shape[1]:
             return np.zeros(len(self.variants), dtype=bool)
         return pareto_front(self.objectives, feasible=self.feasible)
 
+    @cached_property
+    def _front_rows(self) -> Array:
+        """Variants of the front by their objectives; of those that tie the first."""
+        rows = np.flatnonzero(self._optimal)
+        return np.asarray(rows[np.unique(self.objectives[rows], axis=0, return_index=True)[1]])
+
+    @cached_property
+    def front(self) -> Array:
+        """Which variants (N,) are on the Pareto front; of one objective the best; none without objectives.
+
+        Of variants whose objectives are all equal it is the first.
+        """
+        return np.isin(np.arange(len(self.variants)), self._front_rows)
+
+    @property
+    def equally_good(self) -> int:
+        """How many variants besides the front have the same objectives as one of it."""
+        return int(np.count_nonzero(self._optimal)) - len(self._front_rows)
+
     @property
     def best(self) -> int:
-        """The variant with the best first objective.
+        """The variant of the front with the best first objective.
 
         Raises:
-            StudyError: if the study has no objective, or no variant is feasible.
+            StudyError: if the study has no objective, or no variant is feasible and has values of them.
         """
         if not self.objectives.shape[1]:
             raise StudyError(f"{self.name} has no objective: write optimise: {{minimise: [...]}}")
-        if not np.any(self.feasible):
+        if not len(self._front_rows):
             listing = ", ".join(f"{number} {name}" for name, number in self.counts.items())
-            raise StudyError(f"no variant of {self.name} is feasible: {listing}")
-        return int(np.argmin(np.where(self.feasible, self.objectives[:, 0], np.inf)))
+            raise StudyError(f"no variant of {self.name} is feasible with known objectives: {listing}")
+        return int(self._front_rows[0])
 
     def robot(self, row: int) -> Robot:
         """A variant as a robot."""
@@ -127,14 +155,31 @@ class StudyResult(HasTable):
         values = np.where(self.variants.ok, self.variants[name], np.nan).reshape(-1, sample.count)
         return sobol_indices(values[0], values[1], values[2:])
 
+    def rank_correlations(self, name: str) -> tuple[Estimate, ...]:
+        """Rank correlations of a quantity with each variable, of the variants that are ok, with intervals."""
+        x = self.variants.values[:, : len(self.evaluator.space.variables)]
+        return rank_correlations(x[self.variants.ok], self.variants[name][self.variants.ok])
+
+    @cached_property
+    def sensitivities(self) -> list[Sensitivity]:
+        """Of all quantities: Sobol indices where the design gives them, else rank correlations.
+
+        None of an optimisation: its variants gather where they are good.
+        """
+        names = [column.name for column in self.variants.columns if column.kind == QUANTITY]
+        if self.spec.optimise is not None:
+            return []
+        if self.spec.sample is None or self.spec.sample.method != "sensitivity":
+            return [Sensitivity(name, self.rank_correlations(name)) for name in names]
+        indices = {name: self.sensitivity(name) for name in names}
+        return [Sensitivity(name, of.first, of.total) for name, of in indices.items()]
+
     def write_front(self, folder: str | Path) -> list[Path]:
         """Write the robots of the front, or the best one, as YAML files; their paths."""
-        rows = np.flatnonzero(self.front)
-        rows = rows[np.argsort(self.objectives[rows, 0], kind="stable")]
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         files = []
-        for number, row in enumerate(rows):
+        for number, row in enumerate(self._front_rows):
             file = path / f"design-{number:03d}.yaml"
             head = [f"# variant {row} of the study {self.name}"]
             head += [
@@ -148,13 +193,18 @@ class StudyResult(HasTable):
 
     def page(self) -> str:
         """The page of the study as HTML: front, parallel coordinates, maps, histograms, designs in 3D."""
-        rows = np.flatnonzero(self.front)
+        rows = self._front_rows
         if rows.size:
-            order = np.argsort(self.objectives[rows, 0], kind="stable")
-            rows = rows[order][np.unique(np.linspace(0, rows.size - 1, min(rows.size, 4)).astype(int))]
+            rows = rows[np.unique(np.linspace(0, rows.size - 1, min(rows.size, 4)).astype(int))]
         best_designs = [Design(int(row), self.robot(int(row)), f"variant {row}") for row in rows]
         return study_page(
-            self.variants, title=self.name, notes=self.notes, front=self.front, designs=best_designs
+            self.variants,
+            title=self.name,
+            notes=self.notes,
+            front=self.front,
+            feasible=self.feasible if self.spec.constraints else None,
+            designs=best_designs,
+            sensitivities=self.sensitivities,
         )
 
     @property
@@ -165,6 +215,7 @@ class StudyResult(HasTable):
         lines = [Note("robot", self.robot_name), Note("method", f"{method}, seed {spec.seed}")]
         lines += [Note("constraint", text) for text in spec.constraints]
         lines += [Note("constraints", _feasible_text(self))] if spec.constraints else []
+        lines += [Note("best", _front_text(self))] if self.equally_good else []
         return [*lines, *(Note("notes", line) for line in spec.notes.splitlines() if line)]
 
 
@@ -215,15 +266,12 @@ def _summary_cells(summary: Summary) -> list[str]:
 def _sensitivity_parts(result: StudyResult) -> list[Part]:
     names = [column.name for column in result.variants.columns if column.kind == VARIABLE]
     parts: list[Part] = []
-    for column in result.variants.columns:
-        if column.kind != QUANTITY:
-            continue
-        indices = result.sensitivity(column.name)
+    for of in result.sensitivities:
         rows = [
             [name, *_estimate_cells(first), *_estimate_cells(total)]
-            for name, first, total in zip(names, indices.first, indices.total, strict=True)
+            for name, first, total in zip(names, of.first, of.total, strict=True)
         ]
-        heads = (f"{column.name} depends on", "alone>", "95 %", "with others>", "95 %")
+        heads = (f"{of.quantity} depends on", "alone>", "95 %", "with others>", "95 %")
         parts.append(plain_table(*heads, rows=rows))
     return parts
 
@@ -233,14 +281,18 @@ def _estimate_cells(estimate: Estimate) -> list[str]:
 
 
 def _front_parts(result: StudyResult) -> list[Part]:
-    rows = np.flatnonzero(result.front)
-    rows = rows[np.argsort(result.objectives[rows, 0], kind="stable")]
-    columns = result.variants.columns
-    what = "the best variant" if len(rows) == 1 else f"{len(rows)} variants on the Pareto front"
+    rows, columns = result._front_rows, result.variants.columns
     cells = [[str(row), *(_text(value) for value in result.variants.values[row])] for row in rows[:_FIRST]]
     heads = ["variant>", *(f"{column.name} {column.unit}".strip() + ">" for column in columns)]
     more = [f"… {len(rows) - _FIRST} more"] if len(rows) > _FIRST else []
-    return [what, plain_table(*heads, rows=cells), *more]
+    return [_front_text(result), plain_table(*heads, rows=cells), *more]
+
+
+def _front_text(result: StudyResult) -> str:
+    count = len(result._front_rows)
+    what = "the best variant" if count == 1 else f"{count} variants on the Pareto front"
+    equal = format_count(result.equally_good, "later one ties", "later ones tie")
+    return f"{what}; {equal} with {'it' if count == 1 else 'them'}" if result.equally_good else what
 
 
 def _text(value: float) -> str:
@@ -264,7 +316,7 @@ def study_data(result: StudyResult) -> dict[str, Any]:
         }
     front = [
         {"variant": int(row), **dict(zip(table.names, table.values[row].tolist(), strict=True))}
-        for row in np.flatnonzero(result.front)
+        for row in result._front_rows
     ]
     return {
         "study": result.name,
@@ -275,4 +327,5 @@ def study_data(result: StudyResult) -> dict[str, Any]:
         "reasons": table.reasons,
         "quantities": quantities,
         "front": front,
+        "equally good": result.equally_good,
     }

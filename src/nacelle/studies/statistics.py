@@ -188,6 +188,40 @@ def sobol_indices(
     return SobolIndices(first, total, tuple(map(int, rows)), failed)
 
 
+class Sensitivity(NamedTuple):
+    """What the variables of a study do to a quantity.
+
+    Attributes:
+        quantity: its name.
+        first: of every variable (P), its Sobol index alone, or its rank correlation.
+        total: Sobol indices together with others (P); empty for rank correlations.
+    """
+
+    quantity: str
+    first: tuple[Estimate, ...]
+    total: tuple[Estimate, ...] = ()
+
+
+def rank_correlations(x: Array, f: Array) -> tuple[Estimate, ...]:
+    """Spearman's rank correlations of values (N,) with variables (N, P), NaN where one is constant.
+
+    Rows that are not finite are left out. Intervals, from 20 rows on, are those of Fieller, Hartley and
+    Pearson (1957), Biometrika 44, 470-481.
+    """
+    from scipy.stats import norm, rankdata
+
+    whole = np.column_stack([f, x])
+    ranks = rankdata(whole[np.isfinite(whole).all(axis=1)], axis=0)
+    n = len(ranks)
+    ranks -= 0.5 * (n + 1)
+    sizes = np.sqrt(np.sum(ranks**2, axis=0))
+    half = norm.ppf(_ENDS[1]) * np.sqrt(1.06 / (n - 3)) if n >= _ROWS else np.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r = np.clip(np.sum(ranks[:, :1] * ranks[:, 1:], axis=0) / sizes[0] / sizes[1:], -1.0, 1.0)
+        ends = np.tanh(np.arctanh(r) + half * np.array([[-1.0], [1.0]]))
+    return tuple(Estimate(*map(float, row)) for row in zip(r, *ends, strict=True))
+
+
 def pareto_front(objectives: Array, *, feasible: Array) -> Array:
     """Which variants (N,) no other dominates: as good in all objectives and better in at least one.
 

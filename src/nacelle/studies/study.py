@@ -211,10 +211,10 @@ class Study:
     @property
     def block(self) -> int:
         """How many variants a block has."""
-        if self.spec.block is not None:
-            return self.spec.block
         if self.spec.optimise is not None:
             return self.spec.optimise.population
+        if self.spec.block is not None:
+            return self.spec.block
         states = sum(len(of.states) for of in self.evaluator.sets.values())
         if self.target == "cuda":
             return _DEVICE_BLOCK
@@ -248,19 +248,14 @@ class Study:
 
     def estimate(self) -> StudyEstimate:
         """How large the study is, and how long it takes: measured on its first block, once compiled."""
-        plan = StudyPlan(self.texts, self.block, self.blocks, self._first_points)
+        first = None if self.spec.optimise is None else self._optimiser(self.spec.optimise).ask()
+        plan = StudyPlan(self.texts, self.block, self.blocks, first)
         plan.evaluate(0)
         start = time.perf_counter()
         columns = plan.evaluate(0)
         seconds = time.perf_counter() - start
         size = sum(column.nbytes for column in columns.values())
         return StudyEstimate(self.count, self.blocks, self.blocks * seconds, self.blocks * size)
-
-    @property
-    def _first_points(self) -> Array | None:
-        if self.spec.optimise is None:
-            return None
-        return designs.latin_hypercube(self.block, len(self.evaluator.space.variables), self.spec.seed)
 
     def run(
         self,
@@ -282,25 +277,32 @@ class Study:
                 was found stays in the folder.
         """
         texts = self.texts
+        # Generations become smaller where searches end one by one, but have a variant at least.
+        blocks = self.blocks if self.spec.optimise is None else self.count
         kept: dict[int, dict[str, NDArray[Any]]] = {}
-        names = [column.name for column in self.evaluator.columns]
+        names = (column.name for column in self.evaluator.columns)
         kinds = {**dict.fromkeys(names, "float64"), STATUS: "int64", REASON: "str"}
         metadata = {
             "key": texts.key,
-            "blocks": self.blocks,
+            "blocks": blocks,
             "columns": kinds,
-            "study": texts.study,
+            "study": json.loads(texts.study),
             "robot": texts.robot,
-            "robot hash": self.robot.hash,
-            "seed": self.spec.seed,
-            "versions": {"nacelle": _version(), "numpy": np.__version__, "machine": platform.machine()},
+            "files": dict(texts.files),
+            "target": self.target,
+            "versions": {
+                "nacelle": _version(),
+                "source": package_hash()[:12],
+                "numpy": np.__version__,
+                "machine": platform.machine(),
+            },
         }
         # What it lacks is said before a folder is begun.
         search = None if self.spec.optimise is None else self._optimiser(self.spec.optimise)
         with nullcontext() if folder is None else ResultFolder.open(Path(folder), metadata) as results:
-            missing = list(range(self.blocks)) if results is None else results.missing_blocks()
+            missing = list(range(blocks)) if results is None else results.missing_blocks()
             if results is not None:
-                kept |= {k: results.read([k]) for k in range(self.blocks) if k not in set(missing)}
+                kept |= {k: results.read([k]) for k in sorted(set(range(blocks)) - set(missing))}
 
             def keep(k: int, columns: dict[str, NDArray[Any]]) -> None:
                 if results is not None:
@@ -313,13 +315,7 @@ class Study:
             else:
                 self._search(search, texts, kept, keep, cluster=cluster, threads=threads)
         whole = {name: np.concatenate([kept[k][name] for k in sorted(kept)]) for name in kinds}
-        table = StudyTable(
-            self.evaluator.columns,
-            np.stack([whole[name] for name in names], axis=1),
-            whole[STATUS],
-            whole[REASON],
-        )
-        return StudyResult(self.name, self.spec, self.evaluator, table)
+        return StudyResult(self.name, self.spec, self.evaluator, self._table_of(whole))
 
     def _optimiser(self, spec: OptimiseSpec) -> Optimiser:
         problem = OptimisationProblem(

@@ -18,8 +18,7 @@
   const buffer = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
   const rows = new Uint32Array(buffer(data.rows)), count = rows.length;
   const status = new Uint8Array(buffer(data.status));
-  const isFront = new Uint8Array(count);
-  for (const i of new Uint32Array(buffer(data.front))) isFront[i] = 1;
+  const [isFront, isFeasible] = [data.front, data.feasible].map((text) => new Uint8Array(buffer(text)));
   const columns = data.columns.map((column) => {
     const name = column.name.trim() || "(no name)", arrow = { minimise: " ↓", maximise: " ↑" }[column.goal] ?? "";
     const label = name + (column.unit ? ` (${column.unit})` : "") + arrow;
@@ -46,14 +45,15 @@
   // ------------------------------------------------------------------ what is selected
 
   const ranges = new Map(); // column -> [low, high]
-  const hiddenStatus = new Set();
+  const hiddenStatus = new Set(), masks = new Set(); // statuses that are left out, and what a variant has to be
   const selected = new Uint8Array(count);
   const parts = []; // what is drawn again when the selection changes
   let selection = []; // in the order in which variants are drawn, those of the front last
-  let frontOnly = false, zoomed = false, hovered = -1, pending = 0;
+  let zoomed = false, hovered = -1, pending = 0;
 
   function select() {
-    for (let i = 0; i < count; i++) selected[i] = !hiddenStatus.has(status[i]) && (!frontOnly || isFront[i]);
+    for (let i = 0; i < count; i++) selected[i] = !hiddenStatus.has(status[i]);
+    for (const mask of masks) for (let i = 0; i < count; i++) selected[i] &= mask[i];
     for (const [c, [low, high]] of ranges) {
       const { values } = columns[c];
       for (let i = 0; i < count; i++) if (!(values[i] >= low && values[i] <= high)) selected[i] = 0;
@@ -96,15 +96,18 @@
     return size >= 1e5 || (size > 0 && size < 1e-4) ? short.toExponential().replace("e+", "e") : String(short);
   }
 
-  // About so many round numbers from low to high.
-  function ticks({ low, high }, most) {
-    const raw = (high - low) / Math.max(most, 1), power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw * (1 - 1e-9));
-    const marks = [];
-    for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k++) {
-      marks.push({ value: k * step, text: format(k * step, 9) });
-    }
-    return marks;
+  // Round numbers from low to high, two or more; small and large ones have one exponent in common.
+  function ticks({ low, high }, room) {
+    const most = Math.max(room, 3), power = 10 ** Math.floor(Math.log10((high - low) / most));
+    const ends = (step) => [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+    const fits = (step) => ends(step)[1] - ends(step)[0] < Math.floor(most);
+    const step = [1, 2, 2.5, 5, 10, 20].map((factor) => factor * power).find(fits), [first, last] = ends(step);
+    const digits = Math.floor(Math.log10(Math.max(Math.abs(low), Math.abs(high))));
+    const unit = digits < -3 || digits >= 5 ? `e${3 * Math.floor(digits / 3)}` : "";
+    return Array.from({ length: last - first + 1 }, (_, k) => {
+      const value = (first + k) * step;
+      return { value, text: value ? format(value / Number(`1${unit}`), 9) + unit : "0" };
+    });
   }
 
   function make(tag, properties = {}, parent = null) {
@@ -375,16 +378,18 @@
 
     arrange() {
       const [cx, cy, colour] = this.choice, top = 24, bottom = this.height - 44, hasColours = colour !== undefined;
-      const widths = ticks(columns[cy], 6).map(({ text }) => this.back.measureText(text).width);
-      const left = Math.ceil(Math.max(20, ...widths)) + 12, right = this.width - (hasColours ? 84 : 12);
-      Object.assign(this, { top0: top, bottom, left, right });
-      this.axes = [new Axis(cx, left, right, 0.03), new Axis(cy, bottom, top, 0.03)];
+      const right = this.width - (hasColours ? 84 : 12);
+      this.axes = [new Axis(cx, 0, right, 0.03), new Axis(cy, bottom, top, 0.03)];
       this.scale = hasColours ? new Axis(colour, 0, 1) : null;
       this.colours = hasColours ? columns[colour].values : null;
       this.grid = hasColours ? gridOf([cx, cy]) : null;
       this.axes.forEach((axis, k) => {
         if (this.grid && !zoomed) [axis.low, axis.high] = [this.grid.edges[k][0], this.grid.edges[k].at(-1)];
       });
+      // Room for the numbers that are drawn, which may lie beyond the column's own span.
+      const widths = ticks(this.axes[1], 6).map(({ text }) => this.back.measureText(text).width);
+      const left = this.axes[0].from = Math.ceil(Math.max(20, ...widths)) + 12;
+      Object.assign(this, { top0: top, bottom, left, right });
       [this.x, this.y] = this.axes.map((axis) =>
         columns[axis.c].values.map((value) => (axis.has(value) ? axis.pixel(value) : NaN)));
       this.radius = count < 2000 ? 3 : count < 8000 ? 2.2 : 1.6;
@@ -627,8 +632,8 @@
     }
 
     fill() {
-      const lines = this.lines(MAX_TABLE_ROWS, 5);
-      this.caption.textContent = `${lines.length} of ${selection.length} selected variants; orange: on the front.`;
+      const lines = this.lines(MAX_TABLE_ROWS, 5), legend = isFront.includes(1) ? "; orange: on the front" : "";
+      this.caption.textContent = `${lines.length} of ${selection.length} selected variants${legend}.`;
       for (const [c, cell] of this.heads) {
         cell.setAttribute("aria-sort", c !== this.column ? "none" : this.sign > 0 ? "ascending" : "descending");
       }
@@ -686,8 +691,10 @@
       const members = status.filter((own) => own === k).length;
       if (members) check(`${name} (${members})`, true, (on) => { hiddenStatus[on ? "delete" : "add"](k); });
     });
-    const members = isFront.filter(Boolean).length;
-    if (members) check(`front only (${members})`, false, (on) => { frontOnly = on; });
+    for (const [name, mask] of [["front", isFront], ["feasible", isFeasible]]) {
+      const members = mask.filter(Boolean).length;
+      if (members && members < count) check(`${name} only (${members})`, false, (on) => masks[on ? "add" : "delete"](mask));
+    }
     parts.push({ draw() { chosen.textContent = `${selection.length} of ${count} selected`; } });
     bar.hidden = false;
   }
