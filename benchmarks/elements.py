@@ -23,9 +23,8 @@ import nacelle
 from nacelle.compile import make_program
 from nacelle.dynamics.models import model
 from nacelle.errors import KinematicsError
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.shapes import twist_scales
-from nacelle.kinematics.solve.newton_steps import assembly_step, forward_step
+from nacelle.kinematics.solve.newton_steps import pose_step
 from nacelle.program.cost import count
 from nacelle.spatial.physics import input_shapes
 from nacelle.verify.states import integrate_poses, random_states
@@ -58,9 +57,7 @@ def encoders(robot, drawn):
         return {"encoders": count(model(robot, input="encoders").program()).total}
     except KinematicsError:
         pass
-    closed = mechanism_of(robot).has_closed_form
-    function = forward_step if closed else assembly_step
-    step = count(make_program(function, robot, input_shapes(function, robot))).total
+    step = count(make_program(pose_step, robot, input_shapes(pose_step, robot))).total
     direction = np.sign(drawn.v) * twist_scales(robot)
     before = integrate_poses(robot, drawn.x, -_PERIOD * direction)
     q = nacelle.inverse_kinematics(robot, drawn.x, limits=False).q

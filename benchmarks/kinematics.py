@@ -23,10 +23,9 @@ from timing import once, results_in_turn
 
 import nacelle
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.forward import JointSearch
+from nacelle.kinematics.forward import PoseSearch
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import compile_native, compile_native_newton
-from nacelle.kinematics.solve import newton_steps
+from nacelle.kinematics.native import compile_native
 from nacelle.spatial.pose import Pose
 from nacelle.verify.engine import TreeState
 
@@ -127,11 +126,8 @@ def measure(name, count, rounds):
     inverse = compile_native(kinematic_model.inverse_jacobian, robot)
     row = {"robot": name, "operations (inverse and Jacobian)": inverse.count.total}
     active = np.ascontiguousarray(found.q)
-    if mechanism.has_closed_form:
-        solver, start = compile_native_newton(newton_steps.forward_step, robot), x[:1]
-    else:
-        whole = JointSearch(mechanism)
-        solver, start = whole.equations.solver, whole.start(x[:1])
+    search = PoseSearch(mechanism)
+    solver, start = search.equations.solver, search.start(x[:1])
 
     def run():
         return solver.solve(start, active, tolerance=TOLERANCE, follow=True)

@@ -180,7 +180,7 @@ def test_the_inverse_dynamics_of_a_robot(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", MACHINES)
 def test_the_drivers_of_a_robot(name: str) -> None:
     robot, options = nacelle.load("fivebar"), jit.JitOptions(machine=MACHINES[name])
-    step = newton_steps.forward_step
+    step = newton_steps.pose_step
     program = make_program(step, robot, input_shapes(step, robot), minimise=False)
     check_image("newton", compile_newton(program, options), name)
     program = make_program(flow, robot, input_shapes(flow, robot), minimise=False)

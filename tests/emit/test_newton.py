@@ -38,7 +38,7 @@ def solvers(name: str) -> dict[str, NewtonSolver]:
     if name == "root":
         return drivers.solvers(make_program(root_step, None, {"y": (2,), "p": (1,)}))
     robot = named_robot(name)
-    step = newton_steps.loop_closing_step if mechanism_of(robot).unknown_count else newton_steps.forward_step
+    step = newton_steps.loop_closing_step if mechanism_of(robot).unknown_count else newton_steps.pose_step
     program = make_program(step, robot, input_shapes(step, robot))
     kernel = drivers.numpy_kernel()(program)
     return {

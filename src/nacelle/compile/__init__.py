@@ -16,7 +16,14 @@ second process loads it without tracing.
 
 from nacelle.compile.cache import cached_search
 from nacelle.compile.compiled import Compiled, Parametric
-from nacelle.compile.drivers import BatchNewton, BatchRk4, compile_irk5, compile_newton, compile_rk4
+from nacelle.compile.drivers import (
+    BatchNewton,
+    BatchRk4,
+    compile_irk5,
+    compile_newton,
+    compile_rk4,
+    compile_track,
+)
 from nacelle.compile.function import Differentiable, compile_function
 from nacelle.compile.refusals import refusal_reason
 from nacelle.compile.specification import Specification, make_program
@@ -35,6 +42,7 @@ __all__ = [
     "compile_irk5",
     "compile_newton",
     "compile_rk4",
+    "compile_track",
     "make_program",
     "refusal_reason",
 ]

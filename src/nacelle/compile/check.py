@@ -26,7 +26,7 @@ from nacelle.errors import CompileError
 from nacelle.program.program import Program, Variable, variable_slices
 from nacelle.spatial import scalar
 
-FORM_FIGURES = frozenset({"pivot", "margins", "squares", "branch", "dy", "error", "status"})
+FORM_FIGURES = frozenset({"pivot", "margins", "squares", "distances", "branch", "dy", "error", "status"})
 """Outputs that belong to the form of a program, or to a step of an iteration."""
 
 # Checks with more numbers are not compared again with functions as they are written.

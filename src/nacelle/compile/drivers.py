@@ -27,6 +27,7 @@ from nacelle.emit.newton import NewtonResult, NewtonSolver, NumpyNewton
 from nacelle.emit.registry import Kernel
 from nacelle.emit.rk4 import Integrator, NumpyRk4, Rk4Result
 from nacelle.emit.store import Store, store_of
+from nacelle.emit.track import NumpyTrack, TrackRules, TrackSolver
 from nacelle.model.robot import Robot
 from nacelle.program.program import Program, regroup_inputs
 from nacelle.program.split import PREPARED
@@ -41,6 +42,8 @@ MakeKernel = Callable[[Program], Kernel]
 
 # How far from its solution Newton's method starts where it is checked, rad or m.
 _NEAR = 1e-3
+# The error at which ways are followed in a check, and evaluations at most.
+_LOOSE, _EVALUATIONS = 1e-2, 12
 # A step of a check, s, and by what it is shortened, so often at most.
 _STEP, _SHORTER, _TIMES = 1e-4, 16.0, 8
 
@@ -68,6 +71,38 @@ def compile_newton(
 
     kept_in = store_of(cache)
     return _compiled_driver("newton", (step,), plain, native, kept_in, probe=_newton_results)
+
+
+def compile_track(
+    function: Callable[..., Any],
+    robot: Robot,
+    *,
+    states: Callable[..., Any] | None = None,
+    cache: Store | bool = True,
+) -> TrackSolver:
+    """Compile the driver that follows solutions of a step function of (robot, y, p) (`nacelle.emit.track`).
+
+    Without llvmlite the same runs in NumPy. It is checked on short ways from states drawn by `states`.
+    """
+    step = Specification(function, robot, resolve_input_shapes(function, robot), states=states)
+
+    def plain(kernel: MakeKernel, program: Program) -> TrackSolver:
+        return NumpyTrack(program, kernel(program))
+
+    def native() -> NativeDriver[TrackSolver]:
+        from nacelle.emit.jit import track
+
+        return track.compile_track, track.Track
+
+    return _compiled_driver("track", (step,), plain, native, store_of(cache), probe=_track_results)
+
+
+def _track_results(solver: TrackSolver, rows: Array) -> Array:
+    """Where ways end (K, n + 1), with their status, that lead a little on from the states."""
+    n = solver.sizes.n
+    y, p = rows[:, :n], rows[:, n:]
+    result = solver.solve(y, p, p + _NEAR, TrackRules(_LOOSE, np.ones(n), _EVALUATIONS))
+    return np.column_stack([result.y, result.status])
 
 
 def _newton_results(solver: NewtonSolver, rows: Array) -> Array:

@@ -28,10 +28,18 @@ step of this last evaluation is taken, too, as convergence is quadratic.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nacelle.emit.loop_writer import Entries, Index, SampleWriter, Vector
+from nacelle.emit.newton import as_rows, sample_count
+from nacelle.emit.registry import Kernel
+from nacelle.program.program import Program
 
 FOLLOWED, ROUNDS, BLOCKED = 0, 1, 2
 """How it ends: the solution at p_1; more evaluations than the cap; no way to p_1."""
@@ -44,6 +52,182 @@ STEPS, ROUNDING = 8, 1e4
 _QUADRATIC = 0.1
 # Where that decides the error is no larger than this: equations that cannot be met are seen.
 _CONSISTENT = 1e-4
+
+
+_Array = NDArray[np.float64]
+
+
+class TrackSizes(NamedTuple):
+    """Numbers of unknowns n, of parameters k and of distances m."""
+
+    n: int
+    k: int
+    m: int
+
+
+def track_sizes(program: Program) -> TrackSizes:
+    """Check the form of a step program; give its sizes.
+
+    Raises:
+        ValueError: if it is of another form.
+    """
+    inputs = [variable.size for variable in program.inputs]
+    outputs = [variable.size for variable in program.outputs]
+    if len(inputs) != 2 or outputs[:2] != [inputs[0], 1] or len(outputs) != 3:
+        raise ValueError(
+            f"{program.name} is no step to be followed: inputs (y, p), outputs (dy, error, distances), got "
+            f"the sizes {inputs} and {outputs}"
+        )
+    return TrackSizes(inputs[0], inputs[1], outputs[2])
+
+
+@dataclass(frozen=True, eq=False)
+class TrackResult:
+    """Where samples have come.
+
+    Attributes:
+        y: unknowns (N, n) at the last certain solution.
+        part: of the way that this is (N,): 1 at its end.
+        status: `FOLLOWED`, `ROUNDS` or `BLOCKED` (N,).
+        taken: evaluations (N,).
+    """
+
+    y: _Array
+    part: _Array
+    status: NDArray[np.int64]
+    taken: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrackRules:
+    """How exactly a way is followed.
+
+    Attributes:
+        tolerance: the error at which a sample is solved.
+        units: what the unknowns count in (n,).
+        cap: the most evaluations.
+    """
+
+    tolerance: float
+    units: _Array
+    cap: int = 2000
+
+    @property
+    def weights(self) -> _Array:
+        """What makes unknowns pure numbers (n,)."""
+        return np.ascontiguousarray(1.0 / np.asarray(self.units, dtype=float))
+
+
+class TrackSolver(ABC):
+    """Following solutions of a step program, for many samples.
+
+    Attributes:
+        program: the step.
+        sizes: its sizes.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.sizes = program, track_sizes(program)
+
+    def solve(
+        self, y0: Any, p0: Any, p1: Any, rules: TrackRules, *, follow: bool = False, threads: int = 1
+    ) -> TrackResult:
+        """Follow every sample from its solution.
+
+        Args:
+            y0: solutions (N, n) or (1, n).
+            p0: their parameters (N, k) or (1, k).
+            p1: where the ways lead (N, k) or (1, k).
+            rules: how exactly.
+            follow: whether samples are a path, each way beginning where the one before it ends; behind one
+                that fails all do.
+            threads: how many threads share the samples.
+        """
+        n, k, _ = self.sizes
+        rows = as_rows(y0, n, "y0"), as_rows(p0, k, "p0"), as_rows(p1, k, "p1")
+        sample_count(*rows)
+        return self._solve(rows, rules, follow, threads)
+
+    @abstractmethod
+    def _solve(
+        self, rows: tuple[_Array, ...], rules: TrackRules, follow: bool, threads: int
+    ) -> TrackResult: ...
+
+
+class NumpyTrack(TrackSolver):
+    """The driver around a step program's kernel, all samples at a time."""
+
+    def __init__(self, program: Program, kernel: Kernel) -> None:
+        super().__init__(program)
+        self._kernel = kernel
+
+    def _evaluate(self, y: _Array, p: _Array) -> tuple[_Array, _Array, _Array]:
+        dy, error, c = (np.empty((len(y), variable.size)) for variable in self.program.outputs)
+        self._kernel.run([np.ascontiguousarray(y), np.ascontiguousarray(p)], [dy, error, c], 1)
+        return dy, error[:, 0], c
+
+    def _solve(self, rows: tuple[_Array, ...], rules: TrackRules, follow: bool, threads: int) -> TrackResult:
+        count = max(len(array) for array in rows)
+        y, p0, p1 = (np.array(np.broadcast_to(array, (count, array.shape[1]))) for array in rows)
+        if not follow:
+            return self._follow(y, p0, p1, rules)
+        status, taken, part = np.full(count, ROUNDS), np.zeros(count, dtype=np.int64), np.zeros(count)
+        for row in range(count):
+            begin = (y[row - 1 : row], p1[row - 1 : row]) if row else (y[:1], p0[:1])
+            sample = self._follow(begin[0].copy(), begin[1], p1[row : row + 1], rules)
+            y[row], part[row] = sample.y[0], sample.part[0]
+            status[row], taken[row] = sample.status[0], sample.taken[0]
+            if status[row] != FOLLOWED:
+                break
+        return TrackResult(y, part, status, taken)
+
+    def _follow(self, y: _Array, p0: _Array, p1: _Array, rules: TrackRules) -> TrackResult:
+        count, weights = len(y), rules.weights
+        near = self._evaluate(y, p0)[2]
+        accepted, tentative, further = y.copy(), y.copy(), near.copy()
+        status, taken = np.full(count, ROUNDS), np.ones(count, dtype=np.int64)
+        done, size, before, steps = np.zeros(count), np.ones(count), np.zeros(count), np.zeros(count)
+        middle = np.zeros(count, dtype=bool)
+        for _ in range(rules.cap):
+            s = np.flatnonzero(status == ROUNDS)
+            if not s.size:
+                break
+            ahead = done[s] + np.where(middle[s], 0.5 * size[s], size[s])
+            end = np.where(ahead >= 1.0 - SHORTEST * size[s], 1.0, ahead)
+            dy, error, c = self._evaluate(y[s], end[:, None] * p1[s] + (1.0 - end)[:, None] * p0[s])
+            with np.errstate(invalid="ignore", over="ignore"):
+                length, least = np.linalg.norm(dy * weights, axis=1), c.min(axis=1, initial=np.inf)
+                finite = np.isfinite(length + error + c.sum(axis=1)) & (least > 0.0)
+                closing = (length**2 <= _QUADRATIC * rules.tolerance * least) & (error <= _CONSISTENT)
+                closed = (error <= rules.tolerance) | closing
+                limit = np.where(steps[s] == 0.0, LONGEST, CONTRACTION * before[s])
+                contracts = finite & ((length <= limit) | (length <= ROUNDING * np.finfo(float).eps))
+                solved, goes_on = contracts & closed, contracts & ~closed & (steps[s] < STEPS)
+                y[s[solved | goes_on]] += dy[solved | goes_on]
+                way = np.linalg.norm((y[s] - accepted[s]) * weights, axis=1)
+                close = solved & (way <= NEARNESS * (near[s] + c).min(axis=1, initial=np.inf))
+                off = np.abs(c - 0.5 * (near[s] + further[s]))
+                bend = (NEARNESS * np.minimum(near[s], further[s]) - off).min(axis=1, initial=np.inf)
+            straight = solved & middle[s] & (bend >= 0.0)
+            close &= ~straight
+            looked = solved & ~straight & ~close
+            k = s[straight]
+            accepted[k], near[k] = tentative[k], further[k]
+            accepted[s[close]], near[s[close]] = y[s[close]], c[close]
+            tentative[s[looked]], further[s[looked]] = y[s[looked]], c[looked]
+            y[s[~goes_on]] = accepted[s[~goes_on]]
+            whole = np.where(middle[s], done[s] + size[s], end)
+            new = np.where(straight, whole, np.where(close, end, done[s]))
+            done[s] = np.where(new >= 1.0 - SHORTEST * size[s], 1.0, new)
+            doubles = straight | (close & ~middle[s])
+            kept = goes_on | (looked & ~middle[s])
+            size[s] *= np.where(doubles, 2.0, np.where(kept, 1.0, 0.5))
+            middle[s] = np.where(goes_on, middle[s], looked)
+            steps[s], before[s] = np.where(goes_on, steps[s] + 1.0, 0.0), length
+            taken[s] += 1
+            blocked = size[s] < SHORTEST * (1.0 - done[s])
+            status[s] = np.where(done[s] >= 1.0, FOLLOWED, np.where(blocked, BLOCKED, ROUNDS))
+        return TrackResult(accepted, done, status, taken)
 
 
 @dataclass(frozen=True)
@@ -133,7 +317,9 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
         middle, count = rounds.carry("middle", 0, "bit"), rounds.carry("steps", zero)
         before = rounds.carry("before", zero)
         ahead = w.name_value("ahead", w.real("+", done, w.choose(middle, w.real("*", half, size), size)))
-        end = w.name_value("end", w.choose(w.real(">=", ahead, w.number(1.0 - SHORTEST)), one, ahead))
+        # Nearly the whole way is the whole.
+        last = w.name_value("last", w.real("-", one, w.real("*", w.number(SHORTEST), size)))
+        end = w.name_value("end", w.choose(w.real(">=", ahead, last), one, ahead))
         rest = w.name_value("rest", w.real("-", one, end))
         w.each(
             a.k,
@@ -192,9 +378,8 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
             copy(a.y, a.accepted, a.n)
         whole = w.name_value("whole", w.choose(middle, w.real("+", done, size), end))
         new_done = w.choose(straight, whole, w.choose(near, end, done))
-        new_done = w.name_value(
-            "new_done", w.choose(w.real(">=", new_done, w.number(1.0 - SHORTEST)), one, new_done)
-        )
+        beyond = w.real(">=", new_done, last)
+        new_done = w.name_value("new_done", w.choose(beyond, one, new_done))
         # Parts double once they are taken; one whose half was taken, or is looked at, becomes its half.
         halved = w.name_value("halved", w.real("*", half, size))
         doubles = w.combine_bits("|", straight, w.unless(near, middle))

@@ -1,8 +1,8 @@
 """Forward kinematics: from the actuators to the pose of the platform, or to all assemblies.
 
 In closed form where spheres or circles meet (`nacelle.kinematics.solve.spheres`); otherwise by continuation
-with Newton's iteration and the exact Jacobian (`BranchSearch`): on the pose alone where the inverse
-kinematics is in closed form (`PoseSearch`), on pose and joints together for the others (`JointSearch`).
+with Newton's iteration and the exact Jacobian (`PoseSearch`), on the pose and the passive coordinates that
+legs without a closed form have. All assemblies of such robots are sought on all joints (`JointSearch`).
 
 q_a(x) = q (actuators,) has several solutions x (nx,), the *assemblies*. The one that is meant is connected
 with the reference pose, or with the guess. Signs tell assemblies apart: that of det J_r^-1 changes at a
@@ -22,12 +22,12 @@ import numpy as np
 
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.branch import branch_of, pose_units
+from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.flags import Flag, Flagged
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
 from nacelle.kinematics.limits import is_beyond_actuator_limits, wrap_actuators
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.native import compile_native, compile_native_newton
+from nacelle.kinematics.native import compile_native, compile_native_newton, compile_native_track
 from nacelle.kinematics.pose_input import broadcast_guess, check_actuators, check_poses
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.continuation import (
@@ -56,39 +56,44 @@ _GOALS, _ROADMAP_REACH, _ROADMAP_ANGLE, _NEAREST = 96, 0.6, 1.6, 3
 _STARTS, _TRIES = 256, 24
 
 
-def make_search(mechanism: Mechanism) -> PoseSearch:
-    """The search that a robot needs."""
+def assembly_search(mechanism: Mechanism) -> PoseSearch:
+    """The search for assemblies: without closed forms of legs also those that are folded the other way."""
     return PoseSearch(mechanism) if mechanism.has_closed_form else JointSearch(mechanism)
 
 
 class PoseSearch(BranchSearch):
-    """The search on the pose alone, for robots in closed form."""
+    """The search on the pose and the passive coordinates that legs leave open, u = [x; y]."""
 
     iterations = 40
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
-        solver = compile_native_newton(newton_steps.forward_step, mechanism.robot)
-        closed = closed_tolerance(mechanism.robot)
-        self.equations = Equations(solver, self._conditioning, pose_units(mechanism), closed)
+        solver = compile_native_newton(newton_steps.pose_step, mechanism.robot)
+        tracker = compile_native_track(newton_steps.pose_path_step, mechanism.robot)
+        units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
+        self.equations = Equations(solver, tracker, units, closed_tolerance(mechanism.robot))
 
     # ---- unknowns and poses
 
     def start(self, x: Array) -> Array:
-        """Unknowns (N, unknowns) at poses (N, nx): the poses themselves."""
-        return x
+        """Unknowns (N, unknowns) at poses (N, nx)."""
+        if self.mechanism.has_closed_form:
+            return x
+        y = inverse_kinematics(self.mechanism.robot, x, limits=False).y
+        return np.concatenate([x, y], axis=1)
 
     def poses(self, u: Array) -> tuple[Array, Array]:
         """Reduced poses x (N, nx) and passive coordinates y (N, ny), of unknowns u (N, unknowns)."""
-        x = u.copy()
-        quaternion = self.mechanism.layout.quaternion
+        nx, quaternion = self.mechanism.layout.nx, self.mechanism.layout.quaternion
+        x = u[:, :nx].copy()
         if quaternion is not None and len(x):
             x[:, quaternion] /= np.linalg.norm(x[:, quaternion], axis=1, keepdims=True)
-        return x, np.zeros((len(x), 0))
+        return x, np.ascontiguousarray(u[:, nx:])
 
     def reference(self) -> Array:
         """Unknowns (unknowns,) at the reference pose."""
-        return np.asarray(self.mechanism.reference[0])
+        x, y = self.mechanism.reference
+        return x if self.mechanism.has_closed_form else np.concatenate([x, y])
 
     @property
     def quaternion(self) -> slice | None:
@@ -127,29 +132,41 @@ class PoseSearch(BranchSearch):
             self.iterate(samples, every, first, 0)
         left = np.flatnonzero(samples.is_missing)
         if left.size:
-            self.by_roadmap(samples, left, first[left], seeded_starts(robot)[:_TRIES])
+            seeds = seeded_starts(robot)[:_TRIES] if self.mechanism.has_closed_form else first[:0]
+            self.by_roadmap(samples, left, first[left], seeds)
+            self._search_joints(samples, left[samples.is_missing[left]])
+
+    def _search_joints(self, samples: SearchedSamples, left: Array) -> None:
+        """Plain iteration on all joints, for legs that iteration closes: on whatever branch it ends."""
+        if self.mechanism.has_closed_form or not left.size:
+            return
+        search = JointSearch(self.mechanism)
+        again = SearchedSamples.at(samples.p[left], search.reference().size)
+        for start in seeded_starts(self.mechanism.robot)[:_TRIES]:
+            still = np.flatnonzero(again.is_missing)
+            search.iterate(again, still, np.broadcast_to(start, again.y.shape)[still])
+        found = np.flatnonzero(~again.is_missing)
+        samples.y[left[found]] = np.concatenate(search.poses(again.y[found]), axis=1)
+        samples.flags[left[found]] = again.flags[found]
+        samples.steps[left] += again.steps
+
+    def facing(self, p0: Array, p1: Array) -> Array:
+        """Coordinates of actuators, angles within half a turn of others."""
+        return unwind_angles(self.mechanism.robot, p1, p0)
+
+    def as_path(self, p0: Array, p: Array) -> Array:
+        """Coordinates of actuators, in order, without jumps by whole turns: as `find` has made them."""
+        return p
 
     def between(self, p0: Array, p1: Array, t: Array) -> Array:
         """Coordinates of actuators at the parts t (M,) of straight ways, angles by less than half a turn."""
-        t, goal = t[:, None], unwind_angles(self.mechanism.robot, p1, p0)
-        return np.ascontiguousarray(np.where(t == 1.0, goal, (1.0 - t) * p0 + t * goal))
+        return np.asarray((1.0 - t[:, None]) * p0 + t[:, None] * self.facing(p0, p1))
 
     def nearest_solutions(self, p: Array) -> list[Roadmap]:
         """Solutions of the branch that are nearest to coordinates of actuators (N, actuators)."""
         return _roadmap(self.mechanism.robot).nearest(p, actuator_scales(self.mechanism.robot), _NEAREST)
 
     # ---- signs
-
-    def _conditioning(self, q: Array, u: Array) -> Array:
-        """The conditioning of the scaled J_r^-1 and those of the legs (N, 1 + margins)."""
-        robot = self.mechanism.robot
-        outputs = compile_native(kinematic_model.inverse_jacobian, robot)(*self.poses(u))
-        with np.errstate(invalid="ignore"):
-            parallel = conditioning(scaled_inverse(robot, outputs["J"]))
-            squares = outputs["margins"]
-            if not self.mechanism.has_closed_form:
-                squares = compile_native(kinematic_model.singularity_distances, robot)(*self.poses(u))
-            return np.concatenate([parallel[:, None], np.sqrt(squares)], axis=1)
 
     def reference_actuators(self) -> Array:
         """Coordinates (actuators,), rad or m, of the actuators in the reference pose."""
@@ -184,7 +201,7 @@ class PoseSearch(BranchSearch):
 
 
 class JointSearch(PoseSearch):
-    """The search on the platform's pose and all joints."""
+    """The search for assemblies on the platform's pose and all joints, by plain iteration alone."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
@@ -195,13 +212,8 @@ class JointSearch(PoseSearch):
         rotations = [primitive.is_rotation for primitive in primitives for _ in range(primitive.nq)]
         lengths = [True] * 3 + [False] * (self.size - 3) + [not rotation for rotation in rotations]
         units = np.where(lengths, robot.size, 1.0)
-        self.equations = Equations(solver, self._conditioning, units, closed_tolerance(robot))
-
-    def start(self, x: Array) -> Array:
-        """Unknowns (N, unknowns) at poses (N, nx): the platform's pose and all joints there."""
-        solution = inverse_kinematics(self.mechanism.robot, x, limits=False)
-        platform = solution.bodies
-        return self._unknowns(platform.R[:, 1], platform.p[:, 1], solution.q_tree)
+        tracker = compile_native_track(newton_steps.pose_path_step, robot)
+        self.equations = Equations(solver, tracker, units, closed_tolerance(robot))
 
     def reference(self) -> Array:
         """Unknowns (unknowns,) at the reference pose."""
@@ -212,16 +224,13 @@ class JointSearch(PoseSearch):
             if actuator.joint < robot.tree and robot.joints[actuator.joint].primitives[0].is_rotation:
                 index = robot.q_slices[actuator.joint].start
                 q[index] += 2.0 * np.pi * np.round((coordinate - q[index]) / (2.0 * np.pi))
-        return self._unknowns(assembly.platform.R, assembly.platform.p, q)
+        R, p = assembly.platform.R, assembly.platform.p
+        return np.concatenate([p, q] if self.size == 3 else [p, quat_from_matrices(R), q])
 
     @property
     def quaternion(self) -> slice | None:
         """Place of the platform's quaternion among the unknowns."""
         return slice(3, 7) if self.size == 7 else None
-
-    def _unknowns(self, R: Array, p: Array, q: Array) -> Array:
-        parts = [p, q] if self.size == 3 else [p, quat_from_matrices(R), q]
-        return np.concatenate(parts, axis=-1)
 
     def poses(self, u: Array) -> tuple[Array, Array]:
         """Reduced poses x (N, nx) and passive coordinates y (N, ny), of unknowns u (N, unknowns)."""
@@ -235,7 +244,7 @@ class JointSearch(PoseSearch):
 @lru_cache(maxsize=16)
 def _roadmap(robot: Robot) -> Roadmap:
     """Coordinates of actuators and solutions that are connected with the reference."""
-    search = make_search(mechanism_of(robot))
+    search = PoseSearch(mechanism_of(robot))
     q0 = search.reference_actuators()
     rng = np.random.default_rng(0)
     reach = np.where(actuator_scales(robot) == 1.0, _ROADMAP_ANGLE, _ROADMAP_REACH * robot.size)
@@ -248,7 +257,7 @@ def _roadmap(robot: Robot) -> Roadmap:
 def seeded_starts(robot: Robot) -> Array:
     """Seeded starts (starts, unknowns) of the search for all assemblies, where closed-form legs reach."""
     mechanism = mechanism_of(robot)
-    search = make_search(mechanism)
+    search = assembly_search(mechanism)
     u0 = search.reference()
     rng = np.random.default_rng(0)
     wide = np.where(search.equations.units == 1.0, np.pi, 1.5 * robot.size)
@@ -428,7 +437,7 @@ def forward_kinematics(
             starts = broadcast_guess(starts, (*batch, mechanism.layout.nx)).reshape(-1, mechanism.layout.nx)[
                 valid
             ]
-        search = make_search(mechanism)
+        search = PoseSearch(mechanism)
         x[valid], iterations[valid], flags[valid] = search.find(rows[valid], starts, follow)
     good = (flags & int(Flag.INVALID | Flag.UNREACHABLE)) == 0
     flags |= np.where(
@@ -437,7 +446,7 @@ def forward_kinematics(
     every = None
     if assemblies:
         every = np.empty(len(rows), dtype=object)
-        every[:] = find_assemblies(make_search(mechanism), rows, np.where(good[:, None], x, np.nan))
+        every[:] = find_assemblies(assembly_search(mechanism), rows, np.where(good[:, None], x, np.nan))
         every = every.reshape(batch)[()]
     if not batch and not good[0]:
         values = ", ".join(f"{value:.6g}" for value in rows[0])

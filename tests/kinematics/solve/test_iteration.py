@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal, localcontext
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +11,11 @@ import pytest
 import nacelle
 from nacelle.compact import models as general
 from nacelle.compile import make_program
+from nacelle.compile.native import numpy_kernel
 from nacelle.dynamics import reference as dynamics
 from nacelle.dynamics import reference as tree
-from nacelle.emit.newton import NewtonResult
+from nacelle.emit.newton import NumpyNewton
+from nacelle.emit.track import BLOCKED, FOLLOWED, NumpyTrack
 from nacelle.export.states import random_states as seeded_states
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.jacobian import conditioning, scaled_inverse
@@ -23,22 +24,21 @@ from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.motion import solve_loops
 from nacelle.kinematics.sample_states import closed_sample_states
 from nacelle.kinematics.samples import PreciseStates, input_samples, iterated_residual
-from nacelle.kinematics.solve import continuation, ill_conditioned
+from nacelle.kinematics.solve import ill_conditioned
 from nacelle.kinematics.solve.continuation import (
     Equations,
+    SearchedSamples,
     build_roadmap,
-    continue_solutions,
-    follow_certain_run,
     polish_solutions,
 )
-from nacelle.kinematics.solve.unknowns import closing_driver
+from nacelle.kinematics.solve.unknowns import _UnknownSearch, closing_driver
 from nacelle.model.read import read_text
 from nacelle.model.robot import Robot
 from nacelle.program.identities.values import PreciseInputs
 from nacelle.program.precise import decimal_context, evaluate_decimal
 from nacelle.sketch.sketch import sketch
 from nacelle.spatial.physics import input_shapes
-from nacelle.spatial.scalar import Array, pack
+from nacelle.spatial.scalar import Array, absolute, divide, pack
 from nacelle.verify.states import random_states
 from support.library import library_robot
 from support.random_robots import inner_loops
@@ -296,62 +296,50 @@ def test_quaternions_have_unit_length_to_all_digits() -> None:
 # ---- Continuation of y^2 = p and of its like: certain up to a singularity, and no further
 
 
-class Root:
-    """Newton's iteration of y^2 = p: two branches that meet at p = 0."""
-
-    def solve(
-        self,
-        y: np.ndarray,
-        p: np.ndarray,
-        *,
-        tolerance: float,
-        max_iterations: int,
-        follow: bool = False,
-        **_: Any,
-    ) -> NewtonResult:
-        samples = np.array(np.broadcast_to(y, (len(p), 1)), dtype=float)
-        steps, status = np.zeros(len(p), dtype=np.int64), np.ones(len(p), dtype=np.int64)
-        for k in range(len(p)):
-            if follow and k:
-                samples[k] = samples[k - 1]
-            for _step in range(max_iterations):
-                gap = samples[k, 0] ** 2 - p[k, 0]
-                if abs(gap) <= tolerance:
-                    break
-                samples[k] -= gap / (2.0 * samples[k] or 1e-100)
-                steps[k] += 1
-            if abs(samples[k, 0] ** 2 - p[k, 0]) <= max(tolerance, 1e-14):
-                status[k] = 0
-        return NewtonResult(samples, steps, status)
+def root_step(y: Array, p: Array) -> dict[str, Array]:
+    """Newton's step of y^2 = p: two branches that meet at p = 0."""
+    gap = y[0] * y[0] - p[0]
+    return {"dy": pack([-divide(gap, 2.0 * y[0])]), "error": absolute(gap)}
 
 
-ROOT = Equations(Root(), lambda p, y: np.abs(2.0 * y), np.ones(1))
+def root_path_step(y: Array, p: Array) -> dict[str, Array]:
+    """The same with the distance from where they meet."""
+    return {**root_step(y, p), "distances": pack([absolute(2.0 * y[0])])}
+
+
+def root_equations() -> Equations:
+    step, path = (make_program(f, None, {"y": (1,), "p": (1,)}) for f in (root_step, root_path_step))
+    solver, tracker = NumpyNewton(step, numpy_kernel(step)), NumpyTrack(path, numpy_kernel(path))
+    return Equations(solver, tracker, np.ones(1))
+
+
+ROOT = root_equations()
 
 
 def between(p0: np.ndarray, p1: np.ndarray, t: np.ndarray) -> np.ndarray:
     return p0 + t[:, None] * (p1 - p0)
 
 
-def test_paths_follow_their_branch() -> None:
-    start, goal = np.array([[1.0], [1.0], [1.0]]), np.array([[9.0], [9.0], [1e-4]])
-    path = continue_solutions(
-        ROOT, np.array([[1.0], [-1.0], [1.0]]), lambda w, t: between(start[w], goal[w], t)
-    )
-    assert np.all(path.is_complete)
-    np.testing.assert_allclose(path.y[:, 0], [3.0, -3.0, 1e-2], rtol=1e-9)
+def test_ways_follow_their_branch() -> None:
+    start, goal = np.ones((3, 1)), np.array([[9.0], [9.0], [1e-4]])
+    way = ROOT.track(np.array([[1.0], [-1.0], [1.0]]), start, goal)
+    assert np.all(way.status == FOLLOWED)
+    np.testing.assert_allclose(way.y[:, 0], [3.0, -3.0, 1e-2], rtol=1e-9)
 
 
-def test_a_path_ends_at_a_singularity() -> None:
-    """From p = 1 to p = -1 the root ends at half of the way."""
-    path = continue_solutions(ROOT, np.ones((1, 1)), lambda w, t: (1.0 - 2.0 * t)[:, None])
-    assert not path.is_complete[0]
-    assert 0.4 < path.part[0] <= 0.5
+def test_a_way_ends_at_a_singularity() -> None:
+    """From p = 1 to p = -1 the root ends at half of the way; to p = 0 it comes there all the same."""
+    way = ROOT.track(np.ones((1, 1)), np.ones((1, 1)), -np.ones((1, 1)))
+    assert way.status[0] == BLOCKED
+    assert 0.4 < way.part[0] <= 0.5
+    np.testing.assert_allclose(way.y[0] ** 2, 1.0 - 2.0 * way.part, atol=1e-10)
 
 
-def test_runs_end_before_what_is_not_certain() -> None:
+def test_paths_end_before_what_is_not_certain() -> None:
     p = np.array([[1.1], [1.2], [1.3], [-1.0], [1.4]])
-    run = follow_certain_run(ROOT, np.ones(1), np.ones(1), p, between)
-    np.testing.assert_allclose(run.y[:, 0], np.sqrt([1.1, 1.2, 1.3]), rtol=1e-12)
+    run = ROOT.track(np.ones((1, 1)), np.ones((1, 1)), p, follow=True)
+    assert list(run.status == FOLLOWED) == [True, True, True, False, False]
+    np.testing.assert_allclose(run.y[:3, 0], np.sqrt([1.1, 1.2, 1.3]), rtol=1e-12)
 
 
 def test_a_roadmap_reaches_as_far_as_its_branch() -> None:
@@ -370,26 +358,17 @@ def test_one_more_step_where_it_is_short() -> None:
     assert stepped[1, 0] == 1e-3
 
 
-def test_a_bad_leg_does_not_hide_another() -> None:
-    """Every leg has its own conditioning: the least of all stays the same while the second meets zero."""
-    begin, middle, end = np.array([[0.1, 0.12]]), np.array([[0.1, 0.12]]), np.array([[0.1, 0.36]])
-    assert not continuation._no_singularity(begin, middle, end)[0]
-    assert continuation._no_singularity(begin[:, :1], middle[:, :1], end[:, :1])[0]
-
-
 @pytest.mark.slow
-def test_work_along_a_path_with_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Samples that are no path cost each a few solutions, not one for each sample behind them."""
+def test_work_along_a_path_with_jumps() -> None:
+    """Samples that are no path cost each a few evaluations, not one for each sample behind them."""
     leg = inner_loops.draw(0)
     rng = np.random.default_rng(0)
     x = leg.foot(rng.uniform(-1.5, 1.5, 400), leg.knee + rng.uniform(-0.4, 0.4, 400))
-    solved = []
-    piece = continuation._certain_piece
-    monkeypatch.setattr(
-        continuation, "_certain_piece", lambda *args: solved.append(len(args[3])) or piece(*args)
-    )
-    nacelle.inverse_kinematics(leg.robot, x, follow=True, limits=False)
-    assert 400 <= sum(solved) < 20 * 400
+    search = _UnknownSearch(mechanism_of(leg.robot))
+    samples = SearchedSamples.at(x, search.mechanism.unknown_count)
+    x0, y0 = search.mechanism.reference
+    search.follow(samples, samples._replace(p=x0[None], y=y0[None]))
+    assert 400 <= np.sum(samples.steps) < 100 * 400
 
 
 @pytest.mark.slow

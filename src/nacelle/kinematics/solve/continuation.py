@@ -1,27 +1,8 @@
-"""Continuation: solutions that are connected with a known one, in steps in which Newton's method is certain.
+"""Continuation: solutions that are connected with a known one (`nacelle.emit.track`).
 
 A branch is what a path from a known solution reaches: parameters p (a pose, or coordinates of actuators)
-go from p_0 to p_1, and the unknowns y follow from one solution to the next. Two things are asked of a step:
-
-- Newton's iteration from the solution before it is in its region of certain convergence, by the affine
-  covariant theorem of Newton and Mysovskikh in its computable form (Deuflhard, Newton Methods for Nonlinear
-  Problems, 2004, sections 2.1 and 5.1): with dy_0 and dy_1 the first two corrections
-
-      theta = |dy_1| / |dy_0| < 1/4,       |dy_0| small
-
-- No singularity lies within it. Near one the conditioning c (0 at a singularity) falls linearly or as a root
-  to zero and rises again on whatever solution comes behind; c at the middle of the step then lies off the
-  mean of its values at the ends by more than the smaller of these. So a step is taken if
-
-      |c_middle - (c_begin + c_end) / 2| < min(c_begin, c_end) / 4
-
-  for each leg on its own: the smallest of them all would hide a leg that passes its singularity while
-  another one is worse.
-
-Otherwise the step is halved. At a singularity the steps shrink to nothing: there a path ends, and what lies
-behind it is not connected.
-
-All samples of a batch go side by side, each with its own step, around the Newton driver that exists.
+go from p_0 to p_1, and the unknowns y follow, past no singularity. At one the parts of the way shrink to
+nothing: there a path ends, and what lies behind it is not connected.
 
 Poses and coordinates of actuators are searched in the same way (`BranchSearch`): in a straight line from a
 known solution; where that is blocked by a singularity, from the nearest points of a roadmap of the branch; at
@@ -37,7 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.emit.newton import NewtonResult, NewtonSolver
+from nacelle.compile.compiled import cores
+from nacelle.emit.newton import NewtonSolver
+from nacelle.emit.track import FOLLOWED, LONGEST, TrackResult, TrackRules, TrackSolver
 from nacelle.kinematics.flags import Flag
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
@@ -49,26 +32,17 @@ CLOSURE_TOLERANCE = 1e-12
 _ITERATIONS = 30
 # By how many roundings of a place in the base a loop may be open.
 _ROUNDED = 8.0
-# Contraction of the first two corrections, and the longest first correction, rad or robot sizes.
-_CONTRACTION = 0.2
-_LONGEST_CORRECTION = 0.25
-# Corrections below this are rounding, whose contraction says nothing.
-_ROUNDING = 1e-10
 # A last step that is longer, rad or robot sizes, improves nothing.
 _POLISH = 1e-3
-_FIRST_STEP = 1.0
-# A path whose step falls below this part of what is left of it has met a singularity, or its end.
-_BLOCKED_STEP = 2e-3
 # What is left of a path may be taken by plain iteration where it is this short: its end is a singularity.
 _END_PART = 1e-6
-_ROUNDS = 400
+# Samples from which on several threads follow them.
+_MANY = 256
 # Points of the first piece of a run.
 _FIRST_RUN = 16
 # The longest step of plain iteration, rad or robot sizes.
 _LONGEST_PLAIN = 0.5
 
-PathPoint = Callable[[Array, Array], Array]
-"""Parameters at the parts t (M,) of the paths of some samples (M,) of a batch: (indices, t) to (M, k)."""
 Interpolation = Callable[[Array, Array, Array], Array]
 """Parameters at the parts t (M,) of the ways from parameters (M, k) to others."""
 
@@ -79,185 +53,40 @@ class Equations:
 
     Attributes:
         solver: Newton's iteration for y at parameters p.
-        conditioning: (p, y) to c (N, measures): distances from singularities, 0 at one.
+        tracker: follows solutions y along ways of p (`nacelle.emit.track`).
         units: what the unknowns count in (ny,): the robot's size for lengths, 1 for angles.
         closed: what the loops may leave open (`closed_tolerance`).
     """
 
     solver: NewtonSolver
-    conditioning: Callable[[Array, Array], Array]
+    tracker: TrackSolver
     units: Array
     closed: float = CLOSURE_TOLERANCE
+
+    def track(self, y: Array, p0: Array, p1: Array, *, follow: bool = False) -> TrackResult:
+        """Follow solutions (N, ny) from p0 to p1 (N, k), one by one or along a path."""
+        rules = TrackRules(self.closed, self.units)
+        threads = cores() if len(p1) > _MANY else 1
+        result = self.tracker.solve(y, p0, p1, rules, follow=follow, threads=threads)
+        return result if follow else self._finish(result, p1)
+
+    def _finish(self, result: TrackResult, p1: Array) -> TrackResult:
+        """Take the last bit of ways to a singularity, where Newton's method is slow but near enough."""
+        near = np.flatnonzero((result.part < 1.0) & (result.part > 1.0 - _END_PART))
+        if near.size:
+            goal, y = p1[near], result.y[near]
+            solution = self.solver.solve(y, goal, tolerance=self.closed, max_iterations=2 * _ITERATIONS)
+            with np.errstate(invalid="ignore"):
+                close = np.max(np.abs(solution.y - y) / self.units, axis=1) < LONGEST
+            good = (solution.status == 0) & close
+            result.y[near[good]], result.part[near[good]] = solution.y[good], 1.0
+            result.status[near[good]] = FOLLOWED
+        return result
 
 
 def closed_tolerance(robot: Robot) -> float:
     """What the loops of a robot may leave open, over its size: no less than rounding of places leaves."""
     return CLOSURE_TOLERANCE + _ROUNDED * robot.coordinate_rounding
-
-
-@dataclass(frozen=True, eq=False)
-class ContinuationResult:
-    """Where continuation has come.
-
-    Attributes:
-        y: unknowns (N, ny) at the last point of each path that was reached.
-        part: how much of the path that is (N,): 1 where its end was reached.
-        iterations: Newton's steps (N,).
-    """
-
-    y: Array
-    part: Array
-    iterations: Array
-
-    @property
-    def is_complete(self) -> Array:
-        """Whether the ends were reached (N,)."""
-        return np.asarray(self.part == 1.0)
-
-
-def continue_solutions(equations: Equations, y: Array, path: PathPoint) -> ContinuationResult:
-    """Follow solutions (N, ny) from where their paths begin."""
-    y = np.array(y, dtype=float)
-    part, step = np.zeros(len(y)), np.full(len(y), _FIRST_STEP)
-    iterations = np.zeros(len(y), dtype=np.int64)
-    active = np.flatnonzero(np.all(np.isfinite(y), axis=1))
-    if active.size:
-        first = equations.conditioning(path(active, np.zeros(active.size)), y[active])
-        c = np.zeros((len(y), first.shape[1]))
-        c[active] = first
-    for _ in range(_ROUNDS):
-        if not active.size:
-            break
-        begin = part[active]
-        end = begin + step[active]
-        end[end > 1.0 - 1e-3 * step[active]] = 1.0
-        middle, goal = path(active, 0.5 * (begin + end)), path(active, end)
-        certain, y_end, c_end, newton_steps = _step(equations, y[active], c[active], middle, goal)
-        iterations[active] += newton_steps
-        advanced = active[certain]
-        y[advanced], part[advanced], c[advanced] = y_end[certain], end[certain], c_end[certain]
-        step[advanced] *= 2.0
-        step[active[~certain]] *= 0.5
-        left = 1.0 - part[active]
-        blocked = step[active] < _BLOCKED_STEP * left
-        active = active[(left > 0.0) & ~blocked]
-    _finish_paths(equations, y, part, path)
-    return ContinuationResult(y, part, iterations)
-
-
-def _step(
-    equations: Equations, y: Array, c: Array, middle: Array, goal: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Which samples may go to new parameters, their solutions and conditioning there, and Newton's steps."""
-    # In the middle two corrections are accurate enough.
-    first, second, certain = _corrections(equations, y, middle)
-    half, newton_steps = second.y, first.iterations + second.iterations
-    y_end, c_end = np.full(y.shape, np.nan), np.full(c.shape, np.nan)
-    which = np.flatnonzero(certain)
-    if not which.size:
-        return certain, y_end, c_end, newton_steps
-    certain[which], y_end[which], more = _certain_solution(equations, half[which], goal[which])
-    newton_steps[which] += more
-    which = np.flatnonzero(certain)
-    if which.size:
-        both = equations.conditioning(
-            np.concatenate([goal[which], middle[which]]), np.concatenate([y_end[which], half[which]])
-        )
-        c_end[which] = both[: which.size]
-        certain[which] = _no_singularity(c[which], both[which.size :], c_end[which])
-    return certain, y_end, c_end, newton_steps
-
-
-def _no_singularity(begin: Array, middle: Array, end: Array) -> Array:
-    """Whether the conditioning (N, measures) at three points shows no singularity between them (N,)."""
-    off = np.abs(middle - 0.5 * (begin + end))
-    return np.asarray(np.all(off <= 0.25 * np.minimum(begin, end), axis=1))
-
-
-def _certain_solution(equations: Equations, y: Array, p: Array) -> tuple[Array, Array, Array]:
-    """Where Newton's iteration from y is certain to converge at new parameters; solutions, and its steps."""
-    first, second, certain = _corrections(equations, y, p)
-    y_end = second.y.copy()
-    newton_steps = first.iterations + second.iterations
-    which = np.flatnonzero(certain)
-    if which.size:
-        closed = equations.solver.solve(
-            second.y[which], p[which], tolerance=equations.closed, max_iterations=_ITERATIONS
-        )
-        y_end[which], certain[which] = closed.y, closed.status == 0
-        newton_steps[which] += closed.iterations
-    return certain, y_end, newton_steps
-
-
-def _corrections(equations: Equations, y: Array, p: Array) -> tuple[NewtonResult, NewtonResult, Array]:
-    """The first two Newton steps at new parameters, and whether they show certain convergence (N,)."""
-    first = equations.solver.solve(y, p, tolerance=equations.closed, max_iterations=1)
-    second = equations.solver.solve(first.y, p, tolerance=equations.closed, max_iterations=1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        d0 = np.max(np.abs(first.y - y) / equations.units, axis=1, initial=0.0)
-        d1 = np.max(np.abs(second.y - first.y) / equations.units, axis=1, initial=0.0)
-        certain = (d0 <= _LONGEST_CORRECTION) & ((d1 <= _CONTRACTION * d0) | (d1 <= _ROUNDING))
-    return first, second, np.asarray(certain)
-
-
-class CertainRun(NamedTuple):
-    """Solutions (M, ny) at the first M parameters of a path, and Newton's steps (M,)."""
-
-    y: Array
-    iterations: Array
-
-
-def follow_certain_run(
-    equations: Equations, p0: Array, y0: Array, p: Array, between: Interpolation
-) -> CertainRun:
-    """Follow a path of parameters (N, k) from the solution y0 (ny,) at p0 (k,), a Newton iteration a point.
-
-    Ends before the first point that is not certainly connected with the one before.
-    """
-    y, iterations = np.zeros((0, y0.size)), np.zeros(0, dtype=np.int64)
-    length = _FIRST_RUN
-    while len(y) < len(p):
-        # Pieces of growing length: what comes behind a point where the run ends is not solved in vain.
-        piece = p[len(y) : len(y) + length]
-        run = _certain_piece(equations, p0, y0, piece, between)
-        y, iterations = np.concatenate([y, run.y]), np.concatenate([iterations, run.iterations])
-        if len(run.y) < len(piece):
-            break
-        p0, y0, length = piece[-1], run.y[-1], 4 * length
-    return CertainRun(y, iterations)
-
-
-def _certain_piece(
-    equations: Equations, p0: Array, y0: Array, p: Array, between: Interpolation
-) -> CertainRun:
-    """`follow_certain_run` for a piece of a path, all at a time."""
-    solution = equations.solver.solve(
-        y0, p, tolerance=equations.closed, max_iterations=_ITERATIONS, follow=True
-    )
-    before, last = np.concatenate([y0[None], solution.y[:-1]]), np.concatenate([p0[None], p[:-1]])
-    c = equations.conditioning(last, before)
-    middle = between(last, p, np.full(len(p), 0.5))
-    certain, again, _, _ = _step(equations, before, c, middle, p)
-    with np.errstate(invalid="ignore"):
-        same = np.max(np.abs(again - solution.y) / equations.units, axis=1) < 1e-6
-    certain &= (solution.status == 0) & same
-    count = len(p) if np.all(certain) else int(np.argmin(certain))
-    return CertainRun(solution.y[:count], solution.iterations[:count])
-
-
-def _finish_paths(equations: Equations, y: Array, part: Array, path: PathPoint) -> None:
-    """Take the last bit of paths that end at a singularity, where Newton's method is slow but near enough."""
-    near = np.flatnonzero((part < 1.0) & (part > 1.0 - _END_PART))
-    if not near.size:
-        return
-    goal = path(near, np.ones(near.size))
-    solution = equations.solver.solve(
-        y[near], goal, tolerance=equations.closed, max_iterations=2 * _ITERATIONS
-    )
-    with np.errstate(invalid="ignore"):
-        close = np.max(np.abs(solution.y - y[near]) / equations.units, axis=1) < _LONGEST_CORRECTION
-    good = (solution.status == 0) & close
-    y[near[good]], part[near[good]] = solution.y[good], 1.0
 
 
 def polish_solutions(equations: Equations, y: Array, p: Array) -> Array:
@@ -302,23 +131,18 @@ def build_roadmap(
         equations: what is followed.
         p0: parameters (k,) of a solution.
         y0: its unknowns (ny,).
-        goals: parameters (H, k) towards which the paths go.
+        goals: parameters (H, k) towards which the ways lead.
         between: the straight lines.
     """
     p0, y0 = (np.asarray(part, dtype=float) for part in (p0, y0))
-    origin = np.broadcast_to(p0, goals.shape)
-    begin = np.broadcast_to(y0, (len(goals), y0.size))
-
-    def path(which: Array, t: Array) -> Array:
-        return between(origin[which], goals[which], t)
-
-    first = continue_solutions(equations, begin, path)
-    # Paths that were blocked are left some way before the singularity.
-    part = np.where(first.is_complete, 1.0, 0.8 * first.part)
-    again = continue_solutions(equations, begin, lambda which, t: path(which, t * part[which]))
-    good = again.is_complete & (part > 0.05)
-    p = path(np.arange(len(goals)), part)[good]
-    return Roadmap(np.concatenate([p0[None], p]), np.concatenate([y0[None], again.y[good]]))
+    origin, whole = np.broadcast_to(p0, goals.shape), np.ones(len(goals))
+    first = equations.track(y0[None], p0[None], between(origin, goals, whole))
+    # Ways that were blocked are left some way before the singularity.
+    part = np.where(first.part == 1.0, 1.0, 0.8 * first.part)
+    p = between(origin, goals, part)
+    again = equations.track(y0[None], p0[None], p)
+    good = (again.status == FOLLOWED) & (part > 0.05)
+    return Roadmap(np.concatenate([p0[None], p[good]]), np.concatenate([y0[None], again.y[good]]))
 
 
 # ---- the search for solutions on a branch, at samples or along a path of them
@@ -368,8 +192,12 @@ class BranchSearch(ABC):
     iterations: int
 
     @abstractmethod
-    def between(self, p0: Array, p1: Array, t: Array) -> Array:
-        """Parameters at the parts t (M,) of the ways from parameters (M, k) to others; the last exactly."""
+    def facing(self, p0: Array, p1: Array) -> Array:
+        """Of what stands for the same parameters as p1 (M, k) that to which a straight way from p0 leads."""
+
+    @abstractmethod
+    def as_path(self, p0: Array, p: Array) -> Array:
+        """Parameters (N, k), in order, without jumps, from p0 (k,) on."""
 
     @abstractmethod
     def nearest_solutions(self, p: Array) -> list[Roadmap]:
@@ -379,14 +207,11 @@ class BranchSearch(ABC):
         """Continue from solutions (p0, y0) to the samples `left`; give the last solutions on their paths."""
         if not left.size:
             return y0
-        goal = samples.p[left]
-        path = continue_solutions(
-            self.equations, y0, lambda which, t: self.between(p0[which], goal[which], t)
-        )
-        samples.steps[left] += path.iterations
-        reached = left[path.is_complete]
-        samples.y[reached], samples.flags[reached] = path.y[path.is_complete], 0
-        return path.y
+        way = self.equations.track(y0, p0, self.facing(p0, samples.p[left]))
+        samples.steps[left] += way.taken
+        complete = way.status == FOLLOWED
+        samples.y[left[complete]], samples.flags[left[complete]] = way.y[complete], 0
+        return way.y
 
     def iterate(
         self, samples: SearchedSamples, left: Array, y0: Array, flag: int = int(Flag.OTHER_BRANCH)
@@ -437,14 +262,14 @@ class BranchSearch(ABC):
         last: SearchedSamples | None,
         search: Callable[[SearchedSamples], None] | None = None,
     ) -> None:
-        """Seek samples as a path: one with care, then as many as Newton's method takes surely.
+        """Seek samples as a path: one with care, then as many as solutions can be followed.
 
         Args:
             samples: the samples, in order.
             last: the solution from which the path begins; None if its first point is searched for.
             search: finds that point.
         """
-        index = 0
+        index, length = 0, _FIRST_RUN
         while index < len(samples.p):
             sample = samples.part(index, index + 1)
             if last is None and search is not None:
@@ -455,11 +280,17 @@ class BranchSearch(ABC):
             index += 1
             if sample.is_missing[0]:
                 continue
-            run = follow_certain_run(
-                self.equations, sample.p[0], sample.y[0], samples.p[index:], self.between
-            )
-            behind = samples.part(index, index + len(run.y))
-            behind.y[:], behind.flags[:] = run.y, sample.flags
-            behind.steps[:] += run.iterations
-            index += len(run.y)
-            last = samples.part(index - 1, index)
+            last, length = sample, _FIRST_RUN
+            while index < len(samples.p):
+                # Pieces of growing length: what comes behind a point where the run ends is left out.
+                run = samples.part(index, index + length)
+                way = self.equations.track(last.y, last.p, self.as_path(last.p[0], run.p), follow=True)
+                count = int(np.argmax(way.status != FOLLOWED)) if np.any(way.status) else len(way.y)
+                behind = samples.part(index, index + count)
+                behind.y[:], behind.flags[:] = way.y[:count], sample.flags
+                behind.steps[:] += way.taken[:count]
+                index += count
+                last = samples.part(index - 1, index)
+                if count < len(way.y):
+                    break
+                length *= 4

@@ -1,9 +1,9 @@
 """Steps of Newton's iterations as physics functions: from the unknowns and what is given to (dy, error).
 
-    closing_step       y at a pose x: legs without a closed form, loops of the platform, parasitic motion
-                       (closing_gaps: what is open there)
-    forward_step       x at actuator coordinates q, for robots in closed form
-    assembling_step    the platform's pose and all joints at q, for every robot
+    loop_closing_step  y at a pose x: legs without a closed form, loops of the platform, parasitic motion
+                       (loop_gaps: what is open there)
+    pose_step          x and y at actuator coordinates q, for every robot
+    assembly_step      the platform's pose and all joints at q, for every robot
 
 Each solves the linearised closures J u + g = 0 for the rates u of the tree, as in
 `nacelle.kinematics.configuration`; J (rows, rates) is their Jacobian, g (rows,) what the loops, or the
@@ -28,7 +28,6 @@ from nacelle.kinematics.configuration import (
 )
 from nacelle.kinematics.kinematic_model import (
     has_tilt_coordinates,
-    inverse_jacobian_matrix,
     iterated_distances,
     jacobian_at,
     pose_tangent,
@@ -53,7 +52,7 @@ from nacelle.spatial.scalar import (
     sin,
     sqrt,
 )
-from nacelle.spatial.solve import column_independence, least_squares, solve
+from nacelle.spatial.solve import column_independence, least_squares
 from nacelle.tree.actuation import actuator_transforms, closure_actuators, joint_rate_row, tree_actuator_rates
 from nacelle.tree.rates import ClosureEquations, RightHandSides, rate_equations, solve_rates
 from nacelle.tree.spanning_tree import (
@@ -163,19 +162,6 @@ def _actuator_gaps(q: Array, steps: Sequence[JointTransform]) -> list[Scalar]:
         else:
             result.append(value - step)
     return result
-
-
-@physics(x=pose_shape, q=actuators_shape)
-def forward_step(robot: Robot, x: Array, q: Array) -> dict[str, Array]:
-    """A step of the pose towards actuator coordinates q, for robots in closed form: J_r (q - q(x))."""
-    # Turns of angles do not matter to poses.
-    now = configuration(robot, x, mechanism_of(robot).reference[1])
-    J = inverse_jacobian_matrix(now)
-    gap = _actuator_gaps(q, actuator_transforms(robot, now.motion, now.steps))
-    right = pack(gap).reshape(-1, 1)
-    v = (solve(J, right) if J.shape[0] == J.shape[1] else least_squares(J, right).X)[:, 0]
-    dx = _pose_step(now.mechanism.layout, x, v)
-    return {"dy": pack(dx), "error": _largest(_scaled_gaps(robot, gap))}
 
 
 def largest_actuator_gap(now: Configuration, q: Array) -> Scalar:
@@ -317,3 +303,10 @@ def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
         "error": _largest([*gaps, *_scaled_gaps(robot, gap)]),
         "distances": pack([sqrt(square) for square in squares]),
     }
+
+
+@physics(u=pose_and_unknowns_shape, q=actuators_shape)
+def pose_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
+    """`pose_path_step` alone."""
+    step = pose_path_step(robot, u, q)
+    return {name: step[name] for name in ("dy", "error")}

@@ -28,7 +28,7 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.kinematics.native import compile_native, compile_native_newton
+from nacelle.kinematics.native import compile_native, compile_native_newton, compile_native_track
 from nacelle.kinematics.pose_input import broadcast_guess
 from nacelle.kinematics.solve import newton_steps
 from nacelle.kinematics.solve.continuation import (
@@ -214,14 +214,8 @@ class _UnknownSearch(BranchSearch):
         self.mechanism = mechanism
         solver: NewtonSolver = compile_native_newton(newton_steps.loop_closing_step, mechanism.robot)
         closed = closed_tolerance(mechanism.robot)
-        self.equations = Equations(solver, self._conditioning, step_units(mechanism), closed)
-
-    def _conditioning(self, x: Array, y: Array) -> Array:
-        """How far the loops that iteration closes are from singularities (N, measures)."""
-        squares = compile_native(kinematic_model.singularity_distances, self.mechanism.robot)(x, y)
-        closed = len(self.mechanism.legs) - len(self.mechanism.iterated_legs)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.sqrt(squares[:, closed:]))
+        tracker = compile_native_track(newton_steps.closing_path_step, mechanism.robot)
+        self.equations = Equations(solver, tracker, step_units(mechanism), closed)
 
     def nearest_solutions(self, p: Array) -> list[Roadmap]:
         """Solutions of the branch that are nearest to poses (N, nx)."""
@@ -268,17 +262,32 @@ class _UnknownSearch(BranchSearch):
         """`OTHER_BRANCH` where signs of solutions differ from those of the reference pose (N,)."""
         return np.where(is_on_branch(self.mechanism.robot, x, y), 0, int(Flag.OTHER_BRANCH))
 
+    def facing(self, p0: Array, p1: Array) -> Array:
+        """Poses with, of the two quaternions of an orientation, those nearer to the ones of others."""
+        quaternion = self.mechanism.layout.quaternion
+        if quaternion is None:
+            return p1
+        faced = np.array(p1)
+        faced[np.sum(p0[:, quaternion] * p1[:, quaternion], axis=1) < 0.0, quaternion] *= -1.0
+        return faced
+
+    def as_path(self, p0: Array, p: Array) -> Array:
+        """Poses, in order, whose quaternions do not change their sign."""
+        quaternion = self.mechanism.layout.quaternion
+        if quaternion is None:
+            return p
+        path = np.concatenate([p0[None], p])
+        turns = np.sum(path[1:, quaternion] * path[:-1, quaternion], axis=1) < 0.0
+        path[1:, quaternion] *= np.where(np.cumsum(turns) % 2, -1.0, 1.0)[:, None]
+        return path[1:]
+
     def between(self, p0: Array, p1: Array, t: Array) -> Array:
-        """Poses (M, nx) at the parts t (M,) of the ways from poses to poses; the last ones exactly."""
-        t = t[:, None]
-        mixed = (1.0 - t) * p0 + t * p1
+        """Poses (M, nx) at the parts t (M,) of the ways from poses to poses."""
+        mixed = (1.0 - t[:, None]) * p0 + t[:, None] * self.facing(p0, p1)
         quaternion = self.mechanism.layout.quaternion
         if quaternion is not None:
-            first, last = p0[:, quaternion], p1[:, quaternion]
-            same = np.sum(first * last, axis=1, keepdims=True) >= 0.0
-            chord = (1.0 - t) * first + t * np.where(same, last, -last)
-            mixed[:, quaternion] = chord / np.linalg.norm(chord, axis=1, keepdims=True)
-        return np.ascontiguousarray(np.where(t == 1.0, p1, mixed))
+            mixed[:, quaternion] /= np.linalg.norm(mixed[:, quaternion], axis=1, keepdims=True)
+        return np.asarray(mixed)
 
 
 def is_on_branch(robot: Robot, x: Array, y: Array) -> Array:
