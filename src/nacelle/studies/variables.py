@@ -167,7 +167,8 @@ def make_space(robot: Robot, variables: Sequence[Variable]) -> Space:
     indices = tuple(tuple(names.index(number) for number in variable.numbers) for variable in variables)
     nominal = robot.numbers.vector(*groups) if groups else np.zeros(0)
     if groups:
-        sample = robot.with_numbers(robot.numbers.sample(*groups), *groups)
+        # Iterations start from solutions of this robot: it needs the unknowns that variants have.
+        sample = robot.at_sample(*groups)
         if mechanism_of(sample).unknown_count != mechanism_of(robot).unknown_count:
             robot = sample
     return Space(robot, tuple(variables), groups, nominal, indices)
