@@ -453,9 +453,8 @@ def resolve_input_shapes(
     if robot is None:
         raise CompileError("parameters as inputs need a robot")
     if "geometry" in groups:
-        alike = robot.without_rounding_differences
+        sample = robot.without_rounding_differences.at_sample(*groups)
         with _numbers_as_inputs(robot, groups):
-            declared, moved = input_shapes(function, robot), input_shapes(function, alike.at_sample(*groups))
-        if declared is not None and moved is not None:
-            shapes = {k: moved[k] if shape == declared.get(k) else shape for k, shape in shapes.items()}
+            declared, sampled = input_shapes(function, robot) or {}, input_shapes(function, sample) or {}
+        shapes = {k: sampled[k] if shape == declared.get(k) else shape for k, shape in shapes.items()}
     return {"parameters": (len(robot.numbers.names(*groups)),), **shapes}
