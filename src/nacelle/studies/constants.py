@@ -20,12 +20,18 @@ import numpy as np
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.limits import limit_vector
 from nacelle.kinematics.mechanism.check import check_robot
-from nacelle.model.build.parametric import ConstantNumber, ParametricDescription, with_value
+from nacelle.model.build.parametric import (
+    ConstantNumber,
+    ParametricDescription,
+    number_with_quantity,
+    with_value,
+)
 from nacelle.model.flexible import is_flexible
 from nacelle.model.numbers import INERTIA_NAMES
 from nacelle.model.read import read_source
 from nacelle.model.robot import Robot
 from nacelle.model.source.node import Source
+from nacelle.model.units import QUANTITIES
 from nacelle.spatial.scalar import Array
 
 
@@ -89,11 +95,7 @@ def _read_again(robot: Robot, source: Source) -> tuple[Robot, Source]:
 
 
 def with_free_constants(robot: Robot, ranges: Mapping[str, tuple[Any, Any]]) -> Robot:
-    """The robot with constants of its description displaced so that they are free numbers.
-
-    Args:
-        robot: the robot.
-        ranges: of every such constant two texts or numbers that it lies between.
+    """The robot with constants of its description between two texts or numbers, so that they are free.
 
     Raises:
         NacelleError: if the robot does not assemble there.
@@ -117,22 +119,13 @@ def fixed_constants(robot: Robot) -> tuple[str, ...]:
 
 
 def _between(low: Any, high: Any) -> Any:
-    """A quantity between two as they are node, at no round part of the way."""
-    part = 0.3819660112501051
-    if isinstance(low, str) or isinstance(high, str):
-        numbers, units = zip(*(_split(value) for value in (low, high)), strict=True)
-        unit = next((unit for unit in units if unit), "")
-        if all(unit in ("", units[0] or unit) for unit in units):
-            return f"{numbers[0] + part * (numbers[1] - numbers[0])!r} {unit}".strip()
-        raise KinematicsError(f"write both ends in one unit: {low!r}, {high!r}")
-    return low + part * (high - low)
-
-
-def _split(value: Any) -> tuple[float, str]:
-    if not isinstance(value, str):
-        return float(value), ""
-    number, _, unit = value.strip().partition(" ")
-    try:
-        return float(number), unit.strip()
-    except ValueError:
-        raise KinematicsError(f"{value!r} is no number with a unit") from None
+    """A quantity between two as they are written, at no round part of the way."""
+    ends = [number_with_quantity(end) for end in (low, high)]
+    if ends[0] is None or ends[1] is None:
+        raise KinematicsError(f"{low!r} and {high!r} are no numbers with units")
+    (first, quantity), (last, second) = ends[0], ends[1]
+    value, unit = (
+        first + 0.3819660112501051 * (last - first),
+        QUANTITIES[quantity].si or QUANTITIES[second].si,
+    )
+    return f"{value!r} {unit}" if unit else value

@@ -121,7 +121,7 @@ class ParametricDescription:
             for k, text in enumerate(texts):
                 full_path = path if len(texts) == 1 else (*path, k)
                 name = _name(full_path, -1)
-                entry = free.get(name) or (_number_with_quantity(text) if never_free else None)
+                entry = free.get(name) or (number_with_quantity(text) if never_free else None)
                 if entry is not None and entry[1] in QUANTITIES:
                     result[name] = ConstantNumber(full_path, *entry)
         return result
@@ -154,7 +154,7 @@ def _number_texts(value: Any) -> list[Any]:
     return [f"{n} {value[match.end() :].strip()}".strip() for n in match.group().replace(",", " ").split()]
 
 
-def _number_with_quantity(value: Any) -> tuple[float, str] | None:
+def number_with_quantity(value: Any) -> tuple[float, str] | None:
     """A number in SI units with the quantity that its unit is of; None if it is no number."""
     for name, quantity in QUANTITIES.items():
         with suppress(UnitError):
