@@ -13,10 +13,12 @@ import nacelle
 from nacelle.compile import Differentiable
 from nacelle.compile.on_jax import JaxFunction
 from nacelle.emit.store import Store
+from nacelle.errors import CompileError
 from nacelle.export.states import model_inputs, random_states
 from support import square_root
 from support.library import library_robot
 from support.pairwise import FAMILIES, pairwise
+from support.random_robots import random_robot
 from support.stress_robots import STRESS
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: nacelle[jax]")
@@ -160,3 +162,10 @@ def test_numbers_of_the_robot_are_differentiated() -> None:
     masses = np.array([name.endswith("mass") for name in robot.numbers.names("inertia")])
     assert np.any(masses)
     np.testing.assert_allclose(J[:, masses] @ numbers[masses], made(numbers, x), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["6 RRRS", "6 RRRS with axes that meet"])
+def test_unknowns_are_not_solved_where_the_geometry_is_an_input(name):
+    """Neither those of the robot, nor those that it has as soon as numbers move."""
+    with pytest.raises(CompileError, match="leave geometry out"):
+        nacelle.model(random_robot(name, 11)).compile(parameters="geometry", target="jax")

@@ -15,12 +15,16 @@ from nacelle.compile import Specification, compile_function
 from nacelle.dynamics import reference
 from nacelle.dynamics.models import model
 from nacelle.emit.store import Store
-from nacelle.errors import CompileError
+from nacelle.errors import CompileError, ExportError, KinematicsError
+from nacelle.export.entries import entries
+from nacelle.export.entry import ExportRequest
 from nacelle.export.states import model_inputs, random_states
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers import GROUPS
 from nacelle.program.cost import count
 from support.library import library_robot
 from support.pairwise import FAMILIES, pairwise
+from support.random_robots import random_robot
 from support.random_robots.legs import hexapod
 from support.random_robots.loads import with_random_inertias
 
@@ -288,6 +292,25 @@ def test_numbers_that_must_be_equal(store):
     with pytest.raises(CompileError, match="one constant of the description"):
         compile_function(reference.inverse, robot, parameters=["geometry"], cache=store)
     compile_function(reference.inverse, robot, parameters=["friction"], cache=store, minimise=False)
+
+
+def test_axes_that_meet_by_accident_need_not_meet_where_numbers_are_inputs():
+    """Legs in closed form at the numbers as described alone: their unknowns are an input."""
+    robot = with_random_inertias(random_robot("6 RRRS with axes that meet", 11), 5)
+    assert mechanism_of(robot).has_closed_form
+    found = model(robot).compile(parameters="input", minimise=False, target="numpy")
+    vector = other_numbers(robot, part=0.003)
+    other = robot.with_numbers(vector)
+    x, y = mechanism_of(other).reference
+    v, a = np.random.default_rng(1).normal(size=(2, 6))
+    expected = reference.inverse(other, x, y, v, a, np.zeros(6))["force"]
+    assert found.inputs["y"] == y.shape == (18,)
+    force = found(parameters=vector, x=x, y=y, v=v, a=a)
+    assert np.max(np.abs(force - expected)) < 1e-9 * np.max(np.abs(expected))
+    with pytest.raises(ExportError, match="leave geometry out"):
+        entries(robot, "robot", ExportRequest(("inverse_dynamics",), parameters=("geometry",)))
+    with pytest.raises(KinematicsError, match="one by one"):
+        nacelle.simulation.simulate_many(robot, x, until=0.01, parameters=vector)
 
 
 def test_derivatives_need_parameters():

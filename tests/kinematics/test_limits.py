@@ -9,10 +9,13 @@ import pytest
 
 from nacelle.kinematics.flags import Flag
 from nacelle.kinematics.limits import (
+    BatchLimits,
     closure_coordinates,
     has_limit,
     is_beyond_actuator_limits,
     is_beyond_limits,
+    limit_readings,
+    limit_vector,
     relative_pose,
     wrap_actuators,
 )
@@ -214,3 +217,48 @@ def test_one_sample_and_a_batch_agree(kind: str) -> None:
         if q.shape[1] and np.isfinite(limits).all():
             assert np.count_nonzero(together) > 0
         assert has_limit(held) == bool(q.shape[1] and np.isfinite(limits).any())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_limits_of_many_robots_are_those_of_each(kind: str) -> None:
+    """Angles within half a turn of the middle of each robot's own limits."""
+    rng, robot = np.random.default_rng(6), named_robot("fivebar")
+    joint = bare_joint("j", kind, 0, 1, random_pose(rng), random_pose(rng))
+    ends = [(-0.3, 0.4), (3.0, 3.5), (-0.1, 1.0), (-4.0, 5.0), (-5.2, -3.0)]
+    held = [dataclasses.replace(joint, limits=(pair,) * len(joint.primitives)) for pair in ends]
+    robots = [dataclasses.replace(robot, joints=(*robot.joints[:-1], own)) for own in held]
+    limits = BatchLimits(robots[0], np.stack([limit_vector(own) for own in robots]))
+    q = np.array([[coordinates(kind, rng) for _ in range(40)] for _ in ends])
+    expected = np.zeros(q.shape[:2], dtype=bool)
+    for own, samples, beyond in zip(held, q, expected, strict=True):
+        for reading in limit_readings(own, samples, centred=True):
+            beyond |= reading.beyond
+    assert np.array_equal(
+        limits.are_exceeded(np.full((*q.shape[:2], 2), 1.0), {len(robot.joints) - 1: q}), expected
+    )
+    assert limits.possible.all()
+    assert not BatchLimits(robot, limit_vector(robots[0])[None] * [[-1.0]]).possible[0]
+
+
+def test_limits_of_drives_of_many_robots() -> None:
+    """Angles that cannot make a turn are those near their limits."""
+    robot = named_robot("fivebar")
+    robot = dataclasses.replace(robot, joints=tuple(dataclasses.replace(j, limits=()) for j in robot.joints))
+    drives = [[(0.2, 2.0), (3.0, 4.0)], [(-0.5, 0.1), (-2.0, 9.0)]]
+    robots = [
+        dataclasses.replace(
+            robot,
+            actuators=tuple(
+                dataclasses.replace(a, position=pair, force=1.0 + k)
+                for a, pair in zip(robot.actuators, own, strict=True)
+            ),
+        )
+        for k, own in enumerate(drives)
+    ]
+    limits = BatchLimits(robot, np.stack([limit_vector(own) for own in robots]))
+    q = np.random.default_rng(7).uniform(-np.pi, np.pi, (2, 200, 2))
+    expected = [
+        is_beyond_actuator_limits(own, wrap_actuators(own, p)) for own, p in zip(robots, q, strict=True)
+    ]
+    assert np.array_equal(limits.are_exceeded(q, {}), expected)
+    assert limits.force.tolist() == [[1.0, 1.0], [2.0, 2.0]]

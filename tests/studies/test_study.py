@@ -80,18 +80,20 @@ def test_mistakes_in_a_file_have_their_line(tmp_path: Path) -> None:
 
 
 def test_a_constant_at_a_special_value_becomes_free(tmp_path: Path) -> None:
-    """A length of 0 is no free number; a variable that sets it makes it one."""
+    """A length of 0 is no free number; a variable that sets it makes it one, and the payload stays."""
     text = nacelle.robots.text("delta").replace("  base_radius: 200 mm\n", "  base_radius: 0 mm\n")
     assert "base_radius: 0 mm" in text
     (tmp_path / "robot.yaml").write_text(text)
     assert "base_radius" not in nacelle.load(tmp_path / "robot.yaml").numbers.names()
     file = tmp_path / "study.yaml"
     file.write_text(
-        "robot: robot.yaml\nvariables: {base_radius: {from: 50 mm, to: 200 mm}}\nquantities: {d: dexterity}\n"
+        "robot: robot.yaml\nvariables: {base_radius: {from: 50 mm, to: 200 mm}}\npayload: {mass: 0.5 kg}\n"
+        "quantities: {d: dexterity, m: mass}\n"
     )
     found = Study(file).evaluate([[0.05], [0.2]])
     reference = Study({**Study(file)._source.root.plain(), "robot": "delta"}).evaluate([[0.05], [0.2]])
     np.testing.assert_allclose(found["d"], reference["d"], rtol=2e-2)
+    np.testing.assert_allclose(found["m"], reference["m"], rtol=1e-12)
 
 
 def test_expressions_are_arithmetic_alone() -> None:

@@ -72,7 +72,7 @@ def compile_differentiable(
             f"functions of the target {target!r} have all derivatives: leave `derivatives` out, and "
             "differentiate by the input 'parameters'"
         )
-    unknown = closing is not None and closing.step is not None and PASSIVE in specification.shapes
+    unknown = closing is not None and 0 not in specification.shapes.get(PASSIVE, (0,))
     if unknown and "geometry" in specification.groups:
         raise CompileError(
             f"legs of {specification.label} are solved numerically, with its geometry as it is described: "

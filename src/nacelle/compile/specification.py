@@ -171,17 +171,8 @@ class Specification:
                 program = split(traced) if minimised else raw
             return program, join_parts(raw.prologue, raw.body)
 
-        with task(f"tracing and simplifying {self.name}"):
-            try:
-                return self._first_that_agrees(make, lambda parts: join_parts(parts.prologue, parts.body))
-            except CompileError:
-                raise
-            except NacelleError as error:
-                raise CompileError(
-                    f"{robot.name} cannot have its numbers ({', '.join(groups)}) as inputs: with numbers "
-                    f"near those described {error}; numbers that must be equal are to be one constant of the "
-                    "description, and those that must stay as they are can be left out of the groups"
-                ) from error
+        with task(f"tracing and simplifying {self.name}"), _numbers_as_inputs(robot, groups):
+            return self._first_that_agrees(make, lambda parts: join_parts(parts.prologue, parts.body))
 
     def parts_with_checks(self) -> PartsWithChecks:
         """The two parts, each with a check of its own."""
@@ -282,9 +273,7 @@ class Specification:
         if self.robot is None:
             return
         alike = self.robot.without_rounding_differences
-        sample = (
-            (alike.with_numbers(alike.numbers.sample(*self.groups), *self.groups),) if self.groups else ()
-        )
+        sample = (alike.at_sample(*self.groups),) if self.groups else ()
         record_refusal(self.robot, (alike, *sample), form, reason)
 
     @cached_property
@@ -392,6 +381,21 @@ class Specification:
 
 
 @contextmanager
+def _numbers_as_inputs(robot: Robot, groups: tuple[str, ...]) -> Iterator[None]:
+    """Within this, a robot that is no mechanism where its free numbers move is an error that says so."""
+    try:
+        yield
+    except CompileError:
+        raise
+    except NacelleError as error:
+        raise CompileError(
+            f"{robot.name} cannot have its numbers ({', '.join(groups)}) as inputs: with numbers near those "
+            f"described {error}; numbers that must be equal are to be one constant of the description, and "
+            "those that must stay as they are can be left out of the groups"
+        ) from error
+
+
+@contextmanager
 def _garbage_collection_off() -> Iterator[None]:
     """No garbage collections meanwhile: tracing makes very many small objects, and no cycles of them."""
     was = gc.isenabled()
@@ -433,7 +437,11 @@ def resolve_input_shapes(
     inputs: Mapping[str, tuple[int, ...]] | None = None,
     groups: tuple[str, ...] = (),
 ) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of a function's inputs, declared or given, "parameters" first if there are groups."""
+    """Names and shapes of a function's inputs, declared or given, "parameters" first if there are groups.
+
+    Where the geometry is an input, declared shapes are those of the sample at which programs are decided:
+    legs whose axes meet by accident have a closed form only as they are, and unknowns once numbers move.
+    """
     shapes = dict(inputs) if inputs is not None else input_shapes(function, robot)
     if shapes is None:
         raise CompileError(
@@ -444,4 +452,9 @@ def resolve_input_shapes(
         return shapes
     if robot is None:
         raise CompileError("parameters as inputs need a robot")
+    if "geometry" in groups:
+        sample = robot.without_rounding_differences.at_sample(*groups)
+        with _numbers_as_inputs(robot, groups):
+            declared, sampled = input_shapes(function, robot) or {}, input_shapes(function, sample) or {}
+        shapes = {k: sampled[k] if shape == declared.get(k) else shape for k, shape in shapes.items()}
     return {"parameters": (len(robot.numbers.names(*groups)),), **shapes}

@@ -147,7 +147,8 @@ def package_name(robot: Robot, name: str | None) -> str:
 
 def entries(robot: Robot, prefix: str, request: ExportRequest) -> list[Entry]:
     """The functions of a package; for legs solved numerically the step that closes them comes first."""
-    if "geometry" in request.parameters and not mechanism_of(robot).has_closed_form:
+    groups = request.parameters
+    if "geometry" in groups and 0 not in resolve_input_shapes(loop_closing_step, robot, None, groups)["y"]:
         raise ExportError(
             f"legs of {robot.name} are solved numerically, with its geometry as it is described: leave "
             "geometry out of the parameters"

@@ -16,7 +16,7 @@ The tilt from a quaternion is arccos(1 - 2 (x^2 + y^2)).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -152,6 +152,53 @@ def is_beyond_actuator_limits(robot: Robot, q: Array) -> Array:
     """Whether (...) coordinates of actuators (..., actuators), rad or m, are beyond their drives' limits."""
     low, high = actuator_limits(robot)
     return np.asarray(~fold_columns(np.logical_and, (q >= low) & (q <= high), True))
+
+
+def limit_vector(robot: Robot) -> Array:
+    """Limits of all joints, then positions, speeds, forces of the drives: lower, upper, lower, ... (m,)."""
+    pairs = [pair for joint in robot.joints for pair in joint.limits]
+    pairs += [actuator.position for actuator in robot.actuators]
+    pairs += [Interval(0.0, actuator.speed) for actuator in robot.actuators]
+    return np.ravel([*pairs, *(Interval(0.0, actuator.force) for actuator in robot.actuators)])
+
+
+class BatchLimits:
+    """Limits of robots of one structure, each its own.
+
+    Angles that cannot make a turn are taken within half a turn of the middle of these limits.
+
+    Attributes:
+        speed: limits of the drives' rates (N, actuators), m/s or rad/s.
+        force: limits of their forces (N, actuators), N or N m.
+        possible: whether all limits of each robot (N,) leave room.
+    """
+
+    def __init__(self, robot: Robot, vectors: Array) -> None:
+        """Limits as in `limit_vector` (N, m) of robots like this one."""
+        pairs, count = vectors.reshape(len(vectors), -1, 2), len(robot.actuators)
+        self._robot, self._pairs = robot, pairs
+        self._first = np.cumsum([0, *(len(joint.limits) for joint in robot.joints)]).tolist()
+        self.force, self.speed = pairs[:, -count:, 1], pairs[:, -2 * count : -count, 1]
+        self.possible = np.all(pairs[..., 0] < pairs[..., 1], axis=1)
+
+    def are_exceeded(self, drives: Array, joints: Mapping[int, Array]) -> Array:
+        """Whether coordinates (N, S, actuators) of drives or (N, S, nq) of joints are beyond them (N, S)."""
+        robot, count = self._robot, self._first[-1]
+        values = [(count + k, drive.joint, 0, drives[..., k]) for k, drive in enumerate(robot.actuators)]
+        for j, q in joints.items():
+            readings = limit_readings(robot.joints[j], q)
+            values += [(self._first[j] + axis, j, axis, value) for axis, value, _ in readings]
+        result = np.zeros(drives.shape[:-1], dtype=bool)
+        for row, j, axis, value in values:
+            low, high = self._pairs[:, row, 0, None], self._pairs[:, row, 1, None]
+            primitive = robot.joints[j].primitives[axis]
+            turns_known = j in robot.coupled_joints or robot.joints[j].name in robot.motion.joint_names
+            if primitive.is_rotation and primitive.nq == 1 and not turns_known:
+                held = high - low <= 2.0 * math.pi + _SLACK
+                middle = 0.5 * (np.where(held, low, 0.0) + np.where(held, high, 0.0))
+                value = np.where(held, wrap_angles(value, middle), value)
+            result |= ~((value >= low - _SLACK) & (value <= high + _SLACK))
+        return result
 
 
 def wrap_actuators(robot: Robot, q: Array) -> Array:

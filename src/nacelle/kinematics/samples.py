@@ -116,7 +116,7 @@ class PreciseStates:
         """A function of this robot as a program."""
         program = self._programs.get(function.__name__)
         if program is None:
-            shapes = input_shapes(function, self._nominal)
+            shapes = input_shapes(function, self.robot)
             assert shapes is not None
             if self._groups:
                 shapes = {"parameters": (len(self.parameters),), **shapes}

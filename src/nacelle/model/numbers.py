@@ -293,7 +293,7 @@ class FreeParameters:
             scalars[k] = value
         evaluated = self.record.program.evaluate(scalars)
         # What does not depend on the numbers given stays as it is, in its last bit too.
-        moving = self._dependent_entries(indices)
+        moving = self.dependent_entries(indices)
         present = self.parameters.entries(self.robot)
         return [evaluated[k] if k in moving else value for k, value in enumerate(present)]
 
@@ -336,7 +336,7 @@ class FreeParameters:
         values = self.jacobian_program(*groups).evaluate(list(self.record.values))
         return np.array(values, dtype=float).reshape(len(self.record.entries), -1)
 
-    def _dependent_entries(self, indices: list[int]) -> set[int]:
+    def dependent_entries(self, indices: list[int]) -> set[int]:
         """Numbers of the robot that depend on some of the free ones."""
         index_set, moves = set(indices), []
         for op, *operands in self.record.program.code:

@@ -152,9 +152,12 @@ class Robot(RobotData, Plottable):
         """
         entries = self.numbers.entries(symbols, *groups)
         robot = self.parameters.write(self, entries, symbolic=True)
-        sample = self.with_numbers(self.numbers.sample(*groups), *groups)
-        object.__setattr__(robot, "numeric", sample)
+        object.__setattr__(robot, "numeric", self.at_sample(*groups))
         return robot
+
+    def at_sample(self, *groups: str) -> Robot:
+        """Give the robot at the sample of its free numbers where programs that take these are decided."""
+        return self.with_numbers(self.numbers.sample(*groups), *groups)
 
     @cached_property
     def numeric(self) -> Robot:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nacelle.compile import BatchRk4, Compiled, CudaOptions, compile_function
+from nacelle.compile.specification import parameter_groups
 from nacelle.errors import KinematicsError
 from nacelle.kinematics.kinematic_model import angles_with_turns
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
@@ -127,12 +128,7 @@ def simulate_many(
         raise KinematicsError(f"many motions are those of a rigid_plant, got another plant of {driven.name}")
     step = _step_of(Integration("rk4") if integration is None else integration)
     robot = driven.robot
-    mechanism = mechanism_of(robot)
-    if not mechanism.has_closed_form:
-        raise KinematicsError(
-            f"legs of {robot.name} are solved by iteration, whose start each robot would need: simulate them "
-            "one by one (nacelle.simulate)"
-        )
+    mechanism = _require_closed_forms(robot)
     steps = round(until / step)
     if not (until > 0.0 and step > 0.0 and steps >= 1 and abs(steps * step - until) < 1e-9 * until):
         raise KinematicsError(f"until = {until:g} s must be a whole number of steps of {step:g} s")
@@ -167,6 +163,16 @@ def simulate_many(
     return Motions(robot, t, pose, v, motion.final, motion.completed, motion.status)
 
 
+def _require_closed_forms(robot: Robot) -> Mechanism:
+    mechanism = mechanism_of(robot)
+    if not mechanism.has_closed_form:
+        raise KinematicsError(
+            f"legs of {robot.name} are solved by iteration, whose start each robot would need: simulate them "
+            "one by one (nacelle.simulate)"
+        )
+    return mechanism
+
+
 @lru_cache(maxsize=64)
 def _compiled_program(function: Callable[..., Any], robot: Robot, target: str | CudaOptions) -> Compiled:
     return compile_function(function, robot, target=target)
@@ -180,6 +186,8 @@ def _driver(
     target: str | CudaOptions,
 ) -> BatchRk4:
     settings = dict(options)
+    if "geometry" in parameter_groups(numbers):
+        _require_closed_forms(robot.at_sample(*parameter_groups(numbers)))
     return BatchRk4(flow, robot, parameters=numbers, settings=settings, target=target)
 
 

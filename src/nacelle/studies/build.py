@@ -26,6 +26,7 @@ from nacelle.model.source.node import KeyPath, Source
 from nacelle.spatial.scalar import Array
 from nacelle.studies import quantities as q
 from nacelle.studies.channels import States
+from nacelle.studies.constants import fixed_constants, with_free_constants
 from nacelle.studies.evaluate import AnyQuantity, Evaluator, StateSet
 from nacelle.studies.expression import Constraint, read_constraint, read_expression
 from nacelle.studies.pose_error import PoseErrorQuantity, pose_error_unit
@@ -35,11 +36,9 @@ from nacelle.studies.variables import (
     Distribution,
     Variable,
     common_quantity,
-    fixed_constants,
     make_space,
     match_numbers,
     read_value,
-    with_free_constants,
 )
 from nacelle.trajectory.sampling import sample_trajectory
 

@@ -17,7 +17,7 @@ again by the tree, with numbers as inputs like everything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +35,7 @@ from nacelle.kinematics.configuration import configuration
 from nacelle.kinematics.flags import Flag, fold_columns, has_failed
 from nacelle.kinematics.jacobian import MEASURED_MATRICES
 from nacelle.kinematics.limits import (
+    BatchLimits,
     closure_coordinates,
     has_limit,
     is_beyond_actuator_limits,
@@ -230,6 +231,7 @@ class ChannelProgram:
         channels: names of what is asked for.
         physics: what forces include.
         limits: whether limits of joints and actuators are checked.
+        limits_at: limits of variants from their numbers (N, k); None if they are the nominal robot's.
     """
 
     def __init__(
@@ -240,8 +242,10 @@ class ChannelProgram:
         *,
         physics: Physics,
         limits: bool = True,
+        limits_at: Callable[[Array], BatchLimits | None] | None = None,
     ) -> None:
         self.robot, self.groups, self.mechanism = robot, groups, mechanism_of(robot)
+        self._count, self._limits_at = len(robot.numbers.names(*groups)), limits_at
         names = set(channels) | {MARGINS}
         self._limits = limits
         if limits:
@@ -271,7 +275,7 @@ class ChannelProgram:
         return sum(int(np.prod(shape)) for shape in self.program.outputs.values())
 
     def parts(self, numbers: Array, states: States) -> Iterator[Part]:
-        """Evaluate variants, numbers (N, k) of the groups, at all states, part by part."""
+        """Evaluate variants, numbers (N, k) with those of the groups first, at all states, part by part."""
         count = len(numbers)
         rows = max(1, min(_ROWS, _NUMBERS // max(1, self._row_size)))
         step = max(1, rows // max(1, count))
@@ -331,8 +335,11 @@ class ChannelProgram:
                 0,
             )
         if self._limits:
-            beyond = self._beyond(values)
+            beyond = self._beyond(values, variants.limits)
             flags = flags | np.where(beyond & ~failed, int(Flag.OUT_OF_LIMITS), 0)
+        if variants.limits is not None:
+            values["force limit"] = variants.limits.force[:, None]
+            values["speed limit"] = variants.limits.speed[:, None]
         return Part(part, flags, failed, values)
 
     def _reevaluate(
@@ -368,15 +375,17 @@ class ChannelProgram:
             values[name] = np.array(values[name])
             values[name][ill_conditioned] = value
 
-    def _beyond(self, values: dict[str, Array]) -> Array:
+    def _beyond(self, values: dict[str, Array], limits: BatchLimits | None) -> Array:
         robot = self.robot
+        coordinates = {j: values[f"q_{j}"] for j in limited_tree_joints(robot)}
+        for j in limited_closures(robot):
+            joint = robot.joints_within_drive_limits[j]
+            coordinates[j] = closure_coordinates(joint, values[f"R_{j}"], values[f"p_{j}"])
         with np.errstate(invalid="ignore"):
+            if limits is not None:
+                return limits.are_exceeded(values["q"], coordinates)
             beyond = is_beyond_actuator_limits(robot, values["q"])
-            for j in limited_tree_joints(robot):
-                beyond |= is_beyond_limits(robot.joints[j], values[f"q_{j}"])
-            for j in limited_closures(robot):
-                joint = robot.joints_within_drive_limits[j]
-                q = closure_coordinates(joint, values[f"R_{j}"], values[f"p_{j}"])
+            for j, q in coordinates.items():
                 beyond |= is_beyond_limits(robot.joints[j], q)
         return beyond
 
@@ -390,17 +399,19 @@ class _Variants:
     """The numbers of variants, prepared for the programs.
 
     Attributes:
-        numbers: (N, k).
+        numbers: of the groups (N, k).
+        limits: their own; None if they are the nominal robot's.
         prepared: what the program of the channels needs of them (N, p).
         count: how many there are.
     """
 
     def __init__(self, of: ChannelProgram, numbers: Any) -> None:
-        self._of, self.numbers, self.count = of, numbers, len(numbers)
-        self.prepared = of.program.prologue(numbers)
+        self._of, self.numbers, self.count = of, numbers[:, : of._count], len(numbers)
+        self.limits = None if of._limits_at is None else of._limits_at(numbers)
+        self.prepared = of.program.prologue(self.numbers)
         newton = of._newton
         self._newton = newton
-        self._prepared = None if newton is None else newton.prologue(numbers)
+        self._prepared = None if newton is None else newton.prologue(self.numbers)
 
     def solve(self, x: Array, nominal: Array, reached: Array) -> tuple[Array, Array]:
         """Passive coordinates y (N, S, ny) at poses (S, nx), and where they were found (N, S).

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nacelle.dynamics.physics import ALL_TERMS, Physics
-from nacelle.errors import DescriptionError, KinematicsError, NacelleError
+from nacelle.errors import CompileError, DescriptionError, KinematicsError, NacelleError
 from nacelle.kinematics.flags import Flag
 from nacelle.spatial.scalar import Array
 from nacelle.studies.channels import ChannelProgram, States
@@ -191,7 +191,7 @@ class Evaluator:
         from nacelle.emit.cuda.device import cupy
 
         folds = self._device_folds[name]
-        rows = cupy().asarray(np.asfortranarray(numbers))
+        rows = cupy().asarray(np.asfortranarray(self.space.free_numbers(numbers)))
         folded = folds.fold(rows, of.states, of.weights)
         keys = [key for key, q in self.quantities.items() if getattr(q, "states", None) == name]
         results |= dict(zip(keys, folds.results(folded).values(), strict=True))
@@ -199,6 +199,11 @@ class Evaluator:
 
     @cached_property
     def _device_folds(self) -> dict[str, DeviceFolds]:
+        if self.space.slopes is not None:
+            raise CompileError(
+                f"limits of {self.space.robot.name} follow from variables, which studies check on the "
+                "processor alone: leave the device out"
+            )
         return {
             name: DeviceFolds(
                 self.space.robot,
@@ -280,4 +285,6 @@ def _channel_program(
     space: Space, channels: frozenset[str], physics: Physics, limits: bool
 ) -> ChannelProgram:
     """The program of some channels, compiled once in a process."""
-    return ChannelProgram(space.robot, space.groups, channels, physics=physics, limits=limits)
+    return ChannelProgram(
+        space.robot, space.groups, channels, physics=physics, limits=limits, limits_at=space.limits_at
+    )

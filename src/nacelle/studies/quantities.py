@@ -159,7 +159,8 @@ class DriveQuantity(Quantity):
             drives, what they take and do not give back).
         states: the motion.
         drives: indices of the drives that count.
-        limits: what forces or speeds of these are divided by; empty for themselves.
+        limits: what forces or speeds of these are divided by, unless variants have their own; empty for
+            themselves.
     """
 
     kind: str
@@ -178,14 +179,15 @@ class DriveQuantity(Quantity):
         return LARGEST if self.kind.startswith("peak") else WEIGHTED
 
     def numbers(self, values: Mapping[str, Any], maximum_of: Callable[[Any, Any], Any]) -> list[Any]:
-        """What is folded, for each drive, from "force" and "rate" (..., actuators)."""
+        """What is folded, for each drive, from "force" and "rate" (..., actuators), and variants' limits."""
         what, result = self.kind.split()[1], []
+        own_limits = values.get(f"{what} limit")
         for k, drive in enumerate(self.drives):
             value = values["rate"][..., drive] if what == "speed" else values["force"][..., drive]
             if what == "power":
                 value = value * values["rate"][..., drive]
             if self.limits:
-                value = value / self.limits[k]
+                value = value / (self.limits[k] if own_limits is None else own_limits[..., drive])
             if self.how == LARGEST:
                 value = maximum_of(value, -value)
             else:

@@ -5,27 +5,36 @@ becomes values z (P,) by the inverse of each distribution, and these the numbers
 
     p_j = z_i            for each number j that variable i sets
     p_j = p0_j + z_i     where z_i is a deviation
+
+Constants of the description that decide limits or sections alone, and no free number, are numbers of a
+variant, too (`nacelle.studies.constants`).
 """
 
 from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nacelle.errors import KinematicsError, did_you_mean
+from nacelle.errors import KinematicsError, NacelleError, did_you_mean
+from nacelle.kinematics.limits import BatchLimits, limit_vector
 from nacelle.kinematics.mechanism.check import check_robot
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.model.numbers import GROUPS
-from nacelle.model.read import read_source
 from nacelle.model.robot import Robot
-from nacelle.model.source.node import Node, Source
 from nacelle.model.units import QUANTITIES, SI, UnitError, parse_quantity
 from nacelle.spatial.scalar import Array
+from nacelle.studies.constants import (
+    beam_numbers,
+    fixed_constants,
+    known_constants,
+    limit_slopes,
+    read_with,
+)
 
 # Beyond this many deviations a normal distribution is cut: points of the cube may be 0 or 1.
 _FURTHEST = 8.0
@@ -105,15 +114,26 @@ class Space:
             solved otherwise as soon as numbers move (axes that meet by accident).
         variables: the variables.
         groups: groups of the numbers that vary.
-        nominal: the numbers (k,) of these groups as described.
+        names: of the numbers (k,) of a variant: the free ones of these groups, then constants that vary and
+            are no free numbers.
+        nominal: the numbers (k,) as described.
         indices: of each variable, where its numbers are among them.
+        nominal_robot: the robot as described.
+        constants: names of those among the numbers that are constants of the description.
+        followers: names of those that are read from the description with these constants.
+        slopes: derivatives (k, m) of the limits (`limit_vector`) by the numbers; None if all are zero.
     """
 
     robot: Robot
     variables: tuple[Variable, ...]
     groups: tuple[str, ...]
+    names: tuple[str, ...]
     nominal: Array
     indices: tuple[tuple[int, ...], ...]
+    nominal_robot: Robot
+    constants: tuple[str, ...]
+    followers: tuple[str, ...]
+    slopes: Array | None
 
     def values_at(self, points: Array) -> Array:
         """Values of the variables (N, P) at points of the unit cube (N, P)."""
@@ -121,12 +141,43 @@ class Space:
         return np.stack(columns, axis=1)
 
     def numbers_at(self, values: Array) -> Array:
-        """Numbers of the variants (N, k) from values of the variables (N, P)."""
+        """Numbers of the variants (N, k) from values of the variables (N, P).
+
+        They are NaN where the description makes no robot with its constants.
+        """
         numbers = np.broadcast_to(self.nominal, (len(values), len(self.nominal))).copy()
         for column, variable, indices in zip(values.T, self.variables, self.indices, strict=True):
             for index in indices:
                 numbers[:, index] = column + (self.nominal[index] if variable.added else 0.0)
+        for row in numbers if self.followers else ():
+            try:
+                read = self._read(row)
+            except NacelleError:
+                row[:] = np.nan
+                continue
+            entries = dict(zip(read.parameter_names(), read.parameter_vector(), strict=True))
+            row[[self.names.index(name) for name in self.followers]] = [entries[n] for n in self.followers]
+        limits = self.limits_at(numbers)
+        if limits is not None:
+            numbers[~limits.possible] = np.nan
         return numbers
+
+    def free_numbers(self, numbers: Array) -> Array:
+        """The free ones (..., free numbers) of the numbers of variants (..., k)."""
+        return numbers[..., : len(self.robot.numbers.names(*self.groups))]
+
+    def limits_at(self, numbers: Array) -> BatchLimits | None:
+        """Limits of variants with numbers (N, k); None if they are those of the nominal robot."""
+        if self.slopes is None:
+            return None
+        with np.errstate(invalid="ignore"):
+            vectors = limit_vector(self.robot) + (numbers - self.nominal) @ self.slopes
+        return BatchLimits(self.robot, vectors)
+
+    def _read(self, numbers: Array) -> Robot:
+        """The robot as it is read with the constants among numbers (k,) of a variant."""
+        values = dict(zip(self.names, numbers.tolist(), strict=True))
+        return read_with(self.nominal_robot, {name: values[name] for name in self.constants})
 
     @property
     def nominal_values(self) -> Array:
@@ -143,7 +194,15 @@ class Space:
         Raises:
             NacelleError: if it does not assemble.
         """
-        return check_robot(self.robot.with_numbers(numbers, *self.groups)).require().robot
+        robot = self.robot.with_numbers(self.free_numbers(numbers), *self.groups)
+        if self.constants:
+            read, names = self._read(numbers), self.robot.numbers.record.names
+            varied = {self.names[index] for indices in self.indices for index in indices}
+            others = [names.index(name) for name in varied.difference(self.constants)]
+            dependent, entries = sorted(self.robot.numbers.dependent_entries(others)), read.parameter_vector()
+            entries[dependent] = robot.parameter_vector()[dependent]
+            robot = read.with_parameters(entries) if dependent else read
+        return check_robot(robot).require().robot
 
 
 def make_space(robot: Robot, variables: Sequence[Variable]) -> Space:
@@ -152,8 +211,9 @@ def make_space(robot: Robot, variables: Sequence[Variable]) -> Space:
     Raises:
         KinematicsError: if two variables move the same number.
     """
-    free = robot.numbers.names()
+    record, known = robot.numbers.record, known_constants(robot)
     owners: dict[str, str] = {}
+    steps: dict[str, float] = {}
     for variable in variables:
         for number in variable.numbers:
             if number in owners and not variable.added:
@@ -161,25 +221,42 @@ def make_space(robot: Robot, variables: Sequence[Variable]) -> Space:
                     f"the variables {owners[number]!r} and {variable.name!r} both set {number!r}"
                 )
             owners.setdefault(number, variable.name)
-    present = {robot.numbers.record.groups[free.index(number)] for number in owners}
-    groups = tuple(group for group in GROUPS if group in present)
-    names = robot.numbers.names(*groups) if groups else ()
+            if number in known:
+                steps[number] = 1e-3 * (variable.distribution.spread or 1.0)
+    followers = tuple(name for name in beam_numbers(robot) if name not in owners) if steps else ()
+    varied = {*owners, *followers}
+    present = [group for name, group in zip(record.names, record.groups, strict=True) if name in varied]
+    groups = tuple(group for group in GROUPS if group in (present or record.groups[-1:]))
+    others = [name for name in owners if name not in record.names]
+    names = (*robot.numbers.names(*groups), *others)
+    nominal = np.array([*robot.numbers.vector(*groups), *(known[name].value for name in others)])
+    slopes = np.zeros((len(names), len(limit_vector(robot))))
+    slopes[[names.index(name) for name in steps]] = limit_slopes(robot, steps)
     indices = tuple(tuple(names.index(number) for number in variable.numbers) for variable in variables)
-    nominal = robot.numbers.vector(*groups) if groups else np.zeros(0)
-    if groups:
-        sample = robot.with_numbers(robot.numbers.sample(*groups), *groups)
-        if mechanism_of(sample).unknown_count != mechanism_of(robot).unknown_count:
-            robot = sample
-    return Space(robot, tuple(variables), groups, nominal, indices)
+    # Iterations start from solutions of this robot: it needs the unknowns that variants have.
+    sample = robot.at_sample(*groups)
+    same = mechanism_of(sample).unknown_count == mechanism_of(robot).unknown_count
+    return Space(
+        robot if same else sample,
+        tuple(variables),
+        groups,
+        names,
+        nominal,
+        indices,
+        nominal_robot=robot,
+        constants=tuple(steps),
+        followers=followers,
+        slopes=slopes if np.any(slopes) else None,
+    )
 
 
 def match_numbers(robot: Robot, patterns: Sequence[str]) -> tuple[str, ...]:
-    """Free numbers of a robot by names or patterns such as "strut*.A.*".
+    """Numbers of a robot that may vary by names or patterns such as "strut*.A.*".
 
     Raises:
         KinematicsError: if a pattern fits none of them.
     """
-    names = robot.numbers.names()
+    names = tuple(_quantities(robot))
     matches: dict[str, None] = {}
     for pattern in patterns:
         fitting = [name for name in names if name == pattern or fnmatch.fnmatchcase(name, pattern)]
@@ -190,13 +267,23 @@ def match_numbers(robot: Robot, patterns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _reason_not_free(robot: Robot, name: str, names: Sequence[str]) -> str:
-    all_names = robot.parameter_names()
-    if name in all_names:
+    if name in fixed_constants(robot):
+        return f"the constant {name!r} decides nothing of {robot.name}"
+    if name in robot.parameter_names():
         return (
             f"{name!r} follows from other numbers of {robot.name}, or is fixed; its free numbers are "
             f"{_listing(names)}"
         )
-    return f"{robot.name} has no number {name!r}; {did_you_mean(name, names)}"
+    return (
+        f"{robot.name} has no number {name!r}; {did_you_mean(name, names)}; limits and sections vary where "
+        "they are constants of the description: write constants: {tilt: 40 deg} and limits: [-$tilt, $tilt]"
+    )
+
+
+def _quantities(robot: Robot) -> dict[str, str]:
+    """What each number is that may vary, by name: the free ones, and other constants."""
+    quantities = {name: constant.quantity for name, constant in known_constants(robot).items()}
+    return {**dict(zip(robot.numbers.names(), robot.numbers.quantities(), strict=True)), **quantities}
 
 
 def _listing(names: Sequence[str]) -> str:
@@ -209,8 +296,8 @@ def common_quantity(robot: Robot, numbers: Sequence[str]) -> str:
     Raises:
         KinematicsError: if they are of different kinds.
     """
-    names, quantities = robot.numbers.names(), robot.numbers.quantities()
-    kinds = {number: quantities[names.index(number)] for number in numbers}
+    quantities = _quantities(robot)
+    kinds = {number: quantities[number] for number in numbers}
     different = sorted(set(kinds.values()))
     if len(different) > 1:
         examples = {kind: number for number, kind in kinds.items()}
@@ -232,60 +319,3 @@ def read_value(value: Any, quantity: str) -> float:
     if not math.isfinite(number):
         raise KinematicsError(f"{value!r} is not finite")
     return number
-
-
-# ---- constants that are fixed at their present value
-
-
-def with_free_constants(robot: Robot, ranges: Mapping[str, tuple[Any, Any]]) -> Robot:
-    """The robot with constants of its description displaced so that they are free numbers.
-
-    Args:
-        robot: the robot.
-        ranges: of every such constant two texts or numbers that it lies between.
-
-    Raises:
-        NacelleError: if the robot does not assemble there.
-    """
-    source = getattr(robot.declaration, "source", None)
-    if source is None:
-        return robot
-    root = dict(source.root.value)
-    constants = dict(root["constants"].value)
-    for name, between in ranges.items():
-        constants[name] = Node(_between(*between), constants[name].mark)
-    root["constants"] = Node(constants, root["constants"].mark, root["constants"].keys)
-    changed = Source(source.file, Node(root, source.root.mark, source.root.keys))
-    displaced, expanded = read_source(changed)
-    return check_robot(displaced, expanded).require().robot
-
-
-def fixed_constants(robot: Robot) -> tuple[str, ...]:
-    """Constants of the description that are no free numbers at their present value."""
-    source = getattr(robot.declaration, "source", None)
-    node = None if source is None else source.root.value.get("constants")
-    names = () if node is None or not isinstance(node.value, dict) else tuple(node.value)
-    free = robot.numbers.names()
-    return tuple(name for name in names if not any(number.split(".")[0] == name for number in free))
-
-
-def _between(low: Any, high: Any) -> Any:
-    """A quantity between two as they are node, at no round part of the way."""
-    part = 0.3819660112501051
-    if isinstance(low, str) or isinstance(high, str):
-        numbers, units = zip(*(_split(value) for value in (low, high)), strict=True)
-        unit = next((unit for unit in units if unit), "")
-        if all(unit in ("", units[0] or unit) for unit in units):
-            return f"{numbers[0] + part * (numbers[1] - numbers[0])!r} {unit}".strip()
-        raise KinematicsError(f"write both ends in one unit: {low!r}, {high!r}")
-    return low + part * (high - low)
-
-
-def _split(value: Any) -> tuple[float, str]:
-    if not isinstance(value, str):
-        return float(value), ""
-    number, _, unit = value.strip().partition(" ")
-    try:
-        return float(number), unit.strip()
-    except ValueError:
-        raise KinematicsError(f"{value!r} is no number with a unit") from None

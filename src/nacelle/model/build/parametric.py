@@ -27,10 +27,12 @@ zero or equal only what always is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +42,8 @@ from nacelle.model.description.description import Description
 from nacelle.model.description.frame import RotationSpec
 from nacelle.model.numbers import GROUPS
 from nacelle.model.source.node import KeyPath, Node, Source
-from nacelle.model.units import TrackedNumber, TrackedText
+from nacelle.model.source.reference import LEADING_NUMBERS
+from nacelle.model.units import QUANTITIES, TrackedNumber, TrackedText, UnitError, parse_quantity
 from nacelle.program.graph import Graph, reachable
 from nacelle.program.program import Variable
 from nacelle.program.trace import straight_line_program
@@ -69,6 +72,14 @@ _EIGHTH = math.pi / 4  # of a turn
 _XYZ = ("x", "y", "z")
 
 
+class ConstantNumber(NamedTuple):
+    """A number among the constants of a description: the path to it, its value in SI units, its quantity."""
+
+    path: KeyPath
+    value: float
+    quantity: str
+
+
 @dataclass(frozen=True, eq=False)
 class ParametricDescription:
     """A description from which numbers are recorded when they are first needed.
@@ -91,6 +102,64 @@ class ParametricDescription:
         description = Description.model_validate(data, context={"units": self.units})
         robot = assemble_description(description, self.expanded)
         return recorder.record(robot.parameters.groups, robot.parameters.entries(robot))
+
+    @cached_property
+    def constants(self) -> dict[str, ConstantNumber]:
+        """Numbers of the constants by name: free ones, and those that decide limits, sections, ... alone.
+
+        What has a unit is known by it; another one that is not free is a "number".
+        """
+        uses: dict[Any, bool] = {}
+        for path, node in _scalar_nodes(self.expanded.root, (), named=False):
+            key = _node_key(node.origin.node or node)
+            uses[key] = uses.get(key, False) or _may_be_free(path)
+        entries, root = zip(self.record.values, self.record.quantities, strict=True), self.source.root.value
+        free, result = dict(zip(self.record.names, entries, strict=True)), {}
+        constants = root.get("constants") if isinstance(root, dict) else None
+        for path, node in _scalar_nodes(constants or Node({}), ("constants",), named=False):
+            texts, never_free = _number_texts(node.value), uses.get(_node_key(node)) is False
+            for k, text in enumerate(texts):
+                full_path = path if len(texts) == 1 else (*path, k)
+                name = _name(full_path, -1)
+                entry = free.get(name) or (number_with_quantity(text) if never_free else None)
+                if entry is not None and entry[1] in QUANTITIES:
+                    result[name] = ConstantNumber(full_path, *entry)
+        return result
+
+    def with_constants(self, values: Mapping[str, float]) -> Source:
+        """The description with other values of some numbers of its constants, SI units."""
+        root = self.source.root
+        for name, value in values.items():
+            path, _, quantity = self.constants[name]
+            unit = QUANTITIES[quantity].si
+            root = with_value(root, path, f"{float(value)!r} {unit}" if unit else float(value))
+        return Source(self.source.file, root)
+
+
+def with_value(node: Node, path: KeyPath, value: Any) -> Node:
+    """A tree with another value at a path; a text of several numbers becomes a list."""
+    if not path:
+        return Node(value, node.mark)
+    texts = isinstance(node.value, str)
+    children: Any = [Node(text) for text in _number_texts(node.value)] if texts else copy(node.value)
+    children[path[0]] = with_value(children[path[0]], path[1:], value)
+    return Node(children, node.mark, node.keys)
+
+
+def _number_texts(value: Any) -> list[Any]:
+    """The numbers of a text, each with its unit; another value as it is."""
+    match = LEADING_NUMBERS.match(value) if isinstance(value, str) else None
+    if match is None:
+        return [value]
+    return [f"{n} {value[match.end() :].strip()}".strip() for n in match.group().replace(",", " ").split()]
+
+
+def number_with_quantity(value: Any) -> tuple[float, str] | None:
+    """A number in SI units with the quantity that its unit is of; None if it is no number."""
+    for name, quantity in QUANTITIES.items():
+        with suppress(UnitError):
+            return parse_quantity(value, quantity, None), name
+    return None
 
 
 class _Recorder:
@@ -203,16 +272,16 @@ def _node_key(node: Node) -> Any:
     return (node.mark.line, node.mark.column) if node.mark.line else id(node)
 
 
-def _scalar_nodes(node: Node, path: KeyPath) -> Iterator[tuple[KeyPath, Node]]:
-    """All texts and numbers with their paths; entries of a list by name where they have one."""
+def _scalar_nodes(node: Node, path: KeyPath, *, named: bool = True) -> Iterator[tuple[KeyPath, Node]]:
+    """All texts and numbers with their paths; entries of a list by name, if wanted, where they have one."""
     if isinstance(node.value, dict):
         for key, below in node.value.items():
-            yield from _scalar_nodes(below, (*path, key))
+            yield from _scalar_nodes(below, (*path, key), named=named)
     elif isinstance(node.value, list):
         for k, below in enumerate(node.value):
-            name = below.value.get("name") if isinstance(below.value, dict) else None
+            name = below.value.get("name") if named and isinstance(below.value, dict) else None
             step = name.value if name is not None and isinstance(name.value, str) else k
-            yield from _scalar_nodes(below, (*path, step))
+            yield from _scalar_nodes(below, (*path, step), named=named)
     else:
         yield path, node
 
