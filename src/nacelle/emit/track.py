@@ -90,12 +90,26 @@ class TrackResult:
         part: of the way that this is (N,): 1 at its end.
         status: `FOLLOWED`, `ROUNDS` or `BLOCKED` (N,).
         taken: evaluations (N,).
+        distances: of the last certain solution from singularities (N, m).
     """
 
     y: _Array
     part: _Array
     status: NDArray[np.int64]
     taken: NDArray[np.int64]
+    distances: _Array
+
+
+class BoundTrack(NamedTuple):
+    """A way in buffers of its own.
+
+    Attributes:
+        call: follows it, and returns its status.
+        distances: of the solution from singularities (m,), once it is called.
+    """
+
+    call: Callable[[], int]
+    distances: _Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +167,10 @@ class TrackSolver(ABC):
         self, rows: tuple[_Array, ...], rules: TrackRules, follow: bool, threads: int
     ) -> TrackResult: ...
 
+    @abstractmethod
+    def bind(self, y0: _Array, p0: _Array, p1: _Array, y: _Array, rules: TrackRules) -> BoundTrack:
+        """A way in these very buffers."""
+
 
 class NumpyTrack(TrackSolver):
     """The driver around a step program's kernel, all samples at a time."""
@@ -160,6 +178,17 @@ class NumpyTrack(TrackSolver):
     def __init__(self, program: Program, kernel: Kernel) -> None:
         super().__init__(program)
         self._kernel = kernel
+
+    def bind(self, y0: _Array, p0: _Array, p1: _Array, y: _Array, rules: TrackRules) -> BoundTrack:
+        """A way in these very buffers."""
+        distances = np.zeros(self.sizes.m)
+
+        def solve() -> int:
+            result = self.solve(y0, p0, p1, rules)
+            y[:], distances[:] = result.y[0], result.distances[0]
+            return int(result.status[0])
+
+        return BoundTrack(solve, distances)
 
     def _evaluate(self, y: _Array, p: _Array) -> tuple[_Array, _Array, _Array]:
         dy, error, c = (np.empty((len(y), variable.size)) for variable in self.program.outputs)
@@ -172,14 +201,15 @@ class NumpyTrack(TrackSolver):
         if not follow:
             return self._follow(y, p0, p1, rules)
         status, taken, part = np.full(count, ROUNDS), np.zeros(count, dtype=np.int64), np.zeros(count)
+        distances = np.zeros((count, self.sizes.m))
         for row in range(count):
             begin = (y[row - 1 : row], p1[row - 1 : row]) if row else (y[:1], p0[:1])
             sample = self._follow(begin[0].copy(), begin[1], p1[row : row + 1], rules)
-            y[row], part[row] = sample.y[0], sample.part[0]
+            y[row], part[row], distances[row] = sample.y[0], sample.part[0], sample.distances[0]
             status[row], taken[row] = sample.status[0], sample.taken[0]
             if status[row] != FOLLOWED:
                 break
-        return TrackResult(y, part, status, taken)
+        return TrackResult(y, part, status, taken, distances)
 
     def _follow(self, y: _Array, p0: _Array, p1: _Array, rules: TrackRules) -> TrackResult:
         count, weights = len(y), rules.weights
@@ -227,7 +257,7 @@ class NumpyTrack(TrackSolver):
             taken[s] += 1
             blocked = size[s] < SHORTEST * (1.0 - done[s])
             status[s] = np.where(done[s] >= 1.0, FOLLOWED, np.where(blocked, BLOCKED, ROUNDS))
-        return TrackResult(accepted, done, status, taken)
+        return TrackResult(accepted, done, status, taken, near)
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,21 @@ more.
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from nacelle.emit.track import FOLLOWED, TrackRules
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
 from nacelle.kinematics.flags import Flag, Flagged
 from nacelle.kinematics.jacobian import NEAR_CONDITIONING, conditioning, scaled_inverse
-from nacelle.kinematics.limits import is_beyond_actuator_limits, wrap_actuators
+from nacelle.kinematics.limits import actuator_limits, is_beyond_actuator_limits, wrap_actuators
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import compile_native, compile_native_newton, compile_native_track
 from nacelle.kinematics.pose_input import broadcast_guess, check_actuators, check_poses
@@ -40,7 +43,7 @@ from nacelle.kinematics.solve.continuation import (
     polish_solutions,
 )
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
-from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward
+from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward, sphere_forward_checked
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable, Plottable
 from nacelle.spatial.pose import Pose
@@ -360,6 +363,8 @@ def _distinct_poses(mechanism: Mechanism, x: Array, y: Array, first: Array) -> A
 
 
 _NEAR_MARGIN = 1e-4
+# Distances from singularities above this leave no doubt about the conditioning.
+_FAR_FROM_SINGULAR = 0.05
 # Coordinates of actuators that are the same, rad or robot sizes.
 _ACTUATOR_TOLERANCE = 1e-5
 
@@ -411,6 +416,10 @@ def forward_kinematics(
         KinematicsError: if shapes are wrong, or a single sample is not finite.
         UnreachableError: if a single sample belongs to no pose that was found; in a batch it is flagged.
     """
+    if not follow and not assemblies and guess is None:
+        regular = _single_forward(robot)(q)
+        if regular is not None:
+            return regular
     coordinates = np.array(check_actuators(robot, q, "q"))
     mechanism = mechanism_of(robot)
     batch = coordinates.shape[:-1]
@@ -462,6 +471,101 @@ def forward_kinematics(
         flags.reshape(batch),
         every,
     )
+
+
+# ---- one sample, as a control loop calls it
+
+
+@lru_cache(maxsize=512)
+def _single_forward(robot: Robot) -> _SingleForward:
+    return _SingleForward(robot)
+
+
+class _SingleForward:
+    """Forward kinematics of one sample from the reference pose, where there is nothing to say of it.
+
+    The buffers are bound once; threads take turns with them. Anything but an ordinary sample is left to the
+    code for batches.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+        self._free: deque[_ForwardBuffers] = deque()
+        joints = [robot.joints_within_drive_limits[actuator.joint] for actuator in robot.actuators]
+        held = [joint.primitives[0].is_rotation and not joint.may_turn(0) for joint in joints]
+        low, high = (bound.tolist() for bound in actuator_limits(robot))
+        self._bounds = [
+            (a, b, joint.centre(0) if wraps else None)
+            for a, b, joint, wraps in zip(low, high, joints, held, strict=True)
+        ]
+
+    def __call__(self, q: Any) -> ForwardKinematics | None:
+        """The pose; None where there is more to it."""
+        if type(q) is not np.ndarray or q.dtype != np.float64 or q.shape != (len(self._bounds),):
+            return None
+        try:
+            buffers = self._free.pop()
+        except IndexError:
+            buffers = _ForwardBuffers(self._robot)
+        try:
+            x = buffers.solve(q)
+        finally:
+            self._free.append(buffers)
+        if x is None:
+            return None
+        for value, (low, high, centre) in zip(q.tolist(), self._bounds, strict=True):
+            if centre is not None and not -math.pi <= value - centre < math.pi:
+                return None
+            if not low <= value <= high:
+                return None
+        zero = np.zeros((), dtype=np.int64)
+        return ForwardKinematics(self._robot, q.copy(), x, zero + buffers.steps, zero)
+
+
+class _ForwardBuffers:
+    """Buffers of one call of forward kinematics, and what is bound to them."""
+
+    def __init__(self, robot: Robot) -> None:
+        mechanism = mechanism_of(robot)
+        self._mechanism, self.steps = mechanism, 0
+        m = len(robot.actuators)
+        self._q = np.zeros(m)
+        self._spheres = self._way = None
+        if has_sphere_solution(mechanism):
+            self._spheres = compile_native(sphere_forward_checked, robot).bind(q=self._q)
+        elif m == robot.motion.n:
+            search = PoseSearch(mechanism)
+            self._start, self._u = search.reference(), np.zeros(search.reference().size)
+            self._q0, equations = search.reference_actuators(), search.equations
+            rules = TrackRules(equations.closed, equations.units)
+            self._way = equations.tracker.bind(self._start, self._q0, self._q, self._u, rules)
+            self._revolute = [k for k, turns in enumerate(robot.revolute_actuators) if turns]
+            self._conditioning = search.signs
+
+    def solve(self, q: Array) -> Array | None:
+        """The pose (nx,) at coordinates (actuators,); None if it is not an ordinary one."""
+        self._q[:] = q
+        if self._spheres is not None:
+            self._spheres.call()
+            x, margin, agreement = (self._spheres.arrays[name] for name in ("x", "margin", "agreement"))
+            regular = margin[0] >= _NEAR_MARGIN and agreement[0] >= 1.0 - _ACTUATOR_TOLERANCE
+            return x.copy() if regular else None
+        if self._way is None or not math.isfinite(sum(q.tolist())):
+            return None
+        for k in self._revolute:
+            off = (self._q[k] - self._q0[k]) / (2.0 * math.pi)
+            self._q[k] -= 2.0 * math.pi * math.floor(off + 0.5)
+        if self._way.call() != FOLLOWED:
+            return None
+        layout = self._mechanism.layout
+        x = self._u[: layout.nx].copy()
+        if layout.quaternion is not None:
+            x[layout.quaternion] /= math.sqrt(float(x[layout.quaternion] @ x[layout.quaternion]))
+        if min(self._way.distances.tolist()) < _FAR_FROM_SINGULAR:
+            signs, figure = self._conditioning(x[None], self._u[None, layout.nx :])
+            if figure[0] < NEAR_CONDITIONING or np.any(signs < 0.0):
+                return None
+        return x
 
 
 def _on_working_mode(mechanism: Mechanism, x: Array, q: Array) -> Array:

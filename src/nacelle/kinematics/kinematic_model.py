@@ -71,13 +71,30 @@ def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 
 @physics(x=pose_shape, y=unknowns_shape)
 def actuators_within_limits(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
-    """Coordinates of the actuators (actuators,), the smallest margin, and the way to the nearest limit.
+    """Coordinates of the actuators (actuators,), the smallest margin, and the way to the nearest limit."""
+    now = configuration(robot, x, y)
+    margin: Scalar = 1.0
+    for value in _margins(now):
+        margin = minimum(margin, value)
+    active = _actuator_coordinates(now)
+    return {"active": active, "margin": pack([margin]), "way": _way_to_limits(now, active)}
 
-    The way is in rad or m, of tilts of spherical joints the difference of cosines, below 0 beyond a limit; 1
-    where there are no limits.
-    """
+
+@physics(x=pose_shape, y=unknowns_shape)
+def joint_positions_within_limits(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
+    """`joint_positions`, and "way" to the nearest limit."""
     now = configuration(robot, x, y)
     active = _actuator_coordinates(now)
+    way = _way_to_limits(now, active)
+    return {"q": now.q_tree, "active": active, "margins": _margins(now), "way": way}
+
+
+def _way_to_limits(now: Configuration, active: Array) -> Array:
+    """The way to the nearest limit of a joint or an actuator (1,), below 0 beyond it, 1 where there are none.
+
+    It is in rad or m, of tilts of spherical joints the difference of cosines.
+    """
+    robot = now.robot
     ways: list[Scalar] = []
     for low, high, value in zip(*actuator_limits(robot.numeric), active, strict=True):
         ways += _ways(value, low, high)
@@ -97,10 +114,7 @@ def actuators_within_limits(robot: Robot, x: Array, y: Array) -> dict[str, Array
     smallest: Scalar = 1.0
     for way in ways:
         smallest = minimum(smallest, way)
-    margin: Scalar = 1.0
-    for value in _margins(now):
-        margin = minimum(margin, value)
-    return {"active": active, "margin": pack([margin]), "way": pack([smallest])}
+    return pack([smallest])
 
 
 def _ways(value: Scalar, low: float, high: float) -> list[Scalar]:

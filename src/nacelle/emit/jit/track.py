@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from nacelle.emit.jit.target import (
 from nacelle.emit.track import (
     ROUNDING,
     ROUNDS,
+    BoundTrack,
     TrackLoop,
     TrackResult,
     TrackRules,
@@ -45,8 +45,8 @@ from nacelle.program.program import Program
 
 _PARAMETERS = (
     "ptr %guess, i64 %guess.step, ptr %p0, i64 %p0.step, ptr %p1, i64 %p1.step, ptr %y, ptr %part, "
-    "ptr %taken, ptr %status, i64 %start, i64 %stop, double %tolerance, ptr %weights, i64 %cap, i64 %follow, "
-    "ptr %tile"
+    "ptr %distances, ptr %taken, ptr %status, i64 %start, i64 %stop, double %tolerance, ptr %weights, "
+    "i64 %cap, i64 %follow, ptr %tile"
 )
 
 
@@ -125,6 +125,7 @@ def _text(plan: NativePlan, sizes: TrackSizes, width: int, prefix: str) -> str:
         part.put(0, results.part)
         t.rows("unpack", room, 0, "%y", n, str(n))
         t.rows("unpack", room, _room(sizes) - 1, "%part", 1, "1")
+        t.rows("unpack", room, 2 * (n + k), "%distances", m, str(m))
         t.store_integers(results.taken, "%taken")
         t.store_integers(results.status, "%status")
         if width == 1:
@@ -151,7 +152,7 @@ class Track(TrackSolver):
     ) -> TrackResult:
         count = max(len(array) for array in rows)
         width = 1 if follow else self.width
-        y, part_of_way = np.empty((count, self.sizes.n)), np.empty((count, 1))
+        y, part_of_way, distances = (np.empty((count, size)) for size in (self.sizes.n, 1, self.sizes.m))
         # Whole vectors are stored, so there is room for the lanes beyond the last sample.
         taken = np.zeros(count + width, dtype=np.int64)
         status = np.full(count + width, ROUNDS, dtype=np.int64)
@@ -161,12 +162,13 @@ class Track(TrackSolver):
             tile = aligned_memory(max(self._one_bytes, self._many_bytes))
             entry(
                 *(value for array in rows for value in (address(array), row_stride(array))),
-                *(address(y), address(part_of_way), address(taken), address(status), start, stop),
+                *(address(y), address(part_of_way), address(distances), address(taken), address(status)),
+                *(start, stop),
                 *(rules.tolerance, address(weights), rules.cap, int(follow), address(tile)),
             )
 
         run_in_threads(part, count, width, 1 if follow else threads)
-        return TrackResult(y, part_of_way[:, 0], status[:count], taken[:count] + 2)
+        return TrackResult(y, part_of_way[:, 0], status[:count], taken[:count] + 2, distances)
 
     def bind(
         self,
@@ -175,14 +177,21 @@ class Track(TrackSolver):
         p1: NDArray[Any],
         y: NDArray[Any],
         rules: TrackRules,
-    ) -> Callable[[], int]:
-        """Give a function that follows one sample in these very buffers, and returns its status."""
+    ) -> BoundTrack:
+        """A way in these very buffers."""
         tile, weights = aligned_memory(self._one_bytes), rules.weights
         taken, status = array.array("q", [0]), array.array("q", [ROUNDS])
-        part = array.array("d", [0.0])
+        part, distances = array.array("d", [0.0]), np.zeros(self.sizes.m)
         values = [
             *(address(y0), 0, address(p0), 0, address(p1), 0, address(y)),
-            *(part.buffer_info()[0], taken.buffer_info()[0], status.buffer_info()[0], 0, 1),
+            *(
+                part.buffer_info()[0],
+                address(distances),
+                taken.buffer_info()[0],
+                status.buffer_info()[0],
+                0,
+                1,
+            ),
             *(rules.tolerance, address(weights), rules.cap, 0, address(tile)),
         ]
         kinds = parameter_types(_PARAMETERS)
@@ -194,7 +203,7 @@ class Track(TrackSolver):
             return status[0]
 
         vars(solve)["keep"] = keep
-        return solve
+        return BoundTrack(solve, distances)
 
 
 def compile_track(program: Program, options: JitOptions = DEFAULT) -> bytes:

@@ -173,11 +173,13 @@ def inverse_kinematics(
         UnreachableError: if a single pose is out of reach; in a batch it is flagged, and its numbers are NaN.
         SingularError: if a single pose is a serial singularity; likewise.
     """
-    sample = None if follow else single_sample(kinematic_model.joint_positions, robot)(x, guess)
+    sample = None
+    if not follow:
+        sample = single_sample(kinematic_model.joint_positions_within_limits, robot)(x, guess)
     if sample is not None:
-        q, active, margins = (sample.results[name] for name in ("q", "active", "margins"))
+        q, active, margins, way = (sample.results[name] for name in ("q", "active", "margins", "way"))
         result = InverseKinematics(robot, sample.x, sample.y, q, active, margins, sample.flags)
-        if limits and _is_beyond_limits(result):
+        if limits and way[0] < 0.0:
             result.flags[...] = int(Flag.OUT_OF_LIMITS)
         return result
     poses, valid = check_poses(robot, x)

@@ -17,17 +17,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile import Compiled
+from nacelle.emit.track import FOLLOWED, TrackRules
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
-from nacelle.kinematics.native import compile_native, compile_native_newton
+from nacelle.kinematics.native import compile_native, compile_native_newton, compile_native_track
 from nacelle.kinematics.pose_input import SHORTEST_QUATERNION
 from nacelle.kinematics.solve import newton_steps
+from nacelle.kinematics.solve.continuation import closed_tolerance
 from nacelle.kinematics.solve.ill_conditioned import regular_thresholds
-from nacelle.kinematics.solve.unknowns import guess_settings
+from nacelle.kinematics.solve.unknowns import guess_settings, step_units
 from nacelle.model.reduced import layout_of
 from nacelle.model.robot import Robot
 from nacelle.spatial.scalar import Array
+from nacelle.tree.spanning_tree import wrap_angles
 
 _FLOAT = np.dtype(np.float64)
 
@@ -113,7 +116,10 @@ class SingleSample:
         pose[:] = x
         for row, entries in zip(buffers.rows[2:], others, strict=False):
             row[:] = entries
-        if buffers.solve is not None or guess is not None:
+        solve = buffers.solve
+        if guess is None:
+            solve = buffers.track
+        elif solve is not None:
             start = getattr(guess, "y", guess)
             if type(start) is not np.ndarray or start.shape != y.shape:
                 return None
@@ -135,7 +141,7 @@ class SingleSample:
                 c / length,
                 d / length,
             )
-        if buffers.solve is not None and not buffers.solve():
+        if solve is not None and not solve():
             return None
         buffers.run()
         values = buffers.outputs.copy()
@@ -165,6 +171,7 @@ class _Buffers:
         run: evaluates the function.
         solve: finds y from `start`; says whether it is near it, and on the branch of the reference pose. None
             if there is nothing to find.
+        track: finds y by following it from the reference pose in a straight way, and says so; likewise.
     """
 
     def __init__(self, robot: Robot, program: Compiled, lowest: Mapping[str, float]) -> None:
@@ -183,8 +190,11 @@ class _Buffers:
         x, y = self.rows[:2]
         self.start = np.zeros(y.shape)
         self.solve: Callable[[], bool] | None = None
+        self.track: Callable[[], bool] | None = None
         if y.size:
-            self.solve = _bind_guess_solver(robot, self.start, x, y)
+            on_branch = _bind_branch_check(robot, x, y)
+            self.solve = _bind_guess_solver(robot, self.start, x, y, on_branch)
+            self.track = _bind_reference_solver(robot, x, y, on_branch)
 
 
 def _contiguous_arrays(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, dict[str, Array]]:
@@ -196,20 +206,57 @@ def _contiguous_arrays(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, di
     return whole, {name: whole[end - size : end].reshape(shape) for (name, shape), size, end in parts}
 
 
-def _bind_guess_solver(robot: Robot, start: Array, x: Array, y: Array) -> Callable[[], bool]:
-    """A function that finds y at x from a start near by, as `unknowns` does with a guess."""
-    solver = compile_native_newton(newton_steps.loop_closing_step, robot)
-    close = solver.bind(start, x, y, **guess_settings(mechanism_of(robot)))
+def _bind_branch_check(robot: Robot, x: Array, y: Array) -> Callable[[], bool]:
+    """A function that says whether y at x is on the branch of the reference pose by its signs."""
     if not branch_of(robot).size:
-        return lambda: close() == 0
+        return lambda: True
     signs = compile_native(kinematic_model.branch_signs, robot).bind(x=x, y=y)
     check, numbers = signs.call, next(array for name, array in signs.arrays.items() if name not in ("x", "y"))
 
-    def solve() -> bool:
-        if close() != 0:
-            return False
+    def is_on_branch() -> bool:
         check()
         return bool(min(numbers.tolist()) >= 0.0)
+
+    return is_on_branch
+
+
+def _bind_guess_solver(
+    robot: Robot, start: Array, x: Array, y: Array, on_branch: Callable[[], bool]
+) -> Callable[[], bool]:
+    """A function that finds y at x from a start near by, as `unknowns` does with a guess."""
+    solver = compile_native_newton(newton_steps.loop_closing_step, robot)
+    close = solver.bind(start, x, y, **guess_settings(mechanism_of(robot)))
+    return lambda: close() == 0 and on_branch()
+
+
+def _bind_reference_solver(
+    robot: Robot, x: Array, y: Array, on_branch: Callable[[], bool]
+) -> Callable[[], bool] | None:
+    """A function that finds y at x from the reference pose, as `unknowns` does without a guess.
+
+    None where angles count turns.
+    """
+    mechanism = mechanism_of(robot)
+    if mechanism.counted:
+        return None
+    tracker = compile_native_track(newton_steps.closing_path_step, robot)
+    (x0, y0), goal = (np.array(part, dtype=float) for part in mechanism.reference), np.zeros(x.shape)
+    quaternion = mechanism.layout.quaternion
+    rules = TrackRules(closed_tolerance(robot), step_units(mechanism))
+    follow = tracker.bind(y0, x0, goal, y, rules)
+    centred = mechanism.centred_angles
+
+    def solve() -> bool:
+        goal[:] = x
+        if quaternion is not None and float(x0[quaternion] @ x[quaternion]) < 0.0:
+            goal[quaternion] *= -1.0
+        if follow.call() != FOLLOWED:
+            return False
+        for index, centre in centred:
+            off = y[index] - centre
+            if not -math.pi <= off <= math.pi:
+                y[index] = wrap_angles(y[index], centre)
+        return on_branch()
 
     return solve
 
