@@ -33,13 +33,13 @@ ROBOTS = ("palida", "gough-stewart", "delta", "fivebar", "hexa")
 TOLERANCE = 1e-12
 
 
-def path(robot, count):
-    """Poses, one after the other, on a smooth closed path around the reference."""
+def path(robot, count, reach=0.03):
+    """Poses, one after the other, on a smooth closed path around the reference; reach in robot sizes, rad."""
     x0 = nacelle.reference_pose(robot)
     rng = np.random.default_rng(1)
     n = robot.motion.n
     scale = np.array([robot.size if name in "xyz" else 1.0 for name in robot.motion.coordinates])
-    a, b = 0.03 * scale * rng.uniform(-1, 1, (2, n)), 0.03 * scale * rng.uniform(-1, 1, (2, n))
+    a, b = reach * scale * rng.uniform(-1, 1, (2, n)), reach * scale * rng.uniform(-1, 1, (2, n))
     course = nacelle.trajectory.Fourier(x0, a, b, motion=robot.motion, frequency=1.0)
     return course(np.linspace(0.0, course.duration, count)).x
 

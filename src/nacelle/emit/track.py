@@ -29,7 +29,7 @@ step of this last evaluation is taken, too, as convergence is quadratic.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -106,10 +106,12 @@ class BoundTrack(NamedTuple):
     Attributes:
         call: follows it, and returns its status.
         distances: of the solution from singularities (m,), once it is called.
+        taken: evaluations of the last call but for the first and the last of them, a sequence of one.
     """
 
     call: Callable[[], int]
     distances: _Array
+    taken: Sequence[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,14 +183,14 @@ class NumpyTrack(TrackSolver):
 
     def bind(self, y0: _Array, p0: _Array, p1: _Array, y: _Array, rules: TrackRules) -> BoundTrack:
         """A way in these very buffers."""
-        distances = np.zeros(self.sizes.m)
+        distances, taken = np.zeros(self.sizes.m), [0]
 
         def solve() -> int:
             result = self.solve(y0, p0, p1, rules)
-            y[:], distances[:] = result.y[0], result.distances[0]
+            y[:], distances[:], taken[0] = result.y[0], result.distances[0], int(result.taken[0]) - 2
             return int(result.status[0])
 
-        return BoundTrack(solve, distances)
+        return BoundTrack(solve, distances, taken)
 
     def _evaluate(self, y: _Array, p: _Array) -> tuple[_Array, _Array, _Array]:
         dy, error, c = (np.empty((len(y), variable.size)) for variable in self.program.outputs)

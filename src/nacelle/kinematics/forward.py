@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.emit.track import FOLLOWED, TrackRules
+from nacelle.emit.track import FOLLOWED, BoundTrack, TrackRules
 from nacelle.errors import KinematicsError, UnreachableError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
@@ -43,6 +43,7 @@ from nacelle.kinematics.solve.continuation import (
     polish_solutions,
 )
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
+from nacelle.kinematics.solve.one_state import bind_branch_check, single_sample
 from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward, sphere_forward_checked
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable, Plottable
@@ -416,8 +417,8 @@ def forward_kinematics(
         KinematicsError: if shapes are wrong, or a single sample is not finite.
         UnreachableError: if a single sample belongs to no pose that was found; in a batch it is flagged.
     """
-    if not follow and not assemblies and guess is None:
-        regular = _single_forward(robot)(q)
+    if not follow and not assemblies:
+        regular = _single_forward(robot)(q, guess)
         if regular is not None:
             return regular
     coordinates = np.array(check_actuators(robot, q, "q"))
@@ -482,10 +483,10 @@ def _single_forward(robot: Robot) -> _SingleForward:
 
 
 class _SingleForward:
-    """Forward kinematics of one sample from the reference pose, where there is nothing to say of it.
+    """Forward kinematics of one sample, where there is nothing to say of it.
 
-    The buffers are bound once; threads take turns with them. Anything but an ordinary sample is left to the
-    code for batches.
+    The pose is followed from the reference pose or a guess. The buffers are bound once; threads take turns
+    with them. Anything but an ordinary sample is left to the code for batches.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -499,7 +500,7 @@ class _SingleForward:
             for a, b, joint, wraps in zip(low, high, joints, held, strict=True)
         ]
 
-    def __call__(self, q: Any) -> ForwardKinematics | None:
+    def __call__(self, q: Any, guess: Any) -> ForwardKinematics | None:
         """The pose; None where there is more to it."""
         if type(q) is not np.ndarray or q.dtype != np.float64 or q.shape != (len(self._bounds),):
             return None
@@ -508,7 +509,7 @@ class _SingleForward:
         except IndexError:
             buffers = _ForwardBuffers(self._robot)
         try:
-            x = buffers.solve(q)
+            x = buffers.solve(q, guess)
         finally:
             self._free.append(buffers)
         if x is None:
@@ -523,49 +524,85 @@ class _SingleForward:
 
 
 class _ForwardBuffers:
-    """Buffers of one call of forward kinematics, and what is bound to them."""
+    """Buffers of one call of forward kinematics, and what is bound to them.
+
+    Attributes:
+        steps: evaluations of the last call; 0 in closed form.
+    """
 
     def __init__(self, robot: Robot) -> None:
         mechanism = mechanism_of(robot)
-        self._mechanism, self.steps = mechanism, 0
+        self._robot, self._layout, self.steps = robot, mechanism.layout, 0
         m = len(robot.actuators)
-        self._q = np.zeros(m)
-        self._spheres = self._way = None
+        self._q, self._spheres = np.zeros(m), None
+        self._way: BoundTrack | None = None
         if has_sphere_solution(mechanism):
             self._spheres = compile_native(sphere_forward_checked, robot).bind(q=self._q)
-        elif m == robot.motion.n:
-            search = PoseSearch(mechanism)
-            self._start, self._u = search.reference(), np.zeros(search.reference().size)
-            self._q0, equations = search.reference_actuators(), search.equations
-            rules = TrackRules(equations.closed, equations.units)
-            self._way = equations.tracker.bind(self._start, self._q0, self._q, self._u, rules)
-            self._revolute = [k for k, turns in enumerate(robot.revolute_actuators) if turns]
-            self._conditioning = search.signs
+        if m == robot.motion.n:
+            self._bind_way(PoseSearch(mechanism))
 
-    def solve(self, q: Array) -> Array | None:
+    def _bind_way(self, search: PoseSearch) -> None:
+        """Bind what follows the pose, and what checks its branch and the nearness of singularities."""
+        robot, equations, nx = self._robot, search.equations, self._layout.nx
+        self._reference = search.reference(), search.reference_actuators()
+        (u0, q0), self._u = self._reference, np.zeros(len(self._reference[0]))
+        self._u0, self._q0 = np.array(u0, dtype=float), q0.copy()
+        rules = TrackRules(equations.closed, equations.units)
+        self._way = equations.tracker.bind(self._u0, self._q0, self._q, self._u, rules)
+        self._revolute = [k for k, turns in enumerate(robot.revolute_actuators) if turns]
+        self._x, self._y = np.array(u0[:nx], dtype=float), np.array(u0[nx:], dtype=float)
+        self._jacobian = compile_native(kinematic_model.inverse_jacobian, robot).bind(x=self._x, y=self._y)
+        self._on_branch = bind_branch_check(robot, self._x, self._y)
+        self._sign = 1.0
+        self._sign = float(np.sign(np.linalg.det(self._scaled())))
+
+    def _scaled(self) -> Array:
+        """J_r^-1 at x and y, without units (actuators, n)."""
+        self._jacobian.call()
+        return scaled_inverse(self._robot, self._jacobian.arrays["J"])
+
+    def _is_regular(self) -> bool:
+        """Whether x is on the branch of the reference pose by its signs, and not near a singularity."""
+        J = self._scaled()
+        regular = conditioning(J) >= NEAR_CONDITIONING and float(np.linalg.det(J)) * self._sign > 0.0
+        return bool(regular) and self._on_branch()
+
+    def _begin(self, guess: Any) -> bool:
+        """Begin the way at a guess, or the reference pose; whether that is an ordinary one."""
+        if guess is None:
+            self._u0[:], self._q0[:] = self._reference
+            return True
+        sample = single_sample(kinematic_model.joint_positions_within_limits, self._robot)(guess, None)
+        if sample is None:
+            return False
+        nx = self._layout.nx
+        self._u0[:nx], self._u0[nx:], self._q0[:] = sample.x, sample.y, sample.results["active"]
+        return True
+
+    def solve(self, q: Array, guess: Any) -> Array | None:
         """The pose (nx,) at coordinates (actuators,); None if it is not an ordinary one."""
         self._q[:] = q
-        if self._spheres is not None:
+        if guess is None and self._spheres is not None:
             self._spheres.call()
             x, margin, agreement = (self._spheres.arrays[name] for name in ("x", "margin", "agreement"))
             regular = margin[0] >= _NEAR_MARGIN and agreement[0] >= 1.0 - _ACTUATOR_TOLERANCE
+            self.steps = 0
             return x.copy() if regular else None
-        if self._way is None or not math.isfinite(sum(q.tolist())):
+        if self._way is None or not math.isfinite(sum(q.tolist())) or not self._begin(guess):
             return None
         for k in self._revolute:
             off = (self._q[k] - self._q0[k]) / (2.0 * math.pi)
             self._q[k] -= 2.0 * math.pi * math.floor(off + 0.5)
         if self._way.call() != FOLLOWED:
             return None
-        layout = self._mechanism.layout
-        x = self._u[: layout.nx].copy()
-        if layout.quaternion is not None:
-            x[layout.quaternion] /= math.sqrt(float(x[layout.quaternion] @ x[layout.quaternion]))
-        if min(self._way.distances.tolist()) < _FAR_FROM_SINGULAR:
-            signs, figure = self._conditioning(x[None], self._u[None, layout.nx :])
-            if figure[0] < NEAR_CONDITIONING or np.any(signs < 0.0):
-                return None
-        return x
+        self.steps = self._way.taken[0] + 2
+        nx, quaternion = self._layout.nx, self._layout.quaternion
+        self._x[:], self._y[:] = self._u[:nx], self._u[nx:]
+        if quaternion is not None:
+            self._x[quaternion] /= math.sqrt(float(self._x[quaternion] @ self._x[quaternion]))
+        # A way from the reference passes no singularity, and is far from one where all distances are large.
+        far = guess is None and min(self._way.distances.tolist()) >= _FAR_FROM_SINGULAR
+        return self._x.copy() if far or self._is_regular() else None
 
 
 def _on_working_mode(mechanism: Mechanism, x: Array, q: Array) -> Array:

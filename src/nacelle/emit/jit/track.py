@@ -203,7 +203,7 @@ class Track(TrackSolver):
             return status[0]
 
         vars(solve)["keep"] = keep
-        return BoundTrack(solve, distances)
+        return BoundTrack(solve, distances, taken)
 
 
 def compile_track(program: Program, options: JitOptions = DEFAULT) -> bytes:

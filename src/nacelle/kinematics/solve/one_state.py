@@ -116,10 +116,8 @@ class SingleSample:
         pose[:] = x
         for row, entries in zip(buffers.rows[2:], others, strict=False):
             row[:] = entries
-        solve = buffers.solve
-        if guess is None:
-            solve = buffers.track
-        elif solve is not None:
+        solve = buffers.track if guess is None else buffers.solve
+        if guess is not None:
             start = getattr(guess, "y", guess)
             if type(start) is not np.ndarray or start.shape != y.shape:
                 return None
@@ -192,7 +190,7 @@ class _Buffers:
         self.solve: Callable[[], bool] | None = None
         self.track: Callable[[], bool] | None = None
         if y.size:
-            on_branch = _bind_branch_check(robot, x, y)
+            on_branch = bind_branch_check(robot, x, y)
             self.solve = _bind_guess_solver(robot, self.start, x, y, on_branch)
             self.track = _bind_reference_solver(robot, x, y, on_branch)
 
@@ -206,7 +204,7 @@ def _contiguous_arrays(shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, di
     return whole, {name: whole[end - size : end].reshape(shape) for (name, shape), size, end in parts}
 
 
-def _bind_branch_check(robot: Robot, x: Array, y: Array) -> Callable[[], bool]:
+def bind_branch_check(robot: Robot, x: Array, y: Array) -> Callable[[], bool]:
     """A function that says whether y at x is on the branch of the reference pose by its signs."""
     if not branch_of(robot).size:
         return lambda: True
