@@ -204,6 +204,55 @@ def test_threads(name: str) -> None:
     assert found == [expected[k % len(x)] for k in range(400)]
 
 
+# ---- forward kinematics, and what is followed from the reference
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("reach", [0.05, 0.6])
+@pytest.mark.parametrize("name", [*nacelle.robot_names(), "redundant"])
+def test_single_states_without_a_guess_agree_with_batches(name: str, reach: float) -> None:
+    """Poses far around the reference, some out of reach, both ways: the same flags, and results to rounding."""
+    robot = named_robot(name)
+    x = poses_around(robot, 60, 5, length=reach, angle=2.0 * reach)
+    joints = nacelle.inverse_kinematics(robot, x)
+    with np.errstate(invalid="ignore"):
+        q = np.where(np.isfinite(joints.q), joints.q, 0.3)
+    poses, guesses = nacelle.forward_kinematics(robot, q), poses_around(robot, len(q), 6)
+    for k in range(len(x)):
+        one = outcome(lambda k=k: nacelle.inverse_kinematics(robot, x[k]))
+        compare(one, joints, k, ("q_tree", "q", "y"))
+        compare(outcome(lambda k=k: nacelle.forward_kinematics(robot, q[k])), poses, k, ("x",))
+        near = outcome(lambda k=k: nacelle.forward_kinematics(robot, q[k], guesses[k]))
+        if not isinstance(near, tuple) and near.flags == 0 and poses.flags[k] == 0:
+            compare(near, poses, k, ("x",))
+
+
+def compare(one: Any, batch: Any, k: int, names: tuple[str, ...]) -> None:
+    """One outcome against a sample of a batch: the same flags, arrays to rounding and the conditioning."""
+    missing = int(nacelle.Flag.UNREACHABLE | nacelle.Flag.INVALID | nacelle.Flag.SINGULAR)
+    if isinstance(one, tuple):
+        assert int(batch.flags[k]) & missing
+        return
+    assert int(one.flags) == int(batch.flags[k])
+    for name in names:
+        np.testing.assert_allclose(getattr(one, name), getattr(batch, name)[k], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["gough-stewart", "3rps", "delta"])
+def test_single_poses_follow_from_a_guess_in_threads(name: str) -> None:
+    robot, x, joints, _, _ = states(name)
+
+    def pose(k: int) -> bytes:
+        k %= len(x)
+        return bytes(nacelle.forward_kinematics(robot, joints.q[k], x[(k + 1) % len(x)]).x.tobytes())
+
+    expected = [pose(k) for k in range(len(x))]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(pose, range(200))) == [expected[k % len(x)] for k in range(200)]
+    for k in range(len(x)):
+        np.testing.assert_allclose(np.frombuffer(expected[k]), x[k], rtol=0, atol=1e-11)
+
+
 # ---- guesses
 
 
@@ -214,7 +263,7 @@ def test_a_guess_may_be_a_result_or_its_unknowns(counted: list[bool]) -> None:
     counted.clear()
     step = 0.02 * (x[1] - x[0])
     plain = nacelle.inverse_dynamics(robot, x[0] + step, v[0])
-    assert not counted.pop()
+    assert counted.pop()
     for guess in (before, nacelle.inverse_kinematics(robot, x[0]), before.y):
         counted.clear()
         one = nacelle.inverse_dynamics(robot, x[0] + step, v[0], guess=guess)
