@@ -258,8 +258,11 @@ static const {real} {function}_weights[{n}] = {{
     {real} further[{m}];
     const unsigned rounds = (unsigned)(cap > 0 ? cap : 0);
 {loop}
+    for (unsigned j = 0; j < {n}; ++j) {{
+        y[j] = accepted[j];
+    }}
     if (count != NULL) {{
-        *count = (int){taken} + 1;
+        *count = (int){taken} + ({status} != 1);
     }}
     return (int){status};
 }}

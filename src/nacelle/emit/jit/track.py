@@ -30,6 +30,7 @@ from nacelle.emit.jit.target import (
     vector_width,
 )
 from nacelle.emit.track import (
+    FOLLOWED,
     ROUNDING,
     ROUNDS,
     BoundTrack,
@@ -168,7 +169,11 @@ class Track(TrackSolver):
             )
 
         run_in_threads(part, count, width, 1 if follow else threads)
-        return TrackResult(y, part_of_way[:, 0], status[:count], taken[:count] + 2, distances)
+        # The first evaluation is not counted there, nor the last one of a way that does not end at the cap.
+        evaluations = taken[:count] + 1 + (status[:count] != ROUNDS)
+        if follow:
+            evaluations[1:][np.maximum.accumulate(status[: count - 1] != FOLLOWED)] = 0
+        return TrackResult(y, part_of_way[:, 0], status[:count], evaluations, distances)
 
     def bind(
         self,

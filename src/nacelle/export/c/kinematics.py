@@ -196,6 +196,7 @@ _FORWARD = """\
     {real} way[1];
     int status = 2;
     int count = 0;
+    int first = 0;
     if (all_finite(q, {m})) {{
         copy(u, s->x, {nx});
 {u_y}        {goal};
@@ -204,9 +205,11 @@ _FORWARD = """\
             {real} error[1];
             {step}(u, s->q, step, error, s->forward_distances);
             s->forward_known = 1;
+            first = 1;
         }}
         copy(distances, s->forward_distances, {nc});
-        status = {step}_track(u, s->q, goal, distances, {tolerance}, {cap}, &count);
+        status = {step}_track(u, s->q, goal, distances, {tolerance}, {cap} - first, &count);
+        count += first;
         status = (status == 0) ? 0 : ((status == 1) ? 4 : 3);
     }}
 {unit}    if (status == 0) {{
@@ -286,6 +289,12 @@ _INVERSE = """\
     return status;
 """
 
+_ITERATED = """\
+    {real} y[{ny}];
+    {real} distances[{nd}];
+    int first = 0;
+"""
+
 _CLOSING = """\
         copy(y, s->y, {ny});
         if (!s->inverse_known) {{
@@ -293,9 +302,11 @@ _CLOSING = """\
             {real} error[1];
             {step}(y, s->x, step, error, s->inverse_distances);
             s->inverse_known = 1;
+            first = 1;
         }}
         copy(distances, s->inverse_distances, {nd});
-        status = {step}_track(y, s->x, at, distances, {tolerance}, {cap}, &count);
+        status = {step}_track(y, s->x, at, distances, {tolerance}, {cap} - first, &count);
+        count += first;
         status = (status == 0) ? 0 : ((status == 1) ? 4 : 3);
 """
 
@@ -436,7 +447,7 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
         keep += "        s->forward_known = 0;\n"
     inverse_text = _INVERSE.format(
         **common,
-        declare=f"    {real} y[{ny}];\n    {real} distances[{common['nd']}];\n" if ny else "",
+        declare=_ITERATED.format(**common) if ny else "",
         unit=" && unit(at, s->x)" if quaternion else "",
         closing=closing,
         y="y, " if ny else "",

@@ -1,0 +1,209 @@
+"""Kinematics in C: any calls in any order, and the three implementations of what follows solutions."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nacelle
+from nacelle.compile import make_program
+from nacelle.compile.native import numpy_kernel
+from nacelle.dynamics.jacobian import sample_poses
+from nacelle.emit.c.driver import track_source
+from nacelle.emit.c.target import COptions
+from nacelle.emit.jit.track import Track, compile_track
+from nacelle.emit.track import BLOCKED, FOLLOWED, ROUNDS, NumpyTrack, TrackRules, TrackSolver
+from nacelle.kinematics.branch import pose_units, unknown_units
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.solve.newton_steps import pose_path_step
+from nacelle.model.robot import Robot
+from support.cc import COMPILERS, EXACT, WARNINGS, compile_shared, pointer
+from support.kinematics_fuzz import (
+    FORWARD,
+    INVALID,
+    INVERSE,
+    OUT_OF_LIMITS,
+    RESET,
+    Calls,
+    check_calls,
+    draw_calls,
+    export_kinematics,
+    run_calls,
+)
+from support.library import NAMES, library_robot
+from support.random_robots import random_robot
+from support.random_robots.legs import CASES
+
+Array = np.ndarray
+
+needs_compiler = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
+
+
+# ---- any calls in any order, under sanitizers
+
+
+def fuzz(robot: Robot, folder: Path, count: int, seed: int = 0) -> Calls:
+    """Run calls in double and check them."""
+    package, name = export_kinematics(robot, folder)
+    calls = run_calls(robot, package, name, draw_calls(robot, count, seed), compiler=COMPILERS[0])
+    assert not check_calls(calls).wrong
+    return calls
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["fivebar", "delta", "3rrr"])
+def test_calls_in_any_order(tmp_path: Path, name: str) -> None:
+    calls = fuzz(library_robot(name), tmp_path / "package", 500)
+    # All of it happens: results within and beyond limits, invalid input, and what is out of reach.
+    for kind in (FORWARD, INVERSE):
+        assert {0, 2, 3} <= set(calls.status[calls.kind == kind])
+    assert OUT_OF_LIMITS in calls.status
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("name", NAMES)
+def test_calls_of_the_library(tmp_path: Path, name: str) -> None:
+    fuzz(library_robot(name), tmp_path / "package", 5000, seed=1)
+
+
+@pytest.mark.soak
+@needs_compiler
+@pytest.mark.parametrize("name", NAMES)
+def test_a_million_calls_of_the_library(tmp_path: Path, name: str) -> None:
+    fuzz(library_robot(name), tmp_path / "package", 40_000, seed=2)
+
+
+@pytest.mark.soak
+@needs_compiler
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("profile", CASES)
+def test_a_million_calls_of_random_robots(tmp_path: Path, profile: str, seed: int) -> None:
+    fuzz(random_robot(profile, seed), tmp_path / "package", 10_000, seed)
+
+
+@needs_compiler
+def test_a_wrong_result_is_seen(tmp_path: Path) -> None:
+    """What is checked can fail: results changed in their last digits, swapped, or on the other side."""
+    robot = library_robot("fivebar")
+    package, name = export_kinematics(robot, tmp_path / "package")
+    calls = run_calls(robot, package, name, draw_calls(robot, 200, 0), compiler=COMPILERS[0])
+    good = (calls.status <= OUT_OF_LIMITS) & (calls.kind == FORWARD)
+    index = int(np.flatnonzero(good)[3])
+    for what, change in (
+        ("loops", {"x": calls.x + 1e-9 * robot.size * (np.arange(len(good)) == index)[:, None]}),
+        ("invalid input", {"status": np.where(np.arange(len(good)) == index, INVALID, calls.status)}),
+        ("actuators", {"q": np.where((np.arange(len(good)) == index)[:, None], calls.q[:, ::-1], calls.q)}),
+        ("margin", {"margin": np.where(np.arange(len(good)) == index, 0.0, calls.margin)}),
+    ):
+        wrong = check_calls(Calls(**(vars(calls) | change))).wrong
+        assert index in wrong[what], what
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_floats_stay_near_doubles(tmp_path: Path) -> None:
+    """The same calls in float: the same results where both have one, and never a number that is none."""
+    robot = library_robot("gough-stewart")
+    package, name = export_kinematics(robot, tmp_path / "package", "both")
+    kind, given = draw_calls(robot, 400, 3, length=2)
+    single = run_calls(robot, package, name, (kind, given), real="float", compiler=COMPILERS[0])
+    double = run_calls(robot, package, name, (kind, given), compiler=COMPILERS[0])
+    assert np.all(single.is_state == 1)
+    assert np.all(single.is_kept == 1)
+    assert np.all((single.margin > 0.0) & np.all(np.isfinite(np.column_stack([single.q, single.x])), axis=1))
+    both = (single.status <= OUT_OF_LIMITS) & (double.status <= OUT_OF_LIMITS) & (kind != RESET)
+    near = both & (np.max(np.abs(double.x), axis=1) < 3.0 * robot.size) & (double.margin > 0.1)
+    assert np.sum(near) > 50
+    off = np.abs(single.x - double.x)[near]
+    assert np.max(np.median(off, axis=0)) < 1e-6
+    assert np.max(off) < 1e-2
+
+
+# ---- the driver that follows solutions, in NumPy, in native code and in C
+
+
+class CompiledTrack:
+    """The driver in C, a sample after the other; the first evaluation is the caller's."""
+
+    def __init__(self, solver: NumpyTrack, units: Array, compiler: str) -> None:
+        program = solver.program
+        options = COptions(name="follow_way", batch=False)
+        files = track_source(program, options, units=units.tolist())
+        library = compile_shared(files, compiler, (*WARNINGS, "-O2", *EXACT))
+        self._step, self._follow, self._sizes = library.follow_way, library.follow_way_track, solver.sizes
+
+    def solve(self, y0: Array, p0: Array, p1: Array, rules: TrackRules) -> tuple[Array, ...]:
+        """Unknowns, statuses, evaluations and distances, as the others give them."""
+        n, _, m = self._sizes
+        assert len(y0) == 1
+        y, distances = np.tile(y0, (len(p1), 1)), np.zeros((len(p1), m))
+        status, taken = np.zeros(len(p1), dtype=np.int64), np.zeros(len(p1), dtype=np.int64)
+        step, error, count = np.zeros(n), np.zeros(1), ctypes.c_int()
+        for k in range(len(p1)):
+            row, start, goal = y[k], np.ascontiguousarray(p0[k % len(p0)]), np.ascontiguousarray(p1[k])
+            self._step(*map(pointer, (row, start, step, error, distances[k])))
+            status[k] = self._follow(
+                *map(pointer, (row, start, goal, distances[k])),
+                *(ctypes.c_double(rules.tolerance), ctypes.c_int(rules.cap), ctypes.byref(count)),
+            )
+            taken[k] = count.value + 1
+        return y, status, taken, distances
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["fivebar", "gough-stewart", pytest.param("3rps", marks=pytest.mark.slow)])
+def test_all_targets_follow_alike(name: str) -> None:
+    """NumPy, native code and C: the same statuses and evaluations, unknowns to rounding, also at the cap."""
+    robot = library_robot(name)
+    mechanism = mechanism_of(robot)
+    shapes = {"u": (mechanism.layout.nx + mechanism.unknown_count,), "q": (len(robot.actuators),)}
+    program = make_program(pose_path_step, robot, shapes)
+    units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
+    numpy = NumpyTrack(program, numpy_kernel(program))
+    native: TrackSolver = Track(compile_track(program), program)
+    compiled = [CompiledTrack(numpy, units, compiler) for compiler in COMPILERS]
+    start = np.concatenate(mechanism.reference)[None]
+    rng = np.random.default_rng(4)
+    away = rng.uniform(-1.0, 1.0, (60, len(robot.actuators))) * rng.choice([0.02, 0.3, 1.5], (60, 1))
+    q0 = nacelle.inverse_kinematics(robot, mechanism.reference[0], limits=False).q[None]
+    q1 = q0 + away * np.where(robot.revolute_actuators, 1.0, robot.size)
+    for cap in (400, 7):
+        rules = TrackRules(1e-12, units, cap)
+        results = [
+            (r.y, r.status, r.taken, r.distances)
+            for r in (s.solve(start, q0, q1, rules) for s in (numpy, native))
+        ]
+        results += [driver.solve(start, q0, q1, rules) for driver in compiled]
+        y, status, taken, distances = results[0]
+        assert {FOLLOWED, BLOCKED if cap == 400 else ROUNDS} <= set(status)
+        assert np.max(taken) <= cap + 1
+        for other in results[1:]:
+            np.testing.assert_array_equal(other[1], status)
+            np.testing.assert_array_equal(other[2], taken)
+            np.testing.assert_allclose(other[0], y, atol=1e-9)
+            np.testing.assert_allclose(other[3], distances, atol=1e-8)
+
+
+@pytest.mark.parametrize("cap", [400, 12])
+def test_paths_follow_alike(cap: int) -> None:
+    """Along a path native code counts as NumPy does, up to what fails and behind it."""
+    robot = library_robot("gough-stewart")
+    mechanism = mechanism_of(robot)
+    program = make_program(pose_path_step, robot, {"u": (mechanism.layout.nx,), "q": (6,)})
+    solvers = (NumpyTrack(program, numpy_kernel(program)), Track(compile_track(program), program))
+    q = nacelle.inverse_kinematics(robot, sample_poses(robot, 6, seed=2), limits=False).q
+    q[4, 0] += 3.0 * robot.size
+    q0 = nacelle.inverse_kinematics(robot, mechanism.reference[0], limits=False).q[None]
+    rules = TrackRules(1e-12, pose_units(mechanism), cap)
+    first, second = (s.solve(mechanism.reference[0][None], q0, q, rules, follow=True) for s in solvers)
+    np.testing.assert_array_equal(first.status, second.status)
+    np.testing.assert_array_equal(first.taken, second.taken)
+    assert first.status[-1] == ROUNDS
+    assert first.taken[-1] == 0
+    good = first.status == FOLLOWED
+    assert np.any(good)
+    np.testing.assert_allclose(first.y[good], second.y[good], atol=1e-12)
