@@ -123,6 +123,7 @@ class CompactPlan:
         determinant: typical size of the determinant of the balance, for up to three unknowns.
         dependent: how its dependent rates are found; None for up to three.
         margins: for every leg, and for dependent rates, what squared determinants are multiplied by.
+        distances: for every one of `iterated_distances`, what it is multiplied by.
         is_complete: whether the rows that were not chosen say nothing of the rates, at any state.
         unit: actuators (leg, row) whose force itself is an unknown of the balance: then an entry is constant.
         workless: for constraints a direction in which their force does no work on the platform.
@@ -135,6 +136,7 @@ class CompactPlan:
     determinant: float = 1.0
     dependent: SolveOrder | None = None
     margins: tuple[float, ...] = ()
+    distances: tuple[float, ...] = ()
     is_complete: bool = True
     unit: frozenset[tuple[int, int]] = frozenset()
     workless: dict[ConstraintKey, WorklessDirection] = field(default_factory=dict)

@@ -101,17 +101,27 @@ def iterated_distances(legs: Legs) -> list[Scalar]:
     """Squares that vanish at serial singularities alone, and smoothly, of the passive coordinates.
 
     One for each leg on its own, and one for all legs that the platform's dependent rates hang on, together
-    with these: det of the whole, which does not depend on the rows that were chosen. For plans that are
-    `complete`.
+    with these: det of the whole, which does not depend on the rows that were chosen. Their scales make them
+    the smallest of the margins concerned at the median sample. For plans that are `complete`.
     """
+    values = [product_of(group) for group in iterated_determinants(legs)]
+    return [value * value * scale for value, scale in zip(values, legs.plan.distances, strict=True)]
+
+
+def iterated_determinants(legs: Legs) -> list[list[Scalar]]:
+    """The factors of the determinants behind `iterated_distances`."""
     plan = legs.plan
-    values: list[Scalar] = []
-    coupled: list[Scalar] = []
-    for k in plan.mechanism.iterated_legs:
-        (coupled if plan.legs[k].kept else values).append(leg_determinant(legs, k))
+    alone, coupled = legs_by_coupling(plan)
+    values = [[leg_determinant(legs, k)] for k in alone]
     if plan.mechanism.dependent:
-        values.append(product_of([*coupled, platform_determinant(legs)]))
-    return [value * value for value in values]
+        values.append([*(leg_determinant(legs, k) for k in coupled), platform_determinant(legs)])
+    return values
+
+
+def legs_by_coupling(plan: CompactPlan) -> tuple[list[int], list[int]]:
+    """Iterated legs on their own, and those that dependent rates of the platform hang on."""
+    iterated = plan.mechanism.iterated_legs
+    return [k for k in iterated if not plan.legs[k].kept], [k for k in iterated if plan.legs[k].kept]
 
 
 def growth_figure(legs: Legs) -> Scalar:

@@ -45,7 +45,14 @@ from nacelle.compact.configured import (
 from nacelle.compact.constraint_rows import PointRow
 from nacelle.compact.constraints import ConstraintKey, Strut
 from nacelle.compact.leg_trees import WorklessDirection
-from nacelle.compact.legs import Legs, eliminate_legs, leg_determinant, platform_determinant
+from nacelle.compact.legs import (
+    Legs,
+    eliminate_legs,
+    iterated_determinants,
+    leg_determinant,
+    legs_by_coupling,
+    platform_determinant,
+)
 from nacelle.compact.line_legs.known import find_line_legs, line_leg_axes, line_leg_bodies, line_legs
 from nacelle.compact.solve import (
     MatrixUnits,
@@ -54,6 +61,7 @@ from nacelle.compact.solve import (
     constant_rows,
     find_order,
     pivot_order,
+    product_of,
     without_constant_rows,
 )
 from nacelle.errors import CompilerWarning
@@ -362,22 +370,35 @@ def _plan(robot: Robot, names: tuple[str, ...], options: FormOptions) -> Compact
     )
     first = replace(first, unit=unit_forces(first, configured))
     order, determinant = solve_order(first, configured)
-    return replace(first, solve=order, determinant=determinant, margins=_margin_scales(first, configured))
+    scales, distances = _margin_scales(first, configured)
+    return replace(first, solve=order, determinant=determinant, margins=scales, distances=distances)
 
 
-def _margin_scales(plan: CompactPlan, configured: list[ConfiguredRobot]) -> tuple[float, ...]:
-    """What makes squared determinants of legs and dependent rates the dense margins, at the median sample."""
+def _margin_scales(
+    plan: CompactPlan, configured: list[ConfiguredRobot]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """What makes squared determinants of legs and dependent rates the dense margins, at the median sample.
+
+    Of all legs and of dependent rates; and of those that are iterated, the coupled ones as one.
+    """
     mechanism = plan.mechanism
     if not (mechanism.iterated_legs or mechanism.dependent):
-        return ()
-    ratios = []
+        return (), ()
+    ratios, apart = [], []
+    alone, coupled = legs_by_coupling(plan)
+    groups = [[k] for k in alone] + ([[*coupled, -1]] if mechanism.dependent else [])
     for at in configured:
         legs = eliminate_legs(plan, at)
         values = [float(leg_determinant(legs, k)) for k in range(len(plan.legs))]
         values += [float(platform_determinant(legs))] if mechanism.dependent else []
         dense = np.asarray(margins(at.now), dtype=float)
         ratios.append(dense / np.maximum(np.square(values), 1e-300))
-    return tuple(float(ratio) for ratio in median(np.array(ratios)))
+        squares = [float(product_of(group)) ** 2 for group in iterated_determinants(legs)]
+        apart.append(
+            [np.min(dense[k]) / max(square, 1e-300) for k, square in zip(groups, squares, strict=True)]
+        )
+    scales, distances = (tuple(median(np.array(each)).tolist()) for each in (ratios, apart))
+    return scales, distances
 
 
 def _has_no_left_rows(parts: Parts, leg: LegOrder, index: int) -> bool:

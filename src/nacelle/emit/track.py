@@ -9,18 +9,19 @@ zero at singularities of a kind. From a solution y_0 at p_0 the driver goes to p
 A part is taken if the iteration contracts from its first step on (Deuflhard, Newton Methods for Nonlinear
 Problems, 2004, sections 2.1 and 5.1),
 
-    |dy_0| <= 1/4,    |dy_k+1| <= |dy_k| / 4    (lengths in units of the unknowns)
+    |dy_0| <= 1/2,    |dy_k+1| <= |dy_k| / 4    (lengths in units of the unknowns)
 
 and if no singularity lies within it. That is so where the solutions are nearer to each other than both are
 to one; else c is found at the middle of the part, too, where it lies between those at the ends, as a number
 that falls to zero and rises again does not:
 
     |y(t + h) - y(t)| <= (c(t) + c(t + h)) / 4
-    |c_middle - (c(t) + c(t + h)) / 2| <= min(c) / 4
+    |c_middle - (c(t) + c(t + h)) / 2| + |dy| <= min(c) / 4
 
-Otherwise h is halved; a part that is taken doubles it. Where the parts shrink to nothing there is a
-singularity, or the solutions end. So what is found is connected with y_0, and the number of evaluations is
-bounded by the cap.
+The iteration there begins between the ends, and ends as soon as this holds: c changes no faster than the
+unknowns, so an iterate will do that is off by its step. Otherwise h is halved; a part that is taken doubles
+it. Where the parts shrink to nothing there is a singularity, or the solutions end. So what is found is
+connected with y_0, and the number of evaluations is bounded by the cap.
 
 An iteration ends where the error is below the tolerance, or |dy|^2 below a part of the tolerance times c; the
 step of this last evaluation is taken, too, as convergence is quadratic.
@@ -45,11 +46,11 @@ FOLLOWED, ROUNDS, BLOCKED = 0, 1, 2
 """How it ends: the solution at p_1; more evaluations than the cap; no way to p_1."""
 
 # The longest first step, contraction, part of the distances that a way may be; shortest part of what is left.
-LONGEST, CONTRACTION, NEARNESS, SHORTEST = 0.25, 0.25, 0.25, 2e-3
+LONGEST, CONTRACTION, NEARNESS, SHORTEST = 0.5, 0.25, 0.25, 2e-3
 # Steps that an iteration may take; steps below this part of the units are rounding, in epsilons.
 STEPS, ROUNDING = 8, 1e4
-# A step is the last one where |dy|^2 is below this part of the tolerance, times c.
-_QUADRATIC = 0.1
+# A step is the last one where |dy|^2 is below this part of the tolerance, times c: what is left is rounding.
+_QUADRATIC = 1e-3
 # Where that decides the error is no larger than this: equations that cannot be met are seen.
 _CONSISTENT = 1e-4
 
@@ -234,13 +235,13 @@ class NumpyTrack(TrackSolver):
                 closed = (error <= rules.tolerance) | closing
                 limit = np.where(steps[s] == 0.0, LONGEST, CONTRACTION * before[s])
                 contracts = finite & ((length <= limit) | (length <= ROUNDING * np.finfo(float).eps))
-                solved, goes_on = contracts & closed, contracts & ~closed & (steps[s] < STEPS)
+                off = np.abs(c - 0.5 * (near[s] + further[s]))
+                bend = (NEARNESS * np.minimum(near[s], further[s]) - off).min(axis=1, initial=np.inf)
+                straight = contracts & middle[s] & (bend >= length)
+                solved, goes_on = contracts & closed, contracts & ~closed & ~straight & (steps[s] < STEPS)
                 y[s[solved | goes_on]] += dy[solved | goes_on]
                 way = np.linalg.norm((y[s] - accepted[s]) * weights, axis=1)
                 close = solved & (way <= NEARNESS * (near[s] + c).min(axis=1, initial=np.inf))
-                off = np.abs(c - 0.5 * (near[s] + further[s]))
-                bend = (NEARNESS * np.minimum(near[s], further[s]) - off).min(axis=1, initial=np.inf)
-            straight = solved & middle[s] & (bend >= 0.0)
             close &= ~straight
             looked = solved & ~straight & ~close
             k = s[straight]
@@ -248,6 +249,7 @@ class NumpyTrack(TrackSolver):
             accepted[s[close]], near[s[close]] = y[s[close]], c[close]
             tentative[s[looked]], further[s[looked]] = y[s[looked]], c[looked]
             y[s[~goes_on]] = accepted[s[~goes_on]]
+            y[s[looked]] = 0.5 * (accepted[s[looked]] + tentative[s[looked]])
             whole = np.where(middle[s], done[s] + size[s], end)
             new = np.where(straight, whole, np.where(close, end, done[s]))
             done[s] = np.where(new >= 1.0 - SHORTEST * size[s], 1.0, new)
@@ -375,14 +377,6 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
         contracts = w.combine_bits("&", rounds.active, w.combine_bits("&", finite, short))
         contracts = w.name_value("contracts", contracts, "bit")
         converged = w.name_value("solved", w.combine_bits("&", contracts, closed), "bit")
-        goes_on = w.combine_bits("&", w.unless(contracts, closed), w.real("<", count, w.number(float(STEPS))))
-        goes_on = w.name_value("goes_on", goes_on, "bit")
-        with w.where(w.combine_bits("|", goes_on, converged)):
-            w.each(a.n, lambda j: a.y.put(j, w.real("+", a.y.get(j), step.get(j))))
-        # A part whose ends are near each other is taken, whether it was the whole or its half.
-        way = length_of("way", lambda j: w.real("-", a.y.get(j), a.accepted.get(j)))
-        both = smallest("both", lambda j: w.real("+", a.near.get(j), a.distances(j)))
-        near = w.combine_bits("&", converged, w.real("<=", way, w.real("*", w.number(NEARNESS), both)))
 
         def bend(j: Index) -> str:
             """How far the middle may still be off: above zero where no number falls and rises between."""
@@ -391,10 +385,17 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
             off = w.unary("abs", w.real("-", here, w.real("*", half, w.real("+", begin, end_))))
             return w.real("-", w.real("*", w.number(NEARNESS), lower), off)
 
-        straight = w.combine_bits(
-            "&", w.combine_bits("&", converged, middle), w.real(">=", smallest("bend", bend), zero)
-        )
-        straight = w.name_value("straight", straight, "bit")
+        straight = w.combine_bits("&", middle, w.real(">=", smallest("bend", bend), length))
+        straight = w.name_value("straight", w.combine_bits("&", contracts, straight), "bit")
+        goes_on = w.unless(w.unless(contracts, closed), straight)
+        goes_on = w.combine_bits("&", goes_on, w.real("<", count, w.number(float(STEPS))))
+        goes_on = w.name_value("goes_on", goes_on, "bit")
+        with w.where(w.combine_bits("|", goes_on, converged)):
+            w.each(a.n, lambda j: a.y.put(j, w.real("+", a.y.get(j), step.get(j))))
+        # A part whose ends are near each other is taken, whether it was the whole or its half.
+        way = length_of("way", lambda j: w.real("-", a.y.get(j), a.accepted.get(j)))
+        both = smallest("both", lambda j: w.real("+", a.near.get(j), a.distances(j)))
+        near = w.combine_bits("&", converged, w.real("<=", way, w.real("*", w.number(NEARNESS), both)))
         near = w.name_value("near", w.unless(near, straight), "bit")
         looked = w.name_value("looked", w.unless(w.unless(converged, straight), near), "bit")
         with w.where(straight):
@@ -408,6 +409,11 @@ def write_track(w: SampleWriter, a: TrackLoop) -> Tracked:
             copy(a.further, a.distances, a.m)
         with w.where(w.unless(rounds.active, goes_on)):
             copy(a.y, a.accepted, a.n)
+        with w.where(looked):
+            w.each(
+                a.n,
+                lambda j: a.y.put(j, w.real("*", half, w.real("+", a.accepted.get(j), a.tentative.get(j)))),
+            )
         whole = w.name_value("whole", w.choose(middle, w.real("+", done, size), end))
         new_done = w.choose(straight, whole, w.choose(near, end, done))
         beyond = w.real(">=", new_done, last)

@@ -55,6 +55,15 @@ def fold_columns(fold: np.ufunc, values: Array, first: Any) -> Array:
     return result
 
 
+def is_finite(values: Array) -> Array:
+    """Whether all entries over the last axis of values (..., n) are finite (...)."""
+    finite = np.isfinite(values)
+    # The usual case, and a reduction over all is many times as fast.
+    if finite.all():
+        return np.ones(values.shape[:-1], dtype=bool)
+    return np.asarray(np.all(finite, axis=-1))
+
+
 class Flagged:
     """A result with flags for every sample."""
 

@@ -119,7 +119,7 @@ class PoseSearch(BranchSearch):
             else:
                 self._search_each(samples, starts)
             good = np.flatnonzero(~samples.is_missing)
-            x[good], y = self.poses(polish_solutions(self.equations, samples.y[good], q[good]))
+            x[good], y = self.poses(samples.y[good])
             samples.flags[good] |= self._pose_flags(x[good], y)
         return x, samples.steps, samples.flags
 

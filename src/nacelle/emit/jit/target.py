@@ -111,11 +111,20 @@ def row_stride(table: NDArray[np.float64]) -> int:
 
 
 def run_in_threads(part: Callable[[int, int], None], count: int, width: int, threads: int) -> None:
-    """Run the parts of the samples, from one to before another, in threads."""
-    if threads <= 1 or count <= width:
+    """Run the parts of the samples, from one to before another, in threads; within one of these in itself."""
+    if threads <= 1 or count <= width or hasattr(_within, "pool"):
         part(0, count)
     else:
         list(_pool(threads).map(part, *zip(*split_samples(count, width, threads), strict=True)))
+
+
+def run_in_blocks(part: Callable[[int, int], None], count: int, size: int, threads: int) -> None:
+    """Run blocks of samples, which fit caches, in threads; what a block calls uses no others."""
+    if count <= 2 * size or hasattr(_within, "pool"):
+        part(0, count)
+        return
+    edges = [(first, min(first + size, count)) for first in range(0, count, size)]
+    list(_pool(threads).map(part, *zip(*edges, strict=True)))
 
 
 def split_samples(count: int, width: int, parts: int) -> list[tuple[int, int]]:
@@ -126,9 +135,12 @@ def split_samples(count: int, width: int, parts: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in itertools.pairwise(edges) if a < b]
 
 
+_within = threading.local()
+
+
 @functools.cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="nacelle")
+    return ThreadPoolExecutor(threads, "nacelle", initializer=lambda: setattr(_within, "pool", threads))
 
 
 # Threads do not live on in a forked process.

@@ -79,7 +79,8 @@ class Equations:
             with np.errstate(invalid="ignore"):
                 close = np.max(np.abs(solution.y - y) / self.units, axis=1) < LONGEST
             good = (solution.status == 0) & close
-            result.y[near[good]], result.part[near[good]] = solution.y[good], 1.0
+            result.y[near[good]] = polish_solutions(self, solution.y[good], goal[good])
+            result.part[near[good]] = 1.0
             result.status[near[good]] = FOLLOWED
         return result
 
@@ -90,7 +91,7 @@ def closed_tolerance(robot: Robot) -> float:
 
 
 def polish_solutions(equations: Equations, y: Array, p: Array) -> Array:
-    """Take one step more: convergence is quadratic, so what is left open then is rounding.
+    """Take one step more after plain iteration: convergence is quadratic, so what is left is rounding.
 
     At a singularity a step may lead anywhere: one that is not short is not taken.
     """
@@ -210,7 +211,11 @@ class BranchSearch(ABC):
         way = self.equations.track(y0, p0, self.facing(p0, samples.p[left]))
         samples.steps[left] += way.taken
         complete = way.status == FOLLOWED
-        samples.y[left[complete]], samples.flags[left[complete]] = way.y[complete], 0
+        samples.flags[left[complete]] = 0
+        if np.all(complete):
+            samples.y[left] = way.y
+        else:
+            samples.y[left[complete]] = way.y[complete]
         return way.y
 
     def iterate(
@@ -228,7 +233,9 @@ class BranchSearch(ABC):
         )
         samples.steps[left] += solution.iterations
         closed = solution.status == 0
-        samples.y[left[closed]], samples.flags[left[closed]] = solution.y[closed], flag
+        good = left[closed]
+        samples.y[good] = polish_solutions(self.equations, solution.y[closed], samples.p[good])
+        samples.flags[good] = flag
 
     def by_roadmap(
         self,

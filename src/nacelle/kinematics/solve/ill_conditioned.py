@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.flags import Flag, fold_columns, is_finite
 from nacelle.kinematics.kinematic_model import dense_margins
 from nacelle.kinematics.margins import NEAR_MARGIN, TRUSTED_MARGIN
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -73,11 +73,11 @@ def _is_ill_conditioned(robot: Robot, outputs: Mapping[str, Array], inputs: Sequ
     iterated = [*mechanism.iterated_legs, *range(len(mechanism.legs), margins.shape[-1])]
     closed = [k for k in range(margins.shape[-1]) if k not in iterated]
     with np.errstate(invalid="ignore"):
-        where = np.any(~(margins[..., iterated] >= TRUSTED_MARGIN), axis=-1)
+        where = fold_columns(np.logical_or, ~(margins[..., iterated] >= TRUSTED_MARGIN), False)
         if "pivot" in outputs:
             # Not a number where a strut lies across the upright axis.
             where = where | ~(outputs["pivot"] >= ILL_CONDITIONED_PIVOT)
         where = where & ~np.any(margins[..., closed] < 0.0, axis=-1)
     for part in inputs[:2]:
-        where = where & np.all(np.isfinite(part), axis=-1)
+        where = where & is_finite(part) if np.any(where) else where
     return np.asarray(where)

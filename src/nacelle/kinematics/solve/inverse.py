@@ -20,8 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nacelle.compile.compiled import cores
+from nacelle.emit.jit.target import run_in_blocks
 from nacelle.kinematics import kinematic_model
-from nacelle.kinematics.flags import Flag, Flagged, has_failed
+from nacelle.kinematics.flags import Flag, Flagged, has_failed, is_finite
 from nacelle.kinematics.limits import (
     angle_mask,
     closure_coordinates,
@@ -40,7 +42,7 @@ from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.pose_input import check_poses
 from nacelle.kinematics.solve.ill_conditioned import reevaluate_with_pivoting
 from nacelle.kinematics.solve.one_state import single_sample
-from nacelle.kinematics.solve.unknowns import search_start, solve_unknowns
+from nacelle.kinematics.solve.unknowns import BLOCK, SearchStart, search_start, solve_unknowns
 from nacelle.model.robot import Robot
 from nacelle.results import Plottable, html
 from nacelle.spatial.scalar import Array
@@ -183,21 +185,56 @@ def inverse_kinematics(
             result.flags[...] = int(Flag.OUT_OF_LIMITS)
         return result
     poses, valid = check_poses(robot, x)
-    y, branch = solve_unknowns(mechanism_of(robot), poses, search_start(robot, guess), follow=follow)
+    start, rows = search_start(robot, guess), poses.reshape(-1, poses.shape[-1])
+    if start is not None or follow or len(rows) <= BLOCK:
+        result = _inverse_kinematics(robot, poses, valid, start, follow=follow, limits=limits)
+        if poses.ndim == 1 and has_failed(result.flags):
+            raise failure_error(robot, poses, result.margins, result.flags)
+        return result.as_path(guess, limits=limits) if follow else result
+    blocks = _in_blocks(robot, rows, valid.reshape(-1), limits=limits)
+    batch = poses.shape[:-1]
+    x, y, q_tree, q, margins, flags = (array.reshape(*batch, *array.shape[1:]) for array in blocks)
+    return InverseKinematics(robot, x, y, q_tree, q, margins, flags)
+
+
+def _in_blocks(robot: Robot, x: Array, valid: Array, *, limits: bool) -> list[Array]:
+    """The arrays of inverse kinematics at many poses (N, nx), by blocks that fit caches."""
+
+    def evaluate(a: int, b: int) -> list[Array]:
+        block = _inverse_kinematics(robot, x[a:b], valid[a:b], limits=limits)
+        return [block.x, block.y, block.q_tree, block.q, block.margins, block.flags]
+
+    def part(a: int, b: int) -> None:
+        for array, values in zip(whole, first if (a, b) == (0, BLOCK) else evaluate(a, b), strict=True):
+            array[a:b] = values
+
+    first = evaluate(0, BLOCK)
+    whole = [np.empty((len(x), *values.shape[1:]), values.dtype) for values in first]
+    run_in_blocks(part, len(x), BLOCK, cores())
+    return whole
+
+
+def _inverse_kinematics(
+    robot: Robot,
+    poses: Array,
+    valid: Array,
+    start: SearchStart | None = None,
+    *,
+    limits: bool,
+    follow: bool = False,
+) -> InverseKinematics:
+    """Inverse kinematics at checked poses."""
+    y, branch = solve_unknowns(mechanism_of(robot), poses, start, follow=follow)
     flags = np.where(valid, branch, int(Flag.INVALID))
     outputs = compile_native(kinematic_model.joint_positions, robot)(poses, y)
     outputs = reevaluate_with_pivoting(robot, outputs, (poses, y), flags)
     q, active, margins = outputs["q"], outputs["active"], outputs["margins"]
     flags |= margin_flags(margins, flags)
-    flags |= np.where(np.all(np.isfinite(q), axis=-1) | has_failed(flags), 0, int(Flag.SINGULAR))
+    flags |= np.where(is_finite(q) | has_failed(flags), 0, int(Flag.SINGULAR))
     bad = has_failed(flags)
     q[bad], active[bad] = np.nan, np.nan
     result = InverseKinematics(robot, poses, y, q, active, margins, flags)
-    if poses.ndim == 1 and bad:
-        raise failure_error(robot, poses, margins, flags)
-    if follow:
-        return result.as_path(guess, limits=limits)
-    if limits:
+    if limits and not follow:
         flags |= np.where(_is_beyond_limits(result) & ~bad, int(Flag.OUT_OF_LIMITS), 0)
     return result
 

@@ -252,11 +252,24 @@ def _with_unit_quaternion(robot: Robot, x: Array) -> Array:
     return pack([*x[: quaternion.start], *_normalise(x[quaternion]), *x[quaternion.stop :]])
 
 
+def _with_unit_joints(robot: Robot, y: Array) -> Array:
+    """Unknowns whose quaternions of joints are of unit length: those in the middle between two are not."""
+    mechanism = mechanism_of(robot)
+    entries, start = list(y), mechanism.dependent_count
+    for j in mechanism.iterated_joints:
+        for primitive in robot.joints[j].primitives:
+            if primitive is Primitive.SPHERICAL:
+                entries[start : start + 4] = list(_normalise(y[start : start + 4]))
+            start += primitive.nq
+    return pack(entries)
+
+
 @physics(y=unknowns_shape, x=pose_shape)
 def closing_path_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     """`loop_closing_step` on a way of poses, with "distances" from singularities of what is iterated."""
-    x = _with_unit_quaternion(robot, x)
+    x, raw, y = _with_unit_quaternion(robot, x), y, _with_unit_joints(robot, y)
     dy, gaps = _step_and_gaps(robot, y, x)
+    dy = [new + step - old for new, step, old in zip(y, dy, raw, strict=True)]
     squares = compact_form(iterated_distances)(configuration(robot, x, y))
     return {"dy": pack(dy), "error": _largest(gaps), "distances": pack([sqrt(square) for square in squares])}
 
@@ -275,7 +288,7 @@ def pose_path_step(robot: Robot, u: Array, q: Array) -> dict[str, Array]:
     """
     mechanism = mechanism_of(robot)
     layout = mechanism.layout
-    x, y = _with_unit_quaternion(robot, u[: layout.nx]), u[layout.nx :]
+    x, y = _with_unit_quaternion(robot, u[: layout.nx]), _with_unit_joints(robot, u[layout.nx :])
     if mechanism.unknown_count:
         y = y + pack(_step_and_gaps(robot, y, x)[0])
     now = configuration(robot, x, y if mechanism.unknown_count else mechanism.reference[1])

@@ -22,11 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nacelle.compile.closing import PoseClosure
+from nacelle.compile.compiled import cores
+from nacelle.emit.jit.target import run_in_blocks
 from nacelle.emit.newton import NewtonSolver
 from nacelle.errors import KinematicsError
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import branch_of, pose_units, unknown_units
-from nacelle.kinematics.flags import Flag
+from nacelle.kinematics.flags import Flag, fold_columns, is_finite
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.native import compile_native, compile_native_newton, compile_native_track
 from nacelle.kinematics.pose_input import broadcast_guess
@@ -38,7 +40,6 @@ from nacelle.kinematics.solve.continuation import (
     SearchedSamples,
     build_roadmap,
     closed_tolerance,
-    polish_solutions,
 )
 from nacelle.kinematics.solve.newton_steps import loop_closing_step
 from nacelle.model.robot import Robot
@@ -54,6 +55,8 @@ _NEAREST = 2
 # A guess is near where plain iteration closes the loops in so few steps, none of them longer than this (rad,
 # robot sizes): convergence is then quadratic from the first step on, and no other solution that near.
 _NEAR_STEPS, _NEAR_STEP = 4, 0.125
+BLOCK = 4096
+"""Samples that are searched for at once."""
 
 
 class PassiveCoordinates(NamedTuple):
@@ -167,20 +170,25 @@ def solve_unknowns(
     if follow:
         solutions = search.along(rows, start_x, start_y)
     elif near is None:
-        solutions = search.each(rows, start_x, start_y, free=True)
+        solutions = PassiveCoordinates(np.empty(start_y.shape), np.empty(len(rows), dtype=np.int64))
+
+        def part(a: int, b: int) -> None:
+            block = search.each(rows[a:b], start_x[a:b], start_y[a:b], free=True)
+            solutions.y[a:b], solutions.flags[a:b] = _wrap_near_centres(mechanism, block.y), block.flags
+
+        run_in_blocks(part, len(rows), BLOCK, cores())
     else:
         solutions = near
         left = np.flatnonzero(near.flags & int(Flag.UNREACHABLE))
         if left.size:
             again = search.each(rows[left], start_x[left], start_y[left], free=guess_x is rows)
             solutions.y[left], solutions.flags[left] = again
-    y = solutions.y if follow or guess is not None else _wrap_near_centres(mechanism, solutions.y)
-    return PassiveCoordinates(y.reshape(*batch, mechanism.unknown_count), solutions.flags.reshape(batch))
+    y, flags = solutions
+    return PassiveCoordinates(y.reshape(*batch, mechanism.unknown_count), flags.reshape(batch))
 
 
 def _wrap_near_centres(mechanism: Mechanism, y: Array) -> Array:
-    """Unknowns (N, ny) with angles within half a turn of their centres."""
-    y = y.copy()
+    """Unknowns (N, ny), changed to have angles within half a turn of their centres."""
     for index, centre in mechanism.centred_angles:
         y[:, index] = wrap_angles(y[:, index], centre)
     return y
@@ -233,7 +241,7 @@ class _UnknownSearch(BranchSearch):
     def each(self, x: Array, start_x: Array, start_y: Array, *, free: bool) -> PassiveCoordinates:
         """Solve every pose (N, nx) for itself; with `free` by way of the roadmap, too."""
         samples = SearchedSamples.at(x, self.mechanism.unknown_count)
-        left = np.flatnonzero(np.all(np.isfinite(x), axis=1) & np.all(np.isfinite(start_y), axis=1))
+        left = np.flatnonzero(is_finite(x) & is_finite(start_y))
         # Nearest to the branch is what comes behind the point where the straight path was blocked.
         last = self.connect(samples, left, start_x[left], start_y[left])
         missed = samples.is_missing[left]
@@ -251,10 +259,10 @@ class _UnknownSearch(BranchSearch):
         return self._check_solutions(samples)
 
     def _check_solutions(self, samples: SearchedSamples) -> PassiveCoordinates:
-        """Improve solutions to rounding, and check their signs."""
+        """Check the signs of solutions."""
         x, y, _, flags = samples
-        good = np.flatnonzero(~samples.is_missing)
-        y[good] = polish_solutions(self.equations, y[good], x[good])
+        missing = samples.is_missing
+        good = np.flatnonzero(~missing) if np.any(missing) else slice(None)
         flags[good] |= self._branch_flags(x[good], y[good])
         return PassiveCoordinates(y, flags)
 
@@ -296,7 +304,7 @@ def is_on_branch(robot: Robot, x: Array, y: Array) -> Array:
         return np.ones(x.shape[:-1], dtype=bool)
     numbers = compile_native(kinematic_model.branch_signs, robot)(x, y)
     with np.errstate(invalid="ignore"):
-        return np.asarray(~np.any(numbers < 0.0, axis=-1))
+        return ~fold_columns(np.logical_or, numbers < 0.0, False)
 
 
 @lru_cache(maxsize=16)
