@@ -212,7 +212,7 @@ def test_threads(name: str) -> None:
 @pytest.mark.parametrize("reach", [0.05, 0.6])
 @pytest.mark.parametrize("name", [*nacelle.robot_names(), "redundant"])
 def test_single_states_without_a_guess_agree_with_batches(name: str, reach: float) -> None:
-    """Poses far around the reference, some out of reach, both ways: the same flags, and results to rounding."""
+    """Poses far around the reference, some out of reach, both ways: same flags, results to rounding."""
     robot = named_robot(name)
     x = poses_around(robot, 60, 5, length=reach, angle=2.0 * reach)
     joints = nacelle.inverse_kinematics(robot, x)
