@@ -90,7 +90,7 @@ def joint_positions_within_limits(robot: Robot, x: Array, y: Array) -> dict[str,
 
 
 def _way_to_limits(now: Configuration, active: Array) -> Array:
-    """The way to the nearest limit of a joint or an actuator (1,), below 0 beyond it, 1 where there are none.
+    """The way to the nearest limit of a joint or an actuator (1,), below 0 beyond it, 1 without limits.
 
     It is in rad or m, of tilts of spherical joints the difference of cosines.
     """

@@ -3,7 +3,7 @@
 Forward kinematics is in closed form where there is one (`SPHERES`). Else it follows the solution from the
 last one along a straight way of the actuators' coordinates (`nacelle.emit.track`), and so does inverse
 kinematics of robots with passive coordinates along a straight way of poses; a result is connected with the
-reference pose therefore, or there is none.
+reference pose therefore, or an error is returned.
 """
 
 from __future__ import annotations
@@ -422,7 +422,7 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
             helpers += _NEAREST.format(
                 real=real,
                 m=m,
-                turns=", ".join(str(int(turn)) for turn in revolute),
+                turns=", ".join(str(int(angle)) for angle in revolute),
                 two_pi=c_constant(2.0 * math.pi, real),
                 half=c_constant(0.5, real),
                 floor=function[1],
@@ -493,8 +493,8 @@ def kinematics_check(
     quaternion = mechanism.layout.quaternion
     if quaternion is not None:
         x[:, quaternion] /= np.linalg.norm(x[:, quaternion], axis=1, keepdims=True)
-        other = x[:, quaternion] @ mechanism.reference[0][quaternion] < 0.0
-        x[other, quaternion] *= -1.0
+        far = x[:, quaternion] @ mechanism.reference[0][quaternion] < 0.0
+        x[far, quaternion] *= -1.0
     q = inverse_kinematics(package.robot, x, limits=False).q
     known = [
         (references[label], name)
