@@ -125,14 +125,13 @@ static double now(void)
 
 /* Each call starts from the pose that the last good one has left in `last` (9). */
 double run_peer_forward(peer_forward call, int n, int m, const double *q, double *last, double *poses,
-                        int *status, int *iterations, const unsigned *pin_iterations)
+                        int *status)
 {
     unsigned long flags[2] = {0, 0};
     const double start = now();
     for (int k = 0; k < n; ++k) {
         status[k] = call(q + k * m, last, &flags[0], &flags[1]);
         memcpy(poses + k * 9, last, 9 * sizeof *last);
-        iterations[k] = (pin_iterations != NULL) ? (int)*pin_iterations : 1;
     }
     return now() - start;
 }

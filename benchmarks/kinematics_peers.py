@@ -275,24 +275,28 @@ class Pair:
              str(Path(__file__).with_suffix(".c")), *sources, "-lm", "-o", str(library)],
             check=True,
         )  # fmt: skip
-        self.machine, self.robot = machine, robot
+        self.machine, self.robot, self.iterations = machine, robot, None
         self.library = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+        for function in ("run_forward", "run_inverse", "run_peer_forward", "run_peer_inverse"):
+            getattr(self.library, function).restype = ctypes.c_double
         self.module = ctypes.CDLL(str(MODULES / f"{machine.module}.so"))
         if self.module.rtapi_app_main() != 0:
             raise SystemExit(f"{machine.module} does not start")
+        # The first call starts from what the module has kept, and that is nothing.
+        self.peer_forward(np.zeros((1, 9)), np.zeros(9))
         self.library.pin_value.restype = ctypes.c_void_p
-        self.iterations = self.library.pin_value(f"{machine.module}.last-iterations".encode())
-        for function in ("run_forward", "run_inverse", "run_peer_forward", "run_peer_inverse"):
-            getattr(self.library, function).restype = ctypes.c_double
+        self.iterations = self.library.pin_value(f"{machine.module}.max-iterations".encode())
 
     def peer_forward(self, q, last):
         """Seconds, poses (N, 9), statuses, iterations."""
         n, m = q.shape
-        poses, status, taken = np.empty((n, 9)), np.empty(n, np.int32), np.empty(n, np.int32)
+        poses, status, taken = np.empty((n, 9)), np.empty(n, np.int32), 1
         seconds = self.library.run_peer_forward(
-            self.module.kinematicsForward, n, m, *map(at, (q, last, poses, status, taken)),
-            ctypes.c_void_p(self.iterations),
-        )  # fmt: skip
+            self.module.kinematicsForward, n, m, *map(at, (q, last, poses, status))
+        )
+        if self.iterations is not None:
+            counter = ctypes.c_uint.from_address(self.iterations)
+            taken, counter.value = counter.value, 0
         return seconds, poses, status, taken
 
     def peer_inverse(self, poses, m):
@@ -328,9 +332,9 @@ class Row:
     lost: int = 0
     wrong: int = 0
 
-    def add(self, seconds, error, is_good, is_same, taken=None):
+    def add(self, seconds, error, is_good, is_same, taken=1):
         self.times.append(seconds / len(error) * 1e9)
-        self.worst = max(self.worst, 1 if taken is None else int(taken.max()))
+        self.worst = max(self.worst, int(np.max(taken)))
         right = is_good & is_same
         self.closure = max(self.closure, float(error[right].max(initial=0.0)))
         self.lost += int(np.sum(~is_good))
