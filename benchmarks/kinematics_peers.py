@@ -270,7 +270,7 @@ class Pair:
         library = folder / f"{name}.so"
         sources = [str(path) for path in sorted(package.glob("src/*.c"))]
         subprocess.run(
-            ["gcc", *FLAGS, "-Wall", "-Wextra", "-shared", "-fPIC", f"-I{package}/include",
+            ["gcc", *FLAGS, "-Wall", "-Wextra", "-shared", "-fPIC", "-Wl,-Bsymbolic", f"-I{package}/include",
              *(f"-D{key}={value}" for key, value in words.items()),
              str(Path(__file__).with_suffix(".c")), *sources, "-lm", "-o", str(library)],
             check=True,

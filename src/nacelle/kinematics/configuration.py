@@ -22,7 +22,7 @@ import numpy as np
 
 from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.model.joint import JointKind, Primitive
+from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
@@ -57,6 +57,8 @@ class Configuration:
             angle itself.
         coordinates: of axes (joint, number) whose coordinates are known themselves, rad or m: entries of x
             and y, and what follows from them by couplings; their angles count turns.
+        sides: of driven joints that are given, above 0 on the side of their leg's singularity on which the
+            reference is, m.
     """
 
     robot: Robot
@@ -65,6 +67,7 @@ class Configuration:
     root_margins: tuple[tuple[Scalar, ...], ...]
     angles: Mapping[int, Scalar] = field(default_factory=dict)
     coordinates: Mapping[tuple[int, int], Scalar] = field(default_factory=dict)
+    sides: tuple[Scalar, ...] = ()
 
     @property
     def mechanism(self) -> Mechanism:
@@ -102,13 +105,17 @@ class Configuration:
         return self.steps[start + number]
 
 
-def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
+def configuration(
+    robot: Robot, x: Array, y: Array, driven: Mapping[int, Scalar] | None = None
+) -> Configuration:
     """Place all bodies.
 
     Args:
         robot: the robot; its numbers may be symbols.
         x: reduced pose (nx,).
         y: passive coordinates, solved numerically (ny,).
+        driven: coordinates (rad, m) of the legs' driven joints, by joint, where they are known: legs that are
+            rods or struts need not be solved for them.
     """
     mechanism = mechanism_of(robot)
     platform = mechanism.chart.pose(x, y[: mechanism.dependent_count] if mechanism.parasitic else None)
@@ -142,12 +149,19 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
             pose = pose @ transform_pose(primitive, step)
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
     root_margins: list[tuple[Scalar, ...]] = []
+    sides: list[Scalar] = []
     for leg, plan in zip(robot.legs, mechanism.legs, strict=True):
         if plan.closed_form is None:
             root_margins.append(())
             continue
-        solution = solve_leg(robot, leg, plan.closed_form, poses)
+        step = None
+        for j in leg.joints if driven is not None else ():
+            if j in driven:
+                known[j, 0] = _within_half_turn(robot.numeric.joints_within_drive_limits[j], driven[j])
+                step = joint_transforms(robot.joints[j], pack([driven[j]]))[0]
+        solution = solve_leg(robot, leg, plan.closed_form, poses, step)
         steps |= solution.steps
+        sides += solution.sides
         root_margins.append(tuple(solution.root_margins))
     tree_steps = tuple(step for j in range(robot.tree) for step in steps[j])
     make = (
@@ -159,10 +173,17 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
     if robot.couplings:
         motion = replace(motion, coordinates={j: coordinate_of[j] for j in robot.coupled_joints})
     known |= {(j, 0): value for j, value in coordinate_of.items()}
-    now = Configuration(robot, tree_steps, motion, tuple(root_margins), angles, known)
+    now = Configuration(robot, tree_steps, motion, tuple(root_margins), angles, known, tuple(sides))
     for index, axis in enumerate(mechanism.counted, start=start):
         known[axis] = _angle_with_turns(now.step(*axis), y[index])
     return now
+
+
+def _within_half_turn(joint: Joint, q: Scalar) -> Scalar:
+    """A coordinate (rad, m), angles within half a turn of `Joint.centre`."""
+    if not joint.primitives[0].is_rotation:
+        return q
+    return q - FULL_TURN * floor((q - joint.centre(0)) * (1.0 / FULL_TURN) + 0.5)
 
 
 def _angle_with_turns(step: CosineSine, near: Scalar) -> Scalar:

@@ -44,7 +44,7 @@ from nacelle.kinematics.solve.continuation import (
 )
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.solve.one_state import bind_branch_check, single_sample
-from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward, sphere_forward_checked
+from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward, sphere_kinematics
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable, Plottable
 from nacelle.spatial.pose import Pose
@@ -537,7 +537,7 @@ class _ForwardBuffers:
         self._q, self._spheres = np.zeros(m), None
         self._way: BoundTrack | None = None
         if has_sphere_solution(mechanism):
-            self._spheres = compile_native(sphere_forward_checked, robot).bind(q=self._q)
+            self._spheres = compile_native(sphere_kinematics, robot).bind(q=self._q)
         if m == robot.motion.n:
             self._bind_way(PoseSearch(mechanism))
 
@@ -584,8 +584,8 @@ class _ForwardBuffers:
         self._q[:] = q
         if guess is None and self._spheres is not None:
             self._spheres.call()
-            x, margin, agreement = (self._spheres.arrays[name] for name in ("x", "margin", "agreement"))
-            regular = margin[0] >= _NEAR_MARGIN and agreement[0] >= 1.0 - _ACTUATOR_TOLERANCE
+            x, agreement = self._spheres.arrays["x"], self._spheres.arrays["agreement"]
+            regular = agreement[0] >= _NEAR_MARGIN
             self.steps = 0
             return x.copy() if regular else None
         if self._way is None or not math.isfinite(sum(q.tolist())) or not self._begin(guess):

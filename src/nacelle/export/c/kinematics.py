@@ -160,29 +160,22 @@ static void nearest({real} *goal, const {real} *q, const {real} *near)
 
 _SPHERES = """\
     {real} at[{nx}];
-    {real} active[{m}];
     {real} margin[1];
     {real} way[1];
     {real} agreement[1];
-    int status = 0;
-    if (!all_finite(q, {m})) {{
-        status = 2;
-    }} else {{
-        {spheres}(q, at, margin, agreement);
-        status = (margin[0] > 0 && agreement[0] > {same}) ? 0 : 3;
-        if (status == 0) {{
-            {joints}(at, active, margin, way);
-            status = (margin[0] > 0) ? 0 : 3;
-        }}
+    int status = 2;
+    if (all_finite(q, {m})) {{
+        {spheres}(q, at, margin, way, agreement);
+        status = (margin[0] > 0 && agreement[0] > 0) ? 0 : 3;
     }}
     if (status == 0) {{
         copy(s->x, at, {nx});
         copy(s->q, q, {m});
         s->margin = margin[0];
         s->way = way[0];
-        s->count = 1;
         status = (way[0] < {slack}) ? 1 : 0;
     }}
+    s->count = 1;
     copy(x, s->x, {nx});
     return status;
 """
@@ -402,7 +395,6 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
         "s_y": "s->y, " if ny else "",
         "tolerance": c_constant(_tolerance(package, real, tolerances), real),
         "slack": c_constant({"double": -1e-9, "float": -1e-5}[real], real),
-        "same": c_constant({"double": 1.0 - 1e-5, "float": 0.99}[real], real),
         "cap": CAP,
     }
     helpers = ""
@@ -504,7 +496,7 @@ def kinematics_check(
     nearest = (
         min(float(np.min(vectors.outputs[name], initial=1.0)) for vectors, name in known)
         if known
-        else float(np.sqrt(np.min(references[SPHERES].outputs["margin"])))
+        else float(np.sqrt(np.min(np.abs(references[SPHERES].outputs["agreement"]))))
     )
     checks = {
         real: _CHECK.format(

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.kinematic_model import margin_and_way
 from nacelle.kinematics.legs.chain import serial_chain
 from nacelle.kinematics.legs.leg_type import FORMS, leg_type
 from nacelle.kinematics.legs.parallelogram import arm_geometry
@@ -35,13 +36,12 @@ from nacelle.kinematics.legs.serial import axis_motion
 from nacelle.kinematics.legs.solution import rod_chains
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import actuators_shape
-from nacelle.kinematics.solve.newton_steps import largest_actuator_gap
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.platform import AXES
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import physics
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
+from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, minimum, pack, plus, product, sqrt
 from nacelle.tree.spanning_tree import JointTransform, joint_transforms
 
 
@@ -131,14 +131,19 @@ def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
 
 
 @physics(q=actuators_shape)
-def sphere_forward_checked(robot: Robot, q: Array) -> dict[str, Array]:
-    """`sphere_forward`, and "agreement": 1 less how far the legs' actuators are from q (rad, robot sizes).
+def sphere_kinematics(robot: Robot, q: Array) -> dict[str, Array]:
+    """`sphere_forward` with all that decides about it: "x", "margin" and "way" as `actuators_within_limits`.
 
-    Spheres meet on both sides of a leg's own singularity: behind it the leg is folded the other way.
+    "agreement" is above zero where spheres meet, and every leg is on that side of its own singularity on
+    which it is at the reference: spheres meet on both sides, and behind it the leg is folded the other way.
     """
-    x, margin = _intersect(robot, q, reference_side(mechanism_of(robot)))
-    now = configuration(robot, x, np.zeros(0))
-    return {"x": x, "margin": pack([margin]), "agreement": pack([1.0 - largest_actuator_gap(now, q)])}
+    x, meeting = _intersect(robot, q, reference_side(mechanism_of(robot)))
+    joints = [actuator.joint for actuator in robot.actuators]
+    now = configuration(robot, x, np.zeros(0), dict(zip(joints, q, strict=True)))
+    agreement = meeting
+    for side in now.sides:
+        agreement = minimum(agreement, side / robot.numeric.size)
+    return {"x": x, **margin_and_way(now), "agreement": pack([agreement])}
 
 
 @lru_cache(maxsize=64)
