@@ -62,7 +62,7 @@ def kinematics_entries(robot: Robot, prefix: str) -> list[Entry]:
         "distances": "distances from singularities, of legs and platform, without unit; 0 at one",
         "active": f"coordinates of the actuators {drives}; rad, m",
         "margin": "smallest reach margin of a leg: 0 at a serial singularity, below 0 out of reach",
-        "agreement": "above 0 where legs meet on the side of the reference pose",
+        "meeting": "above 0 where the legs can meet, 0 at a parallel singularity",
         "way": "way to the nearest limit of a joint or drive, rad or m, of tilts 1 - cos; below 0 beyond it",
         "v": "reduced twist; m/s, rad/s",
         "q_dot": f"rates of the actuators {drives}; rad/s, m/s",

@@ -57,8 +57,6 @@ class Configuration:
             angle itself.
         coordinates: of axes (joint, number) whose coordinates are known themselves, rad or m: entries of x
             and y, and what follows from them by couplings; their angles count turns.
-        sides: of driven joints that are given, above 0 on the side of their leg's singularity on which the
-            reference is, m.
     """
 
     robot: Robot
@@ -67,7 +65,6 @@ class Configuration:
     root_margins: tuple[tuple[Scalar, ...], ...]
     angles: Mapping[int, Scalar] = field(default_factory=dict)
     coordinates: Mapping[tuple[int, int], Scalar] = field(default_factory=dict)
-    sides: tuple[Scalar, ...] = ()
 
     @property
     def mechanism(self) -> Mechanism:
@@ -115,7 +112,7 @@ def configuration(
         x: reduced pose (nx,).
         y: passive coordinates, solved numerically (ny,).
         driven: coordinates (rad, m) of the legs' driven joints, by joint, where they are known: legs that are
-            rods or struts need not be solved for them.
+            rods or struts are not solved for them (`solve_leg`).
     """
     mechanism = mechanism_of(robot)
     platform = mechanism.chart.pose(x, y[: mechanism.dependent_count] if mechanism.parasitic else None)
@@ -149,7 +146,6 @@ def configuration(
             pose = pose @ transform_pose(primitive, step)
         poses[joint.successor] = pose @ joint.frame_successor.inverse()
     root_margins: list[tuple[Scalar, ...]] = []
-    sides: list[Scalar] = []
     for leg, plan in zip(robot.legs, mechanism.legs, strict=True):
         if plan.closed_form is None:
             root_margins.append(())
@@ -161,7 +157,6 @@ def configuration(
                 step = joint_transforms(robot.joints[j], pack([driven[j]]))[0]
         solution = solve_leg(robot, leg, plan.closed_form, poses, step)
         steps |= solution.steps
-        sides += solution.sides
         root_margins.append(tuple(solution.root_margins))
     tree_steps = tuple(step for j in range(robot.tree) for step in steps[j])
     make = (
@@ -173,7 +168,7 @@ def configuration(
     if robot.couplings:
         motion = replace(motion, coordinates={j: coordinate_of[j] for j in robot.coupled_joints})
     known |= {(j, 0): value for j, value in coordinate_of.items()}
-    now = Configuration(robot, tree_steps, motion, tuple(root_margins), angles, known, tuple(sides))
+    now = Configuration(robot, tree_steps, motion, tuple(root_margins), angles, known)
     for index, axis in enumerate(mechanism.counted, start=start):
         known[axis] = _angle_with_turns(now.step(*axis), y[index])
     return now

@@ -584,8 +584,8 @@ class _ForwardBuffers:
         self._q[:] = q
         if guess is None and self._spheres is not None:
             self._spheres.call()
-            x, agreement = self._spheres.arrays["x"], self._spheres.arrays["agreement"]
-            regular = agreement[0] >= _NEAR_MARGIN
+            x, margin, meeting = (self._spheres.arrays[name] for name in ("x", "margin", "meeting"))
+            regular = min(margin[0], meeting[0]) >= _NEAR_MARGIN
             self.steps = 0
             return x.copy() if regular else None
         if self._way is None or not math.isfinite(sum(q.tolist())) or not self._begin(guess):

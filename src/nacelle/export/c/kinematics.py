@@ -162,11 +162,11 @@ _SPHERES = """\
     {real} at[{nx}];
     {real} margin[1];
     {real} way[1];
-    {real} agreement[1];
+    {real} meeting[1];
     int status = 2;
     if (all_finite(q, {m})) {{
-        {spheres}(q, at, margin, way, agreement);
-        status = (margin[0] > 0 && agreement[0] > 0) ? 0 : 3;
+        {spheres}(q, at, margin, way, meeting);
+        status = (margin[0] > 0 && meeting[0] > 0) ? 0 : 3;
     }}
     if (status == 0) {{
         copy(s->x, at, {nx});
@@ -175,7 +175,7 @@ _SPHERES = """\
         s->way = way[0];
         status = (way[0] < {slack}) ? 1 : 0;
     }}
-    s->count = 1;
+    s->count = (status != 2);
     copy(x, s->x, {nx});
     return status;
 """
@@ -496,7 +496,7 @@ def kinematics_check(
     nearest = (
         min(float(np.min(vectors.outputs[name], initial=1.0)) for vectors, name in known)
         if known
-        else float(np.sqrt(np.min(np.abs(references[SPHERES].outputs["agreement"]))))
+        else float(np.sqrt(np.min(np.abs(references[SPHERES].outputs["meeting"]))))
     )
     checks = {
         real: _CHECK.format(

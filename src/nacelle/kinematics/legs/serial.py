@@ -31,7 +31,7 @@ import numpy as np
 from nacelle.kinematics.legs.chain import LegChain
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import cheapest_rotation, quat_product, rotation, rotation_cost
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
+from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, pack, plus, product, sqrt
 from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
 
@@ -170,14 +170,13 @@ class RootSelection:
     Besides the margins of roots, which are squared sines, the squares of lever arms count, over that of the
     leg's or, with slides, of the robot's size: an axis through the leg's end does not move it.
 
-    Where the step of the driven joint is known it is taken, and the root only tells on which side of the
-    leg's singularity it is.
+    Where the step of the driven joint is known it is taken, and the root tells on which side of the leg's
+    singularity it is: the margin is below zero on the other one.
 
     Attributes:
         size: of the robot, m.
         driven: step of the driven joint, if it is known.
         root_margins: margins that were met.
-        sides: roots of a driven joint that is known, m: above 0 on the side that the signs choose.
     """
 
     def __init__(
@@ -191,7 +190,6 @@ class RootSelection:
         self._references = references
         self.size, self.driven = size, driven
         self.root_margins: list[Scalar] = []
-        self.sides: list[Scalar] = []
 
     def sign(self) -> int:
         """Which root is taken next, 1 or -1."""
@@ -208,8 +206,7 @@ class RootSelection:
 
     def check(self, root: Scalar, length2: Scalar) -> None:
         """Note the root of a driven joint that is known (m), and the square of the length it belongs to."""
-        self.sides.append(root * float(self.sign()))
-        self.root_margins.append(divide(root * root, length2))
+        self.root_margins.append(divide(root * float(self.sign()) * absolute(root), length2))
 
     def lever(self, square: Scalar, size2: Scalar) -> None:
         """Note the square of a lever arm, and of the size that it counts in, m^2."""

@@ -14,7 +14,7 @@ over any scalar.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -66,12 +66,10 @@ class LegSolution:
     Attributes:
         steps: for each tree joint of the leg the steps of its primitives.
         root_margins: the margins of all roots (`subproblem`).
-        sides: where the driven joint was known, above 0 on the side that is chosen, m.
     """
 
     steps: dict[int, list[JointTransform]]
     root_margins: list[Scalar]
-    sides: Sequence[Scalar] = ()
 
 
 def rod_chains(robot: Robot, leg: Leg) -> tuple[int, list[LegChain]]:
@@ -172,17 +170,17 @@ def solve_leg(
         leg: the leg.
         closed_form: how to solve it.
         poses: poses of the platform's bodies in the base.
-        driven: step of the driven joint of a rod or a strut, where it is known.
+        driven: step of the driven joint of a rod or a strut, where it is known; its margin is below zero on
+            the side of the leg's singularity that the signs do not choose.
     """
     roots = RootSelection(closed_form.signs, closed_form.reference_quaternions, robot.numeric.size, driven)
     if closed_form.form == "rods":
-        return LegSolution(_solve_rods(robot, leg, poses, roots), roots.root_margins, roots.sides)
+        return LegSolution(_solve_rods(robot, leg, poses, roots), roots.root_margins)
     if closed_form.form == "parallelogram":
         folded = leg_type(robot, leg).parallelogram
         assert folded is not None
         W = _end_point(leg, robot.joints[folded.wrist], poses)
-        steps = _solve_parallelogram(robot, folded, W, roots)
-        return LegSolution(steps, roots.root_margins, roots.sides)
+        return LegSolution(_solve_parallelogram(robot, folded, W, roots), roots.root_margins)
     if closed_form.form == "three-prismatic":
         return _solve_three_prismatic(robot, leg, poses)
     chain = serial_chain(robot, leg)
@@ -194,12 +192,12 @@ def solve_leg(
     form = FORMS[closed_form.form]
     solve_chain = CHAIN_SOLVERS[closed_form.form if form.kind == "other" else form.kind]
     solved_steps = solve_chain(form.centre(chain), W, roots, form.free_joint)
-    steps = {}
+    steps: dict[int, list[JointTransform]] = {}
     for owner, step in zip(chain.joints, solved_steps, strict=True):
         steps.setdefault(owner, []).append(step)
     for j in leg.joints:
         steps.setdefault(j, [])
-    return LegSolution(steps, roots.root_margins, roots.sides)
+    return LegSolution(steps, roots.root_margins)
 
 
 def _end_point(leg: Leg, closure: Joint, poses: Mapping[int, Pose]) -> EndPoint:
