@@ -275,7 +275,7 @@ class Pair:
              str(Path(__file__).with_suffix(".c")), *sources, "-lm", "-o", str(library)],
             check=True,
         )  # fmt: skip
-        self.machine, self.robot, self.iterations = machine, robot, None
+        self.machine, self.robot, self.iterations, self._rooms = machine, robot, None, {}
         self.library = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
         for function in ("run_forward", "run_inverse", "run_peer_forward", "run_peer_inverse"):
             getattr(self.library, function).restype = ctypes.c_double
@@ -287,10 +287,15 @@ class Pair:
         self.library.pin_value.restype = ctypes.c_void_p
         self.iterations = self.library.pin_value(f"{machine.module}.max-iterations".encode())
 
+    def _room(self, n, columns=None, kind=float):
+        """An array for results (n,) or (n, columns), in memory that has been touched before."""
+        shape = BLOCK if columns is None else (BLOCK, columns)
+        return self._rooms.setdefault((columns, kind), np.zeros(shape, kind))[:n]
+
     def peer_forward(self, q, last):
         """Seconds, poses (N, 9), statuses, iterations."""
         n, m = q.shape
-        poses, status, taken = np.empty((n, 9)), np.empty(n, np.int32), 1
+        poses, status, taken = self._room(n, 9), self._room(n, kind=np.int32), 1
         seconds = self.library.run_peer_forward(
             self.module.kinematicsForward, n, m, *map(at, (q, last, poses, status))
         )
@@ -300,18 +305,18 @@ class Pair:
         return seconds, poses, status, taken
 
     def peer_inverse(self, poses, m):
-        q, status = np.empty((len(poses), m)), np.empty(len(poses), np.int32)
+        q, status = self._room(len(poses), m), self._room(len(poses), kind=np.int32)
         seconds = self.library.run_peer_inverse(
             self.module.kinematicsInverse, len(poses), m, *map(at, (poses, q, status))
         )
         return seconds, q, status
 
     def forward(self, q, nx):
-        x, status, taken = np.empty((len(q), nx)), np.empty(len(q), np.int32), np.empty(len(q), np.int32)
+        x, (status, taken) = self._room(len(q), nx), self._room(len(q), 2, np.int32).reshape(2, -1)
         return self.library.run_forward(len(q), *map(at, (q, x, status, taken))), x, status, taken
 
     def inverse(self, x, m):
-        q, status = np.empty((len(x), m)), np.empty(len(x), np.int32)
+        q, status = self._room(len(x), m), self._room(len(x), kind=np.int32)
         return self.library.run_inverse(len(x), *map(at, (x, q, status))), q, status
 
 
