@@ -45,8 +45,8 @@ _LIBRARY = {
 _HELPERS = {
     # What is added is a if that is NaN, and nothing else; compilers write no branches, which would be guessed
     # wrong.
-    "min": "((a < b) ? a : b) + ((a != a) ? a : {nothing})",
-    "max": "((a > b) ? a : b) + ((a != a) ? a : {nothing})",
+    "min": "((a < b) ? a : b) + ((a != a) ? a : -({real})0)",
+    "max": "((a > b) ? a : b) + ((a != a) ? a : -({real})0)",
     "sign": "(a > 0) ? 1 : ((a < 0) ? -1 : ((a != a) ? a : 0))",
 }
 _HELPER_REMARKS = {
@@ -95,7 +95,7 @@ def helper_function(op: str, name: str, real: str) -> list[str]:
         f"/* {_HELPER_REMARKS[op]} */",
         f"static inline {real} {name}_{op}({parameters})",
         "{",
-        f"    return {_HELPERS[op].format(nothing=c_constant(-0.0, real))};",
+        f"    return {_HELPERS[op].format(real=real)};",
         "}",
         "",
     ]
