@@ -88,7 +88,8 @@ templates:
       thigh: {mass: 1 kg, inertia: 1 1 1 kg*m^2}
       shin: {}
     joints:
-      hip: {type: revolute, parent: base, child: thigh, at: 4 0 0 in, axis: y, guess: 20 deg, actuator: {name: motor}}
+      hip:
+        {type: revolute, parent: base, child: thigh, at: 4 0 0 in, axis: y, guess: 20 deg, actuator: {name: hip}}
       knee: {type: universal, parent: thigh, child: shin, at: 10 0 0 in, axes: [y, z], guess: [80 deg, 0 deg]}
     closures:
       ankle: {type: spherical, parent: shin, at: 14 0 0 in, child: foot}
@@ -113,7 +114,14 @@ templates:
       carriage: {mass: 1 kg, inertia: 1 1 1 kg*m^2}
       rod: {}
     joints:
-      slide: {type: prismatic, parent: base, child: carriage, at: 130.25 0 0 mm, axis: z, guess: 235.4 mm, actuator: {name: motor}}
+      slide:
+        type: prismatic
+        parent: base
+        child: carriage
+        at: 130.25 0 0 mm
+        axis: z
+        guess: 235.4 mm
+        actuator: {name: motor}
       cardan: {type: universal, parent: carriage, child: rod, axes: [x, y], guess: [0 deg, 29 deg]}
     closures:
       ball: {type: spherical, parent: rod, at: 0 0 -269 mm, child: effector}
@@ -242,8 +250,10 @@ class Machine:
 MACHINES = (
     Machine("genhexkins", HEXAPOD, INCH, (0, 0, 20, 0, 0, 0), (5, 5, 5, 15, 15, 15), (10,) * 3 + (20,) * 3,
             strut_lengths, INCH, 1.0),
-    Machine("rotarydeltakins", ROTARY, INCH, (0, 0, -13), (3, 3, 3), (10,) * 3, hip_angles, np.pi / 180.0, 10 * INCH),
-    Machine("lineardeltakins", LINEAR, 1e-3, (0, 0, 50), (60, 60, 50), (250,) * 3, carriages, 1e-3, 1.0),
+    Machine("rotarydeltakins", ROTARY, INCH, (0, 0, -13), (3, 3, 3), (10,) * 3,
+            hip_angles, np.pi / 180.0, 10 * INCH),
+    Machine("lineardeltakins", LINEAR, 1e-3, (0, 0, 50), (60, 60, 50), (250,) * 3,
+            carriages, 1e-3, 1.0),
 )  # fmt: skip
 
 
@@ -425,14 +435,12 @@ def main():
         print(json.dumps({"processor": processor(), "samples": options.samples, "rows": results}, indent=1))
         return
     print(f"{processor()}; {options.samples} poses and joint sets of a kind")
-    print(
-        f"{'poses':6s} {'':8s} {'':16s} {'ns':>7s} {'iterations':>10s} {'closure, m':>11s} {'lost':>7s} {'wrong':>7s}"
-    )
+    titles = ("poses", "", "", "ns", "iterations", "closure, m", "lost", "wrong")
+    print("{:6s} {:8s} {:16s} {:>7s} {:>10s} {:>11s} {:>7s} {:>7s}".format(*titles))
     for row in results:
-        print(
-            f"{row['poses']:6s} {row['direction']:8s} {row['who']:16s} {row['ns']:7.0f} {row['iterations']:10d} "
-            f"{row['closure']:11.1e} {row['lost']:7d} {row['wrong']:7d}"
-        )
+        names = ("poses", "direction", "who", "ns", "iterations", "closure", "lost", "wrong")
+        values = [row[name] for name in names]
+        print("{:6s} {:8s} {:16s} {:7.0f} {:10d} {:11.1e} {:7d} {:7d}".format(*values))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,19 @@ import numpy as np
 from nacelle.kinematics.legs.chain import TOLERANCE, LegChain
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import cheapest_rotation, quat_product, rotation, rotation_cost
-from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, norm, pack, plus, product, sqrt
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    absolute,
+    cross,
+    divide,
+    dot,
+    norm,
+    pack,
+    plus,
+    product,
+    sqrt,
+)
 from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
 
