@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from nacelle.control.controller import Controller
+from nacelle.distribution import __version__
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import SELF_TEST_MARK, Package
 from nacelle.export.entries import check_request, entries, package_name
 from nacelle.export.entry import ExportRequest
 from nacelle.export.loop import gain_fields, memory_fields
+from nacelle.export.notice import LICENSE, TERMS, with_notice
 from nacelle.export.states import random_states
 from nacelle.export.target import PRECISIONS, ExportTarget
 from nacelle.export.trial import SelfTestResult, run_self_test
@@ -166,6 +168,7 @@ _TARGETS = {
     "numpy": "nacelle.export.python.NumpyTarget",
     "casadi": "nacelle.export.python.CasadiTarget",
     "fmi": "nacelle.export.fmi.package.FmiTarget",
+    "linuxcnc": "nacelle.export.linuxcnc.package.LinuxcncTarget",
 }
 TARGETS = tuple(_TARGETS)
 ROBOT_TARGETS = ("mjcf", "urdf", "sdf")
@@ -179,7 +182,7 @@ class Export(HasTable):
     Attributes:
         robot: the robot.
         name: prefix of all names in the package.
-        target: "c", "cuda", "numpy", "casadi" or "fmi".
+        target: "c", "cuda", "numpy", "casadi", "fmi" or "linuxcnc".
         out: the folder; of "fmi" the file.
         files: paths in it.
         counts: operations of every function, by its name behind the prefix.
@@ -240,11 +243,13 @@ def export(
     Args:
         robot: the robot.
         models: names of models ("inverse_dynamics", ...), a sequence or one text with commas; may be empty
-            where there is a controller or a plant. An FMU holds one; the robot under forces if empty.
+            where there is a controller or a plant. An FMU holds one; the robot under forces if empty. For
+            LinuxCNC it is the kinematics.
         out: folder to write; it must be empty or missing unless `overwrite`. With "fmi" a file that ends in
             .fmu.
-        target: "c", "cuda", "numpy", "casadi" or "fmi" (FMI 3.0) with what is usual, or `CTarget`,
-            `CudaTarget`, `NumpyTarget`, `CasadiTarget` or `FmiTarget` (`nacelle.io`) with options of its own.
+        target: "c", "cuda", "numpy", "casadi", "fmi" (FMI 3.0) or "linuxcnc" with what is usual, or
+            `CTarget`, `CudaTarget`, `NumpyTarget`, `CasadiTarget` or `FmiTarget` (`nacelle.io`) with options
+            of its own.
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
@@ -259,6 +264,12 @@ def export(
     """
     chosen = select_target(target) if isinstance(target, str) else target
     model_names = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
+    if chosen.models:
+        if model_names and tuple(model_names) != chosen.models:
+            raise ExportError(
+                f"the target {chosen.name} has {', '.join(chosen.models)} alone: leave the models out"
+            )
+        model_names = list(chosen.models)
     group_names = chosen.parameters
     groups = (
         [part.strip() for part in group_names.split(",")] if isinstance(group_names, str) else group_names
@@ -285,10 +296,9 @@ def export(
     states = random_states(robot, friction=request.friction, smooth=request.smooth)
     if "float" in PRECISIONS[chosen.precision] and branch_of(robot).relations:
         request = replace(request, wrong=relation_error(states))
-    package = Package(prefix, robot, _version(), request, entries(robot, prefix, request))
-    files = chosen.files(
-        package, {entry.label: reference_vectors(entry, states) for entry in package.entries}
-    )
+    package = Package(prefix, robot, __version__, request, entries(robot, prefix, request))
+    references = {entry.label: reference_vectors(entry, states) for entry in package.entries}
+    files = with_notice(chosen.files(package, references)) | {LICENSE: TERMS}
     trial = None
     if chosen.self_test is not None:
         trial = (
@@ -326,17 +336,11 @@ def _fmu(robot: Robot, prefix: str, request: ExportRequest, out: Path, overwrite
     from nacelle.export.fmi.package import fmi_file, fmi_package
 
     check_file(out, ".fmu", overwrite)
-    package = fmi_package(robot, prefix, _version(), request)
+    package = fmi_package(robot, prefix, __version__, request)
     content, files = fmi_file(package)
     write_file(out, content)
     counts = {entry.label: entry.count for entry in package.entries}
     return Export(robot, prefix, "fmi", out, tuple(files), counts)
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("nacelle")
 
 
 def _manifest(
@@ -350,6 +354,7 @@ def _manifest(
         "name": package.name,
         "target": target.name,
         "precision": target.precision,
+        "profile": target.profile,
         "friction": bool(package.request.friction),
         "smooth": package.request.smooth,
         "parameters": list(package.request.parameters),
