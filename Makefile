@@ -149,12 +149,19 @@ release-check: dist ## The wheel in bare environments, with the oldest and with 
 	$$uv venv --quiet --python $(BIN)/python "$$place/build"; \
 	$$uv pip install --quiet --python "$$place/build/bin/python" build; \
 	"$$place/build/bin/python" -m build --outdir "$$place/dist" .; \
-	for which in lowest highest; do \
+	for which in lowest-direct highest; do \
 		home="$$place/$$which"; \
 		$$uv venv --quiet --python $(BIN)/python "$$home"; \
-		$$uv pip install --quiet --python "$$home/bin/python" --only-binary :all: --resolution $$which \
+		$$uv pip compile --quiet --python $(BIN)/python --resolution $$which pyproject.toml -o "$$home.txt"; \
+		$$uv pip install --quiet --python "$$home/bin/python" --only-binary :all: -r "$$home.txt" \
 			"$$place"/dist/*.whl; \
 		(cd "$$home"; export NACELLE_CACHE="$$home/cache"; bin/nacelle --version; bin/nacelle demo); \
+		$$uv pip compile --quiet --python $(BIN)/python --resolution $$which --extra plot --extra verify \
+			pyproject.toml -o "$$home.txt"; \
+		$$uv pip install --quiet --python "$$home/bin/python" --only-binary :all: -r "$$home.txt" \
+			pytest hypothesis mpmath; \
+		NACELLE_CACHE="$$home/cache" PYTHONPATH=tests "$$home/bin/python" -m pytest -q \
+			-m "not slow and not soak" tests/cli tests/verify tests/exchange; \
 	done
 
 docs: setup ## Build the pages into site/, with the API reference written from the docstrings
