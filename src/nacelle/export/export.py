@@ -350,6 +350,7 @@ def _manifest(
         "name": package.name,
         "target": target.name,
         "precision": target.precision,
+        "profile": target.profile,
         "friction": bool(package.request.friction),
         "smooth": package.request.smooth,
         "parameters": list(package.request.parameters),
