@@ -44,15 +44,18 @@ def export_command(
         typer.Option(
             "--model",
             help="Models, separated by commas: inverse_dynamics, forward_dynamics, ... By default "
-            "inverse_dynamics; none with --controller, --plant or --target fmi.",
+            "inverse_dynamics; none with --controller, --plant or --target fmi or linuxcnc.",
         ),
     ] = None,
     target: Annotated[
         str,
         typer.Option(
             "--target",
-            help="Models as c, cuda, numpy, casadi or fmi (FMU), or the robot itself as mjcf, urdf or sdf.",
-            autocompletion=complete_choices("c", "cuda", "numpy", "casadi", "fmi", "mjcf", "urdf", "sdf"),
+            help="Models as c, cuda, numpy, casadi, fmi (FMU) or linuxcnc (kinematics), or the robot itself as "
+            "mjcf, urdf or sdf.",
+            autocompletion=complete_choices(
+                *("c", "cuda", "numpy", "casadi", "fmi", "linuxcnc", "mjcf", "urdf", "sdf")
+            ),
         ),
     ] = "c",
     source: Annotated[
@@ -146,7 +149,8 @@ def export_command(
         _export_robot(export_robot(robot, target, out=out, name=name, overwrite=force), as_json)
         return
     if models is None:
-        models = "" if controller is not None or plant or target == "fmi" else "inverse_dynamics"
+        without = controller is not None or plant or target in ("fmi", "linuxcnc")
+        models = "" if without else "inverse_dynamics"
     options = {
         "parameters": parameters,
         "controller": _controller(robot, controller, bandwidth, period, delay),

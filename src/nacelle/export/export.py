@@ -167,6 +167,7 @@ _TARGETS = {
     "numpy": "nacelle.export.python.NumpyTarget",
     "casadi": "nacelle.export.python.CasadiTarget",
     "fmi": "nacelle.export.fmi.package.FmiTarget",
+    "linuxcnc": "nacelle.export.linuxcnc.package.LinuxcncTarget",
 }
 TARGETS = tuple(_TARGETS)
 ROBOT_TARGETS = ("mjcf", "urdf", "sdf")
@@ -180,7 +181,7 @@ class Export(HasTable):
     Attributes:
         robot: the robot.
         name: prefix of all names in the package.
-        target: "c", "cuda", "numpy", "casadi" or "fmi".
+        target: "c", "cuda", "numpy", "casadi", "fmi" or "linuxcnc".
         out: the folder; of "fmi" the file.
         files: paths in it.
         counts: operations of every function, by its name behind the prefix.
@@ -241,11 +242,13 @@ def export(
     Args:
         robot: the robot.
         models: names of models ("inverse_dynamics", ...), a sequence or one text with commas; may be empty
-            where there is a controller or a plant. An FMU holds one; the robot under forces if empty.
+            where there is a controller or a plant. An FMU holds one; the robot under forces if empty. For
+            LinuxCNC it is the kinematics.
         out: folder to write; it must be empty or missing unless `overwrite`. With "fmi" a file that ends in
             .fmu.
-        target: "c", "cuda", "numpy", "casadi" or "fmi" (FMI 3.0) with what is usual, or `CTarget`,
-            `CudaTarget`, `NumpyTarget`, `CasadiTarget` or `FmiTarget` (`nacelle.io`) with options of its own.
+        target: "c", "cuda", "numpy", "casadi", "fmi" (FMI 3.0) or "linuxcnc" with what is usual, or
+            `CTarget`, `CudaTarget`, `NumpyTarget`, `CasadiTarget` or `FmiTarget` (`nacelle.io`) with options of
+            its own.
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
@@ -260,6 +263,12 @@ def export(
     """
     chosen = select_target(target) if isinstance(target, str) else target
     model_names = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
+    if chosen.models:
+        if model_names and tuple(model_names) != chosen.models:
+            raise ExportError(
+                f"the target {chosen.name} has {', '.join(chosen.models)} alone: leave the models out"
+            )
+        model_names = list(chosen.models)
     group_names = chosen.parameters
     groups = (
         [part.strip() for part in group_names.split(",")] if isinstance(group_names, str) else group_names

@@ -25,6 +25,7 @@ class ExportTarget:
 
     Attributes:
         name: what it is called.
+        models: those that it has where none are named; it has no others then. Empty where any can be named.
         refusals: why options are refused that it does not take.
         precision: "double", "float" or "both".
         batch: whether there are functions for many samples, too.
@@ -37,6 +38,7 @@ class ExportTarget:
     """
 
     name: ClassVar[str]
+    models: ClassVar[tuple[str, ...]] = ()
     refusals: ClassVar[dict[str, str]] = {
         **{"precision": _DOUBLE, "batch": _DOUBLE, "profile": _PROFILE},
         **{"controller": _MODELS, "plant": _MODELS},

@@ -1,0 +1,1 @@
+"""The target `linuxcnc`: a kinematics module for LinuxCNC, and a simulated machine."""

@@ -1,0 +1,302 @@
+"""The kinematics module: one file for halcompile, with the C of the kinematics in it."""
+
+from __future__ import annotations
+
+import re
+
+from nacelle.emit.c.parts import c_constant
+from nacelle.emit.names import comment_text
+from nacelle.errors import ExportError
+from nacelle.export.about import Package
+from nacelle.export.c.package import PackageCode
+from nacelle.export.linuxcnc.axes import axes_source, unit_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of
+
+# Pins are called MODULE.inverse.status, and LinuxCNC keeps 31 characters of "HAL_MODULE".
+LONGEST = 27
+JOINTS = 16
+"""The most joints that LinuxCNC moves."""
+
+REASONS = {
+    0: "well",
+    1: "a joint or a drive is beyond its limits",
+    2: "an input is not finite",
+    3: "out of reach, or a singularity lies on the straight way from the last good pose",
+    4: "too far from the last good pose",
+}
+"""What a status means."""
+
+_COMPONENT = """\
+/*
+ * {comp}: kinematics of {robot} for LinuxCNC.
+ * {origin}
+ */
+component {comp} "Kinematics of a parallel robot, exported by nacelle";
+description \"\"\"
+Forward and inverse kinematics by the emitted code of nacelle: joint angles in degrees, lengths in mm.
+A call starts from its last good result and follows the solution; what is not connected with it is refused
+with a reason.
+\"\"\";
+pin out s32 inverse.status "what the last call of the inverse kinematics returned";
+pin out u32 inverse.count "evaluations that it took";
+pin out float inverse.margin "smallest reach margin of a leg: 0 at a serial singularity";
+pin out float inverse.way "way to the nearest limit of a joint or drive, rad or m";
+pin out s32 forward.status "what the last call of the forward kinematics returned";
+pin out u32 forward.count "evaluations that it took";
+pin out float forward.margin "smallest reach margin of a leg";
+pin out float forward.way "way to the nearest limit of a joint or drive, rad or m";
+pin out u32 worst-count "most evaluations that a call took";
+pin out s32 reason "status of the last inverse call that was refused, kept until clear: {reasons}";
+pin out bit refused "an inverse call was refused; kept until clear";
+pin in bit clear "forget the reason";
+param rw bit ignore-limits = 0 "accept poses beyond the limits of joints and drives (status 1)";
+option singleton yes;
+option extra_setup yes;
+option extra_cleanup yes;
+option no_convenience_defines yes;
+license "GPL"; // what LinuxCNC expects of what it links; the text of this file is under {license}
+author "nacelle";
+;;
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "rtapi_math.h"
+#include "kinematics.h"
+"""
+
+_WRAPPER = """\
+
+/* ---------------------------------------------------------------- LinuxCNC's axes and joints */
+
+#define RADIAN {radian}
+
+{axes}
+static const double joint_units[{m}] = {{{units}}};
+
+/* ---------------------------------------------------------------- states, pins, records of calls */
+
+/* The last good results, of feedback and of commands. */
+static {name}_kinematics measured, commanded;
+/* The joints that the last command returned. */
+static double returned[{m}];
+static struct __comp_state *pins;
+
+static const char *const reasons[] = {{
+{reason_lines}}};
+
+char *trace_file = 0;
+RTAPI_MP_STRING(trace_file, "file that calls are written to when the module is unloaded");
+int trace_calls = 100000;
+RTAPI_MP_INT(trace_calls, "most calls that are written");
+
+/* A call: 0 forward, 1 inverse, 2 inverse that asks only; its status; axes X Y Z A B C U V W; joints. */
+#define RECORD (2 + 9 + {m})
+static double *trace;
+static int traced;
+
+static void record(int kind, int status, const EmcPose *world, const double *joint)
+{{
+    if (!trace || traced >= trace_calls) {{
+        return;
+    }}
+    const double head[11] = {{kind, status, world->tran.x, world->tran.y, world->tran.z, world->a, world->b,
+        world->c, world->u, world->v, world->w}};
+    double *to = trace + (size_t)RECORD * traced++;
+    for (int i = 0; i < RECORD; ++i) {{
+        to[i] = (i < 11) ? head[i] : joint[i - 11];
+    }}
+}}
+
+/* Keep why an inverse call is refused, and say it where that is new. */
+static void refuse(int status)
+{{
+    if (!*pins->refused || *pins->reason != status) {{
+        rtapi_print_msg(RTAPI_MSG_ERR, "{hal}: pose refused: %s (status %d)\\n", reasons[status], status);
+    }}
+    *pins->reason = status;
+    *pins->refused = 1;
+}}
+
+static void count_calls(int count)
+{{
+    if (*pins->worst_count < (hal_u32_t)count) {{
+        *pins->worst_count = (hal_u32_t)count;
+    }}
+}}
+
+static int extra_setup(struct __comp_state *instance, char *prefix, long extra_arg)
+{{
+    (void)prefix;
+    (void)extra_arg;
+    pins = instance;
+    {name}_kinematics_reset(&measured);
+    {name}_kinematics_reset(&commanded);
+    if (trace_file && *trace_file && trace_calls > 0) {{
+        trace = calloc((size_t)trace_calls * RECORD, sizeof *trace);
+        if (!trace) {{
+            rtapi_print_msg(RTAPI_MSG_ERR, "{hal}: no memory for %d calls\\n", trace_calls);
+            return -ENOMEM;
+        }}
+    }}
+    return 0;
+}}
+
+static void extra_cleanup(void)
+{{
+    FILE *file = trace ? fopen(trace_file, "wb") : 0;
+    if (file) {{
+        fwrite(trace, sizeof *trace * RECORD, (size_t)traced, file);
+        fclose(file);
+    }} else if (trace) {{
+        rtapi_print_msg(RTAPI_MSG_ERR, "{hal}: cannot write %s\\n", trace_file);
+    }}
+    free(trace);
+    trace = 0;
+}}
+
+/* ---------------------------------------------------------------- what LinuxCNC calls */
+
+int kinematicsForward(const double *joint, EmcPose *world, const KINEMATICS_FORWARD_FLAGS *fflags,
+    KINEMATICS_INVERSE_FLAGS *iflags)
+{{
+    double q[{m}];
+    double x[{nx}];
+    (void)fflags;
+    (void)iflags;
+    for (int i = 0; i < {m}; ++i) {{
+        q[i] = joint[i] / joint_units[i];
+    }}
+    const int status = {name}_forward(&measured, q, x);
+    *pins->forward_status = status;
+    *pins->forward_count = (hal_u32_t)measured.count;
+    *pins->forward_margin = measured.margin;
+    *pins->forward_way = measured.way;
+    count_calls(measured.count);
+    /* Where joints are, there the platform is: limits are the drives' business. */
+    if (status <= 1) {{
+        axes_of(x, world);
+    }}
+    record(0, status, world, joint);
+    return (status <= 1) ? 0 : -1;
+}}
+
+/* LinuxCNC asks in two ways. The planner's call of every period gives the joints of the last one: the command
+ * goes on from there. If it gives others, the joints have been moved one by one meanwhile: it goes on from
+ * where they are measured. Whether a target can be reached is asked with joints of zero; the command stays. */
+int kinematicsInverse(const EmcPose *world, double *joint, const KINEMATICS_INVERSE_FLAGS *iflags,
+    KINEMATICS_FORWARD_FLAGS *fflags)
+{{
+    double x[{nx}];
+    double q[{m}];
+    int asks = 1;
+    int goes_on = 1;
+    (void)iflags;
+    (void)fflags;
+    for (int i = 0; i < {m}; ++i) {{
+        asks = asks && joint[i] == 0.0;
+        goes_on = goes_on && joint[i] == returned[i];
+    }}
+    asks = asks && !goes_on;
+    {name}_kinematics s = (asks || goes_on) ? commanded : measured;
+    pose_of(world, x);
+    const int status = {name}_inverse(&s, x, q);
+    const int bad = status > 1 || (status == 1 && !pins->ignore_limits);
+    *pins->inverse_status = status;
+    *pins->inverse_count = (hal_u32_t)s.count;
+    *pins->inverse_margin = s.margin;
+    *pins->inverse_way = s.way;
+    count_calls(s.count);
+    if (*pins->clear) {{
+        *pins->reason = 0;
+        *pins->refused = 0;
+    }}
+    if (bad) {{
+        refuse(status);
+    }} else {{
+        for (int i = 0; i < {m}; ++i) {{
+            joint[i] = q[i] * joint_units[i];
+            returned[i] = asks ? returned[i] : joint[i];
+        }}
+        if (!asks) {{
+            commanded = s;
+        }}
+    }}
+    record(asks ? 2 : 1, status, world, joint);
+    return bad ? -1 : 0;
+}}
+
+KINEMATICS_TYPE kinematicsType(void)
+{{
+    return KINEMATICS_BOTH;
+}}
+
+#ifdef KINS_NOT_SWITCHABLE
+KINS_NOT_SWITCHABLE
+#endif
+EXPORT_SYMBOL(kinematicsType);
+EXPORT_SYMBOL(kinematicsForward);
+EXPORT_SYMBOL(kinematicsInverse);
+"""
+
+
+def component_name(package: Package) -> str:
+    """The name of the module and its file: that of the package, with _kins behind it.
+
+    Raises:
+        ExportError: if LinuxCNC cannot have the name or the robot.
+    """
+    name = f"{package.name}_kins"
+    if len(name) > LONGEST:
+        raise ExportError(
+            f"{name} is too long for a module of LinuxCNC: name the package (name=, or --name), at most "
+            f"{LONGEST - len('_kins')} characters"
+        )
+    m = len(package.robot.actuators)
+    if m > JOINTS:
+        raise ExportError(f"LinuxCNC moves at most {JOINTS} joints, the robot has {m} actuators")
+    return name
+
+
+def hal_name(component: str) -> str:
+    """What HAL calls a module, as halcompile makes it."""
+    return component.removeprefix("hal_").replace("_", "-").rstrip("-")
+
+
+def module_source(package: Package, code: PackageCode) -> str:
+    """The text of the module."""
+    robot, name, component = package.robot, package.name, component_name(package)
+    mechanism = mechanism_of(robot)
+    head = _COMPONENT.format(
+        comp=component,
+        robot=comment_text(robot.name),
+        origin=package.origin,
+        reasons=", ".join(f"{status} {text}" for status, text in REASONS.items()),
+        license="0BSD",
+    )
+    wrapper = _WRAPPER.format(
+        name=name,
+        hal=hal_name(component),
+        m=len(robot.actuators),
+        nx=mechanism.layout.nx,
+        radian=c_constant(1.0 / unit_of(True), "double"),
+        axes=axes_source(robot),
+        units=", ".join(c_constant(unit_of(angle), "double") for angle in robot.revolute_actuators),
+        reason_lines="".join(f'    "{text}",\n' for text in REASONS.values()),
+    )
+    return head + _one_text(code) + wrapper
+
+
+def _one_text(code: PackageCode) -> str:
+    """All C of a package as one text: each header once, where it is first included."""
+    seen: set[str] = set()
+
+    def expand(text: str) -> str:
+        return re.sub(r'^#include "([^"]+)"\n', lambda match: include(match[1]), text, flags=re.M)
+
+    def include(file: str) -> str:
+        if file in seen:
+            return ""
+        seen.add(file)
+        return expand(code.headers[file])
+
+    return "".join(expand(text) for _, text in sorted(code.sources.items()))

@@ -1,0 +1,136 @@
+"""The target `linuxcnc`: a folder with a kinematics module, a simulated machine, and a README."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nacelle.export.about import Package, escape_markdown
+from nacelle.export.c.kinematics import kinematics_tolerances
+from nacelle.export.c.package import package_code
+from nacelle.export.kinematics import KINEMATICS
+from nacelle.export.linuxcnc.machine import Machine
+from nacelle.export.linuxcnc.module import REASONS, component_name, hal_name, module_source
+from nacelle.export.target import ExportTarget
+from nacelle.export.vectors import TOLERANCES, ReferenceVectors
+
+_README = """\
+# {comp}
+
+Kinematics of the robot {robot} for LinuxCNC, and a simulated machine around them.
+Written by nacelle {version}. Hash of the robot's structure and numbers: `{hash}`.
+
+| file | what it is |
+|---|---|
+| `{comp}.comp` | the kinematics module, one file |
+| `{name}.ini`, `{name}.hal`, `{name}.tbl` | a simulated machine: what is commanded is measured |
+| `{name}.ngc` | a program: lines, arcs and rotations around the reference pose |
+
+## Building and running
+
+    sudo halcompile --install {comp}.comp
+    linuxcnc {name}.ini
+
+`halcompile` is in the package `linuxcnc-uspace-dev`. The module is for user space (uspace) and computes in
+double.
+
+## Axes and joints
+
+| axis | coordinate | unit | at the reference pose |
+|---|---|---|---|
+{axes}
+
+{orientation}| joint | actuator | unit | home |
+|---|---|---|---|
+{joints}
+
+Joints are the coordinates of the actuators. The machine homes where it stands, at the reference pose: with real drives
+give each joint its switch, and `HOME_OFFSET` so that the joint reads the actuator's coordinate. Limits of joints are
+those of the description; limits of axes say how far each alone moves from the reference pose, and what lies between
+the kinematics refuse.
+
+## Pins
+
+| pin of `{pins}` | what it is |
+|---|---|
+| `inverse.status`, `forward.status` | what the last call returned, below |
+| `inverse.margin`, `forward.margin` | smallest reach margin of a leg: 0 at a serial singularity |
+| `inverse.way`, `forward.way` | way to the nearest limit of a joint or drive, rad or m |
+| `inverse.count`, `forward.count`, `worst-count` | evaluations of the last call, and the most of all calls |
+| `refused`, `reason` | whether a pose was refused, and the status; kept until `clear` is true |
+
+| status | meaning |
+|---|---|
+{reasons}
+
+From 2 on a pose is refused, and at status 1, too, unless the parameter `ignore-limits` is 1. Then LinuxCNC stops the
+motion or does not begin it, and the reason is in its log. A result is connected with the last good one, so the platform
+never changes its assembly unseen. Until all joints are homed the forward kinematics may have no result.
+
+`loadrt {comp} trace_file=/tmp/calls trace_calls=100000` keeps the first calls and writes them when the module is
+unloaded, doubles in rows: 0 forward, 1 inverse, 2 inverse that only asks whether a target can be reached; status;
+X Y Z A B C U V W; the joints.
+
+## License
+
+These files are under 0BSD: use them as you like. The module says `license "GPL"`, since it is linked into LinuxCNC,
+which is under the GPL; 0BSD permits that.
+"""
+
+_ORIENTATION = """\
+The platform's axes are turned against those of the base by R = Rz(C) Ry(B) Rx(A): vectors of the platform times R
+are those of the base. Near B = 90 degrees A and C mean the same; stay away.
+
+"""
+
+
+@dataclass(frozen=True)
+class LinuxcncTarget(ExportTarget):
+    """A kinematics module for LinuxCNC in double, with a simulated machine."""
+
+    name = "linuxcnc"
+    models = (KINEMATICS,)
+    refusals = ExportTarget.refusals | {
+        "parameters": "numbers of the robot are constants of {}: leave the parameters out"
+    }
+
+    def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
+        """All files."""
+        component = component_name(package)
+        machine = Machine(package.robot, component, package.name)
+        tolerances = kinematics_tolerances(package, references, TOLERANCES)
+        code = package_code(package, ("double",), batch=False, tolerances=tolerances)
+        pins = hal_name(component)
+        return {
+            f"{component}.comp": module_source(package, code),
+            **machine.files(pins),
+            "README.md": _readme(package, machine, pins),
+        }
+
+
+def _readme(package: Package, machine: Machine, pins: str) -> str:
+    robot = package.robot
+    home = zip(machine.axes, machine.home, strict=True)
+    axes = [
+        f"| {axis.letter} | {escape_markdown(axis.coordinate)} | {'degrees' if axis.angle else 'mm'} | {value:.4f} |"
+        for axis, value in home
+    ]
+    joints = [
+        f"| {k} | {escape_markdown(actuator.name)} | {'degrees' if turns else 'mm'} | {value:.4f} |"
+        for k, (actuator, turns, value) in enumerate(
+            zip(robot.actuators, robot.revolute_actuators, machine.joint_home, strict=True)
+        )
+    ]
+    free = len([axis for axis in machine.axes if axis.letter in "ABC"]) == 3
+    return _README.format(
+        comp=machine.module,
+        name=machine.name,
+        pins=pins,
+        robot=escape_markdown(robot.name),
+        version=package.version,
+        hash=robot.hash,
+        axes="\n".join(axes),
+        joints="\n".join(joints),
+        orientation=_ORIENTATION if free else "",
+        reasons="\n".join(f"| {status} | {text} |" for status, text in REASONS.items()),
+    )
