@@ -113,7 +113,7 @@ def export_command(
         str,
         typer.Option(
             "--profile",
-            help="Profile of C code: embedded, for microcontrollers (float alone, stack stated in its README).",
+            help="Profile of C code: embedded, for microcontrollers (float alone, stack in its README).",
             autocompletion=complete_choices("embedded"),
         ),
     ] = "",

@@ -1,8 +1,8 @@
 """The profile `embedded` of C: float for microcontrollers, and the stack of every function along its calls.
 
-A package of the profile has no double in it and nothing that promotes to double, constants in flash alone, no
-heap, no globals and no recursion. Its stack is bounded therefore by the largest sum of frames along a chain of
-calls; a compiler (gcc) lists frames and calls.
+A package of the profile has no double in it and nothing that promotes to double, constants in flash alone,
+no heap, no globals and no recursion. Its stack is bounded therefore by the largest sum of frames along a
+chain of calls; a compiler (gcc) lists frames and calls.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LIBRARY = ("atan2f", "ceilf", "cosf", "expf", "fabsf", "floorf", "sinf", "sqrtf"
 _SECONDS = 300.0
 _NODE = re.compile(r'^node: \{ title: "([^"]+)" label: "[^"]*?\\n(\d+) bytes \((\w[\w,]*)\)', re.MULTILINE)
 _EDGE = re.compile(r'^edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', re.MULTILINE)
-_CALL = re.compile(r"\b(?:%s)(?=\()" % "|".join(LIBRARY))
+_CALL = re.compile(rf"\b(?:{'|'.join(LIBRARY)})(?=\()")
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,9 @@ def cross_compiler() -> Compiler | None:
 def library_calls(files: Mapping[str, str]) -> tuple[str, ...]:
     """The functions of `math.h` that the sources of a package call, sorted."""
     return tuple(
-        sorted({name for path, text in files.items() if path.startswith("src/") for name in _CALL.findall(text)})
+        sorted(
+            {name for path, text in files.items() if path.startswith("src/") for name in _CALL.findall(text)}
+        )
     )
 
 
