@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nacelle.control.controller import Controller
+from nacelle.distribution import __version__
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import SELF_TEST_MARK, Package
 from nacelle.export.entries import check_request, entries, package_name
@@ -247,8 +248,8 @@ def export(
         out: folder to write; it must be empty or missing unless `overwrite`. With "fmi" a file that ends in
             .fmu.
         target: "c", "cuda", "numpy", "casadi", "fmi" (FMI 3.0) or "linuxcnc" with what is usual, or
-            `CTarget`, `CudaTarget`, `NumpyTarget`, `CasadiTarget` or `FmiTarget` (`nacelle.io`) with options of
-            its own.
+            `CTarget`, `CudaTarget`, `NumpyTarget`, `CasadiTarget` or `FmiTarget` (`nacelle.io`) with options
+            of its own.
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.
@@ -295,7 +296,7 @@ def export(
     states = random_states(robot, friction=request.friction, smooth=request.smooth)
     if "float" in PRECISIONS[chosen.precision] and branch_of(robot).relations:
         request = replace(request, wrong=relation_error(states))
-    package = Package(prefix, robot, _version(), request, entries(robot, prefix, request))
+    package = Package(prefix, robot, __version__, request, entries(robot, prefix, request))
     references = {entry.label: reference_vectors(entry, states) for entry in package.entries}
     files = with_notice(chosen.files(package, references)) | {LICENSE: TERMS}
     trial = None
@@ -335,17 +336,11 @@ def _fmu(robot: Robot, prefix: str, request: ExportRequest, out: Path, overwrite
     from nacelle.export.fmi.package import fmi_file, fmi_package
 
     check_file(out, ".fmu", overwrite)
-    package = fmi_package(robot, prefix, _version(), request)
+    package = fmi_package(robot, prefix, __version__, request)
     content, files = fmi_file(package)
     write_file(out, content)
     counts = {entry.label: entry.count for entry in package.entries}
     return Export(robot, prefix, "fmi", out, tuple(files), counts)
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("nacelle")
 
 
 def _manifest(

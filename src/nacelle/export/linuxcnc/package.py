@@ -56,8 +56,8 @@ the kinematics refuse.
 | `inverse.status`, `forward.status` | what the last call returned, below |
 | `inverse.margin`, `forward.margin` | smallest reach margin of a leg: 0 at a serial singularity |
 | `inverse.way`, `forward.way` | way to the nearest limit of a joint or drive, rad or m |
-| `inverse.count`, `forward.count`, `worst-count` | evaluations of the last call, and the most of all calls |
-| `refused`, `reason` | whether a pose was refused, and the status; kept until `clear` is true |
+| `inverse.count`, `forward.count`, `worst-count` | evaluations of the last call, and the most of all since `clear` |
+| `refused`, `reason` | whether a pose was refused, and the status; kept until the input `clear` is true |
 
 | status | meaning |
 |---|---|
@@ -68,13 +68,12 @@ motion or does not begin it, and the reason is in its log. A result is connected
 never changes its assembly unseen. Until all joints are homed the forward kinematics may have no result.
 
 `loadrt {comp} trace_file=/tmp/calls trace_calls=100000` keeps the first calls and writes them when the module is
-unloaded, doubles in rows: 0 forward, 1 inverse, 2 inverse that only asks whether a target can be reached; status;
-X Y Z A B C U V W; the joints.
+unloaded, doubles in rows: 0 forward, 1 inverse; status; X Y Z A B C U V W; the joints.
 
 ## License
 
-These files are under 0BSD: use them as you like. The module says `license "GPL"`, since it is linked into LinuxCNC,
-which is under the GPL; 0BSD permits that.
+These files are under 0BSD, `LICENSE.txt`: use them as you like. The module says `license "GPL"`, since it is linked into
+LinuxCNC, which is under the GPL; 0BSD permits that.
 """
 
 _ORIENTATION = """\
