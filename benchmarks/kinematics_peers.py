@@ -420,7 +420,9 @@ def main():
         print(json.dumps({"processor": processor(), "samples": options.samples, "rows": results}, indent=1))
         return
     print(f"{processor()}; {options.samples} poses and joint sets of a kind")
-    print(f"{'poses':6s} {'':8s} {'':16s} {'ns':>7s} {'iterations':>10s} {'closure, m':>11s} {'lost':>7s} {'wrong':>7s}")
+    print(
+        f"{'poses':6s} {'':8s} {'':16s} {'ns':>7s} {'iterations':>10s} {'closure, m':>11s} {'lost':>7s} {'wrong':>7s}"
+    )
     for row in results:
         print(
             f"{row['poses']:6s} {row['direction']:8s} {row['who']:16s} {row['ns']:7.0f} {row['iterations']:10d} "
