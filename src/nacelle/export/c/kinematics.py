@@ -284,7 +284,7 @@ _INVERSE = """\
 
 _ITERATED = """\
     {real} y[{ny}];
-    {real} distances[{nd}];
+    {real} distances[{most}];
     int first = 0;
 """
 
@@ -351,7 +351,7 @@ def kinematics_header(package: Package, reals: Sequence[str], tolerances: Mappin
         for label, entry in (("forward", forward), ("inverse", inverse)):
             if entry is not None:
                 lines += [
-                    f"    {real} {label}_distances[{_size(entry, 'distances')}];",
+                    f"    {real} {label}_distances[{max(_size(entry, 'distances'), 1)}];",
                     f"    int {label}_known;",
                 ]
         lines += [f"}} {_struct(package, real)};", "", *_prototypes(package, real), ""]
@@ -388,6 +388,8 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
         "m": m,
         "nc": _size(forward, "distances"),
         "nd": _size(inverse, "distances"),
+        # C has no empty arrays.
+        "most": max(_size(inverse, "distances"), 1),
         "joints": f"{name}_{JOINTS}{end}",
         "rates": f"{name}_{RATES}{end}",
         "twist": f"{name}_{TWIST}{end}",
