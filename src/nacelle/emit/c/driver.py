@@ -254,9 +254,8 @@ static const {real} {function}_weights[{n}] = {{
     {real} at[{k}];
     {real} step[{n}];
     {real} last[1];
-    {real} here[{m}];
-    {real} further[{m}];
-    const unsigned rounds = (unsigned)(cap > 0 ? cap : 0);
+    {real} here[{most}];
+{further}    const unsigned rounds = (unsigned)(cap > 0 ? cap : 0);
 {loop}
     for (unsigned j = 0; j < {n}; ++j) {{
         y[j] = accepted[j];
@@ -323,6 +322,9 @@ def track_source(
     common = {"function": driver, "n": y.size, "k": p.size, "m": loop.m, "real": real}
     text = _TRACK.format(
         **common,
+        # C has no empty arrays.
+        most=max(loop.m, 1),
+        further=f"    {real} further[{loop.m}];\n" if loop.m else "    (void)distances;\n",
         head=head,
         weights="\n".join(f"    {', '.join(values[j : j + 4])}," for j in range(0, len(values), 4)),
         loop=code.text(),

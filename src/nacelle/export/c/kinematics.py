@@ -320,7 +320,7 @@ _INVERSE = """\
 
 _ITERATED = """\
     {real} y[{ny}];
-    {real} distances[{nd}];
+    {real} distances[{most}];
     int first = 0;
 """
 
@@ -408,7 +408,7 @@ def kinematics_header(package: Package, reals: Sequence[str], tolerances: Mappin
         for label, entry in (("forward", forward), ("inverse", inverse)):
             if entry is not None:
                 lines += [
-                    f"    {real} {label}_distances[{_size(entry, 'distances')}];",
+                    f"    {real} {label}_distances[{max(_size(entry, 'distances'), 1)}];",
                     f"    int {label}_known;",
                 ]
         lines += [
@@ -460,6 +460,8 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
         "rates": call(RATES),
         "twist": call(TWIST),
         "spheres": call(SPHERES),
+        # C has no empty arrays.
+        "most": max(_size(inverse, "distances"), 1),
         "s_y": "s->y, " if ny else "",
         "tolerance": c_constant(_tolerance(package, real, tolerances), real),
         "slack": c_constant({"double": -1e-9, "float": -1e-5}[real], real),
