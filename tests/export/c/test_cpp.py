@@ -80,7 +80,9 @@ def test_class(tmp_path: Path, name: str, parameters: str) -> None:
     subprocess.run(["gcc", "-std=c99", "-c", f"-I{package}/include", *sources], cwd=tmp_path, check=True)
     objects = sorted(path.name for path in tmp_path.glob("*.o"))
     command = ["g++", "-std=c++17", *WARNINGS, f"-I{package}/include", "-o", "main", "main.cpp"]
-    done = subprocess.run([*command, *objects, "-lm"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, *objects, "-lm"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     output = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in output.splitlines()]
