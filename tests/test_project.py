@@ -145,6 +145,16 @@ def test_controller_in_c(capsys, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
+def test_ros2(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    printed = _printed(FOLDER / "ros2/run.py", capsys)
+    assert float(printed["plate, largest error in m"]) < 1e-14
+    assert printed["poses"].strip() == "1000"
+    assert printed["out of reach"].strip() == "the motor stays"
+
+
+@pytest.mark.slow
 def test_computed_force_palida(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["computed_force_palida.py"])
     printed = _printed(FOLDER / "computed_force_palida.py", capsys)

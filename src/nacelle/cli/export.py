@@ -43,7 +43,8 @@ def export_command(
         str | None,
         typer.Option(
             "--model",
-            help="Models, separated by commas: inverse_dynamics, forward_dynamics, ... By default "
+            help="Models, separated by commas: inverse_dynamics, forward_dynamics, kinematics (forward and "
+            "inverse, with a state), ... By default "
             "inverse_dynamics; none with --controller, --plant or --target fmi or linuxcnc.",
         ),
     ] = None,

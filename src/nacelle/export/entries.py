@@ -23,7 +23,7 @@ from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
 from nacelle.export.entry import CLOSING_STEP, Entry, ExportRequest, pose_description, with_preparation
-from nacelle.export.kinematics import KINEMATICS, KINEMATICS_LABELS, kinematics_entries
+from nacelle.export.kinematics import FORWARD_KINEMATICS, KINEMATICS, KINEMATICS_LABELS, kinematics_entries
 from nacelle.export.loop import assembly_entry, controller_entries, plant_entries
 from nacelle.kinematics.branch import RELATION_TOLERANCE, branch_of
 from nacelle.kinematics.kinematic_model import branch_signs
@@ -97,7 +97,8 @@ def check_request(request: ExportRequest) -> None:
         )
     for name in request.models:
         if name not in (*_MAIN, KINEMATICS):
-            raise ExportError(f"no model is called {name!r}; {did_you_mean(name, (*_MAIN, KINEMATICS))}")
+            hint = did_you_mean(name, (*_MAIN, KINEMATICS, FORWARD_KINEMATICS))
+            raise ExportError(f"no model is called {name!r}; {hint}")
         if name in ELASTIC_NAMES and request.parameters:
             raise ExportError(f"numbers of the robot are constants of {name}: leave the parameters out")
         if request.models.count(name) > 1:

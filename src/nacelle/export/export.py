@@ -22,6 +22,7 @@ from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import SELF_TEST_MARK, Package
 from nacelle.export.entries import check_request, entries, package_name
 from nacelle.export.entry import ExportRequest
+from nacelle.export.kinematics import FORWARD_KINEMATICS, KINEMATICS
 from nacelle.export.loop import gain_fields, memory_fields
 from nacelle.export.notice import LICENSE, TERMS, with_notice
 from nacelle.export.states import random_states
@@ -242,7 +243,8 @@ def export(
 
     Args:
         robot: the robot.
-        models: names of models ("inverse_dynamics", ...), a sequence or one text with commas; may be empty
+        models: names of models ("inverse_dynamics", "kinematics", ...), a sequence or one text with commas
+            ("forward_kinematics" is part of "kinematics", and means it); may be empty
             where there is a controller or a plant. An FMU holds one; the robot under forces if empty. For
             LinuxCNC it is the kinematics.
         out: folder to write; it must be empty or missing unless `overwrite`. With "fmi" a file that ends in
@@ -264,6 +266,7 @@ def export(
     """
     chosen = select_target(target) if isinstance(target, str) else target
     model_names = [part.strip() for part in models.split(",")] if isinstance(models, str) else list(models)
+    model_names = [KINEMATICS if part == FORWARD_KINEMATICS else part for part in model_names]
     if chosen.models:
         if model_names and tuple(model_names) != chosen.models:
             raise ExportError(

@@ -35,6 +35,9 @@ from nacelle.spatial.scalar import Array
 KINEMATICS = "kinematics"
 """What the model is called."""
 
+FORWARD_KINEMATICS = "forward_kinematics"
+"""A part of it, which means the whole: both directions share a state."""
+
 POSE_STEP, CLOSING_STEP, SPHERES, JOINTS, RATES, TWIST = (
     "pose_step",
     "closing_step",

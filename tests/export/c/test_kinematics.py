@@ -197,6 +197,14 @@ def test_geometry_at_run_time(tmp_path: Path, name: str) -> None:
     np.testing.assert_allclose(table[:, 4 + m :], x, atol=1e-11)
 
 
+def test_forward_kinematics_means_both(tmp_path: Path) -> None:
+    robot, target = library_robot("fivebar"), nacelle.io.CTarget(precision="double", self_test=False)
+    done = nacelle.export(robot, "forward_kinematics", out=tmp_path / "package", target=target)
+    assert {"spheres_at", "joints_at"} <= set(done.counts)
+    with pytest.raises(nacelle.NacelleError, match="did you mean 'forward_kinematics'"):
+        nacelle.export(robot, "forward_kinematic", out=tmp_path / "other", target=target)
+
+
 def test_iterated_legs_refuse_geometry(tmp_path: Path) -> None:
     target = nacelle.io.CTarget(parameters="geometry")
     with pytest.raises(nacelle.NacelleError, match="legs of h4 are solved numerically"):
