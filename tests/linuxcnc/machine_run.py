@@ -76,7 +76,7 @@ class Calls:
     """What a module has recorded of its calls, a row each.
 
     Attributes:
-        kind: 0 forward, 1 inverse, 2 inverse that only asks.
+        kind: 0 forward, 1 inverse.
         status: what they returned.
         axes: X Y Z A B C U V W, mm and degrees (calls, 9).
         joints: mm and degrees (calls, joints).

@@ -77,7 +77,7 @@ static const double joint_units[{m}] = {{{units}}};
 
 /* The last good results, of feedback and of commands. */
 static {name}_kinematics measured, commanded;
-/* The joints that the last command returned. */
+/* The joints that the last inverse call returned. */
 static double returned[{m}];
 static struct __comp_state *pins;
 
@@ -89,7 +89,7 @@ RTAPI_MP_STRING(trace_file, "file that calls are written to when the module is u
 int trace_calls = 100000;
 RTAPI_MP_INT(trace_calls, "most calls that are written");
 
-/* A call: 0 forward, 1 inverse, 2 inverse that asks only; its status; axes X Y Z A B C U V W; joints. */
+/* A call: 0 forward, 1 inverse; its status; axes X Y Z A B C U V W; joints. */
 #define RECORD (2 + 9 + {m})
 static double *trace;
 static int traced;
@@ -180,24 +180,21 @@ int kinematicsForward(const double *joint, EmcPose *world, const KINEMATICS_FORW
     return (status <= 1) ? 0 : -1;
 }}
 
-/* LinuxCNC asks in two ways. The planner's call of every period gives the joints of the last one: the command
- * goes on from there. If it gives others, the joints have been moved one by one meanwhile: it goes on from
- * where they are measured. Whether a target can be reached is asked with joints of zero; the command stays. */
+/* The planner's call of a period gives the joints that the last one returned: the command goes on from there.
+ * With other joints LinuxCNC asks for the end of a move, or the joints have been moved one by one: then it
+ * starts from where the platform is measured. */
 int kinematicsInverse(const EmcPose *world, double *joint, const KINEMATICS_INVERSE_FLAGS *iflags,
     KINEMATICS_FORWARD_FLAGS *fflags)
 {{
     double x[{nx}];
     double q[{m}];
-    int asks = 1;
     int goes_on = 1;
     (void)iflags;
     (void)fflags;
     for (int i = 0; i < {m}; ++i) {{
-        asks = asks && joint[i] == 0.0;
         goes_on = goes_on && joint[i] == returned[i];
     }}
-    asks = asks && !goes_on;
-    {name}_kinematics s = (asks || goes_on) ? commanded : measured;
+    {name}_kinematics s = goes_on ? commanded : measured;
     pose_of(world, x);
     const int status = {name}_inverse(&s, x, q);
     const int bad = status > 1 || (status == 1 && !pins->ignore_limits);
@@ -215,13 +212,11 @@ int kinematicsInverse(const EmcPose *world, double *joint, const KINEMATICS_INVE
     }} else {{
         for (int i = 0; i < {m}; ++i) {{
             joint[i] = q[i] * joint_units[i];
-            returned[i] = asks ? returned[i] : joint[i];
+            returned[i] = joint[i];
         }}
-        if (!asks) {{
-            commanded = s;
-        }}
+        commanded = s;
     }}
-    record(asks ? 2 : 1, status, world, joint);
+    record(1, status, world, joint);
     return bad ? -1 : 0;
 }}
 

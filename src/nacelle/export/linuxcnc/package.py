@@ -68,8 +68,7 @@ motion or does not begin it, and the reason is in its log. A result is connected
 never changes its assembly unseen. Until all joints are homed the forward kinematics may have no result.
 
 `loadrt {comp} trace_file=/tmp/calls trace_calls=100000` keeps the first calls and writes them when the module is
-unloaded, doubles in rows: 0 forward, 1 inverse, 2 inverse that only asks whether a target can be reached; status;
-X Y Z A B C U V W; the joints.
+unloaded, doubles in rows: 0 forward, 1 inverse; status; X Y Z A B C U V W; the joints.
 
 ## License
 
