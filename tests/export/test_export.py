@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from nacelle.export.c import package as c_package
 from nacelle.export.compiler import Compiler, TimeLimitError, find_compiler, run_with_timeout
 from nacelle.export.entries import LONGEST, check_request, entries, package_name
 from nacelle.export.entry import Entry, ExportRequest
-from nacelle.export.export import MANIFEST, check_file, write_file, write_folder
+from nacelle.export.export import MANIFEST, TARGETS, check_file, select_target, write_file, write_folder
+from nacelle.export.notice import LICENSE, SPDX, TERMS
 from nacelle.export.states import model_inputs, random_states
 from nacelle.export.trial import run_self_test
 from nacelle.export.vectors import (
@@ -170,6 +172,33 @@ def test_the_same_export_twice_is_the_same(tmp_path: Path) -> None:
     assert first.files == second.files
     for name in first.files:
         assert (first.out / name).read_bytes() == (second.out / name).read_bytes()
+
+
+# ---- The notice of generated files
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_file_of_source_has_its_notice(tmp_path: Path, target: str) -> None:
+    robot = library_robot("fivebar")
+    if target == "fmi":
+        done = nacelle.export(robot, "inverse_kinematics", out=tmp_path / "p.fmu", target=target)
+        with zipfile.ZipFile(done.out) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+    else:
+        law = controller(robot, "sj", period=5e-4, bandwidth=10.0) if target == "c" else None
+        options = {"controller": law, "plant": law is not None, "self_test": False}
+        models = "inverse_kinematics" + (",kinematics" if target == "c" else "")
+        done = nacelle.export(robot, models, out=tmp_path / "p", target=select_target(target, options))
+        files = {name: (done.out / name).read_bytes() for name in done.files}
+    terms = {name for name in files if name.lower().endswith(LICENSE.lower())}
+    assert [files[name].decode() for name in terms] == [TERMS]
+    # All else is data, a page or a binary.
+    others = {
+        name for name in files if Path(name).suffix in (".md", ".json", ".xml", ".so", ".dylib", ".dll")
+    }
+    for name in files.keys() - terms - others:
+        assert SPDX in files[name].decode().splitlines()[0], name
+    assert len(files) - len(terms | others) >= 2
 
 
 # ---- Any text as words of a Markdown page: nothing in it is markup

@@ -258,6 +258,10 @@ def import_command(
     closures: Annotated[
         Path | None, typer.Option("--closures", help="Loop closures and actuated joints of a URDF (YAML).")
     ] = None,
+    drive: Annotated[
+        str | None,
+        typer.Option("--drive", help="Driven joints or actuators, a,b,...; by default those of the file."),
+    ] = None,
     floating: Annotated[
         bool, typer.Option("--floating", help="Let the root link of a URDF move freely (floating base).")
     ] = False,
@@ -284,11 +288,20 @@ def import_command(
 
     check_output_file(out)
     done = import_robot(
-        file, closures=closures, floating=floating, keyframe=keyframe, name=name, platform=platform
+        file,
+        closures=closures,
+        drive=None if drive is None else [name.strip() for name in drive.split(",") if name.strip()],
+        floating=floating,
+        keyframe=keyframe,
+        name=name,
+        platform=platform,
     )
     done.save(out)
-    # Their lines are those of what was written.
-    warnings = [dataclasses.replace(problem, file=str(out)) for problem in done.warnings]
+    # Lines are those of the file that was read, or of what was written.
+    warnings = [
+        problem if problem.file == str(file) else dataclasses.replace(problem, file=str(out))
+        for problem in done.warnings
+    ]
     if as_json:
         entries = [problem.as_dict() for problem in warnings]
         lists = {"steps": list(done.steps), "losses": list(done.losses), "warnings": entries}

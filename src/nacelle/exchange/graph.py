@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from nacelle.errors import DescriptionError, Problem
 from nacelle.model.joint import UNBOUNDED, Interval
 from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose, identity
@@ -262,10 +263,12 @@ class ExchangeReport:
     Attributes:
         steps: what was done without a change of the dynamics.
         losses_by_message: what was left out or changed, with the names of all that each concerns.
+        warnings: what may be meant otherwise, with its place in the file.
     """
 
     steps: list[str] = field(default_factory=list)
     losses_by_message: dict[str, list[str]] = field(default_factory=dict)
+    warnings: list[Problem] = field(default_factory=list)
 
     @property
     def losses(self) -> list[str]:
@@ -277,6 +280,10 @@ class ExchangeReport:
     def add_step(self, sentence: str) -> None:
         """Note a step that keeps the dynamics."""
         self.steps.append(sentence)
+
+    def warn(self, error: DescriptionError) -> None:
+        """Note what an error says as a warning."""
+        self.warnings += [replace(problem, severity="warning") for problem in error.problems]
 
     def add_loss(self, sentence: str, *names: str) -> None:
         """Note what was left out or changed; once, with the names of what it concerns."""

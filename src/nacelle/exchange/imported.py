@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,12 @@ from nacelle.exchange.graph import Graph
 from nacelle.exchange.par import read_par
 from nacelle.exchange.passes.bodies import without_fixed_joints, without_massless_ends
 from nacelle.exchange.passes.groups import group_hinges, join_spherical_pairs
-from nacelle.exchange.passes.motion import ChosenMotion, choose_motion, without_dependent_motors
+from nacelle.exchange.passes.motion import (
+    ChosenMotion,
+    choose_motion,
+    with_drives,
+    without_dependent_motors,
+)
 from nacelle.exchange.passes.platform import with_articulated_platform, with_platform
 from nacelle.exchange.passes.roots import without_floating, without_free_bodies
 from nacelle.exchange.sdf.read import read_sdf
@@ -41,7 +47,7 @@ class ImportedRobot(HasTable):
         text: its description, YAML.
         steps: what was done to the file's mechanism without changing its dynamics, a sentence each.
         losses: what was left out or changed, a sentence each.
-        warnings: of the check of the description.
+        warnings: what may be meant otherwise, by the file and by the check of the description.
     """
 
     robot: Robot
@@ -59,6 +65,7 @@ def import_robot(
     file: str | os.PathLike[str],
     *,
     closures: str | os.PathLike[str] | None = None,
+    drive: Collection[str] | None = None,
     floating: bool = False,
     keyframe: str | None = None,
     name: str | None = None,
@@ -69,6 +76,7 @@ def import_robot(
     Args:
         file: the file.
         closures: a file next to a URDF that says which frames coincide and which joints are driven, YAML.
+        drive: names of the joints or actuators that are driven; those that the file drives if None.
         floating: whether the root link of a URDF moves freely.
         keyframe: the keyframe in which the robot is assembled; the first if None, the drawn pose
             if empty.
@@ -82,7 +90,8 @@ def import_robot(
         DescriptionError: with the place of what is wrong; what cannot be imported says why.
     """
     side = None if closures is None else Path(closures)
-    return _robot_from_graph(_read_graph(Path(file), side, floating, keyframe), name, platform)
+    graph = _read_graph(Path(file), side, floating, keyframe)
+    return _robot_from_graph(graph if drive is None else with_drives(graph, drive), name, platform)
 
 
 def _read_graph(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
@@ -136,7 +145,8 @@ def _robot_from_graph(graph: Graph, name: str | None, platform: str | None) -> I
         check = check_robot(robot, source).require()
     except DescriptionError as error:
         raise _error_in_file(graph, error) from None
-    return ImportedRobot(check.robot, text, tuple(report.steps), tuple(report.losses), check.problems)
+    warnings = (*report.warnings, *check.problems)
+    return ImportedRobot(check.robot, text, tuple(report.steps), tuple(report.losses), warnings)
 
 
 def _choose_motion(graph: Graph, platform: str | None) -> ChosenMotion:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from nacelle.emit.names import comment_text
 from nacelle.export.entry import Entry, ExportRequest
+from nacelle.export.notice import LICENSE
 from nacelle.kinematics.margins import NEAR_MARGIN, SINGULAR_MARGIN
 from nacelle.model.robot import Robot
 from nacelle.program.cost import Count
@@ -127,6 +128,7 @@ def readme_text(package: Package, use: Sequence[str], notes: Mapping[str, str]) 
         f"Written by nacelle {package.version}. Hash of the robot's structure and numbers: `{robot.hash}`.",
         friction_note(package.request),
         _constants(package),
+        f"The files may be used for any purpose, linked into programs under any terms: 0BSD, `{LICENSE}`.",
         "",
         *use,
         "",

@@ -22,6 +22,7 @@ from nacelle.export.about import SELF_TEST_MARK, Package
 from nacelle.export.entries import check_request, entries, package_name
 from nacelle.export.entry import ExportRequest
 from nacelle.export.loop import gain_fields, memory_fields
+from nacelle.export.notice import LICENSE, TERMS, with_notice
 from nacelle.export.states import random_states
 from nacelle.export.target import PRECISIONS, ExportTarget
 from nacelle.export.trial import SelfTestResult, run_self_test
@@ -295,9 +296,8 @@ def export(
     if "float" in PRECISIONS[chosen.precision] and branch_of(robot).relations:
         request = replace(request, wrong=relation_error(states))
     package = Package(prefix, robot, _version(), request, entries(robot, prefix, request))
-    files = chosen.files(
-        package, {entry.label: reference_vectors(entry, states) for entry in package.entries}
-    )
+    references = {entry.label: reference_vectors(entry, states) for entry in package.entries}
+    files = with_notice(chosen.files(package, references)) | {LICENSE: TERMS}
     trial = None
     if chosen.self_test is not None:
         trial = (

@@ -12,9 +12,10 @@ import pytest
 
 import nacelle
 from nacelle.errors import KinematicsError, NacelleError
-from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.mechanism.mechanism import mechanism_of, with_turn_counting
 from nacelle.kinematics.solve.one_state import SingleSample
 from nacelle.model.robot import Robot
+from support.turning_robots import four_bar
 from support.uncompiled import named_robot, poses_around
 
 # With a quaternion, with angles, without rotations, redundant, found by iteration (legs, platform,
@@ -211,7 +212,7 @@ def test_threads(name: str) -> None:
 @pytest.mark.parametrize("reach", [0.05, 0.6])
 @pytest.mark.parametrize("name", [*nacelle.robot_names(), "redundant"])
 def test_single_states_without_a_guess_agree_with_batches(name: str, reach: float) -> None:
-    """Poses far around the reference, some out of reach, both ways: the same flags, and results to rounding."""
+    """Poses far around the reference, some out of reach, both ways: same flags, results to rounding."""
     robot = named_robot(name)
     x = poses_around(robot, 60, 5, length=reach, angle=2.0 * reach)
     joints = nacelle.inverse_kinematics(robot, x)
@@ -336,3 +337,17 @@ def test_without_a_compiler_batches_serve(monkeypatch: pytest.MonkeyPatch, count
     assert state(x, None) is None
     assert state(x, None) is None
     assert one_state.single_sample(kinematic_model.joint_positions, robot)(x, None) is not None
+
+
+@pytest.mark.slow
+def test_turns_of_an_earlier_call_are_not_kept() -> None:
+    """Without a guess y follows from x alone, whatever the call before was about."""
+    robot = with_turn_counting(four_bar({"foot": (1.0, 0.0), "knee": (1.0, 0.0)}))
+    x = poses_around(robot, 3)
+    v, a = np.full((2, robot.motion.n), 0.3)
+    fresh = [as_batch(nacelle.inverse_dynamics, robot, pose, v, a).tau for pose in x]
+    for pose, tau in zip(x, fresh, strict=True):
+        y = nacelle.inverse_kinematics(robot, pose).y
+        wound = nacelle.inverse_dynamics(robot, pose, v, a, guess=y + 2.0 * np.pi).tau
+        assert np.max(np.abs(wound - tau)) > 1e-3 * np.max(np.abs(tau))
+        assert nacelle.inverse_dynamics(robot, pose, v, a).tau.tobytes() == tau.tobytes()

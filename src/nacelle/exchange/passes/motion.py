@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nacelle.errors import did_you_mean
 from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
-from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, RotationDamper
-from nacelle.exchange.tree import chain_links, massless_bodies
+from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, RotationDamper
+from nacelle.exchange.tree import chain_links, massless_bodies, with_spanning_tree
 from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale, scaled_closures
 from nacelle.model.platform import AXES
 from nacelle.model.read import read_data
@@ -309,6 +310,46 @@ def _hinge_axes(graph: Graph, joint: Link) -> Array:
     line = joint.child_at.R.T @ (ends[0][1] - joint.child_at.p) if ends else np.zeros(3)
     long = float(np.linalg.norm(line))
     return frame_with_z(line / long) if long > 0.0 else np.eye(3)
+
+
+# ---- what is driven
+
+
+def with_drives(graph: Graph, names: Collection[str]) -> Graph:
+    """The graph with the named joints driven and no other; actuators of the file may name theirs.
+
+    Raises:
+        DescriptionError: if a name is that of no hinge or slide, or of no actuator.
+    """
+    known = {key: link.name for link in graph.links for key in _names_of_drive(link)}
+    for name in names:
+        if name not in known:
+            raise file_error(
+                graph.file, f"no joint with one axis is called {name!r}", did_you_mean(name, known)
+            )
+    driven = {known[name] for name in names}
+    others = [link.name for link in graph.links if link.motor is not None and link.name not in driven]
+    if others:
+        graph.report.add_step(f"not driven, since others are named: {', '.join(others)}")
+    joints, closures = (
+        tuple(_with_motor(link, link.name in driven) for link in links)
+        for links in (graph.joints, graph.closures)
+    )
+    graph = replace(graph, joints=joints, closures=closures)
+    return with_spanning_tree(graph) if any(link.motor for link in closures) else graph
+
+
+def _names_of_drive(link: Link) -> list[str]:
+    if len(link.axes) != 1:
+        return []
+    return [link.name, *([link.motor.name] if link.motor is not None else [])]
+
+
+def _with_motor(link: Link, is_driven: bool) -> Link:
+    if len(link.axes) != 1:
+        return link
+    motor = replace(link.motor or Motor(link.name), is_certain=True) if is_driven else None
+    return replace(link, axes=(replace(link.axes[0], motor=motor),))
 
 
 # ---- what is driven where a file does not say

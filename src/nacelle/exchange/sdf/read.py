@@ -28,6 +28,9 @@ from pathlib import Path
 
 import numpy as np
 
+from nacelle.exchange.closing import loop_hints
+from nacelle.exchange.drake import TAGS as DRAKE_TAGS
+from nacelle.exchange.drake import DrakeElements, NamesInFile
 from nacelle.exchange.graph import (
     BASE,
     Axis,
@@ -541,6 +544,8 @@ _KNOWN_TAGS = {
     "static",
     "self_collide",
     "allow_auto_disable",
+    "drake:collision_filter_group",
+    *DRAKE_TAGS,
 }
 _KNOWN_LINK_TAGS = {
     "pose",
@@ -604,13 +609,28 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
     is_grounded = any(BASE in (link.parent, link.child) for link in links)
     floating = None if is_grounded else frames.link("__model__")
     _note_losses(model, frames, report)
+
+    def frame(name: str, element: Element) -> tuple[str, Pose]:
+        full = frames.full(name, "", element)
+        link = frames.link(full)
+        return bodies[link], frames.pose(link).inverse() @ frames.pose(full)
+
+    def joint(name: str, element: Element) -> Link:
+        axes = joints.axes.get(frames.full(name, "", element), [])
+        if len(axes) != 1:
+            raise element.fault(f"there is no joint {name!r} with one axis")
+        return axes[0]
+
+    drake = DrakeElements(NamesInFile(frame, joint, joints.names), report).read(model)
     graph = Graph(
         name=UniqueNames().new(model.get("name"), path.stem),
         file=str(path),
         gravity=gravity,
         bodies=solids,
         joints=tuple(links),
-        couplings=tuple(joints.couplings),
+        closures=tuple(drake.closures),
+        couplings=(*joints.couplings, *drake.couplings),
+        struts=tuple(drake.struts),
         floating=None if floating is None else bodies[floating],
         pose=identity() if floating is None else frames.pose(floating),
         report=report,
@@ -644,6 +664,9 @@ def _note_losses(model: Element, frames: Frames, report: ExchangeReport) -> None
     if any(element.tag == "plugin" for element in model.all()):
         lost("plugins left out, but for the joints that they drive")
     inner = {child.tag for link in frames.links.values() for child in link.children}
+    for child in model.children:
+        if child.tag not in _KNOWN_TAGS and (child.tag == "drake:joint" or loop_hints([child.tag])):
+            raise child.fault(f"<{child.tag}> may close a loop and is not read", "write it as a <joint>")
     others = sorted(({child.tag for child in model.children} - _KNOWN_TAGS) | (inner - _KNOWN_LINK_TAGS))
     if others:
         lost(f"elements left out: {', '.join(f'<{tag}>' for tag in others)}")

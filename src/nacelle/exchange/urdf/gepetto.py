@@ -4,7 +4,7 @@ closed_loop: [[frame, frame], ...]     frames of the URDF: names of joints (the 
 type: ["6d", "3d", ...]                frames are welded, or their origins coincide
 name_mot: [joint, ...]                 joints that are driven
 joint_name: [joint, ...]               joints of the URDF that have another type:
-joint_type: [SPHERICAL, ...]           SPHERICAL, UJOINT_XY, UJOINT_YZ, UJOINT_ZX or FIXED
+joint_type: [SPHERICAL, ...]           SPHERICAL, FIXED, or UJOINT_ and two axes in order: UJOINT_ZY
 
 and, as `export_robot` writes it in addition to these,
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -30,13 +31,9 @@ from nacelle.spatial.scalar import Array
 
 _KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 _ASSEMBLY, _ROTORS = "assembly", "armature"
-_TYPES = {
-    "SPHERICAL": "spherical",
-    "FIXED": "fixed",
-    "CARDAN": "universal_xy",
-    "UJOINT_XY": "universal_xy",
-    "UJOINT_YZ": "universal_yz",
-    "UJOINT_ZX": "universal_zx",
+_TYPES = {"SPHERICAL": "spherical", "FIXED": "fixed", "CARDAN": "universal_xy"} | {
+    f"UJOINT_{first}{second}".upper(): f"universal_{first}{second}"
+    for first, second in permutations("xyz", 2)
 }
 
 
@@ -46,7 +43,7 @@ class ClosureFile:
 
     Attributes:
         file: its name.
-        loops: pairs of frames, whether they are welded, and where that is written.
+        loops: pairs of frames with their places, and whether they are welded; None if the file does not say.
         motors: joints that are driven, with their places; None if the file does not say.
         kinds: types of joints that differ from those of the URDF.
         nodes: where each of these joints is named.
@@ -54,7 +51,7 @@ class ClosureFile:
     """
 
     file: str = ""
-    loops: tuple[tuple[Node, Node, bool], ...] = ()
+    loops: tuple[tuple[Node, Node, bool], ...] | None = None
     motors: tuple[Node, ...] | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
     nodes: Mapping[str, Node] = field(default_factory=dict)
@@ -96,7 +93,7 @@ class ClosureFile:
             DescriptionError: at a name that is no frame.
         """
         closures = []
-        for first, second, welded in self.loops:
+        for first, second, welded in self.loops or ():
             for node in (first, second):
                 if node.value not in frames:
                     raise self.fault(node, f"the URDF has no joint or link {node.value!r}")
@@ -130,7 +127,7 @@ def read_closure_file(path: Path) -> ClosureFile:
             here = Node(key, root.keys[key])
             raise side.fault(here, f"a closure file has no {key!r}", f"keys are {', '.join(_KEYS)}")
     entries = {key: _list_entries(side, root.value[key], key) for key in _KEYS if key in root.value}
-    loops = _read_loops(side, root, entries)
+    loops = _read_loops(side, root, entries) if "closed_loop" in entries else None
     joints, types = entries.get("joint_name", []), entries.get("joint_type", [])
     if len(joints) != len(types):
         raise side.fault(root, f"'joint_name' has {len(joints)} entries and 'joint_type' {len(types)}")

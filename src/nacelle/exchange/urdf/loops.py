@@ -65,7 +65,10 @@ class LinkNames:
         """
         if element is None:
             raise owner.fault(f"<{owner.tag}> {owner.get('name')!r} does not say which links it joins")
-        name = element.get(attribute)
+        return self.body_named(element.get(attribute), element)
+
+    def body_named(self, name: str, element: Element) -> str:
+        """The body of a link that is named at an element."""
         if name not in self.bodies:
             raise element.fault(f"there is no link {name!r}", _suggestion(name, self.bodies))
         return self.bodies[name]

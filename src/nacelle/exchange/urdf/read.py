@@ -15,12 +15,17 @@ times for a turn of the joint; Drake's rotor inertia J behind it is n^2 J at the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from nacelle.exchange.closing import closing_pairs, lone_pairs, loop_hints
+from nacelle.exchange.drake import TAGS as DRAKE_TAGS
+from nacelle.exchange.drake import DrakeElements, NamesInFile
 from nacelle.exchange.graph import (
     BASE,
     Axis,
@@ -54,7 +59,7 @@ from nacelle.exchange.xml import (
     vector_attribute,
 )
 from nacelle.model.joint import Interval
-from nacelle.spatial.pose import Pose
+from nacelle.spatial.pose import Pose, identity
 
 # ---- drives
 
@@ -83,7 +88,7 @@ def add_motors(
         side: what the closure file says.
         report: of what is left out.
     """
-    elements = {element.get("name"): element for element in root.children_named("joint")}
+    elements = {element.get("name"): element for element in root.children if element.tag in _JOINT_TAGS}
     drives = _closure_file_drives(side, elements)
     if drives is None:
         drives = [*_transmission_drives(root, report), *_ros2_control_drives(root)]
@@ -220,8 +225,15 @@ _KNOWN_TAGS = {
     "coupling",
     "constraint",
     "loop_joint",
+    "drake:joint",
+    *DRAKE_TAGS,
 }
-_IGNORED_TAGS = {"material", "frame", "fixed_frame"}
+_JOINT_TAGS = ("joint", "drake:joint")
+_IGNORED_TAGS = {"material", "frame", "fixed_frame", "drake:collision_filter_group"}
+# Links below this mass (kg) are frames: exporters give them a little, which some engines need.
+_NO_MASS = 1e-6
+# Names of types that Drake has in addition, and what they are.
+_DRAKE_TYPES = {"ball": "spherical", "universal": "universal_xy"}
 
 
 def read_urdf(
@@ -247,7 +259,7 @@ class _Reader:
         self.report = ExchangeReport()
         _refuse_macros(root)
         self.elements = _elements_by_name(root, "link")
-        self.joint_elements = _elements_by_name(root, "joint")
+        self.joint_elements = _elements_by_name(root, *_JOINT_TAGS)
         if not self.elements:
             raise root.fault("the robot has no link")
         side.require_joints(self.joint_elements)
@@ -290,10 +302,15 @@ class _Reader:
             self._add_joint(name, element)
         couplings = self._couplings()
         self._note_losses()
-        closures = read_closures(self.root, self.links, self.joint_names)
+        names = NamesInFile(self._frame, self._single_axis_joint, self.joint_names)
+        drake = DrakeElements(names, self.report).read(self.root)
+        closures = drake.closures + read_closures(self.root, self.links, self.joint_names)
         if gazebo.gazebo_joints(self.root):
             closures += gazebo.read_closures(self.root, self.links, self._zero_poses(), self.joint_names)
-        closures += self.side.closures(self._frames(), self.joint_names)
+        frames = self._frames()
+        closures += self.side.closures(frames, self.joint_names)
+        if self.side.loops is None:
+            closures += self._closing_frames(frames, closures)
         spread: list[Link] = []
         for closure in closures:
             spread += self._split_joint(closure)
@@ -305,7 +322,8 @@ class _Reader:
             bodies=self.solids,
             joints=tuple(joints),
             closures=tuple(spread),
-            couplings=tuple(couplings),
+            couplings=(*couplings, *drake.couplings),
+            struts=tuple(drake.struts),
             floating=self.bodies[self.base] if self.floating else None,
             shapes=shapes,
             report=self.report,
@@ -330,6 +348,7 @@ class _Reader:
         origin = pose_of(element.first("origin"))
         link = Link(self.joint_names.new(name, "joint"), parent, child, origin, line=element.line)
         kind = self.side.kinds.get(name) or element.get("type")
+        kind = _DRAKE_TYPES.get(kind, kind) if element.tag == "drake:joint" else kind
         joints = self._joint_of_type(link, kind, element)
         self.joint_by_name[name] = joints[-1]
         self.joints += joints
@@ -383,10 +402,81 @@ class _Reader:
             frames[name] = (link.child, link.child_at)
         return frames
 
+    def _frame(self, name: str, element: Element) -> tuple[str, Pose]:
+        """The body of a link or of an element `frame`, and the pose on it."""
+        frame = next((f for f in self.root.children_named("frame") if f.get("name") == name), None)
+        if frame is not None and name not in self.bodies:
+            return self.links.body(frame, frame), pose_of(frame)
+        return self.links.body_named(name, element), identity()
+
+    def _single_axis_joint(self, name: str, element: Element) -> Link:
+        link = self.joint_by_name.get(name)
+        if link is None or len(link.axes) != 1:
+            raise element.fault(f"there is no joint {name!r} with one axis")
+        return link
+
+    def _closing_frames(self, frames: dict[str, tuple[str, Pose]], closures: list[Link]) -> list[Link]:
+        """Closures between frames whose names say so.
+
+        Raises:
+            DescriptionError: where names hint at loops in another way, which would stay open.
+        """
+        loops, elements = [], self.joint_elements | self.elements
+        for first, second in closing_pairs(frames):
+            (parent, at), (child, child_at) = frames[first], frames[second]
+            if parent == child:
+                raise elements[first].fault(f"the frames {first!r} and {second!r} are on one body")
+            name = self.joint_names.new(re.sub("_1(_z)?$", r"\1", first), "loop")
+            line = elements[first].line
+            loops.append(Link(name, parent, child, at, child_at, spherical=True, line=line))
+        children = Counter(link.child for link in self.joints)
+        ends = {end for link in (*closures, *loops) for end in (link.parent, link.child)}
+        ends |= {body for body, count in children.items() if count > 1}
+        left = loop_hints(name for name, (body, _) in frames.items() if body not in ends)
+        if left:
+            raise elements[left[0]].fault(
+                f"the names {', '.join(left[:4])}{', ...' if len(left) > 4 else ''} hint at loops, "
+                "and nothing says which frames coincide",
+                "give a closure file (--closures) with closed_loop: [[frame, frame], ...]; [] is the tree",
+            )
+        self._warn_of_pairs(frames, ends)
+        return loops
+
+    def _warn_of_pairs(self, frames: dict[str, tuple[str, Pose]], ends: Collection[str]) -> None:
+        """Warn of frames without mass at the ends of the tree whose names come in pairs."""
+        parents = {link.parent for link in self.joints}
+        leaves = [
+            name
+            for name, body in self.bodies.items()
+            if body not in parents and body not in ends and self.solids[body].mass < _NO_MASS
+        ]
+        carriers = {link.child: link.parent for link in self.joints if link.kind == "fixed"}
+        pairs = [
+            pair
+            for pair in lone_pairs(leaves)
+            if len({carriers.get(frames[name][0], BASE) for name in pair}) == 2
+        ]
+        if pairs:
+            element = self.elements[pairs[0][0]]
+            names = ", ".join(" and ".join(pair) for pair in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
+            self.report.warn(
+                element.fault(
+                    f"frames without mass come in pairs ({names}): if they close loops, these are open here",
+                    "name them in a closure file (--closures), closed_loop: [[frame, frame], ...]",
+                )
+            )
+
     def _note_losses(self) -> None:
         lost = self.report.add_loss
         if any(link.children_named("collision") for link in self.elements.values()):
             lost("collision shapes left out: nothing stops bodies that meet")
+        for child in self.root.children:
+            if _is_left_out(child) and loop_hints([child.tag]):
+                raise child.fault(
+                    f"<{child.tag}> hints at a loop and is not read",
+                    f"closures are {', '.join(f'<{tag}>' for tag in ('loop', 'constraint', 'loop_joint'))}, "
+                    "a closure file, or frames closing_NAME_1 and closing_NAME_2",
+                )
         others = sorted({child.tag for child in self.root.children if _is_left_out(child)})
         if others:
             lost(f"elements left out: {', '.join(f'<{tag}>' for tag in others)}")
@@ -411,15 +501,18 @@ def _is_left_out(element: Element) -> bool:
     return element.tag not in _KNOWN_TAGS | _IGNORED_TAGS
 
 
-def _elements_by_name(root: Element, tag: str) -> dict[str, Element]:
+def _elements_by_name(root: Element, *tags: str) -> dict[str, Element]:
     elements: dict[str, Element] = {}
-    for element in root.children_named(tag):
+    for element in root.children:
+        if element.tag not in tags:
+            continue
         name = element.get("name")
         if not name:
-            raise element.fault(f"a <{tag}> has no name")
+            raise element.fault(f"a <{element.tag}> has no name")
         if name in elements:
             raise element.fault(
-                f"two elements <{tag}> are called {name!r}", f"the first is in line {elements[name].line}"
+                f"two elements <{element.tag}> are called {name!r}",
+                f"the first is in line {elements[name].line}",
             )
         elements[name] = element
     return elements

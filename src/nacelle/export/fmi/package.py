@@ -29,6 +29,7 @@ from nacelle.export.entry import Entry, ExportRequest
 from nacelle.export.fmi.description import FmuDescription, build_description, model_description
 from nacelle.export.fmi.models import STEP, FmuModel, controller_model, plant_model, pose_model
 from nacelle.export.loop import assembly_entry
+from nacelle.export.notice import LICENSE, TERMS, with_notice
 from nacelle.export.target import ExportTarget
 from nacelle.export.vectors import TOLERANCES
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -222,8 +223,10 @@ def fmi_file(package: Package, compiler: str | None = None) -> tuple[bytes, list
     )
     files: dict[str, str | bytes] = {"modelDescription.xml": model_description(about, glue.table)}
     files["sources/buildDescription.xml"] = build_description(package.name, sorted(sources))
-    files |= {f"sources/{file}": text for file, text in sorted((sources | headers).items())}
-    files |= compile_binary(package.name, sources | headers, compiler)
+    files[f"documentation/licenses/{LICENSE.lower()}"] = TERMS
+    texts = with_notice(sources | headers)
+    files |= {f"sources/{file}": texts[file] for file in sorted(texts)}
+    files |= compile_binary(package.name, texts, compiler)
     return zip_bytes(files), sorted(files)
 
 

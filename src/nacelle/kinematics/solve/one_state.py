@@ -117,6 +117,8 @@ class SingleSample:
         for row, entries in zip(buffers.rows[2:], others, strict=False):
             row[:] = entries
         solve = buffers.track if guess is None else buffers.solve
+        if solve is None and y.size:  # angles count turns: the code for batches follows them
+            return None
         if guess is not None:
             start = getattr(guess, "y", guess)
             if type(start) is not np.ndarray or start.shape != y.shape:
