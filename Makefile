@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all soak test-extras coverage mutants defects testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all soak test-extras test-linuxcnc coverage mutants defects testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,14 @@ test-extras: setup ## Tests of what is optional; installs PyTorch (some gigabyte
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/torch.txt
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --tier all -m extra
+
+# LinuxCNC refuses root, its modules are installed by root: the tests, run as root, start it as nobody.
+test-linuxcnc: setup ## Kinematics in the real LinuxCNC; installs its packages by apt where it may
+	@if ! command -v halcompile linuxcnc >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+			linuxcnc-uspace linuxcnc-uspace-dev; \
+	fi
+	$(BIN)/pytest -v tests/linuxcnc
 
 QUALITY = @$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes \
 	-r requirements/quality.txt

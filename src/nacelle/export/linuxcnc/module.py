@@ -48,13 +48,13 @@ pin out float forward.way "way to the nearest limit of a joint or drive, rad or 
 pin out u32 worst-count "most evaluations that a call took";
 pin out s32 reason "status of the last inverse call that was refused, kept until clear: {reasons}";
 pin out bit refused "an inverse call was refused; kept until clear";
-pin in bit clear "forget the reason";
+pin in bit clear "forget the reason and the worst count";
 param rw bit ignore-limits = 0 "accept poses beyond the limits of joints and drives (status 1)";
 option singleton yes;
 option extra_setup yes;
 option extra_cleanup yes;
 option no_convenience_defines yes;
-license "GPL"; // what LinuxCNC expects of what it links; the text of this file is under {license}
+license "GPL"; // what LinuxCNC expects of a module; this text is under 0BSD
 author "nacelle";
 ;;
 #include <math.h>
@@ -206,6 +206,7 @@ int kinematicsInverse(const EmcPose *world, double *joint, const KINEMATICS_INVE
     if (*pins->clear) {{
         *pins->reason = 0;
         *pins->refused = 0;
+        *pins->worst_count = 0;
     }}
     if (bad) {{
         refuse(status);
@@ -266,7 +267,6 @@ def module_source(package: Package, code: PackageCode) -> str:
         robot=comment_text(robot.name),
         origin=package.origin,
         reasons=", ".join(f"{status} {text}" for status, text in REASONS.items()),
-        license="0BSD",
     )
     wrapper = _WRAPPER.format(
         name=name,

@@ -56,8 +56,8 @@ the kinematics refuse.
 | `inverse.status`, `forward.status` | what the last call returned, below |
 | `inverse.margin`, `forward.margin` | smallest reach margin of a leg: 0 at a serial singularity |
 | `inverse.way`, `forward.way` | way to the nearest limit of a joint or drive, rad or m |
-| `inverse.count`, `forward.count`, `worst-count` | evaluations of the last call, and the most of all calls |
-| `refused`, `reason` | whether a pose was refused, and the status; kept until `clear` is true |
+| `inverse.count`, `forward.count`, `worst-count` | evaluations of the last call, and the most of all since `clear` |
+| `refused`, `reason` | whether a pose was refused, and the status; kept until the input `clear` is true |
 
 | status | meaning |
 |---|---|
@@ -72,8 +72,8 @@ unloaded, doubles in rows: 0 forward, 1 inverse; status; X Y Z A B C U V W; the 
 
 ## License
 
-These files are under 0BSD: use them as you like. The module says `license "GPL"`, since it is linked into LinuxCNC,
-which is under the GPL; 0BSD permits that.
+These files are under 0BSD, `LICENSE.txt`: use them as you like. The module says `license "GPL"`, since it is linked into
+LinuxCNC, which is under the GPL; 0BSD permits that.
 """
 
 _ORIENTATION = """\

@@ -7,15 +7,20 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nacelle.export.linuxcnc.machine import Machine
+from nacelle.export.linuxcnc.module import hal_name
+
 MODULES = Path("/usr/lib/linuxcnc/modules")
-DISPLAY = Path(__file__).parent / "display.py"
+DISPLAY = Path(__file__).parents[1] / "linuxcnc" / "display.py"
 # rtapi refuses root; nobody owns nothing.
 USER = 65534
 LONGEST = 300.0
@@ -46,12 +51,9 @@ def build(component: Path) -> str:
 
 
 def as_user(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> str:
-    """Run a command in a folder as an ordinary user; all that it says."""
+    """Run a command in a folder of an ordinary user, as that user; all that it says."""
     for path in (folder, *folder.rglob("*")):
         os.chown(path, USER, USER)
-    for parent in folder.parents:
-        if parent.owner() == "root" and parent.stat().st_mode & 0o755 != 0o755 and parent != parent.parent:
-            parent.chmod(parent.stat().st_mode | 0o055)
     process = subprocess.Popen(
         ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *command],
         cwd=folder,
@@ -69,6 +71,15 @@ def as_user(command: Sequence[str], folder: Path, environment: Mapping[str, str]
         text, _ = process.communicate()
         raise AssertionError(f"{' '.join(command)} took too long:\n{text}") from None
     return text
+
+
+@contextmanager
+def user_folder() -> Iterator[Path]:
+    """A folder that an ordinary user reaches and may write."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
 
 
 @dataclass(frozen=True)
@@ -103,8 +114,11 @@ class Run:
     calls: Calls
 
 
-def run_machine(folder: Path, name: str, pins: str, joints: int, programs: Sequence[str]) -> Run:
-    """Run programs on the machine of an exported folder."""
+def run_machine(machine: Machine, folder: Path, programs: Mapping[str, str]) -> Run:
+    """Run programs, texts by their names, on the machine of an exported folder."""
+    name, joints = machine.name, len(machine.robot.actuators)
+    for program, lines in programs.items():
+        (folder / program).write_text(lines)
     ini = folder / f"{name}.ini"
     text = ini.read_text().replace("DISPLAY = axis", f"DISPLAY = {folder / DISPLAY.name}")
     trace, results = folder / "calls", folder / "results.json"
@@ -117,7 +131,7 @@ def run_machine(folder: Path, name: str, pins: str, joints: int, programs: Seque
     environment = {
         "NACELLE_PROGRAMS": ":".join(str(folder / program) for program in programs),
         "NACELLE_RESULTS": str(results),
-        "NACELLE_PINS": pins,
+        "NACELLE_PINS": hal_name(machine.module),
     }
     log = as_user(["linuxcnc", str(ini)], folder, environment)
     assert results.is_file() and trace.is_file(), log
