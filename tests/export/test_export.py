@@ -187,14 +187,18 @@ def test_every_file_of_source_has_its_notice(tmp_path: Path, target: str) -> Non
     else:
         law = controller(robot, "sj", period=5e-4, bandwidth=10.0) if target == "c" else None
         options = {"controller": law, "plant": law is not None, "self_test": False}
-        models = "inverse_kinematics" + (",kinematics" if target == "c" else "")
+        models = {"c": "inverse_kinematics,kinematics", "linuxcnc": "kinematics"}.get(
+            target, "inverse_kinematics"
+        )
         done = nacelle.export(robot, models, out=tmp_path / "p", target=select_target(target, options))
         files = {name: (done.out / name).read_bytes() for name in done.files}
     terms = {name for name in files if name.lower().endswith(LICENSE.lower())}
     assert [files[name].decode() for name in terms] == [TERMS]
     # All else is data, a page or a binary.
     others = {
-        name for name in files if Path(name).suffix in (".md", ".json", ".xml", ".so", ".dylib", ".dll")
+        name
+        for name in files
+        if Path(name).suffix in (".md", ".json", ".xml", ".so", ".dylib", ".dll", ".tbl")
     }
     for name in files.keys() - terms - others:
         assert SPDX in files[name].decode().splitlines()[0], name

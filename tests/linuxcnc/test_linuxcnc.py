@@ -53,7 +53,10 @@ def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
             (folder / "load.hal").write_text(load_file(machine))
             loaded = as_user(["halrun", "load.hal"], folder, {})
             blocked = blocked_move(machine)
-            programs = {f"{machine.name}.ngc": (out / f"{machine.name}.ngc").read_text(), "far.ngc": far(machine)}
+            programs = {
+                f"{machine.name}.ngc": (out / f"{machine.name}.ngc").read_text(),
+                "far.ngc": far(machine),
+            }
             if blocked:
                 programs["blocked.ngc"] = blocked
             yield Ran(machine, built, loaded, run_machine(machine, out, programs), bool(blocked))
@@ -129,7 +132,9 @@ def test_joints_of_poses_are_those_of_nacelle(ran: Ran) -> None:
     assert np.sum(good) > 2000
     q = nacelle.inverse_kinematics(machine.robot, poses(machine, calls.axes[good])).q
     wrapped = si(calls.joints[good], machine) - q
-    wrapped -= np.where(machine.robot.revolute_actuators, 2.0 * np.pi * np.round(wrapped / (2.0 * np.pi)), 0.0)
+    wrapped -= np.where(
+        machine.robot.revolute_actuators, 2.0 * np.pi * np.round(wrapped / (2.0 * np.pi)), 0.0
+    )
     assert np.max(np.abs(wrapped)) < EXACT
 
 
@@ -147,7 +152,7 @@ def test_poses_of_joints_are_those_of_nacelle(ran: Ran) -> None:
 
 
 def test_motors_get_the_joints_through_the_interpolator(ran: Ran) -> None:
-    """LinuxCNC's cubic interpolator gives (q[k-1] + 4 q[k] + q[k+1]) / 6, which is fed back two periods later."""
+    """LinuxCNC's cubic interpolator gives (q[k-1] + 4 q[k] + q[k+1]) / 6, fed back two periods later."""
     calls = ran.run.calls
     cycle = np.flatnonzero((calls.kind[1:] == 1) & (calls.kind[:-1] == 0) & (calls.status[1:] == 0))
     commanded, fed_back = calls.joints[cycle + 1], calls.joints[cycle]
@@ -163,7 +168,10 @@ def test_a_target_out_of_reach_stops_the_program(ran: Ran) -> None:
     pins = hal_name(ran.machine.module)
     assert result["refused"] == "TRUE"
     assert result["reason"] in (1, 3, 4)
-    assert any(f"{pins}: pose refused" in text and f"(status {result['reason']})" in text for text in result["messages"])
+    assert any(
+        f"{pins}: pose refused" in text and f"(status {result['reason']})" in text
+        for text in result["messages"]
+    )
     assert any("fails kinematicsInverse" in text for text in result["messages"])
     assert result["line"] < 3
     assert np.max(np.abs(np.array(result["position"]))) < 3000.0 * ran.machine.robot.size

@@ -134,7 +134,8 @@ def run_machine(machine: Machine, folder: Path, programs: Mapping[str, str]) -> 
         "NACELLE_PINS": hal_name(machine.module),
     }
     log = as_user(["linuxcnc", str(ini)], folder, environment)
-    assert results.is_file() and trace.is_file(), log
+    assert results.is_file(), log
+    assert trace.is_file(), log
     rows = np.fromfile(trace).reshape(-1, 11 + joints)
     calls = Calls(rows[:, 0], rows[:, 1], rows[:, 2:11], rows[:, 11:])
     return Run(log, json.loads(results.read_text()), calls)

@@ -51,8 +51,8 @@ def export_command(
         str,
         typer.Option(
             "--target",
-            help="Models as c, cuda, numpy, casadi, fmi (FMU) or linuxcnc (kinematics), or the robot itself as "
-            "mjcf, urdf or sdf.",
+            help="Models as c, cuda, numpy, casadi, fmi (FMU) or linuxcnc (kinematics), or the robot itself "
+            "as mjcf, urdf or sdf.",
             autocompletion=complete_choices(
                 *("c", "cuda", "numpy", "casadi", "fmi", "linuxcnc", "mjcf", "urdf", "sdf")
             ),

@@ -247,8 +247,8 @@ def export(
         out: folder to write; it must be empty or missing unless `overwrite`. With "fmi" a file that ends in
             .fmu.
         target: "c", "cuda", "numpy", "casadi", "fmi" (FMI 3.0) or "linuxcnc" with what is usual, or
-            `CTarget`, `CudaTarget`, `NumpyTarget`, `CasadiTarget` or `FmiTarget` (`nacelle.io`) with options of
-            its own.
+            `CTarget`, `CudaTarget`, `NumpyTarget`, `CasadiTarget` or `FmiTarget` (`nacelle.io`) with options
+            of its own.
         input: what inverse dynamics starts from: "pose", "elements" or "encoders".
         friction: whether friction counts.
         smooth: rate (rad/s, m/s) over which Coulomb friction changes its sign smoothly; at once if None.

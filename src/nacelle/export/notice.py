@@ -28,10 +28,11 @@ _NOTICE = (
     SPDX,
     "Generated: use, copy, modify and distribute it for any purpose; provided as is, no warranty.",
 )
-_BLOCK, _HASH = "/* {} */\n", "# {}\n"
+_BLOCK, _HASH, _SEMICOLON = "/* {} */\n", "# {}\n", "; {}\n"
 _COMMENTS = {
     **dict.fromkeys((".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".comp", ".ld"), _BLOCK),
     **dict.fromkeys((".py", ".txt", ".hal", ".ini", ".mk", ""), _HASH),
+    ".ngc": _SEMICOLON,
 }
 
 

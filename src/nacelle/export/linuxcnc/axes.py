@@ -86,9 +86,19 @@ class MachineAxis:
     angle: bool
 
     @property
+    def unit_name(self) -> str:
+        """What it counts in."""
+        return unit_name(self.angle)
+
+    @property
     def unit(self) -> float:
         """Its units per SI unit: degrees per rad, mm per m."""
         return unit_of(self.angle)
+
+
+def unit_name(angle: bool) -> str:
+    """What LinuxCNC counts in."""
+    return "degrees" if angle else "mm"
 
 
 def unit_of(angle: bool) -> float:
@@ -111,7 +121,7 @@ def machine_axes(robot: Robot) -> tuple[MachineAxis, ...]:
         free = [letter for letter in choices if letter not in letters.values()]
         if not free:
             raise ExportError(
-                f"LinuxCNC has three rotary axes, A B C, and besides X Y Z three linear ones, U V W: the motion "
+                f"LinuxCNC has the rotary axes A B C, and the linear ones U V W besides X Y Z: the motion "
                 f"{robot.motion.name} has more, {name} is left over"
             )
         letters[name] = free[0]

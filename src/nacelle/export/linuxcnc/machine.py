@@ -1,8 +1,9 @@
 """A simulated machine around the kinematics module: INI, HAL, tool table, a program in G-code.
 
 Its limits come from the description: those of the drives, and along each axis alone from the reference pose
-how far the inverse kinematics reaches. Speeds of axes are those at which no drive is too fast at the reference
-pose, q' = J_r^-1 v. The program moves along lines and arcs, about all angles, and on all axes at once.
+how far the inverse kinematics reaches. Speeds of axes are those at which no drive is too fast at the
+reference pose, q' = J_r^-1 v. The program moves along lines and arcs, about all angles, and on all axes at
+once.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
-from nacelle.errors import ExportError
-from nacelle.export.linuxcnc.axes import MachineAxis, machine_axes, unit_of
 from nacelle.dynamics.jacobian import jacobian
+from nacelle.errors import ExportError
+from nacelle.export.linuxcnc.axes import MachineAxis, machine_axes, unit_name, unit_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.inverse import inverse_kinematics
 from nacelle.model.reduced import layout_of
@@ -148,8 +149,7 @@ class Machine:
         with np.errstate(divide="ignore"):
             most = np.min(self.joint_speeds[:, None] / inverse, axis=0)
         speeds = [
-            min(most[axis.index], 1.0 if axis.angle else self.robot.size) * axis.unit
-            for axis in self.axes
+            min(most[axis.index], 1.0 if axis.angle else self.robot.size) * axis.unit for axis in self.axes
         ]
         return np.array(speeds)
 
@@ -183,7 +183,7 @@ class Machine:
         }
         for axis, home, way, speed in zip(self.axes, self.home, self.ranges, self.axis_speeds, strict=True):
             sections[f"AXIS_{axis.letter}"] = [
-                f"# {axis.coordinate}, {'degrees' if axis.angle else 'mm'}",
+                f"# {axis.coordinate}, {axis.unit_name}",
                 f"MIN_LIMIT = {home + way[0]:.4f}",
                 f"MAX_LIMIT = {home + way[1]:.4f}",
                 *_rates(speed),
@@ -193,7 +193,7 @@ class Machine:
             unit = unit_of(turns[k])
             limits = zip(("MIN_LIMIT", "MAX_LIMIT"), actuator.position, strict=True)
             sections[f"JOINT_{k}"] = [
-                f"# {actuator.name}, {'degrees' if turns[k] else 'mm'}",
+                f"# {actuator.name}, {unit_name(turns[k])}",
                 f"TYPE = {'ANGULAR' if turns[k] else 'LINEAR'}",
                 *(f"{what} = {limit * unit!r}" for what, limit in limits if math.isfinite(limit)),
                 *_rates(self.joint_speeds[k] * unit),

@@ -12,8 +12,6 @@ from nacelle.export.c.package import PackageCode
 from nacelle.export.linuxcnc.axes import axes_source, unit_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
-# Pins are called MODULE.inverse.status, and LinuxCNC keeps 31 characters of "HAL_MODULE".
-LONGEST = 27
 JOINTS = 16
 """The most joints that LinuxCNC moves."""
 
@@ -239,18 +237,12 @@ def component_name(package: Package) -> str:
     """The name of the module and its file: that of the package, with _kins behind it.
 
     Raises:
-        ExportError: if LinuxCNC cannot have the name or the robot.
+        ExportError: if LinuxCNC cannot have so many joints.
     """
-    name = f"{package.name}_kins"
-    if len(name) > LONGEST:
-        raise ExportError(
-            f"{name} is too long for a module of LinuxCNC: name the package (name=, or --name), at most "
-            f"{LONGEST - len('_kins')} characters"
-        )
     m = len(package.robot.actuators)
     if m > JOINTS:
         raise ExportError(f"LinuxCNC moves at most {JOINTS} joints, the robot has {m} actuators")
-    return name
+    return f"{package.name}_kins"
 
 
 def hal_name(component: str) -> str:

@@ -9,6 +9,7 @@ from nacelle.export.about import Package, escape_markdown
 from nacelle.export.c.kinematics import kinematics_tolerances
 from nacelle.export.c.package import package_code
 from nacelle.export.kinematics import KINEMATICS
+from nacelle.export.linuxcnc.axes import unit_name
 from nacelle.export.linuxcnc.machine import Machine
 from nacelle.export.linuxcnc.module import REASONS, component_name, hal_name, module_source
 from nacelle.export.target import ExportTarget
@@ -44,10 +45,10 @@ double.
 |---|---|---|---|
 {joints}
 
-Joints are the coordinates of the actuators. The machine homes where it stands, at the reference pose: with real drives
-give each joint its switch, and `HOME_OFFSET` so that the joint reads the actuator's coordinate. Limits of joints are
-those of the description; limits of axes say how far each alone moves from the reference pose, and what lies between
-the kinematics refuse.
+Joints are the coordinates of the actuators. The machine homes where it stands, at the reference pose: with
+real drives give each joint its switch, and `HOME_OFFSET` so that the joint reads the actuator's coordinate.
+Limits of joints are those of the description. Limits of axes say how far each alone moves from the reference
+pose; what lies within them and cannot be reached the kinematics refuse.
 
 ## Pins
 
@@ -56,29 +57,31 @@ the kinematics refuse.
 | `inverse.status`, `forward.status` | what the last call returned, below |
 | `inverse.margin`, `forward.margin` | smallest reach margin of a leg: 0 at a serial singularity |
 | `inverse.way`, `forward.way` | way to the nearest limit of a joint or drive, rad or m |
-| `inverse.count`, `forward.count`, `worst-count` | evaluations of the last call, and the most of all since `clear` |
+| `inverse.count`, `forward.count` | evaluations of the last call |
+| `worst-count` | most evaluations of a call since `clear` |
 | `refused`, `reason` | whether a pose was refused, and the status; kept until the input `clear` is true |
 
 | status | meaning |
 |---|---|
 {reasons}
 
-From 2 on a pose is refused, and at status 1, too, unless the parameter `ignore-limits` is 1. Then LinuxCNC stops the
-motion or does not begin it, and the reason is in its log. A result is connected with the last good one, so the platform
-never changes its assembly unseen. Until all joints are homed the forward kinematics may have no result.
+From 2 on a pose is refused, and at status 1, too, unless the parameter `ignore-limits` is 1. Then LinuxCNC
+stops the motion or does not begin it, and shows the reason as a message. A result is connected with the last
+good one, so the platform never changes its assembly unseen. Until all joints are homed the forward kinematics
+may have no result.
 
-`loadrt {comp} trace_file=/tmp/calls trace_calls=100000` keeps the first calls and writes them when the module is
-unloaded, doubles in rows: 0 forward, 1 inverse; status; X Y Z A B C U V W; the joints.
+`loadrt {comp} trace_file=/tmp/calls trace_calls=100000` keeps the first calls and writes them when the
+module is unloaded, doubles in rows: 0 forward, 1 inverse; status; X Y Z A B C U V W; the joints.
 
 ## License
 
-These files are under 0BSD, `LICENSE.txt`: use them as you like. The module says `license "GPL"`, since it is linked into
-LinuxCNC, which is under the GPL; 0BSD permits that.
+These files are under 0BSD, `LICENSE.txt`: use them as you like. The module says `license "GPL"`, since it
+is linked into LinuxCNC, which is under the GPL; 0BSD permits that.
 """
 
 _ORIENTATION = """\
-The platform's axes are turned against those of the base by R = Rz(C) Ry(B) Rx(A): vectors of the platform times R
-are those of the base. Near B = 90 degrees A and C mean the same; stay away.
+The orientation is R = Rz(C) Ry(B) Rx(A), which takes vectors from the platform's axes to those of the base.
+Near B = 90 degrees A and C turn about the same axis: stay away from it.
 
 """
 
@@ -111,11 +114,11 @@ def _readme(package: Package, machine: Machine, pins: str) -> str:
     robot = package.robot
     home = zip(machine.axes, machine.home, strict=True)
     axes = [
-        f"| {axis.letter} | {escape_markdown(axis.coordinate)} | {'degrees' if axis.angle else 'mm'} | {value:.4f} |"
+        f"| {axis.letter} | {escape_markdown(axis.coordinate)} | {axis.unit_name} | {value:.4f} |"
         for axis, value in home
     ]
     joints = [
-        f"| {k} | {escape_markdown(actuator.name)} | {'degrees' if turns else 'mm'} | {value:.4f} |"
+        f"| {k} | {escape_markdown(actuator.name)} | {unit_name(turns)} | {value:.4f} |"
         for k, (actuator, turns, value) in enumerate(
             zip(robot.actuators, robot.revolute_actuators, machine.joint_home, strict=True)
         )
