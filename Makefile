@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all soak test-extras test-linuxcnc coverage mutants defects testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all soak test-extras test-linuxcnc test-embedded coverage mutants defects testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,13 @@ test-linuxcnc: setup ## Kinematics in the real LinuxCNC; installs its packages b
 			linuxcnc-uspace linuxcnc-uspace-dev; \
 	fi
 	$(BIN)/pytest -v tests/linuxcnc
+
+test-embedded: setup ## The embedded profile on two boards in qemu; installs gcc and qemu for ARM by apt where it may
+	@if ! command -v arm-none-eabi-gcc qemu-system-arm >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+			gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm; \
+	fi
+	$(BIN)/pytest -v tests/embedded
 
 QUALITY = @$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes \
 	-r requirements/quality.txt

@@ -127,7 +127,7 @@ def cluster_figures(samples, variants, rounds=3):
                 times["thread"].append(run_seconds(long, threads=1))
                 times["worker"].append(run_seconds(long, **at))
             apart = [run_seconds(short, **where) for where in (at, {"threads": 1})]
-            figures["ms that a task costs on a cluster, beside its work"] = 1e3 * (apart[0] - apart[1]) / 400
+            figures["ms that a task costs on a cluster, its work apart"] = 1e3 * (apart[0] - apart[1]) / 400
     figures["s a task of 16, one thread"] = min(times["thread"]) / 16
     figures["one worker, variant-poses/s"] = long.count * samples / min(times["worker"])
     figures["a worker's time over that of a thread"] = min(times["worker"]) / min(times["thread"])

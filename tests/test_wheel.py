@@ -100,6 +100,25 @@ def test_what_is_in_it(built: Path) -> None:
     } <= files
 
 
+def test_no_text_recommends_the_package_of_somebody_else() -> None:
+    """`nacelle` on the package index is a web framework: ours is `nacelle-robotics`, its extras likewise."""
+    foreign = re.compile(
+        r"""pip3? install [^\n#`,;]*?(?<![\w./-])nacelle(?![\w-])|(?<![\w-])nacelle\\?\[\w"""
+    )
+    for text in ("pip install nacelle", "pip install -U 'nacelle[view]'", "the extra nacelle[logs]"):
+        assert foreign.search(text)
+    for text in ("pip install 'nacelle-robotics[view]'", "pip install ./nacelle"):
+        assert not foreign.search(text)
+    folders = ("src", "docs", "tests", "benchmarks", "examples", "packaging", "requirements")
+    files = [*ROOT.iterdir(), *(path for folder in folders for path in (ROOT / folder).rglob("*"))]
+    kinds = {".py", ".md", ".toml", ".yaml", ".yml", ".cff", ".ipynb", ".txt", ".in", ".html", ".js", ""}
+    texts = [path for path in files if path.is_file() and path.suffix in kinds and path != Path(__file__)]
+    assert len(texts) > 500
+    for path in texts:
+        match = foreign.search(path.read_text(encoding="utf-8", errors="ignore"))
+        assert match is None, f"{path.relative_to(ROOT)}: {match.group()}"
+
+
 def test_the_citation_is_of_this_version() -> None:
     """Keys that CFF 1.2.0 demands, and the numbers of pyproject.toml."""
     from ruamel.yaml import YAML

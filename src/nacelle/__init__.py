@@ -18,6 +18,4 @@ have leading batch dimensions. SI units everywhere.
 
 from nacelle.lazy import attach
 
-__version__ = "0.1.0"
-
 attach(__name__)

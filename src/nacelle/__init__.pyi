@@ -14,6 +14,7 @@ from nacelle import (
 )
 from nacelle.compile import compile_function
 from nacelle.datasheet import data_sheet as data_sheet
+from nacelle.distribution import __version__ as __version__
 from nacelle.dynamics import (
     base_parameters as base_parameters,
     bias_forces as bias_forces,
@@ -59,4 +60,3 @@ from nacelle.view.viewer import view as view
 compile = compile_function
 robot_names = names
 
-__version__: str

@@ -123,7 +123,7 @@ def test_lines_circles_and_rest() -> None:
 def test_versions_are_those_of_what_is_installed() -> None:
     """What a report of a mistake needs to say."""
     first, python, packages = version_lines()
-    assert first == f"nacelle {version('nacelle')}"
+    assert first == f"nacelle {version('nacelle-robotics')}"
     assert platform.python_version() in python
     assert f"numpy {version('numpy')}," in packages
     assert run("--version").output.splitlines() == [first, python, packages]

@@ -161,12 +161,12 @@ def test_results_go_where_the_caller_wants_them(target: str) -> None:
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_without_the_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(nacelle.errors.CompileError, match=rf"nacelle\[{name}\]"):
+    with pytest.raises(nacelle.errors.CompileError, match=rf"nacelle-robotics\[{name}\]"):
         nacelle.compile(lambda x: x, inputs={"x": (2,)}, target=name)
 
 
 def test_refused() -> None:
-    pytest.importorskip("jax", reason="JAX is not installed: nacelle[jax]")
+    pytest.importorskip("jax", reason="JAX is not installed: nacelle-robotics[jax]")
     robot = library_robot("3rps")
     model = nacelle.model(robot, "gravity_forces")
     with pytest.raises(nacelle.errors.CompileError, match="leave geometry out of the parameters"):

@@ -12,7 +12,7 @@ from nacelle.compile.on_jax import Operation
 from nacelle.program.trace import trace
 from nacelle.spatial import scalar
 
-jax = pytest.importorskip("jax", reason="JAX is not installed: nacelle[jax]")
+jax = pytest.importorskip("jax", reason="JAX is not installed: nacelle-robotics[jax]")
 jnp = jax.numpy
 
 

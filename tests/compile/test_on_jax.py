@@ -21,7 +21,7 @@ from support.pairwise import FAMILIES, pairwise
 from support.random_robots import random_robot
 from support.stress_robots import STRESS
 
-jax = pytest.importorskip("jax", reason="JAX is not installed: nacelle[jax]")
+jax = pytest.importorskip("jax", reason="JAX is not installed: nacelle-robotics[jax]")
 jnp = jax.numpy
 
 

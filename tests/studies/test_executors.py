@@ -291,5 +291,5 @@ def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_dask_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(StudyError, match=r"nacelle\[cluster\]"):
+    with pytest.raises(StudyError, match=r"nacelle-robotics\[cluster\]"):
         run_blocks(Quadratic("optional"), [0], Kept().keep, address="tcp://127.0.0.1:1")

@@ -116,7 +116,7 @@ def test_other_columns_are_refused(tmp_path: Path, change: Callable[[Columns], o
 
 def test_pyarrow_is_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(StudyError, match=r"nacelle\[logs\]"):
+    with pytest.raises(StudyError, match=r"nacelle-robotics\[logs\]"):
         ResultFolder.open(tmp_path / "study", PLAN.metadata())
     assert not (tmp_path / "study").exists()
 

@@ -25,7 +25,7 @@ LIBRARIES = {"cmaes": "cma", "tpe": "optuna", "optuna-nsga2": "optuna"}
 def _libraries(request: pytest.FixtureRequest) -> None:
     name = request.node.callspec.params.get("name") if hasattr(request.node, "callspec") else None
     if name in EXTRA:
-        reason = "cma, pymoo and Optuna are not installed: nacelle[optimise], make test-extras"
+        reason = "cma, pymoo and Optuna are not installed: nacelle-robotics[optimise], make test-extras"
         pytest.importorskip(LIBRARIES.get(name, "pymoo"), reason=reason)
 
 
@@ -165,7 +165,7 @@ def test_the_seed_alone_makes_the_points(name: str, capfd: pytest.CaptureFixture
 @pytest.mark.extra
 def test_optuna_is_silent_and_as_verbose_as_before(caplog: pytest.LogCaptureFixture) -> None:
     optuna = pytest.importorskip(
-        "optuna", reason="Optuna is not installed: nacelle[optimise], make test-extras"
+        "optuna", reason="Optuna is not installed: nacelle-robotics[optimise], make test-extras"
     )
     logging.getLogger("optuna").addHandler(caplog.handler)
     try:
@@ -209,7 +209,7 @@ def test_gradients_find_an_optimum_in_few_points_in_any_unit(unit: float) -> Non
 @pytest.mark.extra
 def test_cmaes_starts_anew_where_it_has_converged() -> None:
     """Rastrigin's function, whose many local minima surround (0.6, 0.6)."""
-    pytest.importorskip("cma", reason="cma is not installed: nacelle[optimise], make test-extras")
+    pytest.importorskip("cma", reason="cma is not installed: nacelle-robotics[optimise], make test-extras")
 
     def f(x: Array) -> Values:
         y = 10.0 * (x - 0.6)
@@ -291,9 +291,7 @@ def test_without_the_library(library: str, monkeypatch: pytest.MonkeyPatch) -> N
     for module in (library, *loaded):
         monkeypatch.setitem(sys.modules, module, None)
     name = {"cma": "cmaes", "pymoo": "nsga3", "optuna": "tpe"}[library]
-    message = (
-        rf"{library} is missing: pip install 'nacelle\[optimise\]'.* de and slsqp do without.*weighted sum"
-    )
+    message = rf"{library} is missing: .*robotics\[optimise\]'.* de and slsqp do without.*weighted sum"
     with pytest.raises(StudyError, match=message):
         optimiser(name, OptimisationProblem(2))
 

@@ -224,7 +224,7 @@ def test_a_search_may_have_more_generations_than_whole_populations(tmp_path: Pat
 @pytest.mark.extra
 def test_a_front_is_known(tmp_path: Path) -> None:
     """Of u and (1 - u)^2 + v the front is v = 0: the square of what is left."""
-    pytest.importorskip("pymoo", reason="fronts need nacelle[optimise]")
+    pytest.importorskip("pymoo", reason="fronts need nacelle-robotics[optimise]")
     study = entries(optimise={"minimise": ["u", "w"], "evaluations": 2000, "population": 40}, block=40)
     result = Study(study).run()
     u, w = result.variants["u"][result.front], result.variants["w"][result.front]

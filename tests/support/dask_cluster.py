@@ -77,7 +77,7 @@ class Cluster:
 @contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[Cluster]:
     """A cluster that has ended when the block ends, whatever happens in it."""
-    pytest.importorskip("distributed", reason="a cluster needs nacelle[cluster]")
+    pytest.importorskip("distributed", reason="a cluster needs nacelle-robotics[cluster]")
     running = Cluster(folder)
     try:
         for _ in range(workers):

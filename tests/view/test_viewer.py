@@ -18,7 +18,7 @@ from nacelle.view.side_by_side import FOV
 from nacelle.view.viewer import Viewer, view
 from support.browser import chromium_page, until
 
-pytest.importorskip("viser", reason='the viewer needs viser: pip install "nacelle[view]"')
+pytest.importorskip("viser", reason="the viewer needs viser: nacelle-robotics[view]")
 
 
 def wait(condition: Callable[[], Any], seconds: float = 30.0) -> None:
@@ -223,5 +223,5 @@ def test_robots_side_by_side_do_not_meet() -> None:
 
 def test_without_viser_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(nacelle.NacelleError, match=re.escape('pip install "nacelle[view]"')):
+    with pytest.raises(nacelle.NacelleError, match=re.escape("pip install 'nacelle-robotics[view]'")):
         view("fivebar")

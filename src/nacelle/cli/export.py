@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Options that targets do not take which have the robot itself; `nacelle.export` says which others take what.
 _MODEL_OPTIONS = (
-    *("models", "source", "no_friction", "smooth", "bare", "parameters", "precision", "batch"),
+    *("models", "source", "no_friction", "smooth", "bare", "parameters", "precision", "batch", "profile"),
     *("controller", "bandwidth", "period", "delay", "plant", "no_self_test"),
 )
 
@@ -109,6 +109,14 @@ def export_command(
     batch: Annotated[
         bool, typer.Option("--batch", help="Add C functions that evaluate many samples per call.")
     ] = False,
+    profile: Annotated[
+        str,
+        typer.Option(
+            "--profile",
+            help="Profile of C code: embedded, for microcontrollers (float alone, stack in its README).",
+            autocompletion=complete_choices("embedded"),
+        ),
+    ] = "",
     name: Annotated[
         str | None,
         typer.Option(
@@ -149,6 +157,7 @@ def export_command(
         "plant": plant,
         "precision": precision,
         "batch": batch,
+        "profile": profile,
         "self_test": not no_self_test,
     }
     done = export(

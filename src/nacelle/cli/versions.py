@@ -5,6 +5,8 @@ from __future__ import annotations
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from nacelle.distribution import __version__
+
 # What results may depend on; those that are not installed are said so.
 PACKAGES = ("numpy", "scipy", "llvmlite", "clarabel", "matplotlib", "pin", "mujoco", "viser")
 
@@ -12,7 +14,7 @@ PACKAGES = ("numpy", "scipy", "llvmlite", "clarabel", "matplotlib", "pin", "mujo
 def version_lines() -> list[str]:
     """The first line is "nacelle VERSION"; the others are for reports of mistakes."""
     return [
-        f"nacelle {_version('nacelle')}",
+        f"nacelle {__version__}",
         f"Python {platform.python_version()} ({platform.python_implementation()}), {platform.platform()}",
         ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
     ]

@@ -128,8 +128,8 @@ def _dependent_step(
         [inner(row.values(), (column[indices[rate]] for rate in row)) for column in basis.T]
         for row in legs.dependent_rows
     ]
-    moved = [inner(row.values(), (known[indices[rate]] for rate in row)) for row in legs.dependent_rows]
-    return np.asarray(solve(pack(D), -(right + pack(moved))))
+    driven = [inner(row.values(), (known[indices[rate]] for rate in row)) for row in legs.dependent_rows]
+    return np.asarray(solve(pack(D), -(right + pack(driven))))
 
 
 def _rod_rotation(

@@ -238,12 +238,12 @@ class NumpyTrack(TrackSolver):
                 off = np.abs(c - 0.5 * (near[s] + further[s]))
                 bend = (NEARNESS * np.minimum(near[s], further[s]) - off).min(axis=1, initial=np.inf)
                 straight = contracts & middle[s] & (bend >= length)
-                solved, goes_on = contracts & closed, contracts & ~closed & ~straight & (steps[s] < STEPS)
-                y[s[solved | goes_on]] += dy[solved | goes_on]
+                converged, goes_on = contracts & closed, contracts & ~closed & ~straight & (steps[s] < STEPS)
+                y[s[converged | goes_on]] += dy[converged | goes_on]
                 way = np.linalg.norm((y[s] - accepted[s]) * weights, axis=1)
-                close = solved & (way <= NEARNESS * (near[s] + c).min(axis=1, initial=np.inf))
+                close = converged & (way <= NEARNESS * (near[s] + c).min(axis=1, initial=np.inf))
             close &= ~straight
-            looked = solved & ~straight & ~close
+            looked = converged & ~straight & ~close
             k = s[straight]
             accepted[k], near[k] = tentative[k], further[k]
             accepted[s[close]], near[s[close]] = y[s[close]], c[close]

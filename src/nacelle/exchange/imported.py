@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nacelle.distribution import install_command
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import describe_graph
 from nacelle.exchange.graph import Graph
@@ -34,8 +35,6 @@ from nacelle.model.robot import Robot
 from nacelle.model.source.node import file_error
 from nacelle.model.write import yaml_block
 from nacelle.results import HasTable
-
-_INSTALL = "pip install 'nacelle[verify]'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +114,7 @@ def _read_graph(path: Path, closures: Path | None, floating: bool, keyframe: str
         from nacelle.exchange.mjcf.read import read_mjcf
     except ModuleNotFoundError as error:
         raise file_error(
-            str(path), f"MJCF is read by {error.name}, which is not installed", _INSTALL
+            str(path), f"MJCF is read by {error.name}, which is not installed", install_command("verify")
         ) from None
     return read_mjcf(path, keyframe)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nacelle.control.controller import Controller
+from nacelle.distribution import __version__
 from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import SELF_TEST_MARK, Package
 from nacelle.export.entries import check_request, entries, package_name
@@ -295,7 +296,7 @@ def export(
     states = random_states(robot, friction=request.friction, smooth=request.smooth)
     if "float" in PRECISIONS[chosen.precision] and branch_of(robot).relations:
         request = replace(request, wrong=relation_error(states))
-    package = Package(prefix, robot, _version(), request, entries(robot, prefix, request))
+    package = Package(prefix, robot, __version__, request, entries(robot, prefix, request))
     references = {entry.label: reference_vectors(entry, states) for entry in package.entries}
     files = with_notice(chosen.files(package, references)) | {LICENSE: TERMS}
     trial = None
@@ -335,17 +336,11 @@ def _fmu(robot: Robot, prefix: str, request: ExportRequest, out: Path, overwrite
     from nacelle.export.fmi.package import fmi_file, fmi_package
 
     check_file(out, ".fmu", overwrite)
-    package = fmi_package(robot, prefix, _version(), request)
+    package = fmi_package(robot, prefix, __version__, request)
     content, files = fmi_file(package)
     write_file(out, content)
     counts = {entry.label: entry.count for entry in package.entries}
     return Export(robot, prefix, "fmi", out, tuple(files), counts)
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("nacelle")
 
 
 def _manifest(
@@ -359,6 +354,7 @@ def _manifest(
         "name": package.name,
         "target": target.name,
         "precision": target.precision,
+        "profile": target.profile,
         "friction": bool(package.request.friction),
         "smooth": package.request.smooth,
         "parameters": list(package.request.parameters),

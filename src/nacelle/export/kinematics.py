@@ -25,7 +25,7 @@ from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import pose_units, unknown_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.newton_steps import closing_path_step, pose_path_step
-from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward_checked
+from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_kinematics
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array
@@ -62,7 +62,7 @@ def kinematics_entries(robot: Robot, prefix: str) -> list[Entry]:
         "distances": "distances from singularities, of legs and platform, without unit; 0 at one",
         "active": f"coordinates of the actuators {drives}; rad, m",
         "margin": "smallest reach margin of a leg: 0 at a serial singularity, below 0 out of reach",
-        "agreement": "1 where the legs are on the side of the reference pose, less on another",
+        "meeting": "above 0 where the legs can meet, 0 at a parallel singularity",
         "way": "way to the nearest limit of a joint or drive, rad or m, of tilts 1 - cos; below 0 beyond it",
         "v": "reduced twist; m/s, rad/s",
         "q_dot": f"rates of the actuators {drives}; rad/s, m/s",
@@ -79,7 +79,7 @@ def kinematics_entries(robot: Robot, prefix: str) -> list[Entry]:
     result = []
     if has_sphere_solution(mechanism):
         program = replace(
-            make_program(sphere_forward_checked, robot, {"q": (m,)}), name=f"{prefix}_{SPHERES}"
+            make_program(sphere_kinematics, robot, {"q": (m,)}), name=f"{prefix}_{SPHERES}"
         )
         title = "pose of the platform from the actuators, in closed form"
         result.append(Entry(SPHERES, title, program, labels, None, at=_actuators))

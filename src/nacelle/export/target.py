@@ -16,6 +16,7 @@ PRECISIONS: dict[str, tuple[str, ...]] = {
     "both": ("double", "float"),
 }
 _DOUBLE = "precision and batch are options of C; the target {} computes in double"
+_PROFILE = "profiles are written in C; the target {} has none"
 _MODELS = "controllers and plants are written in C; the target {} has models alone"
 
 
@@ -28,6 +29,7 @@ class ExportTarget:
         refusals: why options are refused that it does not take.
         precision: "double", "float" or "both".
         batch: whether there are functions for many samples, too.
+        profile: what kind of machine the code is for.
         controller: a controller of the robot.
         plant: whether there is the robot as what a controller moves.
         parameters: groups of the robot's free numbers (`robot.numbers`) that are given at run time, a
@@ -38,11 +40,12 @@ class ExportTarget:
     name: ClassVar[str]
     models: ClassVar[tuple[str, ...]] = ()
     refusals: ClassVar[dict[str, str]] = {
-        **{"precision": _DOUBLE, "batch": _DOUBLE},
+        **{"precision": _DOUBLE, "batch": _DOUBLE, "profile": _PROFILE},
         **{"controller": _MODELS, "plant": _MODELS},
     }
     precision: str = "double"
     batch: bool = False
+    profile: str = ""
     controller: Controller | None = None
     plant: bool = False
     parameters: str | Sequence[str] = ()

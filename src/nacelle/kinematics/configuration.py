@@ -22,7 +22,7 @@ import numpy as np
 
 from nacelle.kinematics.legs.solution import solve_leg
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
-from nacelle.model.joint import JointKind, Primitive
+from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
 from nacelle.model.robot import Robot
 from nacelle.spatial.pose import Pose, identity
@@ -102,13 +102,17 @@ class Configuration:
         return self.steps[start + number]
 
 
-def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
+def configuration(
+    robot: Robot, x: Array, y: Array, driven: Mapping[int, Scalar] | None = None
+) -> Configuration:
     """Place all bodies.
 
     Args:
         robot: the robot; its numbers may be symbols.
         x: reduced pose (nx,).
         y: passive coordinates, solved numerically (ny,).
+        driven: coordinates (rad, m) of the legs' driven joints, by joint, where they are known: legs that are
+            rods or struts are not solved for them (`solve_leg`).
     """
     mechanism = mechanism_of(robot)
     platform = mechanism.chart.pose(x, y[: mechanism.dependent_count] if mechanism.parasitic else None)
@@ -146,7 +150,12 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
         if plan.closed_form is None:
             root_margins.append(())
             continue
-        solution = solve_leg(robot, leg, plan.closed_form, poses)
+        step = None
+        for j in leg.joints if driven is not None else ():
+            if j in driven:
+                known[j, 0] = _within_half_turn(robot.numeric.joints_within_drive_limits[j], driven[j])
+                step = joint_transforms(robot.joints[j], pack([driven[j]]))[0]
+        solution = solve_leg(robot, leg, plan.closed_form, poses, step)
         steps |= solution.steps
         root_margins.append(tuple(solution.root_margins))
     tree_steps = tuple(step for j in range(robot.tree) for step in steps[j])
@@ -163,6 +172,13 @@ def configuration(robot: Robot, x: Array, y: Array) -> Configuration:
     for index, axis in enumerate(mechanism.counted, start=start):
         known[axis] = _angle_with_turns(now.step(*axis), y[index])
     return now
+
+
+def _within_half_turn(joint: Joint, q: Scalar) -> Scalar:
+    """A coordinate (rad, m), angles within half a turn of `Joint.centre`."""
+    if not joint.primitives[0].is_rotation:
+        return q
+    return q - FULL_TURN * floor((q - joint.centre(0)) * (1.0 / FULL_TURN) + 0.5)
 
 
 def _angle_with_turns(step: CosineSine, near: Scalar) -> Scalar:

@@ -44,7 +44,7 @@ from nacelle.kinematics.solve.continuation import (
 )
 from nacelle.kinematics.solve.inverse import InverseKinematics, inverse_kinematics
 from nacelle.kinematics.solve.one_state import bind_branch_check, single_sample
-from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward, sphere_forward_checked
+from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_forward, sphere_kinematics
 from nacelle.model.robot import Robot
 from nacelle.results import HasTable, Plottable
 from nacelle.spatial.pose import Pose
@@ -149,12 +149,12 @@ class PoseSearch(BranchSearch):
         for start in seeded_starts(self.mechanism.robot)[:_TRIES]:
             still = np.flatnonzero(again.is_missing)
             search.iterate(again, still, np.broadcast_to(start, again.y.shape)[still])
-        found = np.flatnonzero(~again.is_missing)
-        samples.y[left[found]] = np.concatenate(search.poses(again.y[found]), axis=1)
-        samples.flags[left[found]] = again.flags[found]
+        good = np.flatnonzero(~again.is_missing)
+        samples.y[left[good]] = np.concatenate(search.poses(again.y[good]), axis=1)
+        samples.flags[left[good]] = again.flags[good]
         samples.steps[left] += again.steps
 
-    def facing(self, p0: Array, p1: Array) -> Array:
+    def nearest_turns(self, p0: Array, p1: Array) -> Array:
         """Coordinates of actuators, angles within half a turn of others."""
         return unwind_angles(self.mechanism.robot, p1, p0)
 
@@ -164,7 +164,7 @@ class PoseSearch(BranchSearch):
 
     def between(self, p0: Array, p1: Array, t: Array) -> Array:
         """Coordinates of actuators at the parts t (M,) of straight ways, angles by less than half a turn."""
-        return np.asarray((1.0 - t[:, None]) * p0 + t[:, None] * self.facing(p0, p1))
+        return np.asarray((1.0 - t[:, None]) * p0 + t[:, None] * self.nearest_turns(p0, p1))
 
     def nearest_solutions(self, p: Array) -> list[Roadmap]:
         """Solutions of the branch that are nearest to coordinates of actuators (N, actuators)."""
@@ -537,7 +537,7 @@ class _ForwardBuffers:
         self._q, self._spheres = np.zeros(m), None
         self._way: BoundTrack | None = None
         if has_sphere_solution(mechanism):
-            self._spheres = compile_native(sphere_forward_checked, robot).bind(q=self._q)
+            self._spheres = compile_native(sphere_kinematics, robot).bind(q=self._q)
         if m == robot.motion.n:
             self._bind_way(PoseSearch(mechanism))
 
@@ -554,16 +554,16 @@ class _ForwardBuffers:
         self._jacobian = compile_native(kinematic_model.inverse_jacobian, robot).bind(x=self._x, y=self._y)
         self._on_branch = bind_branch_check(robot, self._x, self._y)
         self._sign = 1.0
-        self._sign = float(np.sign(np.linalg.det(self._scaled())))
+        self._sign = float(np.sign(np.linalg.det(self._unitless_jacobian())))
 
-    def _scaled(self) -> Array:
+    def _unitless_jacobian(self) -> Array:
         """J_r^-1 at x and y, without units (actuators, n)."""
         self._jacobian.call()
         return scaled_inverse(self._robot, self._jacobian.arrays["J"])
 
     def _is_regular(self) -> bool:
         """Whether x is on the branch of the reference pose by its signs, and not near a singularity."""
-        J = self._scaled()
+        J = self._unitless_jacobian()
         regular = conditioning(J) >= NEAR_CONDITIONING and float(np.linalg.det(J)) * self._sign > 0.0
         return bool(regular) and self._on_branch()
 
@@ -584,8 +584,8 @@ class _ForwardBuffers:
         self._q[:] = q
         if guess is None and self._spheres is not None:
             self._spheres.call()
-            x, margin, agreement = (self._spheres.arrays[name] for name in ("x", "margin", "agreement"))
-            regular = margin[0] >= _NEAR_MARGIN and agreement[0] >= 1.0 - _ACTUATOR_TOLERANCE
+            x, margin, meeting = (self._spheres.arrays[name] for name in ("x", "margin", "meeting"))
+            regular = min(margin[0], meeting[0]) >= _NEAR_MARGIN
             self.steps = 0
             return x.copy() if regular else None
         if self._way is None or not math.isfinite(sum(q.tolist())) or not self._begin(guess):

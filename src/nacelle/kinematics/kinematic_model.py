@@ -73,11 +73,16 @@ def actuator_positions(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
 def actuators_within_limits(robot: Robot, x: Array, y: Array) -> dict[str, Array]:
     """Coordinates of the actuators (actuators,), the smallest margin, and the way to the nearest limit."""
     now = configuration(robot, x, y)
-    margin: Scalar = 1.0
-    for value in _margins(now):
-        margin = minimum(margin, value)
     active = _actuator_coordinates(now)
-    return {"active": active, "margin": pack([margin]), "way": _way_to_limits(now, active)}
+    return {"active": active, **margin_and_way(now)}
+
+
+def margin_and_way(now: Configuration) -> dict[str, Array]:
+    """The smallest margin (1,), and the way to the nearest limit (1,)."""
+    margin: Scalar = 1.0
+    for k, value in enumerate(_margins(now)):
+        margin = value if k == 0 else minimum(margin, value)
+    return {"margin": pack([margin]), "way": _way_to_limits(now, _actuator_coordinates(now))}
 
 
 @physics(x=pose_shape, y=unknowns_shape)
@@ -90,7 +95,7 @@ def joint_positions_within_limits(robot: Robot, x: Array, y: Array) -> dict[str,
 
 
 def _way_to_limits(now: Configuration, active: Array) -> Array:
-    """The way to the nearest limit of a joint or an actuator (1,), below 0 beyond it, 1 where there are none.
+    """The way to the nearest limit of a joint or an actuator (1,), below 0 beyond it, 1 without limits.
 
     It is in rad or m, of tilts of spherical joints the difference of cosines.
     """

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.distribution import install_command
 from nacelle.errors import DrawingWarning
 from nacelle.kinematics.pose_input import reference_pose
 from nacelle.kinematics.solve.inverse import inverse_kinematics
@@ -359,7 +360,7 @@ def _read_mesh(path: Path, changed: int, size: int) -> Mesh:
     try:
         trimesh = importlib.import_module("trimesh")
     except ImportError:
-        raise _UnreadableError('meshes need trimesh: pip install "nacelle[view]"') from None
+        raise _UnreadableError(f"meshes need trimesh: {install_command('view')}") from None
     try:
         # From the open file alone: nothing that it refers to is opened.
         with path.open("rb") as file:

@@ -35,6 +35,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from nacelle.compile.packed import package_hash
+from nacelle.distribution import install_command
 from nacelle.errors import StudyError, StudyWarning, format_count
 from nacelle.progress import task
 from nacelle.studies.folder import Columns
@@ -260,7 +261,7 @@ class _Cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise StudyError("clusters need Dask: pip install 'nacelle[cluster]'") from None
+            raise StudyError(f"clusters need Dask: {install_command('cluster')}") from None
         self._address, self._threads, self._last_poll, self._seen = address, 0, 0.0, time.monotonic()
         self._pool = ThreadPoolExecutor(_FETCHERS, thread_name_prefix="nacelle-fetch")
         # What Dask logs of a lost scheduler, in long tracebacks, `StudyError` says in a line.

@@ -35,6 +35,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nacelle.distribution import install_command
 from nacelle.errors import StudyError, StudyWarning, format_count, shorten
 from nacelle.files import write_atomically
 from nacelle.progress import task
@@ -213,7 +214,7 @@ def _parquet() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise StudyError("results of studies need pyarrow: pip install 'nacelle[logs]'") from None
+        raise StudyError(f"results of studies need pyarrow: {install_command('logs')}") from None
     return pa, parquet
 
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from nacelle.distribution import install_command
 from nacelle.errors import StudyError, did_you_mean
 from nacelle.one_thread import one_blas_thread
 from nacelle.spatial.scalar import Array
@@ -196,7 +197,7 @@ def _optional(module: str) -> Any:
     except ImportError as error:
         library = module.partition(".")[0]
         raise StudyError(
-            f"{library} is missing: pip install 'nacelle[optimise]' ({error}). "
+            f"{library} is missing: {install_command('optimise')} ({error}). "
             "The methods de and slsqp do without: they minimise one objective, such as a weighted sum "
             "of several, {expression: peak - 2 * volume}"
         ) from None

@@ -31,6 +31,7 @@ from nacelle.compile.compiled import cores
 from nacelle.compile.packed import package_hash
 from nacelle.control.scenario.scenario import with_load
 from nacelle.control.yaml_input import read_specification
+from nacelle.distribution import __version__
 from nacelle.errors import DescriptionError, StudyError, did_you_mean, format_count
 from nacelle.library import load, looks_like_file, require_file
 from nacelle.model.robot import Robot
@@ -291,7 +292,7 @@ class Study:
             "files": dict(texts.files),
             "target": self.target,
             "versions": {
-                "nacelle": _version(),
+                "nacelle": __version__,
                 "source": package_hash()[:12],
                 "numpy": np.__version__,
                 "machine": platform.machine(),
@@ -385,12 +386,6 @@ class Study:
             columns[STATUS],
             columns[REASON],
         )
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("nacelle")
 
 
 # ---- blocks, wherever they are evaluated

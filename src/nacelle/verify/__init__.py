@@ -1,6 +1,6 @@
 """Reference engines: the same robot in Pinocchio and MuJoCo, state by state.
 
-The engines are optional, `pip install "nacelle[verify]"`, and are loaded on first use.
+The engines are optional, `pip install 'nacelle-robotics[verify]'`, and are loaded on first use.
 """
 
 from nacelle.verify.comparison import EngineReport, Quantity, Report, WorstState, verify

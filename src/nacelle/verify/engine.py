@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from nacelle.distribution import install_command
 from nacelle.errors import NacelleError, did_you_mean
 from nacelle.model.joint import Joint, JointKind, Primitive
 from nacelle.model.leg import BASE, PLATFORM
@@ -154,7 +155,7 @@ def engine_builder(name: str) -> Callable[[Robot], Engine]:
     except (ImportError, AttributeError) as error:
         raise MissingEngineError(
             f"comparing with {name} needs the package {home.pip!r}, which cannot be loaded ({error}): "
-            'pip install "nacelle[verify]"'
+            f"{install_command('verify')}"
         ) from None
     return build
 

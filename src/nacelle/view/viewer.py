@@ -347,8 +347,7 @@ def view(*sources: Source, port: int | None = None, browser: bool = False, mode:
         A handle: `.url`, `.show(x)`, `.play(result)`, `.save(file)`, `.close()`.
 
     Raises:
-        NacelleError: if viser is missing (`pip install "nacelle[view]"`), a robot cannot be loaded, or the
-            port is in use.
+        NacelleError: if viser is missing (extra `view`), a robot cannot be loaded, or the port is in use.
     """
     viewer = Viewer(sources, port=port, mode=mode)
     if browser:

@@ -15,7 +15,7 @@ from support.random_programs import assert_steps, every_operation, special_grid,
 
 def test_special_values_of_every_operation_of_jax() -> None:
     """Operation by operation: XLA would flush subnormal numbers if it fused them."""
-    module = pytest.importorskip("jax", reason="JAX is not installed: nacelle[jax]")
+    module = pytest.importorskip("jax", reason="JAX is not installed: nacelle-robotics[jax]")
     program, inputs = every_operation(), special_grid()
     with module.enable_x64(True), module.disable_jit():
         normal = [np.where(np.abs(array) < 1e-290, 0.0, array) for array in inputs]
@@ -28,7 +28,9 @@ def test_special_values_of_every_operation_of_jax() -> None:
 
 @pytest.mark.extra
 def test_special_values_of_every_operation_of_torch() -> None:
-    module = pytest.importorskip("torch", reason="PyTorch is not installed: nacelle[torch], make test-extras")
+    module = pytest.importorskip(
+        "torch", reason="PyTorch is missing: nacelle-robotics[torch], make test-extras"
+    )
     program, inputs = every_operation(), special_grid()
     (values,) = TORCH.function(with_all_outputs(program))(*(module.from_numpy(array) for array in inputs))
     assert values.dtype == module.float64
@@ -43,5 +45,5 @@ def test_without_the_library(name: str, title: str, line: str, monkeypatch: pyte
     """Source needs it not; a function says how it is installed."""
     monkeypatch.setitem(sys.modules, name, None)
     assert line in target(name).source(every_operation())
-    with pytest.raises(CompileError, match=rf"needs {title} \(pip install 'nacelle\[{name}\]'\)"):
+    with pytest.raises(CompileError, match=rf"needs {title} \(pip install 'nacelle-robotics\[{name}\]'\)"):
         LIBRARIES[name].module()

@@ -85,9 +85,9 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] in ("matplotlib", "mpl_toolkits")]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(NacelleError, match=r'pip install "nacelle\[plot\]"'):
+    with pytest.raises(NacelleError, match=r"pip install 'nacelle-robotics\[plot\]'"):
         plot_robot(library_robot("fivebar"))
-    with pytest.raises(NacelleError, match=r'pip install "nacelle\[plot\]"'):
+    with pytest.raises(NacelleError, match=r"pip install 'nacelle-robotics\[plot\]'"):
         canvas.save_figure(figure, "never.png")
 
 

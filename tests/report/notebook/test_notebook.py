@@ -68,7 +68,7 @@ def test_a_robot_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     """A robot in a notebook: its actuators, and a picture where there can be one."""
 
     def missing(name: str) -> object:
-        raise NacelleError('pictures need matplotlib: pip install "nacelle[plot]"')
+        raise NacelleError("pictures need matplotlib: pip install 'nacelle-robotics[plot]'")
 
     monkeypatch.setattr(canvas, "import_matplotlib", missing)
     text = library_robot("fivebar")._repr_html_()

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from nacelle.distribution import install_command
 from nacelle.emit.cuda.drivers import DriverKernel, InputLayout, newton_kernel, rk4_kernel
 from nacelle.emit.cuda.implicit import irk5_kernel
 from nacelle.emit.cuda.plan import THREADS, CudaOptions
@@ -49,7 +50,7 @@ def cupy() -> Any:
         import cupy as module
     except ImportError as error:
         raise DeviceError(
-            f"the target 'cuda' needs CuPy (pip install 'nacelle[gpu]'): {error}; {FALLBACK_HINT}"
+            f"the target 'cuda' needs CuPy ({install_command('gpu')}): {error}; {FALLBACK_HINT}"
         ) from None
     try:
         count = module.cuda.runtime.getDeviceCount()

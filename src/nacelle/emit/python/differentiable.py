@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nacelle.distribution import install_command
 from nacelle.emit.python import arrays
 from nacelle.emit.registry import Target, register
 from nacelle.errors import CompileError
@@ -44,7 +45,7 @@ class ArrayLibrary:
         try:
             return importlib.import_module(self.name)
         except ImportError as error:
-            needed = f"{self.title} (pip install 'nacelle[{self.name}]')"
+            needed = f"{self.title} ({install_command(self.name)})"
             raise CompileError(f"the target {self.name!r} needs {needed}: {error}") from None
 
     def source(self, program: Program) -> str:

@@ -3,7 +3,7 @@
 Forward kinematics is in closed form where there is one (`SPHERES`). Else it follows the solution from the
 last one along a straight way of the actuators' coordinates (`nacelle.emit.track`), and so does inverse
 kinematics of robots with passive coordinates along a straight way of poses; a result is connected with the
-reference pose therefore, or there is none.
+reference pose therefore, or an error is returned.
 """
 
 from __future__ import annotations
@@ -160,29 +160,22 @@ static void nearest({real} *goal, const {real} *q, const {real} *near)
 
 _SPHERES = """\
     {real} at[{nx}];
-    {real} active[{m}];
     {real} margin[1];
     {real} way[1];
-    {real} agreement[1];
-    int status = 0;
-    if (!all_finite(q, {m})) {{
-        status = 2;
-    }} else {{
-        {spheres}(q, at, margin, agreement);
-        status = (margin[0] > 0 && agreement[0] > {same}) ? 0 : 3;
-        if (status == 0) {{
-            {joints}(at, active, margin, way);
-            status = (margin[0] > 0) ? 0 : 3;
-        }}
+    {real} meeting[1];
+    int status = 2;
+    if (all_finite(q, {m})) {{
+        {spheres}(q, at, margin, way, meeting);
+        status = (margin[0] > 0 && meeting[0] > 0) ? 0 : 3;
     }}
     if (status == 0) {{
         copy(s->x, at, {nx});
         copy(s->q, q, {m});
         s->margin = margin[0];
         s->way = way[0];
-        s->count = 1;
         status = (way[0] < {slack}) ? 1 : 0;
     }}
+    s->count = (status != 2);
     copy(x, s->x, {nx});
     return status;
 """
@@ -402,7 +395,6 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
         "s_y": "s->y, " if ny else "",
         "tolerance": c_constant(_tolerance(package, real, tolerances), real),
         "slack": c_constant({"double": -1e-9, "float": -1e-5}[real], real),
-        "same": c_constant({"double": 1.0 - 1e-5, "float": 0.99}[real], real),
         "cap": CAP,
     }
     helpers = ""
@@ -422,7 +414,7 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
             helpers += _NEAREST.format(
                 real=real,
                 m=m,
-                turns=", ".join(str(int(turn)) for turn in revolute),
+                turns=", ".join(str(int(angle)) for angle in revolute),
                 two_pi=c_constant(2.0 * math.pi, real),
                 half=c_constant(0.5, real),
                 floor=function[1],
@@ -493,8 +485,8 @@ def kinematics_check(
     quaternion = mechanism.layout.quaternion
     if quaternion is not None:
         x[:, quaternion] /= np.linalg.norm(x[:, quaternion], axis=1, keepdims=True)
-        other = x[:, quaternion] @ mechanism.reference[0][quaternion] < 0.0
-        x[other, quaternion] *= -1.0
+        far = x[:, quaternion] @ mechanism.reference[0][quaternion] < 0.0
+        x[far, quaternion] *= -1.0
     q = inverse_kinematics(package.robot, x, limits=False).q
     known = [
         (references[label], name)
@@ -504,7 +496,7 @@ def kinematics_check(
     nearest = (
         min(float(np.min(vectors.outputs[name], initial=1.0)) for vectors, name in known)
         if known
-        else float(np.sqrt(np.min(references[SPHERES].outputs["margin"])))
+        else float(np.sqrt(np.min(np.abs(references[SPHERES].outputs["meeting"]))))
     )
     checks = {
         real: _CHECK.format(

@@ -141,7 +141,7 @@ def controller_header(package: Package, controller: Controller, reals: Sequence[
     lines = [
         *_offset_macros(package, "memory", memory_fields(controller), labels),
         *_offset_macros(package, "gains", gain_fields(controller), labels),
-        f"#define {prefix.upper()}_PERIOD {c_constant(controller.period, 'double')}",
+        f"#define {prefix.upper()}_PERIOD {c_constant(controller.period, reals[0])}",
         "",
     ]
     for real in reals:

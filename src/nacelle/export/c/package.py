@@ -10,6 +10,7 @@ from nacelle.control.controller import Controller
 from nacelle.emit.c.driver import newton_source, rk4_source, track_source
 from nacelle.emit.c.target import COptions, Interface, c_definition, header_lines
 from nacelle.emit.names import Identifiers, comment_text
+from nacelle.errors import ExportError, did_you_mean
 from nacelle.export.about import (
     CONVENTIONS,
     SELF_TEST_MARK,
@@ -19,6 +20,7 @@ from nacelle.export.about import (
     monitoring_notes,
     readme_text,
 )
+from nacelle.export.c.embedded import EMBEDDED, embedded_readme
 from nacelle.export.c.kinematics import (
     has_kinematics,
     kinematics_header,
@@ -158,6 +160,7 @@ class CTarget(ExportTarget):
     Attributes:
         precision: "double", "float" or "both". Default "both".
         batch: whether there are entries for many samples too. Default False.
+        profile: "embedded" for microcontrollers: float alone, with its stack in the README. Default "".
         controller: a controller of the robot, as a struct of the caller with reset and step. Default None.
         plant: whether to add the robot as what a controller moves: flow, Runge-Kutta steps, encoders, start
             at a pose. Default False.
@@ -167,16 +170,31 @@ class CTarget(ExportTarget):
         self_test: whether the self-test is compiled and run before anything is written. Default True.
 
     Raises:
-        ExportError: if there is no such precision.
+        ExportError: if there is no such precision or profile, or the profile excludes another option.
     """
 
     name = "c"
     precision: str = "both"
     batch: bool = False
+    profile: str = ""
     controller: Controller | None = None
     plant: bool = False
     parameters: str | Sequence[str] = ()
     self_test: bool | None = True
+
+    def __post_init__(self) -> None:
+        """Check; the profile `embedded` computes in float."""
+        super().__post_init__()
+        if self.profile not in ("", EMBEDDED):
+            hint = did_you_mean(self.profile, (EMBEDDED,))
+            raise ExportError(f"no profile of C is called {self.profile!r}; {hint}")
+        if self.profile:
+            if self.precision == "double" or self.batch:
+                raise ExportError(
+                    "the profile embedded computes in float, a sample a call: leave precision double and "
+                    "batch out"
+                )
+            object.__setattr__(self, "precision", "float")
 
     def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files; with a controller also samples of it in a row."""
@@ -194,9 +212,10 @@ class CTarget(ExportTarget):
         files["test/self_test.c"] = self_test(package, references, precisions, samples)
         files["CMakeLists.txt"] = cmake_file(name, sorted(sources), sorted(set(headers) - {f"{name}.h"}))
         files["Makefile"] = make_file(name, sorted(sources))
-        files["README.md"] = readme_text(
-            package, _usage(package, precisions, batch, closed), _notes(package, stack)
-        )
+        usage = _usage(package, precisions, batch, closed)
+        if self.profile == EMBEDDED:
+            usage += embedded_readme(name, files, bool(self.self_test))
+        files["README.md"] = readme_text(package, usage, _notes(package, stack))
         return files
 
 

@@ -105,10 +105,10 @@ static void record(int kind, int status, const EmcPose *world, const double *joi
     }}
 }}
 
-/* Keep why an inverse call is refused, and say it where that is new. */
-static void refuse(int status)
+/* Keep why an inverse call is refused, and say it once. */
+static void refuse(int status, int earlier)
 {{
-    if (!*pins->refused || *pins->reason != status) {{
+    if (status != earlier) {{
         rtapi_print_msg(RTAPI_MSG_ERR, "{hal}: pose refused: %s (status %d)\\n", reasons[status], status);
     }}
     *pins->reason = status;
@@ -196,6 +196,7 @@ int kinematicsInverse(const EmcPose *world, double *joint, const KINEMATICS_INVE
     pose_of(world, x);
     const int status = {name}_inverse(&s, x, q);
     const int bad = status > 1 || (status == 1 && !pins->ignore_limits);
+    const int earlier = *pins->inverse_status;
     *pins->inverse_status = status;
     *pins->inverse_count = (hal_u32_t)s.count;
     *pins->inverse_margin = s.margin;
@@ -207,7 +208,7 @@ int kinematicsInverse(const EmcPose *world, double *joint, const KINEMATICS_INVE
         *pins->worst_count = 0;
     }}
     if (bad) {{
-        refuse(status);
+        refuse(status, earlier);
     }} else {{
         for (int i = 0; i < {m}; ++i) {{
             joint[i] = q[i] * joint_units[i];
@@ -237,7 +238,7 @@ def component_name(package: Package) -> str:
     """The name of the module and its file: that of the package, with _kins behind it.
 
     Raises:
-        ExportError: if LinuxCNC cannot have so many joints.
+        ExportError: if LinuxCNC moves fewer joints.
     """
     m = len(package.robot.actuators)
     if m > JOINTS:

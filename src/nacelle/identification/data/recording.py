@@ -10,9 +10,9 @@ MATLAB's files up to version 7: variables, and fields of structures as STRUCTURE
 
 NumPy's archives of arrays.
 
-Parquet files, by pyarrow (the extra `nacelle[logs]`).
+Parquet files, by pyarrow (the extra `logs`).
 
-MCAP logs with messages in JSON or joint states of ROS 2, by mcap (the extra `nacelle[logs]`).
+MCAP logs with messages in JSON or joint states of ROS 2, by mcap (the extra `logs`).
 
 Each number of a message is a column TOPIC.FIELD, of nested messages TOPIC.FIELD.FIELD, of lists
 TOPIC.FIELD[0], and TOPIC.log_time is the time when it was logged, in seconds after the first message of the
@@ -45,6 +45,7 @@ from typing import Any
 
 import numpy as np
 
+from nacelle.distribution import install_command
 from nacelle.errors import MeasurementError, Problem, TableError
 from nacelle.files import unread_reason
 from nacelle.spatial.scalar import Array
@@ -207,7 +208,7 @@ def open_npz(path: Path) -> Recording:
     return recording_from_arrays(path, arrays)
 
 
-# ---- parquet files, by pyarrow (the extra `nacelle[logs]`)
+# ---- parquet files, by pyarrow (the extra `logs`)
 
 
 def open_parquet(path: Path) -> Recording:
@@ -216,7 +217,7 @@ def open_parquet(path: Path) -> Recording:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise unreadable_error(path, "Parquet files need pyarrow", "pip install 'nacelle[logs]'") from None
+        raise unreadable_error(path, "Parquet files need pyarrow", install_command("logs")) from None
     with file_errors(path, "Parquet file", "not a Parquet file", "name a Parquet file", pa.ArrowInvalid):
         schema = parquet.read_schema(path)
     numeric = [
@@ -317,7 +318,7 @@ def joint_state(data: bytes) -> tuple[int, dict[str, Any]]:
     return seconds * 1_000_000_000 + nanoseconds, fields
 
 
-# ---- MCAP logs with messages in JSON or joint states of ROS 2, by mcap (the extra `nacelle[logs]`)
+# ---- MCAP logs with messages in JSON or joint states of ROS 2, by mcap (the extra `logs`)
 
 
 def open_mcap(path: Path) -> Recording:
@@ -326,7 +327,7 @@ def open_mcap(path: Path) -> Recording:
         from mcap.exceptions import McapError
         from mcap.reader import make_reader
     except ImportError:
-        raise unreadable_error(path, "MCAP files need mcap", "pip install 'nacelle[logs]'") from None
+        raise unreadable_error(path, "MCAP files need mcap", install_command("logs")) from None
     counts: dict[str, int] = {}
     entries: dict[str, dict[int, float]] = {}
     start: int | None = None

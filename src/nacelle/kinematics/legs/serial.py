@@ -31,7 +31,7 @@ import numpy as np
 from nacelle.kinematics.legs.chain import LegChain
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import cheapest_rotation, quat_product, rotation, rotation_cost
-from nacelle.spatial.scalar import Array, Scalar, cross, divide, dot, pack, plus, product, sqrt
+from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, pack, plus, product, sqrt
 from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
 
@@ -169,14 +169,26 @@ class RootSelection:
 
     Besides the margins of roots, which are squared sines, the squares of lever arms count, over that of the
     leg's or, with slides, of the robot's size: an axis through the leg's end does not move it.
+
+    Where the step of the driven joint is known it is taken, and the root tells on which side of the leg's
+    singularity it is: the margin is below zero on the other one.
+
+    Attributes:
+        size: of the robot, m.
+        driven: step of the driven joint, if it is known.
+        root_margins: margins that were met.
     """
 
     def __init__(
-        self, signs: Sequence[int], references: Mapping[int, tuple[float, ...]], size: float
+        self,
+        signs: Sequence[int],
+        references: Mapping[int, tuple[float, ...]],
+        size: float,
+        driven: JointTransform | None = None,
     ) -> None:
         self._signs = iter(signs)
         self._references = references
-        self.size = size
+        self.size, self.driven = size, driven
         self.root_margins: list[Scalar] = []
 
     def sign(self) -> int:
@@ -191,6 +203,10 @@ class RootSelection:
         """Note the margin of a solution and give its value."""
         self.root_margins.append(solution.margin)
         return solution.value
+
+    def check(self, root: Scalar, length2: Scalar) -> None:
+        """Note the root of a driven joint that is known (m), and the square of the length it belongs to."""
+        self.root_margins.append(divide(root * float(self.sign()) * absolute(root), length2))
 
     def lever(self, square: Scalar, size2: Scalar) -> None:
         """Note the square of a lever arm, and of the size that it counts in, m^2."""
@@ -239,6 +255,14 @@ def solve_elbow(
     Returns:
         The joint's step, the frame behind it, and W - e (3,), m, seen from there.
     """
+    if roots.driven is not None:
+        frame = X @ axis_motion(roots.driven)
+        rod = W.in_frame(frame) - e
+        # The rod's component across the arm, or along the slide.
+        across = rod[0] * e[1] - rod[1] * e[0]
+        across = across * divide(1.0, sqrt(e[0] * e[0] + e[1] * e[1])) if letter == "R" else -rod[2]
+        roots.check(across, length2)
+        return roots.driven, frame, rod
     sign = roots.sign()
     if letter == "R":
         # In axes that need not turn about the joint's own to be those of the base.
@@ -298,7 +322,11 @@ def solve_strut(chain: LegChain, W: EndPoint, roots: RootSelection, letter: str)
         flat = np.array([1.0, 1.0, 0.0])
         u, o, z = u * flat, o * flat, z * flat
     square = dot(u, u)
-    length = roots.take(slide_to_distance(o, z, square, roots.sign()))
+    if roots.driven is not None:
+        length = roots.driven
+        roots.check(dot(o, z) + length, square)
+    else:
+        length = roots.take(slide_to_distance(o, z, square, roots.sign()))
     roots.lever(square, roots.size**2)
     return [*aim(letter, chain.X[1].R, o + length * z, u, chain.joints[0], roots), length]
 

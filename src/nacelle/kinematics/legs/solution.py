@@ -157,7 +157,11 @@ def _round_quaternion(quat_xyzw: Array) -> tuple[float, ...]:
 
 
 def solve_leg(
-    robot: Robot, leg: Leg, closed_form: ClosedFormSolution, poses: Mapping[int, Pose]
+    robot: Robot,
+    leg: Leg,
+    closed_form: ClosedFormSolution,
+    poses: Mapping[int, Pose],
+    driven: JointTransform | None = None,
 ) -> LegSolution:
     """Solve a leg.
 
@@ -166,8 +170,10 @@ def solve_leg(
         leg: the leg.
         closed_form: how to solve it.
         poses: poses of the platform's bodies in the base.
+        driven: step of the driven joint of a rod or a strut, where it is known; its margin is below zero on
+            the side of the leg's singularity that the signs do not choose.
     """
-    roots = RootSelection(closed_form.signs, closed_form.reference_quaternions, robot.numeric.size)
+    roots = RootSelection(closed_form.signs, closed_form.reference_quaternions, robot.numeric.size, driven)
     if closed_form.form == "rods":
         return LegSolution(_solve_rods(robot, leg, poses, roots), roots.root_margins)
     if closed_form.form == "parallelogram":

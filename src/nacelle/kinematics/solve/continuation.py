@@ -193,7 +193,7 @@ class BranchSearch(ABC):
     iterations: int
 
     @abstractmethod
-    def facing(self, p0: Array, p1: Array) -> Array:
+    def nearest_turns(self, p0: Array, p1: Array) -> Array:
         """Of what stands for the same parameters as p1 (M, k) that to which a straight way from p0 leads."""
 
     @abstractmethod
@@ -208,7 +208,7 @@ class BranchSearch(ABC):
         """Continue from solutions (p0, y0) to the samples `left`; give the last solutions on their paths."""
         if not left.size:
             return y0
-        way = self.equations.track(y0, p0, self.facing(p0, samples.p[left]))
+        way = self.equations.track(y0, p0, self.nearest_turns(p0, samples.p[left]))
         samples.steps[left] += way.taken
         complete = way.status == FOLLOWED
         samples.flags[left[complete]] = 0

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nacelle.kinematics.configuration import configuration
+from nacelle.kinematics.kinematic_model import margin_and_way
 from nacelle.kinematics.legs.chain import serial_chain
 from nacelle.kinematics.legs.leg_type import FORMS, leg_type
 from nacelle.kinematics.legs.parallelogram import arm_geometry
@@ -35,7 +36,6 @@ from nacelle.kinematics.legs.serial import axis_motion
 from nacelle.kinematics.legs.solution import rod_chains
 from nacelle.kinematics.mechanism.mechanism import Mechanism, mechanism_of
 from nacelle.kinematics.shapes import actuators_shape
-from nacelle.kinematics.solve.newton_steps import largest_actuator_gap
 from nacelle.model.joint import Joint
 from nacelle.model.leg import BASE, PLATFORM, Leg
 from nacelle.model.platform import AXES
@@ -131,14 +131,16 @@ def sphere_forward(robot: Robot, q: Array) -> dict[str, Array]:
 
 
 @physics(q=actuators_shape)
-def sphere_forward_checked(robot: Robot, q: Array) -> dict[str, Array]:
-    """`sphere_forward`, and "agreement": 1 less how far the legs' actuators are from q (rad, robot sizes).
+def sphere_kinematics(robot: Robot, q: Array) -> dict[str, Array]:
+    """`sphere_forward` with all that decides about it: "x", "margin" and "way" as `actuators_within_limits`.
 
-    Spheres meet on both sides of a leg's own singularity: behind it the leg is folded the other way.
+    Spheres meet on both sides of a leg's own singularity: behind it the leg is folded the other way, and its
+    margin is below zero. "meeting" is that of the spheres.
     """
-    x, margin = _intersect(robot, q, reference_side(mechanism_of(robot)))
-    now = configuration(robot, x, np.zeros(0))
-    return {"x": x, "margin": pack([margin]), "agreement": pack([1.0 - largest_actuator_gap(now, q)])}
+    x, meeting = _intersect(robot, q, reference_side(mechanism_of(robot)))
+    joints = [actuator.joint for actuator in robot.actuators]
+    now = configuration(robot, x, np.zeros(0), dict(zip(joints, q, strict=True)))
+    return {"x": x, **margin_and_way(now), "meeting": pack([meeting])}
 
 
 @lru_cache(maxsize=64)
@@ -165,15 +167,23 @@ def _intersect(robot: Robot, q: Array, side: int) -> tuple[Array, Scalar]:
 
 
 def intersect_three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
-    """P = c_1 + a e + b f + g e x f, e and f to the other centres; a and b from differences of spheres."""
+    """The point p, and the margin.
+
+    With s = k.e, t = k.f, n = e x f and h = n.n the point is c_1 + (a e + b f + w n) / h,
+
+        a = s f.f - t e.f,     b = t e.e - s e.f,     w^2 = r_1^2 h - (a s + b t)
+
+    so that the root and the quotient do not wait for each other.
+    """
     (c1, r1), (c2, r2), (c3, r3) = spheres
     e, f = c2 - c1, c3 - c1
     ee, ef, ff = dot(e, e), dot(e, f), dot(f, f)
     s, t = 0.5 * (plus(r1, -r2) + ee), 0.5 * (plus(r1, -r3) + ff)
-    reciprocal = divide(1.0, ee * ff - ef * ef)
-    flat = ((s * ff - t * ef) * reciprocal) * e + ((t * ee - s * ef) * reciprocal) * f
-    radicand = r1 - dot(flat, flat)
-    return c1 + flat + (float(side) * sqrt(radicand * reciprocal)) * cross(e, f), divide(radicand, r1)
+    a, b, h = s * ff - t * ef, t * ee - s * ef, ee * ff - ef * ef
+    square = r1 * h - (a * s + b * t)
+    reciprocal = divide(1.0, h)
+    p = c1 + reciprocal * (a * e + b * f + (float(side) * sqrt(square)) * cross(e, f))
+    return p, divide(square * reciprocal, r1)
 
 
 def _intersect_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
@@ -188,14 +198,12 @@ def _intersect_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: 
     (c1, r1), (c2, r2) = circles
     e = c2 - c1
     ee = dot(e, e)
-    reciprocal = divide(1.0, ee)
-    along = 0.5 * (plus(r1, -r2) + ee) * reciprocal
-    radicand = r1 - along * along * ee
-    g = float(side) * sqrt(radicand * reciprocal)
-    flat = c1 + along * e + g * pack([-e[1], e[0]])
+    s = 0.5 * (plus(r1, -r2) + ee)
+    square, reciprocal = r1 * ee - s * s, divide(1.0, ee)
+    flat = c1 + reciprocal * (s * e + (float(side) * sqrt(square)) * pack([-e[1], e[0]]))
     p: list[Scalar] = [0.0, 0.0, 0.0]
     p[i], p[j], p[k] = flat[0], flat[1], height
-    return pack(p), divide(radicand, r1)
+    return pack(p), divide(square * reciprocal, r1)
 
 
 def intersect_two_circles(circles: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Array]:

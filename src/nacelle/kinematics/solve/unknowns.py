@@ -270,7 +270,7 @@ class _UnknownSearch(BranchSearch):
         """`OTHER_BRANCH` where signs of solutions differ from those of the reference pose (N,)."""
         return np.where(is_on_branch(self.mechanism.robot, x, y), 0, int(Flag.OTHER_BRANCH))
 
-    def facing(self, p0: Array, p1: Array) -> Array:
+    def nearest_turns(self, p0: Array, p1: Array) -> Array:
         """Poses with, of the two quaternions of an orientation, those nearer to the ones of others."""
         quaternion = self.mechanism.layout.quaternion
         if quaternion is None:
@@ -291,7 +291,7 @@ class _UnknownSearch(BranchSearch):
 
     def between(self, p0: Array, p1: Array, t: Array) -> Array:
         """Poses (M, nx) at the parts t (M,) of the ways from poses to poses."""
-        mixed = (1.0 - t[:, None]) * p0 + t[:, None] * self.facing(p0, p1)
+        mixed = (1.0 - t[:, None]) * p0 + t[:, None] * self.nearest_turns(p0, p1)
         quaternion = self.mechanism.layout.quaternion
         if quaternion is not None:
             mixed[:, quaternion] /= np.linalg.norm(mixed[:, quaternion], axis=1, keepdims=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nacelle.distribution import install_command
 from nacelle.errors import NacelleError
 from nacelle.report.draw.style import INK, PALE, axes_title, figure_title
 from nacelle.spatial.scalar import Array
@@ -37,7 +38,7 @@ def import_matplotlib(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise NacelleError('pictures need matplotlib: pip install "nacelle[plot]"') from error
+        raise NacelleError(f"pictures need matplotlib: {install_command('plot')}") from error
 
 
 class Paper:

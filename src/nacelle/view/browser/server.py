@@ -20,6 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from nacelle.distribution import install_command
 from nacelle.errors import NacelleError
 
 # The only address at which the server listens; nothing widens it.
@@ -34,7 +35,7 @@ def require_viser() -> None:
         NacelleError: if it is not.
     """
     if importlib.util.find_spec("viser") is None:
-        raise NacelleError('the viewer needs viser: pip install "nacelle[view]"')
+        raise NacelleError(f"the viewer needs viser: {install_command('view')}")
 
 
 def free_port(port: int | None) -> int:

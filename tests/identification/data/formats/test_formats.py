@@ -87,7 +87,7 @@ def test_missing_extras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending:
         return found(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MeasurementError, match=r"nacelle\[logs\]"):
+    with pytest.raises(MeasurementError, match=r"nacelle-robotics\[logs\]"):
         open_recording(tmp_path / f"run{ending}")
 
 
