@@ -59,4 +59,3 @@ from nacelle.view.viewer import view as view
 
 compile = compile_function
 robot_names = names
-

@@ -78,9 +78,7 @@ def kinematics_entries(robot: Robot, prefix: str) -> list[Entry]:
 
     result = []
     if has_sphere_solution(mechanism):
-        program = replace(
-            make_program(sphere_kinematics, robot, {"q": (m,)}), name=f"{prefix}_{SPHERES}"
-        )
+        program = replace(make_program(sphere_kinematics, robot, {"q": (m,)}), name=f"{prefix}_{SPHERES}")
         title = "pose of the platform from the actuators, in closed form"
         result.append(Entry(SPHERES, title, program, labels, None, at=_actuators))
     else:

@@ -24,6 +24,7 @@ from nacelle.export.linuxcnc.module import REASONS, component_name, hal_name
 from nacelle.model.platform import Motion
 from support.cc import COMPILERS
 from support.hal_stub import ModuleStub
+from support.hostile_names import HOSTILE
 from support.library import NAMES, library_robot
 
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed")
@@ -47,7 +48,9 @@ def nine(machine: Machine, values: np.ndarray) -> np.ndarray:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["fivebar", "palida", pytest.param("quattro", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["palida", *(pytest.param(name, marks=pytest.mark.slow) for name in ("3rrr", "quattro"))]
+)
 def test_a_module_computes_what_nacelle_does(name: str, folder: Path) -> None:
     robot = library_robot(name)
     text = next(text for file, text in package(name, folder).items() if file.endswith(".comp"))
@@ -112,9 +115,9 @@ def test_a_machine_has_the_limits_of_its_description(folder: Path) -> None:
     assert not machine.reaches(outside[None])[0]
 
 
-def test_a_program_stays_where_the_robot_reaches(folder: Path) -> None:
-    program = package("fivebar", folder)["fivebar.ngc"]
+def test_a_program_stays_where_the_robot_reaches() -> None:
     machine = Machine(library_robot("fivebar"), "fivebar_kins", "fivebar")
+    program = machine.program()
     points = [[float(v) for v in re.findall(r"[XY](-?[\d.]+)", line)] for line in program.splitlines()]
     ends = np.array([point for point in points if point])
     assert machine.reaches(ends).all()
@@ -125,6 +128,16 @@ def test_a_program_stays_where_the_robot_reaches(folder: Path) -> None:
 def test_names_are_those_of_halcompile() -> None:
     assert hal_name("hal_arm_kins") == "arm-kins"
     assert hal_name("robot_3rrr_kins") == "robot-3rrr-kins"
+
+
+def test_names_of_drives_stay_in_comments() -> None:
+    robot = library_robot("fivebar")
+    lines = Machine(robot, "fivebar_kins", "fivebar").ini().splitlines()
+    for name in HOSTILE:
+        drives = tuple(replace(actuator, name=name) for actuator in robot.actuators)
+        named = Machine(replace(robot, actuators=drives), "fivebar_kins", "fivebar").ini().splitlines()
+        assert [line for line in named if line[:1] != "#"] == [line for line in lines if line[:1] != "#"]
+        assert max(map(len, named)) < 120
 
 
 def test_what_linuxcnc_cannot_have_is_refused(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from nacelle.dynamics.jacobian import jacobian
+from nacelle.emit.names import comment_text
 from nacelle.errors import ExportError
 from nacelle.export.linuxcnc.axes import MachineAxis, machine_axes, unit_name, unit_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -183,7 +184,7 @@ class Machine:
         }
         for axis, home, way, speed in zip(self.axes, self.home, self.ranges, self.axis_speeds, strict=True):
             sections[f"AXIS_{axis.letter}"] = [
-                f"# {axis.coordinate}, {axis.unit_name}",
+                f"# {_label(axis.coordinate)}, {axis.unit_name}",
                 f"MIN_LIMIT = {home + way[0]:.4f}",
                 f"MAX_LIMIT = {home + way[1]:.4f}",
                 *_rates(speed),
@@ -193,7 +194,7 @@ class Machine:
             unit = unit_of(turns[k])
             limits = zip(("MIN_LIMIT", "MAX_LIMIT"), actuator.position, strict=True)
             sections[f"JOINT_{k}"] = [
-                f"# {actuator.name}, {unit_name(turns[k])}",
+                f"# {_label(actuator.name)}, {unit_name(turns[k])}",
                 f"TYPE = {'ANGULAR' if turns[k] else 'LINEAR'}",
                 *(f"{what} = {limit * unit!r}" for what, limit in limits if math.isfinite(limit)),
                 *_rates(self.joint_speeds[k] * unit),
@@ -311,6 +312,11 @@ def _points_on(moves: Sequence[_Move], start: Array) -> Array:
         points.append(way)
         start = move.values
     return np.concatenate(points)
+
+
+def _label(name: str) -> str:
+    """A name in a comment of an INI file, whose lines have at most 255 characters."""
+    return comment_text(name)[:80]
 
 
 def _rates(speed: float) -> list[str]:
