@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all soak test-extras test-linuxcnc test-embedded coverage mutants defects testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all soak test-extras test-linuxcnc test-embedded dist release-check coverage mutants defects testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -136,6 +136,26 @@ hashes: setup ## Write the hashes of the library's programs again, after a chang
 house: setup ## The package in numbers (modules, imports, cycles, lines, walks), and its picture
 	PYTHONPATH=tests $(BIN)/python -m support.house
 	PYTHONPATH=tests $(BIN)/python -m support.walks
+
+dist: setup ## The source distribution and the wheel, and the recipe of conda-forge, in dist/
+	rm -rf dist
+	$(BIN)/uv build --quiet --offline --no-build-isolation --python $(BIN)/python --out-dir dist .
+	$(BIN)/python packaging/conda.py ADDRESS > dist/recipe.yaml
+
+# With python -m build, as others do it, and with what the metadata allow, not what is pinned here.
+release-check: dist ## The wheel in bare environments, with the oldest and with the newest dependencies
+	@$(UV_SETTINGS) set -e; export VIRTUAL_ENV=; uv="$$PWD/$(BIN)/uv"; place="$$PWD/.results/release"; \
+	rm -rf "$$place"; mkdir -p "$$place"; \
+	$$uv venv --quiet --python $(BIN)/python "$$place/build"; \
+	$$uv pip install --quiet --python "$$place/build/bin/python" build; \
+	"$$place/build/bin/python" -m build --outdir "$$place/dist" .; \
+	for which in lowest highest; do \
+		home="$$place/$$which"; \
+		$$uv venv --quiet --python $(BIN)/python "$$home"; \
+		$$uv pip install --quiet --python "$$home/bin/python" --only-binary :all: --resolution $$which \
+			"$$place"/dist/*.whl; \
+		(cd "$$home"; export NACELLE_CACHE="$$home/cache"; bin/nacelle --version; bin/nacelle demo); \
+	done
 
 docs: setup ## Build the pages into site/, with the API reference written from the docstrings
 	PYTHONPATH=tests $(BIN)/python -m support.api_pages docs/api

@@ -73,6 +73,11 @@ BENCHMARKS = {
     ),
     "control_laws": ("Control laws", "", "Figures of the page on control laws."),
     "controller": ("Exported controllers", "", "Operations, instructions and nanoseconds of a step in C."),
+    "embedded": (
+        "Microcontrollers",
+        "",
+        "Flash, RAM, stack and instructions on a Cortex-M4F and an M7 in qemu; errors of float.",
+    ),
     "elastic": ("Elastodynamics", "--exudyn", "The motion of [BK2013] section V, compared with Exudyn."),
     "stiff": ("Stiff links and friction", "", "Implicit steps compared with explicit ones."),
     "elastic_map": ("Maps of natural frequencies", "", "Frequencies over a grid of poses."),

@@ -88,7 +88,8 @@ templates:
       thigh: {mass: 1 kg, inertia: 1 1 1 kg*m^2}
       shin: {}
     joints:
-      hip: {type: revolute, parent: base, child: thigh, at: 4 0 0 in, axis: y, guess: 20 deg, actuator: {name: motor}}
+      hip:
+        {type: revolute, parent: base, child: thigh, at: 4 0 0 in, axis: y, guess: 20 deg, actuator: {name: hip}}
       knee: {type: universal, parent: thigh, child: shin, at: 10 0 0 in, axes: [y, z], guess: [80 deg, 0 deg]}
     closures:
       ankle: {type: spherical, parent: shin, at: 14 0 0 in, child: foot}
@@ -113,7 +114,14 @@ templates:
       carriage: {mass: 1 kg, inertia: 1 1 1 kg*m^2}
       rod: {}
     joints:
-      slide: {type: prismatic, parent: base, child: carriage, at: 130.25 0 0 mm, axis: z, guess: 235.4 mm, actuator: {name: motor}}
+      slide:
+        type: prismatic
+        parent: base
+        child: carriage
+        at: 130.25 0 0 mm
+        axis: z
+        guess: 235.4 mm
+        actuator: {name: motor}
       cardan: {type: universal, parent: carriage, child: rod, axes: [x, y], guess: [0 deg, 29 deg]}
     closures:
       ball: {type: spherical, parent: rod, at: 0 0 -269 mm, child: effector}
@@ -242,8 +250,10 @@ class Machine:
 MACHINES = (
     Machine("genhexkins", HEXAPOD, INCH, (0, 0, 20, 0, 0, 0), (5, 5, 5, 15, 15, 15), (10,) * 3 + (20,) * 3,
             strut_lengths, INCH, 1.0),
-    Machine("rotarydeltakins", ROTARY, INCH, (0, 0, -13), (3, 3, 3), (10,) * 3, hip_angles, np.pi / 180.0, 10 * INCH),
-    Machine("lineardeltakins", LINEAR, 1e-3, (0, 0, 50), (60, 60, 50), (250,) * 3, carriages, 1e-3, 1.0),
+    Machine("rotarydeltakins", ROTARY, INCH, (0, 0, -13), (3, 3, 3), (10,) * 3,
+            hip_angles, np.pi / 180.0, 10 * INCH),
+    Machine("lineardeltakins", LINEAR, 1e-3, (0, 0, 50), (60, 60, 50), (250,) * 3,
+            carriages, 1e-3, 1.0),
 )  # fmt: skip
 
 
@@ -275,7 +285,7 @@ class Pair:
              str(Path(__file__).with_suffix(".c")), *sources, "-lm", "-o", str(library)],
             check=True,
         )  # fmt: skip
-        self.machine, self.robot, self.iterations = machine, robot, None
+        self.machine, self.robot, self.iterations, self._rooms = machine, robot, None, {}
         self.library = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
         for function in ("run_forward", "run_inverse", "run_peer_forward", "run_peer_inverse"):
             getattr(self.library, function).restype = ctypes.c_double
@@ -287,10 +297,15 @@ class Pair:
         self.library.pin_value.restype = ctypes.c_void_p
         self.iterations = self.library.pin_value(f"{machine.module}.max-iterations".encode())
 
+    def _room(self, n, columns=None, kind=float):
+        """An array for results (n,) or (n, columns), in memory that has been touched before."""
+        shape = BLOCK if columns is None else (BLOCK, columns)
+        return self._rooms.setdefault((columns, kind), np.zeros(shape, kind))[:n]
+
     def peer_forward(self, q, last):
         """Seconds, poses (N, 9), statuses, iterations."""
         n, m = q.shape
-        poses, status, taken = np.empty((n, 9)), np.empty(n, np.int32), 1
+        poses, status, taken = self._room(n, 9), self._room(n, kind=np.int32), 1
         seconds = self.library.run_peer_forward(
             self.module.kinematicsForward, n, m, *map(at, (q, last, poses, status))
         )
@@ -300,18 +315,18 @@ class Pair:
         return seconds, poses, status, taken
 
     def peer_inverse(self, poses, m):
-        q, status = np.empty((len(poses), m)), np.empty(len(poses), np.int32)
+        q, status = self._room(len(poses), m), self._room(len(poses), kind=np.int32)
         seconds = self.library.run_peer_inverse(
             self.module.kinematicsInverse, len(poses), m, *map(at, (poses, q, status))
         )
         return seconds, q, status
 
     def forward(self, q, nx):
-        x, status, taken = np.empty((len(q), nx)), np.empty(len(q), np.int32), np.empty(len(q), np.int32)
+        x, (status, taken) = self._room(len(q), nx), self._room(len(q), 2, np.int32).reshape(2, -1)
         return self.library.run_forward(len(q), *map(at, (q, x, status, taken))), x, status, taken
 
     def inverse(self, x, m):
-        q, status = np.empty((len(x), m)), np.empty(len(x), np.int32)
+        q, status = self._room(len(x), m), self._room(len(x), kind=np.int32)
         return self.library.run_inverse(len(x), *map(at, (x, q, status))), q, status
 
 
@@ -420,12 +435,12 @@ def main():
         print(json.dumps({"processor": processor(), "samples": options.samples, "rows": results}, indent=1))
         return
     print(f"{processor()}; {options.samples} poses and joint sets of a kind")
-    print(f"{'poses':6s} {'':8s} {'':16s} {'ns':>7s} {'iterations':>10s} {'closure, m':>11s} {'lost':>7s} {'wrong':>7s}")
+    titles = ("poses", "", "", "ns", "iterations", "closure, m", "lost", "wrong")
+    print("{:6s} {:8s} {:16s} {:>7s} {:>10s} {:>11s} {:>7s} {:>7s}".format(*titles))
     for row in results:
-        print(
-            f"{row['poses']:6s} {row['direction']:8s} {row['who']:16s} {row['ns']:7.0f} {row['iterations']:10d} "
-            f"{row['closure']:11.1e} {row['lost']:7d} {row['wrong']:7d}"
-        )
+        names = ("poses", "direction", "who", "ns", "iterations", "closure", "lost", "wrong")
+        values = [row[name] for name in names]
+        print("{:6s} {:8s} {:16s} {:7.0f} {:10d} {:11.1e} {:7d} {:7d}".format(*values))
 
 
 if __name__ == "__main__":

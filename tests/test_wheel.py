@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -98,6 +99,42 @@ def test_what_is_in_it(built: Path) -> None:
     assert {
         f"src/{name}" for name in listed if name.startswith("nacelle/") and name.endswith(".yaml")
     } <= files
+
+
+def test_the_recipe_of_conda_forge(built: Path) -> None:
+    """Its version, source and dependencies are those of the source distribution."""
+    from ruamel.yaml import YAML
+
+    text = done(
+        sys.executable, ROOT / "packaging" / "conda.py", "https://example.org/a.tar.gz", "--dist", built
+    )
+    recipe = YAML(typ="safe").load(text)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (archive,) = built.glob("*.tar.gz")
+    assert recipe["context"]["version"] == project["version"]
+    assert recipe["package"]["name"] == project["name"]
+    assert recipe["source"]["sha256"] == hashlib.sha256(archive.read_bytes()).hexdigest()
+    names = [re.match(r"[\w.-]+", requirement).group() for requirement in project["dependencies"]]
+    assert [requirement.split()[0] for requirement in recipe["requirements"]["run"]] == ["python", *names]
+
+
+@pytest.mark.slow
+def test_robots_for_robot_descriptions(tmp_path: Path) -> None:
+    """Other engines load each file; modules and registry name what is there."""
+    for engine in ("mujoco", "pinocchio"):
+        pytest.importorskip(engine, reason="robots are loaded by MuJoCo and Pinocchio")
+    out = tmp_path / "descriptions"
+    done(sys.executable, ROOT / "packaging" / "descriptions.py", out)
+    entries = (out / "robot_descriptions" / "entries.txt").read_text()
+    modules = sorted((out / "robot_descriptions").glob("*.py"))
+    assert len(modules) == 10
+    for module in modules:
+        text = module.read_text()
+        assert f'"{module.stem}": Description(' in entries
+        (folder,) = re.findall(r'PACKAGE_PATH: str = _path.join\(REPOSITORY_PATH, "(\w+)"\)', text)
+        ((kind, name),) = re.findall(r'_path.join\(PACKAGE_PATH, "(\w+)", "([\w.]+)"\)', text)
+        assert (out / folder / kind / name).is_file()
+        assert {"README.md", "LICENSE"} <= {path.name for path in (out / folder).iterdir()}
 
 
 def test_no_text_recommends_the_package_of_somebody_else() -> None:

@@ -8,7 +8,7 @@ void board_print(const char *text);
 /* End with a status; main may return instead. */
 void board_exit(int status);
 
-/* Ticks of 40 ns since the start; 40 instructions each under qemu -icount shift=0. */
+/* Ticks of 40 ns since the start; under qemu -icount shift=6 an instruction takes 1.6. */
 unsigned board_ticks(void);
 
 /* Fill the free memory below the stack; how many bytes the stack has grown since, at most. */

@@ -93,16 +93,17 @@ def blocked_move(machine: Machine) -> str:
         radius = f"{center}{1500.0 * machine.robot.size:.3f} {'K' if linear[1] == 'Z' else 'J'}0"
         home = words(machine, np.round(machine.home, 4))
         return f"G21 G90\nG1 {home} F60000\n{plane} G2 {home} {radius}\nM2\n"
-    rng = np.random.default_rng(5)
-    s = np.linspace(0.0, 1.0, 41)[:, None]
-    ways = rng.uniform(machine.ranges[:, 0], machine.ranges[:, 1], (400, 2, len(machine.axes)))
+    n = len(machine.axes)
+    ways = np.random.default_rng(5).uniform(machine.ranges[:, 0], machine.ranges[:, 1], (3000, 2, n))
     ends = np.round(machine.home + ways, 6)
-    ends = ends[np.all(machine.reaches(ends.reshape(-1, len(machine.axes))).reshape(-1, 2), axis=1)]
-    for first, last in ends[:60]:
-        to, over = machine.home + s * (first - machine.home), first + s * (last - first)
-        if machine.reaches(to).all() and not machine.reaches(over).all():
-            return f"G21 G90\nG1 {words(machine, first)} F10000\nG1 {words(machine, last)} F10000\nM2\n"
-    return ""
+    ends = ends[machine.reaches(ends).all(axis=1)]
+    s = np.linspace(0.0, 1.0, 21)[:, None]
+    first, last = ends[:, None, 0], ends[:, None, 1]
+    to, over = machine.home + s * (first - machine.home), first + s * (last - first)
+    blocked = ends[machine.reaches(to).all(axis=1) & ~machine.reaches(over).all(axis=1)]
+    if not len(blocked):
+        return ""
+    return "\n".join(["G21 G90", *(f"G1 {words(machine, end)} F10000" for end in blocked[0]), "M2", ""])
 
 
 def si(values: Array, machine: Machine) -> Array:

@@ -394,8 +394,10 @@ def parallel_signs(robot: Robot, x: Array, y: Array) -> Array:
     return np.asarray(same)
 
 
-def export_kinematics(robot: Robot, folder: Path, precision: str = "double") -> tuple[Path, str]:
+def export_kinematics(
+    robot: Robot, folder: Path, precision: str = "double", parameters: str = ""
+) -> tuple[Path, str]:
     """A package with kinematics alone: its folder, its prefix."""
-    target = nacelle.io.CTarget(precision=precision, self_test=False)
+    target = nacelle.io.CTarget(precision=precision, parameters=parameters, self_test=False)
     done = nacelle.export(robot, "kinematics", out=folder, target=target)
     return done.out, done.name

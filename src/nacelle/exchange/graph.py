@@ -291,6 +291,14 @@ class ExchangeReport:
         known += [name for name in names if name not in known]
 
 
+@dataclass(frozen=True)
+class Digits:
+    """The last digits of a file's numbers: of lengths (m) and of angles (rad); 0 if that is not known."""
+
+    length: float = 0.0
+    angle: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """A mechanism.
@@ -311,6 +319,8 @@ class Graph:
         free_bodies: other bodies that move freely, with their poses in the assembly; none after the passes.
         shapes: of the base.
         marks: named frames on bodies.
+        digits: of its numbers.
+        other_starts: other coordinates of joints, by their names, from which loops may be closed.
         report: what was done and lost, shared by all passes.
     """
 
@@ -329,6 +339,8 @@ class Graph:
     free_bodies: dict[str, Pose] = field(default_factory=dict)
     shapes: tuple[Shape, ...] = ()
     marks: tuple[NamedFrame, ...] = ()
+    digits: Digits = Digits()
+    other_starts: tuple[dict[str, Array], ...] = ()
     report: ExchangeReport = field(default_factory=ExchangeReport)
 
     @property

@@ -14,6 +14,7 @@ from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import describe_graph
 from nacelle.exchange.graph import Graph
 from nacelle.exchange.par import read_par
+from nacelle.exchange.passes.assembly import with_closed_loops
 from nacelle.exchange.passes.bodies import without_fixed_joints, without_massless_ends
 from nacelle.exchange.passes.groups import group_hinges, join_spherical_pairs
 from nacelle.exchange.passes.motion import (
@@ -69,6 +70,7 @@ def import_robot(
     keyframe: str | None = None,
     name: str | None = None,
     platform: str | None = None,
+    tolerance: float | None = None,
 ) -> ImportedRobot:
     """Read a robot from MJCF, URDF, SDF or a parameter file of SYMORO+.
 
@@ -81,6 +83,8 @@ def import_robot(
             if empty.
         name: of the robot; the file's if None.
         platform: the body that is the platform; chosen if None, none if empty.
+        tolerance: the largest shift (m) of a joint frame that closes loops which are rounded in the file; a
+            part 1e-3 of the robot's size if None. Rotations count with the robot's size.
 
     Returns:
         The robot, its description and the report.
@@ -90,7 +94,7 @@ def import_robot(
     """
     side = None if closures is None else Path(closures)
     graph = _read_graph(Path(file), side, floating, keyframe)
-    return _robot_from_graph(graph if drive is None else with_drives(graph, drive), name, platform)
+    return _robot_from_graph(graph if drive is None else with_drives(graph, drive), name, platform, tolerance)
 
 
 def _read_graph(path: Path, closures: Path | None, floating: bool, keyframe: str | None) -> Graph:
@@ -119,11 +123,14 @@ def _read_graph(path: Path, closures: Path | None, floating: bool, keyframe: str
     return read_mjcf(path, keyframe)
 
 
-def _robot_from_graph(graph: Graph, name: str | None, platform: str | None) -> ImportedRobot:
+def _robot_from_graph(
+    graph: Graph, name: str | None, platform: str | None, tolerance: float | None = None
+) -> ImportedRobot:
     graph = without_massless_ends(
         without_fixed_joints(without_free_bodies(join_spherical_pairs(without_fixed_joints(graph))))
     )
     try:
+        graph = with_closed_loops(graph, tolerance)
         coordinates = _choose_motion(without_dependent_motors(graph), platform)
     except DescriptionError as error:
         raise _error_in_file(graph, error) from None

@@ -22,7 +22,7 @@ from nacelle.dynamics.physics import Physics
 from nacelle.elastic.named import ELASTIC_NAMES, elastic_model
 from nacelle.emit.names import identifier
 from nacelle.errors import ExportError, KinematicsError, did_you_mean
-from nacelle.export.entry import CLOSING_STEP, Entry, ExportRequest, pose_description
+from nacelle.export.entry import CLOSING_STEP, Entry, ExportRequest, pose_description, with_preparation
 from nacelle.export.kinematics import KINEMATICS, KINEMATICS_LABELS, kinematics_entries
 from nacelle.export.loop import assembly_entry, controller_entries, plant_entries
 from nacelle.kinematics.branch import RELATION_TOLERANCE, branch_of
@@ -98,8 +98,6 @@ def check_request(request: ExportRequest) -> None:
     for name in request.models:
         if name not in (*_MAIN, KINEMATICS):
             raise ExportError(f"no model is called {name!r}; {did_you_mean(name, (*_MAIN, KINEMATICS))}")
-        if name == KINEMATICS and request.parameters:
-            raise ExportError(f"numbers of the robot are constants of {name}: leave the parameters out")
         if name in ELASTIC_NAMES and request.parameters:
             raise ExportError(f"numbers of the robot are constants of {name}: leave the parameters out")
         if request.models.count(name) > 1:
@@ -183,7 +181,7 @@ def _loop_entries(robot: Robot, prefix: str, request: ExportRequest) -> list[Ent
 def _model_entries(robot: Robot, prefix: str, name: str, request: ExportRequest) -> list[Entry]:
     """The function of a model; with numbers given at run time the function that prepares them comes first."""
     if name == KINEMATICS:
-        return kinematics_entries(robot, prefix)
+        return kinematics_entries(robot, prefix, request.parameters)
     if name in ELASTIC_NAMES:
         return _elastic_entries(robot, prefix, name, request)
     source = request.input if name in MODELS_BY_INPUT[request.input] else "pose"
@@ -203,10 +201,11 @@ def _model_entries(robot: Robot, prefix: str, name: str, request: ExportRequest)
     function, groups = _restrict_model(source_model, shapes, keep, request.wrong), request.parameters
     shapes = resolve_input_shapes(function, robot, shapes, groups)
     specification = Specification(function, robot, shapes, groups=groups, options=source_model.options)
-    if groups:
-        return _prepared_entries(specification, prefix, label, title, source_model)
-    program = replace(specification.program(), name=f"{prefix}_{label}")
-    return [Entry(label, title, program, variable_descriptions(source_model), source_model)]
+    labels = variable_descriptions(source_model)
+    parts = specification.split() if groups else None
+    program = specification.program() if parts is None else parts.body
+    entry = Entry(label, title, replace(program, name=f"{prefix}_{label}"), labels, source_model)
+    return [entry] if parts is None else with_preparation(entry, parts.prologue, specification)
 
 
 def _elastic_entries(robot: Robot, prefix: str, name: str, request: ExportRequest) -> list[Entry]:
@@ -218,29 +217,6 @@ def _elastic_entries(robot: Robot, prefix: str, name: str, request: ExportReques
     specification = Specification(function, robot, source_model.inputs, options=source_model.options)
     program = replace(specification.program(), name=f"{prefix}_{name}")
     return [Entry(name, _TITLES[name], program, dict(source_model.meaning), source_model)]
-
-
-def _prepared_entries(
-    specification: Specification, prefix: str, label: str, title: str, source_model: Model
-) -> list[Entry]:
-    """A model whose numbers are given at run time: what prepares them, and the function of a state."""
-    numbers, groups = source_model.robot.numbers, specification.groups
-    names, values = numbers.names(*groups), numbers.vector(*groups)
-    parts = specification.split()
-    prepared = parts.prologue.evaluate(values.tolist())
-    numbers_text = "; ".join(f"{name} = {value:.9g}" for name, value in zip(names, values, strict=True))
-    labels = {
-        **variable_descriptions(source_model),
-        "parameters": f"numbers of the robot in SI units, in this order, here as described: {numbers_text}",
-        "prepared": f"what {prefix}_{label}_prepare makes of the robot's numbers",
-    }
-    first = replace(parts.prologue, name=f"{prefix}_{label}_prepare")
-    second = replace(parts.body, name=f"{prefix}_{label}")
-    about = f"what {label} needs of the robot's numbers; to be called once for every set of them"
-    return [
-        Entry(f"{label}_prepare", about, first, labels, source_model, {"parameters": tuple(values.tolist())}),
-        Entry(label, title, second, labels, source_model, {"prepared": tuple(map(float, prepared))}),
-    ]
 
 
 def _restrict_model(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
+from nacelle.compile import Specification
 from nacelle.control.controller import Controller
 from nacelle.dynamics.models import Model
 from nacelle.emit.schedule import last_uses, schedule
@@ -75,6 +76,35 @@ def pose_description(robot: Robot) -> str:
     layout = layout_of(robot.motion)
     unit = "; quaternion of unit length" if layout.quaternion is not None else ""
     return f"reduced pose {', '.join(layout.x_names)}; m, rad{unit}"
+
+
+def with_preparation(entry: Entry, prologue: Program, specification: Specification) -> list[Entry]:
+    """A function whose numbers are given at run time: what prepares them, and the function of a state.
+
+    Args:
+        entry: the function, of what is prepared.
+        prologue: what prepares it.
+        specification: what both were made from.
+    """
+    robot, groups, name = specification.robot, specification.groups, entry.program.name
+    assert robot is not None
+    names, values = robot.numbers.names(*groups), robot.numbers.vector(*groups)
+    numbers_text = "; ".join(f"{name} = {value:.9g}" for name, value in zip(names, values, strict=True))
+    labels = {
+        **entry.descriptions,
+        "parameters": f"numbers of the robot in SI units, in this order, here as described: {numbers_text}",
+        "prepared": f"what {name}_prepare makes of the robot's numbers",
+    }
+    first = Entry(
+        f"{entry.label}_prepare",
+        f"what {entry.label} needs of the robot's numbers; to be called once for every set of them",
+        replace(prologue, name=f"{name}_prepare"),
+        labels,
+        entry.model,
+        {"parameters": tuple(values.tolist())},
+    )
+    prepared = tuple(map(float, prologue.evaluate(values.tolist())))
+    return [first, replace(entry, descriptions=labels, fixed_inputs={"prepared": prepared})]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@
     joints_at       the actuators at a pose, the smallest margin, and how far the nearest limit is
     rates_at, twist_at    q' = J_r^-1 v and back
 
-What solves them, with a state of the caller, is C (`nacelle.export.c.kinematics`).
+What solves them, with a state of the caller, is C (`nacelle.export.c.kinematics`). Where the geometry is
+given at run time each function has one that prepares its numbers, with the ending _prepare.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from nacelle.compile import make_program
-from nacelle.export.entry import Entry, pose_description
-from nacelle.export.loop import pose_entry
+from nacelle.compile import Specification
+from nacelle.compile.specification import resolve_input_shapes
+from nacelle.export.entry import Entry, pose_description, with_preparation
+from nacelle.export.loop import pose_function
 from nacelle.export.states import SampleStates
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import pose_units, unknown_units
@@ -48,8 +50,14 @@ KINEMATICS_LABELS = (POSE_STEP, CLOSING_STEP, SPHERES, JOINTS, RATES, TWIST)
 _AWAY = 1e-2
 
 
-def kinematics_entries(robot: Robot, prefix: str) -> list[Entry]:
-    """The functions that the kinematics of a package are made of."""
+def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) -> list[Entry]:
+    """The functions that the kinematics of a package are made of.
+
+    Args:
+        robot: the robot.
+        prefix: of all names.
+        groups: of the robot's free numbers that are given at run time; of these the geometry counts.
+    """
     mechanism = mechanism_of(robot)
     drives = ", ".join(actuator.name for actuator in robot.actuators)
     labels = {
@@ -69,24 +77,37 @@ def kinematics_entries(robot: Robot, prefix: str) -> list[Entry]:
     }
     m, n = len(robot.actuators), robot.motion.n
     units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
+    result: list[Entry] = []
 
-    def step(label: str, title: str, function: Callable[..., Any], units: Array, at: Any) -> Entry:
+    def add(
+        label: str,
+        title: str,
+        function: Callable[..., Any],
+        shapes: Mapping[str, tuple[int, ...]],
+        **more: Any,
+    ) -> None:
+        chosen = groups if "geometry" in groups else ()
+        shapes = resolve_input_shapes(function, robot, shapes, chosen)
+        specification = Specification(function, robot, shapes, groups=chosen)
+        parts = specification.split() if chosen else None
+        program = specification.program() if parts is None else parts.body
+        entry = Entry(label, title, replace(program, name=f"{prefix}_{label}"), labels, None, **more)
+        result.extend([entry] if parts is None else with_preparation(entry, parts.prologue, specification))
+
+    def add_step(label: str, title: str, function: Callable[..., Any], units: Array, at: Any) -> None:
         shapes = input_shapes(function, robot)
         assert shapes is not None
-        program = replace(make_program(function, robot, shapes), name=f"{prefix}_{label}")
-        return Entry(label, title, program, labels, None, at=at, driver="track", units=tuple(units.tolist()))
+        add(label, title, function, shapes, at=at, driver="track", units=tuple(units.tolist()))
 
-    result = []
     if has_sphere_solution(mechanism):
-        program = replace(make_program(sphere_kinematics, robot, {"q": (m,)}), name=f"{prefix}_{SPHERES}")
         title = "pose of the platform from the actuators, in closed form"
-        result.append(Entry(SPHERES, title, program, labels, None, at=_actuators))
+        add(SPHERES, title, sphere_kinematics, {"q": (m,)}, at=_actuators)
     else:
         title = "a step of Newton's iteration for the pose at coordinates of the actuators"
-        result.append(step(POSE_STEP, title, pose_path_step, units, _near_poses))
+        add_step(POSE_STEP, title, pose_path_step, units, _near_poses)
     if mechanism.unknown_count:
         title = "a step of Newton's iteration for what the legs leave open at a pose"
-        result.append(step(CLOSING_STEP, title, closing_path_step, unknown_units(mechanism), _near_unknowns))
+        add_step(CLOSING_STEP, title, closing_path_step, unknown_units(mechanism), _near_unknowns)
     pose: list[tuple[str, str, Callable[..., Any], dict[str, tuple[int, ...]]]] = [
         (JOINTS, "the actuators at a pose, reach, and limits", kinematic_model.actuators_within_limits, {}),
         (
@@ -103,8 +124,7 @@ def kinematics_entries(robot: Robot, prefix: str) -> list[Entry]:
         ),
     ]
     for label, title, function, more in pose:
-        entry = pose_entry(robot, prefix, label, title, function, labels, **more)
-        result.append(replace(entry, at=_with_rates))
+        add(label, title, *pose_function(robot, function, **more), at=_with_rates)
     return result
 
 

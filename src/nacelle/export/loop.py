@@ -41,6 +41,25 @@ ASSEMBLY = "assembly"
 """What the function is called."""
 
 
+def pose_function(
+    robot: Robot, function: Callable[..., Any], **more: tuple[int, ...]
+) -> tuple[Callable[..., Any], dict[str, tuple[int, ...]]]:
+    """A function of (robot, x, y, ...) without y where nothing is solved numerically, and its inputs' shapes.
+
+    Args:
+        robot: the robot.
+        function: the function.
+        **more: shapes of what it takes in addition to x and y.
+    """
+    mechanism = mechanism_of(robot)
+
+    def call(robot: Robot, x: Array, *others: Array) -> Any:
+        return function(robot, x, *(others if mechanism.unknown_count else (np.zeros(0), *others)))
+
+    unknown = {"y": (mechanism.unknown_count,)} if mechanism.unknown_count else {}
+    return call, {"x": (mechanism.layout.nx,), **unknown, **more}
+
+
 def pose_entry(
     robot: Robot,
     prefix: str,
@@ -50,7 +69,7 @@ def pose_entry(
     labels: Mapping[str, str],
     **more: tuple[int, ...],
 ) -> Entry:
-    """The entry of a function of (robot, x, y, ...): without y where nothing is solved numerically.
+    """The entry of a function of (robot, x, y, ...): `pose_function`.
 
     Args:
         robot: the robot.
@@ -61,13 +80,8 @@ def pose_entry(
         labels: what its inputs and outputs are.
         **more: shapes of what it takes in addition to x and y.
     """
-    mechanism = mechanism_of(robot)
-
-    def call(robot: Robot, x: Array, *others: Array) -> Any:
-        return function(robot, x, *(others if mechanism.unknown_count else (np.zeros(0), *others)))
-
-    unknown = {"y": (mechanism.unknown_count,)} if mechanism.unknown_count else {}
-    program = make_program(call, robot, {"x": (mechanism.layout.nx,), **unknown, **more})
+    call, shapes = pose_function(robot, function, **more)
+    program = make_program(call, robot, shapes)
     return Entry(label, title, replace(program, name=f"{prefix}_{label}"), labels, None)
 
 

@@ -146,7 +146,7 @@ def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
 
 def test_loops_that_do_not_close_are_an_error_and_nothing_is_written(tmp_path: Path) -> None:
     far = LOOPS["loop"].replace("0.25 -0.01", "2.5 -0.01")
-    with pytest.raises(DescriptionError, match="the loops do not close near the assembly"):
+    with pytest.raises(DescriptionError, match="the loops do not close, neither"):
         nacelle.import_robot(write_file(tmp_path, robot_document(TREE + far + DRIVES)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,9 @@ from nacelle.kinematics.branch import pose_units, unknown_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 from nacelle.kinematics.solve.newton_steps import pose_path_step
 from nacelle.model.robot import Robot
-from support.cc import COMPILERS, EXACT, WARNINGS, compile_shared, pointer
+from support.cc import COMPILERS, EXACT, WARNINGS, compile_shared, pointer, run_executable
 from support.kinematics_fuzz import (
+    FLAGS,
     FORWARD,
     INVALID,
     INVERSE,
@@ -121,6 +123,85 @@ def test_floats_stay_near_doubles(tmp_path: Path) -> None:
     off = np.abs(single.x - double.x)[near]
     assert np.max(np.median(off, axis=0)) < 1e-6
     assert np.max(off) < 1e-2
+
+
+# ---- geometry that is given at run time
+
+
+_SET = """
+#include "NAME.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int main(void)
+{
+    static NAME_kinematics s, before;
+    double parameters[3][PARAMETERS], q[M], x[NX], status[4];
+    NAME_kinematics_reset(&s);
+    if (fread(parameters, sizeof parameters, 1, stdin) != 1) {
+        return 1;
+    }
+    fwrite(s.q, sizeof s.q, 1, stdout);
+    status[0] = NAME_kinematics_set(&s, parameters[0]);
+    before = s;
+    status[1] = NAME_kinematics_set(&s, parameters[1]);
+    status[2] = NAME_kinematics_set(&s, parameters[2]);
+    status[3] = memcmp(&s, &before, sizeof s) == 0;
+    fwrite(status, sizeof status, 1, stdout);
+    fwrite(s.q, sizeof s.q, 1, stdout);
+    while (fread(x, sizeof x, 1, stdin) == 1) {
+        status[0] = NAME_inverse(&s, x, q);
+        status[1] = NAME_forward(&s, q, x);
+        status[2] = s.margin;
+        fwrite(status, sizeof status, 1, stdout);
+        fwrite(q, sizeof q, 1, stdout);
+        fwrite(x, sizeof x, 1, stdout);
+    }
+    return 0;
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "name", ["fivebar", *(pytest.param(name, marks=pytest.mark.slow) for name in ("delta", "hexaglide"))]
+)
+def test_geometry_at_run_time(tmp_path: Path, name: str) -> None:
+    """Other numbers are another robot; those that are none, or out of reach, change nothing."""
+    robot = library_robot(name)
+    nominal = robot.numbers.vector("geometry")
+    changed = nominal * (1.0 + 2e-3 * np.random.default_rng(0).uniform(-1.0, 1.0, len(nominal)))
+    modified = robot.with_numbers(changed, "geometry")
+    package, prefix = export_kinematics(robot, tmp_path / "package", parameters="geometry")
+    files = {path.name: path.read_text() for path in (*package.glob("include/*.h"), *package.glob("src/*.c"))}
+    x = sample_poses(robot, 20, seed=1)
+    m, nx = len(robot.actuators), x.shape[1]
+    text = _SET
+    for word, value in (("PARAMETERS", len(nominal)), ("NAME", prefix), ("NX", nx), ("M", m)):
+        text = re.sub(rf"\b{word}(?=\b|_)", str(value), text)
+    unreachable = nominal * np.random.default_rng(1).uniform(-9.0, 9.0, len(nominal))
+    given = [changed, np.where(np.arange(len(nominal)) == 1, np.nan, nominal), unreachable, x.ravel()]
+    out = run_executable(files | {"main.c": text}, COMPILERS[0], FLAGS, np.concatenate(given).tobytes())
+    values = np.frombuffer(out)
+    first, status, second, rows = np.split(values, np.cumsum([m, 4, m]))
+    reference = mechanism_of(robot).reference[0]
+    for q, made_for in ((first, robot), (second, modified)):
+        expected = nacelle.inverse_kinematics(made_for, reference, limits=False).q
+        np.testing.assert_allclose(q, expected, atol=1e-12)
+    assert list(status) == [0, INVALID, 3, 1]
+    table = rows.reshape(len(x), 4 + m + nx)
+    solution = nacelle.inverse_kinematics(modified, x, limits=False)
+    assert np.all(table[:, :2] <= OUT_OF_LIMITS)
+    np.testing.assert_allclose(table[:, 4 : 4 + m], solution.q, atol=1e-11)
+    np.testing.assert_allclose(table[:, 4 + m :], x, atol=1e-11)
+
+
+def test_iterated_legs_refuse_geometry(tmp_path: Path) -> None:
+    target = nacelle.io.CTarget(parameters="geometry")
+    with pytest.raises(nacelle.NacelleError, match="legs of h4 are solved numerically"):
+        nacelle.export(library_robot("h4"), "kinematics", out=tmp_path / "h4", target=target)
+    assert not (tmp_path / "h4").exists()
 
 
 # ---- the driver that follows solutions, in NumPy, in native code and in C

@@ -36,7 +36,7 @@ static int forward(int k, float *out)
 
 static int dynamics(int k, float *out)
 {
-    DYNAMICS(k, out);
+    DYNAMICS(float, _f, x[k], y[k], v[k], a[k], out);
     return 0;
 }
 

@@ -229,7 +229,7 @@ _TRACK_REMARK = """\
  * {function}: follow a solution along a straight way of the parameters, by Newton's method in parts short
  * enough that no singularity can lie within one.
  *
- *   y            in the solution at p, {n} numbers; out the last one on the way
+{fixed} *   y            in the solution at p, {n} numbers; out the last one on the way
  *   p            where the way begins, {k} numbers
  *   p_last       where it ends
  *   distances    in the distances from singularities at y, {m} numbers, out those at the last solution
@@ -275,7 +275,8 @@ def track_source(
     """Write the driver that follows solutions of a program (`nacelle.emit.track`), and the program itself.
 
     Args:
-        program: inputs y and p, outputs the step of y, the error and the distances.
+        program: inputs y and p, after any that stay the same; outputs the step of y, the error and the
+            distances.
         options: how C is written.
         units: what the unknowns count in (n,).
 
@@ -285,11 +286,14 @@ def track_source(
     options = options or COptions()
     interface = Interface(program, options)
     driver = f"{interface.name}_track"
-    y, p = program.inputs
+    *fixed, y, p = program.inputs
     real = interface.real
-    heads = [f"{real} *y", f"const {real} *p", f"const {real} *p_last", f"{real} *distances"]
-    head = format_call(f"int {driver}", [*heads, f"{real} tolerance", "int cap", "int *count"])
     reserved = "y p p_last distances tolerance cap count accepted tentative at step last here further rounds"
+    names = [variable.name for variable in fixed]
+    heads = [f"const {real} *{name}" for name in names]
+    heads += [f"{real} *y", f"const {real} *p", f"const {real} *p_last", f"{real} *distances"]
+    head = format_call(f"int {driver}", [*heads, f"{real} tolerance", "int cap", "int *count"])
+    reserved = " ".join([reserved, *names])
     code = _statements(interface, options, "unsigned", f"{driver} {reserved}")
     loop = TrackLoop(
         n=y.size,
@@ -307,7 +311,9 @@ def track_source(
         near=_array_vector(code, "distances"),
         further=_array_vector(code, "further"),
         weights=lambda j: f"{driver}_weights[{j}]",
-        evaluate=lambda: code(format_call(interface.name, ["y", "at", "step", "last", "here"], 8) + ";"),
+        evaluate=lambda: code(
+            format_call(interface.name, [*names, "y", "at", "step", "last", "here"], 8) + ";"
+        ),
         tolerance="tolerance",
         rounding=code.number(ROUNDING * (1.2e-7 if options.real == "float" else 2.2e-16)),
         rounds="rounds",
@@ -323,7 +329,8 @@ def track_source(
         taken=results.taken,
         status=results.status,
     )
-    header = _TRACK_REMARK.format(**common) + f"{head};\n"
+    lines = [f" *   {variable.name:12s} fixed, {variable.size} numbers\n" for variable in fixed]
+    header = _TRACK_REMARK.format(**common, fixed="".join(lines)) + f"{head};\n"
     return c_source(program, options) | driver_files(driver, [interface.name], header, text)
 
 

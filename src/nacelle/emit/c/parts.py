@@ -43,12 +43,12 @@ _LIBRARY = {
 # These count on comparisons with NaN being false: no compiler option may assume that there is no NaN
 # (-ffinite-math-only, -ffast-math).
 _HELPERS = {
-    "min": "(a < c) ? a : c",
-    "max": "(a > c) ? a : c",
+    # What is added is a if that is NaN, and nothing else; compilers write no branches, which would be guessed
+    # wrong.
+    "min": "((a < b) ? a : b) + ((a != a) ? a : -({real})0)",
+    "max": "((a > b) ? a : b) + ((a != a) ? a : -({real})0)",
     "sign": "(a > 0) ? 1 : ((a < 0) ? -1 : ((a != a) ? a : 0))",
 }
-# b, or a where it is NaN. In two choices compilers write no branches, which would be guessed wrong.
-_FIRST = {"min": "(a != a) ? a : b", "max": "(a != a) ? a : b"}
 _HELPER_REMARKS = {
     "min": "Smaller of two numbers; NaN if either is.",
     "max": "Larger of two numbers; NaN if either is.",
@@ -95,8 +95,7 @@ def helper_function(op: str, name: str, real: str) -> list[str]:
         f"/* {_HELPER_REMARKS[op]} */",
         f"static inline {real} {name}_{op}({parameters})",
         "{",
-        *([f"    const {real} c = {_FIRST[op]};"] if op in _FIRST else []),
-        f"    return {_HELPERS[op]};",
+        f"    return {_HELPERS[op].format(real=real)};",
         "}",
         "",
     ]

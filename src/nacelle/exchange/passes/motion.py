@@ -23,13 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nacelle.errors import did_you_mean
-from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
+from nacelle.exchange.description import leg_pieces
 from nacelle.exchange.graph import BASE, Axis, ExchangeReport, Graph, Link, Motor, RotationDamper
+from nacelle.exchange.passes.assembly import RANK, AssembledGraph, assemble_graph, null_space_of_rows
 from nacelle.exchange.tree import chain_links, massless_bodies, with_spanning_tree
-from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale, scaled_closures
+from nacelle.kinematics.mechanism.assembly import rate_scale, scaled_closures
 from nacelle.model.platform import AXES
-from nacelle.model.read import read_data
-from nacelle.model.robot import Robot
 from nacelle.model.source.node import file_error
 from nacelle.spatial.inertia import is_axisymmetric, parameters_from_com
 from nacelle.spatial.pose import Pose
@@ -39,8 +38,6 @@ from nacelle.spatial.scalar import Array
 # ---- independent coordinates
 
 
-# Singular values below this part of the largest are digits of the file.
-_RANK = 1e-5
 _CLEAR, _MINIMAL = 0.05, 1e-4
 # A platform that moves by less than this part of all rates stands still.
 _STILL = 1e-6
@@ -65,31 +62,6 @@ class ChosenMotion:
     left: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class AssembledGraph:
-    """A graph whose loops are closed, and the robot that its description gives.
-
-    Attributes:
-        graph: the graph, in its assembly.
-        description: of the graph.
-        robot: the robot.
-        assembly: the robot's configuration.
-    """
-
-    graph: Graph
-    description: DescriptionData
-    robot: Robot
-    assembly: Assembly
-
-    def joint(self, joint: Link) -> int:
-        """The index of a joint of the graph in the robot."""
-        return self.robot.joint(self.description.joints[joint.name])
-
-    def first_rate(self, joint: Link) -> int:
-        """Where the rates of a joint of the tree begin in all rates of the robot."""
-        return self.robot.platform_nv + int(self.robot.v_slices[self.joint(joint)].start)
-
-
 def choose_motion(graph: Graph) -> ChosenMotion:
     """Close the loops and choose independent joints.
 
@@ -106,42 +78,6 @@ def choose_motion(graph: Graph) -> ChosenMotion:
             break
         graph = _split_balls(graph, split)
     return ChosenMotion(graph, axes, joints, left.shape[1])
-
-
-def assemble_graph(graph: Graph) -> AssembledGraph:
-    """Close the loops of a graph.
-
-    Raises:
-        DescriptionError: if they do not close, or nothing moves.
-    """
-    singles = [joint.name for joint in graph.joints if len(joint.axes) == 1]
-    if not singles and graph.floating is None:
-        raise file_error(graph.file, "nothing moves: the file has no hinge, slide or free body")
-    # Any motion builds the tree; what it does not name may move to close the loops.
-    coordinates = tuple(singles[:1]) if graph.floating is None else _coordinates_without_platform(graph)
-    for axis in AXES:
-        description = describe_graph(graph, coordinates, (axis,), exact=True)
-        robot, _ = read_data(description.data)
-        assembly = assemble(robot)
-        if not assembly.open or graph.floating is None:
-            break
-    if assembly.open:
-        gaps = ", ".join(f"{name} {gap}" for name, gap in assembly.open.items())
-        lines = [
-            closure.line for closure in graph.closures if description.joints[closure.name] in assembly.open
-        ]
-        raise file_error(
-            graph.file,
-            f"the loops do not close near the assembly: {gaps}",
-            "give numbers with more digits; of MJCF, name a keyframe that is nearer",
-            min(lines, default=0),
-        )
-    slices = {
-        joint.name: robot.q_slices[robot.joint(description.joints[joint.name])] for joint in graph.joints
-    }
-    values = {name: np.array(assembly.q_tree[entries], dtype=float) for name, entries in slices.items()}
-    graph = replace(graph.with_values(values), pose=assembly.platform if graph.floating else graph.pose)
-    return AssembledGraph(graph, description, robot, assembly)
 
 
 def _independent_coordinates(closed: AssembledGraph) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
@@ -178,14 +114,8 @@ def _motion_basis(closed: AssembledGraph) -> Array:
     J = scaled_closures(closed.robot, closed.assembly.closures)
     if not len(J):
         return np.eye(J.shape[1])
-    spins = [spin for spin in _internal_freedoms(closed) if float(np.max(np.abs(J @ spin))) < _RANK]
+    spins = [spin for spin in _internal_freedoms(closed) if float(np.max(np.abs(J @ spin))) < RANK]
     return null_space_of_rows(np.concatenate([J, *(spin[None] for spin in spins)]))
-
-
-def null_space_of_rows(rows: Array) -> Array:
-    """A basis (rates, others), orthonormal, of the scaled rates that rows (rows, rates) leave free."""
-    _, s, Vt = np.linalg.svd(rows)
-    return np.asarray(Vt[int(np.sum(s > _RANK * np.max(s, initial=0.0))) :].T)
 
 
 def _internal_freedoms(closed: AssembledGraph) -> list[Array]:
@@ -267,13 +197,6 @@ def _leg_joints(graph: Graph) -> set[str]:
     aboard = (graph.floating, *graph.parts)
     legs = [leg for leg in leg_pieces(graph) if leg.is_joined_to([BASE]) and leg.is_joined_to(aboard)]
     return {joint.name for leg in legs for joint in leg.joints}
-
-
-def _coordinates_without_platform(graph: Graph) -> tuple[str, ...]:
-    """A joint of each chain that stands on the base and does not reach the platform."""
-    alone = [leg for leg in leg_pieces(graph) if not leg.is_joined_to((graph.floating, *graph.parts))]
-    singles = [[joint.name for joint in leg.joints if len(joint.axes) == 1] for leg in alone]
-    return tuple(names[0] for names in singles if names)
 
 
 def _split_balls(graph: Graph, names: list[str]) -> Graph:

@@ -38,7 +38,7 @@ import numpy as np
 
 from nacelle.errors import did_you_mean
 from nacelle.exchange.graph import BASE, Graph, Link
-from nacelle.exchange.passes.motion import AssembledGraph, assemble_graph, null_space_of_rows
+from nacelle.exchange.passes.assembly import AssembledGraph, assemble_graph, null_space_of_rows
 from nacelle.exchange.passes.roots import joint_at_pose
 from nacelle.exchange.tree import with_spanning_tree
 from nacelle.kinematics.mechanism.assembly import rate_scale, scaled_closures

@@ -18,7 +18,16 @@ from nacelle.emit.c.target import header_lines
 from nacelle.export.about import Package
 from nacelle.export.c.assemble import number_lines, precision_suffix, table_text
 from nacelle.export.entry import Entry
-from nacelle.export.kinematics import CLOSING_STEP, JOINTS, KINEMATICS, POSE_STEP, RATES, SPHERES, TWIST
+from nacelle.export.kinematics import (
+    CLOSING_STEP,
+    JOINTS,
+    KINEMATICS,
+    KINEMATICS_LABELS,
+    POSE_STEP,
+    RATES,
+    SPHERES,
+    TWIST,
+)
 from nacelle.export.target import PRECISIONS
 from nacelle.export.vectors import ReferenceVectors
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
@@ -46,7 +55,7 @@ _REMARK = """\
  *   count     evaluations that the last call took, at most {cap}
  *
  * {name}_kinematics_reset: to the reference pose. Call it first.
- * {name}_forward: the pose x at coordinates q of the actuators.
+{set} * {name}_forward: the pose x at coordinates q of the actuators.
  * {name}_inverse: the coordinates q of the actuators at the pose x.
  * {name}_rates, {name}_twist: rates of the actuators from the reduced twist, and back, at the last result.
  *
@@ -67,13 +76,8 @@ _SOURCE = """\
 
 #include <math.h>
 
-static const {real} reference_x[{nx}] = {{
-{reference_x}
-}};
-static const {real} reference_q[{m}] = {{
-{reference_q}
-}};
-{reference_y}
+{tables}
+
 static int all_finite(const {real} *values, int count)
 {{
     for (int i = 0; i < count; ++i) {{
@@ -91,15 +95,7 @@ static void copy({real} *to, const {real} *of, int count)
     }}
 }}
 {helpers}
-void {name}_kinematics_reset{end}({struct} *s)
-{{
-    {real} active[{m}];
-    copy(s->x, reference_x, {nx});
-    copy(s->q, reference_q, {m});
-{reset}    {joints}(s->x, {s_y}active, &s->margin, &s->way);
-    s->count = 0;
-}}
-
+{begin}
 int {name}_forward{end}({struct} *s, const {real} *q, {real} *x)
 {{
 {forward}}}
@@ -110,13 +106,53 @@ int {name}_inverse{end}({struct} *s, const {real} *x, {real} *q)
 
 void {name}_rates{end}(const {struct} *s, const {real} *v, {real} *q_dot)
 {{
-    {rates}(s->x, {s_y}v, q_dot);
+    {rates}s->x, {s_y}v, q_dot);
 }}
 
 void {name}_twist{end}(const {struct} *s, const {real} *q_dot, {real} *v)
 {{
-    {twist}(s->x, {s_y}q_dot, v);
+    {twist}s->x, {s_y}q_dot, v);
 }}
+"""
+
+_RESET = """\
+void {name}_kinematics_reset{end}({struct} *s)
+{{
+    {real} active[{m}];
+    copy(s->x, reference_x, {nx});
+    copy(s->q, reference_q, {m});
+{reset}    {joints}s->x, {s_y}active, &s->margin, &s->way);
+    s->count = 0;
+}}
+"""
+
+_SET = """\
+int {name}_kinematics_set{end}({struct} *state, const {real} *parameters)
+{{
+    {struct} next = {{0}};
+    {struct} *const s = &next;
+    if (!all_finite(parameters, {np})) {{
+        return 2;
+    }}
+{prepare}    copy(s->x, reference_x, {nx});
+{reset}    {joints}s->x, {s_y}s->q, &s->margin, &s->way);
+    if (!(s->margin > 0) || !all_finite(s->q, {m})) {{
+        return 3;
+    }}
+    *state = next;
+    return (s->way < {slack}) ? 1 : 0;
+}}
+
+void {name}_kinematics_reset{end}({struct} *s)
+{{
+    (void){name}_kinematics_set{end}(s, described);
+}}
+"""
+
+_SET_REMARK = """\
+ * {name}_kinematics_set: the robot with other numbers ({name}_{joints}_prepare says which), at the reference
+ *   pose. Returns as below: 2 if one is not finite, 3 if that pose is out of reach; the struct then is as it
+ *   was. {name}_kinematics_reset takes the numbers of the description.
 """
 
 _UNIT = """\
@@ -165,7 +201,7 @@ _SPHERES = """\
     {real} meeting[1];
     int status = 2;
     if (all_finite(q, {m})) {{
-        {spheres}(q, at, margin, way, meeting);
+        {spheres}q, at, margin, way, meeting);
         status = (margin[0] > 0 && meeting[0] > 0) ? 0 : 3;
     }}
     if (status == 0) {{
@@ -196,17 +232,17 @@ _FORWARD = """\
         if (!s->forward_known) {{
             {real} step[{nu}];
             {real} error[1];
-            {step}(u, s->q, step, error, s->forward_distances);
+            {step}u, s->q, step, error, s->forward_distances);
             s->forward_known = 1;
             first = 1;
         }}
         copy(distances, s->forward_distances, {nc});
-        status = {step}_track(u, s->q, goal, distances, {tolerance}, {cap} - first, &count);
+        status = {track}u, s->q, goal, distances, {tolerance}, {cap} - first, &count);
         count += first;
         status = (status == 0) ? 0 : ((status == 1) ? 4 : 3);
     }}
 {unit}    if (status == 0) {{
-        {joints}(u, {at_y}active, margin, way);
+        {joints}u, {at_y}active, margin, way);
         status = (margin[0] > 0) ? 0 : 3;
     }}
     if (status == 0) {{
@@ -267,7 +303,7 @@ _INVERSE = """\
     if (all_finite(x, {nx}){unit}) {{
 {closing}    }}
     if (status == 0) {{
-        {joints}(at, {y}active, margin, way);
+        {joints}at, {y}active, margin, way);
         status = (margin[0] > 0 && all_finite(active, {m})) ? 0 : 3;
     }}
     if (status == 0) {{
@@ -293,12 +329,12 @@ _CLOSING = """\
         if (!s->inverse_known) {{
             {real} step[{ny}];
             {real} error[1];
-            {step}(y, s->x, step, error, s->inverse_distances);
+            {step}y, s->x, step, error, s->inverse_distances);
             s->inverse_known = 1;
             first = 1;
         }}
         copy(distances, s->inverse_distances, {nd});
-        status = {step}_track(y, s->x, at, distances, {tolerance}, {cap} - first, &count);
+        status = {track}y, s->x, at, distances, {tolerance}, {cap} - first, &count);
         count += first;
         status = (status == 0) ? 0 : ((status == 1) ? 4 : 3);
 """
@@ -315,6 +351,12 @@ def _size(entry: Entry | None, name: str) -> int:
     return next(variable.size for variable in entry.program.outputs if variable.name == name)
 
 
+def _prepared(package: Package) -> list[Entry]:
+    """The functions of the kinematics whose numbers are given at run time."""
+    entries = [entry for entry in package.entries if entry.label in KINEMATICS_LABELS]
+    return [entry for entry in entries if "prepared" in entry.fixed_inputs]
+
+
 def has_kinematics(package: Package) -> bool:
     """Whether a package has them."""
     return KINEMATICS in package.request.models
@@ -326,7 +368,9 @@ def _struct(package: Package, real: str) -> str:
 
 def _prototypes(package: Package, real: str) -> list[str]:
     name, end, struct = package.name, precision_suffix(real), _struct(package, real)
+    first = [f"int {name}_kinematics_set{end}({struct} *s, const {real} *parameters);"]
     return [
+        *(first if _prepared(package) else []),
         f"void {name}_kinematics_reset{end}({struct} *s);",
         f"int {name}_forward{end}({struct} *s, const {real} *q, {real} *x);",
         f"int {name}_inverse{end}({struct} *s, const {real} *x, {real} *q);",
@@ -354,10 +398,15 @@ def kinematics_header(package: Package, reals: Sequence[str], tolerances: Mappin
                     f"    {real} {label}_distances[{_size(entry, 'distances')}];",
                     f"    int {label}_known;",
                 ]
+        lines += [
+            f"    {real} {entry.label}_prepared[{len(entry.fixed_inputs['prepared'])}];"
+            for entry in _prepared(package)
+        ]
         lines += [f"}} {_struct(package, real)};", "", *_prototypes(package, real), ""]
     about = _REMARK.format(
         name=name,
         cap=CAP,
+        set=_SET_REMARK.format(name=name, joints=JOINTS) if _prepared(package) else "",
         tolerance=" or ".join(f"{_tolerance(package, real, tolerances):g} ({real})" for real in reals),
     )
     return about + "\n".join(header_lines(f"{name}_kinematics_h_included", [], lines))
@@ -376,6 +425,12 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
     nx, ny, m = mechanism.layout.nx, mechanism.unknown_count, len(robot.actuators)
     quaternion = mechanism.layout.quaternion
     function = {"double": ("sqrt", "floor"), "float": ("sqrtf", "floorf")}[real]
+    prepared = {entry.label: f"s->{entry.label}_prepared, " for entry in _prepared(package)}
+
+    def call(label: str, function: str = "") -> str:
+        """A call up to its first argument but for what is prepared."""
+        return f"{name}_{label}{end}{function}({prepared.get(label, '')}"
+
     common = {
         "package": name,
         "name": name,
@@ -388,10 +443,10 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
         "m": m,
         "nc": _size(forward, "distances"),
         "nd": _size(inverse, "distances"),
-        "joints": f"{name}_{JOINTS}{end}",
-        "rates": f"{name}_{RATES}{end}",
-        "twist": f"{name}_{TWIST}{end}",
-        "spheres": f"{name}_{SPHERES}{end}",
+        "joints": call(JOINTS),
+        "rates": call(RATES),
+        "twist": call(TWIST),
+        "spheres": call(SPHERES),
         "s_y": "s->y, " if ny else "",
         "tolerance": c_constant(_tolerance(package, real, tolerances), real),
         "slack": c_constant({"double": -1e-9, "float": -1e-5}[real], real),
@@ -421,7 +476,8 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
             )
         forward_text = _FORWARD.format(
             **common,
-            step=f"{name}_{POSE_STEP}{end}",
+            step=call(POSE_STEP),
+            track=call(POSE_STEP, "_track"),
             u_y=f"        copy(u + {nx}, s->y, {ny});\n" if ny else "",
             at_y=f"u + {nx}, " if ny else "",
             keep_y=f"        copy(s->y, u + {nx}, {ny});\n        s->inverse_known = 0;\n" if ny else "",
@@ -432,7 +488,7 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
         )
     closing, keep = "        status = 0;\n", ""
     if inverse is not None:
-        closing = _CLOSING.format(**common, step=f"{name}_{CLOSING_STEP}{end}")
+        closing = _CLOSING.format(**common, step=call(CLOSING_STEP), track=call(CLOSING_STEP, "_track"))
         keep = f"        copy(s->y, y, {ny});\n        copy(s->inverse_distances, distances, {{}});\n"
         keep = keep.format(common["nd"])
     if forward is not None:
@@ -448,15 +504,23 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
     reset = f"    copy(s->y, reference_y, {ny});\n" if ny else ""
     reset += "    s->forward_known = 0;\n" if forward is not None else ""
     reset += "    s->inverse_known = 0;\n" if inverse is not None else ""
-    table = f"static const {real} reference_y[{ny}] = {{\n{number_lines(y, real)}\n}};\n" if ny else ""
-    q = np.asarray(_entry_values(package, x, y))
+    tables = {"reference_x": x, **({"reference_y": y} if ny else {})}
+    if prepared:
+        first = next(entry for entry in package.entries if "parameters" in entry.fixed_inputs)
+        tables["described"] = np.array(first.fixed_inputs["parameters"])
+        calls = [f"    {name}_{label}_prepare{end}(parameters, s->{label}_prepared);\n" for label in prepared]
+        begin = _SET.format(**common, np=len(tables["described"]), prepare="".join(calls), reset=reset)
+    else:
+        tables["reference_q"] = np.asarray(_entry_values(package, x, y))
+        begin = _RESET.format(**common, reset=reset)
     text = _SOURCE.format(
         **common,
-        reference_x=number_lines(x, real),
-        reference_q=number_lines(q, real),
-        reference_y=table,
+        tables="\n".join(
+            f"static const {real} {table}[{len(values)}] = {{\n{number_lines(values, real)}\n}};"
+            for table, values in tables.items()
+        ),
         helpers=helpers,
-        reset=reset,
+        begin=begin,
         forward=forward_text,
         inverse=inverse_text,
     )

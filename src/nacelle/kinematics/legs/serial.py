@@ -28,10 +28,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nacelle.kinematics.legs.chain import LegChain
+from nacelle.kinematics.legs.chain import TOLERANCE, LegChain
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import cheapest_rotation, quat_product, rotation, rotation_cost
-from nacelle.spatial.scalar import Array, Scalar, absolute, cross, divide, dot, pack, plus, product, sqrt
+from nacelle.spatial.scalar import (
+    Array,
+    Scalar,
+    absolute,
+    cross,
+    divide,
+    dot,
+    norm,
+    pack,
+    plus,
+    product,
+    sqrt,
+)
 from nacelle.tree.spanning_tree import CosineSine, JointTransform
 
 
@@ -287,8 +299,18 @@ def axis_motion(step: JointTransform) -> Pose:
     return Pose(np.eye(3), pack([0.0, 0.0, step]))
 
 
-def aim(letter: str, C: Array, d: Array, u: Array, joint: int, roots: RootSelection) -> list[JointTransform]:
+def elbow_direction(letter: str, e: Array) -> Array:
+    """Where a driven joint R or P moves an elbow at e (3,) behind it: a vector (3,) there, of any length."""
+    return pack([-e[1], e[0], 0.0]) if letter == "R" else np.array([0.0, 0.0, 1.0])
+
+
+def aim(
+    letter: str, C: Array, d: Array, u: Array, joint: int, roots: RootSelection, across: bool = False
+) -> list[JointTransform]:
     """Steps of a free joint that turn d (3,) to u (3,), m, vectors of equal length.
+
+    A U has a margin of its own, 1 - (u.n)^2 with its first axis n and u of unit length. Where n is across the
+    direction t in which the elbow is driven, that is not below (u.t)^2, the margin of the elbow.
 
     Args:
         letter: "R", "U" or "S"; an R turns about the normal of the plane in which both lie.
@@ -297,21 +319,31 @@ def aim(letter: str, C: Array, d: Array, u: Array, joint: int, roots: RootSelect
         u: where it shall point, in the frame before the joint.
         joint: the joint, whose reference an S is aimed from.
         roots: which roots are taken.
+        across: whether the first axis of a U is across the direction in which the elbow is driven.
     """
     if letter == "S":
         return [aim_spherical(d, u, roots.reference(joint))]
     if letter == "R":
         return [angle_between(d, u)]
     first, second, margin = aim_universal(C, d, u, roots.sign())
-    roots.root_margins.append(margin)
+    if not across:
+        roots.root_margins.append(margin)
     return [first, second]
+
+
+def is_across(n: Array, t: Array) -> bool:
+    """Whether vectors (3,) are perpendicular, of which n has unit length; False where they are not known."""
+    if n.dtype == object or t.dtype == object:
+        return False
+    return bool(abs(n @ t) <= TOLERANCE * norm(t))
 
 
 def solve_rod(chain: LegChain, W: EndPoint, roots: RootSelection, letter: str) -> list[JointTransform]:
     """A rod of constant length on a driven joint: the elbow first, then the rod's free joint."""
     X0, X1, *_, end = chain.X
     step, _, rod = solve_elbow(chain.letters[0], X0, X1.p, W, dot(end.p, end.p), roots)
-    return [step, *aim(letter, chain.X[-2].R, end.p, product(X1.R.T, rod), chain.joints[1], roots)]
+    across = is_across(X1.R[:, 2], elbow_direction(chain.letters[0], X1.p))
+    return [step, *aim(letter, chain.X[-2].R, end.p, product(X1.R.T, rod), chain.joints[1], roots, across)]
 
 
 def solve_strut(chain: LegChain, W: EndPoint, roots: RootSelection, letter: str) -> list[JointTransform]:

@@ -29,6 +29,8 @@ from nacelle.kinematics.legs.serial import (
     aim,
     angle_between,
     axis_motion,
+    elbow_direction,
+    is_across,
     rotate_z,
     solve_elbow,
 )
@@ -91,11 +93,13 @@ def _solve_rods(
     letter = "R" if root.kind is JointKind.REVOLUTE else "P"
     start = root.frame_predecessor
     step, frame, rod = solve_elbow(letter, start, chains[0].X[0].p, points[0], dot(d, d), roots)
+    direction = elbow_direction(letter, chains[0].X[0].p)
     steps: dict[int, list[JointTransform]] = {j: [step]}
     for chain, W in zip(chains, points, strict=True):
         u = product(chain.X[0].R.T, rod) if chain is chains[0] else W.in_frame(frame @ chain.X[0])
-        owner = chain.joints[0]
-        steps[owner] = aim("S" if chain.letters == "S" else "U", chain.X[1].R, chain.X[-1].p, u, owner, roots)
+        owner, letter = chain.joints[0], "S" if chain.letters == "S" else "U"
+        across = is_across(chain.X[0].R[:, 2], direction)
+        steps[owner] = aim(letter, chain.X[1].R, chain.X[-1].p, u, owner, roots, across)
     return steps
 
 
@@ -109,7 +113,8 @@ def _solve_parallelogram(
     X_rod = product(hub.frame_successor.R.T, rod_a.frame_predecessor.R)
     step, _, from_elbow = solve_elbow(letter, root.frame_predecessor, X_centre.p, W, dot(d, d), roots)
     # The hub's axis lies along the short sides: where the rods do so, too, the parallelogram is flat.
-    angle_hub, angle_a = aim("U", X_rod, d, product(X_centre.R.T, from_elbow), p.hub, roots)
+    across = is_across(X_centre.R[:, 2], elbow_direction(letter, X_centre.p))
+    angle_hub, angle_a = aim("U", X_rod, d, product(X_centre.R.T, from_elbow), p.hub, roots, across)
     rod = product(rod_a.frame_predecessor.R, rotate_z(angle_a, d))
     fold = robot.joints[p.fold]
     d_b = product(rod_b.frame_successor.R.T, plus(fold.frame_predecessor.p, -rod_b.frame_successor.p))

@@ -336,11 +336,11 @@ def _assemble(robot: Robot, pose: Pose, q: Array, seed: int) -> Assembly:
             missed.append(k)
     held = independent_rate_mask(robot)
     solution = solve_closures(robot, pose, q, held)
-    gaps = _closure_gaps(robot, *solution[2:])
+    gaps = closure_gaps(robot, *solution[2:])
     if gaps:
         # Legs that share a platform with joints of its own may only close all together.
         together = solve_closures(robot, pose, start, held)
-        gaps_together = _closure_gaps(robot, *together[2:])
+        gaps_together = closure_gaps(robot, *together[2:])
         if not gaps_together:
             solution, gaps = together, gaps_together
             missed = [k for k, leg in enumerate(robot.legs) if not _on_branch(robot, leg, *solution[:2])]
@@ -416,9 +416,9 @@ def _close_part(
     for attempt in range(_BRANCH_STARTS):
         q_part = start if attempt == 0 else _random_start(part, pose, start, held, attempt, rng)
         _, q_part, motion, state = solve_closures(part, pose, q_part, held)
-        gap = sum(gap.distance / part.size + gap.angle for gap in _closure_gaps(part, motion, state).values())
+        gap = sum(gap.distance / part.size + gap.angle for gap in closure_gaps(part, motion, state).values())
         wrong = leg is not None and leg.branch not in (0, leg_branch(part, state, platform_joint_nv))
-        rank = _AttemptRank(gap, wrong, _is_beyond_limits(part, q_part))
+        rank = _AttemptRank(gap, wrong, is_beyond_limits(part, q_part))
         if rank.is_better_than(best_rank):
             best, best_rank = q_part, rank
         # A leg that closes on the other branch is searched on, also past starts that lead nowhere.
@@ -438,14 +438,15 @@ def _random_start(
     return integrate_tree(part, pose, start, kick)[1]
 
 
-def _is_beyond_limits(part: Robot, q: Array) -> bool:
-    """Whether a joint of a leg is beyond its limits."""
+def is_beyond_limits(part: Robot, q: Array) -> bool:
+    """Whether a joint of the tree is beyond its limits."""
     joints = zip(part.tree_joints, part.q_slices, strict=True)
     readings = (limit_readings(joint, q[indices], centred=True) for joint, indices in joints)
     return any(reading.beyond for joint in readings for reading in joint)
 
 
-def _closure_gaps(robot: Robot, motion: TreeKinematics, state: ClosureState) -> dict[str, ClosureGap]:
+def closure_gaps(robot: Robot, motion: TreeKinematics, state: ClosureState) -> dict[str, ClosureGap]:
+    """What each closure that is not closed leaves open, by its name."""
     gaps = {}
     for joint, rows in zip(robot.closures, state.rows, strict=True):
         residual = state.residual[rows]

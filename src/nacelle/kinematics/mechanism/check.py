@@ -305,15 +305,16 @@ class _Checker:
         if change is None:
             return assembly, motions
         corrected = assemble(change.robot)
-        moves = mobility(change.robot, corrected)
-        if not moves.fits:
+        moves = None if corrected.open else mobility(change.robot, corrected)
+        if moves is None or not moves.fits:
             return assembly, motions
         self.robot = change.robot
+        shifted, rotated = change.largest_shift, change.largest_rotation
         self.warn(
             ("reference",),
             "the loops close only to the digits of their numbers; joint frames were changed by up to "
-            f"{change.length:.2g} m ({change.length_joint}) and {change.angle:.2g} rad "
-            f"({change.angle_joint}), the smallest change with which they close in every pose",
+            f"{shifted.length:.2g} m ({change.name(shifted)}) and {rotated.angle:.2g} rad "
+            f"({change.name(rotated)}), the smallest change with which they close in every pose",
             "give the numbers with more digits; to_yaml writes them with these frames",
         )
         return corrected, moves

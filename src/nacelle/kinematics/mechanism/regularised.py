@@ -23,17 +23,18 @@ robot's size, angles in rad.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
-    assemble,
     independent_rate_mask,
     integrate_tree,
     rate_scale,
     row_scale,
+    scaled_closures,
     solve_closures,
 )
 from nacelle.model.leg import PLATFORM
@@ -42,20 +43,28 @@ from nacelle.spatial.pose import Pose
 from nacelle.spatial.rotation import nearest_rotation, quat_from_vector, rotation_quat, skew
 from nacelle.spatial.rounding import clean_rounding
 from nacelle.spatial.scalar import Array
-from nacelle.tree.closure import closure_frames, lock_rates
+from nacelle.tree.closure import ClosureState, closure_frames, lock_rates
 from nacelle.tree.spanning_tree import TreeKinematics
 
-# The largest change of a frame, over the robot's size or in rad, and the largest gap that is worth a try.
+# The largest change of a frame, over the robot's size or in rad, and how much larger a gap is worth a try.
 LARGEST_CORRECTION = 1e-4
-_LARGEST_GAP = 20.0 * LARGEST_CORRECTION
+_LARGEST_GAP = 5.0
 # Gaps (over the size, or rad) of frames that are left as they are, and of loops that are closed.
 _CLOSED = 1e-13
 _CONFIRMED = 1e-11
-# Configurations at first for each independent coordinate, how many confirm them, how often these are added.
+# Configurations at first for each independent coordinate (of so many: loops are moved together), how many
+# confirm them, how often these are added.
 _CONFIGURATIONS = 8
+_MOST_MOTIONS = 6
 _CONFIRMING = 8
+# How far configurations are from the start: in how many steps of at most how much, rad or over the robot's
+# size.
+_STEPS_OF_WAYS, _STEP_OF_WAYS = (1, 2, 4, 8), 0.15
+# Ways end where dependent rates act on the closures by less than this part of what they do at the start.
+_SINGULAR = 0.2
 _ROUNDS = 6
-_STEPS = 8
+# Equal lengths of parallelograms are double roots, of whose error each step leaves a half.
+_STEPS, _WHOLE_STEPS = 14, 3
 # Singular values of the closures below this part of the largest are not acted on by the coordinates.
 _RANK = 1e-5
 
@@ -64,51 +73,100 @@ Configuration = tuple[Pose, Array]
 
 
 @dataclass(frozen=True)
+class FrameCorrection:
+    """How a joint frame was changed: its joint by index, on which side, by how much (m, rad)."""
+
+    joint: int
+    side: str
+    length: float
+    angle: float
+
+
+@dataclass(frozen=True)
 class LoopClosingCorrection:
-    """The largest changes of joint frames that close all loops.
+    """The changes of joint frames that close all loops.
 
     Attributes:
         robot: the robot with the changed frames.
-        length: the largest shift of a frame, m.
-        length_joint: the name of its joint.
-        angle: the largest rotation of a frame, rad.
-        angle_joint: the name of its joint.
+        frames: how each frame was changed.
     """
 
     robot: Robot
-    length: float
-    length_joint: str
-    angle: float
-    angle_joint: str
+    frames: tuple[FrameCorrection, ...]
+
+    @property
+    def largest_shift(self) -> FrameCorrection:
+        """The frame with the largest shift."""
+        return max(self.frames, key=lambda frame: frame.length)
+
+    @property
+    def largest_rotation(self) -> FrameCorrection:
+        """The frame with the largest rotation."""
+        return max(self.frames, key=lambda frame: frame.angle)
+
+    def name(self, frame: FrameCorrection) -> str:
+        """The name of a frame's joint."""
+        return self.robot.joints[frame.joint].name
 
 
-def regularise_geometry(robot: Robot, start: Assembly) -> LoopClosingCorrection | None:
+@dataclass(frozen=True)
+class CorrectionOptions:
+    """What a correction of joint frames may change, and what it changes rather.
+
+    Attributes:
+        largest: change of a frame that is accepted, over the robot's size or in rad.
+        angle_weight: a rotation by this angle (rad) counts as a shift by the robot's size.
+        held: rates (rates,) that the closures leave independent; those of the motion if None.
+    """
+
+    largest: float = LARGEST_CORRECTION
+    angle_weight: float = 1.0
+    held: Array | None = None
+
+
+def regularise_geometry(
+    robot: Robot, start: Assembly, options: CorrectionOptions | None = None
+) -> LoopClosingCorrection | None:
     """The smallest change of a robot's joint frames with which its loops close; None if it is not small.
 
     Args:
         robot: the robot, whose loops stay open by little, or move less than they are meant to.
         start: its configuration in the reference pose with the smallest gaps.
+        options: what may be changed.
     """
-    if not robot.closures or _largest_gap(robot, start.closures.residual) > _LARGEST_GAP:
+    options = options or CorrectionOptions()
+    if not robot.closures or _largest_gap(robot, start.closures.residual) > _LARGEST_GAP * options.largest:
         return None
+    held = independent_rate_mask(robot) if options.held is None else options.held
+    options = replace(options, held=held)
     rng = np.random.default_rng(7)
-    held = independent_rate_mask(robot)
     frames = _correctable_frames(robot)
     theta = np.zeros((len(frames), 6))
     near: list[Configuration] = [(start.platform, start.q_tree)]
-    near += _configurations(robot, start, held, rng, _CONFIGURATIONS * robot.motion.n)
+    near += _configurations(robot, start, options, rng, _CONFIGURATIONS * min(robot.motion.n, _MOST_MOTIONS))
     if all(_configuration_gap(robot, configuration, held) < _CONFIRMED for configuration in near):
         return None
     for _ in range(_ROUNDS):
-        solution = _solve_corrections(robot, frames, theta, near, held)
+        solution = _solve_corrections(robot, frames, theta, near, options)
         if solution is None:
             return None
         theta, changed = solution
-        others = _configurations(changed, start, held, rng, _CONFIRMING)
+        others = _configurations(changed, start, options, rng, _CONFIRMING)
         if all(_configuration_gap(changed, configuration, held) < _CONFIRMED for configuration in others):
-            return _confirm_correction(robot, frames, theta, changed.without_rounding_differences)
+            changed = changed.without_rounding_differences
+            if _configuration_gap(changed, near[0], held) > _CONFIRMED:
+                return None
+            return LoopClosingCorrection(changed, _frame_corrections(frames, theta))
         near += others
     return None
+
+
+def _frame_corrections(frames: list[FrameIndex], theta: Array) -> tuple[FrameCorrection, ...]:
+    shifts, angles = (np.linalg.norm(part, axis=1).tolist() for part in (theta[:, 3:], theta[:, :3]))
+    return tuple(
+        FrameCorrection(joint, side, shift, angle)
+        for (joint, side), shift, angle in zip(frames, shifts, angles, strict=True)
+    )
 
 
 def _correctable_frames(robot: Robot) -> list[FrameIndex]:
@@ -116,9 +174,24 @@ def _correctable_frames(robot: Robot) -> list[FrameIndex]:
     frames = [(j, "predecessor", joint.predecessor) for j, joint in enumerate(robot.joints)]
     frames += [(j, "successor", joint.successor) for j, joint in enumerate(robot.closures, start=robot.tree)]
     fixed = {PLATFORM} if robot.platform.kind == "point" else set()
+    moves = _moving_joints(robot)
+    in_loops = np.any([moves[c.predecessor] != moves[c.successor] for c in robot.closures], axis=0)
     # What holds the ground of a robot without a platform is written by nobody.
     ground = set() if robot.has_platform else {robot.platform.closures[0]}
-    return [(j, side) for j, side, body in frames if body not in fixed and j not in ground]
+    return [
+        (j, side)
+        for j, side, body in frames
+        if body not in fixed and j not in ground and (j >= robot.tree or in_loops[j])
+    ]
+
+
+def _moving_joints(robot: Robot) -> Array:
+    """Which joints move which bodies: a mask (bodies, joints)."""
+    moves = np.zeros((len(robot.bodies), len(robot.joints)), dtype=bool)
+    for j, joint in enumerate(robot.tree_joints):
+        moves[joint.successor] = moves[joint.predecessor]
+        moves[joint.successor, j] = True
+    return moves
 
 
 def _largest_gap(robot: Robot, residual: Array) -> float:
@@ -132,28 +205,52 @@ def _configuration_gap(robot: Robot, configuration: Configuration, held: Array) 
 
 
 def _configurations(
-    robot: Robot, start: Assembly, held: Array, rng: np.random.Generator, count: int
+    robot: Robot, start: Assembly, options: CorrectionOptions, rng: np.random.Generator, count: int
 ) -> list[Configuration]:
-    """Configurations moved at random along the independent coordinates, their gaps as small as can be."""
-    result = []
-    scale = rate_scale(robot)
+    """Configurations moved at random along the independent coordinates, their gaps as small as can be.
+
+    They are followed from the start in steps, so that the loops stay in its assembly: the farther they are
+    from it, the better tell they axes that are parallel from others.
+    """
+    assert options.held is not None
+    result, held, scale = [], options.held, rate_scale(robot)
+    regular = _least_action(robot, start.closures, held)
     for k in range(count):
-        reach = (0.07, 0.15, 0.3)[k % 3]
-        step = np.where(held, reach * rng.uniform(-1.0, 1.0, held.size) * scale, 0.0)
-        start_near = integrate_tree(robot, start.platform, start.q_tree, step)
-        pose, q, _, state = solve_closures(robot, *start_near, held, patience=1)
-        if _largest_gap(robot, state.residual) < _LARGEST_GAP:
-            result.append((pose, q))
+        steps = _STEPS_OF_WAYS[k % len(_STEPS_OF_WAYS)]
+        step = np.where(held, _STEP_OF_WAYS * rng.uniform(-1.0, 1.0, held.size) * scale, 0.0)
+        pose, q = start.platform, start.q_tree
+        for n in range(steps):
+            moved = integrate_tree(robot, pose, q, step)
+            new_pose, new_q, _, state = solve_closures(robot, *moved, held, patience=1)
+            is_open = _largest_gap(robot, state.residual) > _LARGEST_GAP * options.largest
+            if is_open or _least_action(robot, state, held) < _SINGULAR * regular:
+                break
+            pose, q = new_pose, new_q
+            if n == steps - 1:
+                result.append((pose, q))
     return result
 
 
+def _least_action(robot: Robot, state: ClosureState, held: Array) -> float:
+    """The smallest singular value with which dependent rates act on the closures."""
+    s = np.linalg.svd(scaled_closures(robot, state)[:, ~held], compute_uv=False)
+    return float(np.min(s[s > _RANK * np.max(s, initial=0.0)], initial=math.inf))
+
+
 def _solve_corrections(
-    robot: Robot, frames: list[FrameIndex], theta: Array, near: list[Configuration], held: Array
+    robot: Robot,
+    frames: list[FrameIndex],
+    theta: Array,
+    near: list[Configuration],
+    options: CorrectionOptions,
 ) -> tuple[Array, Robot] | None:
     """Twists of frames (frames, 6) that close all configurations, and the robot with them, or None."""
-    units = np.tile([1.0] * 3 + [robot.size] * 3, len(frames))
+    assert options.held is not None
+    held = options.held
+    units = np.tile([options.angle_weight] * 3 + [robot.size] * 3, len(frames))
+    limits = np.tile([options.largest] * 3 + [options.largest * robot.size] * 3, len(frames))
     scale = row_scale(robot)
-    for _ in range(_STEPS):
+    for number in range(_STEPS):
         changed = _apply_corrections(robot, frames, theta)
         rows, right, gap = [], [], 0.0
         for k, configuration in enumerate(near):
@@ -166,13 +263,16 @@ def _solve_corrections(
             W = U[:, int(np.sum(s > _RANK * s[0])) :] if s.size else U
             D = _derivatives_by_corrections(changed, frames, motion) / scale[:, None] * units
             rows.append(W.T @ D)
-            right.append(W.T @ (D @ (theta.ravel() / units) - r))
+            right.append(-W.T @ r)
         if gap < _CLOSED:
             return theta, changed
-        # The matrix is itself as inexact as the loops are open.
-        solution = np.linalg.lstsq(np.concatenate(rows), np.concatenate(right), rcond=max(1e-9, gap))[0]
-        theta = (solution * units).reshape(-1, 6)
-        if not np.all(np.abs(theta) / units.reshape(-1, 6) < LARGEST_CORRECTION):
+        # The matrix is itself as inexact as the loops are open. First steps give all of theta, the
+        # smallest; at a double root later ones would lose what they no longer see of it.
+        A, b, rank = np.concatenate(rows), np.concatenate(right), max(1e-10, 0.01 * gap)
+        if number < _WHOLE_STEPS:
+            b, rank, theta = b + A @ (theta.ravel() / units), max(1e-9, gap), np.zeros_like(theta)
+        theta = theta + (np.linalg.lstsq(A, b, rcond=rank)[0] * units).reshape(-1, 6)
+        if not np.all(np.abs(theta.ravel()) < limits):
             return None
     return (theta, changed) if gap < _CONFIRMED else None
 
@@ -195,10 +295,7 @@ def _apply_corrections(robot: Robot, frames: list[FrameIndex], theta: Array) -> 
 
 def _derivatives_by_corrections(robot: Robot, keys: list[FrameIndex], motion: TreeKinematics) -> Array:
     """Derivatives D (rows, 6 frames) of what the closures leave open by the twists of the frames."""
-    moves = np.zeros((len(robot.bodies), len(robot.joints)), dtype=bool)
-    for j, joint in enumerate(robot.tree_joints):
-        moves[joint.successor] = moves[joint.predecessor]
-        moves[joint.successor, j] = True
+    moves, moved_joints = _moving_joints(robot), [j for j, _ in keys]
     # Twists at the base's origin [v0; w] of frames that turn and move along their own axes.
     columns = []
     for j, side in keys:
@@ -213,20 +310,9 @@ def _derivatives_by_corrections(robot: Robot, keys: list[FrameIndex], motion: Tr
         ends = zip(("predecessor", "successor"), (joint.predecessor, joint.successor), strict=True)
         first, second = closure_frames(joint, motion)
         for (side, body), frame in zip(ends, (first, second), strict=True):
-            is_moved = [bool(moves[body, key[0]]) or key == (c, side) for key in keys]
+            is_moved = moves[body, moved_joints]
+            is_moved[[k for k, key in enumerate(keys) if key == (c, side)]] = True
             at_frame = replace(frames, movers=np.repeat([is_moved], 6, axis=1))
             jacobians.append(at_frame.point_jacobian(0, frame.p))
         rows += lock_rates(joint, first, second, *jacobians)
     return np.array(rows)
-
-
-def _confirm_correction(
-    robot: Robot, frames: list[FrameIndex], theta: Array, changed: Robot
-) -> LoopClosingCorrection | None:
-    """The largest changes, if the loops close in the reference pose now."""
-    if assemble(changed).open:
-        return None
-    shifts, turns = (np.linalg.norm(part, axis=1) for part in (theta[:, 3:], theta[:, :3]))
-    i, k = int(np.argmax(shifts)), int(np.argmax(turns))
-    names = [robot.joints[j].name for j, _ in frames]
-    return LoopClosingCorrection(changed, float(shifts[i]), names[i], float(turns[k]), names[k])

@@ -169,21 +169,21 @@ def _intersect(robot: Robot, q: Array, side: int) -> tuple[Array, Scalar]:
 def intersect_three_spheres(spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
     """The point p, and the margin.
 
-    With s = k.e, t = k.f, n = e x f and h = n.n the point is c_1 + (a e + b f + w n) / h,
+    With s = 2 k.e, t = 2 k.f, n = e x f and h = n.n the point is c_1 + (a e + b f + w n) / (2 h),
 
-        a = s f.f - t e.f,     b = t e.e - s e.f,     w^2 = r_1^2 h - (a s + b t)
+        a = s f.f - t e.f,     b = t e.e - s e.f,     w^2 = 4 r_1^2 h - (a s + b t)
 
     so that the root and the quotient do not wait for each other.
     """
     (c1, r1), (c2, r2), (c3, r3) = spheres
     e, f = c2 - c1, c3 - c1
     ee, ef, ff = dot(e, e), dot(e, f), dot(f, f)
-    s, t = 0.5 * (plus(r1, -r2) + ee), 0.5 * (plus(r1, -r3) + ff)
+    s, t = plus(r1, -r2) + ee, plus(r1, -r3) + ff
     a, b, h = s * ff - t * ef, t * ee - s * ef, ee * ff - ef * ef
-    square = r1 * h - (a * s + b * t)
-    reciprocal = divide(1.0, h)
-    p = c1 + reciprocal * (a * e + b * f + (float(side) * sqrt(square)) * cross(e, f))
-    return p, divide(square * reciprocal, r1)
+    square = (4.0 * r1) * h - (a * s + b * t)
+    half = divide(0.5, h)
+    p = c1 + half * (a * e + b * f + (float(side) * sqrt(square)) * cross(e, f))
+    return p, divide(square * half, 2.0 * r1)
 
 
 def _intersect_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Scalar]:
@@ -198,12 +198,12 @@ def _intersect_circles(robot: Robot, spheres: list[tuple[Array, Scalar]], side: 
     (c1, r1), (c2, r2) = circles
     e = c2 - c1
     ee = dot(e, e)
-    s = 0.5 * (plus(r1, -r2) + ee)
-    square, reciprocal = r1 * ee - s * s, divide(1.0, ee)
-    flat = c1 + reciprocal * (s * e + (float(side) * sqrt(square)) * pack([-e[1], e[0]]))
+    s = plus(r1, -r2) + ee
+    square, half = (4.0 * r1) * ee - s * s, divide(0.5, ee)
+    flat = c1 + half * (s * e + (float(side) * sqrt(square)) * pack([-e[1], e[0]]))
     p: list[Scalar] = [0.0, 0.0, 0.0]
     p[i], p[j], p[k] = flat[0], flat[1], height
-    return pack(p), divide(square * reciprocal, r1)
+    return pack(p), divide(square * half, 2.0 * r1)
 
 
 def intersect_two_circles(circles: list[tuple[Array, Scalar]], side: int) -> tuple[Array, Array]:
