@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import nacelle
+from nacelle.export.export import select_target
 from nacelle.export.linuxcnc.axes import LETTERS, unit_of
 from nacelle.export.linuxcnc.machine import Machine, pose_of_axes
 from nacelle.export.linuxcnc.module import hal_name
@@ -38,15 +40,18 @@ class Ran:
     blocked: bool
 
 
-@pytest.fixture(scope="module", params=[*NAMES, "tilt"])
+@pytest.fixture(scope="module", params=[*NAMES, "tilt", "hexaglide, other geometry"])
 def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
     """A robot exported, its module built, loaded in halrun, and run in LinuxCNC."""
-    name = request.param
+    name, _, other = request.param.partition(", ")
     robot = nacelle.load(OWN) if name == "tilt" else library_robot(name)
     with user_folder() as folder:
         out = folder / "machine"
-        done = nacelle.export(robot, target="linuxcnc", out=out)
+        target = select_target("linuxcnc", {"parameters": "geometry" if other else ""})
+        done = nacelle.export(robot, target=target, out=out)
         machine = Machine(robot, f"{done.name}_kins", done.name)
+        if other:
+            machine = with_other_geometry(machine, out / f"{done.name}.hal")
         module = MODULES / f"{machine.module}.so"
         try:
             built = build(out / f"{machine.module}.comp")
@@ -62,6 +67,17 @@ def ran(request: pytest.FixtureRequest) -> Iterator[Ran]:
             yield Ran(machine, built, loaded, run_machine(machine, out, programs), bool(blocked))
         finally:
             module.unlink(missing_ok=True)
+
+
+def with_other_geometry(machine: Machine, hal: Path) -> Machine:
+    """The machine of a robot with other numbers, which its HAL file sets."""
+    numbers = machine.robot.numbers.vector("geometry")
+    numbers *= np.random.default_rng(6).uniform(0.999, 1.001, len(numbers))
+    pins = hal_name(machine.module)
+    values = dict(zip(machine.robot.numbers.names("geometry"), numbers, strict=True))
+    lines = [f"setp {pins}.geometry.{re.sub('[._]', '-', name)} {float(v)!r}" for name, v in values.items()]
+    hal.write_text("\n".join([hal.read_text(), *lines, f"setp {pins}.geometry.apply 1", ""]))
+    return dataclasses.replace(machine, robot=machine.robot.with_numbers(numbers, "geometry"))
 
 
 def load_file(machine: Machine) -> str:
