@@ -6,16 +6,20 @@ Makefile) run in one process, in turn. A million poses lie
 
     path    on a smooth path, sampled each millisecond at the speed limits of LinuxCNC's simulated machines
     jumps   at random in the workspace, each far from the one before
+    far     the same in a wider workspace, no singularity in it yet (hexapod)
 
 and so do the joint sets that belong to them. Every call of forward kinematics starts from the last result.
+
+    drives  joint sets at random in a wide range (Deltas): legs folded the other way, out of reach
 
     ns          a call, median over blocks
     iterations  most in one call
     closure     distance of the joints given from those of the pose returned, computed with 64-bit mantissas;
                 largest, m (of angles times the arm's length)
-    lost        good joint sets that were refused
+    lost        calls that were refused, though a solution is there (drives: or none is)
     wrong       results with a good status on another branch: not the pose that continuation from the start
-                leads to, which is the pose drawn, as no singularity lies between
+                leads to, which is the pose drawn, as no singularity lies between (drives: the legs, as they
+                are assembled, do not have these joints there)
 """
 
 import argparse
@@ -89,7 +93,13 @@ templates:
       shin: {}
     joints:
       hip:
-        {type: revolute, parent: base, child: thigh, at: 4 0 0 in, axis: y, guess: 20 deg, actuator: {name: hip}}
+        type: revolute
+        parent: base
+        child: thigh
+        at: 4 0 0 in
+        axis: y
+        guess: 20 deg
+        actuator: {name: motor}
       knee: {type: universal, parent: thigh, child: shin, at: 10 0 0 in, axes: [y, z], guess: [80 deg, 0 deg]}
     closures:
       ankle: {type: spherical, parent: shin, at: 14 0 0 in, child: foot}
@@ -209,6 +219,8 @@ class Machine:
         length: the module's unit of length, m.
         centre: of its poses, in its units and degrees (3 or 6).
         span: how far they go from it.
+        far: the same in the wider workspace; empty without one.
+        drives: range of joints drawn at random, m or rad; empty without one.
         speed: along the path, units and degrees a second.
         joints: exact joints of poses, m or rad.
         unit: of the module's joints, m or rad.
@@ -220,6 +232,8 @@ class Machine:
     length: float
     centre: tuple
     span: tuple
+    far: tuple
+    drives: tuple
     speed: tuple
     joints: object
     unit: float
@@ -232,8 +246,8 @@ class Machine:
     def poses(self, kind, count):
         """Poses (N, 9) of LinuxCNC, and those of nacelle (N, nx)."""
         rng = np.random.default_rng(1)
-        size, span = len(self.centre), np.array(self.span)
-        if kind == "jumps":
+        size, span = len(self.centre), np.array(self.far if kind == "far" else self.span)
+        if kind != "path":
             away = rng.uniform(-1.0, 1.0, (count, size))
         else:
             # Two sines for each coordinate, as fast as the machine may go, one millisecond apart.
@@ -248,11 +262,11 @@ class Machine:
 
 
 MACHINES = (
-    Machine("genhexkins", HEXAPOD, INCH, (0, 0, 20, 0, 0, 0), (5, 5, 5, 15, 15, 15), (10,) * 3 + (20,) * 3,
-            strut_lengths, INCH, 1.0),
-    Machine("rotarydeltakins", ROTARY, INCH, (0, 0, -13), (3, 3, 3), (10,) * 3,
+    Machine("genhexkins", HEXAPOD, INCH, (0, 0, 20, 0, 0, 0), (5, 5, 5, 15, 15, 15), (8, 8, 6, 25, 25, 25), (),
+            (10,) * 3 + (20,) * 3, strut_lengths, INCH, 1.0),
+    Machine("rotarydeltakins", ROTARY, INCH, (0, 0, -13), (3, 3, 3), (), (-1.0, 2.5), (10,) * 3,
             hip_angles, np.pi / 180.0, 10 * INCH),
-    Machine("lineardeltakins", LINEAR, 1e-3, (0, 0, 50), (60, 60, 50), (250,) * 3,
+    Machine("lineardeltakins", LINEAR, 1e-3, (0, 0, 50), (60, 60, 50), (), (0.0, 0.6), (250,) * 3,
             carriages, 1e-3, 1.0),
 )  # fmt: skip
 
@@ -351,20 +365,23 @@ class Row:
         self.times.append(seconds / len(error) * 1e9)
         self.worst = max(self.worst, int(np.max(taken)))
         right = is_good & is_same
-        self.closure = max(self.closure, float(error[right].max(initial=0.0)))
+        self.closure = float(np.maximum(self.closure, error[right].max(initial=0.0)))
         self.lost += int(np.sum(~is_good))
         self.wrong += int(np.sum(is_good & ~is_same))
 
     @property
     def data(self):
+        closure = None if np.isnan(self.closure) else self.closure
         return {"ns": round(float(np.median(self.times)), 1), "iterations": self.worst,
-                "closure": self.closure, "lost": self.lost, "wrong": self.wrong}  # fmt: skip
+                "closure": closure, "lost": self.lost, "wrong": self.wrong}  # fmt: skip
 
 
 def measure(pair, kind, samples):
     """Rows by (direction, who) of poses of a kind."""
     machine, long = pair.machine, np.longdouble
     m = len(pair.robot.actuators)
+    if kind == "drives":
+        return measure_drives(pair, samples)
     poses, x = machine.poses(kind, samples)
     nx = x.shape[1]
     last = poses[0].copy()
@@ -403,6 +420,30 @@ def measure(pair, kind, samples):
     return {key: row.data for key, row in rows.items()}
 
 
+def measure_drives(pair, samples):
+    """Rows of forward kinematics at joint sets anywhere."""
+    machine, m = pair.machine, len(pair.robot.actuators)
+    joints = np.random.default_rng(2).uniform(*machine.drives, (samples, m))
+    rows = {("forward", who): Row([]) for who in ("peer", "nacelle")}
+    pair.library.reset()
+    for begin in range(0, samples, BLOCK):
+        q = np.ascontiguousarray(joints[begin : begin + BLOCK])
+        results = {
+            "nacelle": (*pair.forward(q, 3), 1.0),
+            "peer": (*pair.peer_forward(q / machine.unit, np.zeros(9)), machine.length),
+        }
+        for who, (seconds, x, status, _, unit) in results.items():
+            good = status == 0 if who == "peer" else status <= 1
+            with np.errstate(invalid="ignore"):
+                off = machine.joints(x[:, :3].astype(np.longdouble) * unit, None) - q
+                if machine.arm != 1.0:
+                    off -= 2.0 * np.pi * np.round(off / (2.0 * np.pi))
+                is_same = np.max(np.abs(off), axis=1) < 1e-6
+            # At the legs' singularities joints are known to the root of rounding: errors are not compared.
+            rows["forward", who].add(seconds, np.full(len(q), np.nan), good, is_same)
+    return {key: row.data for key, row in rows.items()}
+
+
 def same(x, y):
     """Whether poses (N, nx) are the same, to 1e-6 m and rad."""
     sign = np.sign(np.sum(x[:, 3:] * y[:, 3:], axis=1))[:, None]
@@ -424,7 +465,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for machine in machines:
             pair = Pair(machine, Path(folder))
-            for kind in ("path", "jumps"):
+            more = [kind for kind in ("far", "drives") if getattr(machine, kind)]
+            for kind in ("path", "jumps", *more):
                 say(machine.module, kind)
                 for (direction, who), row in measure(pair, kind, options.samples).items():
                     name = machine.module if who == "peer" else "nacelle"
@@ -435,12 +477,12 @@ def main():
         print(json.dumps({"processor": processor(), "samples": options.samples, "rows": results}, indent=1))
         return
     print(f"{processor()}; {options.samples} poses and joint sets of a kind")
-    titles = ("poses", "", "", "ns", "iterations", "closure, m", "lost", "wrong")
-    print("{:6s} {:8s} {:16s} {:>7s} {:>10s} {:>11s} {:>7s} {:>7s}".format(*titles))
+    line = "{:6s} {:8s} {:16s} {:>7s} {:>10s} {:>10s} {:>7s} {:>7s}"
+    print(line.format("poses", "", "", "ns", "iterations", "closure, m", "lost", "wrong"))
     for row in results:
-        names = ("poses", "direction", "who", "ns", "iterations", "closure", "lost", "wrong")
-        values = [row[name] for name in names]
-        print("{:6s} {:8s} {:16s} {:7.0f} {:10d} {:11.1e} {:7d} {:7d}".format(*values))
+        closure = "-" if row["closure"] is None else f"{row['closure']:.1e}"
+        numbers = (f"{row['ns']:.0f}", row["iterations"], closure, row["lost"], row["wrong"])
+        print(line.format(row["poses"], row["direction"], row["who"], *map(str, numbers)))
 
 
 if __name__ == "__main__":

@@ -357,6 +357,19 @@ def _prepared(package: Package) -> list[Entry]:
     return [entry for entry in entries if "prepared" in entry.fixed_inputs]
 
 
+def geometry_size(package: Package) -> int:
+    """How many numbers the kinematics take at run time; 0 where all of them are constants."""
+    if not _prepared(package):
+        return 0
+    return len(_described(package))
+
+
+def _described(package: Package) -> tuple[float, ...]:
+    """These numbers as described."""
+    label = f"{_prepared(package)[0].label}_prepare"
+    return next(entry.fixed_inputs["parameters"] for entry in package.entries if entry.label == label)
+
+
 def has_kinematics(package: Package) -> bool:
     """Whether a package has them."""
     return KINEMATICS in package.request.models
@@ -506,8 +519,7 @@ def kinematics_source(package: Package, real: str, tolerances: Mapping[str, floa
     reset += "    s->inverse_known = 0;\n" if inverse is not None else ""
     tables = {"reference_x": x, **({"reference_y": y} if ny else {})}
     if prepared:
-        first = next(entry for entry in package.entries if "parameters" in entry.fixed_inputs)
-        tables["described"] = np.array(first.fixed_inputs["parameters"])
+        tables["described"] = np.array(_described(package))
         calls = [f"    {name}_{label}_prepare{end}(parameters, s->{label}_prepared);\n" for label in prepared]
         begin = _SET.format(**common, np=len(tables["described"]), prepare="".join(calls), reset=reset)
     else:

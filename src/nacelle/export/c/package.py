@@ -20,6 +20,7 @@ from nacelle.export.about import (
     monitoring_notes,
     readme_text,
 )
+from nacelle.export.c.cpp import kinematics_hpp
 from nacelle.export.c.embedded import EMBEDDED, embedded_readme
 from nacelle.export.c.kinematics import (
     has_kinematics,
@@ -207,6 +208,8 @@ class CTarget(ExportTarget):
         if has_kinematics(package):
             tolerances = kinematics_tolerances(package, references, tolerances)
         sources, headers, stack = package_code(package, precisions, batch, tolerances)
+        if has_kinematics(package):
+            headers[f"{name}.hpp"] = kinematics_hpp(package, precisions)
         files = {f"include/{file}": text for file, text in headers.items()}
         files |= {f"src/{file}": text for file, text in sources.items()}
         files["test/self_test.c"] = self_test(package, references, precisions, samples)
