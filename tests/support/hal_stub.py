@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,12 @@ int start(void)
 }
 """
 FLAGS = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-O0", "-fno-math-errno")
+_TYPES = {"bit": ctypes.c_bool, "s32": ctypes.c_int32, "u32": ctypes.c_uint32, "float": ctypes.c_double}
+
+
+def _field(name: str) -> str:
+    """What halcompile calls a pin in C."""
+    return re.sub("_+", "_", re.sub("[.-]", "_", name))
 
 
 class ModuleStub:
@@ -50,26 +57,36 @@ class ModuleStub:
         """Compile it."""
         head, _, body = component.partition("\n;;\n")
         pins = re.findall(r"^pin (?:in|out) (\w+) ([\w.-]+)", head, re.M)
-        params = re.findall(r"^param rw (\w+) ([\w.-]+)", head, re.M)
-        fields, values, places = "", "", ""
+        params = re.findall(r"^param rw (\w+) ([\w.-]+) = (\S+)", head, re.M)
+        fields, start, values, pointers = "", "", "", ""
         for kind, name in pins:
-            field = re.sub(r"[.-]", "_", name)
-            fields += f"    hal_{kind}_t *{field};\n"
-            values += f"hal_{kind}_t pin_{field};\n"
-            places += f"    .{field} = &pin_{field},\n"
-        fields += "".join(f"    hal_{kind}_t {re.sub('[.-]', '_', name)};\n" for kind, name in params)
+            fields += f"    hal_{kind}_t *{_field(name)};\n"
+            values += f"hal_{kind}_t value_{_field(name)};\n"
+            start += f"    .{_field(name)} = &value_{_field(name)},\n"
+            pointers += f"volatile void *at_{_field(name)} = &value_{_field(name)};\n"
+        for kind, name, value in params:
+            fields += f"    hal_{kind}_t {_field(name)};\n"
+            start += f"    .{_field(name)} = {value},\n"
+            pointers += f"volatile void *at_{_field(name)} = &instance.{_field(name)};\n"
         prologue = f"{_PROLOGUE}struct __comp_state {{\n{fields}}};\n{values}"
-        prologue += f"static struct __comp_state instance = {{\n{places}}};\n"
+        prologue += f"static struct __comp_state instance = {{\n{start}}};\n{pointers}"
         files = {"kinematics.h": _KINEMATICS, "rtapi_math.h": "", "module.c": prologue + body + _EPILOGUE}
         self.library = compile_shared(files, COMPILERS[0], FLAGS)
         self.joints = joints
-        self._kinds = {name: kind for kind, name in pins}
+        self._kinds = {name: kind for kind, name, *_ in (*pins, *params)}
         assert self.library.start() == 0
 
-    def pin(self, name: str) -> float:
-        """The value of a pin."""
-        kind = {"bit": ctypes.c_bool, "s32": ctypes.c_int32, "u32": ctypes.c_uint32, "float": ctypes.c_double}
-        return kind[self._kinds[name]].in_dll(self.library, "pin_" + re.sub("[.-]", "_", name)).value
+    def _variable(self, name: str) -> Any:
+        address = ctypes.c_void_p.in_dll(self.library, f"at_{_field(name)}").value
+        return _TYPES[self._kinds[name]].from_address(address)
+
+    def get(self, name: str) -> float:
+        """The value of a pin or a parameter."""
+        return float(self._variable(name).value)
+
+    def set(self, name: str, value: float) -> None:
+        """Change it."""
+        self._variable(name).value = value
 
     def inverse(self, axes: np.ndarray, joints: np.ndarray) -> tuple[int, np.ndarray]:
         """What the inverse kinematics returns, and the joints."""

@@ -136,9 +136,9 @@ def axes_source(robot: Robot) -> str:
     for axis in machine_axes(robot):
         if layout.quaternion is not None and axis.letter in "ABC":
             continue
-        field, place = _FIELDS[axis.letter], f"x[{layout.x_index(axis.coordinate)}]"
-        lines += f"    {place} = world->{field} {'* RADIAN' if axis.angle else '/ 1000.0'};\n"
-        back += f"    world->{field} = {place} {'/ RADIAN' if axis.angle else '* 1000.0'};\n"
+        field, entry = _FIELDS[axis.letter], f"x[{layout.x_index(axis.coordinate)}]"
+        lines += f"    {entry} = world->{field} {'* RADIAN' if axis.angle else '/ 1000.0'};\n"
+        back += f"    world->{field} = {entry} {'/ RADIAN' if axis.angle else '* 1000.0'};\n"
     if layout.quaternion is None:
         return _POSE_OF.format(lines=lines, back=back)
     k = layout.quaternion.start

@@ -237,10 +237,10 @@ class Machine:
         feed = 60.0 * 0.5 * float(min(self.axis_speeds[linear or slice(None)]))
         lines = [f"; {self.name}: lines, arcs and rotations around the reference pose", "G21 G90 G64 P0.01"]
         for move in moves:
-            words = " ".join(
+            target = " ".join(
                 f"{axis.letter}{value:.4f}" for axis, value in zip(self.axes, move.values, strict=True)
             )
-            lines.append(f"{move.code} {words}{move.center} F{feed:.1f}")
+            lines.append(f"{move.code} {target}{move.center} F{feed:.1f}")
         return "\n".join([*lines, "M2", ""])
 
     def _moves(self) -> list[_Move]:

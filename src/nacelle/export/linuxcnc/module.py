@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 from nacelle.emit.c.parts import c_constant
-from nacelle.emit.names import comment_text
+from nacelle.emit.names import Identifiers, comment_text, identifier
 from nacelle.errors import ExportError
 from nacelle.export.about import Package
 from nacelle.export.c.package import PackageCode
 from nacelle.export.linuxcnc.axes import axes_source, unit_of
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
 
+LONGEST = 47
+"""The longest name in HAL."""
 JOINTS = 16
 """The most joints that LinuxCNC moves."""
 
@@ -48,7 +50,7 @@ pin out s32 reason "status of the last inverse call that was refused, kept until
 pin out bit refused "an inverse call was refused; kept until clear";
 pin in bit clear "forget the reason and the worst count";
 param rw bit ignore-limits = 0 "accept poses beyond the limits of joints and drives (status 1)";
-option singleton yes;
+{geometry}option singleton yes;
 option extra_setup yes;
 option extra_cleanup yes;
 option no_convenience_defines yes;
@@ -87,7 +89,7 @@ RTAPI_MP_STRING(trace_file, "file that calls are written to when the module is u
 int trace_calls = 100000;
 RTAPI_MP_INT(trace_calls, "most calls that are written");
 
-/* A call: 0 forward, 1 inverse; its status; axes X Y Z A B C U V W; joints. */
+{apply}/* A call: 0 forward, 1 inverse; its status; axes X Y Z A B C U V W; joints. */
 #define RECORD (2 + 9 + {m})
 static double *trace;
 static int traced;
@@ -105,10 +107,10 @@ static void record(int kind, int status, const EmcPose *world, const double *joi
     }}
 }}
 
-/* Keep why an inverse call is refused, and say it where that is new. */
-static void refuse(int status)
+/* Keep why an inverse call is refused, and say it once. */
+static void refuse(int status, int earlier)
 {{
-    if (!*pins->refused || *pins->reason != status) {{
+    if (status != earlier) {{
         rtapi_print_msg(RTAPI_MSG_ERR, "{hal}: pose refused: %s (status %d)\\n", reasons[status], status);
     }}
     *pins->reason = status;
@@ -161,7 +163,7 @@ int kinematicsForward(const double *joint, EmcPose *world, const KINEMATICS_FORW
     double x[{nx}];
     (void)fflags;
     (void)iflags;
-    for (int i = 0; i < {m}; ++i) {{
+{changed}    for (int i = 0; i < {m}; ++i) {{
         q[i] = joint[i] / joint_units[i];
     }}
     const int status = {name}_forward(&measured, q, x);
@@ -189,13 +191,14 @@ int kinematicsInverse(const EmcPose *world, double *joint, const KINEMATICS_INVE
     int goes_on = 1;
     (void)iflags;
     (void)fflags;
-    for (int i = 0; i < {m}; ++i) {{
+{changed}    for (int i = 0; i < {m}; ++i) {{
         goes_on = goes_on && joint[i] == returned[i];
     }}
     {name}_kinematics s = goes_on ? commanded : measured;
     pose_of(world, x);
     const int status = {name}_inverse(&s, x, q);
     const int bad = status > 1 || (status == 1 && !pins->ignore_limits);
+    const int earlier = *pins->inverse_status;
     *pins->inverse_status = status;
     *pins->inverse_count = (hal_u32_t)s.count;
     *pins->inverse_margin = s.margin;
@@ -207,7 +210,7 @@ int kinematicsInverse(const EmcPose *world, double *joint, const KINEMATICS_INVE
         *pins->worst_count = 0;
     }}
     if (bad) {{
-        refuse(status);
+        refuse(status, earlier);
     }} else {{
         for (int i = 0; i < {m}; ++i) {{
             joint[i] = q[i] * joint_units[i];
@@ -233,11 +236,64 @@ EXPORT_SYMBOL(kinematicsInverse);
 """
 
 
+_GEOMETRY = """\
+param rw bit geometry.apply = 0 "take the numbers of the geometry; 0 again when that is done";
+pin out s32 geometry.status "whether they were taken: 0 or 1 as above, else the numbers before hold";
+"""
+
+_APPLY = """\
+/* Take the numbers of the geometry, and start from the reference pose. */
+static void take_geometry(void)
+{{
+    const double numbers[{count}] = {{
+{numbers}    }};
+    {name}_kinematics next;
+    const int status = {name}_kinematics_set(&next, numbers);
+    *pins->geometry_status = status;
+    pins->geometry_apply = 0;
+    if (status > 1) {{
+        rtapi_print_msg(RTAPI_MSG_ERR, "{hal}: geometry refused: %s (status %d)\\n", reasons[status], status);
+        return;
+    }}
+    measured = next;
+    commanded = next;
+}}
+
+"""
+
+_CHANGED = """\
+    if (pins->geometry_apply) {
+        take_geometry();
+    }
+"""
+
+
+def geometry_names(package: Package) -> tuple[str, ...]:
+    """What the parameters of HAL are called behind "geometry.", in the order of the free numbers.
+
+    Raises:
+        ExportError: if a name is longer than those of HAL.
+    """
+    if not package.request.parameters:
+        return ()
+    names = package.robot.numbers.names(*package.request.parameters)
+    identifiers = Identifiers(("apply", "status"))
+    result = tuple(identifiers.unique(re.sub("_+", "_", identifier(name, "number"))) for name in names)
+    for name, own_name in zip(result, names, strict=True):
+        full = f"{hal_name(component_name(package))}.geometry.{name}"
+        if len(full) > LONGEST:
+            raise ExportError(
+                f"{own_name} cannot be a parameter of HAL: {full} has more than {LONGEST} characters; give "
+                "the package a shorter name (name=, or --name), or the number in the description"
+            )
+    return result
+
+
 def component_name(package: Package) -> str:
     """The name of the module and its file: that of the package, with _kins behind it.
 
     Raises:
-        ExportError: if LinuxCNC cannot have so many joints.
+        ExportError: if LinuxCNC moves fewer joints.
     """
     m = len(package.robot.actuators)
     if m > JOINTS:
@@ -254,13 +310,28 @@ def module_source(package: Package, code: PackageCode) -> str:
     """The text of the module."""
     robot, name, component = package.robot, package.name, component_name(package)
     mechanism = mechanism_of(robot)
+    groups, names = package.request.parameters, geometry_names(package)
+    values = robot.numbers.vector(*groups) if names else ()
     head = _COMPONENT.format(
+        geometry=_GEOMETRY * bool(names)
+        + "".join(
+            f'param rw float geometry.{name} = {c_constant(float(value), "double").strip("()")} "m, rad";\n'
+            for name, value in zip(names, values, strict=True)
+        ),
         comp=component,
         robot=comment_text(robot.name),
         origin=package.origin,
         reasons=", ".join(f"{status} {text}" for status, text in REASONS.items()),
     )
+    apply = _APPLY.format(
+        name=name,
+        hal=hal_name(component),
+        count=len(names),
+        numbers="".join(f"        pins->geometry_{number},\n" for number in names),
+    )
     wrapper = _WRAPPER.format(
+        apply=apply if names else "",
+        changed=_CHANGED if names else "",
         name=name,
         hal=hal_name(component),
         m=len(robot.actuators),

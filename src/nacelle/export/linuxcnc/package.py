@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nacelle.errors import ExportError
 from nacelle.export.about import Package, escape_markdown
 from nacelle.export.c.kinematics import kinematics_tolerances
 from nacelle.export.c.package import package_code
 from nacelle.export.kinematics import KINEMATICS
 from nacelle.export.linuxcnc.axes import unit_name
 from nacelle.export.linuxcnc.machine import Machine
-from nacelle.export.linuxcnc.module import REASONS, component_name, hal_name, module_source
+from nacelle.export.linuxcnc.module import REASONS, component_name, geometry_names, hal_name, module_source
 from nacelle.export.target import ExportTarget
 from nacelle.export.vectors import TOLERANCES, ReferenceVectors
 
@@ -73,7 +74,7 @@ may have no result.
 `loadrt {comp} trace_file=/tmp/calls trace_calls=100000` keeps the first calls and writes them when the
 module is unloaded, doubles in rows: 0 forward, 1 inverse; status; X Y Z A B C U V W; the joints.
 
-## License
+{geometry}## License
 
 These files are under 0BSD, `LICENSE.txt`: use them as you like. The module says `license "GPL"`, since it
 is linked into LinuxCNC, which is under the GPL; 0BSD permits that.
@@ -86,15 +87,47 @@ Near B = 90 degrees A and C turn about the same axis: stay away from it.
 """
 
 
+_GEOMETRY = """\
+## Geometry
+
+The geometry of the robot are parameters of HAL in m and rad, here with the numbers of the description:
+
+| parameter of `{pins}` | value |
+|---|---|
+{rows}
+
+Set them (`setp`) in the HAL file or while the machine is not homed, then set `geometry.apply` to 1: the
+module takes them all at once and starts from the reference pose; `geometry.status` is 0 or 1 then. Numbers
+with which that pose is out of reach are refused. Limits and homes in the INI file stay those of the
+description.
+
+"""
+
+
 @dataclass(frozen=True)
 class LinuxcncTarget(ExportTarget):
-    """A kinematics module for LinuxCNC in double, with a simulated machine."""
+    """A kinematics module for LinuxCNC in double, with a simulated machine.
+
+    Attributes:
+        parameters: "geometry" for the free numbers of the geometry (`robot.numbers`) as parameters of HAL.
+            Constants if empty. Default empty.
+
+    Raises:
+        ExportError: if other numbers are to be parameters.
+    """
 
     name = "linuxcnc"
     models = (KINEMATICS,)
-    refusals = ExportTarget.refusals | {
-        "parameters": "numbers of the robot are constants of {}: leave the parameters out"
-    }
+    parameters: str | Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Check."""
+        super().__post_init__()
+        if self.parameters not in ((), "", "geometry", ("geometry",), ["geometry"]):
+            raise ExportError(
+                f"kinematics depend on no numbers but those of the geometry: {self.parameters!r} cannot be "
+                "parameters of HAL, geometry can"
+            )
 
     def files(self, package: Package, references: Mapping[str, ReferenceVectors]) -> dict[str, str]:
         """All files."""
@@ -124,7 +157,14 @@ def _readme(package: Package, machine: Machine, pins: str) -> str:
         )
     ]
     free = len([axis for axis in machine.axes if axis.letter in "ABC"]) == 3
+    names = geometry_names(package)
+    values = robot.numbers.vector(*package.request.parameters) if names else ()
+    rows = [
+        f"| `geometry.{name.replace('_', '-')}` | {value:.9g} |"
+        for name, value in zip(names, values, strict=True)
+    ]
     return _README.format(
+        geometry=_GEOMETRY.format(pins=pins, rows="\n".join(rows)) if names else "",
         comp=machine.module,
         name=machine.name,
         pins=pins,
