@@ -262,8 +262,8 @@ class Machine:
 
 
 MACHINES = (
-    Machine("genhexkins", HEXAPOD, INCH, (0, 0, 20, 0, 0, 0), (5, 5, 5, 15, 15, 15), (8, 8, 6, 25, 25, 25), (),
-            (10,) * 3 + (20,) * 3, strut_lengths, INCH, 1.0),
+    Machine("genhexkins", HEXAPOD, INCH, (0, 0, 20, 0, 0, 0), (5, 5, 5, 15, 15, 15), (8, 8, 6, 25, 25, 25),
+            (), (10,) * 3 + (20,) * 3, strut_lengths, INCH, 1.0),
     Machine("rotarydeltakins", ROTARY, INCH, (0, 0, -13), (3, 3, 3), (), (-1.0, 2.5), (10,) * 3,
             hip_angles, np.pi / 180.0, 10 * INCH),
     Machine("lineardeltakins", LINEAR, 1e-3, (0, 0, 50), (60, 60, 50), (), (0.0, 0.6), (250,) * 3,

@@ -17,7 +17,8 @@ _HEADER = """\
 //     {name}::Drives q;
 //     if ({name}::has_result(robot.inverse(x, q))) {{   // std::array in and out
 //
-// Nothing is allocated and nothing throws. A call without a result leaves the object, and gives the last result.
+// Nothing is allocated and nothing throws. A call without a result leaves the object as it was, and
+// gives the last result.
 #ifndef {name}_hpp_included
 #define {name}_hpp_included
 
