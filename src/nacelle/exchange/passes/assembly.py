@@ -79,7 +79,7 @@ class AssembledGraph:
 
     def name_in_file(self, name: str) -> str:
         """The name in the graph of a joint of the robot."""
-        return next((own for own, full in self.description.joints.items() if full == name), name)
+        return next((key for key, full in self.description.joints.items() if full == name), name)
 
     def at(self, assembly: Assembly) -> AssembledGraph:
         """The same in another configuration."""
@@ -134,12 +134,12 @@ def assemble_graph(graph: Graph) -> AssembledGraph:
     Raises:
         DescriptionError: if they do not close, or nothing moves.
     """
-    found = describe_robot(graph)
-    if found.assembly.open:
-        found = _close_from_far(found, 0.0)
-        if found.assembly.open:
-            raise _open_error(found, "the loops do not close near the assembly")
-    return found.at(found.assembly)
+    assembled = describe_robot(graph)
+    if assembled.assembly.open:
+        assembled = _close_from_far(assembled, 0.0)
+        if assembled.assembly.open:
+            raise _open_error(assembled, "the loops do not close near the assembly")
+    return assembled.at(assembled.assembly)
 
 
 def _coordinates_without_platform(graph: Graph) -> tuple[str, ...]:
@@ -149,9 +149,9 @@ def _coordinates_without_platform(graph: Graph) -> tuple[str, ...]:
     return tuple(names[0] for names in singles if names)
 
 
-def _open_error(found: AssembledGraph, what: str, hint: str = "") -> DescriptionError:
-    graph = found.graph
-    gaps = {found.name_in_file(name): gap for name, gap in found.assembly.open.items()}
+def _open_error(assembled: AssembledGraph, what: str, hint: str = "") -> DescriptionError:
+    graph = assembled.graph
+    gaps = {assembled.name_in_file(name): gap for name, gap in assembled.assembly.open.items()}
     lines = [closure.line for closure in graph.closures if closure.name in gaps]
     text = ", ".join(f"{name} {gap}" for name, gap in list(gaps.items())[:6]) + (
         ", ..." if len(gaps) > 6 else ""
@@ -212,9 +212,9 @@ def loop_components(graph: Graph) -> list[Graph]:
             bodies.insert(0, carrier[bodies[0]].parent)
         return bodies
 
-    moved = {joint.name: joint.child for joint in graph.joints}
+    child_of = {joint.name: joint.child for joint in graph.joints}
     loops = [set(path(closure.parent)) ^ set(path(closure.child)) for closure in graph.closures]
-    coupled = [{moved[name] for name in (c.joint, *c.follows)} for c in graph.couplings]
+    coupled = [{child_of[name] for name in (c.joint, *c.follows)} for c in graph.couplings]
     chains = [sorted(bodies) for bodies in (*loops, *coupled)]
     pieces = connected_components(list(graph.bodies), [pair for chain in chains for pair in pairwise(chain)])
     result = []
@@ -325,21 +325,21 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
     )
 
 
-def _close_from_far(found: AssembledGraph, near: float) -> AssembledGraph:
+def _close_from_far(assembled: AssembledGraph, near: float) -> AssembledGraph:
     """The nearest configuration from all starts; its gap is not zero where frames are rounded."""
-    digits = max(found.graph.digits.length / found.robot.size, found.graph.digits.angle)
+    digits = max(assembled.graph.digits.length / assembled.robot.size, assembled.graph.digits.angle)
     rank = min(max(_ROUNDING * digits, 1e-12), _LARGEST_RANK)
-    assembly = close_from_far(found.robot, found.starts(), FarClosing(rank, near))
+    assembly = close_from_far(assembled.robot, assembled.starts(), FarClosing(rank, near))
     if assembly.open and rank > 1e-12:
-        exact = close_from_far(found.robot, [(assembly.platform, assembly.q_tree)], FarClosing())
+        exact = close_from_far(assembled.robot, [(assembly.platform, assembly.q_tree)], FarClosing())
         assembly = assembly if exact.open else exact
-    return replace(found, assembly=assembly)
+    return replace(assembled, assembly=assembly)
 
 
-def _correction_options(found: AssembledGraph, rank: float) -> CorrectionOptions:
+def _correction_options(assembled: AssembledGraph, rank: float) -> CorrectionOptions:
     """Which rates the closures leave independent at a generic configuration, and weights by digits."""
-    robot, digits = found.robot, found.graph.digits
-    states = [found.assembly.closures, *sample_near(robot, found.assembly, rank)]
+    robot, digits = assembled.robot, assembled.graph.digits
+    states = [assembled.assembly.closures, *sample_near(robot, assembled.assembly, rank)]
     null_spaces = [null_space_of_rows(scaled_closures(robot, state), rank) for state in states]
     N = min(null_spaces, key=lambda basis: basis.shape[1])
     held = np.zeros(len(rate_scale(robot)), dtype=bool)

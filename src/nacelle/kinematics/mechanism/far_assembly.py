@@ -153,11 +153,11 @@ class _Solver:
             m = min(damping, error * error) if error < 1e-3 else damping
             step = -(V[acting].T @ (s[acting] / (s[acting] ** 2 + m) * (U[:, acting].T @ r)))
             step *= self.units / max(1.0, float(np.max(np.abs(step), initial=0.0)) / _LONGEST)
-            moved = self.at(*integrate_tree(self.robot, attempt.platform, attempt.q, step))
-            new_error = float(np.linalg.norm(moved.residual - target))
+            trial = self.at(*integrate_tree(self.robot, attempt.platform, attempt.q, step))
+            new_error = float(np.linalg.norm(trial.residual - target))
             if new_error < error:
                 stalled = stalled + 1 if new_error > 0.99 * error else 0
-                attempt, damping = moved, max(damping / 8.0, 1e-14)
+                attempt, damping = trial, max(damping / 8.0, 1e-14)
             else:
                 stalled += 1
                 damping = max(damping, 1e-10) * 30.0
@@ -222,7 +222,7 @@ def sample_near(robot: Robot, start: Assembly, rank: float, count: int = 4) -> l
     for _ in range(count if N.shape[1] else 0):
         step = N @ rng.normal(size=N.shape[1])
         step *= 0.05 / max(float(np.max(np.abs(step))), 1e-300) * solver.units
-        moved = solver.close(solver.at(*integrate_tree(robot, start.platform, start.q_tree, step)))
-        if float(np.max(np.abs(moved.residual), initial=0.0)) < near:
-            result.append(moved.state)
+        trial = solver.close(solver.at(*integrate_tree(robot, start.platform, start.q_tree, step)))
+        if float(np.max(np.abs(trial.residual), initial=0.0)) < near:
+            result.append(trial.state)
     return result

@@ -220,8 +220,8 @@ def _configurations(
         step = np.where(held, _STEP_OF_WAYS * rng.uniform(-1.0, 1.0, held.size) * scale, 0.0)
         pose, q = start.platform, start.q_tree
         for n in range(steps):
-            moved = integrate_tree(robot, pose, q, step)
-            new_pose, new_q, _, state = solve_closures(robot, *moved, held, patience=1)
+            trial = integrate_tree(robot, pose, q, step)
+            new_pose, new_q, _, state = solve_closures(robot, *trial, held, patience=1)
             is_open = _largest_gap(robot, state.residual) > _LARGEST_GAP * options.largest
             if is_open or _least_action(robot, state, held) < _SINGULAR * regular:
                 break
