@@ -106,13 +106,13 @@ def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) 
         title = "pose of the platform from the actuators, in closed form"
         add(SPHERES, title, sphere_kinematics, {"q": (m,)}, at=_actuators)
     else:
-        title = "a step of Newton's iteration for the pose at coordinates of the actuators"
+        title = "step of Newton's iteration for the pose at coordinates of the actuators"
         add_step(POSE_STEP, title, pose_path_step, units, _near_poses)
     if mechanism.unknown_count:
-        title = "a step of Newton's iteration for what the legs leave open at a pose"
+        title = "step of Newton's iteration for what the legs leave open at a pose"
         add_step(CLOSING_STEP, title, closing_path_step, unknown_units(mechanism), _near_unknowns)
     pose: list[tuple[str, str, Callable[..., Any], dict[str, tuple[int, ...]]]] = [
-        (JOINTS, "the actuators at a pose, reach, and limits", kinematic_model.actuators_within_limits, {}),
+        (JOINTS, "actuators at a pose, reach, and limits", kinematic_model.actuators_within_limits, {}),
         (
             RATES,
             "rates of the actuators from the twist of the platform",
