@@ -31,6 +31,7 @@ from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_kinemat
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array
+from nacelle.tree.actuation import actuator_scales
 
 KINEMATICS = "kinematics"
 """What the model is called."""
@@ -79,7 +80,7 @@ def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) 
         "q_dot": f"rates of the actuators {drives}; rad/s, m/s",
     }
     m, n = len(robot.actuators), robot.motion.n
-    units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
+    of_pose, of_unknowns = pose_units(mechanism), unknown_units(mechanism)
     result: list[Entry] = []
 
     def add(
@@ -107,10 +108,12 @@ def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) 
         add(SPHERES, title, sphere_kinematics, {"q": (m,)}, at=_actuators)
     else:
         title = "step of Newton's iteration for the pose at coordinates of the actuators"
+        units = np.concatenate([of_pose, of_unknowns, actuator_scales(robot)])
         add_step(POSE_STEP, title, pose_path_step, units, _near_poses)
     if mechanism.unknown_count:
         title = "step of Newton's iteration for what the legs leave open at a pose"
-        add_step(CLOSING_STEP, title, closing_path_step, unknown_units(mechanism), _near_unknowns)
+        units = np.concatenate([of_unknowns, of_pose])
+        add_step(CLOSING_STEP, title, closing_path_step, units, _near_unknowns)
     pose: list[tuple[str, str, Callable[..., Any], dict[str, tuple[int, ...]]]] = [
         (JOINTS, "actuators at a pose, reach, and limits", kinematic_model.actuators_within_limits, {}),
         (
