@@ -127,7 +127,8 @@ class TrackRules:
     Attributes:
         tolerance: the error at which a sample is solved.
         units: what the unknowns count in (n,).
-        parameter_units: what the parameters count in (k,).
+        parameter_units: what the parameters count in (k,); infinite where the unknowns say where all is, as a
+            pose says where the actuators are.
         cap: the most evaluations.
     """
 

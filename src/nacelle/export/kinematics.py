@@ -31,7 +31,6 @@ from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_kinemat
 from nacelle.model.robot import Robot
 from nacelle.spatial.physics import input_shapes
 from nacelle.spatial.scalar import Array
-from nacelle.tree.actuation import actuator_scales
 
 KINEMATICS = "kinematics"
 """What the model is called."""
@@ -108,7 +107,7 @@ def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) 
         add(SPHERES, title, sphere_kinematics, {"q": (m,)}, at=_actuators)
     else:
         title = "step of Newton's iteration for the pose at coordinates of the actuators"
-        units = np.concatenate([of_pose, of_unknowns, actuator_scales(robot)])
+        units = np.concatenate([of_pose, of_unknowns, np.full(m, np.inf)])
         add_step(POSE_STEP, title, pose_path_step, units, _near_poses)
     if mechanism.unknown_count:
         title = "step of Newton's iteration for what the legs leave open at a pose"

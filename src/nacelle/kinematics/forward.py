@@ -76,7 +76,9 @@ class PoseSearch(BranchSearch):
         tracker = compile_native_track(newton_steps.pose_path_step, mechanism.robot)
         units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
         closed = closed_tolerance(mechanism.robot)
-        self.equations = Equations(solver, tracker, units, actuator_scales(mechanism.robot), closed)
+        self.equations = Equations(
+            solver, tracker, units, np.full(len(mechanism.robot.actuators), np.inf), closed
+        )
 
     # ---- unknowns and poses
 
@@ -218,7 +220,8 @@ class JointSearch(PoseSearch):
         lengths = [True] * 3 + [False] * (self.size - 3) + [not rotation for rotation in rotations]
         units = np.where(lengths, robot.size, 1.0)
         tracker = compile_native_track(newton_steps.pose_path_step, robot)
-        self.equations = Equations(solver, tracker, units, actuator_scales(robot), closed_tolerance(robot))
+        of_actuators = np.full(len(robot.actuators), np.inf)
+        self.equations = Equations(solver, tracker, units, of_actuators, closed_tolerance(robot))
 
     def reference(self) -> Array:
         """Unknowns (unknowns,) at the reference pose."""

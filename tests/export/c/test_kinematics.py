@@ -257,7 +257,8 @@ def test_all_targets_follow_alike(name: str) -> None:
     units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
     numpy = NumpyTrack(program, numpy_kernel(program))
     native: TrackSolver = Track(compile_track(program), program)
-    both = np.concatenate([units, actuator_scales(robot)])
+    of_actuators = np.full(len(robot.actuators), np.inf)
+    both = np.concatenate([units, of_actuators])
     compiled = [CompiledTrack(numpy, both, compiler) for compiler in COMPILERS]
     start = np.concatenate(mechanism.reference)[None]
     rng = np.random.default_rng(4)
@@ -265,7 +266,7 @@ def test_all_targets_follow_alike(name: str) -> None:
     q0 = nacelle.inverse_kinematics(robot, mechanism.reference[0], limits=False).q[None]
     q1 = q0 + away * actuator_scales(robot)
     for cap in (400, 7):
-        rules = TrackRules(1e-12, units, actuator_scales(robot), cap)
+        rules = TrackRules(1e-12, units, of_actuators, cap)
         results = [
             (r.y, r.status, r.taken, r.distances)
             for r in (s.solve(start, q0, q1, rules) for s in (numpy, native))
@@ -291,7 +292,7 @@ def test_paths_follow_alike(cap: int) -> None:
     q = nacelle.inverse_kinematics(robot, sample_poses(robot, 6, seed=2), limits=False).q
     q[4, 0] += 3.0 * robot.size
     q0 = nacelle.inverse_kinematics(robot, mechanism.reference[0], limits=False).q[None]
-    rules = TrackRules(1e-12, pose_units(mechanism), actuator_scales(robot), cap)
+    rules = TrackRules(1e-12, pose_units(mechanism), np.full(6, np.inf), cap)
     first, second = (s.solve(mechanism.reference[0][None], q0, q, rules, follow=True) for s in solvers)
     np.testing.assert_array_equal(first.status, second.status)
     np.testing.assert_array_equal(first.taken, second.taken)
@@ -305,9 +306,9 @@ def test_paths_follow_alike(cap: int) -> None:
 def follow_natively(robot: Robot, function: Callable[..., Any], start: Array, p: tuple[Array, Array]) -> Any:
     """A way from a solution, in units of 1 but for lengths of poses."""
     mechanism = mechanism_of(robot)
-    poses, actuators = pose_units(mechanism), actuator_scales(robot)
+    poses = pose_units(mechanism)
     if function is pose_path_step:
-        units = np.concatenate([poses, unknown_units(mechanism)]), actuators
+        units = np.concatenate([poses, unknown_units(mechanism)]), np.full(len(p[0]), np.inf)
         shapes = {"u": start.shape, "q": p[0].shape}
     else:
         units = unknown_units(mechanism), poses

@@ -55,7 +55,7 @@ class Equations:
         solver: Newton's iteration for y at parameters p.
         tracker: follows solutions y along ways of p (`nacelle.emit.track`).
         units: what the unknowns count in (ny,): the robot's size for lengths, 1 for angles.
-        parameter_units: what the parameters count in (k,), likewise.
+        parameter_units: what the parameters count in (k,), likewise (`TrackRules`).
         closed: what the loops may leave open (`closed_tolerance`).
     """
 
