@@ -60,7 +60,12 @@ class DrakeElements:
         Raises:
             DescriptionError: at what is missing or names nothing.
         """
-        readers = {BALL: self._ball, BUSHING: self._bushing, TENDON: self._tendon, SPRING: self._spring}
+        readers = {
+            BALL: self._ball,
+            BUSHING: self._bushing_closure,
+            TENDON: self._tendon,
+            SPRING: self._spring,
+        }
         for element in parent.children:
             if element.tag in readers:
                 readers[element.tag](element)
@@ -84,7 +89,7 @@ class DrakeElements:
         name = self.names.joints.new(f"{parent}-{child}", "ball")
         self.closures.append(Link(name, parent, child, at, child_at, spherical=True, line=element.line))
 
-    def _bushing(self, element: Element) -> None:
+    def _bushing_closure(self, element: Element) -> None:
         (parent, at), (child, child_at) = self._ends(element, ("frameA", "frameC"))
         force, torque = (_numbers(element, f"{what}_stiffness", 3) for what in ("force", "torque"))
         free = np.flatnonzero(torque == 0.0)

@@ -263,7 +263,7 @@ class ExchangeReport:
     Attributes:
         steps: what was done without a change of the dynamics.
         losses_by_message: what was left out or changed, with the names of all that each concerns.
-        warnings: what may be meant otherwise, with its place in the file.
+        warnings: what may be meant otherwise, with the line of the file.
     """
 
     steps: list[str] = field(default_factory=list)

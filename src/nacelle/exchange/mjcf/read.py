@@ -51,10 +51,12 @@ import mujoco as mj
 import numpy as np
 
 from nacelle.errors import DescriptionError
+from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.graph import (
     BASE,
     Axis,
     Coupling,
+    Digits,
     ExchangeReport,
     Graph,
     Link,
@@ -682,8 +684,28 @@ class _Reader:
             struts=tuple(equalities.struts),
             free_bodies=self.free_bodies,
             shapes=self._shapes(0),
+            digits=_digits(self.read.root),
+            other_starts=tuple(self._starts()),
             report=self.report,
         )
+
+    def _starts(self) -> list[dict[str, Array]]:
+        """Coordinates of hinges, slides and balls in the drawn pose and in all keyframes."""
+        model, width = self.model, {_BALL: 4, _FREE: 0}
+        indices = {
+            self.joints[j]: slice(q, q + width.get(int(model.jnt_type[j]), 1))
+            for j, q in enumerate(model.jnt_qposadr)
+        }
+        balls = {self.joints[j] for j in range(model.njnt) if int(model.jnt_type[j]) == _BALL}
+        starts = [qpos for qpos in (model.qpos0, *model.key_qpos) if not np.array_equal(qpos, self.qpos)]
+        return [
+            {
+                name: _quat_xyzw(qpos[entries]) if name in balls else np.array(qpos[entries])
+                for name, entries in indices.items()
+                if entries.start < entries.stop
+            }
+            for qpos in starts
+        ]
 
     def _gravity(self) -> Array:
         """The acceleration of gravity, zero where it is switched off."""
@@ -724,8 +746,7 @@ class _Reader:
         at = pose @ here
         q, v = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         if int(model.jnt_type[joint]) == _BALL:
-            w, x, y, z = self.qpos[q : q + 4]
-            quat = np.array([x, y, z, w]) / np.linalg.norm([x, y, z, w])
+            quat = _quat_xyzw(self.qpos[q : q + 4])
             if model.jnt_stiffness[joint] or model.dof_frictionloss[v] or model.jnt_limited[joint]:
                 self.report.add_loss(f"spring, dry friction or limit of the ball joint {name!r} left out")
             return Link(
@@ -780,6 +801,26 @@ class _Reader:
             for what in ("damping", "armature", "frictionloss"):
                 if int(model.jnt_type[joint]) == _FREE and np.any(getattr(model, f"dof_{what}")[v : v + 6]):
                     lost(f"{what} of the free joint {self.joints[joint]!r} left out")
+
+
+def _quat_xyzw(quat_wxyz: Array) -> Array:
+    """A quaternion of unit length in the order x y z w."""
+    w, x, y, z = quat_wxyz / np.linalg.norm(quat_wxyz)
+    return np.array([x, y, z, w])
+
+
+def _digits(root: Element) -> Digits:
+    """The last digits of frames; euler angles and axes with an angle are in the unit of the file."""
+    elements = list(frame_elements(root))
+
+    def digit(*names: str) -> float:
+        return last_digit(
+            word for element in elements for name in names for word in element.get(name).split()
+        )
+
+    in_radians = any(element.get("angle") == "radian" for element in root.children_named("compiler"))
+    angle = digit("euler", "axisangle") * (1.0 if in_radians else math.radians(1.0))
+    return Digits(digit("pos", "anchor"), max(angle, digit("quat", "axis", "xyaxes", "zaxis")))
 
 
 def _joined_numbers(values: Array) -> str:

@@ -29,12 +29,14 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.exchange.closing import loop_hints
+from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.drake import TAGS as DRAKE_TAGS
 from nacelle.exchange.drake import DrakeElements, NamesInFile
 from nacelle.exchange.graph import (
     BASE,
     Axis,
     Coupling,
+    Digits,
     ExchangeReport,
     Graph,
     Link,
@@ -633,9 +635,20 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
         struts=tuple(drake.struts),
         floating=None if floating is None else bodies[floating],
         pose=identity() if floating is None else frames.pose(floating),
+        digits=_digits(model),
         report=report,
     )
     return with_spanning_tree(graph)
+
+
+def _digits(model: Element) -> Digits:
+    elements = list(frame_elements(model))
+    poses = [element.text.split() for element in elements if element.tag == "pose"]
+    axes = [element.text.split() for element in elements if element.tag == "xyz"]
+    return Digits(
+        last_digit(text for pose in poses for text in pose[:3]),
+        last_digit(text for texts in (*(pose[3:] for pose in poses), *axes) for text in texts),
+    )
 
 
 def _solid(element: Element, report: ExchangeReport) -> Solid:

@@ -24,12 +24,14 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.exchange.closing import closing_pairs, lone_pairs, loop_hints
+from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.drake import TAGS as DRAKE_TAGS
 from nacelle.exchange.drake import DrakeElements, NamesInFile
 from nacelle.exchange.graph import (
     BASE,
     Axis,
     Coupling,
+    Digits,
     ExchangeReport,
     Graph,
     Link,
@@ -326,6 +328,7 @@ class _Reader:
             struts=tuple(drake.struts),
             floating=self.bodies[self.base] if self.floating else None,
             shapes=shapes,
+            digits=_digits(self.root),
             report=self.report,
         )
         return with_spanning_tree(graph.with_values(self.side.values(self.joint_by_name)))
@@ -484,6 +487,15 @@ class _Reader:
             properties = element.first("joint_properties")
             if any(number_attribute(properties, name, 0.0) for name in ("friction", "damping")):
                 lost("<joint_properties> left out: friction and damping belong into <dynamics>")
+
+
+def _digits(root: Element) -> Digits:
+    lengths: list[str] = []
+    angles: list[str] = []
+    for element in frame_elements(root):
+        (angles if "axis" in element.tag else lengths).extend(element.get("xyz").split())
+        angles += element.get("rpy").split()
+    return Digits(last_digit(lengths), last_digit(angles))
 
 
 def _refuse_macros(root: Element) -> None:

@@ -46,6 +46,8 @@ _HOMOTOPY, _HOMOTOPY_STEPS = 20, 15
 # exceeded.
 _SPREADS = (0.05, 0.2, 0.5, 1.0, 3.0) * 4
 _STARTS_WITHIN_LIMITS = 6
+# An earlier start, which is nearer, is left for a gap below this part of its own.
+_BETTER = 0.3
 # The longest step of a coordinate, rad or over the robot's size.
 _LONGEST = 0.5
 
@@ -84,7 +86,7 @@ def close_from_far(
         if attempt.is_reversed:
             gap += 1.0
         is_closed = gap < max(options.near, 1e-9)
-        if best is None or (gap < best_gap and best_gap > max(options.near, 1e-9)):
+        if best is None or (gap < _BETTER * best_gap and best_gap > max(options.near, 1e-9)):
             best, best_gap = attempt, gap
         if is_closed and not is_beyond_limits(robot, attempt.q):
             best = attempt
@@ -153,11 +155,11 @@ class _Solver:
             m = min(damping, error * error) if error < 1e-3 else damping
             step = -(V[acting].T @ (s[acting] / (s[acting] ** 2 + m) * (U[:, acting].T @ r)))
             step *= self.units / max(1.0, float(np.max(np.abs(step), initial=0.0)) / _LONGEST)
-            moved = self.at(*integrate_tree(self.robot, attempt.platform, attempt.q, step))
-            new_error = float(np.linalg.norm(moved.residual - target))
+            displaced = self.at(*integrate_tree(self.robot, attempt.platform, attempt.q, step))
+            new_error = float(np.linalg.norm(displaced.residual - target))
             if new_error < error:
                 stalled = stalled + 1 if new_error > 0.99 * error else 0
-                attempt, damping = moved, max(damping / 8.0, 1e-14)
+                attempt, damping = displaced, max(damping / 8.0, 1e-14)
             else:
                 stalled += 1
                 damping = max(damping, 1e-10) * 30.0
@@ -222,7 +224,7 @@ def sample_near(robot: Robot, start: Assembly, rank: float, count: int = 4) -> l
     for _ in range(count if N.shape[1] else 0):
         step = N @ rng.normal(size=N.shape[1])
         step *= 0.05 / max(float(np.max(np.abs(step))), 1e-300) * solver.units
-        moved = solver.close(solver.at(*integrate_tree(robot, start.platform, start.q_tree, step)))
-        if float(np.max(np.abs(moved.residual), initial=0.0)) < near:
-            result.append(moved.state)
+        displaced = solver.close(solver.at(*integrate_tree(robot, start.platform, start.q_tree, step)))
+        if float(np.max(np.abs(displaced.residual), initial=0.0)) < near:
+            result.append(displaced.state)
     return result
