@@ -141,7 +141,7 @@ def constraint_rows(file: File) -> tuple[Array, Array]:
         is_weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD)
         ends = (one, model.eq_data[k, :3]), (other, model.eq_data[k, 3:6])
         if is_weld:
-            ends = (one, model.eq_data[k, 3:6]), (other, np.zeros(3))
+            ends = (one, model.eq_data[k, 3:6]), (other, model.eq_data[k, :3])
         if int(model.eq_objtype[k]) == int(mj.mjtObj.mjOBJ_SITE):
             ends = tuple((int(model.site_bodyid[site]), model.site_pos[site]) for site in (one, other))
         blocks = []

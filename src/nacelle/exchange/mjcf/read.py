@@ -487,6 +487,8 @@ def _motor(read: CompiledMjcf, actuator: int, name: str, joint: int, gear: float
 
 
 _SITE = int(mj.mjtObj.mjOBJ_SITE)
+# Where a weld has the weight of its angular residual.
+_TORQUE_SCALE = 10
 
 
 def read_equalities(read: CompiledMjcf) -> Equalities:
@@ -543,18 +545,23 @@ class Equalities:
         model = self.model
         first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
         data = np.array(model.eq_data[k])
-        is_weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD)
+        # A weld whose angular residual has no weight holds a point alone.
+        is_weld = int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD) and data[_TORQUE_SCALE] != 0.0
         if int(model.eq_objtype[k]) == _SITE:
             at, child_at = self._site_pose(first), self._site_pose(second)
             if not is_weld:
                 at, child_at = Pose(np.eye(3), at.p), Pose(np.eye(3), child_at.p)
             first, second = int(model.site_bodyid[first]), int(model.site_bodyid[second])
-        elif is_weld:
-            at, child_at = Pose(quaternion_rotation(data[6:10]), data[3:6]), Pose(np.eye(3), np.zeros(3))
+        elif int(model.eq_type[k]) == int(mj.mjtEq.mjEQ_WELD):
+            R = quaternion_rotation(data[6:10]) if is_weld else np.eye(3)
+            at, child_at = Pose(R, data[3:6]), Pose(np.eye(3), data[:3])
         else:
             at, child_at = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
         word = "weld" if is_weld else "connect"
         parent, child = self.bodies[first], self.bodies[second]
+        if model.body_mocapid[first] >= 0 or model.body_mocapid[second] >= 0:
+            self.report.add_loss(f"the equality {own_name or k} left out: a user moves its mocap body")
+            return
         name = self.names.new(own_name or f"{parent}-to-{child}", f"{word}{k}")
         line = self.read.equality(k).line
         self.closures.append(Link(name, parent, child, at, child_at, spherical=not is_weld, line=line))
