@@ -231,6 +231,7 @@ _KNOWN_TAGS = {
     *DRAKE_TAGS,
 }
 _JOINT_TAGS = ("joint", "drake:joint")
+_WORLD = "world"
 _IGNORED_TAGS = {"material", "frame", "fixed_frame", "drake:collision_filter_group"}
 # Links below this mass (kg) are frames: exporters give them a little, which some engines need.
 _NO_MASS = 1e-6
@@ -262,6 +263,7 @@ class _Reader:
         _refuse_macros(root)
         self.elements = _elements_by_name(root, "link")
         self.joint_elements = _elements_by_name(root, *_JOINT_TAGS)
+        self._add_world()
         if not self.elements:
             raise root.fault("the robot has no link")
         side.require_joints(self.joint_elements)
@@ -277,6 +279,22 @@ class _Reader:
         self.joints: list[Link] = []
         # Links of the graph by the names of joints in the file.
         self.joint_by_name: dict[str, Link] = {}
+        # The body that moves freely and its pose.
+        self.free_body = self.bodies[self.base] if self.floating else None
+        self.free_pose = identity()
+
+    def _add_world(self) -> None:
+        """The link `world`, which Drake and Gazebo know without its element."""
+        parents = [
+            parent
+            for joint in self.joint_elements.values()
+            for parent in joint.children_named("parent")
+            if parent.get("link") == _WORLD
+        ]
+        if parents and _WORLD not in self.elements:
+            place = parents[0]
+            element = Element("link", {"name": _WORLD}, place.file, place.line, place.column)
+            self.elements = {_WORLD: element, **self.elements}
 
     def _find_base(self) -> str:
         """The link that no joint has as its child."""
@@ -302,6 +320,7 @@ class _Reader:
         shapes = self.solids.pop(BASE).shapes if BASE in self.solids else ()
         for name, element in self.joint_elements.items():
             self._add_joint(name, element)
+        self._free_lone_root()
         couplings = self._couplings()
         self._note_losses()
         names = NamesInFile(self._frame, self._single_axis_joint, self.joint_names)
@@ -326,7 +345,8 @@ class _Reader:
             closures=tuple(spread),
             couplings=(*couplings, *drake.couplings),
             struts=tuple(drake.struts),
-            floating=self.bodies[self.base] if self.floating else None,
+            floating=self.free_body,
+            pose=self.free_pose,
             shapes=shapes,
             digits=_digits(self.root),
             report=self.report,
@@ -352,9 +372,29 @@ class _Reader:
         link = Link(self.joint_names.new(name, "joint"), parent, child, origin, line=element.line)
         kind = self.side.kinds.get(name) or element.get("type")
         kind = _DRAKE_TYPES.get(kind, kind) if element.tag == "drake:joint" else kind
+        if kind == "floating":
+            self._add_free_body(link, element)
+            return
         joints = self._joint_of_type(link, kind, element)
         self.joint_by_name[name] = joints[-1]
         self.joints += joints
+
+    def _add_free_body(self, link: Link, element: Element) -> None:
+        """The child of a floating joint, which moves freely."""
+        if self.free_body is not None or link.parent != BASE:
+            raise element.fault(
+                f"the joint {link.name!r} is floating, which holds nothing",
+                "one body may float, on the root link, and --floating frees the root link itself",
+            )
+        self.free_body, self.free_pose = link.child, link.at
+
+    def _free_lone_root(self) -> None:
+        """Where the base is the world, another link that no joint carries moves freely, as in Drake."""
+        carried = {link.child for link in self.joints}
+        roots = [name for name, body in self.bodies.items() if body not in carried and body != BASE]
+        if self.base == _WORLD and len(roots) == 1 and self.free_body is None:
+            self.free_body = self.bodies[roots[0]]
+            self.report.add_step(f"no joint carries the link {roots[0]!r}: it moves freely")
 
     def _joint_of_type(self, link: Link, kind: str, element: Element) -> list[Link]:
         """Joints of the graph for one of a type."""
@@ -369,11 +409,6 @@ class _Reader:
             return [replace(link, axes=tuple(axes))]
         if kind == "planar":
             return self._split_joint(replace(link, axes=planar_axes(axis_of(element.first("axis")))))
-        if kind == "floating":
-            raise element.fault(
-                f"the joint {link.name!r} is floating, which holds nothing",
-                "leave it out and import with --floating, which frees the root link",
-            )
         raise element.fault(f"the joint {link.name!r} has the type {kind!r}, which URDF does not have")
 
     def _split_joint(self, link: Link) -> list[Link]:
@@ -387,9 +422,8 @@ class _Reader:
 
     def _zero_poses(self) -> dict[str, Pose]:
         """Poses of all bodies at zero."""
-        floating = self.bodies[self.base] if self.floating else None
-        tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=floating)
-        return with_spanning_tree(tree).poses()
+        tree = Graph("", str(self.path), GRAVITY, self.solids, tuple(self.joints), floating=self.free_body)
+        return with_spanning_tree(replace(tree, pose=self.free_pose)).poses()
 
     def _couplings(self) -> list[Coupling]:
         names = UniqueNames()
@@ -451,7 +485,7 @@ class _Reader:
         leaves = [
             name
             for name, body in self.bodies.items()
-            if body not in parents and body not in ends and self.solids[body].mass < _NO_MASS
+            if body not in {*parents, *ends, BASE} and self.solids[body].mass < _NO_MASS
         ]
         carriers = {link.child: link.parent for link in self.joints if link.kind == "fixed"}
         pairs = [
