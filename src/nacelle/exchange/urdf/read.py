@@ -292,8 +292,8 @@ class _Reader:
             if parent.get("link") == _WORLD
         ]
         if parents and _WORLD not in self.elements:
-            place = parents[0]
-            element = Element("link", {"name": _WORLD}, place.file, place.line, place.column)
+            first = parents[0]
+            element = Element("link", {"name": _WORLD}, first.file, first.line, first.column)
             self.elements = {_WORLD: element, **self.elements}
 
     def _find_base(self) -> str:
