@@ -18,7 +18,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from nacelle.exchange.graph import BASE, Axis, Graph, Link, RotationDamper, Shape, Solid, Strut
+from nacelle.exchange.graph import (
+    BASE,
+    Axis,
+    Graph,
+    Link,
+    RotationDamper,
+    Shape,
+    Strut,
+    combined_solid,
+)
 from nacelle.exchange.passes.roots import subtree_bodies
 from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
@@ -144,7 +153,7 @@ def _merge_body(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
     if keeper == BASE:
         base_shapes = (*base_shapes, *shapes)
     else:
-        bodies[keeper] = _combined_solid(bodies[keeper], solid, X, shapes)
+        bodies[keeper] = combined_solid(bodies[keeper], solid, X, shapes)
     return replace(
         graph,
         bodies=bodies,
@@ -154,19 +163,6 @@ def _merge_body(graph: Graph, body: str, keeper: str, X: Pose) -> Graph:
         dampers=tuple(_reattach_damper(damper, body, keeper) for damper in graph.dampers),
         shapes=base_shapes,
     )
-
-
-def _combined_solid(first: Solid, second: Solid, X: Pose, shapes: tuple[Shape, ...]) -> Solid:
-    mass = first.mass + second.mass
-    if second.is_massless:
-        return replace(first, shapes=(*first.shapes, *shapes))
-    com = X.R @ second.com + X.p
-    centre = (first.mass * first.com + second.mass * com) / mass if mass else first.com
-    inertia = first.inertia + X.R @ second.inertia @ X.R.T
-    for m, c in ((first.mass, first.com), (second.mass, com)):
-        d = c - centre
-        inertia = inertia + m * (d @ d * np.eye(3) - np.outer(d, d))
-    return Solid(mass, centre, 0.5 * (inertia + inertia.T), (*first.shapes, *shapes))
 
 
 def _reattach_link(joint: Link, body: str, keeper: str, X: Pose) -> Link:
