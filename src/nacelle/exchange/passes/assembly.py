@@ -20,7 +20,14 @@ from scipy.linalg import qr
 from nacelle.errors import DescriptionError
 from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
 from nacelle.exchange.graph import BASE, Graph, Link
-from nacelle.kinematics.mechanism.assembly import Assembly, assemble, rate_scale, row_scale, scaled_closures
+from nacelle.kinematics.mechanism.assembly import (
+    Assembly,
+    assemble,
+    is_beyond_limits,
+    rate_scale,
+    row_scale,
+    scaled_closures,
+)
 from nacelle.kinematics.mechanism.far_assembly import (
     Configuration,
     FarClosing,
@@ -39,6 +46,8 @@ from nacelle.model.robot import Robot
 from nacelle.model.source.node import file_error
 from nacelle.spatial.pose import Pose
 from nacelle.spatial.scalar import Array
+from nacelle.tree.closure import NumberClosures
+from nacelle.tree.spanning_tree import NumericTree
 
 # Singular values below this part of the largest are digits of a file of which no digits are known.
 RANK = 1e-5
@@ -281,7 +290,7 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
     """Close the loops of a graph, and correct its frames where they are rounded."""
     loops = describe_robot(graph)
     largest = _TOLERANCE if tolerance is None else tolerance / loops.robot.size
-    is_far = bool(loops.assembly.open)
+    is_far = bool(loops.assembly.open) or _is_closed_beyond_limits(loops, largest)
     if is_far:
         loops = _close_from_far(
             loops, min(largest, max(_CLOSED_BEFORE, _ROUNDED_GAP * _relative_digits(loops)))
@@ -329,6 +338,15 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
 def _relative_digits(candidate: AssembledGraph) -> float:
     """The last digit of a file, over the robot's size or in rad."""
     return max(candidate.graph.digits.length / candidate.robot.size, candidate.graph.digits.angle)
+
+
+def _is_closed_beyond_limits(loops: AssembledGraph, largest: float) -> bool:
+    """Whether the pose of the file is open, and the nearest closed one beyond limits of joints."""
+    robot = loops.robot
+    if not is_beyond_limits(robot, loops.assembly.q_tree):
+        return False
+    residual = NumberClosures(robot).state(NumericTree(robot).motion(*loops.starts()[0])).residual
+    return bool(np.max(np.abs(residual) / row_scale(robot), initial=0.0) > largest)
 
 
 def _close_from_far(candidate: AssembledGraph, near: float) -> AssembledGraph:

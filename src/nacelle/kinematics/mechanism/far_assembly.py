@@ -111,9 +111,12 @@ class _Attempt:
 
 
 def _attempts(solver: _Solver, starts: Sequence[Configuration], seed: int) -> Iterator[_Attempt]:
-    """Solutions from all starts, one after the other."""
+    """Solutions from all starts, one after the other; without and with coordinates kept within limits."""
     for start in starts:
         yield solver.close(solver.at(*start))
+    bounded = [(platform, solver.within_limits(q)) for platform, q in starts]
+    for start in bounded if solver.has_limits else ():
+        yield solver.close(solver.close(solver.at(*start), is_bounded=True))
     for start in starts:
         attempt = solver.at(*start)
         gap = attempt.residual
@@ -122,10 +125,14 @@ def _attempts(solver: _Solver, starts: Sequence[Configuration], seed: int) -> It
         yield solver.close(attempt)
     rng = np.random.default_rng(seed)
     robot = solver.robot
-    for spread in _SPREADS:
+    for k, spread in enumerate(_SPREADS):
         step = rng.uniform(-spread, spread, robot.platform_nv + robot.nv) * solver.units
         step[: robot.platform_nv] = 0.0
-        yield solver.close(solver.at(*integrate_tree(robot, *starts[0], step)))
+        if k % 2 and solver.has_limits:
+            platform, q = integrate_tree(robot, *bounded[0], step)
+            yield solver.close(solver.close(solver.at(platform, solver.within_limits(q)), is_bounded=True))
+        else:
+            yield solver.close(solver.at(*integrate_tree(robot, *starts[0], step)))
 
 
 class _Solver:
@@ -133,6 +140,19 @@ class _Solver:
         self.robot, self.rank = robot, rank
         self.tree, self.closures = NumericTree(robot), NumberClosures(robot)
         self.scale, self.units = row_scale(robot), rate_scale(robot)
+        # Limits of coordinates (nq,), infinite where there are none.
+        self.lower, self.upper = np.full(robot.nq, -math.inf), np.full(robot.nq, math.inf)
+        for joint, entries in zip(robot.tree_joints, robot.q_slices, strict=True):
+            if joint.nq == 1 and joint.limits:
+                self.lower[entries], self.upper[entries] = joint.limits[0]
+        self.has_limits = bool(np.any(np.isfinite(self.lower) | np.isfinite(self.upper)))
+
+    def within_limits(self, q: Array) -> Array:
+        """Coordinates with those that are beyond limits at their middle, or at a single one."""
+        inside = np.clip(q, self.lower, self.upper)
+        both = np.isfinite(self.lower) & np.isfinite(self.upper) & (inside != q)
+        inside[both] = 0.5 * (self.lower[both] + self.upper[both])
+        return inside
 
     def at(self, platform: Pose, q: Array) -> _Attempt:
         """A configuration, with what it leaves open (rows,) and its Jacobian (rows, rates), without units."""
@@ -142,8 +162,22 @@ class _Solver:
         jacobian = jacobian / self.scale[:, None] * self.units
         return _Attempt(platform, q, motion, state, residual / self.scale, jacobian, is_reversed)
 
-    def close(self, attempt: _Attempt, target: Array | float = 0.0, steps: int = _STEPS) -> _Attempt:
-        """The configuration with the residual that is wanted, or as near to it as the iteration comes."""
+    def close(
+        self,
+        attempt: _Attempt,
+        target: Array | float = 0.0,
+        steps: int = _STEPS,
+        *,
+        is_bounded: bool = False,
+    ) -> _Attempt:
+        """The configuration with a residual, or as near to it as the iteration comes.
+
+        Args:
+            attempt: where it begins.
+            target: the residual.
+            steps: how many at most.
+            is_bounded: whether coordinates stop at their limits.
+        """
         damping, stalled = 1e-3, 0
         for _ in range(steps):
             r = attempt.residual - target
@@ -155,7 +189,8 @@ class _Solver:
             m = min(damping, error * error) if error < 1e-3 else damping
             step = -(V[acting].T @ (s[acting] / (s[acting] ** 2 + m) * (U[:, acting].T @ r)))
             step *= self.units / max(1.0, float(np.max(np.abs(step), initial=0.0)) / _LONGEST)
-            displaced = self.at(*integrate_tree(self.robot, attempt.platform, attempt.q, step))
+            platform, q = integrate_tree(self.robot, attempt.platform, attempt.q, step)
+            displaced = self.at(platform, np.clip(q, self.lower, self.upper) if is_bounded else q)
             new_error = float(np.linalg.norm(displaced.residual - target))
             if new_error < error:
                 stalled = stalled + 1 if new_error > 0.99 * error else 0
