@@ -46,7 +46,9 @@ POINT = np.eye(6)[:, :3]
 class File:
     """A URDF in Pinocchio beside the robot that was imported from it; names of bodies end alike."""
 
-    def __init__(self, urdf: Path, robot: Robot, side: Path | None = None, floating: bool = False) -> None:
+    def __init__(
+        self, urdf: Path, robot: Robot | None, side: Path | None = None, floating: bool = False
+    ) -> None:
         """Load the file; a closure file gives loops and other types of joints."""
         self.robot = robot
         root = [pin.JointModelFreeFlyer()] if floating else []
@@ -64,7 +66,7 @@ class File:
         self.q = pin.neutral(self.model)
         self.bodies = [
             (k, self.model.getFrameId(frame.name, frame.type))
-            for k, own in enumerate(robot.bodies)
+            for k, own in enumerate(() if robot is None else robot.bodies)
             for frame in self.model.frames
             if frame.type == pin.FrameType.BODY and k > 0 and own.name in self._names(frame.name, own.name)
         ]
