@@ -30,7 +30,7 @@ import pinocchio as pin
 import nacelle
 from nacelle.errors import DescriptionError
 from nacelle.exchange.closing import closing_pairs
-from nacelle.exchange.graph import ExchangeReport
+from nacelle.exchange.graph import ExchangeReport, UniqueNames
 from nacelle.exchange.mjcf.read import compile_mjcf
 from nacelle.exchange.urdf.gepetto import NO_CLOSURE_FILE, read_closure_file
 from nacelle.exchange.urdf.read import read_urdf
@@ -48,6 +48,8 @@ from support import mujoco_files, pinocchio_files
 
 # Singular values below this part of the largest belong to closures that repeat others.
 _RANK = 1e-9
+# The same where frames were corrected.
+_ROUNDED = 1e-4
 # How far states are from the assembly, rad or over the size.
 _AWAY = 0.2
 
@@ -103,7 +105,8 @@ class MujocoFile:
 
     def __init__(self, path: Path) -> None:
         """Compile it, without what is no equation of rigid bodies."""
-        self.model = compile_mjcf(path, ExchangeReport()).model
+        read = compile_mjcf(path, ExchangeReport())
+        self.model = read.model
         for what in ("dof_armature", "tendon_armature", "actuator_armature"):
             getattr(self.model, what)[:] = 0.0
         for bit in ("CONTACT", "LIMIT", "FRICTIONLOSS"):
@@ -111,7 +114,7 @@ class MujocoFile:
         self.model.opt.jacobian = mj.mjtJacobian.mjJAC_DENSE
         self.data = mj.MjData(self.model)
         self.q = self.model.qpos0.copy()
-        self.names = {self.model.body(b).name: b for b in range(1, self.model.nbody)}
+        self.names = {name: b for b, name in enumerate(read.bodies) if b}
         self.file = mujoco_files.File(self.model, None)
 
     def place(self, q: Array, u: Array) -> None:
@@ -217,7 +220,7 @@ class PinocchioFile:
 
 
 def _name_like(body: str, names: Sequence[str] | set[str]) -> str:
-    return next(name for name in names if re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") == body)
+    return next(name for name in names if UniqueNames().new(name, "body") == body)
 
 
 def _held(axes: Sequence[nacelle.exchange.graph.Axis]) -> Array:
@@ -235,7 +238,7 @@ def body_pairs(robot: Robot, names: dict[str, int]) -> list[tuple[int, int]]:
     """Bodies of a robot and of an engine with the same name; the name of a leg is a prefix or is left out."""
     clean: dict[str, int] = {}
     for name, index in names.items():
-        clean.setdefault(re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-"), index)
+        clean.setdefault(UniqueNames().new(name, "body"), index)
     pairs = []
     for k, body in enumerate(robot.bodies[1:], start=1):
         leg, _, short = body.name.rpartition(".")
@@ -277,32 +280,34 @@ def free_rates(robot: Robot, closures: nacelle.tree.closure.ClosureState) -> Arr
     return rate_scale(robot)[:, None] * Vt[int(np.sum(s > _RANK * s[0])) :].T
 
 
-def compare(robot: Robot, engine: Engine, count: int) -> Comparison:
-    """Compare a robot with its file in an engine."""
+def compare(robot: Robot, engine: Engine, count: int, rank: float = 1e-12) -> Comparison:
+    """Compare a robot with its file in an engine; singular values below the rank are digits of the file."""
     pairs = body_pairs(robot, engine.names)
     rng, worst = np.random.default_rng(5), np.zeros(3)
     for platform, q, N in states(robot, count):
         z = rng.normal(size=N.shape[1])
         tree = Tree(robot, platform, q, N @ z)
-        move_engine(engine, tree, pairs)
+        move_engine(engine, tree, pairs, rank)
         bodies = [(tree.body(k), engine.body(index)) for k, index in pairs]
         J_e, _ = engine.closures()
         rows = np.concatenate([*(theirs.J for _, theirs in bodies), J_e])
         right = np.concatenate([*(ours.J @ N for ours, _ in bodies), np.zeros((len(J_e), N.shape[1]))])
-        T = np.linalg.lstsq(rows, right, rcond=1e-12)[0]
+        T = np.linalg.lstsq(rows, right, rcond=rank)[0]
         left = np.max(np.abs(rows @ T - right)) / np.max(np.abs(right))
         engine.place(engine.q, T @ z)
         J_e, bias_e = engine.closures()
         a = accelerations(tree)
         motions = [(tree.body(k), engine.body(index)) for k, index in pairs]
         needed = np.concatenate([*(o.bias + o.J @ a - t.bias for o, t in motions), -bias_e])
-        a_e = np.linalg.lstsq(rows, needed, rcond=1e-12)[0]
+        a_e = np.linalg.lstsq(rows, needed, rcond=rank)[0]
         (M, h), (M_e, h_e) = tree.equations(), engine.equations()
         ours, theirs = N.T @ (M @ a + h), T.T @ (M_e @ a_e + h_e)
-        size = max(np.max(np.abs(ours)), np.max(np.abs(N.T @ M @ a)))
+        # Forces that balance are no measure of their rounding.
+        inertia = float(np.max(np.abs(N.T @ M @ N)))
+        size = max(float(np.max(np.abs(N.T) @ np.abs(M @ a + h))), inertia * float(z @ z))
         errors = (
             left,
-            np.max(np.abs(N.T @ M @ N - T.T @ M_e @ T)) / np.max(np.abs(N.T @ M @ N)),
+            np.max(np.abs(N.T @ M @ N - T.T @ M_e @ T)) / inertia,
             np.max(np.abs(ours - theirs)) / size,
         )
         worst = np.maximum(worst, errors)
@@ -318,7 +323,7 @@ def accelerations(tree: Tree) -> Array:
     return -S * np.linalg.lstsq(tree.state.jacobian * S, bias, rcond=_RANK)[0]
 
 
-def move_engine(engine: Engine, tree: Tree, pairs: Sequence[tuple[int, int]]) -> None:
+def move_engine(engine: Engine, tree: Tree, pairs: Sequence[tuple[int, int]], rank: float) -> None:
     """Bring the bodies of an engine to those of a robot, by Newton's method."""
     rest = np.zeros(engine.model.nv)
     for _ in range(100):
@@ -329,7 +334,7 @@ def move_engine(engine: Engine, tree: Tree, pairs: Sequence[tuple[int, int]]) ->
             theirs, ours = engine.body(index), tree.motion.poses[k]
             rows.append(theirs.J)
             left += [ours.p - theirs.pose.p, pin.log3(ours.R @ theirs.pose.R.T)]
-        step = np.linalg.lstsq(np.concatenate(rows), np.concatenate(left), rcond=1e-12)[0]
+        step = np.linalg.lstsq(np.concatenate(rows), np.concatenate(left), rcond=rank)[0]
         step /= max(1.0, float(np.max(np.abs(step))) / 0.5)
         engine.q = engine.integrate(engine.q, step)
         if np.max(np.abs(step)) < 1e-14:
@@ -381,9 +386,12 @@ def row(path: Path, count: int, name: str) -> list[str]:
     moved = f"{match[1]}, {match[2]}" if match else ""
     errors = ""
     if path.suffix != ".sdf":
-        engine = MujocoFile(path) if path.suffix == ".xml" else PinocchioFile(path, closure_file(path))
-        worst = compare(robot, engine, count)
-        errors = f"{worst.closures:.0e}, {worst.M:.0e}, {worst.bias:.0e}"
+        try:
+            engine = MujocoFile(path) if path.suffix == ".xml" else PinocchioFile(path, closure_file(path))
+            worst = compare(robot, engine, count, _ROUNDED if moved else 1e-12)
+            errors = f"{worst.closures:.0e}, {worst.M:.0e}, {worst.bias:.0e}"
+        except ValueError as error:
+            errors = str(error)
     closed = len(robot.closures) - (not robot.has_platform)
     numbers = [str(len(robot.bodies) - 1 - robot.has_platform), str(closed), f"{robot.motion.n}"]
     return [name, *numbers, f"{seconds:.1f}", moved, errors]

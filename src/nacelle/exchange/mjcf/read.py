@@ -146,15 +146,17 @@ def _find_mesh_files(root: Element) -> dict[str, Element]:
     for compiler in root.children_named("compiler"):
         settings |= compiler.attributes
     folder = Path(root.file).parent / (settings.get("meshdir") or settings.get("assetdir", ""))
-    meshes = {}
+    meshes: dict[str, Element] = {}
     for asset in root.children_named("asset"):
         for mesh in asset.children_named("mesh"):
             file = mesh.get("file")
+            if meshes.setdefault(mesh.get("name") or Path(file).stem, mesh) is not mesh:
+                continue
             if settings.get("strippath") == "true":
                 file = re.split(r"[/\\]", file)[-1]
             if file and (path := (folder / file).resolve()).is_file():
                 mesh.attributes["file"] = str(path)
-            meshes[mesh.get("name") or Path(file).stem] = mesh
+        asset.children = [mesh for mesh in asset.children if mesh in meshes.values()]
     return meshes
 
 
@@ -208,7 +210,8 @@ class _MeshMasses:
         mesh = self.meshes.get(geom.meshname)
         geoms = (element for element in self.root.all() if element.tag == "geom")
         element = mesh or next((g for g in geoms if name in (g.get("mesh"), g.get("hfield"))), self.root)
-        what = f"the mass of the body {body.name!r} comes from the shape {name!r}"
+        owner = f"the body {body.name!r}" if body.name else "a body without a name"
+        what = f"the mass of {owner} comes from the shape {name!r}"
         if mesh is None or geom.type in (mj.mjtGeom.mjGEOM_HFIELD, mj.mjtGeom.mjGEOM_SDF):
             raise element.fault(f"{what}, which is no mesh of the file", "give the body an <inertial>")
         file = mesh.get("file")

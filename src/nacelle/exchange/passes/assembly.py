@@ -56,6 +56,8 @@ _ROUNDING, _EXACT_RANK, _LARGEST_RANK = 30.0, 1e-9, 1e-3
 # The largest shift of a frame, over the robot's size, and the gap that a pose counts as closed with before
 # it, or how many of the file's last digits.
 _TOLERANCE, _CLOSED_BEFORE, _ROUNDED_GAP = 1e-3, 1e-4, 10.0
+# How far a pose is from a singular one, rad or over the size.
+_AWAY_FROM_SINGULARITY = 0.3
 # A gap of so many times the largest correction is worth a try; corrections that a message still names.
 _NEAR, _NAMED = 5.0, (3.0, 10.0)
 # Weights of rotations against shifts, whatever the digits of a file are.
@@ -304,6 +306,9 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
             "check which frames coincide, or give a nearer pose: a keyframe in MJCF, 'assembly' with a URDF",
         )
     rank = min(max(_ROUNDING * max(gap, _relative_digits(loops)), _EXACT_RANK), _LARGEST_RANK)
+    regular = _regular_neighbour(loops, rank)
+    if regular is not None:
+        loops, state, is_far = replace(loops, assembly=regular), regular.closures, True
     s = np.linalg.svd(scaled_closures(robot, state), compute_uv=False)
     rounded = bool(np.any((s > _EXACT_RANK * s[0]) & (s < rank * s[0]))) if s.size else False
     if not loops.assembly.open and not rounded:
@@ -335,6 +340,26 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
     )
 
 
+def _regular_neighbour(loops: AssembledGraph, rank: float) -> Assembly | None:
+    """A configuration near one that is singular; None where it has no more motions than others."""
+    robot, here = loops.robot, loops.assembly
+    mobility = null_space_of_rows(scaled_closures(robot, here.closures), rank).shape[1]
+    near = sample_near(robot, here, rank, _AWAY_FROM_SINGULARITY)
+    fewer = {
+        k: count
+        for k, assembly in enumerate(near)
+        if (count := null_space_of_rows(scaled_closures(robot, assembly.closures), rank).shape[1]) < mobility
+    }
+    if not fewer or min(fewer.values()) == 0:
+        return None
+    regular = [near[k] for k, count in fewer.items() if count == min(fewer.values())]
+    loops.graph.report.add_step(
+        f"the pose of the file is singular, with {mobility} motions of loops where others have "
+        f"{min(fewer.values())}: assembled in a pose next to it"
+    )
+    return min(regular, key=lambda assembly: is_beyond_limits(robot, assembly.q_tree))
+
+
 def _relative_digits(candidate: AssembledGraph) -> float:
     """The last digit of a file, over the robot's size or in rad."""
     return max(candidate.graph.digits.length / candidate.robot.size, candidate.graph.digits.angle)
@@ -362,7 +387,8 @@ def _close_from_far(candidate: AssembledGraph, near: float) -> AssembledGraph:
 def _correction_options(candidate: AssembledGraph, rank: float) -> CorrectionOptions:
     """Which rates the closures leave independent at a generic configuration, and weights by digits."""
     robot, digits = candidate.robot, candidate.graph.digits
-    states = [candidate.assembly.closures, *sample_near(robot, candidate.assembly, rank)]
+    near = sample_near(robot, candidate.assembly, rank)
+    states = [assembly.closures for assembly in (candidate.assembly, *near)]
     null_spaces = [null_space_of_rows(scaled_closures(robot, state), rank) for state in states]
     N = min(null_spaces, key=lambda basis: basis.shape[1])
     held = np.zeros(len(rate_scale(robot)), dtype=bool)

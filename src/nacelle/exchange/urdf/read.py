@@ -180,6 +180,7 @@ def _effort_drives(elements: dict[str, Element], by_name: dict[str, Link]) -> li
         free = element.first("mimic") is None and element.get("independent", "true").lower() != "false"
         if (
             free
+            and name in by_name
             and len(by_name[name].axes) == 1
             and number_attribute(element.first("limit"), "effort", 0.0, math.inf) > 0.0
         ):

@@ -48,6 +48,8 @@ _SPREADS = (0.05, 0.2, 0.5, 1.0, 3.0) * 4
 _STARTS_WITHIN_LIMITS = 6
 # An earlier start, which is nearer, is left for a gap below this part of its own.
 _BETTER = 0.3
+# Configurations near one that are tried.
+_SAMPLES = 4
 # The longest step of a coordinate, rad or over the robot's size.
 _LONGEST = 0.5
 
@@ -241,14 +243,15 @@ def _smallest_rotation(R: Array, is_aligned: bool) -> Array | None:
     return math.atan2(sine, z) * axis
 
 
-def sample_near(robot: Robot, start: Assembly, rank: float, count: int = 4) -> list[ClosureState]:
-    """Closures at configurations near a closed one, moved along the motions that a rank leaves.
+def sample_near(robot: Robot, start: Assembly, rank: float, distance: float = 0.05) -> list[Assembly]:
+    """Configurations near a closed one, moved along the motions that a rank leaves, and closed.
 
     Args:
         robot: the robot.
         start: the configuration.
         rank: singular values below this part of the largest do not count.
-        count: how many are tried; those that do not close as well as the start are left out.
+        distance: how far coordinates are moved, rad or over the robot's size; those of four that do not close
+            as well as the start are left out.
     """
     solver, rng = _Solver(robot, rank), np.random.default_rng(3)
     first = solver.at(start.platform, start.q_tree)
@@ -256,10 +259,11 @@ def sample_near(robot: Robot, start: Assembly, rank: float, count: int = 4) -> l
     _, s, Vt = np.linalg.svd(first.jacobian)
     N = Vt[int(np.sum(s > rank * np.max(s, initial=0.0))) :].T
     result = []
-    for _ in range(count if N.shape[1] else 0):
+    for _ in range(_SAMPLES if N.shape[1] else 0):
         step = N @ rng.normal(size=N.shape[1])
-        step *= 0.05 / max(float(np.max(np.abs(step))), 1e-300) * solver.units
-        displaced = solver.close(solver.at(*integrate_tree(robot, start.platform, start.q_tree, step)))
-        if float(np.max(np.abs(displaced.residual), initial=0.0)) < near:
-            result.append(displaced.state)
+        step *= distance / max(float(np.max(np.abs(step))), 1e-300) * solver.units
+        closed = solver.close(solver.at(*integrate_tree(robot, start.platform, start.q_tree, step)))
+        if float(np.max(np.abs(closed.residual), initial=0.0)) < near:
+            gaps = closure_gaps(robot, closed.motion, closed.state)
+            result.append(Assembly(closed.platform, closed.q, closed.motion, closed.state, gaps))
     return result
