@@ -167,6 +167,23 @@ class Mechanism:
             columns = independent(A)[1]
         return [k for k in range(self.n) if k not in columns]
 
+    def on_child(self, body):
+        """The frame on a body of the joint that carries it."""
+        return self.from_child[self.names.index(body)].inverse()
+
+    def links(self):
+        """Frames with the axis of each joint along z: at zero in the parent's, and of the body in its own."""
+        placements, of_bodies = [], []
+        for k, parent in enumerate(self.parents):
+            u = np.array(self.axes[k], dtype=float)
+            # Exact where the axis is one of the frame's.
+            x = np.roll(u, 1) if np.count_nonzero(u) == 1 else np.linalg.svd(u[None])[2][1]
+            aligned = Frame(np.column_stack([x, np.cross(u, x), u]), np.zeros(3))
+            carrier = of_bodies[parent] if parent >= 0 else self.base()
+            placements.append(carrier @ self.on_parent[k] @ aligned)
+            of_bodies.append(aligned.inverse() @ self.from_child[k])
+        return placements, of_bodies
+
     def column(self, key):
         """A number of every joint."""
         return self.ctx.array([joint.get(key, 0.0) for joint in self.joints])
