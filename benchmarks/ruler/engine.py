@@ -50,6 +50,7 @@ class Engine:
         """Make the engine's model."""
 
     # accelerations(q, v, tau)   of the joints, for forces of the drives
+    # accelerations_at_rest(q)   for frequencies, of engines that only step
     # forces(q, v, a)            of the drives, for accelerations of the joints
     # energies(q, v)             kinetic, potential
     # start(q, v), step(), bodies()   free motion in steps of STEP; or run(seconds) in place of step()
@@ -68,6 +69,13 @@ class Engine:
             np.array([motion.v for motion in state.motions]),
             np.array([motion.w for motion in state.motions]),
         )
+
+    def refuse(self, armature="", massless=""):
+        """Raise `Unsupported` for rotors or massless bodies, where a reason is given."""
+        if armature and np.any(self.mechanism.column("armature")):
+            raise Unsupported(armature)
+        if massless and any(body["mass"] == 0.0 for body in self.robot["bodies"]):
+            raise Unsupported(massless)
 
     def drive_vector(self, tau):
         """Forces of the drives as forces of all joints."""

@@ -81,6 +81,8 @@ def frequencies(adapter, record):
     none = np.zeros(len(adapter.drives))
 
     def at_rest(near):
+        if hasattr(adapter, "accelerations_at_rest"):
+            return np.asarray(adapter.accelerations_at_rest(near))
         return np.asarray(adapter.accelerations(near, 0.0 * near, none))
 
     found = frequencies_of(gradient(at_rest, mechanism, q, DERIVATIVE_STEP[adapter.single]))
@@ -141,8 +143,9 @@ def measure(engine, robot):
     for name, figure in measures.items():
         if hasattr(adapter, name):
             result |= _attempt(name, lambda figure=figure, name=name: {name: figure(adapter, record)})
-    if hasattr(adapter, "accelerations"):
+    if hasattr(adapter, "accelerations") or hasattr(adapter, "accelerations_at_rest"):
         result |= _attempt("frequencies", lambda: {"frequencies": frequencies(adapter, record)})
+    if hasattr(adapter, "accelerations"):
         first = record["states"][0]
         q, v, tau = (np.array(first[key]) for key in ("q", "v", "tau"))
         call = lambda: adapter.accelerations(q, v, tau)  # noqa: E731

@@ -1,15 +1,15 @@
 """Exudyn: ObjectKinematicTree with SphericalJoint and GenericJoint at the loops, built from the description.
 
-Accelerations: the initial accelerations of the implicit solver, of second order with index 3. Steps: generalised-alpha
-method with index 2 (`useIndex2Constraints`), spectral radius 1, Newton to 1e-12 relative and 1e-14 absolute,
-dense Eigen solver that ignores singular Jacobians, which redundant constraints have. Springs and viscous friction
+Accelerations: the initial accelerations of the implicit solver. Steps: generalised-alpha method with index 3 and
+spectral radius 1, Newton to 1e-12 relative and 1e-14 absolute, dense Eigen solver that ignores singular Jacobians,
+which redundant constraints have. Springs and viscous friction
 are the tree's P and D control, rotors a mass matrix on its coordinates, smooth Coulomb friction a user function.
 """
 
 import exudyn as exu
 import exudyn.itemInterface as items
 import numpy as np
-from engine import SECONDS, STEP, Engine
+from engine import STEP, Engine
 
 
 class Adapter(Engine):
@@ -71,8 +71,6 @@ class Adapter(Engine):
         integration = self.settings.timeIntegration
         integration.newton.relativeTolerance, integration.newton.absoluteTolerance = 1e-12, 1e-14
         integration.generalizedAlpha.spectralRadius = 1.0
-        integration.generalizedAlpha.useIndex2Constraints = True
-        integration.generalizedAlpha.useNewmark = True
         integration.generalizedAlpha.computeInitialAccelerations = True
         integration.verboseMode = 0
 
