@@ -140,11 +140,7 @@ def _add_springs(data, robot, hertz):
     J = np.array(nacelle.jacobian(robot, x).inverse)
     inertia = np.abs(np.diag(np.linalg.inv(J @ np.linalg.inv(nacelle.mass_matrix(robot, x)) @ J.T)))
     rest = nacelle.inverse_kinematics(robot, x).q
-    joints = {
-        f"{leg['name']}.{name}": joint
-        for leg in data["legs"]
-        for name, joint in leg["joints"].items()
-    }
+    joints = {f"{leg['name']}.{name}": joint for leg in data["legs"] for name, joint in leg["joints"].items()}
     for actuator, mass, q in zip(robot.actuators, inertia, rest, strict=True):
         stiffness = float(f"{mass * (2.0 * math.pi * hertz) ** 2:.1e}")
         spring = {"stiffness": stiffness, "rest": float(f"{q:.3f}")}
@@ -157,7 +153,7 @@ def random_description(name, entry):
     All body frames are parallel to the base there, so that positions are sums of decimals.
     """
     rng = np.random.default_rng(entry.seed)
-    platform = np.round(rng.uniform(-0.1, 0.1, 3) + [0.0, 0.0, 0.6], 3)
+    platform = np.round(rng.uniform(-0.1, 0.1, 3) + np.array([0.0, 0.0, 0.6]), 3)
     freedoms = 6 - sum(6 - leg for leg in entry.legs)
     legs = []
     for number, count in enumerate(entry.legs):
@@ -186,14 +182,21 @@ def random_description(name, entry):
             parent, before = f"b{k}", point
         last = {"type": kinds[-1], "parent": parent, "at": _list(end - before), "child": "platform"}
         last |= {"child_at": _list(end - platform)} | _random_axes(rng, kinds[-1])
-        legs.append({"name": f"leg{number + 1}", "bodies": bodies, "joints": joints, "closures": {"end": last}})
+        legs.append(
+            {"name": f"leg{number + 1}", "bodies": bodies, "joints": joints, "closures": {"end": last}}
+        )
     return {
         "format": "nacelle/2",
         "name": name,
         "units": "SI",
         "motion": ["x", "y", "z", "rx", "ry", "rz"][:freedoms],
         "reference": {"position": _list(platform)},
-        "platform": {"name": "platform", "mass": 4.0, "com": [0.01, -0.02, 0.03], "inertia": [0.05, 0.06, 0.08]},
+        "platform": {
+            "name": "platform",
+            "mass": 4.0,
+            "com": [0.01, -0.02, 0.03],
+            "inertia": [0.05, 0.06, 0.08],
+        },
         "legs": legs,
     }
 

@@ -2,10 +2,10 @@
 
     python benchmarks/ruler/describe.py [NAME ...]      write YAML, MJCF and URDF into .results/ruler/
 
-A description holds a tree of joints with one axis each and the loops that close it: frames of two bodies whose
-origins coincide ("point"), or that coincide entirely ("weld"). Loops at joints that are not bare ball joints
-are cut through a body, whose mass and inertia are shared by the two halves; a universal joint has a massless
-body between its axes, and a ball joint of the tree two.
+A description holds a tree of joints with one axis each and the loops that close it: frames of two bodies
+whose origins coincide ("point"), or that coincide entirely ("weld"). Loops at joints that are not bare ball
+joints are cut through a body, whose mass and inertia are shared by the two halves; a universal joint has a
+massless body between its axes, and a ball joint of the tree two.
 """
 
 import argparse

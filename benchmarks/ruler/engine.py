@@ -1,7 +1,7 @@
 """What an engine of the ruler is: a class `Adapter` in engines/NAME.py, derived from `Engine`.
 
-Methods that an engine does not have are left out; their figures are blank. Coordinates, rates and accelerations
-are those of the joints of the tree in the order of the description.
+Methods that an engine does not have are left out; their figures are blank. Coordinates, rates and
+accelerations are those of the joints of the tree in the order of the description.
 """
 
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from mechanism import Mechanism, cross
 SECONDS, STEP = 1.0, 1e-3
 
 
-class Unsupported(Exception):
+class UnsupportedError(Exception):
     """A robot that an engine does not hold; the message says why."""
 
 
 @dataclass(frozen=True)
 class Bodies:
-    """Bodies in motion, in the order of the description: rotations, origins, their velocities, angular velocities."""
+    """Bodies in the order of the description: rotations, origins, their velocities, angular velocities."""
 
     R: np.ndarray
     p: np.ndarray
@@ -71,11 +71,11 @@ class Engine:
         )
 
     def refuse(self, armature="", massless=""):
-        """Raise `Unsupported` for rotors or massless bodies, where a reason is given."""
+        """Raise `UnsupportedError` for rotors or massless bodies, where a reason is given."""
         if armature and np.any(self.mechanism.column("armature")):
-            raise Unsupported(armature)
+            raise UnsupportedError(armature)
         if massless and any(body["mass"] == 0.0 for body in self.robot["bodies"]):
-            raise Unsupported(massless)
+            raise UnsupportedError(massless)
 
     def drive_vector(self, tau):
         """Forces of the drives as forces of all joints."""
@@ -166,7 +166,10 @@ def coordinates(mechanism, bodies):
         if mechanism.turns[k]:
             Q = (R @ at.R).T @ C
             sine = np.array([Q[2, 1] - Q[1, 2], Q[0, 2] - Q[2, 0], Q[1, 0] - Q[0, 1]]) @ u / 2.0
-            q[k], v[k] = np.arctan2(sine, (np.trace(Q) - 1.0) / 2.0), a @ (bodies.w[k] - w)
+            angle, near = np.arctan2(sine, (np.trace(Q) - 1.0) / 2.0), mechanism.joints[k]["value"]
+            # Of angles that differ by full turns the nearest to the assembly's.
+            q[k] = angle + 2.0 * np.pi * np.round((near - angle) / (2.0 * np.pi))
+            v[k] = a @ (bodies.w[k] - w)
         else:
             start = R @ at.p + p
             q[k] = a @ (origin - start)

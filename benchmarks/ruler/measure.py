@@ -21,19 +21,19 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import numpy as np
-import truth
-from engine import SECONDS, STEP, Unsupported, energy, gaps
-from mechanism import Mechanism, frequencies_of, gradient
-from timing import processor
+import numpy as np  # noqa: E402
+import truth  # noqa: E402
+from engine import SECONDS, STEP, UnsupportedError, energy, gaps  # noqa: E402
+from mechanism import frequencies_of, gradient  # noqa: E402
+from timing import processor  # noqa: E402
 
 RESULTS = HERE.parent / "results" / "ruler.json"
 ENGINES = [path.stem for path in sorted((HERE / "engines").glob("*.py"))]
 ROBOTS = [path.stem for path in sorted(truth.FOLDER.glob("*.json"))]
 FILES = HERE.parents[1] / ".results" / "ruler"
-LIMIT = 1800.0
-# Steps of the independent coordinates for derivatives of accelerations, rad or m: double and single precision.
-DERIVATIVE_STEP = {False: 5e-4, True: 2e-2}
+LIMIT = 3600.0
+# Steps of independent coordinates for derivatives of accelerations, rad or m: double and single precision.
+DERIVATIVE_STEP = {False: 1e-4, True: 2e-2}
 
 
 def digits(values, exact, scale=None):
@@ -56,7 +56,7 @@ def accelerations(adapter, record):
 
 
 def forces(adapter, record):
-    """Digits of the drives' forces, in units of their springs and friction a part of the largest."""
+    """Digits of the forces of the drives."""
     worst = []
     for state in record["states"]:
         q, v, tau, a = (np.array(state[key], dtype=float) for key in ("q", "v", "tau", "accelerations"))
@@ -75,7 +75,7 @@ def energies(adapter, record):
 
 
 def frequencies(adapter, record):
-    """Digits of the frequencies of small oscillations, from accelerations around the equilibrium."""
+    """Digits of the frequencies of small oscillations, from accelerations around rest, and the lowest, Hz."""
     exact = np.array(record["equilibrium"]["frequencies"], dtype=float)
     mechanism, q = adapter.mechanism, np.array(record["equilibrium"]["q"])
     none = np.zeros(len(adapter.drives))
@@ -86,7 +86,7 @@ def frequencies(adapter, record):
         return np.asarray(adapter.accelerations(near, 0.0 * near, none))
 
     found = frequencies_of(gradient(at_rest, mechanism, q, DERIVATIVE_STEP[adapter.single]))
-    return digits(found / exact, np.ones(len(exact)))
+    return {"frequencies": digits(found / exact, np.ones(len(exact))), "lowest_hz": float(found[0])}
 
 
 def _least(values):
@@ -137,14 +137,14 @@ def measure(engine, robot):
     result = {}
     try:
         adapter = importlib.import_module(f"engines.{engine}").Adapter(record["robot"], files)
-    except Unsupported as reason:
+    except UnsupportedError as reason:
         return {"unsupported": str(reason)}
     measures = {"accelerations": accelerations, "forces": forces, "energies": energies}
     for name, figure in measures.items():
         if hasattr(adapter, name):
             result |= _attempt(name, lambda figure=figure, name=name: {name: figure(adapter, record)})
     if hasattr(adapter, "accelerations") or hasattr(adapter, "accelerations_at_rest"):
-        result |= _attempt("frequencies", lambda: {"frequencies": frequencies(adapter, record)})
+        result |= _attempt("frequencies", lambda: frequencies(adapter, record))
     if hasattr(adapter, "accelerations"):
         first = record["states"][0]
         q, v, tau = (np.array(first[key]) for key in ("q", "v", "tau"))
@@ -158,10 +158,11 @@ def measure(engine, robot):
 def _attempt(name, figure):
     try:
         return figure()
-    except Unsupported:
+    except UnsupportedError:
         return {}
     except Exception as error:
-        return {f"failed_{name}": f"{type(error).__name__}: {str(error).splitlines()[0][:160] if str(error) else ''}"}
+        text = " ".join(str(error).split())[:160]
+        return {f"failed_{name}": f"{type(error).__name__}: {text}"}
 
 
 def versions(engine):
@@ -174,7 +175,8 @@ def run_engine(engine, robots):
     """Print a line of JSON for each robot; the first has the versions."""
     print(json.dumps({"versions": versions(engine)}), flush=True)
     for robot in robots:
-        print(json.dumps({"robot": robot} | measure(engine, robot)), flush=True)
+        # Engines print lines of their own, some without an end.
+        print("\n" + json.dumps({"robot": robot} | measure(engine, robot)), flush=True)
 
 
 def collect(engine, robots):
@@ -185,8 +187,7 @@ def collect(engine, robots):
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         try:
             done = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LIMIT,
-                env=environment, check=False,
+                command, capture_output=True, text=True, timeout=LIMIT, env=environment, check=False
             )
             output, error, status = done.stdout, done.stderr, done.returncode
         except subprocess.TimeoutExpired as late:
@@ -206,6 +207,17 @@ def collect(engine, robots):
     return {"versions": known, "robots": results}
 
 
+def keep(engine, results):
+    """Add an engine's results to those of this architecture."""
+    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    here = kept.setdefault(platform.machine(), {"engines": {}})
+    earlier = here["engines"].get(engine, {"robots": {}})["robots"]
+    here["engines"][engine] = results | {"robots": earlier | results["robots"]}
+    here |= {"processor": processor(), "cores": os.cpu_count(), "date": time.strftime("%Y-%m-%d")}
+    lines = json.dumps(kept, sort_keys=True).replace('}, "', '},\n"')
+    RESULTS.write_text(lines + "\n", encoding="utf-8")
+
+
 def main():
     """Measure and keep the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -219,19 +231,13 @@ def main():
 
     for robot in options.robots:
         write_files(robot)
-    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    here = kept.setdefault(platform.machine(), {"engines": {}})
     for engine in options.engines:
         print(engine, flush=True)
-        found = collect(engine, options.robots)
-        if found is None:
+        results = collect(engine, options.robots)
+        if results is None:
             print(f"{engine} is not installed or does not start", flush=True)
-            continue
-        earlier = here["engines"].get(engine, {"robots": {}})
-        here["engines"][engine] = found | {"robots": earlier["robots"] | found["robots"]}
-        here |= {"processor": processor(), "cores": os.cpu_count(), "date": time.strftime("%Y-%m-%d")}
-        lines = json.dumps(kept, sort_keys=True).replace('}, "', '},\n"')
-        RESULTS.write_text(lines + "\n", encoding="utf-8")
+        else:
+            keep(engine, results)
     return None
 
 

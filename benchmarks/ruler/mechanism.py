@@ -11,8 +11,8 @@ the joints of a tree, an angle or a stroke each; joint j carries body j. With th
     S   the driven joints
     A   rows of the loops: frames whose origins coincide (3 rows), or that coincide entirely (6)
 
-Rows of A that depend on others to 1e-9, as overconstrained loops have them, are left out: numbers are doubles,
-and such loops close to 16 digits only. Equal numbers give equal choices in double and at 50 digits.
+Rows of A that depend on others to 1e-9, as overconstrained loops have them, are left out: numbers are
+doubles, and such loops close to 16 digits only. Equal numbers give equal choices in double and at 50 digits.
 """
 
 import math
@@ -230,10 +230,8 @@ class Mechanism:
             carrier = self.base() if parent < 0 else steps[parent].pose
             frame = carrier @ self.on_parent[k]
             u = self.axes[k]
-            if self.turns[k]:
-                inner = Frame(self._rotation(u, q[k]), 0 * u)
-            else:
-                inner = Frame(self.base().R, u * q[k])
+            turns = self.turns[k]
+            inner = Frame(self._rotation(u, q[k]), 0 * u) if turns else Frame(self.base().R, u * q[k])
             pose = frame @ inner @ self.from_child[k]
             steps.append(Step(pose, frame.R @ u, frame.p, carrier))
         return steps
@@ -329,7 +327,7 @@ class Mechanism:
 
 
 def gradient(accelerations, mechanism, q, step, order=4):
-    """Derivatives of accelerations at rest by the independent coordinates, central differences of an order."""
+    """Derivatives of accelerations at rest by the independent coordinates, by central differences."""
     # Of second order the error is step^2, of fourth step^4.
     stencil = {2: ((1, 1, 2),), 4: ((1, 8, 12), (2, -1, 12))}[order]
     columns, free = [], mechanism.independent

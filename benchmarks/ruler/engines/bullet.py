@@ -1,8 +1,9 @@
 """Bullet's Featherstone multi-bodies through PyBullet, from the URDF.
 
-Loops are `createConstraint` with JOINT_POINT2POINT and JOINT_FIXED, force 1e8. Bullet only steps: frequencies are of
-velocities after one step from rest. Steps: semi-implicit Euler, 1000 solver iterations, residual threshold 0, damping
-and sleeping off, erp 0.2. Springs and friction, which Bullet does not have, are applied as joint forces.
+Loops are `createConstraint` with JOINT_POINT2POINT and JOINT_FIXED, force 1e8. Bullet only steps:
+frequencies are of velocities after one step from rest. Steps: semi-implicit Euler, 1000 solver iterations,
+residual threshold 0, damping and sleeping off, erp 0.2. Springs and friction, which Bullet does not have,
+are applied as joint forces.
 """
 
 from xml.etree import ElementTree

@@ -1,8 +1,9 @@
 """Drake, a discrete MultibodyPlant with ball and weld constraints, built from the description.
 
-Loops need Drake's discrete mode with the SAP solver, which has no accelerations: frequencies are of velocities after
-one step from rest; a step of 1 us gives no more digits. SAP, step 1 ms, sap_near_rigid_threshold 0, the stiffest that Drake allows. Springs, viscous
-friction and rotors are Drake's; smooth Coulomb friction is an applied generalised force.
+Loops need Drake's discrete mode with the SAP solver, which has no accelerations: frequencies are of
+velocities after one step from rest; a step of 1 us gives no more digits. SAP, step 1 ms,
+sap_near_rigid_threshold 0, the stiffest that Drake allows. Springs, viscous friction and rotors are
+Drake's; smooth Coulomb friction is an applied generalised force.
 """
 
 import numpy as np
@@ -22,6 +23,8 @@ from pydrake.all import (
     SpatialInertia,
 )
 
+KINDS = {True: (RevoluteJoint, RevoluteSpring), False: (PrismaticJoint, PrismaticSpring)}
+
 
 class Adapter(Engine):
     packages = ("drake",)
@@ -40,9 +43,13 @@ class Adapter(Engine):
             rotation = (at.R @ I @ at.R.T)[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
             central = RotationalInertia(*rotation)
             com, mass = at.R @ model.com[k] + at.p, model.mass[k]
-            inertia = SpatialInertia.MakeFromCentralInertia(mass, com, central) if mass else SpatialInertia.Zero()
+            inertia = (
+                SpatialInertia.MakeFromCentralInertia(mass, com, central) if mass else SpatialInertia.Zero()
+            )
             bodies[k] = plant.AddRigidBody(name, inertia)
-            kind, spring = (RevoluteJoint, RevoluteSpring) if model.turns[k] else (PrismaticJoint, PrismaticSpring)
+            kind, spring = (
+                (RevoluteJoint, RevoluteSpring) if model.turns[k] else (PrismaticJoint, PrismaticSpring)
+            )
             place = transform(placements[k].R, placements[k].p)
             carrier = bodies[model.parents[k]].body_frame()
             frame = plant.AddFrame(FixedOffsetFrame(f"{name}-at", carrier, place))
@@ -59,7 +66,9 @@ class Adapter(Engine):
             a = at if first < 0 else of_bodies[first] @ at
             b = child_at if second < 0 else of_bodies[second] @ child_at
             if weld:
-                plant.AddWeldConstraint(bodies[first], transform(a.R, a.p), bodies[second], transform(b.R, b.p))
+                plant.AddWeldConstraint(
+                    bodies[first], transform(a.R, a.p), bodies[second], transform(b.R, b.p)
+                )
             else:
                 plant.AddBallConstraint(bodies[first], a.p, bodies[second], b.p)
         plant.Finalize()

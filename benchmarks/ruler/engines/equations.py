@@ -1,10 +1,6 @@
-"""The ruler's own equations in double precision, dense and without an engine: what double precision allows.
+"""The ruler's own equations in double precision, dense: how many digits double precision allows."""
 
-Steps: the classical Runge-Kutta method of fourth order, then coordinates and rates are projected onto the loops.
-"""
-
-import numpy as np
-from engine import STEP, Engine, consistent_forces, runge_kutta
+from engine import Engine, consistent_forces
 
 
 class Adapter(Engine):
@@ -20,15 +16,3 @@ class Adapter(Engine):
 
     def energies(self, q, v):
         return self.mechanism.energies(q, v)
-
-    def start(self, q, v):
-        self.q, self.v = q, v
-
-    def step(self):
-        none = np.zeros(len(self.drives))
-        q, v = runge_kutta(lambda q, v: self.accelerations(q, v, none), self.q, self.v, STEP)
-        self.q = self.mechanism.close(q)
-        self.v = self.mechanism.compatible(self.q, v)
-
-    def bodies(self):
-        return self.tree_bodies(self.q, self.v)

@@ -1,15 +1,15 @@
 """Exudyn: ObjectKinematicTree with SphericalJoint and GenericJoint at the loops, built from the description.
 
-Accelerations: the initial accelerations of the implicit solver. Steps: generalised-alpha method with index 3 and
-spectral radius 1, Newton to 1e-12 relative and 1e-14 absolute, dense Eigen solver that ignores singular Jacobians,
-which redundant constraints have. Springs and viscous friction
-are the tree's P and D control, rotors a mass matrix on its coordinates, smooth Coulomb friction a user function.
+Accelerations: the initial accelerations of the implicit solver. Steps: generalised-alpha method with index
+3 and spectral radius 1, Newton to 1e-12 relative and 1e-14 absolute, dense Eigen solver that ignores
+singular Jacobians, which redundant constraints have. Springs and viscous friction are the tree's P and D
+control, rotors a mass matrix on its coordinates, smooth Coulomb friction a user function.
 """
 
 import exudyn as exu
-import exudyn.itemInterface as items
 import numpy as np
 from engine import STEP, Engine
+from exudyn import itemInterface
 
 
 class Adapter(Engine):
@@ -22,7 +22,7 @@ class Adapter(Engine):
         placements, of_bodies = model.links()
         law = self.joint_forces
         self.node = mbs.AddNode(
-            items.NodeGenericODE2(
+            itemInterface.NodeGenericODE2(
                 numberOfODE2Coordinates=n,
                 referenceCoordinates=[0.0] * n,
                 initialCoordinates=[0.0] * n,
@@ -30,7 +30,7 @@ class Adapter(Engine):
             )
         )
         kinds = exu.JointType.RevoluteZ, exu.JointType.PrismaticZ
-        tree = items.ObjectKinematicTree(
+        tree = itemInterface.ObjectKinematicTree(
             nodeNumber=self.node,
             jointTypes=[kinds[0] if turns else kinds[1] for turns in model.turns],
             linkParents=model.parents,
@@ -49,20 +49,25 @@ class Adapter(Engine):
             jointForceVector=[0.0] * n,
         )
         if law.has_friction:
-            tree.forceUserFunction = lambda mbs, t, item, q, v: -law.coulomb * np.tanh(np.array(v) / law.smooth)
+            tree.forceUserFunction = lambda mbs, t, item, q, v: (
+                -law.coulomb * np.tanh(np.array(v) / law.smooth)
+            )
         self.tree = mbs.AddObject(tree)
         armature = np.diag(model.column("armature"))
         if np.any(armature):
-            mbs.AddObject(items.ObjectGenericODE2(nodeNumbers=[self.node], massMatrix=armature))
-        ground = mbs.AddObject(items.ObjectGround())
+            mbs.AddObject(itemInterface.ObjectGenericODE2(nodeNumbers=[self.node], massMatrix=armature))
+        ground = mbs.AddObject(itemInterface.ObjectGround())
         for (first, at, second, child_at), weld in zip(model.ends, model.welds, strict=True):
-            ends = [self.end(ground, body, frame, of_bodies) for body, frame in ((first, at), (second, child_at))]
-            markers = [marker for marker, _ in ends]
+            sides = ((first, at), (second, child_at))
+            (marker, R), (another, C) = (self.end(ground, body, frame, of_bodies) for body, frame in sides)
+            markers = [marker, another]
             if weld:
-                turned = dict(rotationMarker0=ends[0][1], rotationMarker1=ends[1][1])
-                mbs.AddObject(items.GenericJoint(markerNumbers=markers, constrainedAxes=[1] * 6, **turned))
+                turned = {"rotationMarker0": R, "rotationMarker1": C}
+                mbs.AddObject(
+                    itemInterface.GenericJoint(markerNumbers=markers, constrainedAxes=[1] * 6, **turned)
+                )
             else:
-                mbs.AddObject(items.SphericalJoint(markerNumbers=markers))
+                mbs.AddObject(itemInterface.SphericalJoint(markerNumbers=markers))
         mbs.Assemble()
         self.settings = exu.SimulationSettings()
         self.settings.linearSolverType = exu.LinearSolverType.EigenDense
@@ -77,10 +82,10 @@ class Adapter(Engine):
     def end(self, ground, body, frame, of_bodies):
         if body < 0:
             return self.mbs.AddMarker(
-                items.MarkerBodyRigid(bodyNumber=ground, localPosition=list(frame.p))
+                itemInterface.MarkerBodyRigid(bodyNumber=ground, localPosition=list(frame.p))
             ), frame.R
         at = of_bodies[body] @ frame
-        marker = items.MarkerKinematicTreeRigid(
+        marker = itemInterface.MarkerKinematicTreeRigid(
             objectNumber=self.tree, linkNumber=body, localPosition=list(at.p)
         )
         return self.mbs.AddMarker(marker), at.R

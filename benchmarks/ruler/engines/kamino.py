@@ -1,9 +1,11 @@
-"""Newton's Kamino on the processor, in single precision, built from the description: bodies in maximal coordinates.
+"""Newton's Kamino on the processor, in single precision, built from the description.
 
-Every joint and loop is a joint of Newton (revolute, prismatic, fixed, ball). Kamino only steps: frequencies are of
-velocities after one step from rest. Steps: Euler's, since Moreau's is for contacts; P-ADMM with
-tolerances 1e-7, 500 iterations and acceleration. Springs and viscous friction are
-its implicit drives (`target_ke`, `target_kd`), rotors `armature`; smooth Coulomb friction is an applied force.
+Bodies are in maximal coordinates.
+
+Every joint and loop is a joint of Newton (revolute, prismatic, fixed, ball). Kamino only steps: frequencies
+are of velocities after one step from rest. Steps: Euler's, since Moreau's is for contacts; P-ADMM with
+tolerances 1e-7, 500 iterations and acceleration. Springs and viscous friction are its implicit drives
+(`target_ke`, `target_kd`), rotors `armature`; smooth Coulomb friction is an applied force.
 """
 
 import newton
@@ -82,7 +84,9 @@ class Adapter(Engine):
         return coordinates(self.mechanism, self.bodies())[1] / STEP
 
     def bodies(self):
-        poses, twists = (getattr(self.states[0], name).numpy().astype(float) for name in ("body_q", "body_qd"))
+        poses, twists = (
+            getattr(self.states[0], name).numpy().astype(float) for name in ("body_q", "body_qd")
+        )
         R = np.array([rotation(pose[3:]) for pose in poses])
         w = twists[:, 3:]
         com = np.einsum("kij,kj->ki", R, np.array(self.mechanism.com))

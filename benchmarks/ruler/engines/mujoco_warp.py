@@ -1,13 +1,13 @@
-"""MuJoCo Warp on the processor, in single precision, from the MJCF; equalities and solver as in mujoco.py.
+"""MuJoCo Warp on the processor, in single precision, from the MJCF; otherwise as mujoco.py.
 
-Steps: RK4. Forces and energies are not compared: they come from the model of MuJoCo itself.
+solref = (0.02, 1) and solimp 0.999: stiffer loops lose digits in single precision. Tolerance 1e-8. Steps:
+RK4. Forces and energies are not compared: they come from the model of MuJoCo itself.
 """
 
 import mujoco as mj
 import mujoco_warp as mjw
 import numpy as np
 import warp as wp
-
 from engines.mujoco import Adapter as Mujoco
 
 wp.config.quiet = True
@@ -21,6 +21,7 @@ class Adapter(Mujoco):
     def build(self):
         super().build()
         self.model.opt.tolerance = 1e-8
+        self.model.eq_solref[:], self.model.eq_solimp[:, :2] = (0.02, 1.0), 0.999
         mj.mj_forward(self.model, self.data)
         with wp.ScopedDevice("cpu"):
             self.warp_model = mjw.put_model(self.model)

@@ -1,14 +1,16 @@
 """nacelle, from the YAML: forward and inverse dynamics of the platform.
 
-Its state is the pose and twist of the platform, so that its kinematics closes the loops at every evaluation. The
-pose follows from the drives by forward kinematics, whose time is in that of the accelerations. Accelerations of
-joints that its own tree does not have are left out. Steps: `nacelle.simulate` with dop853, relative tolerance
-1e-12; its time is divided by the number of steps of the other engines. Gap: `closure_error` of the run.
+Its state is the pose and twist of the platform, so that its kinematics closes the loops at every
+evaluation. The pose follows from the drives by forward kinematics, whose time is in that of the
+accelerations. Accelerations of joints that its own tree does not have are left out. Steps:
+`nacelle.simulate` with dop853, relative tolerance 1e-12; its time is divided by the number of steps of the
+other engines. Gap: `closure_error` of the run.
 """
 
-import nacelle
 import numpy as np
-from engine import Engine, Unsupported
+from engine import Engine, UnsupportedError
+
+import nacelle
 
 
 class Adapter(Engine):
@@ -19,7 +21,7 @@ class Adapter(Engine):
         ours = [self.joints[k] for k in self.drives]
         names = [model.joints[drive.joint].name.replace(".", "-") for drive in model.actuators]
         if sorted(names) != sorted(ours):
-            raise Unsupported("drives have other names")
+            raise UnsupportedError("drives have other names")
         self.order = [ours.index(name) for name in names]
         tree = {
             joint.name.replace(".", "-"): (q.start, v.start)

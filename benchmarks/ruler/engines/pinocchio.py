@@ -1,16 +1,16 @@
 """Pinocchio's constraintDynamics, from the URDF with the loops of the description as rigid constraints.
 
-Proximal settings: mu 1e-10, accuracy 1e-15 absolute and relative, at most 20 iterations. Accelerations: no Baumgarte
-corrector. Steps: the classical Runge-Kutta method of fourth order around constraintDynamics, corrector Kp = 1e4,
-Kd = 2e2 per loop. Springs and friction, which Pinocchio does not have, are added to the joint forces; rotors
-are `armature`. Forces: rnea, with the Jacobian of the constraints.
+Proximal settings: mu 1e-6, accuracy 1e-15 absolute and relative, at most 20 iterations. Accelerations: no
+Baumgarte corrector. Steps: the classical Runge-Kutta method of fourth order around constraintDynamics,
+corrector Kp = 1e4, Kd = 2e2 per loop. Springs and friction, which Pinocchio does not have, are added to the
+joint forces; rotors are `armature`. Forces: rnea, with the Jacobian of the constraints.
 """
 
 import numpy as np
 import pinocchio as pin
 from engine import STEP, Engine, consistent_forces, runge_kutta
 
-KP, KD, MU = 1e4, 2e2, 1e-10
+KP, KD, MU = 1e4, 2e2, 1e-6
 
 
 class Adapter(Engine):
@@ -34,7 +34,7 @@ class Adapter(Engine):
         pin.initConstraintDynamics(m, self.data, self.loops, self.contents)
 
     def end(self, body, at):
-        frame = self.model.frames[self.model.getFrameId(body)]
+        frame = self.model.frames[self.model.getFrameId(body, pin.BODY)]
         # The link's frame is in the joint; the body's is moved by the joint's place on it.
         shift = np.zeros(3) if body == "base" else -self.mechanism.on_child(body).p
         local = pin.SE3(pin.Quaternion(*np.roll(at["quat_xyzw"], 1)), np.array(at["p"]) + shift)

@@ -1,11 +1,11 @@
 """Pinocchio's lcaba, the loop-constrained articulated body algorithm; otherwise as pinocchio.py.
 
-Proximal settings: mu 0.1, accuracy 1e-15 absolute and relative, at most 200 iterations; smaller mu lose
-digits. Steps: no Baumgarte corrector, with which motions of lcaba grow without bound here.
+Proximal settings: mu 1e-3, accuracy 1e-15 absolute and relative, at most 200 iterations; smaller mu lose
+digits, larger ones do not converge for all robots. Steps: no Baumgarte corrector, with which motions of
+lcaba grow without bound here.
 """
 
 import pinocchio as pin
-
 from engines.pinocchio import Adapter as ConstraintDynamics
 
 
@@ -13,7 +13,7 @@ class Adapter(ConstraintDynamics):
     def build(self):
         super().build()
         pin.computeJointMinimalOrdering(self.model, self.data, self.loops)
-        self.settings = pin.ProximalSettings(1e-15, 1e-15, 0.1, 200)
+        self.settings = pin.ProximalSettings(1e-15, 1e-15, 1e-3, 200)
 
     def dynamics(self, q, v, tau):
         return pin.lcaba(self.model, self.data, q, v, tau, self.loops, self.contents, self.settings)
