@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import numpy as np  # noqa: E402
 import truth  # noqa: E402
 from engine import SECONDS, STEP, UnsupportedError, energy, gaps  # noqa: E402
-from mechanism import frequencies_of, gradient  # noqa: E402
+from mechanism import Mechanism, frequencies_of, gradient  # noqa: E402
 from timing import processor  # noqa: E402
 
 RESULTS = HERE.parent / "results" / "ruler.json"
@@ -134,7 +134,10 @@ def measure(engine, robot):
     """All figures of an engine for a robot; a reason where there are none."""
     record = truth.read(robot)
     files = {ending: FILES / f"{robot}{ending}" for ending in (".xml", ".urdf", ".yaml")}
-    result = {}
+    # The speed of the machine at this moment: the ruler's own equations for the same state.
+    first, own = record["states"][0], Mechanism(record["robot"])
+    q, v, tau = (np.array(first[key]) for key in ("q", "v", "tau"))
+    result = {"yardstick_us": duration(lambda: own.accelerations(q, v, tau))}
     try:
         adapter = importlib.import_module(f"engines.{engine}").Adapter(record["robot"], files)
     except UnsupportedError as reason:
@@ -146,8 +149,6 @@ def measure(engine, robot):
     if hasattr(adapter, "accelerations") or hasattr(adapter, "accelerations_at_rest"):
         result |= _attempt("frequencies", lambda: frequencies(adapter, record))
     if hasattr(adapter, "accelerations"):
-        first = record["states"][0]
-        q, v, tau = (np.array(first[key]) for key in ("q", "v", "tau"))
         call = lambda: adapter.accelerations(q, v, tau)  # noqa: E731
         result |= _attempt("time", lambda: {"accelerations_us": duration(call)})
     if hasattr(adapter, "start"):
@@ -226,7 +227,8 @@ def main():
     parser.add_argument("--run", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.run:
-        return run_engine(options.run, options.robots)
+        run_engine(options.run, options.robots)
+        return
     from describe import write_files
 
     for robot in options.robots:
@@ -238,7 +240,6 @@ def main():
             print(f"{engine} is not installed or does not start", flush=True)
         else:
             keep(engine, results)
-    return None
 
 
 if __name__ == "__main__":

@@ -116,7 +116,10 @@ def _ratio(results, machine, engine):
     engines = results.get(machine, {}).get("engines", {})
     ours, base = (engines.get(name, {}).get("robots", {}) for name in (engine, "mujoco"))
     ratios = [
-        ours[name]["step_us"] / base[name]["step_us"]
+        ours[name]["step_us"]
+        / ours[name]["yardstick_us"]
+        * base[name]["yardstick_us"]
+        / base[name]["step_us"]
         for name in ours
         if ours[name].get("step_us") and base.get(name, {}).get("step_us")
     ]
