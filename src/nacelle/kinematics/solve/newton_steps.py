@@ -14,7 +14,7 @@ The error is the largest entry of g, lengths over the robot's size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -281,7 +281,7 @@ def closing_path_step(robot: Robot, y: Array, x: Array) -> dict[str, Array]:
     return {"dy": pack(dy), "error": _largest(gaps), "distances": _distances(squares, side)}
 
 
-def _side(numbers: Sequence[Scalar]) -> Scalar:
+def _side(numbers: Iterable[Scalar]) -> Scalar:
     """The sign of a product of numbers that change theirs at singularities: on the other side of one -1."""
     side: Scalar = 1.0
     for number in numbers:
