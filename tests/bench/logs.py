@@ -33,11 +33,11 @@ from support.identification import truth_of
 Array = np.ndarray
 
 RATE = 1000.0
-# Machines of every robot that are simulated.
-VARIANTS = 4
+# Simulated machines of every robot: those of even seeds, and those of odd ones.
+VARIANTS = 6
 _FOLDER = Path(__file__).parents[2] / ".cache" / "bench"
-_FREQUENCY, _HARMONICS = 0.25, 5
-_SETTLE, _DURATION, _SPARE = 1.5, 8.0, 1.0
+_FREQUENCY, _HARMONICS = 0.5, 5
+_SETTLE, _DURATION, _SPARE = 1.5, 6.0, 1.0
 _BANDWIDTH, _COUNTS = 12.0, 8192
 
 
@@ -129,7 +129,8 @@ def run_of(name: str, variant: int, changes: tuple[tuple[str, float], ...] = ())
     """
     plant, numbers = PLANTS[name], machine_numbers(name, variant, changes)
     code = "".join(inspect.getsource(part) for part in (simulate, excitation, Plant))
-    text = f"{plant.mjcf(numbers)} {variant} {plant.size} {plant.inertia} {_BANDWIDTH} {_DURATION} {code}"
+    settings = (variant, plant.size, plant.inertia, _BANDWIDTH, _FREQUENCY, _DURATION, _COUNTS)
+    text = f"{plant.mjcf(numbers)} {settings} {code}"
     file = _FOLDER / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.npz"
     if not file.exists():
         run = simulate(plant, numbers, variant)
@@ -139,9 +140,7 @@ def run_of(name: str, variant: int, changes: tuple[tuple[str, float], ...] = ())
         return Run(kept["q"], kept["rate"], kept["command"], kept["reference"])
 
 
-def machine_numbers(
-    name: str, variant: int, changes: tuple[tuple[str, float], ...] = ()
-) -> dict[str, float]:
+def machine_numbers(name: str, variant: int, changes: tuple[tuple[str, float], ...] = ()) -> dict[str, float]:
     """Numbers of a machine: perturbed, then changed."""
     numbers = PLANTS[name].perturbed(variant)
     for key, change in changes:
@@ -161,8 +160,9 @@ class Log:
         description: numbers of the description.
         truth: numbers of the machine.
         rate: true rates of the joints (N, actuators), for effects that depend on them.
-        before: held commands before, at and after each sample (3, N, actuators), A.
+        held: commands held before and after each sample (2, N, actuators), A.
         absent: kinds of friction of the drives that the description leaves out.
+        concerned: legs that a fault concerns; empty if it concerns all.
     """
 
     plant: Plant
@@ -174,6 +174,7 @@ class Log:
     rate: Array
     held: Array
     absent: tuple[str, ...] = ()
+    concerned: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns["t"])
@@ -189,10 +190,11 @@ class Log:
         return base_of(self.plant.name, tuple(sorted(self.description.items())), self.absent)
 
     @property
-    def true_values(self) -> Array:
-        """The base parameters of the machine."""
+    def true_values(self) -> dict[str, float]:
+        """The base parameters of the machine by name, grouped by the geometry that is true."""
+        base = base_of(self.plant.name, tuple(sorted(self.plant.numbers.items())), self.absent)
         machine = built(self.plant.name, tuple(sorted({**self.truth, "tilt": 0.0}.items())), self.absent)
-        return truth_of(self.base, machine)
+        return dict(zip(base.names, truth_of(base, machine).tolist(), strict=True))
 
     def signals(self, kind: str) -> Array:
         """Columns of a kind, "enc", "i" or "ref" (N, actuators)."""
@@ -235,20 +237,22 @@ def built(name: str, numbers: tuple[tuple[str, float], ...], absent: tuple[str, 
 
 
 @cache
-def base_of(name: str, numbers: tuple[tuple[str, float], ...], absent: tuple[str, ...] = ()) -> BaseParameters:
+def base_of(
+    name: str, numbers: tuple[tuple[str, float], ...], absent: tuple[str, ...] = ()
+) -> BaseParameters:
     """Base parameters of the robot of a description."""
     return base_parameters(built(name, numbers, absent))
 
 
 def clean_log(name: str, seed: int, changes: tuple[tuple[str, float], ...] = ()) -> Log:
     """The log of a seed without faults."""
-    plant, variant = PLANTS[name], seed // 2 % VARIANTS
+    plant, variant = PLANTS[name], seed % VARIANTS
     run = run_of(name, variant, changes)
     rng = np.random.default_rng([seed, 7])
     start = 2 + int(rng.integers(round(_SPARE * RATE) - 4))
     window = slice(start, start + round(_DURATION * RATE))
     gain = 1.0 / (plant.torque_constant * plant.gear)
-    held = gain * np.stack([run.command[window.start + k : window.stop + k] for k in (-1, 0, 1)])
+    held = gain * np.stack([run.command[window.start + k : window.stop + k] for k in (-1, 0)])
     current = 0.5 * (held[0] + held[1])
     noise = plant.force_noise * np.sqrt(np.mean(current**2, axis=0))
     current = current + noise * rng.normal(size=current.shape)

@@ -1,7 +1,7 @@
 """Three robots, each twice: as MJCF for MuJoCo and as a description for nacelle, from the same numbers.
 
-Neither is made from the other. The inverse kinematics, which place a plant at its start and give the controller
-its references, are closed forms of this file.
+Neither is made from the other. The inverse kinematics, which place a plant at its start and give the
+controller its references, are closed forms of this file.
 
     numbers                name -> SI value; geometry and everything that identification has to find
     Plant.mjcf(numbers)    text of the plant: hinges, slides and ball joints; loops closed by `connect`
@@ -66,6 +66,16 @@ class Plant:
     force_noise: float = 0.01
 
     @property
+    def ratio_unit(self) -> str:
+        """Unit of the gear ratio."""
+        return "rad/m" if self.name == "hexapod" else ""
+
+    @property
+    def length(self) -> float:
+        """What a shift of 1 is at a joint: rad, or the hexapod's size in m."""
+        return 0.7 if self.name == "hexapod" else 1.0
+
+    @property
     def actuators(self) -> tuple[str, ...]:
         """Names of the actuators, which are those of the joints in MuJoCo."""
         return tuple(f"{leg}.motor" for leg in self.legs)
@@ -73,7 +83,9 @@ class Plant:
     def perturbed(self, seed: int) -> dict[str, float]:
         """The numbers of one machine: uncertain ones 5 to 15 % off."""
         rng = np.random.default_rng([seed, 17])
-        factors = 1.0 + rng.choice([-1.0, 1.0], len(self.numbers)) * rng.uniform(0.05, 0.15, len(self.numbers))
+        factors = 1.0 + rng.choice([-1.0, 1.0], len(self.numbers)) * rng.uniform(
+            0.05, 0.15, len(self.numbers)
+        )
         return {
             name: value if name in self.geometry else value * factor
             for (name, value), factor in zip(self.numbers.items(), factors, strict=True)
@@ -96,7 +108,8 @@ def _drive(n: Numbers, leg: str, gear: float) -> str:
     """Attributes of a driven joint."""
     return (
         f'armature="{n[f"{leg}.rotor"] * gear**2:.17g}" damping="{n[f"{leg}.viscous"]:.17g}" '
-        f'frictionloss="{n[f"{leg}.coulomb"]:.17g}" solreffriction="0.0005 1" solimpfriction="0.9999 0.9999 0.001"'
+        f'frictionloss="{n[f"{leg}.coulomb"]:.17g}" '
+        'solreffriction="0.0005 1" solimpfriction="0.9999 0.9999 0.001"'
     )
 
 
@@ -221,7 +234,16 @@ def _fivebar_qpos(x: Array, n: Numbers) -> Array:
 
 _DELTA_LEGS = ("leg1", "leg2", "leg3")
 _DELTA_GEAR = 15.0
-_DELTA = {"base": 0.2, "arm": 0.24, "rod": 0.6, "width": 0.045, "plate": 0.05, "gx": 0.0, "gy": 0.0, "gz": -9.81}
+_DELTA = {
+    "base": 0.2,
+    "arm": 0.24,
+    "rod": 0.6,
+    "width": 0.045,
+    "plate": 0.05,
+    "gx": 0.0,
+    "gy": 0.0,
+    "gz": -9.81,
+}
 _DELTA |= {"tilt": 0.0, "mass": 0.6, "inertia": 1e-3, "rod.mass": 0.08, "rod.inertia": 2.4e-3}
 for _leg in _DELTA_LEGS:
     _DELTA |= {
@@ -307,7 +329,8 @@ def _delta_described(n: Numbers) -> dict[str, Any]:
 def _delta_qpos(x: Array, n: Numbers) -> Array:
     parts = []
     for leg in _DELTA_LEGS:
-        wrist = Rotation.from_euler("z", -_delta_yaw(leg)).apply(x.reshape(-1, 3)) + [n["plate"] - n["base"], 0, 0]
+        wrist = Rotation.from_euler("z", -_delta_yaw(leg)).apply(x.reshape(-1, 3))
+        wrist[:, 0] += n["plate"] - n["base"]
         # |wrist - arm (cos q, 0, -sin q)| = rod
         square = np.sum(wrist**2, axis=-1) + n["arm"] ** 2 - n["rod"] ** 2
         radius = np.hypot(wrist[:, 0], wrist[:, 2])
@@ -327,7 +350,16 @@ def _delta_qpos(x: Array, n: Numbers) -> Array:
 
 _HEXAPOD_LEGS = tuple(f"leg{k}" for k in range(1, 7))
 _HEXAPOD_GEAR = 628.318530717959
-_HEXAPOD = {"gx": 0.0, "gy": 0.0, "gz": -9.81, "tilt": 0.0, "mass": 9.0, "com.x": 0.01, "com.z": 0.03, "inertia": 0.11}
+_HEXAPOD = {
+    "gx": 0.0,
+    "gy": 0.0,
+    "gz": -9.81,
+    "tilt": 0.0,
+    "mass": 9.0,
+    "com.x": 0.01,
+    "com.z": 0.03,
+    "inertia": 0.11,
+}
 _HEXAPOD |= {"tube.mass": 3.0, "tube.com": 0.16, "tube.inertia": 0.06, "joint.viscous": 0.05}
 _HEXAPOD |= {"rod.mass": 1.5, "rod.com": -0.2, "rod.inertia": 0.03}
 for _k, _leg in enumerate(_HEXAPOD_LEGS):
@@ -396,7 +428,12 @@ def _hexapod_described(n: Numbers) -> dict[str, Any]:
                     },
                 },
                 "closures": {
-                    "ball": {"type": "spherical", "parent": "rod", "child": "platform", "child_at": _points(n, leg, "p")}
+                    "ball": {
+                        "type": "spherical",
+                        "parent": "rod",
+                        "child": "platform",
+                        "child_at": _points(n, leg, "p"),
+                    }
                 },
             }
         )
@@ -417,7 +454,11 @@ def _hexapod_qpos(x: Array, n: Numbers) -> Array:
         along = poses[:, :3] + rotation.apply(_points(n, leg, "p")) - _points(n, leg, "b")
         length = np.linalg.norm(along, axis=-1)
         unit = along / length[:, None]
-        parts += [np.arctan2(-unit[:, 1], unit[:, 2])[:, None], np.arcsin(unit[:, 0])[:, None], length[:, None]]
+        parts += [
+            np.arctan2(-unit[:, 1], unit[:, 2])[:, None],
+            np.arcsin(unit[:, 0])[:, None],
+            length[:, None],
+        ]
     qpos = np.concatenate([*parts, poses[:, :3], rotation.as_quat(scalar_first=True)], axis=-1)
     return qpos.reshape(*x.shape[:-1], qpos.shape[-1])
 
@@ -426,7 +467,7 @@ _GRAVITY = frozenset({"gx", "gy", "gz", "tilt"})
 PLANTS = {
     "fivebar": Plant(
         *("fivebar", _FIVEBAR_LEGS, _FIVEBAR, _GRAVITY | {"half_base", "proximal", "distal"}),
-        *(_fivebar_mjcf, _fivebar_described, _fivebar_qpos, np.array([0.0, 0.28]), np.array([0.05, 0.05])),
+        *(_fivebar_mjcf, _fivebar_described, _fivebar_qpos, np.array([0.0, 0.28]), np.array([0.06, 0.06])),
         *(_FIVEBAR_GEAR, 0.03),
     ),
     "delta": Plant(
@@ -450,4 +491,9 @@ PLANTS = {
 def description(plant: Plant, numbers: Numbers) -> dict[str, Any]:
     """The whole description of a plant with some numbers, for `nacelle.build`."""
     gravity = [float(numbers[axis]) for axis in ("gx", "gy", "gz")]
-    return {"format": "nacelle/1", "name": f"bench-{plant.name}", "gravity": gravity, **plant.described(numbers)}
+    return {
+        "format": "nacelle/1",
+        "name": f"bench-{plant.name}",
+        "gravity": gravity,
+        **plant.described(numbers),
+    }
