@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import qr
 
-from nacelle.errors import DescriptionError
+from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
 from nacelle.exchange.graph import BASE, Graph, Link
 from nacelle.kinematics.mechanism.assembly import (
@@ -186,7 +186,15 @@ def with_closed_loops(graph: Graph, tolerance: float | None = None) -> Graph:
     Raises:
         DescriptionError: if the loops do not close, or only with a larger change.
     """
-    parts = [_close_loops(part, tolerance) for part in loop_components(graph)]
+    parts: list[ClosedLoops] = []
+    problems: list[Problem] = []
+    for part in loop_components(graph):
+        try:
+            parts.append(_close_loops(part, tolerance))
+        except DescriptionError as error:
+            problems += error.problems
+    if problems:
+        raise DescriptionError(problems)
     by_name = {link.name: link for part in parts for link in part.graph.links}
     corrections = [correction for part in parts for correction in part.corrections]
     if corrections:
