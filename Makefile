@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-all soak test-extras test-linuxcnc test-embedded dist release-check coverage mutants defects testing-page demo bench format gallery moving golden hashes house docs lock upgrade clean
+.PHONY: help setup check test test-all soak test-extras test-linuxcnc test-embedded dist release-check coverage mutants defects testing-page demo bench ruler format gallery moving golden hashes house docs lock upgrade clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,19 @@ bench: setup ## Measure beside gcc, CasADi, NumPy, Pinocchio, MuJoCo and Exudyn,
 	@$(UV_SETTINGS) $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/bench.txt
 	$(BIN)/python benchmarks/collect.py $(ONLY)
 
+# The engines of the ruler are in an environment of their own: no other target needs them.
+RULER := .ruler
+ENGINES ?=
+
+ruler: $(BIN)/uv ## Measure engines at closed loops against 50 digits, and write docs/ruler.md; ENGINES="mujoco drake"
+	@$(UV_SETTINGS) set -e; \
+	if [ ! -x $(RULER)/bin/python ]; then $(BIN)/uv venv --quiet --python $(BIN)/python $(RULER); fi; \
+	$(BIN)/uv pip install --quiet --python $(RULER)/bin/python --require-hashes --only-binary :all: \
+		-r requirements/ruler.txt; \
+	$(BIN)/uv pip install --quiet --python $(RULER)/bin/python --no-deps --no-build-isolation -e .
+	$(RULER)/bin/python benchmarks/ruler/measure.py $(if $(ENGINES),--engines $(ENGINES))
+	$(RULER)/bin/python benchmarks/ruler/page.py
+
 format: setup ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -178,6 +191,8 @@ lock upgrade: $(BIN)/uv
 	@$(UV_SETTINGS) $(COMPILE) pyproject.toml --constraint requirements/dev.txt -o requirements/runtime.txt
 	@$(UV_SETTINGS) $(COMPILE) requirements/bench.in --constraint requirements/dev.txt \
 		-o requirements/bench.txt
+	@$(UV_SETTINGS) $(COMPILE) pyproject.toml requirements/ruler.in --constraint requirements/dev.txt \
+		-o requirements/ruler.txt
 	@$(UV_SETTINGS) $(COMPILE) requirements/quality.in --constraint requirements/dev.txt \
 		-o requirements/quality.txt
 	@$(UV_SETTINGS) $(COMPILE) requirements/torch.in --constraint requirements/dev.txt \
@@ -187,7 +202,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" $(UPGRADE)
 
 clean: ## Remove everything that make has built, .venv too
-	rm -rf $(VENV) build demo nacelle-demo dist site docs/api .cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(RULER) build demo nacelle-demo dist site docs/api .cache .hypothesis .import_linter_cache
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .results
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
