@@ -22,6 +22,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from xml.etree import ElementTree
 
 import mujoco as mj
 import numpy as np
@@ -158,7 +160,8 @@ class PinocchioFile:
 
     def __init__(self, path: Path, side: Path | None) -> None:
         """Load the file, and close its loops."""
-        file = pinocchio_files.File(path, None, side)
+        with TemporaryDirectory() as folder:
+            file = pinocchio_files.File(_with_world(path, Path(folder)), None, side)
         closures = NO_CLOSURE_FILE if side is None else read_closure_file(side)
         graph = read_urdf(read_xml(path), path, side=closures)
         names = {frame.name for frame in file.model.frames}
@@ -217,6 +220,26 @@ class PinocchioFile:
         self.model.armature[:] = 0.0
         M = pin.crba(self.model, self.file.data, q)
         return np.triu(M) + np.triu(M, 1).T, pin.nonLinearEffects(self.model, self.file.data, q, u)
+
+
+def _with_world(path: Path, folder: Path) -> Path:
+    """The file for Pinocchio, which has no world that is not a link, and one root alone."""
+    document = ElementTree.parse(path)
+    robot = document.getroot()
+    links = {link.get("name") for link in robot.findall("link")}
+    joints = robot.findall("joint")
+    parents, children = (
+        {end.get("link") for joint in joints for end in joint.findall(tag)} for tag in ("parent", "child")
+    )
+    if "world" not in parents - links:
+        return path
+    ElementTree.SubElement(robot, "link", name="world")
+    for root in links - children:
+        joint = ElementTree.SubElement(robot, "joint", name=f"{root}-floats", type="floating")
+        ElementTree.SubElement(joint, "parent", link="world")
+        ElementTree.SubElement(joint, "child", link=str(root))
+    document.write(folder / path.name)
+    return folder / path.name
 
 
 def _name_like(body: str, names: Sequence[str] | set[str]) -> str:

@@ -11,13 +11,14 @@ in all of them, lengths and angles in units of their last digits.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import qr
 
-from nacelle.errors import DescriptionError
+from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
 from nacelle.exchange.graph import BASE, Graph, Link
 from nacelle.kinematics.mechanism.assembly import (
@@ -32,6 +33,7 @@ from nacelle.kinematics.mechanism.far_assembly import (
     Configuration,
     FarClosing,
     close_from_far,
+    close_near,
     sample_near,
 )
 from nacelle.kinematics.mechanism.regularised import (
@@ -186,7 +188,15 @@ def with_closed_loops(graph: Graph, tolerance: float | None = None) -> Graph:
     Raises:
         DescriptionError: if the loops do not close, or only with a larger change.
     """
-    parts = [_close_loops(part, tolerance) for part in loop_components(graph)]
+    parts: list[ClosedLoops] = []
+    problems: list[Problem] = []
+    for part in loop_components(graph):
+        try:
+            parts.append(_close_loops(part, tolerance))
+        except DescriptionError as error:
+            problems += error.problems
+    if problems:
+        raise DescriptionError(problems)
     by_name = {link.name: link for part in parts for link in part.graph.links}
     corrections = [correction for part in parts for correction in part.corrections]
     if corrections:
@@ -306,7 +316,8 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
             "check which frames coincide, or give a nearer pose: a keyframe in MJCF, 'assembly' with a URDF",
         )
     rank = min(max(_ROUNDING * max(gap, _relative_digits(loops)), _EXACT_RANK), _LARGEST_RANK)
-    regular = _regular_neighbour(loops, rank)
+    near = sample_near(robot, loops.assembly, rank, _AWAY_FROM_SINGULARITY)
+    regular = _regular_neighbour(loops, rank, near)
     if regular is not None:
         loops, state, is_far = replace(loops, assembly=regular), regular.closures, True
     s = np.linalg.svd(scaled_closures(robot, state), compute_uv=False)
@@ -315,7 +326,7 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
         # Where the pose of the file is near enough, coordinates are chosen first, and then hold it.
         return ClosedLoops(loops.at(loops.assembly).graph if is_far else graph)
     loops = loops.at(loops.assembly)
-    options = _correction_options(loops, rank)
+    options = _correction_options(loops, rank, near)
     change = regularise_geometry(robot, loops.assembly, replace(options, largest=largest))
     if change is not None:
         return _with_correction(loops, change)
@@ -340,11 +351,10 @@ def _close_loops(graph: Graph, tolerance: float | None) -> ClosedLoops:
     )
 
 
-def _regular_neighbour(loops: AssembledGraph, rank: float) -> Assembly | None:
-    """A configuration near one that is singular; None where it has no more motions than others."""
+def _regular_neighbour(loops: AssembledGraph, rank: float, near: Sequence[Assembly]) -> Assembly | None:
+    """Of configurations near a singular one the best; None where it has no more motions than they."""
     robot, here = loops.robot, loops.assembly
     mobility = null_space_of_rows(scaled_closures(robot, here.closures), rank).shape[1]
-    near = sample_near(robot, here, rank, _AWAY_FROM_SINGULARITY)
     fewer = {
         k: count
         for k, assembly in enumerate(near)
@@ -379,15 +389,16 @@ def _close_from_far(candidate: AssembledGraph, near: float) -> AssembledGraph:
     rank = min(max(_ROUNDING * _relative_digits(candidate), 1e-12), _LARGEST_RANK)
     assembly = close_from_far(candidate.robot, candidate.starts(), FarClosing(rank, near))
     if assembly.open and rank > 1e-12:
-        exact = close_from_far(candidate.robot, [(assembly.platform, assembly.q_tree)], FarClosing())
+        exact = close_near(candidate.robot, (assembly.platform, assembly.q_tree))
         assembly = assembly if exact.open else exact
     return replace(candidate, assembly=assembly)
 
 
-def _correction_options(candidate: AssembledGraph, rank: float) -> CorrectionOptions:
+def _correction_options(
+    candidate: AssembledGraph, rank: float, near: Sequence[Assembly]
+) -> CorrectionOptions:
     """Which rates the closures leave independent at a generic configuration, and weights by digits."""
     robot, digits = candidate.robot, candidate.graph.digits
-    near = sample_near(robot, candidate.assembly, rank)
     states = [assembly.closures for assembly in (candidate.assembly, *near)]
     null_spaces = [null_space_of_rows(scaled_closures(robot, state), rank) for state in states]
     N = min(null_spaces, key=lambda basis: basis.shape[1])
@@ -432,7 +443,9 @@ def _with_correction(loops: AssembledGraph, change: LoopClosingCorrection) -> Cl
         joints=tuple(by_name[link.name] for link in graph.joints),
         closures=tuple(by_name[link.name] for link in graph.closures),
     )
-    return ClosedLoops(assemble_graph(graph).graph, tuple(moves.values()))
+    closed = close_near(change.robot, (loops.assembly.platform, loops.assembly.q_tree))
+    corrected = replace(loops, graph=graph, robot=change.robot)
+    return ClosedLoops(corrected.at(closed).graph, tuple(moves.values()))
 
 
 def _micro(value: float, unit: str) -> str:

@@ -97,8 +97,13 @@ def close_from_far(
         if outside > _STARTS_WITHIN_LIMITS:
             break
     assert best is not None
-    gaps = closure_gaps(robot, best.motion, best.state)
-    return Assembly(best.platform, best.q, best.motion, best.state, gaps)
+    return best.assembly(robot)
+
+
+def close_near(robot: Robot, start: Configuration) -> Assembly:
+    """Close all loops from one configuration, exactly where they can be."""
+    solver = _Solver(robot, FarClosing.rank)
+    return solver.close(solver.at(*start)).assembly(robot)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +115,11 @@ class _Attempt:
     residual: Array
     jacobian: Array
     is_reversed: bool
+
+    def assembly(self, robot: Robot) -> Assembly:
+        """The configuration with what it leaves open."""
+        gaps = closure_gaps(robot, self.motion, self.state)
+        return Assembly(self.platform, self.q, self.motion, self.state, gaps)
 
 
 def _attempts(solver: _Solver, starts: Sequence[Configuration], seed: int) -> Iterator[_Attempt]:
@@ -243,7 +253,7 @@ def _smallest_rotation(R: Array, is_aligned: bool) -> Array | None:
     return math.atan2(sine, z) * axis
 
 
-def sample_near(robot: Robot, start: Assembly, rank: float, distance: float = 0.05) -> list[Assembly]:
+def sample_near(robot: Robot, start: Assembly, rank: float, distance: float) -> list[Assembly]:
     """Configurations near a closed one, moved along the motions that a rank leaves, and closed.
 
     Args:
@@ -264,6 +274,5 @@ def sample_near(robot: Robot, start: Assembly, rank: float, distance: float = 0.
         step *= distance / max(float(np.max(np.abs(step))), 1e-300) * solver.units
         closed = solver.close(solver.at(*integrate_tree(robot, start.platform, start.q_tree, step)))
         if float(np.max(np.abs(closed.residual), initial=0.0)) < near:
-            gaps = closure_gaps(robot, closed.motion, closed.state)
-            result.append(Assembly(closed.platform, closed.q, closed.motion, closed.state, gaps))
+            result.append(closed.assembly(robot))
     return result

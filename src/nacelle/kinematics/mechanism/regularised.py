@@ -56,7 +56,7 @@ _CONFIRMED = 1e-11
 # how many confirm them, how often these are added.
 _CONFIGURATIONS = 8
 _MOST_MOTIONS = 6
-_CONFIRMING = 8
+_CONFIRMING = 4
 # How far configurations are from the start: in how many steps of at most how much, rad or over the robot's
 # size.
 _STEPS_OF_WAYS, _STEP_OF_WAYS = (1, 2, 4, 8), 0.15
