@@ -23,9 +23,10 @@ from scipy.spatial.transform import Rotation
 Array = np.ndarray
 Numbers = Mapping[str, float]
 
-# RK4 at a quarter of a millisecond, constraints with a time constant of two steps: loops open by some nm.
+# RK4 at a quarter of a millisecond. Constraints have a time constant of four steps (at two they chatter, and
+# forces are off by 2e-4): loops open by some nm.
 STEP = 2.5e-4
-_STIFF = 'solref="0.0005 1" solimp="0.9999 0.9999 0.001"'
+_STIFF = 'solref="0.001 1" solimp="0.9999 0.9999 0.001"'
 _OPTION = (
     f'<option timestep="{STEP}" integrator="RK4" solver="Newton" iterations="100" tolerance="1e-14" '
     'gravity="{gravity}"><flag contact="disable" limit="disable" warmstart="enable"/></option>'
@@ -293,12 +294,12 @@ def _delta_described(n: Numbers) -> dict[str, Any]:
     legs = []
     for leg in _DELTA_LEGS:
         bodies = {"arm": _body(n[f"{leg}.mass"], (n[f"{leg}.com"], 0, 0), (4e-4, *[n[f"{leg}.inertia"]] * 2))}
-        turn = {"rpy": [0.0, 0.0, _delta_yaw(leg)]}
+        rotation = {"rpy": [0.0, 0.0, _delta_yaw(leg)]}
         at = Rotation.from_euler("z", _delta_yaw(leg)).apply([n.get(f"{leg}.base", n["base"]), 0.0, 0.0])
         joints = {
             "motor": {
                 **{"type": "revolute", "parent": "base", "child": "arm", "axis": "y", "guess": 0.4},
-                "at": {"translation": at.tolist(), "rotation": turn},
+                "at": {"translation": at.tolist(), "rotation": rotation},
                 **_motor(n, leg, _DELTA_GEAR, 0.1),
             }
         }

@@ -15,8 +15,8 @@ it (of the largest of like kind of the same body, since moments may be zero), an
 estimate: where a fault adds noise and the intervals say so, they are right.
 
 Clean logs are `false alarm` if anything is found or suspected or they are refused, else `warned`, `wrong` or
-`right`. `--coverage` prints instead how many of the true base parameters lie within their 95 % intervals, with
-delay and offset estimated if `identify` can.
+`right`. `--coverage` prints instead how many of the true base parameters lie within their 95 % intervals,
+with delay and offset estimated if `identify` can.
 """
 
 from __future__ import annotations
