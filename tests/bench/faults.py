@@ -413,7 +413,7 @@ def _(log: Log, rng: Rng) -> Log:
 
 @fault("dry friction missing in the description", "friction", "coulomb", "stribeck")
 def _(log: Log, rng: Rng) -> Log:
-    return replace(log, absent=("coulomb",))
+    return replace(log, description={k: v for k, v in log.description.items() if not k.endswith("coulomb")})
 
 
 @fault("cogging of 5 to 20 % of the force", "cogging", "ripple")

@@ -24,7 +24,7 @@ import mujoco
 import numpy as np
 
 import nacelle
-from bench.plants import PLANTS, STEP, Plant, description
+from bench.plants import PLANTS, STEP, Plant
 from nacelle.dynamics.base_parameters.base_parameters import BaseParameters, base_parameters
 from nacelle.identification.data.measurement import Measurement
 from nacelle.model.robot import Robot
@@ -95,9 +95,8 @@ def simulate(plant: Plant, numbers: dict[str, float], seed: int) -> Run:
     machine = compiled(plant, numbers)
     model, data, dofs = machine.model, machine.data, machine.dofs
     count = round((_SETTLE + _DURATION + _SPARE) * RATE)
-    exact = {**numbers, "tilt": 0.0}
     x = excitation(plant, seed, np.arange(count) / RATE)
-    reference = np.unwrap(plant.qpos(x, exact)[:, machine.coordinates], axis=0)
+    reference = np.unwrap(plant.qpos(x, numbers)[:, machine.coordinates], axis=0)
     rng = np.random.default_rng([seed, 5])
     step = 2.0 * np.pi / (_COUNTS * plant.gear)
     w = 2.0 * np.pi * _BANDWIDTH
@@ -161,7 +160,6 @@ class Log:
         truth: numbers of the machine.
         rate: true rates of the joints (N, actuators), for effects that depend on them.
         held: commands held before and after each sample (2, N, actuators), A.
-        absent: kinds of friction of the drives that the description leaves out.
         concerned: legs that a fault concerns; empty if it concerns all.
     """
 
@@ -173,7 +171,6 @@ class Log:
     truth: dict[str, float]
     rate: Array
     held: Array
-    absent: tuple[str, ...] = ()
     concerned: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -182,18 +179,18 @@ class Log:
     @cached_property
     def robot(self) -> Robot:
         """The robot as described."""
-        return built(self.plant.name, tuple(sorted(self.description.items())), self.absent)
+        return built(self.plant.name, tuple(sorted(self.description.items())))
 
     @property
     def base(self) -> BaseParameters:
         """Its base parameters."""
-        return base_of(self.plant.name, tuple(sorted(self.description.items())), self.absent)
+        return base_of(self.plant.name, tuple(sorted(self.description.items())))
 
     @property
     def true_values(self) -> dict[str, float]:
         """The base parameters of the machine by name, grouped by the geometry that is true."""
-        base = base_of(self.plant.name, tuple(sorted(self.plant.numbers.items())), self.absent)
-        machine = built(self.plant.name, tuple(sorted({**self.truth, "tilt": 0.0}.items())), self.absent)
+        base = base_of(self.plant.name, tuple(sorted(self.plant.numbers.items())))
+        machine = built(self.plant.name, tuple(sorted(self.truth.items())))
         return dict(zip(base.names, truth_of(base, machine).tolist(), strict=True))
 
     def signals(self, kind: str) -> Array:
@@ -227,21 +224,15 @@ class Log:
 
 
 @cache
-def built(name: str, numbers: tuple[tuple[str, float], ...], absent: tuple[str, ...] = ()) -> Robot:
-    """The robot of a description; without some kinds of friction in its drives."""
-    data = description(PLANTS[name], dict(numbers))
-    for leg in data["legs"]:
-        for kind in absent:
-            del leg["joints"]["motor"]["friction"][kind]
-    return nacelle.build(data)
+def built(name: str, numbers: tuple[tuple[str, float], ...]) -> Robot:
+    """The robot of a description."""
+    return nacelle.loads(PLANTS[name].description(dict(numbers)))
 
 
 @cache
-def base_of(
-    name: str, numbers: tuple[tuple[str, float], ...], absent: tuple[str, ...] = ()
-) -> BaseParameters:
+def base_of(name: str, numbers: tuple[tuple[str, float], ...]) -> BaseParameters:
     """Base parameters of the robot of a description."""
-    return base_parameters(built(name, numbers, absent))
+    return base_parameters(built(name, numbers))
 
 
 def clean_log(name: str, seed: int, changes: tuple[tuple[str, float], ...] = ()) -> Log:

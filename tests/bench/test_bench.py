@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 import nacelle
 from bench.faults import FAULTS
 from bench.logs import RATE, Model, compiled, excitation
-from bench.plants import PLANTS, STEP, Plant, description
+from bench.plants import PLANTS, STEP, Plant
 from bench.score import CLEAN, OUTCOMES, scores
 
 
@@ -38,7 +38,7 @@ def test_plants_agree_with_inverse_dynamics(name):
     """
     plant = PLANTS[name]
     numbers = plant.perturbed(0)
-    robot = nacelle.build(description(plant, numbers))
+    robot = nacelle.loads(plant.description(numbers))
     machine = compiled(plant, numbers)
     model, data = machine.model, machine.data
     reference = plant.qpos(excitation(plant, 0, np.arange(1200) / RATE), numbers)[:, machine.coordinates]
@@ -63,6 +63,7 @@ def test_faults_are_forty_kinds():
         assert sum(name in fault.robots for fault in FAULTS.values()) >= 40
 
 
+@pytest.mark.slow
 def test_a_log_and_its_faults_are_judged():
     """A clean log is right, a wrong sign is named, on the quickest robot."""
     outcomes = scores(["fivebar"], [CLEAN, "sign of one current"], [0])
