@@ -6,7 +6,8 @@ Development uses even seeds; odd ones, with machines of their own, are for `--he
     named      a finding or a suspect has a right cause, of a signal of the faulty axis if it names one
     refused    an error or a misfit, without a cause
     misnamed   refused for a cause that is not right
-    warned     accepted, wrong model, but notes call residuals large or correlated, or there are suspects
+    warned     accepted, wrong model, but notes call residuals large or correlated, or there are suspects; the
+               total counts those of which all forces are "predicted well"
     wrong      accepted, nothing said, but a base parameter is off
     right      accepted, and no base parameter is off: the fault does no harm
 
@@ -173,6 +174,7 @@ def score(log: Log, fault: str) -> Outcome:
     if not result.ok:
         return Outcome(*key, "misnamed" if said else "refused", said or "misfit", str(distance))
     notes = [note for note in result.fit.describe() if "poorly" in note or "correlated" in note]
+    notes.sort(key=lambda note: "poorly" not in note)
     if not distance.is_wrong and not (fault == CLEAN and notes):
         return Outcome(*key, "right", said, str(distance))
     return Outcome(
@@ -226,7 +228,8 @@ def table(outcomes: list[Outcome], robots: list[str]) -> list[str]:
         lines.append(line + "; ".join(text for text, _ in said.most_common(2)))
     counts = Counter(entry.outcome for entry in outcomes)
     total = ", ".join(f"{counts[kind]} {kind}" for kind in OUTCOMES if counts[kind])
-    return [*lines, f"{len(outcomes)} logs: {total}"]
+    well = sum(entry.outcome == "warned" and "predicted well" in entry.said for entry in outcomes)
+    return [*lines, f"{len(outcomes)} logs: {total}", f"warned, and all forces predicted well: {well}"]
 
 
 def coverage_table(robots: list[str], faults: list[str], seeds: list[int]) -> list[str]:
