@@ -13,7 +13,8 @@ Development uses even seeds; odd ones, with machines of their own, are for `--he
 
 A base parameter is off by more than 5 standard deviations of the clean log of the same machine, and by 5 % of
 it (of the largest of like kind of the same body, since moments may be zero), and by 3 deviations of its own
-estimate: where a fault adds noise and the intervals say so, they are right.
+estimate unless forces are predicted poorly: where a fault adds noise and the intervals say so, they are
+right.
 
 Clean logs are `false alarm` if anything is found or suspected or they are refused, else `warned`, `wrong` or
 `right`. `--coverage` prints instead how many of the true base parameters lie within their 95 % intervals,
@@ -119,17 +120,26 @@ def deviations(robot: str, variant: int) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far a base parameter is off: in deviations of a clean log, as a part of it, in its own."""
+    """How far a base parameter is off: in deviations of a clean log, as a part of it, in its own.
+
+    Attributes:
+        name: of the parameter.
+        deviations: of a clean log.
+        part: of the parameter.
+        own: deviations of this estimate.
+        poor: whether forces are predicted poorly.
+    """
 
     name: str
     deviations: float
     part: float
     own: float
+    poor: bool
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it is beyond all bounds."""
-        return self.deviations > _DEVIATIONS and self.part > _PART and self.own > _OWN
+        """Whether it is beyond the bounds; its own deviation is no excuse if forces are predicted poorly."""
+        return self.deviations > _DEVIATIONS and self.part > _PART and (self.own > _OWN or self.poor)
 
     def __str__(self) -> str:
         return f"{self.name} {self.deviations:.3g} deviations, {100.0 * self.part:.3g} %"
@@ -148,11 +158,13 @@ def farthest(log: Log, result: Identification) -> Distance:
     for name, value in truth.items():
         size[_alike(name)] = max(size.get(_alike(name), 0.0), abs(value))
     estimates = zip(result.base.names, result.estimator.coef_, result.estimator.std_, strict=False)
+    poor = any("poorly" in note for note in result.fit.describe())
     distances = []
     for name, value, own in estimates:
         if name in truth and name in clean:
             error = abs(value - truth[name])
-            distances.append(Distance(name, error / clean[name], error / size[_alike(name)], error / own))
+            part = error / size[_alike(name)]
+            distances.append(Distance(name, error / clean[name], part, error / own, poor))
     return max(distances, key=lambda entry: (entry.is_wrong, entry.deviations))
 
 
