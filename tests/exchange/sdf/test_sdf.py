@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -300,6 +301,16 @@ def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
     (problem,) = caught.value.problems
     assert message in str(problem)
     assert problem.line > 0
+
+
+def test_names_that_hint_at_loops_are_warned_of_where_nothing_closes_them() -> None:
+    frame = '<frame name="loop_closure_A" attached_to="left_rod"/>'
+    tree = re.sub(r'<joint name="tip".*?</joint>', "", sdf(), flags=re.S).replace(
+        "</model>", f"{frame}</model>"
+    )
+    (warning,) = graph_of(tree).report.warnings
+    assert "the names loop_closure_A hint at loops" in str(warning)
+    assert not graph_of(sdf().replace("</model>", f"{frame}</model>")).report.warnings
 
 
 def test_losses_are_said() -> None:

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from nacelle.exchange import shape_mass
-from nacelle.exchange.closing import loop_hints
+from nacelle.exchange.closing import hint_message, loop_hints
 from nacelle.exchange.digits import frame_elements, last_digit
 from nacelle.exchange.drake import TAGS as DRAKE_TAGS
 from nacelle.exchange.drake import DrakeElements, NamesInFile
@@ -641,7 +641,16 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
         digits=_digits(model),
         report=report,
     )
-    return with_spanning_tree(graph)
+    graph = with_spanning_tree(graph)
+    hints = loop_hints(frames.frames)
+    if hints and not graph.closures:
+        message = f"{hint_message(hints)}: what is read is a tree"
+        report.warn(
+            model.fault(
+                message, "close them by a <joint>, <drake:ball_constraint> or <drake:weld_constraint>"
+            )
+        )
+    return graph
 
 
 def _digits(model: Element) -> Digits:
