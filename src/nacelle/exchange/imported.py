@@ -24,7 +24,7 @@ from nacelle.exchange.passes.motion import (
     without_dependent_motors,
 )
 from nacelle.exchange.passes.platform import with_articulated_platform, with_platform
-from nacelle.exchange.passes.roots import without_floating, without_free_bodies
+from nacelle.exchange.passes.roots import with_leg_bodies, without_floating, without_free_bodies
 from nacelle.exchange.sdf.read import read_sdf
 from nacelle.exchange.urdf.gepetto import NO_CLOSURE_FILE, read_closure_file
 from nacelle.exchange.urdf.read import read_urdf
@@ -135,7 +135,7 @@ def _robot_from_graph(
     except DescriptionError as error:
         raise _error_in_file(graph, error) from None
     graph = group_hinges(coordinates.graph, coordinates.joints)
-    description = describe_graph(graph, coordinates.joints, coordinates.axes)
+    description = describe_graph(with_leg_bodies(graph), coordinates.joints, coordinates.axes)
     report = graph.report
     data = description.data
     if name is not None:

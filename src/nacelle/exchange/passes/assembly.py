@@ -21,6 +21,7 @@ from scipy.linalg import qr
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
 from nacelle.exchange.graph import BASE, Graph, Link
+from nacelle.exchange.passes.roots import with_leg_bodies
 from nacelle.kinematics.mechanism.assembly import (
     Assembly,
     assemble,
@@ -114,7 +115,7 @@ class AssembledGraph:
                 joint.quat if joint.spherical else [axis.value for axis in joint.axes]
                 for joint in graph.joints
             ]
-            q_tree = np.zeros(self.robot.nq)
+            q_tree = np.array(self.assembly.q_tree)
             for joint, value in zip(graph.joints, q, strict=True):
                 q_tree[self.robot.q_slices[self.joint(joint)]] = value
             result.append((reference, q_tree))
@@ -133,7 +134,7 @@ def describe_robot(graph: Graph) -> AssembledGraph:
     # Any motion builds the tree; what it does not name may move to close the loops.
     coordinates = tuple(singles[:1]) if graph.floating is None else _coordinates_without_platform(graph)
     for axis in AXES:
-        description = describe_graph(graph, coordinates, (axis,), exact=True)
+        description = describe_graph(with_leg_bodies(graph), coordinates, (axis,), exact=True)
         robot, _ = read_data(description.data)
         assembly = assemble(robot)
         if not assembly.open or graph.floating is None:
@@ -156,10 +157,26 @@ def assemble_graph(graph: Graph) -> AssembledGraph:
 
 
 def _coordinates_without_platform(graph: Graph) -> tuple[str, ...]:
-    """A joint of each chain that stands on the base and does not reach the platform."""
-    alone = [leg for leg in leg_pieces(graph) if not leg.is_joined_to((graph.floating, *graph.parts))]
-    singles = [[joint.name for joint in leg.joints if len(joint.axes) == 1] for leg in alone]
-    return tuple(names[0] for names in singles if names)
+    """A joint of each chain that stands on the base and does not reach the platform.
+
+    Raises:
+        DescriptionError: if one has neither a hinge nor a slide.
+    """
+    coordinates = []
+    for leg in leg_pieces(graph):
+        if leg.is_joined_to((graph.floating, *graph.parts)):
+            continue
+        singles = [joint.name for joint in leg.joints if len(joint.axes) == 1]
+        if not singles:
+            bodies = ", ".join(repr(body) for body in leg.bodies)
+            raise file_error(
+                graph.file,
+                f"{bodies} hang on ball joints alone and are not joined to the platform {graph.floating!r}",
+                "import the two mechanisms from files of their own",
+                leg.joints[0].line if leg.joints else 0,
+            )
+        coordinates.append(singles[0])
+    return tuple(coordinates)
 
 
 def _open_error(candidate: AssembledGraph, what: str, hint: str = "") -> DescriptionError:
