@@ -56,11 +56,12 @@ def accelerations(adapter, record):
 
 
 def forces(adapter, record):
-    """Digits of the forces of the drives."""
+    """Digits of the forces of the drives, of the largest of them and of the forces of their springs."""
     worst = []
     for state in record["states"]:
         q, v, tau, a = (np.array(state[key], dtype=float) for key in ("q", "v", "tau", "accelerations"))
-        worst.append(digits(adapter.forces(q, v, a), tau))
+        scale = max(np.max(np.abs(tau)), np.max(np.abs(adapter.joint_forces(q, v)[adapter.drives])))
+        worst.append(digits(adapter.forces(q, v, a), tau, scale))
     return _least(worst)
 
 

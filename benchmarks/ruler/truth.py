@@ -81,7 +81,7 @@ def write(name):
     record = make(describe(name))
     # A line for each body, joint, loop and state.
     lines = json.dumps(record).replace(', {"name"', ',\n{"name"').replace(', {"q"', ',\n{"q"')
-    (FOLDER / f"{name}.json").write_text(lines.replace('], "', '],\n"') + "\n", encoding="utf-8")
+    (FOLDER / f"{name}.json").write_text(lines + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ class Adapter(Engine):
         self.model = m = mj.MjModel.from_xml_path(str(self.files[".xml"]))
         m.opt.timestep, m.opt.integrator = STEP, mj.mjtIntegrator.mjINT_RK4
         m.opt.solver, m.opt.jacobian = mj.mjtSolver.mjSOL_NEWTON, mj.mjtJacobian.mjJAC_DENSE
-        m.opt.tolerance, m.opt.iterations, m.opt.ls_iterations, m.opt.ls_tolerance = 0.0, 20, 50, 1e-10
+        m.opt.tolerance, m.opt.iterations, m.opt.ls_iterations, m.opt.ls_tolerance = 1e-15, 100, 50, 1e-10
         m.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONTACT
         m.opt.enableflags |= mj.mjtEnableBit.mjENBL_ENERGY
         m.eq_solref[:], m.eq_solimp[:] = (2 * STEP, 1.0), (0.9999, 0.9999, 1e-3, 0.5, 2.0)

@@ -26,6 +26,7 @@ from nacelle.export.states import SampleStates
 from nacelle.kinematics import kinematic_model
 from nacelle.kinematics.branch import pose_units, unknown_units
 from nacelle.kinematics.mechanism.mechanism import mechanism_of
+from nacelle.kinematics.native import compile_native
 from nacelle.kinematics.solve.newton_steps import closing_path_step, pose_path_step
 from nacelle.kinematics.solve.spheres import has_sphere_solution, sphere_kinematics
 from nacelle.model.robot import Robot
@@ -51,6 +52,8 @@ KINEMATICS_LABELS = (POSE_STEP, CLOSING_STEP, SPHERES, JOINTS, RATES, TWIST)
 
 # How far starts of an iteration are from solutions in reference vectors, rad or robot sizes.
 _AWAY = 1e-2
+# How often they are brought nearer where a leg does not reach that far.
+_HALVINGS = 8
 
 
 def kinematics_entries(robot: Robot, prefix: str, groups: tuple[str, ...] = ()) -> list[Entry]:
@@ -138,9 +141,15 @@ def _actuators(states: SampleStates) -> Mapping[str, Array]:
 
 
 def _near_poses(states: SampleStates) -> Mapping[str, Array]:
-    """Poses and unknowns near those of the states, and the actuators there."""
+    """Poses and unknowns near those of the states, within reach, and the actuators there."""
+    mechanism = mechanism_of(states.robot)
+    units = np.concatenate([pose_units(mechanism), unknown_units(mechanism)])
     u = np.concatenate([states.x, states.y], axis=1)
-    away = _AWAY * np.random.default_rng(3).uniform(-1.0, 1.0, u.shape)
+    away = _AWAY * units * np.random.default_rng(3).uniform(-1.0, 1.0, u.shape)
+    step = compile_native(pose_path_step, states.robot)
+    for _ in range(_HALVINGS):
+        distances = step(u + away, states.actuators)["distances"]
+        away[~np.all(np.isfinite(distances) & (distances != 0.0), axis=1)] *= 0.5
     return {"u": u + away, "q": states.actuators}
 
 
