@@ -303,6 +303,16 @@ def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
     assert problem.line > 0
 
 
+def test_a_parent_frame_elsewhere_is_warned_of() -> None:
+    frame = (
+        '<frame name="pin" attached_to="left_crank"><pose relative_to="left_pin">{} 0 0 0 0 0</pose></frame>'
+    )
+    text = sdf().replace("<parent>left_crank</parent>", "<parent>pin</parent>")
+    (warning,) = graph_of(text.replace("</model>", frame.format(0.2) + "</model>")).report.warnings
+    assert "the frame 'pin', the parent of the joint 'left_pin', is 200 mm from it" in str(warning)
+    assert not graph_of(text.replace("</model>", frame.format(0) + "</model>")).report.warnings
+
+
 def test_names_that_hint_at_loops_are_warned_of_where_nothing_closes_them() -> None:
     frame = '<frame name="loop_closure_A" attached_to="left_rod"/>'
     tree = re.sub(r'<joint name="tip".*?</joint>', "", sdf(), flags=re.S).replace(

@@ -93,7 +93,7 @@ _FREE_ATTRIBUTES = (
     *("name", "class", "childclass", "user", "range", "ctrlrange", "forcerange", "actuatorfrcrange"),
     *("actrange", "lengthrange"),
 )
-_REFUSED_TAGS = {"composite", "flexcomp", "deformable"}
+_REFUSED_TAGS = {"attach", "composite", "flexcomp", "deformable"}
 # Elements that are drawn, or give what is drawn, wherever they are.
 _VISUAL_TAGS = ("light", "camera", "material", "texture", "hfield", "skin", "model")
 # What may have a plugin, which says what it touches, measures or commands.

@@ -614,6 +614,7 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
     is_grounded = any(BASE in (link.parent, link.child) for link in links)
     floating = None if is_grounded else frames.link("__model__")
     _note_losses(model, frames, report)
+    _warn_of_apart_frames(frames, report)
 
     def frame(name: str, element: Element) -> tuple[str, Pose]:
         full = frames.full(name, "", element)
@@ -651,6 +652,30 @@ def _graph(model: Element, path: Path, gravity: Array, report: ExchangeReport, i
             )
         )
     return graph
+
+
+# Frames that are nearer to a joint than this, m, are at it.
+_AT_JOINT = 1e-6
+
+
+def _warn_of_apart_frames(frames: Frames, report: ExchangeReport) -> None:
+    """Warn of joints whose parent is a frame elsewhere: SDF joins links where the drawn pose has them."""
+    for full, (element, scope) in frames.joints.items():
+        end = element.first("parent")
+        if end is None or not (end.text.strip() or end.get("link")):
+            continue
+        name = frames.full(end.text.strip() or end.get("link"), scope, end)
+        if name == WORLD or name in frames.links or name.endswith("__model__"):
+            continue
+        apart = float(np.linalg.norm(frames.pose(name).p - frames.pose(full).p))
+        if apart > _AT_JOINT:
+            report.warn(
+                end.fault(
+                    f"the frame {name!r}, the parent of the joint {element.get('name')!r}, is "
+                    f"{1e3 * apart:.3g} mm from it: SDF joins its link where the drawn pose has the joint",
+                    "place the links so that both frames coincide",
+                )
+            )
 
 
 def _digits(model: Element) -> Digits:
