@@ -123,6 +123,8 @@ def test_the_command_takes_the_tolerance_with_its_unit(tmp_path: Path) -> None:
     refused = run("import", str(path), "--out", str(out), "--tolerance", "10um", code=1)
     assert "more than the tolerance of 10 µm" in refused.output
     assert not out.exists()
+    negative = run("import", str(path), "--out", str(out), "--tolerance", "-1mm", code=1)
+    assert "the tolerance is a length above zero, not -0.001 m" in negative.output
     run("import", str(path), "--out", str(out), "--tolerance", "1mm")
     assert "µrad" in out.read_text()
     assert nacelle.load(out).motion.n == 1

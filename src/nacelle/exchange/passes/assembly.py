@@ -1,7 +1,10 @@
 """The loops of a graph closed: from far poses, and with frames corrected where a file has too few digits.
 
 Loops that share no joint are closed apart, from the pose of the file, from its keyframes and from random
-starts. An overconstrained loop closes only where its frames are exact, and those of a file are rounded. The
+starts, within the limits of joints where that is possible. Where the pose has more motions than those next
+to it, one of these takes its place.
+
+An overconstrained loop closes only where its frames are exact, and those of a file are rounded. The
 gap that is left and the digits of the file say which singular values of the closures are rounding: those
 below 30 times the larger of the two. What moves then, moves in the robot that was meant. Its independent
 rates are held at random configurations, and the joint frames are changed by as little as closes the loops
