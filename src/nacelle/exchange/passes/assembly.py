@@ -385,7 +385,7 @@ def _regular_neighbour(loops: AssembledGraph, rank: float, near: Sequence[Assemb
     regular = [near[k] for k, count in fewer.items() if count == min(fewer.values())]
     names = ", ".join(repr(closure.name) for closure in loops.graph.closures[:4])
     loops.graph.report.add_step(
-        f"the pose of the file is singular, with {mobility} motions of the loops at {names} where others have "
+        f"the pose of the file is singular, with {mobility} motions of loops at {names} where others have "
         f"{min(fewer.values())}: assembled in a pose next to it"
     )
     return min(regular, key=lambda assembly: is_beyond_limits(robot, assembly.q_tree))
