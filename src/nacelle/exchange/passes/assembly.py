@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import qr
 
 from nacelle.errors import DescriptionError, Problem
 from nacelle.exchange.description import DescriptionData, describe_graph, leg_pieces
@@ -419,6 +418,8 @@ def _correction_options(
     candidate: AssembledGraph, rank: float, near: Sequence[Assembly]
 ) -> CorrectionOptions:
     """Which rates the closures leave independent at a generic configuration, and weights by digits."""
+    from scipy.linalg import qr
+
     robot, digits = candidate.robot, candidate.graph.digits
     states = [assembly.closures for assembly in (candidate.assembly, *near)]
     null_spaces = [null_space_of_rows(scaled_closures(robot, state), rank) for state in states]
